@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <string_view>
+#include <utility>
+
+static_assert(std::endian::native == std::endian::little, "distrib: big-endian machines are not supported");
+static_assert(sizeof(void*) == 8, "distrib: 32-bit machines are not supported");
+
+namespace distrib::inline v0 {
+
+/// Bytes somebody else owns; how long they live is said by whoever hands them out.
+using ByteView = std::span<const std::byte>;
+
+/// The bytes of a text, not copied.
+[[nodiscard]] inline auto as_bytes(std::string_view text) noexcept -> ByteView {
+  return std::as_bytes(std::span{text.data(), text.size()});
+}
+
+/// Bytes as text, not copied and not checked for any encoding.
+[[nodiscard]] inline auto as_text(ByteView bytes) noexcept -> std::string_view {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Reads a little-endian number at `from`, at any alignment; sizeof(T) bytes must be there.
+template <class T>
+  requires std::is_arithmetic_v<T>
+[[nodiscard]] inline auto load_le(const std::byte* from) noexcept -> T {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+/// Writes `value` little-endian at `to`, at any alignment; sizeof(T) bytes must be there.
+template <class T>
+  requires std::is_arithmetic_v<T>
+inline void store_le(std::byte* to, T value) noexcept {
+  std::memcpy(to, &value, sizeof value);
+}
+
+/// Alignment of every tensor and block: one cache line, one AVX-512 register.
+inline constexpr std::size_t tensor_alignment = 64;
+
+/// `bytes` rounded up to a whole number of `tensor_alignment`.
+[[nodiscard]] constexpr auto aligned_size(std::size_t bytes) noexcept -> std::size_t {
+  return (bytes + tensor_alignment - 1) / tensor_alignment * tensor_alignment;
+}
+
+/// Owns zeroed memory aligned to `tensor_alignment`. Movable, not copyable. Throws `std::bad_alloc`.
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  explicit AlignedBuffer(std::size_t size_bytes)
+      : data_{size_bytes == 0 ? nullptr
+                              : static_cast<std::byte*>(::operator new(size_bytes, std::align_val_t{tensor_alignment}))},
+        size_{size_bytes} {
+    if (size_ != 0) std::memset(data_.get(), 0, size_);
+  }
+
+  [[nodiscard]] auto data() noexcept -> std::byte* { return data_.get(); }
+  [[nodiscard]] auto data() const noexcept -> const std::byte* { return data_.get(); }
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
+  [[nodiscard]] auto bytes() noexcept -> std::span<std::byte> { return {data_.get(), size_}; }
+  [[nodiscard]] auto bytes() const noexcept -> ByteView { return {data_.get(), size_}; }
+
+  /// All of it as numbers; a rest smaller than one T is left out.
+  template <class T>
+  [[nodiscard]] auto as() noexcept -> std::span<T> {
+    return {reinterpret_cast<T*>(data_.get()), size_ / sizeof(T)};
+  }
+  template <class T>
+  [[nodiscard]] auto as() const noexcept -> std::span<const T> {
+    return {reinterpret_cast<const T*>(data_.get()), size_ / sizeof(T)};
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const noexcept {
+      ::operator delete(memory, std::align_val_t{tensor_alignment});
+    }
+  };
+  std::unique_ptr<std::byte[], Free> data_;
+  std::size_t size_ = 0;
+};
+
+/// A buffer that several parties read and nobody writes any more: a block of values, a contribution, a cut.
+using SharedBuffer = std::shared_ptr<const AlignedBuffer>;
+
+}  // namespace distrib::inline v0

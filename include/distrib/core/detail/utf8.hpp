@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace distrib::inline v0::detail {
+
+/// Bytes of the character that `text` begins with; 0 when it begins with none (RFC 3629: the shortest form only, no
+/// surrogates, nothing above U+10FFFF, nothing cut short).
+[[nodiscard]] constexpr auto utf8_length(std::string_view text) noexcept -> std::size_t {
+  if (text.empty()) return 0;
+  const auto byte = [text](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (text.size() < length) return 0;
+  for (std::size_t at = 1; at < length; ++at)
+    if ((byte(at) & 0xC0) != 0x80) return 0;
+  if (lead == 0xE0 && byte(1) < 0xA0) return 0;   // longer than it need be
+  if (lead == 0xED && byte(1) > 0x9F) return 0;   // a surrogate
+  if (lead == 0xF0 && byte(1) < 0x90) return 0;   // longer than it need be
+  if (lead == 0xF4 && byte(1) > 0x8F) return 0;   // above U+10FFFF
+  return length;
+}
+
+/// Appends a character by its number; it must be one (no surrogate, at most 0x10FFFF).
+inline void append_utf8(std::string& text, unsigned character) {
+  const auto put = [&text](unsigned byte) { text += static_cast<char>(static_cast<unsigned char>(byte)); };
+  const auto put_rest = [&](unsigned shift) { put(0x80 | (character >> shift & 0x3F)); };
+  if (character < 0x80) {
+    put(character);
+  } else if (character < 0x800) {
+    put(0xC0 | character >> 6);
+    put_rest(0);
+  } else if (character < 0x10000) {
+    put(0xE0 | character >> 12);
+    put_rest(6);
+    put_rest(0);
+  } else {
+    put(0xF0 | character >> 18);
+    put_rest(12);
+    put_rest(6);
+    put_rest(0);
+  }
+}
+
+}  // namespace distrib::inline v0::detail

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+/// What kind of failure an error of any room is. Compare an error code with it to decide what to do:
+/// `if (ec == failure::corrupt) ...`. Every `<room>_errc` maps to one of these.
+enum class failure {
+  invalid_argument = 1,  ///< The caller's input is wrong. Mend the call, the flag or the file that was named.
+  not_found,             ///< What was named does not exist. Check the name or the path in the message.
+  corrupt,               ///< Stored or received bytes are damaged. Restore the file, or use the one before it.
+  mismatch,              ///< Two parties or files disagree. The message names the first difference.
+  unsupported,           ///< Valid, but this build or version cannot do it. The message says what can.
+  exhausted,             ///< A limit or a budget was reached. Raise the limit that the message names.
+  unavailable,           ///< Nobody answered. Worth a retry.
+  timeout,               ///< A deadline passed. The message says who was waited for.
+  cancelled,             ///< The caller asked to stop.
+  io,                    ///< The operating system refused. The message carries its reason.
+};
+
+namespace detail {
+
+struct FailureCategory final : std::error_category {
+  auto name() const noexcept -> const char* override { return "distrib.failure"; }
+  auto message(int value) const -> std::string override {
+    switch (static_cast<failure>(value)) {
+      case failure::invalid_argument: return "invalid argument";
+      case failure::not_found: return "not found";
+      case failure::corrupt: return "corrupt";
+      case failure::mismatch: return "mismatch";
+      case failure::unsupported: return "unsupported";
+      case failure::exhausted: return "limit reached";
+      case failure::unavailable: return "unavailable";
+      case failure::timeout: return "deadline passed";
+      case failure::cancelled: return "cancelled";
+      case failure::io: return "input or output failed";
+    }
+    return "unknown failure";
+  }
+
+  // What the operating system says belongs here too: a missing file is `not_found`, everything else `io`.
+  auto equivalent(const std::error_code& code, int condition) const noexcept -> bool override {
+    if (std::error_category::equivalent(code, condition)) return true;
+    if (!code || (code.category() != std::generic_category() && code.category() != std::system_category())) return false;
+    const bool missing = code == std::errc::no_such_file_or_directory;
+    return static_cast<failure>(condition) == (missing ? failure::not_found : failure::io);
+  }
+};
+
+/// One row of a room's error table: the enum's value, the shared condition it belongs to, what went wrong in words.
+struct ErrorText {
+  int value;
+  failure condition;
+  const char* text;
+};
+
+/// The category of one room, read from its table.
+class TableCategory final : public std::error_category {
+ public:
+  constexpr TableCategory(const char* name, std::span<const ErrorText> table) noexcept : name_{name}, table_{table} {}
+
+  auto name() const noexcept -> const char* override { return name_; }
+
+  auto message(int value) const -> std::string override {
+    for (const ErrorText& row : table_)
+      if (row.value == value) return row.text;
+    return "unknown error";
+  }
+
+  auto default_error_condition(int value) const noexcept -> std::error_condition override;
+
+ private:
+  const char* name_;
+  std::span<const ErrorText> table_;
+};
+
+}  // namespace detail
+
+/// Category "distrib.failure", of the shared conditions.
+[[nodiscard]] inline auto failure_category() noexcept -> const std::error_category& {
+  static const detail::FailureCategory category;
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_condition(failure value) noexcept -> std::error_condition {
+  return {static_cast<int>(value), failure_category()};
+}
+
+inline auto detail::TableCategory::default_error_condition(int value) const noexcept -> std::error_condition {
+  for (const ErrorText& row : table_)
+    if (row.value == value) return make_error_condition(row.condition);
+  return {value, *this};
+}
+
+/// A failure and the place where it happened (file, offset, record, flag, task). Empty code: no failure.
+///
+/// Functions that do the work fill one; the throwing face turns it into `std::system_error` with `where` in its text.
+struct Error {
+  std::error_code code;
+  std::string where;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(code); }
+};
+
+/// Throws `std::system_error` whose text is "`where`: message of `code`".
+[[noreturn]] inline void throw_error(const std::error_code& code, std::string_view where) {
+  throw std::system_error(code, std::string{where});
+}
+
+/// Throws when `error` holds a failure.
+inline void throw_if(const Error& error) {
+  if (error) throw_error(error.code, error.where);
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_condition_enum<distrib::failure> : std::true_type {};

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/detail/rounded.hpp>
+#include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/core/philox.hpp>
+#include <distrib/core/shape.hpp>
+#include <distrib/core/slice.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace distrib::inline v0 {
+
+/// Every element is 0.
+struct ZerosInitializer {
+  /// "zeros"
+  [[nodiscard]] auto describe() const -> std::string { return "zeros"; }
+  [[nodiscard]] auto operator==(const ZerosInitializer&) const noexcept -> bool = default;
+};
+
+/// Every element is `value`.
+struct ConstantInitializer {
+  float value = 0.0F;
+
+  /// "constant value=0.1"
+  [[nodiscard]] auto describe() const -> std::string { return "constant value=" + detail::shortest_text(value); }
+  [[nodiscard]] auto operator==(const ConstantInitializer&) const noexcept -> bool = default;
+};
+
+/// Elements spread evenly over [low, high]; `high` itself only by rounding. Both finite, low <= high.
+struct UniformInitializer {
+  float low = -0.05F;
+  float high = 0.05F;
+
+  /// "uniform low=-0.05 high=0.05"
+  [[nodiscard]] auto describe() const -> std::string {
+    return "uniform low=" + detail::shortest_text(low) + " high=" + detail::shortest_text(high);
+  }
+  [[nodiscard]] auto operator==(const UniformInitializer&) const noexcept -> bool = default;
+};
+
+/// Elements spread evenly over [-limit, limit], limit = sqrt(6 / (fan_in + fan_out)): Glorot and Bengio, 2010, with
+/// TensorFlow's fans (init_ops.py, `_compute_fans`): of a matrix its two extents, of a kernel of higher rank its last
+/// two times the product of the others, of a vector its extent twice, of a scalar 1 and 1.
+struct GlorotUniformInitializer {
+  /// "glorot_uniform"
+  [[nodiscard]] auto describe() const -> std::string { return "glorot_uniform"; }
+  [[nodiscard]] auto operator==(const GlorotUniformInitializer&) const noexcept -> bool = default;
+};
+
+/// How a variable starts. A value, made implicitly from each of the initializers; zeros unless told.
+class Initializer {
+ public:
+  using Choice = std::variant<ZerosInitializer, ConstantInitializer, UniformInitializer, GlorotUniformInitializer>;
+
+  Initializer() = default;
+  Initializer(ZerosInitializer choice) : choice_{choice} {}          // NOLINT: implicit on purpose
+  Initializer(ConstantInitializer choice) : choice_{choice} {}       // NOLINT
+  Initializer(UniformInitializer choice) : choice_{choice} {}        // NOLINT
+  Initializer(GlorotUniformInitializer choice) : choice_{choice} {}  // NOLINT
+
+  /// Which one it is.
+  [[nodiscard]] auto choice() const noexcept -> const Choice& { return choice_; }
+
+  /// Canonical text of it, as the job's description has it. Floats are written as the shortest text that reads back
+  /// the same, so equal texts are equal initializers.
+  [[nodiscard]] auto describe() const -> std::string {
+    return std::visit([](const auto& choice) { return choice.describe(); }, choice_);
+  }
+
+  [[nodiscard]] auto operator==(const Initializer&) const noexcept -> bool = default;
+
+ private:
+  Choice choice_;
+};
+
+namespace detail {
+
+/// FNV-1a, 64 bits, of a variable's name.
+[[nodiscard]] constexpr auto name_hash(std::string_view name) noexcept -> std::uint64_t {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  return hash;
+}
+
+[[nodiscard]] inline auto glorot_range(const Shape& shape) noexcept -> UniformInitializer {
+  const std::size_t rank = shape.rank();
+  double fan_in = rank == 0 ? 1.0 : static_cast<double>(shape[rank < 2 ? 0 : rank - 2]);
+  double fan_out = rank == 0 ? 1.0 : static_cast<double>(shape[rank - 1]);
+  for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
+    fan_in *= static_cast<double>(shape[axis]);
+    fan_out *= static_cast<double>(shape[axis]);
+  }
+  // TensorFlow divides 3 by the mean fan, but not by less than 1.
+  const auto mean = std::max(opaque(fan_in + fan_out) * 0.5, 1.0);
+  const auto limit = static_cast<float>(sqrt(Rounded<double>{3.0} / Rounded<double>{mean}).value);
+  return {-limit, limit};
+}
+
+/// Calls `row(first, out)` for each run of consecutive elements of `part`: the index of its first element in `whole`,
+/// both row-major, and where in `out` it goes.
+template <class Row>
+void for_each_row(const Shape& whole, const Slice& part, std::span<float> out, Row row) {
+  if (out.empty()) return;
+  const std::size_t rank = whole.rank();
+  const auto length = static_cast<std::size_t>(rank == 0 ? 1 : part.extents[rank - 1]);
+  std::array<std::int64_t, max_rank> at{};
+  for (std::size_t filled = 0; filled < out.size(); filled += length) {
+    std::int64_t first = 0;
+    for (std::size_t axis = 0; axis < rank; ++axis) first = first * whole[axis] + part.start[axis] + at[axis];
+    row(static_cast<std::uint64_t>(first), out.subspan(filled, length));
+    for (std::size_t axis = rank; axis-- > 1;) {
+      if (++at[axis - 1] < part.extents[axis - 1]) break;
+      at[axis - 1] = 0;
+    }
+  }
+}
+
+/// Element i of the variable is word i mod 4 of block i / 4 of the variable's counters, stretched to [low, high].
+inline void fill_uniform(UniformInitializer uniform, std::uint64_t seed, std::string_view name, const Shape& whole,
+                         const Slice& part, std::span<float> out) {
+  assert(uniform.low <= uniform.high);
+  const PhiloxKey key = philox_key(seed);
+  const std::uint64_t hash = name_hash(name);
+  const Rounded<double> low{static_cast<double>(uniform.low)};
+  const Rounded<double> width = Rounded<double>{static_cast<double>(uniform.high)} - low;
+  for_each_row(whole, part, out, [&](std::uint64_t first, std::span<float> row) {
+    PhiloxBlock words{};
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::uint64_t index = first + i;
+      if (i == 0 || index % 4 == 0)
+        words = philox(key, {static_cast<std::uint32_t>(index / 4), static_cast<std::uint32_t>(index / 4 >> 32),
+                             static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32)});
+      const Rounded<double> place{static_cast<double>(uniform01(words[index % 4]))};
+      row[i] = static_cast<float>((low + width * place).value);
+    }
+  });
+}
+
+}  // namespace detail
+
+/// Writes the initial values of `part` of a variable of shape `whole` to `out`, row-major.
+///
+/// Element i of the whole variable is a pure function of (initializer, seed, name, i): however a variable is cut, and
+/// on whatever machine, its elements are the same bits. Programmer errors: a part outside `whole`, an `out` that is not
+/// as long as the part.
+inline void fill(const Initializer& initializer, std::uint64_t seed, std::string_view name, const Shape& whole,
+                 const Slice& part, std::span<float> out) {
+  assert(part.inside(whole));
+  assert(out.size() == static_cast<std::size_t>(part.extents.elements()));
+  if (std::holds_alternative<ZerosInitializer>(initializer.choice())) std::ranges::fill(out, 0.0F);
+  if (const auto* constant = std::get_if<ConstantInitializer>(&initializer.choice()))
+    std::ranges::fill(out, constant->value);
+  if (const auto* uniform = std::get_if<UniformInitializer>(&initializer.choice()))
+    detail::fill_uniform(*uniform, seed, name, whole, part, out);
+  if (std::holds_alternative<GlorotUniformInitializer>(initializer.choice()))
+    detail::fill_uniform(detail::glorot_range(whole), seed, name, whole, part, out);
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace distrib::inline v0 {
+
+/// Key and counter of `philox`, least significant word first.
+using PhiloxKey = std::array<std::uint32_t, 2>;
+using PhiloxBlock = std::array<std::uint32_t, 4>;
+
+/// Philox 4x32-10: four random words that are a pure function of key and counter; for one key a bijection of the
+/// counter. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
+[[nodiscard]] constexpr auto philox(PhiloxKey key, PhiloxBlock counter) noexcept -> PhiloxBlock {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t first = std::uint64_t{0xD2511F53} * counter[0];
+    const std::uint64_t second = std::uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<std::uint32_t>(second >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(second),
+               static_cast<std::uint32_t>(first >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(first)};
+    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
+  }
+  return counter;
+}
+
+/// The key of a job's seed.
+[[nodiscard]] constexpr auto philox_key(std::uint64_t seed) noexcept -> PhiloxKey {
+  return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+}
+
+/// A number of [0, 1) from a random word: its upper 24 bits, so every value is exact and the step is 2^-24.
+[[nodiscard]] constexpr auto uniform01(std::uint32_t word) noexcept -> float {
+  return static_cast<float>(word >> 8) * 0x1p-24F;
+}
+
+/// The random words of (seed, a, b), for example of (seed, step, rank): different triples give different, independent
+/// sequences, the same triple the same one on every machine. A value: copying it copies the place in the sequence.
+/// Models std::uniform_random_bit_generator; distributions of the standard library differ between its versions, so what
+/// must repeat uses `uniform01`. A sequence has 2^34 words and starts again after them.
+class Philox {
+ public:
+  using result_type = std::uint32_t;
+
+  constexpr Philox() noexcept : Philox{0, 0, 0} {}
+  constexpr Philox(std::uint64_t seed, std::uint64_t a, std::uint32_t b) noexcept
+      : key_{philox_key(seed)}, counter_{0, b, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(a >> 32)} {}
+
+  [[nodiscard]] static constexpr auto min() noexcept -> result_type { return 0; }
+  [[nodiscard]] static constexpr auto max() noexcept -> result_type {
+    return std::numeric_limits<result_type>::max();
+  }
+
+  /// The next word.
+  constexpr auto operator()() noexcept -> result_type {
+    if (next_ == block_.size()) {
+      block_ = philox(key_, counter_);
+      ++counter_[0];
+      next_ = 0;
+    }
+    return block_[next_++];
+  }
+
+  /// Whether both will give the same words from here on.
+  [[nodiscard]] constexpr auto operator==(const Philox&) const noexcept -> bool = default;
+
+ private:
+  PhiloxKey key_;
+  PhiloxBlock counter_;
+  PhiloxBlock block_{};
+  std::size_t next_ = 4;
+};
+
+}  // namespace distrib::inline v0

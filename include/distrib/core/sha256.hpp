@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace distrib::inline v0 {
+
+/// What SHA-256 makes of some bytes; `to_hex` shows it.
+using Sha256Digest = std::array<std::byte, 32>;
+
+/// SHA-256 of bytes that come in pieces (FIPS 180-4). A value: a copy goes on from the same place. Never allocates,
+/// never fails. Threads: one at a time.
+class Sha256 {
+ public:
+  /// Adds `bytes`; how the whole is cut into pieces does not matter.
+  void update(ByteView bytes) noexcept {
+    length_ += bytes.size();
+    if (filled_ != 0) {
+      const std::size_t piece = std::min(bytes.size(), block_bytes - filled_);
+      if (piece != 0) std::memcpy(block_.data() + filled_, bytes.data(), piece);
+      filled_ += piece;
+      bytes = bytes.subspan(piece);
+      if (filled_ < block_bytes) return;
+      compress(block_.data());
+      filled_ = 0;
+    }
+    for (; bytes.size() >= block_bytes; bytes = bytes.subspan(block_bytes)) compress(bytes.data());
+    if (!bytes.empty()) std::memcpy(block_.data(), bytes.data(), bytes.size());
+    filled_ = bytes.size();
+  }
+
+  /// The digest of all that was added; afterwards the object is as new.
+  [[nodiscard]] auto finish() noexcept -> Sha256Digest {
+    const std::uint64_t bits = length_ * 8;
+    block_[filled_++] = std::byte{0x80};
+    if (filled_ > block_bytes - sizeof bits) {
+      std::fill(block_.begin() + static_cast<std::ptrdiff_t>(filled_), block_.end(), std::byte{0});
+      compress(block_.data());
+      filled_ = 0;
+    }
+    std::fill(block_.begin() + static_cast<std::ptrdiff_t>(filled_), block_.end(), std::byte{0});
+    store_le(block_.data() + block_bytes - sizeof bits, __builtin_bswap64(bits));
+    compress(block_.data());
+
+    Sha256Digest digest;
+    for (std::size_t i = 0; i < state_.size(); ++i) store_le(digest.data() + 4 * i, __builtin_bswap32(state_[i]));
+    *this = Sha256{};
+    return digest;
+  }
+
+ private:
+  static constexpr std::size_t block_bytes = 64;
+
+  // First 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4, section 4.2.2).
+  static constexpr std::array<std::uint32_t, 64> round_constants{
+      0x428A2F98, 0x71374491, 0xB5C0FBCF, 0xE9B5DBA5, 0x3956C25B, 0x59F111F1, 0x923F82A4, 0xAB1C5ED5,
+      0xD807AA98, 0x12835B01, 0x243185BE, 0x550C7DC3, 0x72BE5D74, 0x80DEB1FE, 0x9BDC06A7, 0xC19BF174,
+      0xE49B69C1, 0xEFBE4786, 0x0FC19DC6, 0x240CA1CC, 0x2DE92C6F, 0x4A7484AA, 0x5CB0A9DC, 0x76F988DA,
+      0x983E5152, 0xA831C66D, 0xB00327C8, 0xBF597FC7, 0xC6E00BF3, 0xD5A79147, 0x06CA6351, 0x14292967,
+      0x27B70A85, 0x2E1B2138, 0x4D2C6DFC, 0x53380D13, 0x650A7354, 0x766A0ABB, 0x81C2C92E, 0x92722C85,
+      0xA2BFE8A1, 0xA81A664B, 0xC24B8B70, 0xC76C51A3, 0xD192E819, 0xD6990624, 0xF40E3585, 0x106AA070,
+      0x19A4C116, 0x1E376C08, 0x2748774C, 0x34B0BCB5, 0x391C0CB3, 0x4ED8AA4A, 0x5B9CCA4F, 0x682E6FF3,
+      0x748F82EE, 0x78A5636F, 0x84C87814, 0x8CC70208, 0x90BEFFFA, 0xA4506CEB, 0xBEF9A3F7, 0xC67178F2};
+
+  void compress(const std::byte* block) noexcept {
+    std::array<std::uint32_t, 64> schedule;
+    for (std::size_t i = 0; i < 16; ++i) schedule[i] = __builtin_bswap32(load_le<std::uint32_t>(block + 4 * i));
+    for (std::size_t i = 16; i < 64; ++i) {
+      const std::uint32_t early = schedule[i - 15];
+      const std::uint32_t late = schedule[i - 2];
+      schedule[i] = schedule[i - 16] + (std::rotr(early, 7) ^ std::rotr(early, 18) ^ (early >> 3)) + schedule[i - 7] +
+                    (std::rotr(late, 17) ^ std::rotr(late, 19) ^ (late >> 10));
+    }
+    auto [a, b, c, d, e, f, g, h] = state_;  // the standard's letters
+    for (std::size_t i = 0; i < 64; ++i) {
+      const std::uint32_t first = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & f) ^ (~e & g)) +
+                                  round_constants[i] + schedule[i];
+      const std::uint32_t second =
+          (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+      h = g;
+      g = f;
+      f = e;
+      e = d + first;
+      d = c;
+      c = b;
+      b = a;
+      a = first + second;
+    }
+    const std::array<std::uint32_t, 8> added{a, b, c, d, e, f, g, h};
+    for (std::size_t i = 0; i < added.size(); ++i) state_[i] += added[i];
+  }
+
+  std::array<std::uint32_t, 8> state_{0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A,
+                                      0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
+  std::array<std::byte, block_bytes> block_{};
+  std::size_t filled_ = 0;
+  std::uint64_t length_ = 0;
+};
+
+/// SHA-256 of `bytes`.
+[[nodiscard]] inline auto sha256(ByteView bytes) noexcept -> Sha256Digest {
+  Sha256 hash;
+  hash.update(bytes);
+  return hash.finish();
+}
+
+/// Two lower-case hexadecimal digits a byte.
+[[nodiscard]] inline auto to_hex(ByteView bytes) -> std::string {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const std::byte byte : bytes) {
+    text += digits[static_cast<unsigned>(byte) >> 4];
+    text += digits[static_cast<unsigned>(byte) & 15];
+  }
+  return text;
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/shape.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace distrib::inline v0 {
+
+/// A box inside a tensor: where it starts and how far it reaches on each axis. A value; both shapes have one rank.
+struct Slice {
+  Shape start;
+  Shape extents;
+
+  /// All of a tensor of this shape.
+  [[nodiscard]] static constexpr auto whole(const Shape& shape) -> Slice {
+    return {Shape{std::span<const std::int64_t>{std::array<std::int64_t, max_rank>{}.data(), shape.rank()}}, shape};
+  }
+
+  /// Rows `first .. first + count` of `axis`, all of the other axes.
+  [[nodiscard]] static constexpr auto along(const Shape& shape, std::size_t axis, std::int64_t first,
+                                            std::int64_t count) -> Slice {
+    std::array<std::int64_t, max_rank> start{};
+    std::array<std::int64_t, max_rank> extents{};
+    std::copy(shape.extents().begin(), shape.extents().end(), extents.begin());
+    start[axis] = first;
+    extents[axis] = count;
+    return {Shape{std::span<const std::int64_t>{start.data(), shape.rank()}},
+            Shape{std::span<const std::int64_t>{extents.data(), shape.rank()}}};
+  }
+
+  /// Whether this box lies inside a tensor of `shape`, with the same rank.
+  [[nodiscard]] constexpr auto inside(const Shape& shape) const noexcept -> bool {
+    if (start.rank() != shape.rank() || extents.rank() != shape.rank()) return false;
+    for (std::size_t axis = 0; axis < shape.rank(); ++axis)
+      if (start[axis] < 0 || extents[axis] < 0 || start[axis] > shape[axis] - extents[axis]) return false;
+    return true;
+  }
+
+  [[nodiscard]] constexpr auto operator==(const Slice&) const noexcept -> bool = default;
+};
+
+/// TensorFlow's slice text: "0,4:0,16" is start,length of each axis (tensor_slice.cc); "" for a scalar.
+[[nodiscard]] inline auto to_string(const Slice& slice) -> std::string {
+  std::string text;
+  for (std::size_t axis = 0; axis < slice.start.rank(); ++axis) {
+    if (axis != 0) text += ':';
+    text += std::to_string(slice.start[axis]) + ',' + std::to_string(slice.extents[axis]);
+  }
+  return text;
+}
+
+/// Copies what two boxes of one tensor have in common. `from` holds box `from_slice` and `to` box `to_slice`, both
+/// row-major with elements of `element_bytes`; memory must not overlap. Returns the number of elements copied.
+inline auto copy_overlap(const Slice& from_slice, const std::byte* from, const Slice& to_slice, std::byte* to,
+                         std::size_t element_bytes) -> std::int64_t {
+  const std::size_t rank = from_slice.extents.rank();
+  std::array<std::int64_t, max_rank> first{};
+  std::array<std::int64_t, max_rank> count{};
+  std::int64_t elements = 1;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    first[axis] = std::max(from_slice.start[axis], to_slice.start[axis]);
+    const std::int64_t end = std::min(from_slice.start[axis] + from_slice.extents[axis],
+                                      to_slice.start[axis] + to_slice.extents[axis]);
+    count[axis] = std::max<std::int64_t>(end - first[axis], 0);
+    elements *= count[axis];
+  }
+  if (elements == 0) return 0;
+
+  // Trailing axes that both boxes hold whole are one run; the rest is walked like an odometer.
+  std::int64_t run = 1;
+  std::size_t outer = rank;
+  while (outer > 0) {
+    run *= count[outer - 1];
+    --outer;
+    if (count[outer] != from_slice.extents[outer] || count[outer] != to_slice.extents[outer]) break;
+  }
+  const auto run_bytes = static_cast<std::size_t>(run) * element_bytes;
+  std::array<std::int64_t, max_rank> at = first;
+  const auto offset = [&](const Slice& box) {
+    std::int64_t position = 0;
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      position = position * box.extents[axis] + (at[axis] - box.start[axis]);
+    return static_cast<std::size_t>(position) * element_bytes;
+  };
+  for (std::int64_t copied = 0; copied < elements; copied += run) {
+    std::memcpy(to + offset(to_slice), from + offset(from_slice), run_bytes);
+    for (std::size_t axis = outer; axis-- > 0;) {
+      if (++at[axis] < first[axis] + count[axis]) break;
+      at[axis] = first[axis];
+    }
+  }
+  return elements;
+}
+
+}  // namespace distrib::inline v0

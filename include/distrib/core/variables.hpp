@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/dtype.hpp>
+#include <distrib/core/fixed_string.hpp>
+#include <distrib/core/initializer.hpp>
+#include <distrib/core/shape.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// One trained tensor of a model: name, element type and number of axes at compile time; extents and initial values
+/// at run time. A value.
+template <FixedString Name, class T, std::size_t Rank>
+class Variable {
+  static_assert(std::same_as<T, float>, "distrib: the element type of a Variable must be float");
+  static_assert(Rank <= max_rank, "distrib: a Variable has at most 8 axes");
+  static_assert(!Name.view().empty(), "distrib: a Variable needs a name");
+
+ public:
+  using Element = T;
+  static constexpr auto name = Name;
+  static constexpr std::size_t rank = Rank;
+
+  /// Extents outermost first. Values start as zeros unless told.
+  Variable(std::array<std::int64_t, Rank> extents, Initializer initializer = ZerosInitializer{})
+      : shape_{std::span<const std::int64_t>{extents}}, initializer_{std::move(initializer)} {}
+
+  [[nodiscard]] auto shape() const noexcept -> const Shape& { return shape_; }
+  [[nodiscard]] auto initializer() const noexcept -> const Initializer& { return initializer_; }
+
+ private:
+  Shape shape_;
+  Initializer initializer_;
+};
+
+/// A variable as run-time code sees it: what a job's description carries.
+struct VariableInfo {
+  std::string name;
+  DType dtype = DType::float32;
+  Shape shape;
+  Initializer initializer = ZerosInitializer{};
+
+  [[nodiscard]] auto operator==(const VariableInfo&) const -> bool = default;
+
+  /// Bytes of the whole tensor.
+  [[nodiscard]] auto size_bytes() const noexcept -> std::size_t {
+    return static_cast<std::size_t>(shape.elements()) * distrib::size_bytes(dtype);
+  }
+};
+
+/// The variables of a model, in the model's order: `using Variables = VariableList<Variable<"w", float, 2>, ...>;`
+template <class... Vs>
+class VariableList {
+ public:
+  static constexpr std::size_t size = sizeof...(Vs);
+
+  template <std::size_t I>
+  using At = std::tuple_element_t<I, std::tuple<Vs...>>;
+
+  VariableList(Vs... variables) : variables_{std::move(variables)...} {}  // NOLINT: `return {{{784, 10}}, ...};`
+
+  template <std::size_t I>
+  [[nodiscard]] auto at() const noexcept -> const At<I>& {
+    return std::get<I>(variables_);
+  }
+
+  /// Position of the variable called `name`; `size` when there is none.
+  [[nodiscard]] static constexpr auto index_of(std::string_view name) noexcept -> std::size_t {
+    constexpr std::array<std::string_view, size> names{Vs::name.view()...};
+    for (std::size_t i = 0; i < size; ++i)
+      if (names[i] == name) return i;
+    return size;
+  }
+
+  /// The same list for run-time code, in the same order.
+  [[nodiscard]] auto infos() const -> std::vector<VariableInfo> {
+    std::vector<VariableInfo> list;
+    list.reserve(size);
+    std::apply(
+        [&](const auto&... v) {
+          (list.push_back({std::string{v.name.view()}, dtype_of<typename std::remove_cvref_t<decltype(v)>::Element>,
+                           v.shape(), v.initializer()}),
+           ...);
+        },
+        variables_);
+    return list;
+  }
+
+ private:
+  static constexpr auto unique() -> bool {
+    constexpr std::array<std::string_view, size> names{Vs::name.view()...};
+    for (std::size_t i = 0; i < size; ++i)
+      if (index_of(names[i]) != i) return false;
+    return true;
+  }
+  static_assert(unique(), "distrib: two variables of one VariableList have the same name");
+
+  std::tuple<Vs...> variables_;
+};
+
+/// Whether `T` is a `VariableList`.
+template <class T>
+inline constexpr bool is_variable_list = false;
+template <class... Vs>
+inline constexpr bool is_variable_list<VariableList<Vs...>> = true;
+
+/// Byte offset of each variable in one block that holds them all, each at a multiple of `tensor_alignment`; the last
+/// entry is the size of the block.
+[[nodiscard]] inline auto block_offsets(std::span<const VariableInfo> variables) -> std::vector<std::size_t> {
+  std::vector<std::size_t> offsets{0};
+  for (const VariableInfo& variable : variables) offsets.push_back(offsets.back() + aligned_size(variable.size_bytes()));
+  return offsets;
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// The version of this source as one number, for `#if`: 10000 * major + 100 * minor + patch. A program holds one version
+/// of distrib: everything is source, nothing is promised between object files of different versions.
+#define DISTRIB_VERSION 100
+
+namespace distrib::inline v0 {
+
+/// The version in words, "major.minor.patch". CMake reads it from this line.
+inline constexpr std::string_view version = "0.1.0";
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/crc32c.hpp>
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+constexpr auto check_text() {
+  std::array<std::byte, 9> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>('1' + i);
+  return bytes;
+}
+constexpr auto check_bytes = check_text();
+static_assert(distrib::crc32c(check_bytes) == 0xE3069283);
+
+/// The definition: one bit at a time.
+auto by_definition(distrib::ByteView bytes) -> std::uint32_t {
+  std::uint32_t state = 0xFFFFFFFF;
+  for (const std::byte byte : bytes) {
+    state ^= static_cast<std::uint32_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) state = (state & 1) != 0 ? (state >> 1) ^ 0x82F63B78 : state >> 1;
+  }
+  return ~state;
+}
+
+auto noise(std::size_t size) -> std::vector<std::byte> {
+  std::vector<std::byte> bytes(size);
+  std::uint32_t word = 12345;
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>((word = word * 1664525 + 1013904223) >> 24);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("crc32c: published values", "[core][crc32c]") {
+  std::array<std::byte, 32> bytes{};  // RFC 3720, appendix B.4
+  CHECK(distrib::crc32c(bytes) == 0x8A9136AA);
+  bytes.fill(std::byte{0xFF});
+  CHECK(distrib::crc32c(bytes) == 0x62A8AB43);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);
+  CHECK(distrib::crc32c(bytes) == 0x46DD794E);
+  std::reverse(bytes.begin(), bytes.end());
+  CHECK(distrib::crc32c(bytes) == 0x113FDB5C);
+  CHECK(distrib::crc32c(distrib::as_bytes("123456789")) == 0xE3069283);
+  CHECK(distrib::crc32c({}) == 0);
+}
+
+TEST_CASE("crc32c: every path gives the same bits at all lengths and alignments", "[core][crc32c]") {
+  const std::vector<std::byte> bytes = noise(700);
+  for (std::size_t start = 0; start < 16; ++start)
+    for (std::size_t size = 0; size <= 600; ++size) {
+      const distrib::ByteView view = distrib::ByteView{bytes}.subspan(start, size);
+      const std::uint32_t expected = by_definition(view);
+      bool same = distrib::crc32c(view) == expected && ~distrib::detail::crc32c_portable(~0U, view) == expected &&
+                  ~distrib::detail::crc32c_bytewise(~0U, view) == expected;
+#if defined(__x86_64__)
+      if (__builtin_cpu_supports("sse4.2")) same = same && ~distrib::detail::crc32c_sse42(~0U, view) == expected;
+#endif
+      if (!same) FAIL("start " << start << ", size " << size);
+    }
+}
+
+TEST_CASE("crc32c_extend: pieces add up to the whole", "[core][crc32c]") {
+  const std::vector<std::byte> bytes = noise(100);
+  const distrib::ByteView whole{bytes};
+  for (std::size_t cut = 0; cut <= whole.size(); ++cut)
+    CHECK(distrib::crc32c_extend(distrib::crc32c(whole.first(cut)), whole.subspan(cut)) == distrib::crc32c(whole));
+}
+
+TEST_CASE("mask_crc: rotation and constant, and back", "[core][crc32c]") {
+  static_assert(distrib::mask_crc(0) == 0xA282EAD8);
+  static_assert(distrib::mask_crc(0xE3069283) == 0xC78AB0E5);
+  for (const std::uint32_t crc : {0U, 1U, 0xE3069283U, 0xFFFFFFFFU, 0x80000000U}) {
+    CHECK(distrib::mask_crc(crc) != crc);
+    CHECK(distrib::unmask_crc(distrib::mask_crc(crc)) == crc);
+  }
+}

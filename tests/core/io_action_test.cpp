@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/io_action.hpp>
+
+#include "support/catch.hpp"
+
+#include <utility>
+
+TEST_CASE("a WriteFile knows its size, and moving it keeps its views", "[io_action]") {
+  distrib::WriteFile write{"part", {distrib::as_bytes("abc"), distrib::as_bytes("de")}, {}};
+  CHECK(write.size() == 5);
+  write.owned.assign(3, std::byte{1});
+  CHECK(write.size() == 8);
+
+  distrib::FilePlan plan;
+  plan.emplace_back(std::move(write));
+  plan.emplace_back(distrib::RenameFile{"part", "whole"});
+  const auto& moved = std::get<distrib::WriteFile>(plan.front());
+  CHECK(moved.size() == 8);
+  CHECK(distrib::as_text(moved.views[1]) == "de");
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/json_text.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+using distrib::json_text;
+
+TEST_CASE("json_text: strings", "[core][json]") {
+  CHECK(json_text("") == R"("")");
+  CHECK(json_text("out/model-6000") == R"("out/model-6000")");
+  CHECK(json_text("a\"b\\c\nd\te\x01\x1f") == R"("a\"b\\c\nd\u0009e\u0001\u001f")");
+  CHECK(json_text("Gr\xC3\xBC\xC3\x9F"
+                  "e \xE2\x82\xAC \xF0\x9F\x98\x80") == "\"Gr\xC3\xBC\xC3\x9F"
+                                                        "e \xE2\x82\xAC \xF0\x9F\x98\x80\"");
+  CHECK(json_text("cut \xE2\x82") == "\"cut \xEF\xBF\xBD\xEF\xBF\xBD\"");
+}
+
+TEST_CASE("json_text: every byte pair is JSON", "[core][json]") {
+  for (int first = 0; first < 256; ++first)
+    for (int second = 0; second < 256; ++second) {
+      const std::string bytes{static_cast<char>(first), static_cast<char>(second)};
+      const auto back = nlohmann::json::parse(json_text(bytes), nullptr, false);
+      if (!back.is_string()) FAIL(first << " " << second);
+      if (first < 0x80 && second < 0x80 && back.get<std::string>() != bytes) FAIL(first << " " << second);
+    }
+}
+
+TEST_CASE("json_text: numbers and truth", "[core][json]") {
+  CHECK(json_text(true) == "true");
+  CHECK(json_text(false) == "false");
+  CHECK(json_text(6000) == "6000");
+  CHECK(json_text(std::numeric_limits<std::int64_t>::min()) == "-9223372036854775808");
+  CHECK(json_text(std::numeric_limits<std::uint64_t>::max()) == "18446744073709551615");
+  CHECK(json_text(0.1F) == "0.1");
+  CHECK(json_text(0.1) == "0.1");
+  CHECK(json_text(3.0) == "3");
+  CHECK(json_text(1e-8) == "1e-08");
+  CHECK(json_text(std::numeric_limits<double>::max()) == "1.7976931348623157e+308");
+  CHECK(json_text(std::numeric_limits<double>::infinity()) == "null");
+  CHECK(json_text(std::numeric_limits<float>::quiet_NaN()) == "null");
+}
