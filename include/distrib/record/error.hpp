@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why a record file could not be read or written. What the operating system refuses (a missing file, a full disk)
+/// comes as its own code of `std::generic_category()`.
+enum class record_errc {
+  corrupt_length = 1,     ///< A length does not match its checksum: damage, or no TFRecord file. Restore it.
+  corrupt_payload,        ///< A record's payload does not match its checksum. Restore the file.
+  truncated_header,       ///< The file ends inside a record's header. Restore it, or read it with `cut_header_is_end`.
+  truncated_payload,      ///< The file ends inside a record's payload. Restore it, or use the records before.
+  too_large,              ///< A record is longer than `RecordReaderOptions::max_record_bytes`. Raise that if need be.
+  corrupt_compression,    ///< The gzip or zlib data is damaged, or followed by something else. Restore the file.
+  truncated_compression,  ///< The gzip or zlib data ends early: the writer was not closed. Use the records before.
+  compressed,             ///< Random access needs a file that is not compressed. Write it without compression.
+  not_regular,            ///< Only regular files can be mapped. Read pipes and devices with `RecordReader`.
+  bad_level,              ///< A compression level is outside of -1 .. 9. Choose one inside.
+  no_such_record,         ///< The index has fewer records than the number asked for. Stay below `size()`.
+  closed,                 ///< Something was appended after `close()`. Append first, close last.
+};
+
+namespace detail {
+
+inline constexpr ErrorText record_texts[] = {
+    {static_cast<int>(record_errc::corrupt_length), failure::corrupt,
+     "the length does not match its checksum (damaged, or not a TFRecord file)"},
+    {static_cast<int>(record_errc::corrupt_payload), failure::corrupt, "the payload does not match its checksum"},
+    {static_cast<int>(record_errc::truncated_header), failure::corrupt, "the file ends inside the header"},
+    {static_cast<int>(record_errc::truncated_payload), failure::corrupt, "the file ends inside the payload"},
+    {static_cast<int>(record_errc::too_large), failure::exhausted, "the record is longer than max_record_bytes"},
+    {static_cast<int>(record_errc::corrupt_compression), failure::corrupt, "the compressed data is damaged"},
+    {static_cast<int>(record_errc::truncated_compression), failure::corrupt, "the compressed data ends early"},
+    {static_cast<int>(record_errc::compressed), failure::unsupported,
+     "the file is compressed; random access needs one that is not"},
+    {static_cast<int>(record_errc::not_regular), failure::unsupported, "not a regular file, so it cannot be mapped"},
+    {static_cast<int>(record_errc::bad_level), failure::invalid_argument, "compression levels are -1 .. 9"},
+    {static_cast<int>(record_errc::no_such_record), failure::not_found, "the file has no record of this number"},
+    {static_cast<int>(record_errc::closed), failure::invalid_argument, "the writer is closed"},
+};
+
+/// "path: record 2 at offset 33".
+inline auto record_place(std::string_view path, std::uint64_t number, std::uint64_t offset) -> std::string {
+  return std::string{path} + ": record " + std::to_string(number) + " at offset " + std::to_string(offset);
+}
+
+}  // namespace detail
+
+/// Category "distrib.record".
+[[nodiscard]] inline auto record_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.record", detail::record_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(record_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), record_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::record_errc> : std::true_type {};

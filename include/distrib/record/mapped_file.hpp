@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/record/detail/file_descriptor.hpp>
+#include <distrib/record/error.hpp>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+/// A regular file as read-only memory, taken from the page cache without a copy. Movable; a moved one keeps its
+/// addresses. Const access from any thread.
+///
+/// Hazard: bytes are fetched when they are touched. If somebody cuts the file meanwhile, or the disk fails, the
+/// operating system ends the process with SIGBUS. Replace files by renaming, never in place; where that cannot be
+/// kept, read with `RecordReaderOptions::map = false`.
+class MappedFile {
+ public:
+  /// No file, no bytes.
+  MappedFile() = default;
+
+  /// Maps `path`. Throws `std::system_error`: what the system says, or `record_errc::not_regular`.
+  explicit MappedFile(const std::filesystem::path& path) {
+    std::error_code ec;
+    *this = MappedFile{path, ec};
+    if (ec) throw_error(ec, path.string());
+  }
+
+  /// The same; on failure `ec` is set and there are no bytes.
+  MappedFile(const std::filesystem::path& path, std::error_code& ec) noexcept {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+      ec = detail::last_os_error();
+      return;
+    }
+    if (!S_ISREG(status.st_mode)) {  // asked before opening: to open a pipe would wait for its writer
+      ec = record_errc::not_regular;
+      return;
+    }
+    const detail::FileDescriptor file{path, O_RDONLY, ec};
+    if (ec) return;
+    if (::fstat(file.get(), &status) != 0) {
+      ec = detail::last_os_error();
+      return;
+    }
+    if (status.st_size == 0) return;
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+    if (memory == MAP_FAILED) {
+      ec = detail::last_os_error();
+      return;
+    }
+    bytes_ = {static_cast<const std::byte*>(memory), size};
+  }
+
+  MappedFile(MappedFile&& other) noexcept : bytes_{std::exchange(other.bytes_, {})} {}
+  auto operator=(MappedFile&& other) noexcept -> MappedFile& {
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~MappedFile() {
+    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+
+  /// The whole file as it was when mapped. Lives as long as the mapping.
+  [[nodiscard]] auto bytes() const noexcept -> ByteView { return bytes_; }
+
+ private:
+  ByteView bytes_;
+};
+
+}  // namespace distrib::inline v0

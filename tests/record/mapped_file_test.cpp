@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/record/mapped_file.hpp>
+
+#include "record/files.hpp"
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <sys/stat.h>
+
+TEST_CASE("MappedFile: the bytes of a file", "[record][mapped_file]") {
+  const support::TempDirectory directory;
+  support::write_file(directory / "file", "hello");
+  const distrib::MappedFile file{directory / "file"};
+  CHECK(distrib::as_text(file.bytes()) == "hello");
+}
+
+TEST_CASE("MappedFile: an empty file has no bytes", "[record][mapped_file]") {
+  const support::TempDirectory directory;
+  support::write_file(directory / "file", "");
+  CHECK(distrib::MappedFile{directory / "file"}.bytes().empty());
+  CHECK(distrib::MappedFile{}.bytes().empty());
+}
+
+TEST_CASE("MappedFile: a moved one keeps its addresses", "[record][mapped_file]") {
+  const support::TempDirectory directory;
+  support::write_file(directory / "file", "hello");
+  distrib::MappedFile first{directory / "file"};
+  const std::byte* address = first.bytes().data();
+  distrib::MappedFile second{std::move(first)};
+  CHECK(second.bytes().data() == address);
+  distrib::MappedFile third;
+  third = std::move(second);
+  CHECK(third.bytes().data() == address);
+}
+
+TEST_CASE("MappedFile: what cannot be mapped", "[record][mapped_file]") {
+  const support::TempDirectory directory;
+  std::error_code ec;
+  distrib::MappedFile{directory / "missing", ec};
+  CHECK(ec == std::errc::no_such_file_or_directory);
+  distrib::MappedFile{directory.path(), ec};
+  CHECK(ec == distrib::record_errc::not_regular);
+  REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
+  distrib::MappedFile{directory / "pipe", ec};  // does not wait for a writer
+  CHECK(ec == distrib::record_errc::not_regular);
+  CHECK_THROWS_WITH(distrib::MappedFile{directory / "missing"},
+                    ContainsSubstring("missing: No such file or directory"));
+}

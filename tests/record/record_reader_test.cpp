@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/record/record_reader.hpp>
+
+#include <distrib/core/sha256.hpp>
+
+#include "record/files.hpp"
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <limits>
+#include <ranges>
+#include <string>
+#include <vector>
+
+using distrib::Record;
+using distrib::record_errc;
+using distrib::RecordReader;
+using distrib::RecordReaderOptions;
+
+namespace {
+
+static_assert(std::ranges::input_range<RecordReader>);
+
+struct Reading {
+  std::vector<std::string> payloads;
+  distrib::Error error;
+};
+
+auto read(const std::filesystem::path& path, const RecordReaderOptions& options = {}) -> Reading {
+  Reading reading;
+  std::error_code ec;
+  RecordReader reader{path, options, ec};
+  while (const auto record = reader.try_next()) {
+    CHECK(record->number == reading.payloads.size());
+    reading.payloads.emplace_back(distrib::as_text(record->bytes));
+  }
+  CHECK_FALSE(reader.try_next());  // the end stays the end
+  CHECK(reader.number() == reading.payloads.size());
+  reading.error = reader.error();
+  return reading;
+}
+
+/// Mapped and through the buffer: the same.
+auto read_both(const std::filesystem::path& path, RecordReaderOptions options = {}) -> Reading {
+  const Reading mapped = read(path, options);
+  options.map = false;
+  const Reading buffered = read(path, options);
+  CHECK(mapped.payloads == buffered.payloads);
+  CHECK(mapped.error.code == buffered.error.code);
+  CHECK(mapped.error.where == buffered.error.where);
+  return mapped;
+}
+
+auto sha256_of(const std::vector<std::string>& payloads) -> std::string {
+  distrib::Sha256 hash;
+  for (const std::string& payload : payloads) hash.update(distrib::as_bytes(payload));
+  return distrib::to_hex(hash.finish());
+}
+
+/// Writes what it is given to a pipe and names the other end. Small contents only: nobody reads meanwhile.
+class Pipe {
+ public:
+  explicit Pipe(std::string_view content) {
+    REQUIRE(::pipe(ends_.data()) == 0);
+    REQUIRE(::write(ends_[1], content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+    ::close(ends_[1]);
+  }
+  Pipe(const Pipe&) = delete;
+  ~Pipe() { ::close(ends_[0]); }
+  [[nodiscard]] auto path() const -> std::string { return "/dev/fd/" + std::to_string(ends_[0]); }
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+const std::string three = support::framed("") + support::framed("hello") + support::framed(std::string(30, 'x'));
+
+}  // namespace
+
+TEST_CASE("RecordReader: files of TensorFlow and Hadoop", "[record][record_reader]") {
+  struct Row {
+    const char* file;
+    std::vector<std::size_t> sizes;  // empty: not looked at
+    std::size_t records;
+    const char* sha256;  // of all payloads
+  };
+  const std::vector<std::size_t> example{323, 75, 54, 1027, 2};
+  const char* const example_hash = "a86a384a89311936cfb9b96326b8015424342372c233dff4894a9aec2f5f39f9";
+  const char* const raw_hash = "41caaae5427f39f3336e87a303388b48ce4b0dd0129dcfa2a312c2f2a34158d7";
+  const char* const empty_hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+  const char* const odd_hash = "8cdbf743d8e18597fc4a387d4d7b9f669e0652b7837d2637ffff397d44afcc70";
+  const Row rows[] = {
+      {"example.tfrecord", example, 5, example_hash},
+      {"example.tfrecord.gz", example, 5, example_hash},
+      {"example.tfrecord.zlib", example, 5, example_hash},
+      {"raw.tfrecord.gz", {0, 1, 11, 5120, 4096}, 5, raw_hash},
+      {"empty.tfrecord", {}, 0, empty_hash},
+      {"empty.tfrecord.gz", {}, 0, empty_hash},
+      {"lines-0.tfrecord", {}, 100, "b73b31792bcce983b991bd1e47707ad53ee1c9d75c6ce24068357a5b918fb6b4"},
+      {"odd.tfrecord.gz", {}, 14, odd_hash},
+      {"odd.tfrecord.deflate", {}, 14, odd_hash},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.file);
+    const Reading reading = read_both(support::fixture(row.file));
+    CHECK_FALSE(reading.error);
+    CHECK(reading.payloads.size() == row.records);
+    CHECK(sha256_of(reading.payloads) == row.sha256);
+    for (std::size_t i = 0; i < row.sizes.size() && i < reading.payloads.size(); ++i)
+      CHECK(reading.payloads[i].size() == row.sizes[i]);
+  }
+}
+
+TEST_CASE("RecordReader: damaged files, as TensorFlow sees them", "[record][record_reader]") {
+  const Reading flipped = read_both(support::fixture("bad_data_crc.tfrecord"));
+  CHECK(flipped.payloads.size() == 2);
+  CHECK(flipped.error.code == record_errc::corrupt_payload);
+  CHECK_THAT(flipped.error.where, ContainsSubstring("bad_data_crc.tfrecord: record 2 at offset 33"));
+
+  const Reading cut = read_both(support::fixture("truncated_payload.tfrecord"));
+  CHECK(cut.payloads.size() == 4);
+  CHECK(cut.error.code == record_errc::truncated_payload);
+  CHECK_THAT(cut.error.where, ContainsSubstring("truncated_payload.tfrecord: record 4 at offset 5196"));
+}
+
+TEST_CASE("RecordReader: both faces tell the same", "[record][record_reader]") {
+  RecordReader reader{support::fixture("bad_data_crc.tfrecord")};
+  std::size_t records = 0;
+  std::string text;
+  try {
+    for (const Record& record : reader) records += record.number == records ? 1 : 0;
+  } catch (const std::system_error& error) {
+    text = error.what();
+    CHECK(error.code() == distrib::failure::corrupt);
+  }
+  CHECK(records == 2);
+  CHECK(text == reader.error().where + ": " + reader.error().code.message());
+  CHECK(reader.offset() == 33);
+  CHECK_THROWS_AS(reader.begin(), std::system_error);  // the first failure sticks
+}
+
+TEST_CASE("RecordReader: a range of views into the mapping", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  support::write_file(directory / "file", three);
+  RecordReader first{directory / "file"};
+  const auto empty = first.try_next();
+  const auto hello = first.try_next();
+  RecordReader second{std::move(first)};
+  std::uint64_t sum = 0;
+  for (const std::uint64_t size : second | std::views::transform([](const Record& r) { return r.bytes.size(); }))
+    sum += size;
+  CHECK(sum == 30);
+  CHECK(empty->bytes.empty());
+  CHECK(distrib::as_text(hello->bytes) == "hello");  // still there, after the move and at the end
+  CHECK(hello->offset == 16);
+  CHECK(hello->number == 1);
+  CHECK(hello->bytes.data() == empty->bytes.data() + 4 + 12);  // not copied
+}
+
+TEST_CASE("RecordReader: what cannot be opened", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  CHECK_THROWS_WITH(RecordReader{directory / "missing"}, ContainsSubstring("missing: No such file or directory"));
+  for (const bool map : {true, false}) {
+    std::error_code ec;
+    RecordReader missing{directory / "missing", {.map = map}, ec};
+    CHECK(ec == std::errc::no_such_file_or_directory);
+    CHECK(missing.error().code == ec);
+    CHECK_FALSE(missing.try_next());
+    const Reading reading = read(directory.path(), {.map = map});
+    CHECK(reading.error.code == std::errc::is_a_directory);
+  }
+}
+
+TEST_CASE("RecordReader: cut at every byte", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  const std::size_t ends[] = {0, 16, 37, 83};
+  REQUIRE(three.size() == ends[3]);
+  for (std::size_t cut = 0; cut <= three.size(); ++cut) {
+    CAPTURE(cut);
+    support::write_file(directory / "file", three.substr(0, cut));
+    std::size_t whole = 0;
+    while (whole < 3 && ends[whole + 1] <= cut) ++whole;
+    const std::size_t left = cut - ends[whole];
+    const std::error_code expected = left == 0    ? std::error_code{}
+                                     : left < 12 ? make_error_code(record_errc::truncated_header)
+                                                 : make_error_code(record_errc::truncated_payload);
+    const Reading strict = read_both(directory / "file");
+    CHECK(strict.payloads.size() == whole);
+    CHECK(strict.error.code == expected);
+    const Reading lenient = read_both(directory / "file", {.cut_header_is_end = true});
+    CHECK(lenient.payloads.size() == whole);
+    CHECK(lenient.error.code == (left < 12 ? std::error_code{} : expected));
+  }
+}
+
+TEST_CASE("RecordReader: every flipped bit is found", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  std::string bytes = three;
+  const std::size_t ends[] = {0, 16, 37, 83};
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    CAPTURE(bit);
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+    support::write_file(directory / "file", bytes);
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+    std::size_t hit = 0;
+    while (ends[hit + 1] <= bit / 8) ++hit;
+    const Reading reading = read_both(directory / "file");
+    CHECK(reading.payloads.size() == hit);
+    const bool in_header = bit / 8 - ends[hit] < distrib::record_header_bytes;
+    CHECK(reading.error.code == (in_header ? record_errc::corrupt_length : record_errc::corrupt_payload));
+  }
+}
+
+TEST_CASE("RecordReader: a compressed file cut or flipped anywhere ends in an error", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  for (const char* name : {"example.tfrecord.gz", "example.tfrecord.zlib"}) {
+    CAPTURE(name);
+    const std::string good = support::read_file(support::fixture(name));
+    const Reading expected = read(support::fixture(name));
+    for (std::size_t cut = 1; cut < good.size(); ++cut) {
+      CAPTURE(cut);
+      support::write_file(directory / "file", good.substr(0, cut));
+      const Reading strict = read(directory / "file");
+      CHECK(strict.error.code == (cut == 1 ? record_errc::truncated_header : record_errc::truncated_compression));
+      const Reading lenient = read(directory / "file", {.cut_header_is_end = true});
+      CHECK(lenient.payloads == strict.payloads);
+      if (strict.payloads.size() == 5) CHECK_FALSE(lenient.error);
+    }
+    std::string bytes = good;
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      CAPTURE(at);
+      bytes[at] = static_cast<char>(bytes[at] ^ 0x40);
+      support::write_file(directory / "file", bytes);
+      bytes[at] = static_cast<char>(bytes[at] ^ 0x40);
+      const Reading reading = read(directory / "file");
+      REQUIRE(reading.payloads.size() <= expected.payloads.size());
+      for (std::size_t i = 0; i < reading.payloads.size(); ++i) CHECK(reading.payloads[i] == expected.payloads[i]);
+      // Bytes that mean nothing: gzip's time, level and system; bits behind the end of the deflated data.
+      const bool gzip = std::string_view{name}.ends_with(".gz");
+      const bool idle = (gzip && at >= 4 && at < 10) || at + 1 + (gzip ? 8 : 4) == bytes.size();
+      CHECK(static_cast<bool>(reading.error) == !idle);
+    }
+  }
+}
+
+TEST_CASE("RecordReader: where it went wrong in a compressed file", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  const std::string good = support::read_file(support::fixture("example.tfrecord.gz"));
+  support::write_file(directory / "file", good.substr(0, good.size() - 4));
+  const Reading reading = read(directory / "file");
+  CHECK(reading.payloads.size() == 5);
+  CHECK(reading.error.code == record_errc::truncated_compression);
+  CHECK_THAT(reading.error.where, ContainsSubstring("file: record 5 at offset 1561 of the inflated bytes"));
+  support::write_file(directory / "file", good + "rubbish");
+  CHECK(read(directory / "file").error.code == record_errc::corrupt_compression);
+}
+
+TEST_CASE("RecordReader: concatenated gzip members, plain files", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  for (const char* name : {"example.tfrecord", "example.tfrecord.gz", "raw.tfrecord.gz", "empty.tfrecord.gz"}) {
+    const std::string once = support::read_file(support::fixture(name));
+    support::write_file(directory / "file", once + once);
+    const Reading single = read(support::fixture(name));
+    const Reading twice = read_both(directory / "file");
+    CHECK_FALSE(twice.error);
+    REQUIRE(twice.payloads.size() == 2 * single.payloads.size());
+    for (std::size_t i = 0; i < twice.payloads.size(); ++i)
+      CHECK(twice.payloads[i] == single.payloads[i % single.payloads.size()]);
+  }
+}
+
+TEST_CASE("RecordReader: a length in order that lies", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  const std::uint64_t lengths[] = {1, 1 << 20, (std::uint64_t{1} << 31) - 1, std::uint64_t{1} << 31,
+                                   std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max() - 3,
+                                   std::numeric_limits<std::uint64_t>::max()};
+  for (const std::uint64_t length : lengths) {
+    CAPTURE(length);
+    support::write_file(directory / "file", support::framed("a") + support::header_of(length) + "1234");
+    const Reading reading = read_both(directory / "file");
+    CHECK(reading.payloads.size() == 1);
+    CHECK(reading.error.code ==
+          (length < std::uint64_t{1} << 31 ? record_errc::truncated_payload : record_errc::too_large));
+    const Reading unbounded =
+        read_both(directory / "file", {.max_record_bytes = std::numeric_limits<std::uint64_t>::max()});
+    CHECK(unbounded.error);
+  }
+}
+
+TEST_CASE("RecordReader: max_record_bytes", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  support::write_file(directory / "file", three);
+  CHECK_FALSE(read_both(directory / "file", {.max_record_bytes = 30}).error);
+  const Reading reading = read_both(directory / "file", {.max_record_bytes = 29});
+  CHECK(reading.error.code == record_errc::too_large);
+  CHECK(reading.error.code == distrib::failure::exhausted);
+  CHECK(reading.payloads.size() == 2);
+}
+
+TEST_CASE("RecordReader: records larger than the buffer, through the buffer", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  std::string bytes;
+  std::vector<std::string> expected;
+  for (const std::size_t size : {100U, 300'000U, 5U, 262'144U, 262'128U, 1'000'000U, 0U, 700'000U}) {
+    expected.push_back(support::noise(size));
+    bytes += support::framed(expected.back());
+  }
+  support::write_file(directory / "file", bytes);
+  const Reading reading = read_both(directory / "file");
+  CHECK_FALSE(reading.error);
+  CHECK((reading.payloads == expected));
+}
+
+TEST_CASE("RecordReader: pipes, plain and compressed", "[record][record_reader]") {
+  for (const char* name : {"example.tfrecord", "example.tfrecord.gz", "example.tfrecord.zlib", "empty.tfrecord"}) {
+    CAPTURE(name);
+    const Pipe pipe{support::read_file(support::fixture(name))};
+    const Reading reading = read(pipe.path());
+    CHECK_FALSE(reading.error);
+    CHECK((reading.payloads == read(support::fixture(name)).payloads));
+  }
+  const Pipe cut{three.substr(0, three.size() - 1)};
+  const Reading reading = read(cut.path());
+  CHECK(reading.payloads.size() == 2);
+  CHECK(reading.error.code == record_errc::truncated_payload);
+}
