@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/optimizer/detail/kernels.hpp>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+namespace distrib::inline v0 {
+
+/// The same rate at every update.
+struct Constant {
+  float value = 0.01F;
+
+  [[nodiscard]] auto at(std::uint64_t) const noexcept -> float { return value; }
+
+  /// "0.05"
+  [[nodiscard]] auto describe() const -> std::string { return detail::shortest_text(value); }
+
+  [[nodiscard]] auto operator==(const Constant&) const noexcept -> bool = default;
+};
+
+/// `first` at the first update, from there in a straight line to `last`, which is reached `steps` updates later and
+/// kept. (TensorFlow's polynomial_decay with power 1, whose global step is 0 at the first update.)
+struct Linear {
+  float first = 0.01F;
+  float last = 0.0F;
+  std::uint64_t steps = 1000;
+
+  /// A pure function of `count`, the number of the update, from 1.
+  [[nodiscard]] auto at(std::uint64_t count) const noexcept -> float {
+    const std::uint64_t elapsed = count == 0 ? 0 : count - 1;
+    return elapsed < steps ? detail::interpolate(first, last, elapsed, steps) : last;
+  }
+
+  /// "linear(0.02,0,12000)"
+  [[nodiscard]] auto describe() const -> std::string {
+    return "linear(" + detail::shortest_text(first) + ',' + detail::shortest_text(last) + ',' + std::to_string(steps) +
+           ')';
+  }
+
+  [[nodiscard]] auto operator==(const Linear&) const noexcept -> bool = default;
+};
+
+/// How far an update goes, depending on its number only. A value, made implicitly from a number (a constant rate), a
+/// `Constant` or a `Linear`.
+class LearningRate {
+ public:
+  LearningRate() = default;
+  LearningRate(float value) : schedule_{Constant{value}} {}    // NOLINT: implicit on purpose
+  LearningRate(Constant schedule) : schedule_{schedule} {}     // NOLINT
+  LearningRate(Linear schedule) : schedule_{schedule} {}       // NOLINT
+
+  /// The rate of update `count`, from 1; a pure function.
+  [[nodiscard]] auto at(std::uint64_t count) const noexcept -> float {
+    const auto* linear = std::get_if<Linear>(&schedule_);
+    return linear != nullptr ? linear->at(count) : std::get_if<Constant>(&schedule_)->at(count);
+  }
+
+  /// Canonical text without spaces; equal texts are equal rates.
+  [[nodiscard]] auto describe() const -> std::string {
+    return std::visit([](const auto& schedule) { return schedule.describe(); }, schedule_);
+  }
+
+  [[nodiscard]] auto operator==(const LearningRate&) const noexcept -> bool = default;
+
+ private:
+  std::variant<Constant, Linear> schedule_;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/optimizer/adam.hpp>
+
+#include "optimizer/reference.hpp"
+#include "support/catch.hpp"
+
+#include <array>
+#include <cmath>
+#include <span>
+#include <vector>
+
+using distrib::Adam;
+
+namespace {
+
+struct State {
+  std::vector<float> values;
+  std::vector<float> m;
+  std::vector<float> v;
+};
+
+void apply(const Adam& adam, std::uint64_t count, std::span<const float> gradient, State& state) {
+  const std::array<std::span<float>, 2> slots{state.m, state.v};
+  adam.apply({count}, gradient, state.values, state.values, slots);
+}
+
+}  // namespace
+
+TEST_CASE("Adam: moments and values, each operation rounded", "[optimizer]") {
+  const Adam adam{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F};
+  for (std::size_t size : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 1003U}) {
+    const std::vector<float> gradient = reference::numbers(size, 1);
+    State state{reference::numbers(size, 2), std::vector<float>(size), std::vector<float>(size)};
+    State expected = state;
+    for (std::uint64_t count = 1; count <= 3; ++count) {
+      const float alpha = distrib::detail::adam_alpha(0.1F, adam.beta1_power(count), adam.beta2_power(count));
+      for (std::size_t i = 0; i < size; ++i) {
+        using namespace reference;
+        float& m = expected.m[i];
+        float& v = expected.v[i];
+        m = plus(m, times(minus(gradient[i], m), minus(1.0F, 0.8F)));
+        v = plus(v, times(minus(times(gradient[i], gradient[i]), v), minus(1.0F, 0.95F)));
+        expected.values[i] = minus(expected.values[i], over(times(m, alpha), plus(root(v), 0.01F)));
+      }
+      apply(adam, count, gradient, state);
+      CAPTURE(size, count);
+      CHECK(state.m == expected.m);
+      CHECK(state.v == expected.v);
+      CHECK(state.values == expected.values);
+    }
+  }
+}
+
+TEST_CASE("Adam: as TensorFlow's, epsilon outside the root", "[optimizer]") {
+  const Adam adam{.learning_rate = 0.1F, .beta1 = 0.9F, .beta2 = 0.999F, .epsilon = 1.0F};
+  State state{{1.0F, 2.0F}, {0.0F, 0.0F}, {0.0F, 0.0F}};
+  const float expected[3][2] = {{0.9984434843063354F, 2.001556634902954F},
+                                {0.9962568879127502F, 2.0037431716918945F},
+                                {0.9935926198959351F, 2.0064074993133545F}};
+  for (std::uint64_t count = 1; count <= 3; ++count) {
+    apply(adam, count, std::vector{0.5F, -0.5F}, state);
+    for (std::size_t i = 0; i < 2; ++i) CHECK(state.values[i] == Approx(expected[count - 1][i]).epsilon(1e-6));
+  }
+  CHECK(state.m[0] == Approx(0.13550002872943878F).epsilon(1e-6));
+  CHECK(state.m[1] == -state.m[0]);
+  CHECK(state.v[0] == Approx(0.0007492406293749809F).epsilon(1e-6));
+  CHECK(adam.beta1_power(4) == Approx(0.6560999155044556).epsilon(1e-6));
+  CHECK(adam.beta2_power(4) == Approx(0.9960060715675354).epsilon(1e-6));
+}
+
+TEST_CASE("Adam: powers are functions of the count alone", "[optimizer]") {
+  const Adam adam{};
+  double beta1 = 1.0;
+  double beta2 = 1.0;
+  for (std::uint64_t count = 0; count < 2000; ++count) {
+    CAPTURE(count);
+    REQUIRE(adam.beta1_power(count) == Approx(beta1).epsilon(1e-12));
+    REQUIRE(adam.beta2_power(count) == Approx(beta2).epsilon(1e-12));
+    beta1 *= double{0.9F};
+    beta2 *= double{0.999F};
+  }
+  CHECK(adam.beta1_power(std::uint64_t{1} << 63) == 0.0);
+  CHECK(distrib::detail::adam_alpha(0.5F, 0.0, 0.0) == 0.5F);
+  CHECK(distrib::detail::adam_alpha(0.001F, 0.9, 0.999) ==
+        static_cast<float>(double{0.001F} * std::sqrt(1 - 0.999) / (1 - 0.9)));
+}
+
+TEST_CASE("Adam: the first step goes as far as the rate, whatever the gradient's size", "[optimizer]") {
+  for (const float gradient : {1e-3F, 1.0F, -1e3F}) {
+    State state{{0.0F}, {0.0F}, {0.0F}};
+    apply(Adam{}, 1, std::vector{gradient}, state);
+    CHECK(state.values[0] == Approx(gradient > 0 ? -0.001F : 0.001F).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("Adam: what it says of itself", "[optimizer]") {
+  CHECK(Adam::name == "adam");
+  REQUIRE(Adam::slots.size() == 2);
+  CHECK(Adam::slots[0].name == "Adam");
+  CHECK(Adam::slots[1].name == "Adam_1");
+  CHECK(Adam{}.describe() == "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08");
+  CHECK(Adam{.beta2 = 0.99F} != Adam{});
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/optimizer/momentum.hpp>
+
+#include "optimizer/reference.hpp"
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+using distrib::Momentum;
+
+namespace {
+
+void apply(const Momentum& momentum, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+           std::span<float> accumulator) {
+  const std::array slots{accumulator};
+  momentum.apply({1}, gradient, from, to, slots);
+}
+
+}  // namespace
+
+TEST_CASE("Momentum: the accumulator, then the values, each operation rounded", "[optimizer]") {
+  for (const bool nesterov : {false, true})
+    for (std::size_t size : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 1003U}) {
+      const Momentum momentum{.learning_rate = 0.3F, .momentum = 0.7F, .use_nesterov = nesterov};
+      const std::vector<float> gradient = reference::numbers(size, 1);
+      const std::vector<float> from = reference::numbers(size, 2);
+      std::vector<float> accumulator = reference::numbers(size, 3);
+      std::vector<float> expected(size);
+      std::vector<float> expected_accumulator(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        const float a = reference::plus(reference::times(0.7F, accumulator[i]), gradient[i]);
+        const float step = nesterov ? reference::plus(reference::times(0.3F, gradient[i]),
+                                                      reference::times(reference::times(0.7F, a), 0.3F))
+                                    : reference::times(0.3F, a);
+        expected_accumulator[i] = a;
+        expected[i] = reference::minus(from[i], step);
+      }
+      CAPTURE(nesterov, size);
+      std::vector<float> in_place = from;
+      std::vector<float> copy = accumulator;
+      std::vector<float> to(size, -7.0F);
+      apply(momentum, gradient, from, to, accumulator);
+      CHECK(to == expected);
+      CHECK(accumulator == expected_accumulator);
+      apply(momentum, gradient, in_place, in_place, copy);
+      CHECK(in_place == expected);
+      CHECK(copy == expected_accumulator);
+    }
+}
+
+TEST_CASE("Momentum: three steps of a constant gradient", "[optimizer]") {
+  struct Row {
+    bool nesterov;
+    std::array<float, 3> values;
+  };
+  // by hand: a = 1, 1.5, 1.75; plain w -= 0.1 a; Nesterov w -= 0.1 (1 + 0.5 a)
+  for (const Row& row : {Row{false, {0.9F, 0.75F, 0.575F}}, Row{true, {0.85F, 0.675F, 0.4875F}}}) {
+    const Momentum momentum{.learning_rate = 0.1F, .momentum = 0.5F, .use_nesterov = row.nesterov};
+    std::vector<float> value{1.0F};
+    std::vector<float> accumulator{0.0F};
+    for (const float expected : row.values) {
+      apply(momentum, std::vector{1.0F}, value, value, accumulator);
+      CHECK(value[0] == Approx(expected).epsilon(1e-6));
+    }
+    CHECK(accumulator[0] == 1.75F);
+  }
+}
+
+TEST_CASE("Momentum: a part comes out as it does in the whole", "[optimizer]") {
+  const std::vector<float> gradient = reference::numbers(101, 1);
+  std::vector<float> whole = reference::numbers(101, 2);
+  std::vector<float> parts = whole;
+  std::vector<float> whole_slot(101, 0.5F);
+  std::vector<float> parts_slot = whole_slot;
+  const Momentum momentum{};
+  apply(momentum, gradient, whole, whole, whole_slot);
+  for (std::size_t at = 0; at < 101; at += 34) {
+    const std::size_t count = std::min<std::size_t>(34, 101 - at);
+    const auto part = std::span{parts}.subspan(at, count);
+    apply(momentum, std::span{gradient}.subspan(at, count), part, part, std::span{parts_slot}.subspan(at, count));
+  }
+  CHECK(parts == whole);
+  CHECK(parts_slot == whole_slot);
+}
+
+TEST_CASE("Momentum: what it says of itself", "[optimizer]") {
+  CHECK(Momentum::name == "momentum");
+  REQUIRE(Momentum::slots.size() == 1);
+  CHECK(Momentum::slots[0].name == "Momentum");
+  CHECK(Momentum::slots[0].initial == 0.0F);
+  CHECK(Momentum{.learning_rate = 0.05F}.describe() == "learning_rate=0.05 momentum=0.9 use_nesterov=false");
+  CHECK(Momentum{.momentum = 0.5F, .use_nesterov = true}.describe() ==
+        "learning_rate=0.01 momentum=0.5 use_nesterov=true");
+  CHECK(Momentum{.use_nesterov = true} != Momentum{});
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/optimizer/sgd.hpp>
+
+#include "optimizer/reference.hpp"
+#include "support/catch.hpp"
+
+#include <vector>
+
+using distrib::Linear;
+using distrib::Sgd;
+
+TEST_CASE("Sgd: w -= rate * g, each operation rounded, any length, in place or not", "[optimizer]") {
+  const Sgd sgd{.learning_rate = 0.3F};
+  for (std::size_t size : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 1003U}) {
+    const std::vector<float> gradient = reference::numbers(size, 1);
+    const std::vector<float> from = reference::numbers(size, 2);
+    std::vector<float> expected(size);
+    for (std::size_t i = 0; i < size; ++i)
+      expected[i] = reference::minus(from[i], reference::times(0.3F, gradient[i]));
+    std::vector<float> to(size, -7.0F);
+    sgd.apply({1}, gradient, from, to, {});
+    CHECK(to == expected);
+    to = from;
+    sgd.apply({1}, gradient, to, to, {});
+    CHECK(to == expected);
+  }
+}
+
+TEST_CASE("Sgd: as TensorFlow's GradientDescent", "[optimizer]") {
+  std::vector<float> values{1.0F, 2.0F};
+  Sgd{.learning_rate = 3.0F}.apply({1}, std::vector{0.1F, 0.1F}, values, values, {});
+  CHECK(values == std::vector{0.699999988079071F, 1.7000000476837158F});
+}
+
+TEST_CASE("Sgd: the rate is that of the update's number", "[optimizer]") {
+  const Sgd sgd{.learning_rate = Linear{.first = 1.0F, .last = 0.0F, .steps = 4}};
+  std::vector<float> values{0.0F};
+  for (std::uint64_t count = 1; count <= 6; ++count) sgd.apply({count}, std::vector{1.0F}, values, values, {});
+  CHECK(values[0] == -2.5F);  // 1 + 0.75 + 0.5 + 0.25
+}
+
+TEST_CASE("Sgd: what it says of itself", "[optimizer]") {
+  CHECK(Sgd::name == "sgd");
+  CHECK(Sgd::slots.empty());
+  CHECK(Sgd{}.describe() == "learning_rate=0.01");
+  CHECK(Sgd{.learning_rate = 0.05F}.describe() == "learning_rate=0.05");
+  CHECK(Sgd{.learning_rate = Linear{0.02F, 0.0F, 12000}}.describe() == "learning_rate=linear(0.02,0,12000)");
+  CHECK(Sgd{.learning_rate = 0.05F} != Sgd{});
+}
