@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/bundle_index.hpp>
+#include <distrib/checkpoint/detail/input_file.hpp>
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/string_tensor.hpp>
+#include <distrib/core/crc32c.hpp>
+#include <distrib/core/slice.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Opening reads the index and the sizes of the data files;
+/// tensors are read when asked for, with their checksums always verified.
+///
+/// Threads: const members from any thread. Errors: the face with `Error&` tells where (file, tensor, slice); the
+/// throwing face puts that into `std::system_error`.
+class BundleReader {
+ public:
+  /// Opens the checkpoint `prefix` ("train/model.ckpt-1234"). Empty: `error` is `not_found` (no index file),
+  /// `bad_magic`, `corrupt_index`, `missing_data_file`, `corrupt_data` (a data file is shorter than the index says),
+  /// `unsupported` or `cannot_read`.
+  [[nodiscard]] static auto open(std::string prefix, Error& error) -> std::optional<BundleReader> {
+    constexpr std::uint64_t max_index_bytes = std::uint64_t{1} << 30;
+    error = {};
+    const std::string file = index_file_name(prefix);
+    std::vector<std::byte> bytes;
+    if (!detail::read_file(file, max_index_bytes, checkpoint_errc::corrupt_index, bytes, error)) return std::nullopt;
+    BundleReader reader{std::move(prefix)};
+    if (!parse_bundle_index(bytes, reader.index_, error)) {
+      error.where = file + ": " + error.where;
+      return std::nullopt;
+    }
+    if (!reader.check_sizes(error)) return std::nullopt;
+    return reader;
+  }
+  [[nodiscard]] static auto open(std::string prefix, std::error_code& ec) -> std::optional<BundleReader> {
+    Error error;
+    auto reader = open(std::move(prefix), error);
+    ec = error.code;
+    return reader;
+  }
+  [[nodiscard]] static auto open(std::string prefix) -> BundleReader {
+    Error error;
+    auto reader = open(std::move(prefix), error);
+    throw_if(error);
+    return std::move(*reader);
+  }
+
+  [[nodiscard]] auto prefix() const noexcept -> const std::string& { return prefix_; }
+  /// All tensors, in ascending order of their names.
+  [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> { return index_.tensors; }
+  /// The tensor called `name`; nullptr when there is none.
+  [[nodiscard]] auto find(std::string_view name) const noexcept -> const StoredTensor* { return index_.find(name); }
+
+  /// Reads the part `wanted` of a tensor into `out`, row-major, joined from however many slices it is stored in.
+  /// `out` must have exactly its size. Memory: one stored piece, where a piece is not exactly what is wanted.
+  /// Errors: `not_found`, `mismatch` (slice or size), `incomplete`, `corrupt_data`, `unsupported`, `cannot_read`;
+  /// the content of `out` is unspecified then.
+  void read(std::string_view name, const Slice& wanted, std::span<std::byte> out, Error& error) const {
+    error = {};
+    const StoredTensor* tensor = present(name, error);
+    if (tensor == nullptr) return;
+    const std::size_t element_bytes = size_bytes(tensor->dtype);
+    if (element_bytes == 0) return fail(error, checkpoint_errc::unsupported, *tensor, "dtype");
+    if (!wanted.inside(tensor->shape))
+      return fail(error, checkpoint_errc::mismatch, *tensor,
+                  "slice " + to_string(wanted) + " of " + to_string(tensor->shape));
+    if (out.size() % element_bytes != 0 ||
+        out.size() / element_bytes != static_cast<std::size_t>(wanted.extents.elements()))
+      return fail(error, checkpoint_errc::mismatch, *tensor,
+                  std::to_string(out.size()) + " bytes for " + to_string(wanted.extents) + " of " +
+                      std::string{distrib::name(tensor->dtype)});
+    if (!tensor->complete) return fail(error, checkpoint_errc::incomplete, *tensor, to_string(tensor->shape));
+
+    std::vector<std::byte> buffer;
+    for (const StoredPiece& piece : tensor->pieces) {
+      if (piece.slice == wanted) {
+        read_piece(*tensor, piece, out, error);
+        return;
+      }
+      if (!touches(piece.slice, wanted)) continue;
+      buffer.resize(static_cast<std::size_t>(piece.size_bytes));
+      if (!read_piece(*tensor, piece, buffer, error)) return;
+      copy_overlap(piece.slice, buffer.data(), wanted, out.data(), element_bytes);
+    }
+  }
+  void read(std::string_view name, const Slice& wanted, std::span<std::byte> out, std::error_code& ec) const {
+    Error error;
+    read(name, wanted, out, error);
+    ec = error.code;
+  }
+  void read(std::string_view name, const Slice& wanted, std::span<std::byte> out) const {
+    Error error;
+    read(name, wanted, out, error);
+    throw_if(error);
+  }
+
+  /// The texts of a string tensor, row-major. Errors as `read`; `mismatch` when it holds no texts.
+  [[nodiscard]] auto read_strings(std::string_view name, Error& error) const -> std::vector<std::string> {
+    error = {};
+    std::vector<std::string> values;
+    const StoredTensor* tensor = present(name, error);
+    if (tensor == nullptr) return values;
+    if (tensor->dtype != DType::string)
+      fail(error, checkpoint_errc::mismatch, *tensor, "it holds " + std::string{distrib::name(tensor->dtype)});
+    else if (tensor->pieces.size() != 1 || tensor->pieces.front().slice != Slice::whole(tensor->shape))
+      fail(error, checkpoint_errc::unsupported, *tensor, "texts in slices");
+    else
+      read_texts(*tensor, tensor->pieces.front(), values, error);
+    return values;
+  }
+  [[nodiscard]] auto read_strings(std::string_view name, std::error_code& ec) const -> std::vector<std::string> {
+    Error error;
+    auto values = read_strings(name, error);
+    ec = error.code;
+    return values;
+  }
+  [[nodiscard]] auto read_strings(std::string_view name) const -> std::vector<std::string> {
+    Error error;
+    auto values = read_strings(name, error);
+    throw_if(error);
+    return values;
+  }
+
+  /// Reads every byte of the checkpoint, 1 MiB at a time, and verifies every checksum. Errors as `read`.
+  void verify(Error& error) const {
+    error = {};
+    std::vector<std::byte> buffer(std::size_t{1} << 20);
+    std::vector<std::string> values;
+    for (const StoredTensor& tensor : index_.tensors) {
+      if (!tensor.complete) return fail(error, checkpoint_errc::incomplete, tensor, to_string(tensor.shape));
+      for (const StoredPiece& piece : tensor.pieces)
+        if (!(tensor.dtype == DType::string ? read_texts(tensor, piece, values, error)
+                                            : verify_piece(tensor, piece, buffer, error)))
+          return;
+    }
+  }
+  void verify(std::error_code& ec) const {
+    Error error;
+    verify(error);
+    ec = error.code;
+  }
+  void verify() const {
+    Error error;
+    verify(error);
+    throw_if(error);
+  }
+
+ private:
+  explicit BundleReader(std::string prefix) : prefix_{std::move(prefix)} {}
+
+  void fail(Error& error, checkpoint_errc code, const StoredTensor& tensor, const std::string& what) const {
+    error = {code, prefix_ + ": " + tensor.name + ": " + what};
+  }
+
+  auto present(std::string_view name, Error& error) const -> const StoredTensor* {
+    const StoredTensor* tensor = index_.find(name);
+    if (tensor == nullptr) error = {checkpoint_errc::not_found, prefix_ + ": Key " + std::string{name}};
+    return tensor;
+  }
+
+  static auto touches(const Slice& a, const Slice& b) -> bool {
+    for (std::size_t axis = 0; axis < a.start.rank(); ++axis)
+      if (a.start[axis] >= b.start[axis] + b.extents[axis] || b.start[axis] >= a.start[axis] + a.extents[axis])
+        return false;
+    return true;
+  }
+
+  [[nodiscard]] auto data_file(std::uint64_t shard) const -> std::string {
+    return data_file_name(prefix_, static_cast<std::size_t>(shard), static_cast<std::size_t>(index_.shards));
+  }
+
+  [[nodiscard]] auto open_data(std::uint64_t shard, Error& error) const -> std::optional<detail::InputFile> {
+    return detail::InputFile::open(data_file(shard), checkpoint_errc::missing_data_file, error);
+  }
+
+  // Every piece must lie inside its file, so that no length from the index is used to take memory before.
+  auto check_sizes(Error& error) const -> bool {
+    std::vector<std::uint64_t> sizes;
+    for (std::uint64_t shard = 0; shard < index_.shards; ++shard) {
+      const auto file = open_data(shard, error);
+      if (!file) return false;
+      sizes.push_back(file->size());
+    }
+    for (const StoredTensor& tensor : index_.tensors)
+      for (const StoredPiece& piece : tensor.pieces) {
+        const std::uint64_t size = sizes[static_cast<std::size_t>(piece.shard)];
+        if (piece.offset <= size && piece.size_bytes <= size - piece.offset) continue;
+        error = {checkpoint_errc::corrupt_data,
+                 data_file(piece.shard) + " ends at " + std::to_string(size) + ", inside " + tensor.name};
+        return false;
+      }
+    return true;
+  }
+
+  void fail_crc(Error& error, const StoredTensor& tensor, const StoredPiece& piece) const {
+    error = {checkpoint_errc::corrupt_data,
+             data_file(piece.shard) + ": " + tensor.name +
+                 (piece.slice.extents == tensor.shape ? "" : ", slice " + to_string(piece.slice)) + ", at " +
+                 std::to_string(piece.offset)};
+  }
+
+  auto read_piece(const StoredTensor& tensor, const StoredPiece& piece, std::span<std::byte> to, Error& error) const
+      -> bool {
+    const auto file = open_data(piece.shard, error);
+    if (!file || !file->read(piece.offset, to, error)) return false;
+    if (mask_crc(crc32c(to)) != piece.masked_crc) fail_crc(error, tensor, piece);
+    return !error;
+  }
+
+  auto verify_piece(const StoredTensor& tensor, const StoredPiece& piece, std::span<std::byte> buffer,
+                    Error& error) const -> bool {
+    const auto file = open_data(piece.shard, error);
+    if (!file) return false;
+    std::uint32_t crc = 0;
+    for (std::uint64_t done = 0; done < piece.size_bytes;) {
+      const auto chunk =
+          buffer.first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), piece.size_bytes - done)));
+      if (!file->read(piece.offset + done, chunk, error)) return false;
+      crc = crc32c_extend(crc, chunk);
+      done += chunk.size();
+    }
+    if (mask_crc(crc) != piece.masked_crc) fail_crc(error, tensor, piece);
+    return !error;
+  }
+
+  auto read_texts(const StoredTensor& tensor, const StoredPiece& piece, std::vector<std::string>& values,
+                  Error& error) const -> bool {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(piece.size_bytes));
+    const auto file = open_data(piece.shard, error);
+    if (!file || !file->read(piece.offset, bytes, error)) return false;
+    const auto count = static_cast<std::uint64_t>(piece.slice.extents.elements());
+    if (!parse_strings(bytes, count, piece.masked_crc, values)) fail_crc(error, tensor, piece);
+    return !error;
+  }
+
+  std::string prefix_;
+  BundleIndex index_;
+};
+
+}  // namespace distrib::inline v0

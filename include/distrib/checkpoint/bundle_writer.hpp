@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/bundle_index.hpp>
+#include <distrib/checkpoint/detail/bundle_entry.hpp>
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/string_tensor.hpp>
+#include <distrib/checkpoint/table_writer.hpp>
+#include <distrib/core/crc32c.hpp>
+#include <distrib/core/io_action.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// A tensor, or one slice of it, that is to be saved. The bytes are not copied: they must stay until the plan was
+/// performed. A slice that covers its tensor is saved as a plain tensor.
+struct TensorPiece {
+  std::string name;  ///< Of the whole tensor; not empty, and not beginning with a zero byte.
+  DType dtype = DType::float32;
+  Shape shape;     ///< Of the whole tensor.
+  Slice slice;     ///< Which part `bytes` is; `Slice::whole(shape)` for all of it.
+  ByteView bytes;  ///< Row-major; as many as the slice has elements times the size of one.
+};
+
+/// A tensor of texts that is to be saved, always whole; rank 0 with one value is a scalar.
+struct StringTensor {
+  std::string name;
+  Shape shape;
+  std::vector<std::string> values;
+};
+
+/// What one data file of a checkpoint gets: the share of one shard of the parameters.
+struct BundlePart {
+  std::vector<TensorPiece> tensors;
+  std::vector<StringTensor> strings;
+};
+
+namespace detail {
+
+/// Collects the entries of all parts and finds what does not fit together.
+class BundleEntries {
+ public:
+  [[nodiscard]] auto add(const TensorPiece& piece, std::uint64_t shard, std::uint64_t offset, Error& error) -> bool {
+    const std::size_t element_bytes = size_bytes(piece.dtype);
+    if (piece.name.empty() || piece.name.front() == '\0')
+      return refuse(error, checkpoint_errc::mismatch, "a tensor without a name");
+    if (element_bytes == 0) return refuse(error, checkpoint_errc::mismatch, piece.name + ": dtype");
+    if (!piece.slice.inside(piece.shape))
+      return refuse(error, checkpoint_errc::mismatch,
+                    piece.name + ": slice " + to_string(piece.slice) + " of " + to_string(piece.shape));
+    if (piece.bytes.size() % element_bytes != 0 ||
+        piece.bytes.size() / element_bytes != static_cast<std::size_t>(piece.slice.extents.elements()))
+      return refuse(error, checkpoint_errc::mismatch,
+                    piece.name + ": " + std::to_string(piece.bytes.size()) + " bytes for " +
+                        to_string(piece.slice.extents) + " of " + std::string{distrib::name(piece.dtype)});
+
+    BundleEntry entry{piece.dtype,        piece.slice.extents,           shard, offset,
+                      piece.bytes.size(), mask_crc(crc32c(piece.bytes)), {},    {}};
+    if (piece.slice == Slice::whole(piece.shape)) return insert(piece.name, std::move(entry), error);
+
+    const auto [at, first] = entries_.try_emplace(piece.name);
+    BundleEntry& full = at->second;
+    if (first) full = {piece.dtype, piece.shape, 0, 0, 0, 0, {}, {}};
+    if (!first && full.slices.empty()) return refuse(error, checkpoint_errc::duplicate, piece.name);
+    if (full.dtype != piece.dtype || full.shape != piece.shape)
+      return refuse(error, checkpoint_errc::mismatch, piece.name + ": two slices disagree about dtype or shape");
+    full.slices.push_back(piece.slice);
+    return insert(slice_key(piece.name, piece.slice), std::move(entry), error,
+                  piece.name + ", slice " + to_string(piece.slice));
+  }
+
+  [[nodiscard]] auto insert(std::string key, BundleEntry entry, Error& error, std::string_view shown = {}) -> bool {
+    const auto [at, first] = entries_.try_emplace(std::move(key), std::move(entry));
+    if (!first) return refuse(error, checkpoint_errc::duplicate, shown.empty() ? at->first : std::string{shown});
+    return true;
+  }
+
+  /// Whether the slices of every tensor make it whole.
+  [[nodiscard]] auto check(Error& error) const -> bool {
+    for (const auto& [name, entry] : entries_) {
+      if (entry.slices.empty()) continue;
+      StoredTensor tensor{name, entry.dtype, entry.shape, {}, true};
+      for (const Slice& slice : entry.slices) tensor.pieces.push_back({slice});
+      if (overlap(tensor)) return refuse(error, checkpoint_errc::duplicate, name + ": slices overlap");
+      if (!covered(tensor)) return refuse(error, checkpoint_errc::incomplete, name);
+    }
+    return true;
+  }
+
+  /// The index file.
+  [[nodiscard]] auto encode(std::uint64_t shards) const -> std::vector<std::byte> {
+    TableWriter table;
+    table.add("", encode_header(shards));
+    for (const auto& [key, entry] : entries_) table.add(key, encode_entry(entry));
+    return table.finish();
+  }
+
+ private:
+  std::map<std::string, BundleEntry> entries_;
+};
+
+}  // namespace detail
+
+/// Plans how a checkpoint is written as a TensorFlow V2 bundle: `parts[i]` into `PREFIX.data-IIIII-of-NNNNN`, what they
+/// hold into `PREFIX.index`. Everything is written under temporary names and made durable; then an index of the same
+/// prefix from an earlier save is removed, the data files get their names, and last the index. So whenever the plan
+/// stops, an index that exists has all its data. Performs no I/O; takes one pass over the bytes for their checksums.
+///
+/// On failure the plan is empty and `error` names the tensor: `duplicate`, `incomplete`, `mismatch`.
+[[nodiscard]] inline auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, Error& error)
+    -> FilePlan {
+  using detail::refuse;
+  error = {};
+  if (parts.empty() || parts.size() > max_data_files) {
+    refuse(error, checkpoint_errc::mismatch, "a checkpoint of " + std::to_string(parts.size()) + " parts");
+    return {};
+  }
+  const std::string temporary = detail::temporary_prefix(prefix);
+  detail::BundleEntries entries;
+  FilePlan plan;
+  for (std::size_t shard = 0; shard < parts.size(); ++shard) {
+    WriteFile data{data_file_name(temporary, shard, parts.size()), {}, {}};
+    std::uint64_t offset = 0;
+    for (const TensorPiece& piece : parts[shard].tensors) {
+      if (!entries.add(piece, shard, offset, error)) return {};
+      data.views.push_back(piece.bytes);
+      offset += piece.bytes.size();
+    }
+    for (const StringTensor& strings : parts[shard].strings) {
+      if (strings.name.empty() || strings.name.front() == '\0' ||
+          static_cast<std::size_t>(strings.shape.elements()) != strings.values.size()) {
+        refuse(error, checkpoint_errc::mismatch,
+               strings.name + ": " + std::to_string(strings.values.size()) + " texts for " + to_string(strings.shape));
+        return {};
+      }
+      const std::size_t start = data.owned.size();
+      const std::uint32_t crc = append_strings(data.owned, strings.values);
+      const std::size_t size = data.owned.size() - start;
+      if (!entries.insert(strings.name, {DType::string, strings.shape, shard, offset, size, crc, {}, {}}, error))
+        return {};
+      offset += size;
+    }
+    SyncFile sync{data.path};
+    plan.emplace_back(std::move(data));
+    plan.emplace_back(std::move(sync));
+  }
+  if (!entries.check(error)) return {};
+
+  const std::string index = index_file_name(prefix);
+  const std::string directory = detail::directory_of(prefix);
+  plan.emplace_back(WriteFile{index_file_name(temporary), {}, entries.encode(parts.size())});
+  plan.emplace_back(SyncFile{index_file_name(temporary)});
+  plan.emplace_back(RemoveFile{index});
+  plan.emplace_back(SyncDirectory{directory});
+  for (std::size_t shard = 0; shard < parts.size(); ++shard)
+    plan.emplace_back(
+        RenameFile{data_file_name(temporary, shard, parts.size()), data_file_name(prefix, shard, parts.size())});
+  plan.emplace_back(SyncDirectory{directory});
+  plan.emplace_back(RenameFile{index_file_name(temporary), index});
+  plan.emplace_back(SyncDirectory{directory});
+  return plan;
+}
+
+/// The same; throws `std::system_error` that names the tensor.
+[[nodiscard]] inline auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts) -> FilePlan {
+  Error error;
+  FilePlan plan = plan_bundle(prefix, parts, error);
+  throw_if(error);
+  return plan;
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::detail {
+
+/// A file that is read at any place. Any thread.
+class InputFile {
+ public:
+  /// Empty: `error` is `missing` when there is no such file, else `cannot_read`.
+  static auto open(const std::string& path, checkpoint_errc missing, Error& error) -> std::optional<InputFile> {
+    CheckpointFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    struct ::stat status{};
+    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
+      error = errno == ENOENT ? Error{missing, path} : Error{checkpoint_errc::cannot_read, with_reason(path)};
+      return std::nullopt;
+    }
+    if (!S_ISREG(status.st_mode)) {
+      error = {checkpoint_errc::cannot_read, path + " (not a regular file)"};
+      return std::nullopt;
+    }
+    return InputFile{std::move(file), path, static_cast<std::uint64_t>(status.st_size)};
+  }
+
+  [[nodiscard]] auto size() const noexcept -> std::uint64_t { return size_; }
+
+  /// Fills `to` from `offset` on; `corrupt_data` when the file ends before.
+  auto read(std::uint64_t offset, std::span<std::byte> to, Error& error) const -> bool {
+    while (!to.empty()) {
+      const ::ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<::off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) {
+        error = {checkpoint_errc::cannot_read, with_reason(path_)};
+        return false;
+      }
+      if (got == 0) {
+        error = {checkpoint_errc::corrupt_data, path_ + " ends at " + std::to_string(offset)};
+        return false;
+      }
+      to = to.subspan(static_cast<std::size_t>(got));
+      offset += static_cast<std::uint64_t>(got);
+    }
+    return true;
+  }
+
+ private:
+  InputFile(CheckpointFile file, std::string path, std::uint64_t size)
+      : file_{std::move(file)}, path_{std::move(path)}, size_{size} {}
+
+  CheckpointFile file_;
+  std::string path_;
+  std::uint64_t size_;
+};
+
+/// All of a file that must be smaller than `limit` bytes; larger ones are refused as `too_large`.
+inline auto read_file(const std::string& path, std::uint64_t limit, checkpoint_errc too_large,
+                      std::vector<std::byte>& bytes, Error& error) -> bool {
+  const auto file = InputFile::open(path, checkpoint_errc::not_found, error);
+  if (!file) return false;
+  if (file->size() > limit) {
+    error = {too_large, path + ": " + std::to_string(file->size()) + " bytes"};
+    return false;
+  }
+  bytes.resize(static_cast<std::size_t>(file->size()));
+  return file->read(0, bytes, error);
+}
+
+}  // namespace distrib::inline v0::detail

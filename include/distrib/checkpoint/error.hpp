@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why a checkpoint could not be written or read.
+enum class checkpoint_errc {
+  not_found = 1,      ///< No such tensor or checkpoint. Look at what `distrib checkpoint list` prints.
+  bad_magic,          ///< The index file is no checkpoint table. Name the prefix of a TensorFlow V2 checkpoint.
+  corrupt_index,      ///< The index file is damaged. Use the checkpoint before it.
+  corrupt_data,       ///< Bytes of a tensor are damaged or cut off. Use the checkpoint before it.
+  missing_data_file,  ///< A data file that the index names is not there. Copy all `.data-*` files with the index.
+  corrupt_state,      ///< The file `checkpoint` is not readable. Mend or remove it; the directory is searched then.
+  mismatch,           ///< A tensor has another dtype, shape or size than was said. Correct what the message names.
+  incomplete,         ///< The slices of a tensor leave a hole. Save every part of it.
+  duplicate,          ///< One tensor, or one part of it, was given twice. Give each once.
+  unsupported,        ///< Written in a way this library cannot read. Save it again with TensorFlow on this machine.
+  cannot_read,        ///< The operating system refused to read a file. Mend the reason that the message carries.
+  cannot_write,       ///< The operating system refused to write a file. Mend the reason that the message carries.
+};
+
+namespace detail {
+inline constexpr ErrorText checkpoint_texts[] = {
+    {static_cast<int>(checkpoint_errc::not_found), failure::not_found, "not found in checkpoint"},
+    {static_cast<int>(checkpoint_errc::bad_magic), failure::corrupt, "not a checkpoint index (bad magic number)"},
+    {static_cast<int>(checkpoint_errc::corrupt_index), failure::corrupt, "the checkpoint index is damaged"},
+    {static_cast<int>(checkpoint_errc::corrupt_data), failure::corrupt, "the data of the checkpoint is damaged"},
+    {static_cast<int>(checkpoint_errc::missing_data_file), failure::corrupt, "a data file is missing"},
+    {static_cast<int>(checkpoint_errc::corrupt_state), failure::corrupt, "the checkpoint state file is damaged"},
+    {static_cast<int>(checkpoint_errc::mismatch), failure::mismatch, "the tensor is not what was said"},
+    {static_cast<int>(checkpoint_errc::incomplete), failure::mismatch,
+     "the slices of the tensor leave a hole"},
+    {static_cast<int>(checkpoint_errc::duplicate), failure::invalid_argument, "adding duplicate key"},
+    {static_cast<int>(checkpoint_errc::unsupported), failure::unsupported, "this library cannot read it"},
+    {static_cast<int>(checkpoint_errc::cannot_read), failure::io, "cannot read"},
+    {static_cast<int>(checkpoint_errc::cannot_write), failure::io, "cannot write"},
+};
+}  // namespace detail
+
+/// Category "distrib.checkpoint".
+[[nodiscard]] inline auto checkpoint_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.checkpoint", detail::checkpoint_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(checkpoint_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), checkpoint_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::checkpoint_errc> : std::true_type {};

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Largest number of data files of one checkpoint: their names have room for five digits.
+inline constexpr std::size_t max_data_files = 99'999;
+
+/// "PREFIX.index".
+[[nodiscard]] inline auto index_file_name(std::string_view prefix) -> std::string {
+  return std::string{prefix} + ".index";
+}
+
+/// "PREFIX.data-00000-of-00002".
+[[nodiscard]] inline auto data_file_name(std::string_view prefix, std::size_t shard, std::size_t shards)
+    -> std::string {
+  const auto digits = [](std::size_t number) {
+    std::string text = std::to_string(number);
+    text.insert(0, text.size() < 5 ? 5 - text.size() : 0, '0');
+    return text;
+  };
+  return std::string{prefix} + ".data-" + digits(shard) + "-of-" + digits(shards);
+}
+
+/// "DIRECTORY/NAME-STEP": where TensorFlow's savers put the checkpoint of a step; NAME is "model.ckpt" by custom.
+[[nodiscard]] inline auto checkpoint_prefix(std::string_view directory, std::string_view name, std::int64_t step)
+    -> std::string {
+  return std::string{directory} + '/' + std::string{name} + '-' + std::to_string(step);
+}
+
+/// The step at the end of a prefix: 1234 of "train/model.ckpt-1234"; empty when it ends otherwise.
+[[nodiscard]] inline auto checkpoint_step(std::string_view prefix) -> std::optional<std::int64_t> {
+  const std::size_t dash = prefix.rfind('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const char* const end = prefix.data() + prefix.size();
+  std::int64_t step = 0;
+  const auto [stop, failed] = std::from_chars(prefix.data() + dash + 1, end, step);
+  if (failed != std::errc{} || stop != end || step < 0) return std::nullopt;
+  return step;
+}
+
+namespace detail {
+
+/// Directory of a path: "/m" of "/m/c-1", "." of "c-1".
+inline auto directory_of(std::string_view path) -> std::string {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return ".";
+  return std::string{path.substr(0, slash == 0 ? 1 : slash)};
+}
+
+/// Last part of a path: "c-1" of "/m/c-1".
+inline auto file_of(std::string_view path) -> std::string_view {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+inline auto join_path(std::string_view directory, std::string_view path) -> std::string {
+  if (path.starts_with('/') || directory.empty()) return std::string{path};
+  return std::string{directory} + (directory.ends_with('/') ? "" : "/") + std::string{path};
+}
+
+/// The parts of a path, without "." and with ".." resolved where possible.
+inline auto path_parts(std::string_view path) -> std::vector<std::string_view> {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const std::size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, slash);
+    path.remove_prefix(std::min(slash + 1, path.size()));
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && !parts.empty() && parts.back() != "..")
+      parts.pop_back();
+    else
+      parts.push_back(part);
+  }
+  return parts;
+}
+
+/// `path` as seen from `directory`; both relative or both absolute.
+inline auto relative_path(std::string_view path, std::string_view directory) -> std::string {
+  const auto to = path_parts(path);
+  const auto from = path_parts(directory);
+  std::size_t shared = 0;
+  while (shared < to.size() && shared < from.size() && to[shared] == from[shared]) ++shared;
+  std::string result;
+  for (std::size_t i = shared; i < from.size(); ++i) result += "../";
+  for (std::size_t i = shared; i < to.size(); ++i) (result += to[i]) += '/';
+  if (result.empty()) return ".";
+  result.pop_back();
+  return result;
+}
+
+/// What the checkpoints of one series share: "model.ckpt" of "train/model.ckpt-1234".
+inline auto series_of(std::string_view prefix) -> std::string_view {
+  const std::string_view base = file_of(prefix);
+  return checkpoint_step(base) ? base.substr(0, base.rfind('-')) : base;
+}
+
+/// Where a file is written before it gets its name. The step is left out, so that what a killed save leaves behind is
+/// overwritten by the next one and does not pile up.
+inline auto temporary_prefix(std::string_view prefix) -> std::string {
+  return join_path(directory_of(prefix), ".saving." + std::string{series_of(prefix)});
+}
+
+}  // namespace detail
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/checkpoint/state_file.hpp>
+#include <distrib/core/io_action.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// What becomes of older checkpoints when a new one is saved.
+struct SaveOptions {
+  /// The newest so many of one series ("model.ckpt" of "model.ckpt-1234") are kept, the new one included; 0: all.
+  std::size_t max_to_keep = 5;
+};
+
+/// Plans a whole save of `directory/name`: the bundle (see `plan_bundle`), then the state file that names it, then the
+/// removal of those beyond `max_to_keep`. Whenever the plan stops, `newest_complete` finds the one before or the new
+/// one. (Saving a name a second time takes the old one of that name away first.) Performs no I/O.
+///
+/// `saved`: what `list_checkpoints(directory)` tells. Errors as `plan_bundle`; the plan is empty then.
+[[nodiscard]] inline auto plan_save(std::string_view directory, std::string_view name,
+                                    std::span<const BundlePart> parts, std::vector<SavedCheckpoint> saved,
+                                    SaveOptions options, Error& error) -> FilePlan {
+  const std::string prefix = detail::join_path(directory, name);
+  FilePlan plan = plan_bundle(prefix, parts, error);
+  if (error) return {};
+
+  const auto same_series = [&](const SavedCheckpoint& other) {
+    return detail::series_of(other.prefix) == detail::series_of(name);
+  };
+  std::erase_if(saved, [&](const SavedCheckpoint& other) { return other.prefix == prefix || other.files.empty(); });
+  auto series = 1 + static_cast<std::size_t>(std::count_if(saved.begin(), saved.end(), same_series));
+  std::vector<std::string> dropped;
+  CheckpointState state;
+  state.model_checkpoint_path = name;
+  for (SavedCheckpoint& other : saved) {
+    if (options.max_to_keep != 0 && series > options.max_to_keep && same_series(other)) {
+      dropped.insert(dropped.end(), other.files.begin(), other.files.end());
+      --series;
+    } else {
+      state.all_model_checkpoint_paths.push_back(detail::relative_path(other.prefix, directory));
+    }
+  }
+  state.all_model_checkpoint_paths.emplace_back(name);
+
+  FilePlan state_plan = plan_state_file(directory, state);
+  plan.insert(plan.end(), std::make_move_iterator(state_plan.begin()), std::make_move_iterator(state_plan.end()));
+  for (const std::string& file : dropped) plan.emplace_back(RemoveFile{file});
+  return plan;
+}
+
+/// Saves `parts` as the checkpoint `directory/name`, durably, and lets older ones go; the directory is made when it is
+/// not there. On failure `error` says what and where, nothing older is lost, and what was written
+/// so far stays under temporary names that the next save overwrites. Blocks. One save of a directory at a time.
+inline void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
+                            SaveOptions options, Error& error) {
+  error = {};
+  make_directories(directory, error);
+  if (error) return;
+  Error unreadable;  // a damaged state file is replaced by a good one
+  auto saved = list_checkpoints(directory, unreadable);
+  const FilePlan plan = plan_save(directory, name, parts, std::move(saved), options, error);
+  if (!error) perform(plan, error);
+}
+
+/// The same; fills `ec` only.
+inline void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
+                            SaveOptions options, std::error_code& ec) {
+  Error error;
+  save_checkpoint(directory, name, parts, options, error);
+  ec = error.code;
+}
+
+/// The same; throws `std::system_error` that names the file or the tensor.
+inline void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
+                            SaveOptions options = {}) {
+  Error error;
+  save_checkpoint(directory, name, parts, options, error);
+  throw_if(error);
+}
+
+}  // namespace distrib::inline v0

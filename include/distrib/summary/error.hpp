@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why events could not be read. Damaged records come as `record_errc`, what the operating system refuses as its own
+/// code of `std::generic_category()`.
+enum class summary_errc {
+  not_events = 1,   ///< The file does not begin with the version record of event files. Name an event file.
+  unknown_version,  ///< The file was written in another version than "brain.Event:2". Read it with TensorBoard.
+  corrupt_event,    ///< A record is no event, though its checksums are right. Restore the file or leave it out.
+  no_event_files,   ///< The directory has no file with "tfevents" in its name. Name the directory of one run.
+};
+
+namespace detail {
+inline constexpr ErrorText summary_texts[] = {
+    {static_cast<int>(summary_errc::not_events), failure::invalid_argument, "not an event file"},
+    {static_cast<int>(summary_errc::unknown_version), failure::unsupported, "unknown version of event file"},
+    {static_cast<int>(summary_errc::corrupt_event), failure::corrupt, "the event is damaged"},
+    {static_cast<int>(summary_errc::no_event_files), failure::not_found, "no event files in this directory"},
+};
+}  // namespace detail
+
+/// Category "distrib.summary".
+[[nodiscard]] inline auto summary_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.summary", detail::summary_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(summary_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), summary_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::summary_errc> : std::true_type {};

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/record/error.hpp>
+#include <distrib/record/record_reader.hpp>
+#include <distrib/summary/error.hpp>
+#include <distrib/summary/event.hpp>
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <filesystem>
+#include <numeric>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+
+inline auto refuse_events(Error& error, std::error_code code, std::string where) -> bool {
+  error = {code, std::move(where)};
+  return false;
+}
+
+/// Appends the scalars of one file. A last record that is cut short ends it: a process that was killed, or one that is
+/// writing now, leaves such a file.
+inline auto read_event_file(const std::filesystem::path& path, std::vector<ScalarEvent>& scalars, Error& error)
+    -> bool {
+  std::error_code ec;
+  RecordReader reader{path, {.map = false}, ec};
+  ParsedEvent event;
+  while (const auto record = reader.try_next()) {
+    const auto where = [&] { return path.string() + ": record " + std::to_string(record->number); };
+    const bool parsed = parse_event(record->bytes, event);
+    if (record->number == 0) {
+      if (!parsed || event.file_version.empty()) return refuse_events(error, summary_errc::not_events, path.string());
+      if (event.file_version != event_file_version)
+        return refuse_events(error, summary_errc::unknown_version,
+                             path.string() + ": " + std::string{event.file_version});
+    }
+    if (!parsed) return refuse_events(error, summary_errc::corrupt_event, where());
+    for (ScalarEvent& scalar : event.scalars) scalars.push_back(std::move(scalar));
+  }
+  const std::error_code end = reader.error().code;
+  if (!end || end == record_errc::truncated_header || end == record_errc::truncated_payload) return true;
+  error = reader.error();
+  return false;
+}
+
+/// All files of a directory that have "tfevents" in their name, by name, which begins with the time they were made.
+inline auto event_files(const std::filesystem::path& directory, Error& error) -> std::vector<std::filesystem::path> {
+  std::vector<std::filesystem::path> files;
+  std::error_code ec;
+  auto file = std::filesystem::directory_iterator{directory, ec};
+  for (; !ec && file != std::filesystem::directory_iterator{}; file.increment(ec)) {
+    const bool named = file->path().filename().string().find("tfevents") != std::string::npos;
+    if (named && file->is_regular_file(ec)) files.push_back(file->path());
+  }
+  if (ec)
+    error = {ec, directory.string()};
+  else if (files.empty())
+    error = {summary_errc::no_event_files, directory.string()};
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace detail
+
+/// Reads the scalars, of either form, from one event file or from all event files of a directory (not of those below
+/// it), in the order of their wall time. A last record that is cut short is left out. Everything else that is wrong is
+/// a failure: a `record_errc`, a `summary_errc` or the system's own reason, with the file; what was read until then is
+/// returned. Memory: all scalars.
+[[nodiscard]] inline auto read_scalars(const std::filesystem::path& path, Error& error) -> std::vector<ScalarEvent> {
+  error = {};
+  std::error_code ignored;
+  std::vector<std::filesystem::path> files{path};
+  if (std::filesystem::is_directory(path, ignored)) files = detail::event_files(path, error);
+  std::vector<ScalarEvent> scalars;
+  if (!error)
+    for (const auto& file : files)
+      if (!detail::read_event_file(file, scalars, error)) break;
+
+  std::vector<std::size_t> order(scalars.size());  // equal times keep the order they were written in
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto times = std::strong_order(scalars[a].wall_time, scalars[b].wall_time);  // NaN has a place too
+    return times < 0 || (times == 0 && a < b);
+  });
+  std::vector<ScalarEvent> sorted;
+  sorted.reserve(scalars.size());
+  for (const std::size_t at : order) sorted.push_back(std::move(scalars[at]));
+  return sorted;
+}
+
+/// The same; fills `ec` only.
+[[nodiscard]] inline auto read_scalars(const std::filesystem::path& path, std::error_code& ec)
+    -> std::vector<ScalarEvent> {
+  Error error;
+  auto scalars = read_scalars(path, error);
+  ec = error.code;
+  return scalars;
+}
+
+/// The same; throws `std::system_error` that names the file.
+[[nodiscard]] inline auto read_scalars(const std::filesystem::path& path) -> std::vector<ScalarEvent> {
+  Error error;
+  auto scalars = read_scalars(path, error);
+  throw_if(error);
+  return scalars;
+}
+
+}  // namespace distrib::inline v0

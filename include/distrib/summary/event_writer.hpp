@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/core/protowire.hpp>
+#include <distrib/record/record_writer.hpp>
+#include <distrib/summary/event.hpp>
+
+#include <unistd.h>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Name of an event file as TensorBoard looks for it: "DIRECTORY/events.out.tfevents.SECONDS.HOST", the seconds since
+/// 1970 in at least ten digits.
+[[nodiscard]] inline auto event_file_name(const std::filesystem::path& directory, std::int64_t seconds,
+                                          std::string_view host) -> std::filesystem::path {
+  std::string digits = std::to_string(seconds);
+  digits.insert(0, digits.size() < 10 ? 10 - digits.size() : 0, '0');
+  return directory / ("events.out.tfevents." + digits + "." + std::string{host});
+}
+
+/// Writes an event file for TensorBoard: curves of scalars, and marks of the run's life.
+///
+/// Failures come as `std::system_error` or, in the other face, as `ec`; the first one sticks and every later call
+/// repeats it. The destructor closes and cannot tell of a failure, so call `close()`. Each writer has a file of its
+/// own, whatever else writes into the directory. Movable; one thread at a time.
+class EventWriter {
+ public:
+  /// Makes `directory` if need be and begins a file in it, on the disk at once, so that TensorBoard finds the run.
+  explicit EventWriter(const std::filesystem::path& directory) {
+    open(directory);
+    throw_if(error_);
+  }
+  /// The same; on failure `ec` is set, and so is `error()`.
+  EventWriter(const std::filesystem::path& directory, std::error_code& ec) {
+    open(directory);
+    ec = error_.code;
+  }
+
+  /// Adds a point to the curve `tag`. `wall_time`: seconds since 1970; now unless told.
+  void scalar(std::string_view tag, std::int64_t step, float value, std::optional<double> wall_time = {}) {
+    std::error_code ec;
+    scalar(tag, step, value, wall_time, ec);
+    throw_if(error_);
+  }
+  void scalar(std::string_view tag, std::int64_t step, float value, std::optional<double> wall_time,
+              std::error_code& ec) {
+    write_scalar_event(event_, wall_time ? *wall_time : now(), step, tag, value);
+    append(ec);
+  }
+
+  /// Adds a mark: the run starts at `step`, stops there, or has saved the checkpoint `checkpoint_path`. After a start,
+  /// TensorBoard drops what it knows of later steps, as a run that went back needs it.
+  void session_log(SessionStatus status, std::int64_t step, std::string_view checkpoint_path = {}) {
+    std::error_code ec;
+    session_log(status, step, checkpoint_path, ec);
+    throw_if(error_);
+  }
+  void session_log(SessionStatus status, std::int64_t step, std::string_view checkpoint_path, std::error_code& ec) {
+    write_session_event(event_, now(), step, status, checkpoint_path);
+    append(ec);
+  }
+
+  /// Hands all events so far to the operating system: TensorBoard finds them.
+  void flush() {
+    std::error_code ec;
+    flush(ec);
+    throw_if(error_);
+  }
+  void flush(std::error_code& ec) {
+    if (!error_) writer_->flush(ec);
+    remember(ec);
+  }
+
+  /// Writes what is left and closes the file. Closing again is fine.
+  void close() {
+    std::error_code ec;
+    close(ec);
+    throw_if(error_);
+  }
+  void close(std::error_code& ec) {
+    if (!error_) writer_->close(ec);
+    remember(ec);
+  }
+
+  /// The first failure and its file; empty while there is none.
+  [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
+
+  /// The file that is written.
+  [[nodiscard]] auto path() const noexcept -> const std::filesystem::path& { return path_; }
+
+ private:
+  static auto now() -> double {
+    return std::chrono::duration<double>{std::chrono::system_clock::now().time_since_epoch()}.count();
+  }
+
+  void open(const std::filesystem::path& directory) {
+    std::error_code ec;
+    std::filesystem::create_directories(directory, ec);
+    if (ec) {
+      error_ = {ec, directory.string()};
+      return;
+    }
+    path_ = unused_name(directory);
+    writer_.emplace(path_, RecordWriterOptions{}, ec);
+    if (!ec) {
+      write_version_event(event_, now());
+      writer_->append(event_.view(), ec);
+    }
+    if (!ec) writer_->flush(ec);
+    remember(ec);
+  }
+
+  // As TensorFlow 2 does, process and a counter follow, so that two writers of one second do not share a file.
+  static auto unused_name(const std::filesystem::path& directory) -> std::filesystem::path {
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
+    const auto name = event_file_name(directory, static_cast<std::int64_t>(now()), host.data());
+    std::error_code ignored;
+    for (int count = 0;; ++count) {
+      auto path = name;
+      path += '.' + std::to_string(::getpid()) + '.' + std::to_string(count);
+      if (!std::filesystem::exists(path, ignored)) return path;
+    }
+  }
+
+  void append(std::error_code& ec) {
+    if (!error_) writer_->append(event_.view(), ec);
+    remember(ec);
+  }
+
+  void remember(std::error_code& ec) {
+    if (!error_ && ec) error_ = writer_->error();
+    ec = error_.code;
+  }
+
+  std::filesystem::path path_;
+  std::optional<RecordWriter> writer_;
+  WireWriter event_;
+  Error error_;
+};
+
+}  // namespace distrib::inline v0

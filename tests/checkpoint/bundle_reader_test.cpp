@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/checkpoint/bundle_reader.hpp>
+
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
+
+#include "checkpoint/checkpoint_support.hpp"
+#include "support/temp_directory.hpp"
+
+#include <filesystem>
+#include <numeric>
+#include <string>
+#include <system_error>
+#include <vector>
+
+using distrib::BundlePart;
+using distrib::BundleReader;
+using distrib::checkpoint_errc;
+using distrib::DType;
+using distrib::Error;
+using distrib::Shape;
+using distrib::Slice;
+
+namespace {
+
+const std::string partitioned = support::fixtures + "partitioned/model.ckpt-1234";
+
+template <class T>
+auto values_of(const BundleReader& reader, const std::string& name, const Slice& slice) -> std::vector<T> {
+  std::vector<T> values(static_cast<std::size_t>(slice.extents.elements()));
+  reader.read(name, slice, std::as_writable_bytes(std::span{values}));
+  return values;
+}
+
+template <class T>
+auto values_of(const BundleReader& reader, const std::string& name) -> std::vector<T> {
+  const auto* tensor = reader.find(name);
+  REQUIRE(tensor != nullptr);
+  return values_of<T>(reader, name, Slice::whole(tensor->shape));
+}
+
+// A tensor of [7,5] counted through, in slices cut along both axes, in two files.
+const Shape shape{7, 5};
+const std::vector<float> counted = [] {
+  std::vector<float> values(35);
+  std::iota(values.begin(), values.end(), 0.0f);
+  return values;
+}();
+const std::vector<Slice> tiles{{{0, 0}, {3, 2}}, {{0, 2}, {3, 3}}, {{3, 0}, {4, 4}}, {{3, 4}, {4, 1}}};
+
+auto part_of(const Slice& slice) -> std::vector<float> {
+  std::vector<float> values(static_cast<std::size_t>(slice.extents.elements()));
+  distrib::copy_overlap(Slice::whole(shape), std::as_bytes(std::span{counted}).data(), slice,
+                        std::as_writable_bytes(std::span{values}).data(), sizeof(float));
+  return values;
+}
+
+struct Saved {
+  explicit Saved(const std::string& to) : prefix{to} {
+    std::vector<BundlePart> parts(2);
+    for (const Slice& tile : tiles) bytes.push_back(part_of(tile));
+    for (std::size_t i = 0; i < tiles.size(); ++i)
+      parts[i % 2].tensors.push_back({"tiles", DType::float32, shape, tiles[i], support::bytes_of(bytes[i])});
+    parts[1].tensors.push_back(support::whole("plain", shape, counted));
+    parts[0].strings.push_back({"job", {}, {"the job's text"}});
+    parts[1].strings.push_back({"words", {2, 2}, {"a", "", "ccc", std::string(500, 'd')}});
+    distrib::perform(distrib::plan_bundle(prefix, parts));
+  }
+  std::string prefix;
+  std::vector<std::vector<float>> bytes;
+};
+
+}  // namespace
+
+TEST_CASE("a partitioned checkpoint of TensorFlow is read", "[checkpoint][bundle_reader]") {
+  const auto reader = BundleReader::open(partitioned);
+  reader.verify();
+  CHECK(reader.prefix() == partitioned);
+  CHECK(reader.tensors().size() == 11);
+
+  const auto table = values_of<float>(reader, "emb/table");
+  for (std::size_t i = 0; i < 40; ++i) CHECK(table[i] == 0.125f * static_cast<float>(i));
+  CHECK(values_of<float>(reader, "emb/table", {{3, 1}, {2, 2}}) == std::vector<float>{1.625f, 1.75f, 2.125f, 2.25f});
+  CHECK(values_of<std::uint16_t>(reader, "bf16") == std::vector<std::uint16_t>{0x3f80, 0xc020, 0x4049});
+  CHECK(values_of<float>(reader, "empty").empty());
+  CHECK(values_of<double>(reader, "f64") == std::vector<double>{1e300, -1.5});
+  CHECK(values_of<std::uint8_t>(reader, "flag") == std::vector<std::uint8_t>{1, 0, 1});
+  CHECK(values_of<std::int64_t>(reader, "global_step") == std::vector<std::int64_t>{1234});
+  CHECK(values_of<std::int32_t>(reader, "i32") == std::vector<std::int32_t>{1, -2, 3, -4});
+  CHECK(values_of<float>(reader, "layer/scalar") == std::vector<float>{3.5f});
+  CHECK(values_of<float>(reader, "layer/w", {{2, 3}, {1, 1}}) == std::vector<float>{1.0f});
+  CHECK(values_of<std::uint8_t>(reader, "u8") == std::vector<std::uint8_t>{0, 255});
+  CHECK(reader.read_strings("words") == std::vector<std::string>{"alpha", "", {"\xff\0b", 3}});
+}
+
+TEST_CASE("an object-based checkpoint of TensorFlow 2 is read", "[checkpoint][bundle_reader]") {
+  const auto reader = BundleReader::open(support::fixtures + "object/ckpt-1");
+  reader.verify();
+  CHECK(values_of<float>(reader, "w/.ATTRIBUTES/VARIABLE_VALUE") == std::vector<float>{1, 2, 3, 4});
+  CHECK(values_of<std::int64_t>(reader, "step/.ATTRIBUTES/VARIABLE_VALUE") == std::vector<std::int64_t>{5});
+  CHECK(reader.read_strings("_CHECKPOINTABLE_OBJECT_GRAPH").front().size() == 251);
+}
+
+TEST_CASE("every cut of a tensor comes out of every other", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const Saved saved{directory / "c-1"};
+  const auto reader = BundleReader::open(saved.prefix);
+  reader.verify();
+  for (const char* name : {"tiles", "plain"}) {
+    CHECK(values_of<float>(reader, name) == counted);
+    for (std::int64_t row = 0; row < 7; ++row)
+      for (std::int64_t column = 0; column < 5; ++column)
+        for (std::int64_t rows = 0; row + rows <= 7; ++rows)
+          for (std::int64_t columns = 0; column + columns <= 5; ++columns) {
+            const Slice wanted{{row, column}, {rows, columns}};
+            REQUIRE(values_of<float>(reader, name, wanted) == part_of(wanted));
+          }
+  }
+  CHECK(reader.read_strings("job") == std::vector<std::string>{"the job's text"});
+  CHECK(reader.read_strings("words").back() == std::string(500, 'd'));
+  CHECK(reader.find("words")->shape == Shape{2, 2});
+  CHECK(reader.find("tiles")->slices().size() == 4);
+}
+
+TEST_CASE("what was asked wrongly is told", "[checkpoint][bundle_reader]") {
+  const auto reader = BundleReader::open(partitioned);
+  std::vector<std::byte> out(160);
+  const struct {
+    const char* name;
+    Slice wanted;
+    std::size_t bytes;
+    checkpoint_errc expected;
+    const char* where;
+  } cases[] = {
+      {"b", {}, 4, checkpoint_errc::not_found, "Key b"},
+      {"emb/table", {{0, 0}, {11, 4}}, 160, checkpoint_errc::mismatch, "slice 0,11:0,4 of [10,4]"},
+      {"emb/table", {{0}, {10}}, 40, checkpoint_errc::mismatch, "of [10,4]"},
+      {"emb/table", {{0, 0}, {10, 4}}, 159, checkpoint_errc::mismatch, "159 bytes for [10,4] of float32"},
+      {"words", {{0}, {3}}, 3, checkpoint_errc::unsupported, "dtype"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name, c.where);
+    Error error;
+    reader.read(c.name, c.wanted, std::span{out}.first(c.bytes), error);
+    CHECK(error.code == c.expected);
+    CHECK_THAT(error.where, ContainsSubstring(c.where));
+    CHECK_THAT(error.where, ContainsSubstring(c.name));
+
+    std::error_code ec;
+    reader.read(c.name, c.wanted, std::span{out}.first(c.bytes), ec);
+    CHECK(ec == c.expected);
+  }
+  CHECK_THROWS_WITH(reader.read("b", {}, out), ContainsSubstring("Key b: not found in checkpoint"));
+
+  Error error;
+  CHECK(reader.read_strings("none", error).empty());
+  CHECK(error.code == checkpoint_errc::not_found);
+  CHECK(reader.read_strings("i32", error).empty());
+  CHECK(error.code == checkpoint_errc::mismatch);
+  std::error_code ec;
+  CHECK(reader.read_strings("i32", ec).empty());
+  CHECK(ec == distrib::failure::mismatch);
+  CHECK_THROWS_AS(reader.read_strings("i32"), std::system_error);
+}
+
+TEST_CASE("damage of any byte of the data is found", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const Saved saved{directory / "c-1"};
+  const auto reader = BundleReader::open(saved.prefix);
+  for (const std::size_t shard : {std::size_t{0}, std::size_t{1}}) {
+    const std::string file = distrib::data_file_name(saved.prefix, shard, 2);
+    support::Bytes bytes = support::read_file(file);
+    for (std::size_t at = 0; at < bytes.size(); at += 7) {
+      bytes[at] ^= std::byte{16};
+      support::write_file(file, bytes);
+      Error error;
+      reader.verify(error);
+      REQUIRE(error.code == checkpoint_errc::corrupt_data);
+      REQUIRE(error.where.find(file) == 0);
+      bytes[at] ^= std::byte{16};
+    }
+    support::write_file(file, bytes);
+  }
+  std::error_code ec;
+  reader.verify(ec);
+  CHECK_FALSE(ec);
+}
+
+TEST_CASE("a damaged slice spoils only what touches it", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const Saved saved{directory / "c-1"};
+  const std::string file = distrib::data_file_name(saved.prefix, 0, 2);
+  support::Bytes bytes = support::read_file(file);
+  bytes[4] ^= std::byte{1};  // in the first tile
+  support::write_file(file, bytes);
+  const auto reader = BundleReader::open(saved.prefix);
+
+  std::vector<std::byte> out(4);
+  Error error;
+  reader.read("tiles", {{0, 0}, {1, 1}}, out, error);
+  CHECK(error.code == checkpoint_errc::corrupt_data);
+  CHECK_THAT(error.where, ContainsSubstring("tiles, slice 0,3:0,2, at 0"));
+  CHECK(values_of<float>(reader, "tiles", {{3, 0}, {1, 1}}) == std::vector<float>{15});
+  CHECK(values_of<float>(reader, "plain") == counted);
+
+  bytes[4] ^= std::byte{1};
+  bytes[bytes.size() - 1] ^= std::byte{1};  // in the job's text
+  support::write_file(file, bytes);
+  CHECK(reader.read_strings("job", error).empty());
+  CHECK(error.code == checkpoint_errc::corrupt_data);
+}
+
+TEST_CASE("files that are missing, cut or not readable", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const Saved saved{directory / "c-1"};
+  const std::string index = distrib::index_file_name(saved.prefix);
+  const std::string data = distrib::data_file_name(saved.prefix, 1, 2);
+  const support::Bytes index_bytes = support::read_file(index);
+  const support::Bytes data_bytes = support::read_file(data);
+  const auto refused = [&](checkpoint_errc expected, const std::string& where) {
+    Error error;
+    CHECK_FALSE(BundleReader::open(saved.prefix, error));
+    CHECK(error.code == expected);
+    CHECK_THAT(error.where, ContainsSubstring(where));
+    std::error_code ec;
+    CHECK_FALSE(BundleReader::open(saved.prefix, ec));
+    CHECK(ec == expected);
+    CHECK_THROWS_AS(BundleReader::open(saved.prefix), std::system_error);
+  };
+  const auto already_open = BundleReader::open(saved.prefix);
+
+  support::write_file(data, distrib::ByteView{data_bytes}.first(data_bytes.size() - 1));
+  refused(checkpoint_errc::corrupt_data, data + " ends at");
+  Error error;
+  already_open.verify(error);  // cut after it was opened
+  CHECK(error.code == checkpoint_errc::corrupt_data);
+
+  std::filesystem::remove(data);
+  refused(checkpoint_errc::missing_data_file, data);
+  already_open.verify(error);
+  CHECK(error.code == checkpoint_errc::missing_data_file);
+
+  std::filesystem::create_directory(data);
+  refused(checkpoint_errc::cannot_read, data);
+  std::filesystem::remove(data);
+  support::write_file(data, data_bytes);
+
+  support::write_file(index, distrib::ByteView{index_bytes}.first(index_bytes.size() / 2));
+  refused(checkpoint_errc::bad_magic, index);
+  support::write_file(index, "");
+  refused(checkpoint_errc::corrupt_index, index);
+  std::filesystem::remove(index);
+  refused(checkpoint_errc::not_found, index);
+}
+
+TEST_CASE("a tensor with a hole can be listed but not read", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const std::string prefix = directory / "c-1";
+  distrib::detail::BundleEntry full{DType::float32, {4}, 0, 0, 0, 0, {{{0}, {2}}}, {}};
+  distrib::TableWriter table;
+  table.add("", distrib::detail::encode_header(1));
+  table.add(distrib::slice_key("v", full.slices.front()),
+            distrib::detail::encode_entry({DType::float32, {2}, 0, 0, 8, distrib::mask_crc(0), {}, {}}));
+  table.add("complex", distrib::detail::encode_entry({static_cast<DType>(8), {0}, 0, 0, 0, 0, {}, {}}));
+  table.add("v", distrib::detail::encode_entry(full));
+  support::write_file(distrib::index_file_name(prefix), table.finish());
+  support::write_file(distrib::data_file_name(prefix, 0, 1), "12345678");
+
+  const auto reader = BundleReader::open(prefix);
+  std::vector<std::byte> out(16);
+  Error error;
+  reader.read("v", Slice::whole({4}), out, error);
+  CHECK(error.code == checkpoint_errc::incomplete);
+  reader.read("complex", Slice::whole({0}), {}, error);
+  CHECK(error.code == checkpoint_errc::unsupported);
+  reader.verify(error);
+  CHECK(error);
+  CHECK_THROWS_AS(reader.verify(), std::system_error);
+}

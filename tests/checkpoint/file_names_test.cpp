@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/checkpoint/file_names.hpp>
+
+#include "support/catch.hpp"
+
+TEST_CASE("a checkpoint's files have TensorFlow's names", "[checkpoint][file_names]") {
+  CHECK(distrib::index_file_name("/m/model.ckpt-1234") == "/m/model.ckpt-1234.index");
+  CHECK(distrib::data_file_name("/m/model.ckpt-1234", 0, 2) == "/m/model.ckpt-1234.data-00000-of-00002");
+  CHECK(distrib::data_file_name("/m/model.ckpt-1234", 1, 2) == "/m/model.ckpt-1234.data-00001-of-00002");
+  CHECK(distrib::data_file_name("c", 99'998, 99'999) == "c.data-99998-of-99999");
+  CHECK(distrib::checkpoint_prefix("train", "model.ckpt", 20) == "train/model.ckpt-20");
+}
+
+TEST_CASE("the step stands at the end of a prefix", "[checkpoint][file_names]") {
+  CHECK(distrib::checkpoint_step("train/model.ckpt-1234") == 1234);
+  CHECK(distrib::checkpoint_step("c-0") == 0);
+  for (const char* without : {"", "c", "c-", "c-1x", "c-99999999999999999999"})
+    CHECK_FALSE(distrib::checkpoint_step(without));
+}
+
+TEST_CASE("parts of paths", "[checkpoint][file_names]") {
+  namespace detail = distrib::detail;
+  CHECK(detail::directory_of("/m/c-1") == "/m");
+  CHECK(detail::directory_of("/c-1") == "/");
+  CHECK(detail::directory_of("c-1") == ".");
+  CHECK(detail::file_of("/m/c-1") == "c-1");
+  CHECK(detail::series_of("/m/c-1") == "c");
+  CHECK(detail::series_of("/m/best") == "best");
+  CHECK(detail::join_path("/m", "c") == "/m/c");
+  CHECK(detail::join_path("/m/", "c") == "/m/c");
+  CHECK(detail::join_path("/m", "/n/c") == "/n/c");
+  CHECK(detail::join_path("", "c") == "c");
+  CHECK(detail::temporary_prefix("/m/c-1") == detail::temporary_prefix("/m/c-2"));
+  CHECK(detail::relative_path("train/c-1", "train") == "c-1");
+  CHECK(detail::relative_path("./train//c-1", "train/") == "c-1");
+  CHECK(detail::relative_path("other/c-1", "train") == "../other/c-1");
+  CHECK(detail::relative_path("train/x/../c-1", "train") == "c-1");
+  CHECK(detail::relative_path("train", "train") == ".");
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/checkpoint/file_shell.hpp>
+
+#include "checkpoint/checkpoint_support.hpp"
+#include "support/temp_directory.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+using distrib::checkpoint_errc;
+using distrib::Error;
+using distrib::FileAction;
+using distrib::FilePlan;
+
+TEST_CASE("a plan is performed in order", "[checkpoint][file_shell]") {
+  const support::TempDirectory directory;
+  const std::string first = directory / "first";
+  const std::string second = directory / "second";
+  const distrib::WriteFile write{first, {distrib::as_bytes("ab"), distrib::as_bytes("")}, support::from_hex("6364")};
+  distrib::perform(FilePlan{write, distrib::SyncFile{first}, distrib::RenameFile{first, second},
+                            distrib::SyncDirectory{directory.path()}});
+  CHECK_FALSE(std::filesystem::exists(first));
+  CHECK(distrib::as_text(support::read_file(second)) == "abcd");
+
+  distrib::perform(FilePlan{distrib::WriteFile{second, {distrib::as_bytes("x")}, {}}});  // replaces, does not append
+  CHECK(distrib::as_text(support::read_file(second)) == "x");
+
+  distrib::perform(
+      FilePlan{distrib::RemoveFile{second}, distrib::RemoveFile{second}});  // the second time: nothing to do
+  CHECK_FALSE(std::filesystem::exists(second));
+}
+
+TEST_CASE("a plan stops at its first failure, which names the file and the reason", "[checkpoint][file_shell]") {
+  const support::TempDirectory directory;
+  const std::string gone = directory / "gone/file";
+  const std::string after = directory / "after";
+  const FileAction failing[] = {
+      distrib::WriteFile{gone, {}, {}},
+      distrib::SyncFile{gone},
+      distrib::SyncDirectory{gone},
+      distrib::RenameFile{directory / "none", gone},
+      distrib::RemoveFile{directory.path() / "."},  // a directory
+  };
+  for (const FileAction& action : failing) {
+    const FilePlan plan{action, distrib::WriteFile{after, {}, {}}};
+    Error error;
+    distrib::perform(plan, error);
+    CHECK(error.code == checkpoint_errc::cannot_write);
+    CHECK_THAT(error.where, ContainsSubstring(directory.path().string()));
+    CHECK_THAT(error.where, ContainsSubstring("("));
+    CHECK_FALSE(std::filesystem::exists(after));
+
+    std::error_code ec;
+    distrib::perform(plan, ec);
+    CHECK(ec == distrib::failure::io);
+    CHECK_THROWS_WITH(distrib::perform(plan), ContainsSubstring("cannot write"));
+  }
+}
+
+TEST_CASE("a full disk is reported", "[checkpoint][file_shell]") {
+  if (!std::filesystem::exists("/dev/full")) return;
+  Error error;
+  distrib::perform(distrib::WriteFile{"/dev/full", {distrib::as_bytes("x")}, {}}, error);
+  CHECK(error.code == checkpoint_errc::cannot_write);
+  CHECK_THAT(error.where, ContainsSubstring("/dev/full (No space left on device)"));
+}
+
+TEST_CASE("directories are made with those above them", "[checkpoint][file_shell]") {
+  const support::TempDirectory directory;
+  const std::string path = directory / "a/b/c";
+  Error error;
+  distrib::make_directories(path, error);
+  CHECK_FALSE(error);
+  CHECK(std::filesystem::is_directory(path));
+  distrib::make_directories(path + "/", error);  // there already
+  CHECK_FALSE(error);
+
+  support::write_file(directory / "file", "");
+  distrib::make_directories(directory / "file/below", error);
+  CHECK(error.code == checkpoint_errc::cannot_write);
+  CHECK_THAT(error.where, ContainsSubstring("file/below (Not a directory)"));
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/checkpoint/latest_checkpoint.hpp>
+
+#include <distrib/checkpoint/bundle_writer.hpp>
+
+#include "checkpoint/checkpoint_support.hpp"
+#include "support/temp_directory.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+using distrib::checkpoint_errc;
+using distrib::Error;
+
+namespace {
+
+// A directory with checkpoints that each hold their step, and a state file that names those given.
+struct Train {
+  support::TempDirectory directory;
+
+  auto prefix(int step) const -> std::string { return directory / ("c-" + std::to_string(step)); }
+  void save(int step) const {
+    const std::vector<std::int32_t> value{step};
+    const std::vector<distrib::BundlePart> parts{{{support::whole("step", {}, value)}, {}}};
+    distrib::perform(distrib::plan_bundle(prefix(step), parts));
+  }
+  void name(const std::vector<int>& steps) const {
+    distrib::CheckpointState state;
+    for (const int step : steps) state.all_model_checkpoint_paths.push_back("c-" + std::to_string(step));
+    state.model_checkpoint_path = state.all_model_checkpoint_paths.back();
+    distrib::perform(distrib::plan_state_file(directory.path().string(), state));
+  }
+  void damage(int step) const { support::write_file(prefix(step) + ".data-00000-of-00001", "abcd"); }
+  auto newest(std::vector<Error>& refused) const -> std::string {
+    refused.clear();
+    const auto reader = distrib::newest_complete(directory.path(), refused);
+    return reader ? reader->prefix() : "";
+  }
+};
+
+}  // namespace
+
+TEST_CASE("latest_checkpoint believes the state file", "[checkpoint][latest]") {
+  CHECK(distrib::latest_checkpoint(support::fixtures + "partitioned") ==
+        support::fixtures + "partitioned/model.ckpt-1234");
+  const Train train;
+  const std::string directory = train.directory.path();
+  CHECK_FALSE(distrib::latest_checkpoint(directory));
+  train.save(1);
+  train.save(2);
+  CHECK_FALSE(distrib::latest_checkpoint(directory));
+  train.name({1});
+  CHECK(distrib::latest_checkpoint(directory) == train.prefix(1));
+  train.damage(1);
+  CHECK(distrib::latest_checkpoint(directory) == train.prefix(1));  // it looks at names only
+  std::filesystem::remove(train.prefix(1) + ".index");
+  CHECK_FALSE(distrib::latest_checkpoint(directory));
+  support::write_file(train.prefix(1), "version 1");
+  CHECK(distrib::latest_checkpoint(directory) == train.prefix(1));
+  support::write_file(directory + "/checkpoint", "not a proto");
+  CHECK_FALSE(distrib::latest_checkpoint(directory));
+}
+
+TEST_CASE("the newest whole checkpoint, and why not the others", "[checkpoint][latest]") {
+  const Train train;
+  std::vector<Error> refused;
+  CHECK(train.newest(refused).empty());
+  CHECK(refused.empty());  // a fresh start
+
+  for (const int step : {1, 2, 3, 4}) train.save(step);
+  train.name({1, 2, 3, 4});
+  CHECK(train.newest(refused) == train.prefix(4));
+  CHECK(refused.empty());
+
+  train.damage(4);
+  std::filesystem::remove(train.prefix(3) + ".data-00000-of-00001");
+  CHECK(train.newest(refused) == train.prefix(2));
+  REQUIRE(refused.size() == 2);
+  CHECK(refused[0].code == checkpoint_errc::corrupt_data);
+  CHECK_THAT(refused[0].where, ContainsSubstring(train.prefix(4)));
+  CHECK(refused[1].code == checkpoint_errc::missing_data_file);
+
+  std::filesystem::remove(train.prefix(2) + ".index");
+  train.damage(1);
+  CHECK(train.newest(refused).empty());
+  CHECK(refused.size() == 4);
+  CHECK(refused[2].code == checkpoint_errc::not_found);
+}
+
+TEST_CASE("without a readable state file the directory is searched by step", "[checkpoint][latest]") {
+  const Train train;
+  std::vector<Error> refused;
+  for (const int step : {10, 9, 100}) train.save(step);
+  support::write_file(train.directory / "notes.txt", "");
+  support::write_file(train.prefix(200) + ".data-00000-of-00001", "no index");
+  CHECK(train.newest(refused) == train.prefix(100));
+  CHECK(refused.empty());
+
+  support::write_file(train.directory / "checkpoint", "not a proto");
+  train.damage(100);
+  CHECK(train.newest(refused) == train.prefix(10));
+  REQUIRE(refused.size() == 2);
+  CHECK(refused[0].code == checkpoint_errc::corrupt_state);
+  CHECK_THAT(refused[0].where, ContainsSubstring("/checkpoint"));
+}
+
+TEST_CASE("list_checkpoints tells the files of each", "[checkpoint][latest]") {
+  const Train train;
+  train.save(1);
+  train.save(2);
+  train.name({2, 1, 7});
+  Error error;
+  const auto list = distrib::list_checkpoints(train.directory.path(), error);
+  CHECK_FALSE(error);
+  REQUIRE(list.size() == 3);
+  CHECK(list[0].prefix == train.prefix(2));
+  CHECK(list[0].files ==
+        std::vector<std::string>{train.prefix(2) + ".index", train.prefix(2) + ".data-00000-of-00001"});
+  CHECK(list[1].prefix == train.prefix(1));
+  CHECK(list[2].files.empty());
+
+  CHECK(distrib::list_checkpoints(train.directory / "none", error).empty());
+  CHECK_FALSE(error);
+  support::write_file(train.directory / "file", "");
+  CHECK(distrib::list_checkpoints(train.directory / "file", error).empty());
+  CHECK(error.code == checkpoint_errc::cannot_read);
+}

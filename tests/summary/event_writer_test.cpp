@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/summary/event_writer.hpp>
+
+#include <distrib/record/record_reader.hpp>
+#include <distrib/summary/event_reader.hpp>
+
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+using distrib::EventWriter;
+using distrib::ScalarEvent;
+
+TEST_CASE("event files have TensorFlow's names", "[summary][event_writer]") {
+  CHECK(distrib::event_file_name("/logs", 1465000000, "w0") == "/logs/events.out.tfevents.1465000000.w0");
+  CHECK(distrib::event_file_name("/logs", 5, "w0") == "/logs/events.out.tfevents.0000000005.w0");
+}
+
+TEST_CASE("events are on the disk after flush, the version at once", "[summary][event_writer]") {
+  const support::TempDirectory directory;
+  EventWriter writer{directory / "runs/a"};
+  CHECK(writer.path().parent_path() == directory / "runs/a");
+  CHECK(std::filesystem::file_size(writer.path()) == 8 + 4 + 24 + 4);
+
+  writer.scalar("loss", 1, 0.5f, 100.0);
+  writer.scalar("accuracy", 1, 0.75f, 100.0);
+  writer.session_log(distrib::SessionStatus::checkpoint, 1, "model.ckpt-1");
+  writer.scalar("loss", 2, 0.25f);
+  writer.flush();
+  const auto scalars = distrib::read_scalars(writer.path());
+  REQUIRE(scalars.size() == 3);
+  CHECK(scalars[0] == ScalarEvent{100, 1, "loss", 0.5});
+  CHECK(scalars[1] == ScalarEvent{100, 1, "accuracy", 0.75});
+  CHECK(scalars[2].wall_time > 1.6e9);
+
+  writer.close();
+  writer.close();
+  std::error_code ec;
+  writer.scalar("loss", 3, 0.125f, 101.0, ec);
+  CHECK(ec == distrib::record_errc::closed);
+  writer.flush(ec);
+  CHECK(ec == distrib::record_errc::closed);
+  CHECK_THROWS_AS(writer.scalar("loss", 3, 0.125f), std::system_error);
+}
+
+TEST_CASE("two writers of one second have files of their own", "[summary][event_writer]") {
+  const support::TempDirectory directory;
+  EventWriter first{directory.path()};
+  EventWriter second{directory.path()};
+  CHECK(first.path() != second.path());
+  first.scalar("loss", 1, 1.0f, 1.0);
+  second.scalar("loss", 2, 2.0f, 2.0);
+  first.close();
+  EventWriter moved{std::move(second)};
+  moved.close();
+  CHECK(distrib::read_scalars(directory.path()).size() == 2);
+}
+
+TEST_CASE("a directory that cannot be written is told", "[summary][event_writer]") {
+  const support::TempDirectory directory;
+  std::ofstream{directory / "file"};
+  std::error_code ec;
+  EventWriter writer{directory / "file/below", ec};
+  CHECK(ec == std::errc::not_a_directory);
+  CHECK_THAT(writer.error().where, ContainsSubstring("file/below"));
+  writer.scalar("loss", 1, 1.0f, 1.0, ec);
+  CHECK(ec == std::errc::not_a_directory);
+  writer.session_log(distrib::SessionStatus::start, 0, {}, ec);
+  CHECK(ec == std::errc::not_a_directory);
+  writer.close(ec);
+  CHECK(ec == std::errc::not_a_directory);
+  CHECK_THROWS_WITH(EventWriter{directory / "file/below"}, ContainsSubstring("file/below"));
+}
