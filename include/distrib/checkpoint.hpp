@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// TensorFlow checkpoints.
+#pragma once
+
+#include <distrib/checkpoint/bundle_index.hpp>
+#include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/checkpoint/ordered_code.hpp>
+#include <distrib/checkpoint/save.hpp>
+#include <distrib/checkpoint/snappy.hpp>
+#include <distrib/checkpoint/state_file.hpp>
+#include <distrib/checkpoint/string_tensor.hpp>
+#include <distrib/checkpoint/table_reader.hpp>
+#include <distrib/checkpoint/table_writer.hpp>

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/cluster/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Who is in a cluster: jobs by name, in the order they were given, and the address of each task of a job. Indices may
+/// have gaps. A value. Addresses are kept as they are: who connects or listens finds out whether they mean something.
+class ClusterSpec {
+ public:
+  /// Addresses by task index.
+  using Tasks = std::map<std::uint32_t, std::string>;
+
+  /// A cluster without jobs.
+  ClusterSpec() = default;
+
+  /// Jobs with their addresses, tasks 0 .. n-1: `{{"ps", {"a:1", "b:1"}}, {"worker", {"c:1"}}}`. Throws
+  /// `cluster_errc::duplicate_job`.
+  ClusterSpec(std::initializer_list<std::pair<std::string_view, std::vector<std::string>>> jobs) {
+    for (const auto& [job, addresses] : jobs) {
+      Tasks tasks;
+      for (const std::string& address : addresses) tasks.emplace(static_cast<std::uint32_t>(tasks.size()), address);
+      add(job, std::move(tasks));
+    }
+  }
+
+  /// Jobs with the address of each task that there is, in the order of their names.
+  [[nodiscard]] static auto from_sparse(const std::map<std::string, Tasks>& jobs) -> ClusterSpec {
+    ClusterSpec cluster;
+    for (const auto& [job, tasks] : jobs) cluster.jobs_.emplace_back(job, tasks);
+    return cluster;
+  }
+
+  /// Adds a job after the others. Fails with `cluster_errc::duplicate_job`.
+  void add(std::string_view job, Tasks tasks) {
+    std::error_code ec;
+    add(job, std::move(tasks), ec);
+    if (ec) throw_error(ec, job);
+  }
+  void add(std::string_view job, Tasks tasks, std::error_code& ec) {
+    ec = contains(job) ? make_error_code(cluster_errc::duplicate_job) : std::error_code{};
+    if (!ec) jobs_.emplace_back(job, std::move(tasks));
+  }
+
+  /// Whether there is a job at all, be it one without tasks.
+  [[nodiscard]] explicit operator bool() const noexcept { return !jobs_.empty(); }
+
+  /// Whether there is a job of this name.
+  [[nodiscard]] auto contains(std::string_view job) const noexcept -> bool { return find(job) != nullptr; }
+
+  /// Names of the jobs, in the order they were given.
+  [[nodiscard]] auto jobs() const -> std::vector<std::string> {
+    std::vector<std::string> names;
+    for (const auto& [name, tasks] : jobs_) names.push_back(name);
+    return names;
+  }
+
+  /// The tasks of a job; null when there is no such job. Valid as long as the spec is neither changed nor destroyed.
+  [[nodiscard]] auto find(std::string_view job) const noexcept -> const Tasks* {
+    for (const auto& [name, tasks] : jobs_)
+      if (name == job) return &tasks;
+    return nullptr;
+  }
+
+  /// Number of tasks that there are, gaps not counted. Fails with `cluster_errc::no_such_job`.
+  [[nodiscard]] auto num_tasks(std::string_view job) const -> std::size_t { return tasks_or_throw(job).size(); }
+  [[nodiscard]] auto num_tasks(std::string_view job, std::error_code& ec) const noexcept -> std::size_t {
+    const Tasks* tasks = find(job, ec);
+    return tasks == nullptr ? 0 : tasks->size();
+  }
+
+  /// Indices of the tasks, ascending. Fails with `cluster_errc::no_such_job`.
+  [[nodiscard]] auto task_indices(std::string_view job) const -> std::vector<std::uint32_t> {
+    return indices_of(tasks_or_throw(job));
+  }
+  [[nodiscard]] auto task_indices(std::string_view job, std::error_code& ec) const -> std::vector<std::uint32_t> {
+    const Tasks* tasks = find(job, ec);
+    return tasks == nullptr ? std::vector<std::uint32_t>{} : indices_of(*tasks);
+  }
+
+  /// Where a task is. Fails with `cluster_errc::no_such_job`, `cluster_errc::no_such_task`.
+  [[nodiscard]] auto task_address(std::string_view job, std::uint32_t index) const -> std::string {
+    std::error_code ec;
+    std::string address = task_address(job, index, ec);
+    if (ec) throw_error(ec, "/job:" + std::string{job} + "/task:" + std::to_string(index));
+    return address;
+  }
+  [[nodiscard]] auto task_address(std::string_view job, std::uint32_t index, std::error_code& ec) const -> std::string {
+    const Tasks* tasks = find(job, ec);
+    if (tasks == nullptr) return {};
+    const auto found = tasks->find(index);
+    if (found != tasks->end()) return found->second;
+    ec = cluster_errc::no_such_task;
+    return {};
+  }
+
+  /// Addresses from index 0 to the highest, empty optionals in the gaps. Fails with `cluster_errc::no_such_job`,
+  /// `cluster_errc::empty_job`.
+  [[nodiscard]] auto job_tasks(std::string_view job) const -> std::vector<std::optional<std::string>> {
+    std::error_code ec;
+    auto list = job_tasks(job, ec);
+    if (ec) throw_error(ec, job);
+    return list;
+  }
+  [[nodiscard]] auto job_tasks(std::string_view job, std::error_code& ec) const
+      -> std::vector<std::optional<std::string>> {
+    const Tasks* tasks = find(job, ec);
+    if (tasks == nullptr) return {};
+    if (tasks->empty()) ec = cluster_errc::empty_job;
+    // One past the highest index may be far beyond the number of tasks: a list that long is refused, not allocated.
+    if (!tasks->empty() && tasks->rbegin()->first > tasks->size() + max_gap) ec = cluster_errc::sparse_job;
+    if (ec) return {};
+    std::vector<std::optional<std::string>> list(std::size_t{tasks->rbegin()->first} + 1);
+    for (const auto& [index, address] : *tasks) list[index] = address;
+    return list;
+  }
+
+  /// Same jobs with the same addresses at the same indices; the order of jobs does not matter.
+  [[nodiscard]] auto operator==(const ClusterSpec& other) const -> bool { return sorted() == other.sorted(); }
+
+  /// TensorFlow's text, jobs by name: "ClusterSpec({'ps': ['a:1'], 'worker': {1: 'c:1'}})".
+  [[nodiscard]] friend auto to_string(const ClusterSpec& cluster) -> std::string {
+    std::string text = "ClusterSpec({";
+    for (const auto& [job, tasks] : cluster.sorted()) {
+      if (text.back() != '{') text += ", ";
+      const bool dense = !tasks.empty() && tasks.rbegin()->first + std::size_t{1} == tasks.size();
+      text.append("'").append(job).append(dense ? "': [" : "': {");
+      for (const auto& [index, address] : tasks) {
+        if (index != tasks.begin()->first) text += ", ";
+        if (!dense) text += std::to_string(index) + ": ";
+        text.append("'").append(address).append("'");
+      }
+      text += dense ? ']' : '}';
+    }
+    return text += "})";
+  }
+
+ private:
+  static constexpr std::size_t max_gap = 1 << 20;
+
+  [[nodiscard]] auto find(std::string_view job, std::error_code& ec) const noexcept -> const Tasks* {
+    const Tasks* tasks = find(job);
+    ec = tasks == nullptr ? make_error_code(cluster_errc::no_such_job) : std::error_code{};
+    return tasks;
+  }
+
+  [[nodiscard]] auto tasks_or_throw(std::string_view job) const -> const Tasks& {
+    std::error_code ec;
+    const Tasks* tasks = find(job, ec);
+    if (ec) throw_error(ec, job);
+    return *tasks;
+  }
+
+  [[nodiscard]] static auto indices_of(const Tasks& tasks) -> std::vector<std::uint32_t> {
+    std::vector<std::uint32_t> indices;
+    for (const auto& [index, address] : tasks) indices.push_back(index);
+    return indices;
+  }
+
+  [[nodiscard]] auto sorted() const -> std::vector<std::pair<std::string, Tasks>> {
+    auto jobs = jobs_;
+    std::sort(jobs.begin(), jobs.end());
+    return jobs;
+  }
+
+  std::vector<std::pair<std::string, Tasks>> jobs_;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why a description of a cluster, or of one's place in it, was refused.
+enum class cluster_errc {
+  no_such_job = 1,      ///< The cluster has no job of this name. Use one that it has, or add it.
+  no_such_task,         ///< The job has no task of this index. Use an index below the number of its hosts.
+  empty_job,            ///< The job has no tasks. Give it at least one host.
+  duplicate_job,        ///< A job is described twice. Keep one.
+  sparse_job,           ///< A job has gaps in its indices, and host lists cannot say so. Number its tasks 0 .. n-1.
+  missing_job,          ///< A cluster is given, but not which job this process has. Say it.
+  missing_index,        ///< A cluster is given, but not which task of its job this process is. Say it.
+  missing_hosts,        ///< A job name is given, but a host list is not. Pass host:port,host:port,...
+  empty_address,        ///< A host list has an empty piece. Take the extra comma out.
+  unknown_flag,         ///< A flag that nobody knows. Look at its spelling; `parse_known` leaves other flags to you.
+  missing_value,        ///< A flag without a value. Write --name=value.
+  bad_integer,          ///< A value is no whole number, or is out of range. Pass a number from 0 up.
+  bad_tf_config,        ///< TF_CONFIG is JSON, but a value is not of the form TensorFlow gives it. See its place.
+  bad_device,           ///< A device text that has no meaning. Write /job:NAME/task:N/device:TYPE:N, or a part of it.
+  bad_role,             ///< The job has no such role, or too many tasks in it. Jobs are chief, worker, ps, evaluator.
+};
+
+namespace detail {
+inline constexpr ErrorText cluster_texts[] = {
+    {static_cast<int>(cluster_errc::no_such_job), failure::not_found, "no such job in the cluster"},
+    {static_cast<int>(cluster_errc::no_such_task), failure::not_found, "no task with this index in the job"},
+    {static_cast<int>(cluster_errc::empty_job), failure::invalid_argument, "the job has no tasks"},
+    {static_cast<int>(cluster_errc::duplicate_job), failure::invalid_argument, "the job is described twice"},
+    {static_cast<int>(cluster_errc::sparse_job), failure::unsupported,
+     "the job has gaps in its indices; number its tasks 0 .. n-1"},
+    {static_cast<int>(cluster_errc::missing_job), failure::invalid_argument, "say which job this process has"},
+    {static_cast<int>(cluster_errc::missing_index), failure::invalid_argument,
+     "say which task of its job this process is"},
+    {static_cast<int>(cluster_errc::missing_hosts), failure::invalid_argument,
+     "must be given with --job_name, as host:port,host:port,..."},
+    {static_cast<int>(cluster_errc::empty_address), failure::invalid_argument,
+     "a piece of the host list is empty; take the extra comma out"},
+    {static_cast<int>(cluster_errc::unknown_flag), failure::invalid_argument,
+     "unknown flag; known are --job_name, --task_index, --ps_hosts, --worker_hosts"},
+    {static_cast<int>(cluster_errc::missing_value), failure::invalid_argument, "the flag needs a value: --name=value"},
+    {static_cast<int>(cluster_errc::bad_integer), failure::invalid_argument, "a whole number from 0 up is needed"},
+    {static_cast<int>(cluster_errc::bad_tf_config), failure::invalid_argument,
+     "not what TF_CONFIG has here: {\"cluster\": {JOB: [HOST:PORT, ...]}, \"task\": {\"type\": JOB, \"index\": N}}"},
+    {static_cast<int>(cluster_errc::bad_device), failure::invalid_argument,
+     "not a device; write /job:NAME/task:N/device:TYPE:N or a part of it"},
+    {static_cast<int>(cluster_errc::bad_role), failure::invalid_argument,
+     "the roles are one chief, workers, ps and one evaluator"},
+};
+}  // namespace detail
+
+/// Category "distrib.cluster".
+[[nodiscard]] inline auto cluster_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.cluster", detail::cluster_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(cluster_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), cluster_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::cluster_errc> : std::true_type {};

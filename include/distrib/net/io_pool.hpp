@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/net/asio.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+/// Threads that the user makes and owns, each with an `io_context` of its own: what runs on one executor never runs at
+/// the same time as something else there, so it needs no lock. The only type that starts threads.
+///
+/// A handler that throws ends the whole pool: every thread stops after the handler it is in, and `join()` throws what
+/// was thrown first. If nobody joined, the destructor ends the program by `std::terminate`, so that nothing is lost
+/// unseen.
+///
+/// Threads: `executor`, `stop` from any thread; `join` and the destructor from one that is not of the pool. Objects on
+/// an executor (timers, sockets) must be gone before the pool is, or be owned by handlers of that same executor.
+class IoPool {
+ public:
+  /// What to post to, and to make timers and sockets with.
+  using Executor = asio::io_context::executor_type;
+
+  /// Starts `threads` threads. Throws `std::system_error` for 0, and when the system has no thread left.
+  explicit IoPool(std::size_t threads) {
+    if (threads == 0) throw_error(std::make_error_code(std::errc::invalid_argument), "IoPool of 0 threads");
+    try {
+      for (std::size_t i = 0; i < threads; ++i) lanes_.emplace_back();
+      for (Lane& lane : lanes_) lane.thread = std::thread{[this, &lane] { run(lane); }};
+    } catch (...) {
+      stop();
+      join_threads();
+      throw;
+    }
+  }
+  IoPool(const IoPool&) = delete;
+  auto operator=(const IoPool&) -> IoPool& = delete;
+
+  /// Stops and joins. Handlers that have not begun are dropped; `join()` first to have them run.
+  ~IoPool() {
+    stop();
+    join_threads();
+    if (failure_) std::terminate();
+  }
+
+  /// Number of threads.
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return lanes_.size(); }
+
+  /// Of the thread of this number, below `size()`.
+  [[nodiscard]] auto executor(std::size_t thread) noexcept -> Executor { return lanes_[thread].context.get_executor(); }
+
+  /// Of the threads in turn.
+  [[nodiscard]] auto executor() noexcept -> Executor {
+    return executor(next_.fetch_add(1, std::memory_order_relaxed) % size());
+  }
+
+  /// Blocks until nothing is left to do: every handler has run, no operation is outstanding. Afterwards the threads are
+  /// gone, and what is posted is never run. Throws what a handler threw.
+  void join() {
+    for (Lane& lane : lanes_) lane.work.reset();
+    join_threads();
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+  /// Asks every thread to stop after the handler it is in. Does not wait: `join()` and the destructor do.
+  void stop() noexcept {
+    for (Lane& lane : lanes_) lane.context.stop();
+  }
+
+ private:
+  struct Lane {
+    asio::io_context context{1};
+    asio::executor_work_guard<Executor> work{context.get_executor()};
+    std::thread thread;
+  };
+
+  void run(Lane& lane) noexcept {
+    try {
+      lane.context.run();
+    } catch (...) {
+      const std::scoped_lock lock{mutex_};
+      if (!failure_) failure_ = std::current_exception();
+      stop();
+    }
+  }
+
+  void join_threads() {
+    for (Lane& lane : lanes_)
+      if (lane.thread.joinable()) lane.thread.join();
+  }
+
+  std::deque<Lane> lanes_;
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex mutex_;
+  std::exception_ptr failure_;  // guarded by mutex_ until the threads are joined
+};
+
+}  // namespace distrib::inline v0

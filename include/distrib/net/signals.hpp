@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/asio.hpp>
+
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+/// Calls back once when somebody asks the process to end (SIGINT, SIGTERM): time to finish and save. From then on both
+/// signals have their default action again, so that a second one ends the process at once.
+///
+/// The callback runs on the executor, and never after the destructor has returned; the destructor waits for one that is
+/// running, unless it is called from there. Without a callback the destructor restores the default action too.
+///
+/// Threads: any thread may destroy it. Only one of it at a time in a process. It must not outlive the executor's
+/// context, and counts as work of it until it has called or is destroyed.
+class Signals {
+ public:
+  /// Watches from now on. Throws `std::system_error` when the signals cannot be watched.
+  Signals(asio::any_io_executor executor, std::function<void()> callback)
+      : watch_{std::make_shared<Watch>(std::move(executor), std::move(callback))} {
+    watch_->signals.async_wait([watch = watch_](const std::error_code& ec, int) { watch->on_signal(ec); });
+  }
+  Signals(asio::io_context& context, std::function<void()> callback)
+      : Signals{asio::any_io_executor{context.get_executor()}, std::move(callback)} {}
+  Signals(const Signals&) = delete;
+  auto operator=(const Signals&) -> Signals& = delete;
+  ~Signals() { watch_->end(); }
+
+ private:
+  /// Lives as long as the wait does, because a cancelled handler runs later than the destructor.
+  struct Watch {
+    Watch(asio::any_io_executor executor, std::function<void()> function)
+        : signals{std::move(executor), SIGINT, SIGTERM}, callback{std::move(function)} {}
+
+    void on_signal(const std::error_code& ec) {
+      const std::scoped_lock lock{mutex};
+      if (ec || ended) return;
+      restore_default_action();
+      callback();
+    }
+
+    void end() noexcept {
+      const std::scoped_lock lock{mutex};
+      ended = true;
+      restore_default_action();
+    }
+
+    void restore_default_action() noexcept {
+      std::error_code ignored;
+      signals.cancel(ignored);
+      signals.clear(ignored);
+    }
+
+    std::recursive_mutex mutex;  // the callback may destroy its owner
+    asio::signal_set signals;
+    std::function<void()> callback;
+    bool ended = false;
+  };
+
+  std::shared_ptr<Watch> watch_;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Update rules and schedules.
+#pragma once
+
+#include <distrib/optimizer/adam.hpp>
+#include <distrib/optimizer/learning_rate.hpp>
+#include <distrib/optimizer/momentum.hpp>
+#include <distrib/optimizer/reduce.hpp>
+#include <distrib/optimizer/sgd.hpp>
+#include <distrib/optimizer/updater.hpp>

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which parameter server task a variable goes to.
+#pragma once
+
+#include <distrib/placement/greedy_load_balancing.hpp>
+#include <distrib/placement/replica_device_setter.hpp>
+#include <distrib/placement/round_robin.hpp>
+#include <distrib/placement/strategy.hpp>

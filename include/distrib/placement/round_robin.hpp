@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/placement/strategy.hpp>
+
+#include <cstdint>
+
+namespace distrib::inline v0 {
+
+/// Tasks in turn: 0, 1, .., n-1, 0, ... The order in which variables are made decides.
+class RoundRobinStrategy {
+ public:
+  [[nodiscard]] auto place(const PlacementRequest&, std::uint32_t num_tasks) noexcept -> std::uint32_t {
+    const std::uint32_t task = next_ % num_tasks;
+    next_ = task + 1;
+    return task;
+  }
+
+  [[nodiscard]] auto operator==(const RoundRobinStrategy&) const -> bool = default;
+
+ private:
+  std::uint32_t next_ = 0;
+};
+
+}  // namespace distrib::inline v0

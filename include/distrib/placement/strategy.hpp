@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/dtype.hpp>
+#include <distrib/core/shape.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+
+namespace distrib::inline v0 {
+
+/// What is to be placed: a variable, or one part of a variable that was cut.
+struct PlacementRequest {
+  std::string_view name{};  ///< "hidden/weights", "hidden/weights/part_1".
+  DType dtype = DType::float32;
+  Shape shape{};            ///< Of the part.
+};
+
+namespace detail {
+template <class S>
+concept PlacesVariables = requires(S& strategy, const PlacementRequest& request, std::uint32_t num_tasks) {
+  { strategy.place(request, num_tasks) } -> std::convertible_to<std::uint32_t>;
+};
+}  // namespace detail
+
+/// Chooses parameter server tasks: `place(request, num_tasks)` returns the task, below `num_tasks`, for the next
+/// variable. A value that carries what it remembers; a copy goes on from where the original stands.
+///
+/// Semantics: the answers are a function of the requests so far and of nothing else (no clock, no chance, no
+/// addresses), so that processes that place the same variables in the same order agree. `num_tasks` is at least 1 and
+/// the same in every call.
+template <class S>
+concept PlacementStrategy = std::copy_constructible<S> && detail::PlacesVariables<S>;
+
+namespace detail {
+/// One sentence for each thing that `S` lacks; for the speaking twins of entry points that take a PlacementStrategy.
+template <class S>
+constexpr void explain_placement_strategy() {
+  constexpr bool places = PlacesVariables<S>;  // named, so that compilers do not add how a concept failed
+  constexpr bool copies = std::copy_constructible<S>;
+  static_assert(places,
+                "distrib: a PlacementStrategy needs place(const distrib::PlacementRequest&, std::uint32_t num_tasks) "
+                "that returns the index of a ps task");
+  static_assert(copies, "distrib: a PlacementStrategy is a value: let it be copied");
+}
+}  // namespace detail
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/optimizer/updater.hpp>
+#include <distrib/ps/dense_store.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/shard_layout.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// No bound on how far ranks may be apart.
+inline constexpr Step unbounded_staleness = std::numeric_limits<Step>::max();
+
+/// One shard of an asynchronous or stale-synchronous job: counts each rank's contributions once and in order, applies
+/// each at once, and answers a pull when the asking rank is at most `staleness` ahead of the slowest other one. The
+/// rules are those of the protocol ("Asynchronous and SSP rules").
+///
+/// Events in, actions out; no clock, no I/O, no thread. Threads: one at a time. Actions are appended to `out`, to be
+/// performed in order. Memory: values and slots.
+template <Updater U>
+class AsyncShardCore {
+ public:
+  /// A shard that starts with the job's initial values.
+  AsyncShardCore(const Job& job, std::uint32_t shard, U updater, Step staleness)
+      : cut_interval_{job.cut_interval}, staleness_{staleness}, layout_{job, shard},
+        store_{std::move(updater), initial_values(job, layout_)}, applied_(job.ranks), durable_(job.ranks) {
+    for (Rank rank = 0; rank < job.ranks; ++rank) last_.push_back(job.steps_of(rank));
+  }
+
+  /// A shard that goes on from its newest durable cut.
+  AsyncShardCore(const Job& job, std::uint32_t shard, U updater, Step staleness, const Cut& newest)
+      : AsyncShardCore{job, shard, std::move(updater), staleness} {
+    store_.load(newest);
+    if (newest.applied.size() == job.ranks)
+      applied_ = newest.applied;
+    else  // an agreed cut of another number of ranks: its contributions are shared out anew
+      for (Rank rank = 0; rank < job.ranks; ++rank)
+        applied_[rank] = newest.step / job.ranks + (rank < newest.step % job.ranks ? 1 : 0);
+    durable_ = applied_;
+  }
+
+  /// Contributions counted, of all ranks together.
+  [[nodiscard]] auto step() const noexcept -> Step { return std::reduce(applied_.begin(), applied_.end()); }
+  [[nodiscard]] auto values() const noexcept -> const SharedBuffer& { return store_.values(); }
+  [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
+  [[nodiscard]] auto progress(Rank rank) const -> Progress { return {applied_[rank], {durable_[rank]}}; }
+
+  void join(Peer peer, Rank rank, ShardActions& out) {
+    if (rank >= applied_.size()) return out.push_back(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
+    peers_[peer] = rank;
+    out.push_back(JoinedReply{peer, progress(rank)});
+  }
+
+  /// The connection is gone: nothing is owed to it any more.
+  void disconnect(Peer peer) {
+    peers_.erase(peer);
+    std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
+  }
+
+  /// Counted when it is the rank's next; dropped when counted already; a gap is answered with where the rank stands.
+  void push(Peer peer, const Contribution& contribution, ShardActions& out) {
+    const auto [step, rank] = std::pair{contribution.step, contribution.rank};
+    if (rank >= applied_.size()) return out.push_back(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
+    if (contribution.block == nullptr || contribution.block->size() != layout_.block_bytes())
+      return out.push_back(RefusedReply{peer, ps_errc::wrong_size, step, rank});
+    if (step > applied_[rank] + 1) return out.push_back(JoinedReply{peer, progress(rank)});
+    if (step == applied_[rank] + 1) {
+      ++applied_[rank];
+      store_.apply(this->step(), contribution.block->template as<float>());
+      if (cut_interval_ != 0 && this->step() % cut_interval_ == 0) save(out);
+      else if (everything_in(applied_)) save(out);  // the last cut is due whatever the interval says
+      answer_parked(out);
+    }
+    out.push_back(PushedReply{peer, step, progress(rank)});
+  }
+
+  /// "I have finished u, give me values": answered as far as staleness allows, parked otherwise.
+  void pull(Peer peer, Step finished, ShardActions& out) {
+    const auto found = peers_.find(peer);
+    if (found == peers_.end()) return;
+    if (ahead(found->second, finished) > staleness_) return parked_.push_back({peer, finished});
+    out.push_back(ValuesReply{peer, finished, store_.values(), progress(found->second)});
+  }
+
+  /// Make a cut soon; one asked for while another is being written is made after it.
+  void save(ShardActions& out) {
+    if (saving_)
+      again_ = true;
+    else if (durable_ != applied_)
+      begin_save(out);
+    else
+      notice(out);  // there is nothing newer to save; whoever asked may not know that
+  }
+
+  /// The cut of `step` that `SaveCut` asked for is durable.
+  void cut_saved(Step step, ShardActions& out) {
+    if (!saving_ || saving_->step != step) return;
+    durable_ = std::exchange(saving_, std::nullopt)->applied;
+    if (std::exchange(again_, false) && durable_ != applied_) begin_save(out);
+    notice(out);
+    finish(out);
+  }
+
+  /// This rank is done.
+  void goodbye(Peer peer, ShardActions& out) {
+    if (const auto found = peers_.find(peer); found != peers_.end()) {
+      goodbyes_.push_back(found->second);
+      std::ranges::sort(goodbyes_);
+      goodbyes_.erase(std::ranges::unique(goodbyes_).begin(), goodbyes_.end());
+    }
+    finish(out);
+  }
+
+ private:
+  struct Parked {
+    Peer peer;
+    Step finished;
+  };
+  struct Saving {
+    Step step;
+    std::vector<Step> applied;
+  };
+
+  // How far `rank`, having finished `finished`, is ahead of the slowest other rank.
+  auto ahead(Rank rank, Step finished) const -> Step {
+    Step slowest = finished;
+    for (Rank other = 0; other < applied_.size(); ++other)
+      if (other != rank) slowest = std::min(slowest, applied_[other]);
+    return finished - slowest;
+  }
+
+  // Whether every rank's share is in `counted`.
+  auto everything_in(const std::vector<Step>& counted) const -> bool {
+    return std::ranges::equal(counted, last_, std::ranges::greater_equal{});
+  }
+
+  void answer_parked(ShardActions& out) {
+    std::vector<Parked> parked = std::exchange(parked_, {});
+    for (const Parked& asked : parked) pull(asked.peer, asked.finished, out);
+  }
+
+  void notice(ShardActions& out) const {
+    for (const auto& [peer, rank] : peers_) out.push_back(NoticeReply{peer, progress(rank)});
+  }
+
+  void begin_save(ShardActions& out) {
+    saving_ = Saving{step(), applied_};
+    out.push_back(SaveCut{store_.cut(step(), applied_)});
+  }
+
+  void finish(ShardActions& out) {
+    if (goodbyes_.size() == applied_.size() && everything_in(durable_) && !std::exchange(done_, true))
+      out.push_back(ShardDone{});
+  }
+
+  Step cut_interval_;
+  Step staleness_;
+  ShardLayout layout_;
+  DenseStore<U> store_;
+  std::vector<Step> applied_;   // the last contribution counted of each rank
+  std::vector<Step> durable_;   // the same, in the newest durable cut
+  std::vector<Step> last_;      // the last one each rank will make
+  std::map<Peer, Rank> peers_;
+  std::vector<Parked> parked_;
+  std::optional<Saving> saving_;
+  bool again_ = false;
+  std::vector<Rank> goodbyes_;
+  bool done_ = false;
+};
+
+}  // namespace distrib::inline v0

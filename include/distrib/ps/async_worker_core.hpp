@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/replay_buffer.hpp>
+#include <distrib/ps/worker_action.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// One worker of an asynchronous or stale-synchronous job: having finished its contribution t it pulls values, makes
+/// t+1, sends it to all shards and keeps it until every shard has it in a cut. The rules are those of the protocol
+/// ("Asynchronous and SSP rules"); how far ranks may be apart is the shards' business.
+///
+/// Events in, actions out; no clock, no I/O, no thread. Threads: one at a time. Actions are appended to `out`, to be
+/// performed in order. The first start and every later one are the same.
+class AsyncWorkerCore {
+ public:
+  AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
+      : rank_{rank}, last_{job.steps_of(rank)}, shards_(job.shards()), buffer_{options.replay_budget_bytes} {}
+
+  /// The last contribution made.
+  [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
+
+  void start(WorkerActions& out) {
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendJoin{shard});
+  }
+
+  /// The connection to a shard was lost and is there again: what was on its way is unknown.
+  void reconnected(std::uint32_t shard, WorkerActions& out) { out.push_back(SendJoin{shard}); }
+
+  /// The answer to SendJoin, or to a push that left a gap: where this rank stands on the shard.
+  void joined(std::uint32_t shard, Progress progress, WorkerActions& out) {
+    ShardView& view = shards_[shard];
+    view.progress = std::move(progress);
+    if (!view.joined) {
+      view.joined = true;
+      if (!t_ && std::ranges::all_of(shards_, &ShardView::joined)) begin(out);
+    } else if (t_) {
+      serve(shard, out);
+      go_on(out);  // what is durable there may be what was waited for
+    }
+  }
+
+  void notice(std::uint32_t shard, Progress progress, WorkerActions& out) { learn(shard, std::move(progress), out); }
+  void pushed(std::uint32_t shard, Progress progress, WorkerActions& out) { learn(shard, std::move(progress), out); }
+
+  void values(std::uint32_t shard, Step finished, SharedBuffer block, Progress progress, WorkerActions& out) {
+    if (finished == t_ && !computing_) shards_[shard].got = std::move(block);
+    learn(shard, std::move(progress), out);
+  }
+
+  /// The contribution that `Compute` asked for: one block a shard.
+  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, WorkerActions& out) {
+    if (!computing_ || ticket != ticket_) return;  // overtaken: a shard asked for one that was no longer kept
+    computing_ = false;
+    t_ = *t_ + 1;
+    buffer_.drop_through(durable());
+    buffer_.keep(*t_, std::move(blocks));
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) push(shard, *t_, out);
+    if (stopping_) return leave(out);
+    if (buffer_.filling())
+      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendSave{shard});
+    ask(out);
+  }
+
+  /// Finish what is in flight, then leave: the job goes on another time.
+  void stop(WorkerActions& out) {
+    if (stopping_ || done_) return;
+    stopping_ = true;
+    if (!computing_) leave(out);
+  }
+
+ private:
+  struct ShardView {
+    Progress progress;   // done: this rank's contributions counted; cuts: the last one that is durable there
+    bool joined = false;
+    SharedBuffer got;
+  };
+
+  [[nodiscard]] auto durable() const -> Step {
+    Step least = last_;
+    for (const ShardView& view : shards_)
+      least = std::min(least, view.progress.cuts.empty() ? Step{0} : view.progress.cuts.back());
+    return least;
+  }
+
+  // Every shard has answered: go on after the smallest number counted; shards that are ahead drop the repeats (rule 4).
+  void begin(WorkerActions& out) {
+    t_ = std::ranges::min_element(shards_, {}, [](const ShardView& v) { return v.progress.done; })->progress.done;
+    ask(out);
+    go_on(out);
+  }
+
+  void push(std::uint32_t shard, Step step, WorkerActions& out) {
+    out.push_back(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, durable()}});
+  }
+
+  // Values for the next contribution, or, after the last one, a cut that holds it.
+  void ask(WorkerActions& out) {
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
+      shards_[shard].got = nullptr;
+      if (*t_ < last_)
+        out.push_back(SendPull{shard, *t_});
+      else if (shards_[shard].progress.cuts.empty() || shards_[shard].progress.cuts.back() < last_)
+        out.push_back(SendSave{shard});
+    }
+  }
+
+  // A shard says where this rank stands: send what follows, or make it again when it is no longer kept (rule 5).
+  void serve(std::uint32_t shard, WorkerActions& out) {
+    const Step counted = shards_[shard].progress.done;
+    for (Step step = counted + 1; step <= *t_; ++step)
+      if (!buffer_.has(step)) {
+        t_ = counted;
+        computing_ = false;
+        ++ticket_;
+        buffer_.clear();
+        if (stopping_) return leave(out);  // what was in flight is overtaken
+        return ask(out);
+      }
+    for (Step step = counted + 1; step <= *t_; ++step) push(shard, step, out);
+    if (*t_ >= last_ || buffer_.filling()) out.push_back(SendSave{shard});  // what was asked before is forgotten
+    if (*t_ < last_ && shards_[shard].got == nullptr) out.push_back(SendPull{shard, *t_});
+  }
+
+  void learn(std::uint32_t shard, Progress progress, WorkerActions& out) {
+    shards_[shard].progress = std::move(progress);
+    go_on(out);
+  }
+
+  void go_on(WorkerActions& out) {
+    if (!t_ || computing_ || done_ || stopping_) return;
+    if (*t_ >= last_) {
+      if (durable() < last_) return;
+      done_ = true;
+      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendGoodbye{shard});
+      return out.push_back(WorkerDone{});
+    }
+    if (!std::ranges::all_of(shards_, [](const ShardView& v) { return v.got != nullptr; })) return;
+    buffer_.drop_through(durable());
+    if (buffer_.full()) return;  // rule 3: until a cut is durable everywhere
+    computing_ = true;
+    Compute work{*t_ + 1, ++ticket_, {}};
+    for (const ShardView& view : shards_) work.values.push_back(view.got);
+    out.push_back(std::move(work));
+  }
+
+  void leave(WorkerActions& out) {
+    done_ = true;
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendLeave{shard});
+    out.push_back(WorkerDone{.left = true});
+  }
+
+  Rank rank_;
+  Step last_;
+  std::vector<ShardView> shards_;
+  ReplayBuffer buffer_;
+  std::optional<Step> t_;
+  bool computing_ = false;
+  std::uint64_t ticket_ = 0;
+  bool stopping_ = false;
+  bool done_ = false;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace distrib::inline v0 {
+
+/// Every step waits for the contribution of every rank and takes their mean in rank order: the same bits at any timing.
+struct BulkSynchronousParallel {
+  static constexpr std::string_view mode = "sync";
+  static constexpr bool synchronous = true;
+  [[nodiscard]] auto describe() const -> std::string { return "bulk_synchronous_parallel"; }
+  [[nodiscard]] auto operator==(const BulkSynchronousParallel&) const -> bool = default;
+};
+
+/// Every contribution is applied as it arrives; a rank waits only when it is more than `staleness` contributions ahead
+/// of the slowest other one.
+struct StaleSynchronousParallel {
+  static constexpr std::string_view mode = "ssp";
+  static constexpr bool synchronous = false;
+  std::uint64_t staleness = 3;
+  [[nodiscard]] auto describe() const -> std::string {
+    return "stale_synchronous_parallel staleness=" + std::to_string(staleness);
+  }
+  [[nodiscard]] auto operator==(const StaleSynchronousParallel&) const -> bool = default;
+};
+
+/// Every contribution is applied as it arrives, and nobody waits for anybody.
+struct AsynchronousParallel {
+  static constexpr std::string_view mode = "async";
+  static constexpr bool synchronous = false;
+  static constexpr std::uint64_t staleness = std::numeric_limits<std::uint64_t>::max();
+  [[nodiscard]] auto describe() const -> std::string { return "asynchronous_parallel"; }
+  [[nodiscard]] auto operator==(const AsynchronousParallel&) const -> bool = default;
+};
+
+/// When contributions count. Semantics: `mode` is its short name; `describe()` is canonical text and part of the job; a policy that is not
+/// `synchronous` has a bound `staleness` on how many contributions ranks may be apart.
+template <class C>
+concept Consistency = std::regular<C> && requires(const C& consistency) {
+  { C::mode } -> std::convertible_to<std::string_view>;
+  { C::synchronous } -> std::convertible_to<bool>;
+  { consistency.describe() } -> std::convertible_to<std::string>;
+} && (C::synchronous || requires(const C& consistency) {
+  { consistency.staleness } -> std::convertible_to<std::uint64_t>;
+});
+
+static_assert(Consistency<BulkSynchronousParallel>);
+static_assert(Consistency<StaleSynchronousParallel>);
+static_assert(Consistency<AsynchronousParallel>);
+
+}  // namespace distrib::inline v0

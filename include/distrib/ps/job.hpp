@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/sha256.hpp>
+#include <distrib/core/slice.hpp>
+#include <distrib/core/variables.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// A piece of a variable and the shard that owns it.
+struct Part {
+  std::size_t variable = 0;  ///< Position in `Job::variables`.
+  Slice slice;               ///< Which piece.
+  std::uint32_t shard = 0;   ///< Which shard, 0 .. `Job::shards()` - 1; shard s lives on ps task s / shards_per_task.
+
+  [[nodiscard]] auto operator==(const Part&) const -> bool = default;
+};
+
+/// Everything that decides what a job computes. Two processes work together only when their texts are equal; the
+/// contribution of (step, rank) is a pure function of this value. A value.
+struct Job {
+  std::uint64_t seed = 0;
+  std::vector<VariableInfo> variables;
+  std::vector<Part> parts;                   ///< Variables in order, each one's parts in order.
+  std::uint32_t tasks = 1;                   ///< Parameter server tasks; local mode counts as one.
+  std::uint32_t shards_per_task = 1;
+  std::string updater;                       ///< Name and hyper-parameters: "momentum learning_rate=0.05 ...".
+  std::string consistency;                   ///< "bulk_synchronous_parallel", ...
+  std::string data;                          ///< What the input pipeline says of itself.
+  std::uint32_t ranks = 1;
+  std::uint64_t total_steps = 0;             ///< Global steps; asynchronous: contributions of all ranks together.
+  std::uint64_t cut_interval = 0;            ///< A cut is due every so many steps, and after the last one.
+
+  [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return tasks * shards_per_task; }
+
+  /// Contributions that `rank` makes in an asynchronous job: an equal share, the remainder to the lowest ranks.
+  [[nodiscard]] auto steps_of(std::uint32_t rank) const noexcept -> std::uint64_t {
+    return total_steps / ranks + (rank < total_steps % ranks ? 1 : 0);
+  }
+};
+
+/// The canonical description: one fact a line, in a fixed order. Saved with every cut and compared at Join.
+[[nodiscard]] inline auto to_text(const Job& job) -> std::string {
+  std::string text = "distrib job 1\n";
+  const auto line = [&text](std::string_view key, const std::string& value) {
+    text.append(key).append(" ").append(value).append("\n");
+  };
+  line("seed", std::to_string(job.seed));
+  for (const VariableInfo& v : job.variables)
+    line("variable", v.name + " " + std::string{name(v.dtype)} + to_string(v.shape) + " " + v.initializer.describe());
+  for (const Part& part : job.parts)
+    line("part", job.variables[part.variable].name + " " + to_string(part.slice) + " shard " +
+                     std::to_string(part.shard));
+  line("tasks", std::to_string(job.tasks));
+  line("shards_per_task", std::to_string(job.shards_per_task));
+  line("updater", job.updater);
+  line("consistency", job.consistency);
+  line("data", job.data);
+  line("ranks", std::to_string(job.ranks));
+  line("total_steps", std::to_string(job.total_steps));
+  line("cut_interval", std::to_string(job.cut_interval));
+  return text;
+}
+
+/// SHA-256 of the canonical description.
+[[nodiscard]] inline auto job_hash(const Job& job) { return sha256(as_bytes(to_text(job))); }
+
+namespace detail {
+/// Cuts the next line off `text`, without its line end.
+inline auto next_line(std::string_view& text) -> std::string_view {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+/// Whether a line of a description says who a job is, and not only how this run of it goes on.
+inline auto is_identity(std::string_view line) -> bool {
+  return line.starts_with("distrib job ") || line.starts_with("seed ") || line.starts_with("variable ");
+}
+
+inline auto identity_of(std::string_view text) -> std::vector<std::string_view> {
+  std::vector<std::string_view> lines;
+  while (!text.empty())
+    if (const std::string_view line = next_line(text); is_identity(line)) lines.push_back(line);
+  return lines;
+}
+}  // namespace detail
+
+/// The first line in which two descriptions differ in what a second run must have in common with the first: variables,
+/// initializers and seed (protocol, "A second run"). Empty: they are the same job. The text is for people.
+[[nodiscard]] inline auto identity_difference(std::string_view saved, std::string_view ours) -> std::string {
+  const auto theirs = detail::identity_of(saved);
+  const auto mine = detail::identity_of(ours);
+  for (std::size_t i = 0; i < std::max(theirs.size(), mine.size()); ++i) {
+    const std::string_view left = i < theirs.size() ? theirs[i] : std::string_view{"nothing more"};
+    const std::string_view right = i < mine.size() ? mine[i] : std::string_view{"nothing more"};
+    if (left != right) return "it has '" + std::string{left} + "', this job has '" + std::string{right} + "'";
+  }
+  return {};
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// A step of the job. Values of step k are what k rounds of contributions have made of the initial values (step 0).
+using Step = std::uint64_t;
+/// Who contributes: the chief is 0, then the workers.
+using Rank = std::uint32_t;
+/// Which connection a message came by. A worker that comes back has a new one; a zombie still has its own.
+using Peer = std::uint64_t;
+
+/// What a shard always tells of itself: how far it is and which cuts it has.
+struct Progress {
+  Step done = 0;            ///< Synchronous: k, steps completed. Asynchronous: contributions of the asking rank counted.
+  std::vector<Step> cuts;   ///< Ascending. Synchronous: steps with a durable cut, 0 always among them. Asynchronous:
+                            ///< one entry, the last contribution of the asking rank that a durable cut holds.
+
+  [[nodiscard]] auto operator==(const Progress&) const -> bool = default;
+};
+
+/// One gradient: the name (step, rank) and the shard's block of it. Whoever carries it fills the checksum, which is
+/// compared only between repeats of one name.
+struct Contribution {
+  Step step = 0;
+  Rank rank = 0;
+  SharedBuffer block;
+  std::uint32_t checksum = 0;
+  Step common_cut = 0;      ///< The newest cut that the worker knows every shard to have.
+};
+
+/// Answers and notices of a shard to the worker behind `peer`.
+struct JoinedReply {
+  Peer peer = 0;
+  Progress progress;
+};
+struct NoticeReply {
+  Peer peer = 0;
+  Progress progress;
+};
+struct ValuesReply {
+  Peer peer = 0;
+  Step step = 0;            ///< The step that was asked for.
+  SharedBuffer block;
+  Progress progress;
+};
+struct GoneReply {
+  Peer peer = 0;
+  Step step = 0;
+  Progress progress;
+};
+struct PushedReply {
+  Peer peer = 0;
+  Step step = 0;
+  Progress progress;
+};
+struct RefusedReply {
+  Peer peer = 0;
+  std::error_code code;
+  Step step = 0;
+  Rank rank = 0;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/ps/messages.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// A worker's own contributions that a shard might ask for again: for each step one block a shard. A value; threads:
+/// one at a time.
+class ReplayBuffer {
+ public:
+  explicit ReplayBuffer(std::size_t budget_bytes) : budget_bytes_{budget_bytes} {}
+
+  /// Keeps the contribution of `step`; with a budget of 0 only this one.
+  void keep(Step step, std::vector<SharedBuffer> blocks) {
+    if (budget_bytes_ == 0) clear();
+    last_bytes_ = size_bytes(blocks);
+    std::vector<SharedBuffer>& kept = steps_[step];
+    bytes_ += last_bytes_ - size_bytes(kept);  // a step made again takes the place of the first
+    kept = std::move(blocks);
+  }
+
+  /// Forgets everything up to and with `step`: every shard has it in a cut.
+  void drop_through(Step step) {
+    while (!steps_.empty() && steps_.begin()->first <= step) {
+      bytes_ -= size_bytes(steps_.begin()->second);
+      steps_.erase(steps_.begin());
+    }
+  }
+
+  /// Forgets everything after `step`: it will be made again.
+  void drop_after(Step step) {
+    while (!steps_.empty() && steps_.rbegin()->first > step) {
+      bytes_ -= size_bytes(steps_.rbegin()->second);
+      steps_.erase(std::prev(steps_.end()));
+    }
+  }
+
+  void clear() {
+    steps_.clear();
+    bytes_ = 0;
+  }
+
+  [[nodiscard]] auto has(Step step) const -> bool { return steps_.contains(step); }
+  [[nodiscard]] auto block(Step step, std::uint32_t shard) const -> const SharedBuffer& {
+    return steps_.at(step)[shard];
+  }
+
+  /// Whether another contribution of the size of the last one would exceed the budget. An empty buffer is never full:
+  /// one step may exceed the budget.
+  [[nodiscard]] auto full() const noexcept -> bool {
+    return budget_bytes_ != 0 && !steps_.empty() && bytes_ + last_bytes_ > budget_bytes_;
+  }
+
+  /// Whether three quarters of the budget are used: time to ask for a cut.
+  [[nodiscard]] auto filling() const noexcept -> bool {
+    return budget_bytes_ != 0 && !steps_.empty() && bytes_ + last_bytes_ > budget_bytes_ / 4 * 3;
+  }
+
+ private:
+  static auto size_bytes(const std::vector<SharedBuffer>& blocks) -> std::size_t {
+    std::size_t bytes = 0;
+    for (const SharedBuffer& block : blocks) bytes += block->size();
+    return bytes;
+  }
+
+  std::size_t budget_bytes_;
+  std::size_t bytes_ = 0;
+  std::size_t last_bytes_ = 0;
+  std::map<Step, std::vector<SharedBuffer>> steps_;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/ps/messages.hpp>
+
+#include <variant>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// The state of one shard at a step: everything it needs to go on from there. Blocks are laid out by `ShardLayout`.
+struct Cut {
+  Step step = 0;                     ///< Synchronous: k. Asynchronous: contributions counted, of all ranks together.
+  SharedBuffer values;
+  std::vector<SharedBuffer> slots;   ///< One block for each slot of the updater, in the updater's order.
+  std::vector<Step> applied;         ///< Asynchronous: the last contribution counted of each rank. Else empty.
+};
+
+/// Make this cut durable, then tell the core with `cut_saved(step)`. At most one is under way at a time.
+struct SaveCut {
+  Cut cut;
+};
+/// Read the shard's cut of this step, then give it to the core with `cut_loaded`.
+struct LoadCut {
+  Step step = 0;
+};
+/// The protocol has no more use for the shard's cut of this step; the user's retention decides about its files.
+struct DropCut {
+  Step step = 0;
+};
+/// Every worker has said goodbye and the last cut is durable: the shard is done.
+struct ShardDone {};
+
+/// What the shell of a shard must do after an event, in this order.
+using ShardAction = std::variant<JoinedReply, NoticeReply, ValuesReply, GoneReply, PushedReply, RefusedReply, SaveCut,
+                                 LoadCut, DropCut, ShardDone>;
+using ShardActions = std::vector<ShardAction>;
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/initializer.hpp>
+#include <distrib/core/slice.hpp>
+#include <distrib/ps/job.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// How the parts of one shard lie in one block of memory: values, gradients and slots alike. Each part starts at a
+/// multiple of `tensor_alignment`; the gaps are zero. Made from the job alone, so workers and shards agree. A value.
+class ShardLayout {
+ public:
+  /// One part: which variable, which piece of it, where in the block.
+  struct Place {
+    std::size_t variable = 0;
+    std::string name;      ///< Of the whole variable.
+    Shape whole;           ///< Shape of the whole variable.
+    Slice slice;
+    std::size_t offset_bytes = 0;
+    std::size_t size_bytes = 0;
+  };
+
+  ShardLayout(const Job& job, std::uint32_t shard) : shard_{shard} {
+    for (const Part& part : job.parts) {
+      if (part.shard != shard) continue;
+      const VariableInfo& variable = job.variables[part.variable];
+      const auto part_bytes = static_cast<std::size_t>(part.slice.extents.elements()) * size_bytes(variable.dtype);
+      places_.push_back({part.variable, variable.name, variable.shape, part.slice, block_bytes_, part_bytes});
+      block_bytes_ += aligned_size(part_bytes);
+    }
+  }
+
+  [[nodiscard]] auto shard() const noexcept -> std::uint32_t { return shard_; }
+  [[nodiscard]] auto places() const noexcept -> std::span<const Place> { return places_; }
+  [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
+
+ private:
+  std::uint32_t shard_;
+  std::vector<Place> places_;
+  std::size_t block_bytes_ = 0;
+};
+
+/// Copies a shard's block into whole variables: `variable(v)` gives the memory of variable v.
+template <class VariableMemory>
+void spread(const ShardLayout& layout, const std::byte* block, VariableMemory&& variable) {
+  for (const auto& place : layout.places())
+    copy_overlap(place.slice, block + place.offset_bytes, Slice::whole(place.whole), variable(place.variable),
+                 sizeof(float));
+}
+
+/// Copies a shard's pieces out of whole variables into its block: the opposite of `spread`.
+template <class VariableMemory>
+void gather(const ShardLayout& layout, VariableMemory&& variable, std::byte* block) {
+  for (const auto& place : layout.places())
+    copy_overlap(Slice::whole(place.whole), variable(place.variable), place.slice, block + place.offset_bytes,
+                 sizeof(float));
+}
+
+/// The initial values of a shard: a pure function of the job.
+[[nodiscard]] inline auto initial_values(const Job& job, const ShardLayout& layout) -> AlignedBuffer {
+  AlignedBuffer block{layout.block_bytes()};
+  for (const auto& place : layout.places())
+    fill(job.variables[place.variable].initializer, job.seed, place.name, place.whole, place.slice,
+         block.as<float>().subspan(place.offset_bytes / sizeof(float), place.size_bytes / sizeof(float)));
+  return block;
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/optimizer/reduce.hpp>
+#include <distrib/optimizer/updater.hpp>
+#include <distrib/ps/dense_store.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/shard_layout.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// One shard of a synchronous job: counts each contribution (step, rank) once, completes a step when every rank's is
+/// there, reduces them in rank order, applies the updater, keeps the values of the newest two steps, makes cuts.
+/// The rules are those of the protocol ("Synchronous rules"); numbers in comments name them.
+///
+/// Events in, actions out; no clock, no I/O, no thread. Threads: one at a time. Actions are appended to `out`, to be
+/// performed in order. Memory: values, slots, and at most `window` steps of contributions.
+template <Updater U>
+class SyncShardCore {
+ public:
+  /// A shard that starts: with the initial values of the job (cut 0), or from the newest of its durable `cuts`, which
+  /// the shell has read into `newest`.
+  SyncShardCore(const Job& job, std::uint32_t shard, U updater)
+      : ranks_{job.ranks}, total_steps_{job.total_steps}, cut_interval_{job.cut_interval},
+        window_{std::max<Step>(2, 2 * job.cut_interval)}, layout_{job, shard},
+        store_{std::move(updater), initial_values(job, layout_)}, gradient_{layout_.block_bytes()} {}
+
+  SyncShardCore(const Job& job, std::uint32_t shard, U updater, const Cut& newest, std::vector<Step> cuts)
+      : SyncShardCore{job, shard, std::move(updater)} {
+    store_.load(newest);
+    k_ = newest.step;
+    cuts_ = std::move(cuts);
+    if (cuts_.empty() || cuts_.front() != 0) cuts_.insert(cuts_.begin(), 0);
+  }
+
+  [[nodiscard]] auto step() const noexcept -> Step { return k_; }
+  [[nodiscard]] auto values() const noexcept -> const SharedBuffer& { return store_.values(); }
+  [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
+  [[nodiscard]] auto progress() const -> Progress { return {k_, cuts_}; }
+
+  void join(Peer peer, Rank rank, ShardActions& out) {
+    if (rank >= ranks_) return out.push_back(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
+    peers_[peer] = rank;
+    out.push_back(JoinedReply{peer, progress()});
+  }
+
+  /// The connection is gone: nothing is owed to it any more.
+  void disconnect(Peer peer) {
+    peers_.erase(peer);
+    std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
+  }
+
+  void push(Peer peer, Contribution contribution, ShardActions& out) {
+    const auto [step, rank] = std::pair{contribution.step, contribution.rank};
+    if (rank >= ranks_) return out.push_back(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
+    if (contribution.block == nullptr || contribution.block->size() != layout_.block_bytes())
+      return out.push_back(RefusedReply{peer, ps_errc::wrong_size, step, rank});
+    drop_old_cuts(contribution.common_cut, out);
+    const bool repeatable = remember(step, rank, contribution.checksum);
+    if (!repeatable) out.push_back(RefusedReply{peer, ps_errc::not_repeatable, step, rank});  // rule 2: training goes on
+    if (step > k_ && step <= k_ + window_) {  // rule 3
+      auto& stored = contributions_[step];
+      stored.resize(ranks_);
+      if (stored[rank] == nullptr) stored[rank] = std::move(contribution.block);
+      advance(out);
+    }
+    out.push_back(PushedReply{peer, step, progress()});
+  }
+
+  /// "Give me the values of step u": answered when kept, parked when in the future, gone when older (rule 4).
+  void pull(Peer peer, Step step, ShardActions& out) {
+    if (step > k_ || loading_) return parked_.push_back({peer, step});
+    if (step == k_) return out.push_back(ValuesReply{peer, step, store_.values(), progress()});
+    if (previous_ != nullptr && step + 1 == k_) return out.push_back(ValuesReply{peer, step, previous_, progress()});
+    out.push_back(GoneReply{peer, step, progress()});
+  }
+
+  /// A worker sends everybody to cut c (rule 11). The shard is there at once but for the values, which `LoadCut` asks
+  /// for: until they come it counts nothing and answers no pull.
+  void restore(Peer peer, Step c, ShardActions& out) {
+    if (loading_ && c == k_) return;  // everybody is told when the values are there
+    const bool kept = c == k_ || (previous_ != nullptr && c + 1 == k_);
+    if (kept || loading_ || !std::ranges::binary_search(cuts_, c))
+      return out.push_back(JoinedReply{peer, progress()});
+    if (c < k_) forget_after(c, out);
+    k_ = c;
+    previous_ = nullptr;
+    due_.reset();
+    contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
+    loading_ = true;
+    out.push_back(LoadCut{c});
+  }
+
+  /// The shell has read the cut that `LoadCut` asked for. Everybody is answered as after a Join, for what was held of
+  /// their contributions may be gone.
+  void cut_loaded(const Cut& cut, ShardActions& out) {
+    if (!std::exchange(loading_, false)) return;
+    store_.load(cut);
+    for (const auto& [peer, rank] : peers_) out.push_back(JoinedReply{peer, progress()});
+    answer_parked(out);
+    advance(out);
+  }
+
+  /// The cut of `step` that `SaveCut` asked for is durable.
+  void cut_saved(Step step, ShardActions& out) {
+    if (saving_ != step) return;
+    saving_.reset();
+    if (std::exchange(outdated_, false)) {  // overtaken by a restore to an older one
+      out.push_back(DropCut{step});
+    } else {
+      cuts_.insert(std::ranges::upper_bound(cuts_, step), step);
+      checksums_.erase(checksums_.begin(), checksums_.upper_bound({step, ranks_}));
+    }
+    if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
+    notice(out);
+    finish(out);
+  }
+
+  /// Make a cut of the present step soon, unless there is one: before the process stops.
+  void save(ShardActions& out) {
+    if (!std::ranges::binary_search(cuts_, k_) && (saving_ != k_ || outdated_)) cut_due(out);
+  }
+
+  /// This rank is done (rule 12).
+  void goodbye(Peer peer, ShardActions& out) {
+    if (const auto found = peers_.find(peer); found != peers_.end()) {
+      goodbyes_.push_back(found->second);
+      std::ranges::sort(goodbyes_);
+      goodbyes_.erase(std::ranges::unique(goodbyes_).begin(), goodbyes_.end());
+    }
+    finish(out);
+  }
+
+ private:
+  struct Parked {
+    Peer peer;
+    Step step;
+  };
+
+  // Going back to cut c: what lies beyond belongs to another history.
+  void forget_after(Step c, ShardActions& out) {
+    contributions_.clear();
+    checksums_.erase(checksums_.upper_bound({c, ranks_}), checksums_.end());
+    outdated_ = saving_.has_value();
+    for (; cuts_.back() > c; cuts_.pop_back()) out.push_back(DropCut{cuts_.back()});
+  }
+
+  // Rule 2: checksums of names since the newest own cut. False: the same name came with other bytes.
+  auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
+    if (step <= cuts_.back() || step > k_ + window_) return true;
+    return checksums_.try_emplace({step, rank}, checksum).first->second == checksum;
+  }
+
+  // Rule 5: of the cuts not newer than the common one, the two newest stay (and 0, for ever).
+  void drop_old_cuts(Step common, ShardActions& out) {
+    if (loading_) return;  // one of them is being read
+    std::size_t old = 0;
+    for (const Step c : cuts_)
+      if (c != 0 && c <= common) ++old;
+    for (; old > 2; --old) {
+      out.push_back(DropCut{cuts_[1]});
+      cuts_.erase(cuts_.begin() + 1);
+    }
+  }
+
+  // Rule 1.
+  void advance(ShardActions& out) {
+    if (loading_) return;
+    for (auto next = contributions_.find(k_ + 1); next != contributions_.end() && complete(next->second);
+         next = contributions_.find(k_ + 1)) {
+      blocks_.clear();
+      for (const SharedBuffer& block : next->second) blocks_.push_back(block->as<float>());
+      reduce_mean(blocks_, gradient_.as<float>());
+      previous_ = store_.values();
+      store_.apply(++k_, gradient_.as<float>());
+      contributions_.erase(next);
+      if (k_ == total_steps_ || (cut_interval_ != 0 && k_ % cut_interval_ == 0)) cut_due(out);
+      answer_parked(out);
+    }
+  }
+
+  static auto complete(const std::vector<SharedBuffer>& of_step) -> bool {
+    return std::ranges::none_of(of_step, [](const SharedBuffer& block) { return block == nullptr; });
+  }
+
+  // Rule 5: the running one finishes, the newest due one is next.
+  void cut_due(ShardActions& out) {
+    if (saving_)
+      due_ = store_.cut(k_);
+    else
+      begin_save(store_.cut(k_), out);
+  }
+
+  void begin_save(Cut cut, ShardActions& out) {
+    saving_ = cut.step;
+    out.push_back(SaveCut{std::move(cut)});
+  }
+
+  void answer_parked(ShardActions& out) {
+    std::vector<Parked> parked = std::exchange(parked_, {});
+    for (const Parked& asked : parked) pull(asked.peer, asked.step, out);
+  }
+
+  void notice(ShardActions& out) const {
+    for (const auto& [peer, rank] : peers_) out.push_back(NoticeReply{peer, progress()});
+  }
+
+  void finish(ShardActions& out) {
+    if (goodbyes_.size() == ranks_ && cuts_.back() == total_steps_ && !std::exchange(done_, true))
+      out.push_back(ShardDone{});
+  }
+
+  Rank ranks_;
+  Step total_steps_;
+  Step cut_interval_;
+  Step window_;
+  ShardLayout layout_;
+  DenseStore<U> store_;
+  AlignedBuffer gradient_;                                   // of the step being completed
+  std::vector<std::span<const float>> blocks_;               // the same, kept for its capacity
+  Step k_ = 0;
+  SharedBuffer previous_;                                    // values of k-1
+  std::map<Step, std::vector<SharedBuffer>> contributions_;  // of k+1 .. k+window, by rank
+  std::map<std::pair<Step, Rank>, std::uint32_t> checksums_;
+  std::map<Peer, Rank> peers_;
+  std::vector<Parked> parked_;
+  std::vector<Step> cuts_{0};                                // durable, ascending
+  std::optional<Step> saving_;
+  bool outdated_ = false;                                    // `saving_` belongs to another history
+  std::optional<Cut> due_;
+  bool loading_ = false;                                     // the values of k are on their way
+  std::vector<Rank> goodbyes_;
+  bool done_ = false;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/replay_buffer.hpp>
+#include <distrib/ps/worker_action.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// One worker of a synchronous job: waits for the values of step t from every shard, has the contribution t+1 made,
+/// sends it to all, and keeps it until every shard has it in a cut. Serves shards that came back, sends everybody to
+/// the common cut when it cannot. The rules are those of the protocol ("Synchronous rules").
+///
+/// Events in, actions out; no clock, no I/O, no thread. Threads: one at a time. Actions are appended to `out`, to be
+/// performed in order. The first start and every later one are the same (rule 7).
+class SyncWorkerCore {
+ public:
+  SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
+      : rank_{rank}, total_steps_{job.total_steps}, shards_(job.shards()), buffer_{options.replay_budget_bytes},
+        window_{std::max<Step>(2, 2 * job.cut_interval)} {}
+
+  /// The step whose values the worker has or waits for.
+  [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
+
+  void start(WorkerActions& out) { join_all(out); }
+
+  /// The connection to a shard was lost and is there again: what was on its way is unknown.
+  void reconnected(std::uint32_t shard, WorkerActions& out) { out.push_back(SendJoin{shard}); }
+
+  /// The answer to SendJoin or SendRestore, and what a shard says when anybody's Restore moved it: where it is. What it
+  /// held of this worker's beyond `done` is unknown.
+  void joined(std::uint32_t shard, Progress progress, WorkerActions& out) {
+    ShardView& view = shards_[shard];
+    view.progress = std::move(progress);
+    view.sent = view.progress.done;
+    view.awaited = 0;
+    if (!view.joined) {
+      view.joined = true;
+      if (std::ranges::all_of(shards_, &ShardView::joined)) begin(out);
+    } else if (t_) {
+      serve(shard, out);
+      if (t_ && !view.got) out.push_back(SendPull{shard, *t_});  // what it was asked before is forgotten
+      go_on(out);  // its cuts may be what was waited for
+    }
+  }
+
+  /// What a shard tells unasked: how far it is, which cuts it has.
+  void notice(std::uint32_t shard, Progress progress, WorkerActions& out) { learn(shard, std::move(progress), out); }
+
+  void pushed(std::uint32_t shard, Progress progress, WorkerActions& out) { learn(shard, std::move(progress), out); }
+
+  void values(std::uint32_t shard, Step step, SharedBuffer block, Progress progress, WorkerActions& out) {
+    if (step == t_ && !computing_) shards_[shard].got = std::move(block);
+    learn(shard, std::move(progress), out);
+  }
+
+  /// A shard no longer keeps the values of `step` (rule 9).
+  void gone(std::uint32_t shard, Step step, Progress progress, WorkerActions& out) {
+    if (step != t_ || computing_ || shards_[shard].got) return learn(shard, std::move(progress), out);
+    shards_[shard].progress = std::move(progress);
+    if (gone_at_ == step) return restore(out);
+    gone_at_ = step;
+    join_all(out);
+  }
+
+  /// The contribution that `Compute` asked for: one block a shard.
+  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, WorkerActions& out) {
+    if (!computing_ || ticket != ticket_) return;  // overtaken by a restore
+    computing_ = false;
+    gone_at_.reset();
+    buffer_.drop_through(common_cut());
+    t_ = *t_ + 1;
+    buffer_.keep(*t_, std::move(blocks));
+    for (ShardView& view : shards_) view.got = nullptr;
+    for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) serve(shard, out);
+    if (!t_) return;
+    if (stopping_) return leave(out);
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendPull{shard, *t_});
+  }
+
+  /// Finish what is in flight, then leave: the job goes on another time.
+  void stop(WorkerActions& out) {
+    if (stopping_ || done_) return;
+    stopping_ = true;
+    if (!computing_) leave(out);
+  }
+
+  /// The newest step that is in every shard's list of cuts (rule 6).
+  [[nodiscard]] auto common_cut() const -> Step {
+    std::vector<Step> common = shards_.front().progress.cuts;
+    for (const ShardView& view : shards_) {
+      std::vector<Step> both;
+      std::ranges::set_intersection(common, view.progress.cuts, std::back_inserter(both));
+      common = std::move(both);
+    }
+    return common.empty() ? 0 : common.back();
+  }
+
+ private:
+  struct ShardView {
+    Progress progress;
+    bool joined = false;
+    Step sent = 0;       // contributions through this one were sent since it joined
+    Step awaited = 0;    // asked for since it joined, to hear when it has room for more
+    SharedBuffer got;    // its values of t
+  };
+
+  void join_all(WorkerActions& out) {
+    forget();
+    if (stopping_) return leave(out);  // what was in flight is overtaken
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendJoin{shard});
+  }
+
+  // Rules 9 and 10: everybody to the newest cut that all have.
+  void restore(WorkerActions& out) {
+    const Step cut = common_cut();
+    forget();
+    gone_at_.reset();
+    if (stopping_) return leave(out);
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendRestore{shard, cut});
+  }
+
+  void forget() {
+    t_.reset();
+    computing_ = false;
+    ++ticket_;
+    for (ShardView& view : shards_) {
+      view.joined = false;
+      view.got = nullptr;
+    }
+  }
+
+  // Every shard has answered: t is the smallest k (rule 7).
+  void begin(WorkerActions& out) {
+    t_ = std::ranges::min_element(shards_, {}, [](const ShardView& v) { return v.progress.done; })->progress.done;
+    buffer_.drop_after(*t_);  // made again from here
+    for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) {
+      out.push_back(SendPull{shard, *t_});
+      serve(shard, out);
+    }
+  }
+
+  // Sends what the shard has not yet, as far as it stores ahead (rules 3 and 8); what is not kept: rule 10.
+  void serve(std::uint32_t shard, WorkerActions& out) {
+    ShardView& view = shards_[shard];
+    const Step last = std::min(*t_, view.progress.done + window_);
+    for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
+      if (!buffer_.has(step)) return restore(out);
+      out.push_back(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, common_cut()}});
+      view.sent = step;
+    }
+    if (last < *t_ && std::exchange(view.awaited, last) != last)
+      out.push_back(SendPull{shard, last});  // answered when there is room for the rest
+  }
+
+  void learn(std::uint32_t shard, Progress progress, WorkerActions& out) {
+    ShardView& view = shards_[shard];
+    view.progress.done = std::max(view.progress.done, progress.done);
+    view.progress.cuts = std::move(progress.cuts);
+    if (!t_ || done_) return;
+    serve(shard, out);
+    if (t_) go_on(out);
+  }
+
+  // Values of t are all here: the next contribution, or the end (rule 12).
+  void go_on(WorkerActions& out) {
+    if (!t_ || computing_ || done_ || stopping_) return;
+    if (!std::ranges::all_of(shards_, [](const ShardView& v) { return v.got != nullptr; })) return;
+    if (*t_ >= total_steps_) {
+      if (common_cut() < total_steps_) return;
+      done_ = true;
+      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendGoodbye{shard});
+      return out.push_back(WorkerDone{});
+    }
+    buffer_.drop_through(common_cut());
+    if (buffer_.full()) return;  // rule 6: until the common cut moves
+    computing_ = true;
+    Compute work{*t_ + 1, ++ticket_, {}};
+    for (const ShardView& view : shards_) work.values.push_back(view.got);
+    out.push_back(std::move(work));
+  }
+
+  void leave(WorkerActions& out) {
+    done_ = true;
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendLeave{shard});
+    out.push_back(WorkerDone{.left = true});
+  }
+
+  Rank rank_;
+  Step total_steps_;
+  std::vector<ShardView> shards_;
+  ReplayBuffer buffer_;
+  Step window_;
+  std::optional<Step> t_;
+  bool computing_ = false;
+  std::uint64_t ticket_ = 0;
+  std::optional<Step> gone_at_;
+  bool stopping_ = false;
+  bool done_ = false;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/ps/messages.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// What a worker sends to a shard.
+struct SendJoin {
+  std::uint32_t shard = 0;
+};
+struct SendPull {
+  std::uint32_t shard = 0;
+  Step step = 0;
+};
+struct SendPush {
+  std::uint32_t shard = 0;
+  Contribution contribution;
+};
+struct SendRestore {
+  std::uint32_t shard = 0;
+  Step cut = 0;
+};
+struct SendSave {
+  std::uint32_t shard = 0;
+};
+struct SendGoodbye {
+  std::uint32_t shard = 0;
+};
+struct SendLeave {
+  std::uint32_t shard = 0;
+};
+
+/// Make the contribution of `step` from these values, one block a shard, and give it to the core with `computed`.
+/// `ticket` comes back with it: a result that was overtaken by a restore is dropped by its ticket.
+struct Compute {
+  Step step = 0;
+  std::uint64_t ticket = 0;
+  std::vector<SharedBuffer> values;
+};
+
+/// The worker is done: by goodbye after the last step, or by leave when it was asked to stop.
+struct WorkerDone {
+  bool left = false;
+};
+
+/// What the shell of a worker must do after an event, in this order.
+using WorkerAction = std::variant<SendJoin, SendPull, SendPush, SendRestore, SendSave, SendGoodbye, SendLeave, Compute,
+                                  WorkerDone>;
+using WorkerActions = std::vector<WorkerAction>;
+
+/// How a worker behaves beyond what the job says.
+struct WorkerOptions {
+  /// Contributions kept to be sent again to a shard that comes back, in bytes. 0: none are kept, for shards that cannot
+  /// be lost without the worker (local mode).
+  std::size_t replay_budget_bytes = std::size_t{256} << 20;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// TFRecord files.
+#pragma once
+
+#include <distrib/record/compression.hpp>
+#include <distrib/record/error.hpp>
+#include <distrib/record/frame.hpp>
+#include <distrib/record/mapped_file.hpp>
+#include <distrib/record/record_index.hpp>
+#include <distrib/record/record_reader.hpp>
+#include <distrib/record/record_writer.hpp>
+#include <distrib/record/zlib.hpp>

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views of variables.
+#pragma once
+
+#include <distrib/tensor/values.hpp>
+#include <distrib/tensor/view.hpp>
+#include <distrib/tensor/xtensor.hpp>

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models, trainers, hooks.
+#pragma once
+
+#include <distrib/train/builder.hpp>
+#include <distrib/train/checkpoint_store.hpp>
+#include <distrib/train/contributor.hpp>
+#include <distrib/train/error.hpp>
+#include <distrib/train/evaluate.hpp>
+#include <distrib/train/events.hpp>
+#include <distrib/train/hook.hpp>
+#include <distrib/train/local_job.hpp>
+#include <distrib/train/metrics.hpp>
+#include <distrib/train/model.hpp>
+#include <distrib/train/recipe.hpp>
+#include <distrib/train/save_checkpoint.hpp>
+#include <distrib/train/show_progress.hpp>
+#include <distrib/train/stop_at_step.hpp>
+#include <distrib/train/trainer.hpp>
+#include <distrib/train/write_summaries.hpp>
+#include <distrib/train/write_summary.hpp>

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/cluster/cluster_flags.hpp>
+#include <distrib/data/batch_source.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/optimizer/sgd.hpp>
+#include <distrib/optimizer/updater.hpp>
+#include <distrib/placement/round_robin.hpp>
+#include <distrib/placement/strategy.hpp>
+#include <distrib/ps/consistency.hpp>
+#include <distrib/sharding/fixed_shards.hpp>
+#include <distrib/sharding/partitioner.hpp>
+#include <distrib/train/hook.hpp>
+#include <distrib/train/model.hpp>
+#include <distrib/train/recipe.hpp>
+#include <distrib/train/trainer.hpp>
+
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+struct NoData {};
+
+/// Returned where a sentence of ours was the answer; takes whatever follows, so that nothing else is reported.
+struct NoTrainer {
+  constexpr auto with_data(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_placement(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_partitioner(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_consistency(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_updater(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_hooks(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_seed(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_local_mode(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto build(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto run() const -> int { return 0; }
+  auto result() const -> TrainingResult { return {}; }
+};
+
+template <class M>
+concept HasVariables = is_variable_list<typename M::Variables>;
+template <class M>
+concept HasExample = requires { typename M::Example; };
+template <class M>
+concept HasVariablesFunction = requires(const M& model) {
+  { model.variables() } -> std::same_as<typename M::Variables>;
+};
+template <class M>
+concept HasGradients = requires(const M& model, const Batch<typename M::Example>& batch,
+                                const Values<typename M::Variables>& values,
+                                Gradients<typename M::Variables>& gradients, StepContext context) {
+  { model.gradients(batch, values, gradients, context) } -> std::convertible_to<float>;
+};
+template <class D, class M>
+inline constexpr bool data_of_model = std::same_as<typename D::ExampleType, typename M::Example>;
+}  // namespace detail
+
+/// Puts a trainer together, one role at a time; `with_...` in any order, a default for each but the data. Every call
+/// gives a new builder; the last of two calls for one role counts, hooks add up. A value.
+template <class R>
+class TrainerBuilder {
+ public:
+  explicit TrainerBuilder(R recipe) : recipe_{std::move(recipe)} {}
+
+  /// Where examples come from: `tfrecords(...).schema(...).batch(n)`.
+  template <Dataset D>
+  [[nodiscard]] auto with_data(D data) const {
+    static_assert(detail::data_of_model<D, typename R::ModelType>,
+                  "distrib: with_data: the schema of the data fills another type than the model's Example");
+    return rebuild(recipe_.model, std::move(data), recipe_.placement, recipe_.partitioner, recipe_.consistency,
+                   recipe_.updater, recipe_.hooks);
+  }
+  template <class D>
+  auto with_data(D) const -> detail::NoTrainer {
+    detail::explain_dataset<D>();
+    return {};
+  }
+
+  /// Which parameter server task each part of a variable goes to. Default: round robin.
+  template <PlacementStrategy P>
+  [[nodiscard]] auto with_placement(P placement) const {
+    return rebuild(recipe_.model, recipe_.data, std::move(placement), recipe_.partitioner, recipe_.consistency,
+                   recipe_.updater, recipe_.hooks);
+  }
+  template <class P>
+  auto with_placement(P) const -> detail::NoTrainer {
+    detail::explain_placement_strategy<P>();
+    return {};
+  }
+
+  /// How variables are cut into parts. Default: not at all.
+  template <Partitioner P>
+  [[nodiscard]] auto with_partitioner(P partitioner) const {
+    return rebuild(recipe_.model, recipe_.data, recipe_.placement, std::move(partitioner), recipe_.consistency,
+                   recipe_.updater, recipe_.hooks);
+  }
+  template <class P>
+  auto with_partitioner(P) const -> detail::NoTrainer {
+    detail::explain_partitioner<P>();
+    return {};
+  }
+
+  /// When contributions count. Default: `BulkSynchronousParallel`.
+  template <Consistency C>
+  [[nodiscard]] auto with_consistency(C consistency) const {
+    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner, std::move(consistency),
+                   recipe_.updater, recipe_.hooks);
+  }
+  template <class C>
+  auto with_consistency(C) const -> detail::NoTrainer {
+    constexpr bool fits = Consistency<C>;
+    static_assert(fits,
+                  "distrib: a Consistency needs mode, synchronous, describe() and, when not synchronous, staleness; "
+                  "take BulkSynchronousParallel, StaleSynchronousParallel or AsynchronousParallel");
+    return {};
+  }
+
+  /// How gradients change variables. Default: `Sgd`.
+  template <Updater U>
+  [[nodiscard]] auto with_updater(U updater) const {
+    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner, recipe_.consistency,
+                   std::move(updater), recipe_.hooks);
+  }
+  template <class U>
+  auto with_updater(U) const -> detail::NoTrainer {
+    detail::explain_updater<U>();
+    return {};
+  }
+
+  /// What runs beside the training, and its settings: `StopAtStep`, `SaveCheckpoint`, `Evaluate`, `WriteSummaries`,
+  /// `ShowProgress`, or a `Hook` of one's own.
+  template <class... Hs>
+    requires(Hook<Hs> && ...)
+  [[nodiscard]] auto with_hooks(Hs... hooks) const {
+    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner, recipe_.consistency,
+                   recipe_.updater, std::tuple_cat(recipe_.hooks, std::tuple<Hs...>{std::move(hooks)...}));
+  }
+  template <class... Hs>
+  auto with_hooks(Hs...) const -> detail::NoTrainer {
+    constexpr bool fit = (Hook<Hs> && ...);
+    static_assert(fit,
+                  "distrib: with_hooks: a Hook needs on_start(const JobStart&), on_step(const StepDone&), "
+                  "on_saved(const CheckpointSaved&), on_evaluated(const Evaluated&), on_event(const Event&) or "
+                  "on_end(const JobEnd&)");
+    return {};
+  }
+
+  /// Seeds initial values and everything random of the model. Default: 0.
+  [[nodiscard]] auto with_seed(std::uint64_t seed) const -> TrainerBuilder {
+    TrainerBuilder next = *this;
+    next.recipe_.seed = seed;
+    return next;
+  }
+
+  /// How many workers and shards a job in one process has. Default: one of each.
+  [[nodiscard]] auto with_local_mode(LocalMode local) const -> TrainerBuilder {
+    TrainerBuilder next = *this;
+    next.recipe_.local = local;
+    return next;
+  }
+
+  /// The trainer, all on the thread that calls `run()`.
+  [[nodiscard]] auto build() const -> Trainer<R> { return make(nullptr); }
+
+  /// The trainer, with contributions made on the threads of `pool`, which must outlive it.
+  [[nodiscard]] auto build(IoPool& pool) const -> Trainer<R> { return make(&pool); }
+
+  /// The same, in the role that the flags give. Throws `train_errc::needs_cluster` when they name a task of a cluster.
+  [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const -> Trainer<R> {
+    if (!flags.local()) throw_error(train_errc::needs_cluster, "--job_name=" + flags.job_name);
+    return make(&pool);
+  }
+
+ private:
+  template <class M, class D, class P, class S, class C, class U, class H>
+  auto rebuild(M model, D data, P placement, S partitioner, C consistency, U updater, H hooks) const {
+    using Next = Recipe<M, D, P, S, C, U, H>;
+    return TrainerBuilder<Next>{Next{std::move(model), std::move(data), std::move(placement), std::move(partitioner),
+                                     std::move(consistency), std::move(updater), std::move(hooks), recipe_.local,
+                                     recipe_.seed}};
+  }
+
+  auto make(IoPool* pool) const -> Trainer<R> {
+    static_assert(!std::same_as<typename R::DataType, detail::NoData>,
+                  "distrib: build: the trainer has no data; call with_data(tfrecords(...).schema(...).batch(n))");
+    constexpr bool measurable = EvaluatedModel<typename R::ModelType> || !detail::evaluates<decltype(R::hooks)>;
+    static_assert(measurable,
+                  "distrib: Evaluate{} asks for evaluate(const Batch<Example>&, const Values<Variables>&) const of the "
+                  "model, which returns Metrics");
+    return Trainer<R>{recipe_, pool};
+  }
+
+  R recipe_;
+};
+
+/// Begins a trainer for a model: `train(Mlp{}).with_data(...).with_updater(...).build(pool, flags)`.
+template <Model M>
+[[nodiscard]] auto train(M model) {
+  using Start = Recipe<M, detail::NoData, RoundRobinStrategy, FixedShardsPartitioner, BulkSynchronousParallel, Sgd,
+                       std::tuple<>>;
+  return TrainerBuilder<Start>{
+      Start{std::move(model), {}, RoundRobinStrategy{}, FixedShardsPartitioner{1}, {}, Sgd{}, {}, {}, 0}};
+}
+
+// The speaking twin: one sentence for each thing that the model lacks.
+template <class M>
+auto train(M) -> detail::NoTrainer {
+  constexpr bool variables = detail::HasVariables<M>;
+  constexpr bool example = detail::HasExample<M>;
+  static_assert(variables, "distrib: a model needs: using Variables = distrib::VariableList<...>");
+  static_assert(example, "distrib: a model needs a type Example: one record of its data");
+  if constexpr (variables && example) {
+    constexpr bool lists = detail::HasVariablesFunction<M>;
+    constexpr bool learns = detail::HasGradients<M>;
+    static_assert(lists, "distrib: a model needs: auto variables() const -> Variables");
+    static_assert(learns,
+                  "distrib: a model needs: auto gradients(const distrib::Batch<Example>&, const "
+                  "distrib::Values<Variables>&, distrib::Gradients<Variables>&, distrib::StepContext) const -> float");
+  }
+  return {};
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why a training could not begin.
+enum class train_errc {
+  no_end = 1,      ///< Nothing says when the job ends. Give `StopAtStep{n}`, or `.repeat(n)` to the data.
+  too_little_data, ///< The data make not one whole step. Add records, or make the batch or the number of workers smaller.
+  no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Give at least one of each.
+  needs_cluster,   ///< The flags name a task of a cluster, and this version trains in one process. Leave --job_name out.
+};
+
+namespace detail {
+inline constexpr ErrorText train_texts[] = {
+    {static_cast<int>(train_errc::no_end), failure::invalid_argument,
+     "nothing says when the job ends: give StopAtStep{n}, or .repeat(n) to the data"},
+    {static_cast<int>(train_errc::too_little_data), failure::invalid_argument,
+     "the data make not one whole step: add records, or make the batch or the number of workers smaller"},
+    {static_cast<int>(train_errc::no_workers), failure::invalid_argument,
+     "local mode needs at least one worker and one shard"},
+    {static_cast<int>(train_errc::needs_cluster), failure::unsupported,
+     "this version trains in one process: start it without --job_name"},
+};
+}  // namespace detail
+
+/// Category "distrib.train".
+[[nodiscard]] inline auto train_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.train", detail::train_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(train_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), train_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::train_errc> : std::true_type {};

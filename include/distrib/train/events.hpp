@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/messages.hpp>
+#include <distrib/train/metrics.hpp>
+
+#include <cstdint>
+#include <string>
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// A job begins, or goes on from a checkpoint.
+struct JobStart {
+  Step first_step = 0;           ///< Steps done before; 0 unless resumed.
+  Step last_step = 0;            ///< The job ends after this one.
+  std::uint32_t workers = 1;
+  std::uint64_t examples_per_step = 0;
+  std::string restored_from;     ///< Prefix of the checkpoint it goes on from; empty: from the initial values.
+};
+
+/// A global step is done.
+struct StepDone {
+  Step step = 0;
+  float loss = 0;                ///< Synchronous: mean over the ranks. Asynchronous: of the one contribution.
+  std::uint64_t examples = 0;    ///< That this step used.
+};
+
+/// A checkpoint is durable.
+struct CheckpointSaved {
+  Step step = 0;
+  std::string prefix;
+};
+
+/// The model was measured on the evaluation data.
+struct Evaluated {
+  Step step = 0;
+  Metrics metrics;
+};
+
+/// Something worth telling that is no failure of the job: a damaged checkpoint was passed over, a stop was asked for.
+struct Event {
+  enum class Kind {
+    restored,            ///< The job goes on from a checkpoint.
+    checkpoint_refused,  ///< A checkpoint is damaged; the one before it is used.
+    interrupted,         ///< A signal asked to stop; the work in flight is finished and saved.
+  };
+  Kind kind{};
+  std::string task;        ///< Which task speaks: "local", "/job:ps/task:0".
+  std::string peer;        ///< Whom it is about: a task, a file; may be empty.
+  std::error_code code;
+  std::string text;        ///< One sentence for people.
+};
+
+/// What a training run came to.
+struct TrainingResult {
+  std::string mode;                   ///< "sync", "ssp" or "async".
+  std::uint32_t ps = 0;               ///< Parameter server tasks; 0 in local mode.
+  std::uint32_t workers = 0;
+  std::uint32_t shards = 0;
+  Step steps = 0;                     ///< Global steps done, those of earlier runs included.
+  bool complete = false;              ///< All steps are done; false: it was interrupted and can go on.
+  double seconds = 0;                 ///< Of this run, without evaluation at the end.
+  double steps_per_second = 0;        ///< Of this run.
+  double examples_per_second = 0;     ///< Of this run.
+  float loss = 0;                     ///< Of the last step.
+  Metrics metrics;                    ///< Of the last evaluation; empty without `Evaluate`.
+  std::string parameters_sha256;      ///< Of all variables' bytes, in the order of their names.
+  std::string checkpoint;             ///< Prefix of the newest checkpoint; empty without `SaveCheckpoint`.
+};
+
+/// A run is over, by its last step or by a stop.
+struct JobEnd {
+  TrainingResult result;
+};
+
+}  // namespace distrib::inline v0

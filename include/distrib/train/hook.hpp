@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/train/events.hpp>
+
+#include <concepts>
+#include <tuple>
+#include <type_traits>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+template <class H>
+inline constexpr bool hears_start = requires(H& hook, const JobStart& event) { hook.on_start(event); };
+template <class H>
+inline constexpr bool hears_step = requires(H& hook, const StepDone& event) { hook.on_step(event); };
+template <class H>
+inline constexpr bool hears_saved = requires(H& hook, const CheckpointSaved& event) { hook.on_saved(event); };
+template <class H>
+inline constexpr bool hears_evaluated = requires(H& hook, const Evaluated& event) { hook.on_evaluated(event); };
+template <class H>
+inline constexpr bool hears_event = requires(H& hook, const Event& event) { hook.on_event(event); };
+template <class H>
+inline constexpr bool hears_end = requires(H& hook, const JobEnd& event) { hook.on_end(event); };
+template <class H>
+inline constexpr bool is_setting = requires { typename H::Setting; };
+}  // namespace detail
+
+/// Something that runs beside the training: it has at least one of `on_start(JobStart)`, `on_step(StepDone)`,
+/// `on_saved(CheckpointSaved)`, `on_evaluated(Evaluated)`, `on_event(Event)`, `on_end(JobEnd)`, or is one of the
+/// settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`), which have a member type `Setting`.
+/// A value: copies of a hook that was not told anything yet are as good as the original. Semantics: called on the thread of `run()`, one call at a time, in the order of events. What it throws ends the job.
+template <class H>
+concept Hook = std::copy_constructible<H> &&
+               (detail::hears_start<H> || detail::hears_step<H> || detail::hears_saved<H> ||
+                detail::hears_evaluated<H> || detail::hears_event<H> || detail::hears_end<H> || detail::is_setting<H>);
+
+namespace detail {
+
+/// Gives an event to every hook that hears its kind, in the order the hooks were given.
+template <class Hooks, class E>
+void tell(Hooks& hooks, const E& event) {
+  const auto one = [&event](auto& hook) {
+    using H = std::remove_cvref_t<decltype(hook)>;
+    if constexpr (std::same_as<E, JobStart> && hears_start<H>) hook.on_start(event);
+    if constexpr (std::same_as<E, StepDone> && hears_step<H>) hook.on_step(event);
+    if constexpr (std::same_as<E, CheckpointSaved> && hears_saved<H>) hook.on_saved(event);
+    if constexpr (std::same_as<E, Evaluated> && hears_evaluated<H>) hook.on_evaluated(event);
+    if constexpr (std::same_as<E, Event> && hears_event<H>) hook.on_event(event);
+    if constexpr (std::same_as<E, JobEnd> && hears_end<H>) hook.on_end(event);
+  };
+  std::apply([&one](auto&... hook) { (one(hook), ...); }, hooks);
+}
+
+}  // namespace detail
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/train/evaluate.hpp>
+
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+/// Local mode: one process, no sockets.
+struct LocalMode {
+  std::uint32_t workers = 1;  ///< In-process workers; the ranks of the job.
+  std::uint32_t shards = 1;   ///< Shards the variables are spread over.
+};
+
+/// Everything a training is made of, one part a role; `train(model)` fills it. A value.
+template <class M, class Data, class Placement, class Part, class C, class U, class Hooks>
+struct Recipe {
+  using ModelType = M;
+  using DataType = Data;
+  using ConsistencyType = C;
+  using UpdaterType = U;
+
+  M model;
+  Data data;
+  Placement placement;
+  Part partitioner;
+  C consistency;
+  U updater;
+  Hooks hooks;  ///< A std::tuple.
+  LocalMode local;
+  std::uint64_t seed = 0;
+};
+
+namespace detail {
+
+/// Calls `found` with the first hook of type H, if there is one.
+template <class H, class Hooks, class F>
+void find_hook(const Hooks& hooks, F&& found) {
+  bool first = true;
+  const auto look = [&](const auto& hook) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(hook)>, H>)
+      if (std::exchange(first, false)) found(hook);
+  };
+  std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
+}
+
+/// The same for `Evaluate`, whatever its data.
+template <class Hooks, class F>
+void find_evaluate(const Hooks& hooks, F&& found) {
+  const auto look = [&](const auto& hook) {
+    if constexpr (is_evaluate<std::remove_cvref_t<decltype(hook)>>) found(hook);
+  };
+  std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
+}
+
+template <class Hooks>
+inline constexpr bool evaluates = false;
+template <class... Hs>
+inline constexpr bool evaluates<std::tuple<Hs...>> = (is_evaluate<Hs> || ...);
+
+}  // namespace detail
+
+}  // namespace distrib::inline v0

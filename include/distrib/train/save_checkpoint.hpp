@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace distrib::inline v0 {
+
+/// Saves TensorFlow checkpoints `DIRECTORY/model.ckpt-STEP` and goes on from the newest complete one when the job
+/// starts again with the same directory. The directory is made when it is not there.
+struct SaveCheckpoint {
+  using Setting = SaveCheckpoint;
+  std::string directory;
+  std::uint64_t every_steps = 1000;   ///< One at every multiple of this, and one after the last step.
+  std::size_t max_to_keep = 5;        ///< Older ones are removed; 0 keeps all.
+};
+
+}  // namespace distrib::inline v0

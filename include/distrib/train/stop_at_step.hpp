@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace distrib::inline v0 {
+
+/// The job ends after this global step, counted from the first run of the job on (TensorFlow's `last_step`).
+/// Asynchronous: a step is one contribution.
+struct StopAtStep {
+  using Setting = StopAtStep;
+  std::uint64_t last_step = 0;
+};
+
+}  // namespace distrib::inline v0

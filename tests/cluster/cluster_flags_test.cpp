@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/cluster/cluster_flags.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstdlib>
+
+using distrib::cluster_errc;
+using distrib::ClusterFlags;
+using distrib::ClusterSpec;
+using distrib::Error;
+using Strings = std::vector<std::string>;
+using Arguments = std::vector<const char*>;
+
+namespace {
+
+struct Answer {
+  ClusterFlags flags;
+  Strings rest;
+  Error error;
+};
+
+/// As `parse_known`, without a look at the environment.
+auto known(const Arguments& arguments, std::string_view tf_config = "") -> Answer {
+  Answer answer;
+  answer.flags = ClusterFlags::from(arguments, tf_config, answer.rest, answer.error);
+  return answer;
+}
+
+/// TF_CONFIG for the time of a test.
+class Environment {
+ public:
+  explicit Environment(const char* tf_config) { ::setenv("TF_CONFIG", tf_config, 1); }
+  Environment(const Environment&) = delete;
+  ~Environment() { ::unsetenv("TF_CONFIG"); }
+};
+
+const std::string tf_config =
+    R"({"cluster": {"ps": ["p0:1"], "worker": ["w0:1", "w1:1"]}, "task": {"type": "worker", "index": 1}})";
+
+}  // namespace
+
+TEST_CASE("ClusterFlags: the flags of a worker", "[cluster][flags]") {
+  const Arguments forms[] = {
+      {"--job_name=worker", "--task_index=1", "--ps_hosts=p0:1,p1:1", "--worker_hosts=w0:1,w1:1"},
+      {"--job_name", "worker", "--task_index", "1", "--ps_hosts", "p0:1,p1:1", "--worker_hosts", "w0:1,w1:1"},
+      {"-job_name=worker", "-task_index", "0x1", "-ps_hosts=p0:1,p1:1", "-worker_hosts", "w0:1,w1:1"},
+      {"--job_name=ps", "--task_index=7", "--job_name=worker", "--ps_hosts=p0:1,p1:1", "--worker_hosts=w0:1,w1:1",
+       "--task_index=1"},  // the last one counts
+  };
+  for (const Arguments& arguments : forms) {
+    const auto [flags, rest, error] = known(arguments, "never looked at");
+    REQUIRE_FALSE(error);
+    CHECK(rest.empty());
+    CHECK_FALSE(flags.local());
+    CHECK(flags.job_name == "worker");
+    CHECK(flags.task_index == 1);
+    CHECK(flags.ps_hosts == Strings{"p0:1", "p1:1"});
+    CHECK(flags.worker_hosts == Strings{"w0:1", "w1:1"});
+    CHECK(flags.task() == distrib::TaskId{"worker", 1});
+    CHECK(flags.worker_device() == "/job:worker/task:1");
+    CHECK_FALSE(flags.is_chief());
+    CHECK(flags.cluster() == ClusterSpec{{"ps", {"p0:1", "p1:1"}}, {"worker", {"w0:1", "w1:1"}}});
+  }
+}
+
+TEST_CASE("ClusterFlags: the index is 0 unless told, and worker 0 is the chief", "[cluster][flags]") {
+  const ClusterFlags flags = known({"--job_name=worker", "--ps_hosts=p0:1", "--worker_hosts=w0:1,w1:1"}).flags;
+  CHECK(flags.task_index == 0);
+  CHECK(flags.is_chief());
+  CHECK(flags.worker_device() == "/job:worker/task:0");
+  CHECK_FALSE(known({"--job_name", "ps", "--task_index", "0", "--ps_hosts", "p0:1", "--worker_hosts", "w0:1"})
+                  .flags.is_chief());
+}
+
+TEST_CASE("ClusterFlags: without a job name there is one process", "[cluster][flags]") {
+  for (const Arguments& arguments : {Arguments{}, Arguments{"--job_name="}, Arguments{"--ps_hosts=p0:1"}}) {
+    const auto [flags, rest, error] = known(arguments);
+    CHECK_FALSE(error);
+    CHECK(flags.local());
+    CHECK_FALSE(flags.cluster());
+  }
+}
+
+TEST_CASE("ClusterFlags: what belongs to somebody else is left in order", "[cluster][flags]") {
+  const Arguments arguments = {"--steps", "5",          "--job_name=worker", "train", "--ps_hosts=p:1",
+                               "-",       "--lr=0.1",   "--worker_hosts=w:1", "--nojob_name", "--",
+                               "--job_name=ps", "last"};
+  const auto [flags, rest, error] = known(arguments);
+  REQUIRE_FALSE(error);
+  CHECK(rest == Strings{"--steps", "5", "train", "-", "--lr=0.1", "--nojob_name", "--", "--job_name=ps", "last"});
+  CHECK(flags.job_name == "worker");
+}
+
+TEST_CASE("ClusterFlags: refusals say what to pass", "[cluster][flags]") {
+  struct Refusal {
+    Arguments arguments;
+    std::error_code code;
+    std::string text;
+  };
+  const char* ps = "--ps_hosts=p0:1";
+  const char* workers = "--worker_hosts=w0:1,w1:1";
+  const Refusal refusals[] = {
+      {{"--job_name=worker", workers}, cluster_errc::missing_hosts, "--ps_hosts: must be given"},
+      {{"--job_name=ps", ps}, cluster_errc::missing_hosts, "--worker_hosts: must be given"},
+      {{"--job_name=ps", ps, "--worker_hosts="}, cluster_errc::missing_hosts, "--worker_hosts: must be given"},
+      {{"--job_name=ps", ps, "--worker_hosts=w:1,,"}, cluster_errc::empty_address, "--worker_hosts=w:1,,: a piece"},
+      {{"--job_name=worker", ps, workers, "--task_index=2"}, cluster_errc::no_such_task,
+       "--task_index=2: job 'worker' has 2 hosts: no task"},
+      {{"--job_name=ps", ps, workers, "--task_index=1"}, cluster_errc::no_such_task, "job 'ps' has 1 host:"},
+      {{"--job_name=ps", ps, workers, "--task_index=1.5"}, cluster_errc::bad_integer,
+       "--task_index=1.5: a whole number"},
+      {{"--job_name=ps", ps, workers, "--task_index=-1"}, cluster_errc::bad_integer, "--task_index=-1: a whole"},
+      {{"--job_name=ps", ps, workers, "--task_index="}, cluster_errc::bad_integer, "--task_index=: a whole"},
+      {{"--job_name=gardener", ps, workers}, cluster_errc::no_such_job, "--job_name=gardener (known are ps and"},
+      {{"--job_name"}, cluster_errc::missing_value, "--job_name: the flag needs a value"},
+      {{ps, "--task_indx=1"}, cluster_errc::unknown_flag, "--task_indx=1: unknown flag; known are --job_name"},
+      {{ps, "train"}, cluster_errc::unknown_flag, "train: unknown flag"},
+      {{ps, "--", "--job_name=ps"}, cluster_errc::unknown_flag, "--job_name=ps: unknown flag"},
+  };
+  for (const Refusal& refusal : refusals) {
+    Arguments argv = {"program"};
+    argv.insert(argv.end(), refusal.arguments.begin(), refusal.arguments.end());
+    const auto argc = static_cast<int>(argv.size());
+    CAPTURE(refusal.text);
+    std::error_code ec;
+    CHECK(ClusterFlags::parse(argc, argv.data(), ec) == ClusterFlags{});
+    CHECK(ec == refusal.code);
+    CHECK_THROWS_WITH(ClusterFlags::parse(argc, argv.data()), ContainsSubstring(refusal.text));
+
+    Strings rest;
+    const bool only_strict = refusal.code == cluster_errc::unknown_flag;
+    (void)ClusterFlags::parse_known(argc, argv.data(), rest, ec);
+    CHECK(ec == (only_strict ? std::error_code{} : refusal.code));
+    if (!only_strict)
+      CHECK_THROWS_WITH(ClusterFlags::parse_known(argc, argv.data(), rest), ContainsSubstring(refusal.text));
+  }
+}
+
+TEST_CASE("ClusterFlags: a bare -- is nothing left over", "[cluster][flags]") {
+  const Arguments argv = {"program", "--"};
+  CHECK(ClusterFlags::parse(2, argv.data()).local());
+  CHECK(ClusterFlags::parse(0, nullptr).local());
+}
+
+TEST_CASE("ClusterFlags: TF_CONFIG counts only without a cluster flag", "[cluster][flags]") {
+  const auto [flags, rest, error] = known({"--steps=5"}, tf_config);
+  REQUIRE_FALSE(error);
+  CHECK(rest == Strings{"--steps=5"});
+  CHECK(flags.task() == distrib::TaskId{"worker", 1});
+  CHECK(flags.ps_hosts == Strings{"p0:1"});
+  CHECK(flags.worker_hosts == Strings{"w0:1", "w1:1"});
+  CHECK(known({"--task_index=0"}, tf_config).flags.local());
+
+  const Environment environment{tf_config.c_str()};
+  const Arguments argv = {"program"};
+  CHECK(ClusterFlags::parse(1, argv.data()) == flags);
+  Strings left;
+  CHECK(ClusterFlags::parse_known(1, argv.data(), left) == flags);
+}
+
+TEST_CASE("ClusterFlags: TF_CONFIG with a chief", "[cluster][flags]") {
+  const std::string cluster = R"({"cluster": {"chief": ["c:1"], "ps": ["p:1"], "worker": ["w:1"]}, "task": )";
+  const ClusterFlags chief = known({}, cluster + R"({"type": "chief", "index": 0}})").flags;
+  CHECK(chief.is_chief());
+  CHECK(chief.worker_device() == "/job:chief/task:0");
+  CHECK(chief.chief_hosts == Strings{"c:1"});
+  CHECK(chief.cluster() == ClusterSpec{{"chief", {"c:1"}}, {"ps", {"p:1"}}, {"worker", {"w:1"}}});
+  CHECK_FALSE(known({}, cluster + R"({"type": "worker", "index": 0}})").flags.is_chief());
+  CHECK(known({}, cluster + R"({"type": "evaluator", "index": 0}})").flags.job_name == "evaluator");
+}
+
+TEST_CASE("ClusterFlags: TF_CONFIG of one process is local", "[cluster][flags]") {
+  for (const char* text : {"", "{}", R"({"task": {"type": "worker", "index": 0}})",
+                           R"({"cluster": {"worker": ["w:1"]}})",
+                           R"({"cluster": {"chief": ["c:1"]}, "task": {"type": "chief", "index": 0}})"}) {
+    const auto [flags, rest, error] = known({}, text);
+    CHECK_FALSE(error);
+    CHECK(flags.local());
+  }
+}
+
+TEST_CASE("ClusterFlags: what is wrong with TF_CONFIG", "[cluster][flags]") {
+  struct Refusal {
+    std::string text;
+    std::error_code code;
+    std::string where;
+  };
+  const std::string two = R"({"cluster": {"ps": ["p:1"], "worker": ["w:1"]})";
+  const Refusal refusals[] = {
+      {"{", distrib::json_errc::unexpected_end, "TF_CONFIG at offset 1"},
+      {two + "}", cluster_errc::missing_job, "TF_CONFIG: task.type"},
+      {two + R"(, "task": {"type": "ps"}})", cluster_errc::missing_index, "TF_CONFIG: task.index"},
+      {two + R"(, "task": {"type": "ps", "index": 1}})", cluster_errc::no_such_task, "TF_CONFIG: /job:ps/task:1"},
+      {two + R"(, "task": {"type": "chief", "index": 0}})", cluster_errc::no_such_job, "TF_CONFIG: /job:chief/task:0"},
+      {two + R"(, "task": {"type": "master", "index": 0}})", cluster_errc::bad_role, "TF_CONFIG: /job:master/task:0"},
+      {R"({"cluster": {"ps": ["p:1"], "worker": {"2": "w:1"}}, "task": {"type": "ps", "index": 0}})",
+       cluster_errc::sparse_job, "TF_CONFIG: job 'worker'"},
+      {R"({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})", cluster_errc::empty_job,
+       "TF_CONFIG: cluster.ps"},
+      {R"({"cluster": {"ps": ["a:1"]}, "task": {"type": "ps", "index": 0}})", cluster_errc::empty_job,
+       "TF_CONFIG: cluster.worker"},
+  };
+  for (const Refusal& refusal : refusals) {
+    CAPTURE(refusal.text);
+    const auto [flags, rest, error] = known({}, refusal.text);
+    CHECK(flags == ClusterFlags{});
+    CHECK(error.code == refusal.code);
+    CHECK(error.where == refusal.where);
+  }
+}
+
+TEST_CASE("ClusterFlags: the lines of the 2016 program", "[cluster][flags]") {
+  const Arguments argv = {"trainer", "--job_name=worker", "--task_index=0", "--ps_hosts=p:1", "--worker_hosts=w:1"};
+  const auto flags = distrib::ClusterFlags::parse(static_cast<int>(argv.size()), argv.data());
+  REQUIRE_FALSE(flags.local());
+  distrib::ClusterSpec cluster{{"ps", flags.ps_hosts}, {"worker", flags.worker_hosts}};
+  CHECK(cluster.task_address(flags.job_name, flags.task_index) == "w:1");
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/net/asio.hpp>
+
+#include "support/catch.hpp"
+
+#include <chrono>
+#include <memory>
+#include <tuple>
+
+#if !defined(ASIO_HAS_CO_AWAIT)
+#error "the door leaves Asio without coroutines"
+#endif
+
+TEST_CASE("asio: what the door brings", "[net]") {
+  asio::io_context context{1};
+  int posted = 0;
+  asio::post(context, [&posted] { ++posted; });
+  asio::steady_timer timer{context, std::chrono::nanoseconds{0}};
+  timer.async_wait([&posted](const std::error_code& ec) { posted += ec ? 0 : 10; });
+  CHECK(context.run() == 2);
+  CHECK(posted == 11);
+}
+
+TEST_CASE("asio: the completion tokens under one name", "[net]") {
+  asio::io_context context{1};
+  asio::steady_timer timer{context, std::chrono::nanoseconds{0}};
+  bool waited = false;
+  timer.async_wait(distrib::detail::as_tuple([&waited](std::tuple<std::error_code> result) {
+    waited = !std::get<0>(result);
+  }));
+  auto later = timer.async_wait(distrib::detail::deferred);
+  context.run();
+  CHECK(waited);
+  waited = false;
+  std::move(later)([&waited](const std::error_code& ec) { waited = !ec; });
+  context.restart();
+  context.run();
+  CHECK(waited);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/net/signals.hpp>
+
+#include <distrib/net/io_pool.hpp>
+
+#include "support/catch.hpp"
+
+#include <csignal>
+#include <future>
+#include <memory>
+
+using distrib::Signals;
+
+namespace {
+
+auto has_default_action(int signal) -> bool {
+  struct sigaction action {};
+  ::sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_DFL;
+}
+
+}  // namespace
+
+TEST_CASE("Signals: one callback, then the default action again", "[net]") {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    asio::io_context context{1};
+    int calls = 0;
+    const Signals signals{context, [&calls] { ++calls; }};
+    CHECK_FALSE(has_default_action(SIGTERM));
+    CHECK_FALSE(has_default_action(SIGINT));
+    std::raise(signal);
+    context.run();
+    CHECK(calls == 1);
+    CHECK(has_default_action(SIGTERM));
+    CHECK(has_default_action(SIGINT));
+  }
+}
+
+TEST_CASE("Signals: without a signal nothing is called, and the default action is back", "[net]") {
+  asio::io_context context{1};
+  int calls = 0;
+  { const Signals signals{context, [&calls] { ++calls; }}; }
+  CHECK(has_default_action(SIGTERM));
+  CHECK(has_default_action(SIGINT));
+  context.run();
+  CHECK(calls == 0);
+}
+
+TEST_CASE("Signals: a signal that came too late calls nobody", "[net]") {
+  asio::io_context context{1};
+  int calls = 0;
+  {
+    const Signals signals{context, [&calls] { ++calls; }};
+    std::raise(SIGTERM);
+    context.poll_one();  // the signal is read; its handler may be waiting now
+  }
+  const int before = calls;
+  context.run();
+  CHECK(calls == before);
+}
+
+TEST_CASE("Signals: a context that was stopped runs nothing more", "[net]") {
+  int calls = 0;
+  {
+    asio::io_context context{1};
+    const Signals signals{context, [&calls] { ++calls; }};
+    asio::post(context, [&context] { context.stop(); });
+    context.run();
+    std::raise(SIGTERM);
+  }
+  CHECK(calls == 0);
+  CHECK(has_default_action(SIGTERM));
+}
+
+TEST_CASE("Signals: on a thread of a pool", "[net]") {
+  distrib::IoPool pool{1};
+  std::promise<std::thread::id> called;
+  const Signals signals{pool.executor(0), [&called] { called.set_value(std::this_thread::get_id()); }};
+  std::raise(SIGINT);
+  CHECK(called.get_future().get() != std::this_thread::get_id());
+}
+
+TEST_CASE("Signals: the callback may destroy it", "[net]") {
+  asio::io_context context{1};
+  std::unique_ptr<Signals> signals;
+  signals = std::make_unique<Signals>(context, [&signals] { signals.reset(); });
+  std::raise(SIGINT);
+  context.run();
+  CHECK_FALSE(signals);
+}

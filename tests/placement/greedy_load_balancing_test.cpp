@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/placement/greedy_load_balancing.hpp>
+
+#include "support/catch.hpp"
+
+#include <vector>
+
+using distrib::byte_size_load;
+using distrib::DType;
+using distrib::GreedyLoadBalancingStrategy;
+using distrib::PlacementRequest;
+using distrib::Shape;
+
+namespace {
+
+const auto unit_load = [](const PlacementRequest&) { return 1.0; };
+static_assert(distrib::PlacementStrategy<GreedyLoadBalancingStrategy<distrib::ByteSizeLoad>>);
+static_assert(distrib::PlacementStrategy<GreedyLoadBalancingStrategy<decltype(unit_load)>>);
+
+template <class S>
+void check(S strategy, std::uint32_t num_tasks, const std::vector<Shape>& shapes,
+           const std::vector<std::uint32_t>& tasks, const std::vector<double>& loads) {
+  std::vector<std::uint32_t> placed;
+  for (const Shape& shape : shapes) placed.push_back(strategy.place({"v", DType::float32, shape}, num_tasks));
+  CHECK(placed == tasks);
+  CHECK(std::vector<double>(strategy.loads().begin(), strategy.loads().end()) == loads);
+}
+
+}  // namespace
+
+TEST_CASE("byte_size_load: elements times their size", "[placement]") {
+  CHECK(byte_size_load({"v", DType::float32, {784, 128}}) == 401408);
+  CHECK(byte_size_load({"v", DType::float64, {3}}) == 24);
+  CHECK(byte_size_load({"v", DType::int8, {}}) == 1);
+  CHECK(byte_size_load({"v", DType::float32, {0, 128}}) == 0);
+  CHECK(byte_size_load({"v", DType::string, {5}}) == 0);
+}
+
+TEST_CASE("GreedyLoadBalancingStrategy: the least loaded task, the lowest among equals", "[placement]") {
+  check(GreedyLoadBalancingStrategy{unit_load}, 2, {{2, 2}, {2, 1}, {2, 2}, {1, 3}}, {0, 1, 0, 1}, {2, 2});
+  check(GreedyLoadBalancingStrategy{byte_size_load}, 2, {{2, 2}, {2, 1}, {2, 2}, {1, 3}}, {0, 1, 1, 0}, {28, 24});
+  check(GreedyLoadBalancingStrategy{byte_size_load}, 4, {{4}, {4}, {4}, {4}, {4}}, {0, 1, 2, 3, 0}, {32, 16, 16, 16});
+  check(GreedyLoadBalancingStrategy{byte_size_load}, 3, {{0}, {}, {0}, {}}, {0, 0, 1, 1}, {4, 4, 0});
+}
+
+TEST_CASE("GreedyLoadBalancingStrategy: nothing is loaded before the first variable", "[placement]") {
+  CHECK(GreedyLoadBalancingStrategy{byte_size_load}.loads().empty());
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/sharding/error.hpp>
+
+#include "support/catch.hpp"
+
+using distrib::sharding_errc;
+
+TEST_CASE("sharding_errc: every member has words of its own", "[sharding]") {
+  for (int value = 1; value <= static_cast<int>(sharding_errc::not_positive); ++value) {
+    const std::error_code code = static_cast<sharding_errc>(value);
+    CAPTURE(value);
+    CHECK(code.category().name() == std::string{"distrib.sharding"});
+    CHECK(code.message() != "unknown error");
+    CHECK(code == distrib::failure::invalid_argument);
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/builder.hpp>
+
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+#include "train/line_model.hpp"
+
+#include <string>
+#include <vector>
+
+namespace {
+struct Count {
+  int* steps;
+  void on_step(const distrib::StepDone&) { ++*steps; }
+};
+}  // namespace
+
+TEST_CASE("train: roles in any order, hooks add up, the last of two counts", "[train]") {
+  const support::TempDirectory directory;
+  int steps = 0, also = 0;
+  const auto builder = distrib::train(LineModel{})
+                           .with_hooks(distrib::StopAtStep{4}, Count{&steps})
+                           .with_updater(distrib::Sgd{.learning_rate = 0.5F})
+                           .with_data(line_model::write(directory.path()).batch(10))
+                           .with_updater(distrib::Sgd{.learning_rate = 0.1F})
+                           .with_hooks(Count{&also});
+  auto trainer = builder.build();
+  CHECK(trainer.run() == 0);
+  CHECK(steps == 4);
+  CHECK(also == 4);
+
+  auto other = builder.with_updater(distrib::Sgd{.learning_rate = 0.1F}).build();
+  CHECK(other.run() == 0);
+  CHECK(other.result().parameters_sha256 == trainer.result().parameters_sha256);
+  auto faster = builder.with_updater(distrib::Sgd{.learning_rate = 0.5F}).build();
+  CHECK(faster.run() == 0);
+  CHECK(faster.result().parameters_sha256 != trainer.result().parameters_sha256);
+}
+
+TEST_CASE("build: flags that name a task of a cluster are refused with what to do", "[train]") {
+  const support::TempDirectory directory;
+  distrib::IoPool pool{1};
+  const auto builder = distrib::train(LineModel{}).with_data(line_model::write(directory.path()).batch(10));
+  const char* const local[] = {"program"};
+  CHECK_NOTHROW(builder.build(pool, distrib::ClusterFlags::parse(1, local)));
+  const char* const task[] = {"program", "--job_name=ps", "--ps_hosts=a:1", "--worker_hosts=b:1"};
+  CHECK_THROWS_WITH(builder.build(pool, distrib::ClusterFlags::parse(4, task)),
+                    ContainsSubstring("--job_name=ps") && ContainsSubstring("without --job_name"));
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/checkpoint_store.hpp>
+
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <distrib/optimizer/adam.hpp>
+#include <distrib/optimizer/momentum.hpp>
+#include <distrib/placement/round_robin.hpp>
+#include <distrib/ps/dense_store.hpp>
+#include <distrib/ps/plan_parts.hpp>
+#include <distrib/sharding/fixed_shards.hpp>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <system_error>
+#include <vector>
+
+using distrib::CheckpointStore;
+using distrib::Momentum;
+
+namespace {
+
+auto make_job(std::uint32_t shards, std::int64_t parts, std::uint64_t seed = 3, std::int64_t rows = 6) -> distrib::Job {
+  distrib::Job job;
+  job.seed = seed;
+  job.variables = {{"w", distrib::DType::float32, {rows, 5}, distrib::GlorotUniformInitializer{}},
+                   {"b", distrib::DType::float32, {5}, distrib::UniformInitializer{-1, 1}}};
+  job.shards_per_task = shards;
+  job.parts = distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{parts}, distrib::RoundRobinStrategy{}, 1, shards);
+  job.ranks = 2;
+  return job;
+}
+
+// Cuts with values that name their place: element i of variable v is 100 * v + i, its slot the negative of that.
+auto make_cuts(const distrib::Job& job, distrib::Step step, std::vector<distrib::Step> applied = {})
+    -> std::vector<distrib::Cut> {
+  std::vector<distrib::Cut> cuts;
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
+    const distrib::ShardLayout layout{job, shard};
+    const auto block = [&](float sign) {
+      std::vector<std::vector<float>> whole;
+      for (std::size_t v = 0; v < job.variables.size(); ++v) {
+        whole.emplace_back(static_cast<std::size_t>(job.variables[v].shape.elements()));
+        for (std::size_t i = 0; i < whole[v].size(); ++i) whole[v][i] = sign * static_cast<float>(100 * v + i);
+      }
+      auto made = std::make_shared<distrib::AlignedBuffer>(layout.block_bytes());
+      distrib::gather(layout, [&](std::size_t v) { return reinterpret_cast<const std::byte*>(whole[v].data()); },
+                      made->data());
+      return made;
+    };
+    cuts.push_back({step, block(1), {block(-1)}, applied});
+  }
+  return cuts;
+}
+
+auto same(const std::vector<distrib::Cut>& a, const std::vector<distrib::Cut>& b) -> bool {
+  const auto equal = [](const distrib::SharedBuffer& x, const distrib::SharedBuffer& y) {
+    return x->size() == y->size() && std::memcmp(x->data(), y->data(), x->size()) == 0;
+  };
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i].step != b[i].step || a[i].applied != b[i].applied || !equal(a[i].values, b[i].values) ||
+        a[i].slots.size() != b[i].slots.size() || !equal(a[i].slots[0], b[i].slots[0]))
+      return false;
+  return true;
+}
+
+void damage(const std::string& file) {
+  std::fstream data{file, std::ios::in | std::ios::out | std::ios::binary};
+  data.seekp(10);
+  data.put('\x7f');
+}
+
+}  // namespace
+
+TEST_CASE("CheckpointStore: an empty directory restores nothing", "[train]") {
+  const support::TempDirectory directory;
+  const CheckpointStore store{{.directory = (directory / "new/deep").string()}, make_job(1, 1), Momentum::slots};
+  const auto restored = store.restore();
+  CHECK(restored.prefix.empty());
+  CHECK(restored.cuts.empty());
+  CHECK(restored.events.empty());
+}
+
+TEST_CASE("CheckpointStore: saved with one cut of the variables, restored with another", "[train]") {
+  for (const std::uint32_t shards : {1U, 2U, 3U})
+    for (const std::int64_t parts : {1, 2, 3}) {
+      CAPTURE(shards, parts);
+      const support::TempDirectory directory;
+      const distrib::SaveCheckpoint setting{.directory = directory.path().string()};
+      const auto saved = make_job(shards, parts);
+      const auto prefix = CheckpointStore{setting, saved, Momentum::slots}.save(40, make_cuts(saved, 40, {21, 19}));
+      CHECK(prefix == directory.path().string() + "/model.ckpt-40");
+      for (const std::uint32_t other : {1U, 2U}) {
+        const auto job = make_job(other, 2);
+        const auto restored = CheckpointStore{setting, job, Momentum::slots}.restore();
+        CHECK(restored.prefix == prefix);
+        CHECK(same(restored.cuts, make_cuts(job, 40, {21, 19})));
+        REQUIRE(restored.events.size() == 1);
+        CHECK(restored.events[0].kind == distrib::Event::Kind::restored);
+      }
+    }
+}
+
+TEST_CASE("CheckpointStore: a damaged checkpoint is told by name and the one before it is used", "[train]") {
+  const support::TempDirectory directory;
+  const auto job = make_job(1, 1);
+  const CheckpointStore store{{.directory = directory.path().string()}, job, Momentum::slots};
+  store.save(10, make_cuts(job, 10));
+  damage(store.save(20, make_cuts(job, 20)) + ".data-00000-of-00001");
+  const auto restored = store.restore();
+  REQUIRE(restored.cuts.size() == 1);
+  CHECK(restored.cuts[0].step == 10);
+  REQUIRE(restored.events.size() == 2);
+  CHECK(restored.events[0].kind == distrib::Event::Kind::checkpoint_refused);
+  CHECK_THAT(restored.events[0].text, ContainsSubstring("model.ckpt-20"));
+
+  damage((directory / "model.ckpt-10.data-00000-of-00001").string());
+  CHECK_THROWS_WITH(store.restore(), ContainsSubstring("model.ckpt-20"));  // none is left: ask, do not start anew
+}
+
+TEST_CASE("CheckpointStore: another job is refused with the first difference", "[train]") {
+  const support::TempDirectory directory;
+  const distrib::SaveCheckpoint setting{.directory = directory.path().string()};
+  const auto job = make_job(1, 1);
+  CheckpointStore{setting, job, Momentum::slots}.save(10, make_cuts(job, 10));
+  try {
+    static_cast<void>(CheckpointStore{setting, make_job(1, 1, 3, 7), Momentum::slots}.restore());
+    FAIL("another shape was accepted");
+  } catch (const std::system_error& error) {
+    CHECK(error.code() == distrib::ps_errc::job_mismatch);
+    CHECK_THAT(error.what(), ContainsSubstring("'variable w float32[6,5] glorot_uniform'") &&
+                                 ContainsSubstring("'variable w float32[7,5] glorot_uniform'"));
+  }
+  CHECK_THROWS_WITH((CheckpointStore{setting, make_job(1, 1, 4), Momentum::slots}.restore()), ContainsSubstring("'seed 3'"));
+  CHECK_THROWS_WITH((CheckpointStore{setting, job, distrib::Adam::slots}.restore()), ContainsSubstring("w/Adam"));
+}
+
+TEST_CASE("CheckpointStore: only the newest are kept", "[train]") {
+  const support::TempDirectory directory;
+  const auto job = make_job(1, 1);
+  const CheckpointStore store{{.directory = directory.path().string(), .max_to_keep = 2}, job, Momentum::slots};
+  for (const distrib::Step step : {10U, 20U, 30U}) store.save(step, make_cuts(job, step));
+  CHECK_FALSE(std::filesystem::exists(directory / "model.ckpt-10.index"));
+  CHECK(std::filesystem::exists(directory / "model.ckpt-20.index"));
+  CHECK(std::filesystem::exists(directory / "model.ckpt-30.index"));
+}
+
+TEST_CASE("CheckpointStore: a place that cannot be written is an error at once", "[train]") {
+  const support::TempDirectory directory;
+  std::ofstream{directory / "file"} << "not a directory";
+  CHECK_THROWS_WITH((CheckpointStore{{.directory = (directory / "file").string()}, make_job(1, 1), Momentum::slots}),
+                    ContainsSubstring("file") && ContainsSubstring("("));
+}

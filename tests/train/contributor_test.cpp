@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/contributor.hpp>
+
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+#include "train/line_model.hpp"
+
+#include <distrib/placement/round_robin.hpp>
+#include <distrib/ps/plan_parts.hpp>
+#include <distrib/sharding/fixed_shards.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace {
+auto make_job(std::uint32_t shards, std::int64_t parts) -> distrib::Job {
+  distrib::Job job;
+  job.seed = 5;
+  job.variables = LineModel{}.variables().infos();
+  job.shards_per_task = shards;
+  job.parts =
+      distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{parts}, distrib::RoundRobinStrategy{}, 1, shards);
+  job.ranks = 2;
+  return job;
+}
+
+// The gradient of (step, rank) at the initial values as whole variables.
+template <class Source>
+auto contribution(const Source& source, const distrib::Job& job, distrib::Rank rank, distrib::Step step) {
+  const LineModel model;
+  const auto layouts = distrib::shard_layouts(job);
+  std::vector<distrib::SharedBuffer> values;
+  std::vector<std::shared_ptr<distrib::AlignedBuffer>> blocks;
+  for (const auto& layout : layouts) {
+    values.push_back(std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout)));
+    blocks.push_back(std::make_shared<distrib::AlignedBuffer>(layout.block_bytes()));
+  }
+  distrib::Contributor<LineModel, Source> contribute{model, source, job, layouts};
+  const float loss = contribute(rank, step, values, blocks);
+  distrib::Values<LineModel::Variables> whole{job.variables};
+  const std::vector<distrib::SharedBuffer> read{blocks.begin(), blocks.end()};
+  distrib::assemble<LineModel::Variables>(layouts, read, whole);
+  const auto weights = distrib::get<"weights">(whole);
+  return std::vector<float>{loss, weights(0), weights(1), distrib::get<"bias">(whole)()};
+}
+}  // namespace
+
+TEST_CASE("Contributor: the same gradient whatever the parts and shards, another for another name", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
+  const auto expected = contribution(source, make_job(1, 1), 1, 4);
+  CHECK(expected[0] > 0);
+  for (const std::uint32_t shards : {1U, 2U, 3U})
+    for (const std::int64_t parts : {1, 2}) CHECK(contribution(source, make_job(shards, parts), 1, 4) == expected);
+  CHECK(contribution(source, make_job(1, 1), 0, 4) != expected);
+  CHECK(contribution(source, make_job(1, 1), 1, 5) != expected);
+}
+
+TEST_CASE("Contributor: the batch of (step, rank) is number (step - 1) * ranks + rank", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).batch(16).open();
+  distrib::Batch<LineModel::Example> batch;
+  source.fill(2 * 3 + 1, batch);
+  float bias_gradient = 0;  // at zero weights: d/db of the mean of (b - y)^2
+  for (std::size_t i = 0; i < 16; ++i) bias_gradient -= 2.0F / 16 * batch[i].y;
+  auto job = make_job(1, 1);
+  job.variables[0].initializer = distrib::ZerosInitializer{};
+  CHECK(contribution(source, job, 1, 4)[3] == Approx(bias_gradient).margin(1e-5));
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/error.hpp>
+
+#include "support/catch.hpp"
+
+using distrib::failure;
+using distrib::train_errc;
+
+TEST_CASE("train_errc: category, words and condition of each", "[train]") {
+  CHECK(std::string{distrib::train_category().name()} == "distrib.train");
+  CHECK(make_error_code(train_errc::no_end) == failure::invalid_argument);
+  CHECK(make_error_code(train_errc::too_little_data) == failure::invalid_argument);
+  CHECK(make_error_code(train_errc::no_workers) == failure::invalid_argument);
+  CHECK(make_error_code(train_errc::needs_cluster) == failure::unsupported);
+  for (const auto value : {train_errc::no_end, train_errc::too_little_data, train_errc::no_workers,
+                           train_errc::needs_cluster})
+    CHECK(make_error_code(value).message() != "unknown error");
+}

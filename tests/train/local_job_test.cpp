@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/local_job.hpp>
+
+#include "support/catch.hpp"
+#include "train/small_job.hpp"
+
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+using distrib::BulkSynchronousParallel;
+
+namespace {
+// The same training by a plain loop: what every way of running it must equal, bit for bit.
+auto by_hand(const distrib::Job& whole_job) -> small_job::Whole {
+  distrib::Job job = whole_job;
+  const distrib::ShardLayout layout{job, 0};
+  distrib::DenseStore<distrib::Momentum> store{small_job::updater(), distrib::initial_values(job, layout)};
+  const auto contribute = small_job::contribute(job);
+  distrib::AlignedBuffer mean{layout.block_bytes()};
+  for (distrib::Step step = 1; step <= job.total_steps; ++step) {
+    std::vector<std::shared_ptr<distrib::AlignedBuffer>> blocks;
+    std::vector<std::span<const float>> spans;
+    for (distrib::Rank rank = 0; rank < job.ranks; ++rank) {
+      blocks.push_back(std::make_shared<distrib::AlignedBuffer>(layout.block_bytes()));
+      const distrib::SharedBuffer values = store.values();
+      contribute(rank, step, std::span{&values, 1}, std::span{&blocks.back(), 1});
+      spans.push_back(blocks.back()->as<float>());
+    }
+    distrib::reduce_mean(spans, mean.as<float>());
+    store.apply(step, mean.as<float>());
+  }
+  const distrib::SharedBuffer values = store.values();
+  return small_job::whole(job, std::span{&values, 1});
+}
+}  // namespace
+
+TEST_CASE("LocalJob: any number of shards, parts and threads ends with the bits of a plain loop", "[train]") {
+  const auto expected = by_hand(small_job::make({}));
+  distrib::IoPool pool{2};
+  for (const std::uint32_t shards : {1U, 2U, 3U})
+    for (const std::int64_t parts : {1, 2, 3})
+      for (distrib::IoPool* threads : {static_cast<distrib::IoPool*>(nullptr), &pool}) {
+        CAPTURE(shards, parts, threads != nullptr);
+        small_job::Told told;
+        const auto job = small_job::make({.shards = shards, .parts = parts});
+        CHECK(small_job::run(job, BulkSynchronousParallel{}, threads, told) == expected);
+        std::vector<distrib::Step> steps(20);
+        std::iota(steps.begin(), steps.end(), 1U);
+        CHECK(told.steps == steps);
+        CHECK(told.cuts.size() == 4);
+        CHECK(told.cuts.rbegin()->first == 20);
+      }
+}
+
+TEST_CASE("LocalJob: stopped, then gone on from its cut, it ends with the same bits", "[train]") {
+  const auto job = small_job::make({.shards = 2, .parts = 2});
+  const auto expected = by_hand(small_job::make({}));
+  distrib::IoPool pool{2};
+  for (distrib::Step stop = 1; stop < 20; ++stop) {
+    CAPTURE(stop);
+    small_job::Told first, second;
+    small_job::run(job, BulkSynchronousParallel{}, &pool, first, {}, stop);
+    const distrib::Step reached = first.steps.back();
+    REQUIRE(reached >= stop);
+    REQUIRE(first.cuts.contains(reached));
+    CHECK(small_job::run(job, BulkSynchronousParallel{}, &pool, second, first.cuts.at(reached)) == expected);
+  }
+}
+
+TEST_CASE("LocalJob: a job that is already complete ends at once", "[train]") {
+  const auto job = small_job::make({});
+  small_job::Told first, second;
+  const auto expected = small_job::run(job, BulkSynchronousParallel{}, nullptr, first);
+  CHECK(small_job::run(job, BulkSynchronousParallel{}, nullptr, second, first.cuts.at(20)) == expected);
+  CHECK(second.steps.empty());
+}
+
+TEST_CASE("LocalJob: asynchronous, every contribution counts once and each is a step", "[train]") {
+  distrib::IoPool pool{3};
+  for (const std::uint32_t shards : {1U, 2U}) {
+    const auto job = small_job::make({.shards = shards, .steps = 50, .interval = 10});
+    small_job::Told asynchronous, stale;
+    small_job::run(job, distrib::AsynchronousParallel{}, &pool, asynchronous);
+    small_job::run(job, distrib::StaleSynchronousParallel{.staleness = 0}, &pool, stale);
+    for (const small_job::Told* told : {&asynchronous, &stale}) {
+      CHECK(told->steps.size() == 50);
+      CHECK(told->steps.back() == 50);
+      REQUIRE(told->cuts.contains(50));
+      for (const distrib::Cut& cut : told->cuts.at(50)) CHECK(cut.applied == std::vector<distrib::Step>{17, 17, 16});
+    }
+  }
+}
+
+TEST_CASE("LocalJob: asynchronous, stopped and gone on, nothing is counted twice", "[train]") {
+  distrib::IoPool pool{3};
+  const auto job = small_job::make({.shards = 2, .steps = 60, .interval = 7});
+  small_job::Told first, second;
+  small_job::run(job, distrib::AsynchronousParallel{}, &pool, first, {}, 20);
+  const distrib::Step reached = first.steps.back();
+  REQUIRE(first.cuts.contains(reached));
+  small_job::run(job, distrib::AsynchronousParallel{}, &pool, second, first.cuts.at(reached));
+  CHECK(second.steps.front() == reached + 1);
+  CHECK(second.steps.back() == 60);
+  CHECK(second.steps.size() == 60 - reached);
+}
+
+TEST_CASE("LocalJob: what a contribution throws ends the job and comes out of run()", "[train]") {
+  distrib::IoPool pool{2};
+  const auto job = small_job::make({});
+  for (distrib::IoPool* threads : {static_cast<distrib::IoPool*>(nullptr), &pool}) {
+    distrib::LocalJob<BulkSynchronousParallel, distrib::Momentum> local{
+        job,
+        {},
+        small_job::updater(),
+        {},
+        [](distrib::Rank, distrib::Step, auto, auto) -> float { throw std::runtime_error{"record 7 is damaged"}; },
+        {.step_done = [](distrib::Step, float) {}, .cut_due = [](distrib::Step, std::vector<distrib::Cut>) {}},
+        threads};
+    CHECK_THROWS_WITH(local.run(), "record 7 is damaged");
+  }
+}

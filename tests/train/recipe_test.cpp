@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/recipe.hpp>
+
+#include "support/catch.hpp"
+
+#include <distrib/train/stop_at_step.hpp>
+
+#include <tuple>
+#include <vector>
+
+TEST_CASE("find_hook: the first of its type, or none", "[train]") {
+  std::vector<std::uint64_t> found;
+  const auto note = [&](const distrib::StopAtStep& stop) { found.push_back(stop.last_step); };
+  distrib::detail::find_hook<distrib::StopAtStep>(std::tuple{1, distrib::StopAtStep{5}, distrib::StopAtStep{6}}, note);
+  distrib::detail::find_hook<distrib::StopAtStep>(std::tuple{1, 2.5}, note);
+  CHECK(found == std::vector<std::uint64_t>{5});
+}
+
+TEST_CASE("find_evaluate: whatever data it has", "[train]") {
+  int data = 0;
+  const std::tuple hooks{distrib::StopAtStep{1}, distrib::Evaluate{42, 7}};
+  distrib::detail::find_evaluate(hooks, [&](const auto& setting) { data = setting.data; });
+  CHECK(data == 42);
+  STATIC_REQUIRE(distrib::detail::evaluates<std::remove_const_t<decltype(hooks)>>);
+  STATIC_REQUIRE_FALSE(distrib::detail::evaluates<std::tuple<distrib::StopAtStep>>);
+}

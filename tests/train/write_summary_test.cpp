@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/write_summary.hpp>
+
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <system_error>
+
+namespace {
+auto result() -> distrib::TrainingResult {
+  distrib::TrainingResult r;
+  r.mode = "sync";
+  r.workers = 3;
+  r.shards = 2;
+  r.steps = 6000;
+  r.complete = true;
+  r.examples_per_second = 1.5;
+  r.loss = 0.25F;
+  r.metrics = {10'000, {{"accuracy", 0.88}}};
+  r.parameters_sha256 = "abc";
+  r.checkpoint = "out \"x\"/model.ckpt-6000";
+  return r;
+}
+}  // namespace
+
+TEST_CASE("summary_json: the object that scripts rely on", "[train]") {
+  const auto json = nlohmann::json::parse(distrib::summary_json(result(), "out/events"));
+  CHECK(json["ps"] == 0);
+  CHECK(json["workers"] == 3);
+  CHECK(json["mode"] == "sync");
+  CHECK(json["steps"] == 6000);
+  CHECK(json["test_accuracy"] == 0.88);
+  CHECK(json["loss"] == 0.25);
+  CHECK(json["examples_per_second"] == 1.5);
+  CHECK(json["parameters_sha256"] == "abc");
+  CHECK(json["checkpoint"] == "out \"x\"/model.ckpt-6000");
+  CHECK(json["events"] == "out/events");
+}
+
+TEST_CASE("summary_json: no accuracy is null", "[train]") {
+  CHECK(nlohmann::json::parse(distrib::summary_json({}, ""))["test_accuracy"].is_null());
+}
+
+TEST_CASE("write_summary: the file, or an error that names it", "[train]") {
+  const support::TempDirectory directory;
+  distrib::write_summary((directory / "summary.json").string(), result(), "e");
+  CHECK(nlohmann::json::parse(std::ifstream{directory / "summary.json"})["shards"] == 2);
+  CHECK_THROWS_WITH(distrib::write_summary((directory / "no/summary.json").string(), result(), "e"),
+                    ContainsSubstring("no/summary.json"));
+}
