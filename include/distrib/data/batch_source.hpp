@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/example/batch.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+
+template <class S>
+concept FillsBatches = requires(const S& source, std::uint64_t number, Batch<typename S::ExampleType>& batch) {
+  source.fill(number, batch);
+  { source.batch_size() } -> std::convertible_to<std::uint64_t>;
+  { source.batches() } -> std::convertible_to<std::optional<std::uint64_t>>;
+};
+
+template <class S>
+concept FillsInOrder = requires(const S& source, std::uint64_t number, Batch<typename S::ExampleType>& batch) {
+  source.fill_in_order(number, batch);
+  { source.in_order_batches() } -> std::convertible_to<std::uint64_t>;
+  { source.records() } -> std::convertible_to<std::uint64_t>;
+};
+
+template <class S>
+concept DescribesData = requires(const S& source) {
+  { source.describe() } -> std::convertible_to<std::string>;
+};
+
+}  // namespace detail
+
+/// Examples of one struct, `ExampleType`, open for reading:
+/// - `fill(number, batch)`: batch `number`, from 0, always with `batch_size()` records. There are `batches()`; empty
+///   means for ever. A pure function of number: whoever asks, and whenever, gets the same records in the same order;
+/// - `fill_in_order(number, batch)`: cuts all `records()` in the order they are stored into `in_order_batches()`, each
+///   record once, the last batch possibly short;
+/// - `describe()`: one line that is the same for equal data and settings, wherever they lie.
+///
+/// Both throw when a record cannot be read. Threads: any, each with a batch of its own. The source may end before the
+/// batches that it filled.
+template <class S>
+concept BatchSource =
+    std::move_constructible<S> && detail::FillsBatches<S> && detail::FillsInOrder<S> && detail::DescribesData<S>;
+
+namespace detail {
+
+template <class D>
+concept OpensSource = requires(const D& dataset) {
+  { dataset.open() } -> BatchSource;
+};
+
+template <class D>
+concept SourceOfSameType =
+    std::same_as<typename D::ExampleType, typename decltype(std::declval<const D&>().open())::ExampleType>;
+
+}  // namespace detail
+
+/// What to read and how, as a value: `ExampleType`, and `open()`, which gives a BatchSource of it. Only `open()` reads
+/// files; it may be called more than once, and throws.
+template <class D>
+concept Dataset = std::copyable<D> && detail::OpensSource<D> && detail::SourceOfSameType<D>;
+
+namespace detail {
+
+/// Returned where a sentence of ours was the answer, so that nothing else is reported.
+struct NoDataset {
+  constexpr auto schema(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto shuffle(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto repeat(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto batch(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto max_inflated_bytes(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto open(auto&&...) const -> NoDataset { return {}; }
+};
+
+/// One sentence for each thing that `D` lacks; for the speaking twins of entry points that take a Dataset.
+template <class D>
+constexpr void explain_dataset() {
+  // By way of bools: the compilers would follow a concept with a page of their own words.
+  constexpr bool said_already = std::same_as<D, NoDataset>;
+  constexpr bool names_type = requires { typename D::ExampleType; };
+  constexpr bool can_open = requires(const D& dataset) { dataset.open(); };
+  static_assert(said_already || (names_type && can_open),
+                "distrib: data are tfrecords(...).schema(feature(...), ...).batch(n), or a type of yours with "
+                "ExampleType and open() const");
+  if constexpr (names_type && can_open) {
+    using Source = std::remove_cvref_t<decltype(std::declval<const D&>().open())>;
+    constexpr bool fills = FillsBatches<Source>;
+    constexpr bool fills_in_order = FillsInOrder<Source>;
+    constexpr bool describes = DescribesData<Source>;
+    constexpr bool moves = std::move_constructible<Source>;
+    constexpr bool is_value = std::copyable<D>;
+    static_assert(fills,
+                  "distrib: a BatchSource needs fill(std::uint64_t number, Batch<ExampleType>&) const, batch_size() "
+                  "and batches()");
+    static_assert(fills_in_order,
+                  "distrib: a BatchSource needs fill_in_order(std::uint64_t number, Batch<ExampleType>&) const, "
+                  "in_order_batches() and records()");
+    static_assert(describes, "distrib: a BatchSource needs describe() const that returns std::string");
+    static_assert(moves, "distrib: a BatchSource must be movable");
+    static_assert(is_value, "distrib: a Dataset is a value: make it copyable");
+  }
+}
+
+}  // namespace detail
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why a data set could not be opened or read. Damaged files come as `record_errc`, records that do not fit the schema
+/// as `example_errc`, what the operating system refuses as its own code.
+enum class data_errc {
+  no_files = 1,        ///< No file matches a pattern. Check the path; hidden files, "_..." and "....crc" do not count.
+  no_records,          ///< All files together hold no record. Check who wrote them.
+  bad_batch_size,      ///< Batches have no size. Call `batch(n)` with n from 1 to 2^31.
+  too_few_records,     ///< A finite `repeat` gives less than one batch. Make batches smaller, or repeat more often.
+  inflated_too_large,  ///< Compressed files inflate to more than the limit. Raise `max_inflated_bytes`, or unpack.
+  no_such_batch,       ///< A batch number beyond the last one was asked for. Stay below `batches()`.
+};
+
+namespace detail {
+inline constexpr ErrorText data_texts[] = {
+    {static_cast<int>(data_errc::no_files), failure::not_found, "no file matches"},
+    {static_cast<int>(data_errc::no_records), failure::not_found, "the files hold no records"},
+    {static_cast<int>(data_errc::bad_batch_size), failure::invalid_argument,
+     "batches need a size: call batch(n) with n from 1 to 2^31"},
+    {static_cast<int>(data_errc::too_few_records), failure::invalid_argument,
+     "repeat(count) gives less than one batch"},
+    {static_cast<int>(data_errc::inflated_too_large), failure::exhausted,
+     "compressed files inflate to more than max_inflated_bytes"},
+    {static_cast<int>(data_errc::no_such_batch), failure::invalid_argument,
+     "the batch number is beyond the last batch"},
+};
+}  // namespace detail
+
+/// Category "distrib.data".
+[[nodiscard]] inline auto data_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.data", detail::data_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(data_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), data_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::data_errc> : std::true_type {};

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/philox.hpp>
+
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+
+namespace distrib::inline v0 {
+
+/// A shuffled order of 0 .. size - 1, as a function: `permutation(i)` is the number at position i. Every number comes
+/// once. A pure function of (size, seed, epoch) on every machine; takes no memory and O(1) time whatever the size, so
+/// any position can be asked for, in any order, by anybody who knows the three numbers.
+///
+/// How: a Feistel network of 8 rounds, which permutes the numbers of as many bits as size - 1 has. Halves as equal as
+/// they come; each round changes one half by a hash of the other and of a round key; keys are words of
+/// `Philox{seed, epoch, 2^32 - 1}`. Numbers that come out too large are put in again until they fit ("cycle walking":
+/// Black and Rogaway, "Ciphers with arbitrary finite domains", 2002), less than twice on average. Shuffles well, hides
+/// nothing: it is no cipher.
+///
+/// A value; const access from any thread.
+class Permutation {
+ public:
+  constexpr Permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch) noexcept : size_{size} {
+    const int bits = size < 2 ? 0 : 64 - std::countl_zero(size - 1);
+    low_bits_ = bits / 2;
+    low_mask_ = mask(low_bits_);
+    high_mask_ = mask(bits - low_bits_);
+    Philox random{seed, epoch, 0xFFFF'FFFF};  // no rank has this number, so nobody else draws from this sequence
+    for (std::uint64_t& key : keys_) {
+      const std::uint64_t high = random();
+      key = high << 32 | random();
+    }
+  }
+
+  [[nodiscard]] constexpr auto size() const noexcept -> std::uint64_t { return size_; }
+
+  /// The number at `position`, which is less than `size()`.
+  [[nodiscard]] constexpr auto operator()(std::uint64_t position) const noexcept -> std::uint64_t {
+    assert(position < size_);
+    do position = permute(position);
+    while (position >= size_);
+    return position;
+  }
+
+ private:
+  static constexpr auto mask(int bits) noexcept -> std::uint64_t { return (std::uint64_t{1} << bits) - 1; }
+
+  constexpr auto permute(std::uint64_t x) const noexcept -> std::uint64_t {
+    std::uint64_t low = x & low_mask_;
+    std::uint64_t high = x >> low_bits_;
+    for (std::size_t round = 0; round < keys_.size(); round += 2) {
+      high ^= hash(low ^ keys_[round]) & high_mask_;
+      low ^= hash(high ^ keys_[round + 1]) & low_mask_;
+    }
+    return high << low_bits_ | low;
+  }
+
+  /// Finalizer of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+  static constexpr auto hash(std::uint64_t x) noexcept -> std::uint64_t {
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+    x = (x ^ x >> 27) * 0x94D049BB133111EB;
+    return x ^ x >> 31;
+  }
+
+  std::uint64_t size_;
+  int low_bits_ = 0;
+  std::uint64_t low_mask_ = 0;
+  std::uint64_t high_mask_ = 0;
+  std::array<std::uint64_t, 8> keys_{};
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why a record does not fit a schema, or a schema does not fit its struct.
+enum class example_errc {
+  malformed = 1,      ///< The record's bytes are no tf.train.Example. Check what the file holds.
+  missing_feature,    ///< The record lacks a feature (or it has no kind set). Write it, or give `otherwise(value)`.
+  wrong_kind,         ///< A feature holds another kind of list than its member. Change the member or the records.
+  wrong_count,        ///< A feature has more or fewer values than its member takes. Use a span for lists of any length.
+  duplicate_feature,  ///< A schema names a feature twice, or binds a member twice. Name each once.
+  unbound_member,     ///< A batch was asked for a member that its schema does not bind. Add it to the schema.
+};
+
+namespace detail {
+inline constexpr ErrorText example_texts[] = {
+    {static_cast<int>(example_errc::malformed), failure::corrupt, "the record is no tf.train.Example"},
+    {static_cast<int>(example_errc::missing_feature), failure::mismatch, "a feature of the schema is missing"},
+    {static_cast<int>(example_errc::wrong_kind), failure::mismatch, "a feature has another kind than the schema"},
+    {static_cast<int>(example_errc::wrong_count), failure::mismatch,
+     "a feature has another number of values than the schema"},
+    {static_cast<int>(example_errc::duplicate_feature), failure::invalid_argument,
+     "the schema names a feature or binds a member twice"},
+    {static_cast<int>(example_errc::unbound_member), failure::invalid_argument,
+     "the schema of the batch does not bind this member"},
+};
+}  // namespace detail
+
+/// Category "distrib.example".
+[[nodiscard]] inline auto example_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.example", detail::example_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(example_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), example_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::example_errc> : std::true_type {};

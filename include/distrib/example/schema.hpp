@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/example/error.hpp>
+#include <distrib/example/feature.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace distrib::inline v0 {
+
+/// How the features of a tf.train.Example fill a struct E, the record: one feature for each bound member, which have
+/// the types Ms. Made by `schema`. A value, fit for constexpr; const access from any thread.
+template <class E, FeatureMember... Ms>
+class Schema {
+  static_assert(sizeof...(Ms) > 0, "distrib: a schema needs at least one feature");
+  static_assert(std::is_default_constructible_v<E>, "distrib: the struct of a schema needs a default constructor");
+
+ public:
+  using Record = E;
+  static constexpr std::size_t size = sizeof...(Ms);
+
+  /// Throws `std::system_error` with `example_errc::duplicate_feature`; a constexpr schema then does not compile.
+  constexpr explicit Schema(Feature<E, Ms>... features) : features_{features...} {
+    for (std::size_t i = 0; i < size; ++i) by_name_[i] = i;
+    const std::array<std::string_view, size> names{features.name()...};
+    std::sort(by_name_.begin(), by_name_.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
+    for (std::size_t i = 1; i < size; ++i)
+      if (names[by_name_[i - 1]] == names[by_name_[i]]) refuse(names[by_name_[i]]);
+    if (!((times_bound(features.member(), features...) == 1) && ...)) refuse("a member that is bound twice");
+  }
+
+  /// The features as they were given.
+  [[nodiscard]] constexpr auto features() const noexcept -> const std::tuple<Feature<E, Ms>...>& { return features_; }
+
+  /// Positions of the features, ordered by name: what is written is the same whatever the order of the schema.
+  [[nodiscard]] constexpr auto by_name() const noexcept -> const std::array<std::size_t, size>& { return by_name_; }
+
+ private:
+  template <class M, class... Fs>
+  static constexpr auto times_bound(M E::* member, const Fs&... features) -> int {
+    const auto same = [member](const auto& other) {
+      if constexpr (std::is_same_v<decltype(other.member()), M E::*>)
+        return other.member() == member;
+      else
+        return false;
+    };
+    return (static_cast<int>(same(features)) + ...);
+  }
+
+  [[noreturn]] static void refuse(std::string_view what) { throw_error(example_errc::duplicate_feature, what); }
+
+  std::tuple<Feature<E, Ms>...> features_;
+  std::array<std::size_t, size> by_name_{};
+};
+
+namespace detail {
+
+template <class F, class E>
+inline constexpr bool is_feature_of = false;
+template <class E, class M>
+inline constexpr bool is_feature_of<Feature<E, M>, E> = true;
+
+/// Returned where a sentence of ours was the answer, so that nothing else is reported.
+struct NoSchema {};
+
+/// Our words for arguments that are no features of struct E.
+template <class E, class... Fs>
+constexpr void explain_schema() {
+  constexpr bool said_already = (std::is_same_v<Fs, NoFeature> || ...);
+  constexpr bool all_of_one = said_already || (is_feature_of<Fs, E> && ...);
+  static_assert(all_of_one,
+                "distrib: a schema takes feature(\"name\", &Struct::member), ..., all of them members of one struct "
+                "(not of its bases)");
+}
+
+}  // namespace detail
+
+/// A schema of struct E: `schema<Digit>(feature("image", &Digit::image), feature("label", &Digit::label))`.
+/// Throws `std::system_error` with `example_errc::duplicate_feature`.
+template <class E, class... Fs>
+  requires(detail::is_feature_of<Fs, E> && ...)
+[[nodiscard]] constexpr auto schema(Fs... features) -> Schema<E, typename Fs::Member...> {
+  return Schema<E, typename Fs::Member...>{features...};
+}
+
+// The twin for whatever is no list of features of E.
+template <class E, class... Fs>
+constexpr auto schema(Fs...) -> detail::NoSchema {
+  detail::explain_schema<E, Fs...>();
+  return {};
+}
+
+}  // namespace distrib::inline v0

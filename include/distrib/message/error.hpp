@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why a protobuf message could not be turned into bytes or back.
+enum class message_errc {
+  too_large = 1,  ///< The message is longer than `ProtobufCodec::max_message_bytes`. Raise it, or send less at once.
+  malformed,      ///< The bytes are no message of this type: damaged, cut short, or of another type. Send them again.
+  incomplete,     ///< A required field (proto2) is not set. Set it before encoding; when decoding, blame the sender.
+};
+
+namespace detail {
+inline constexpr ErrorText message_texts[] = {
+    {static_cast<int>(message_errc::too_large), failure::exhausted, "the message is longer than max_message_bytes"},
+    {static_cast<int>(message_errc::malformed), failure::corrupt, "the bytes are no message of this type"},
+    {static_cast<int>(message_errc::incomplete), failure::invalid_argument, "a required field is not set"},
+};
+}  // namespace detail
+
+/// Category "distrib.message".
+[[nodiscard]] inline auto message_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.message", detail::message_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(message_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), message_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::message_errc> : std::true_type {};

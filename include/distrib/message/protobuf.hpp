@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only door to protobuf. Link distrib::message, or protobuf's lite runtime.
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/message/error.hpp>
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/message_lite.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <system_error>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Turns any generated protobuf message, lite or full, into bytes and back. A value; const access from any thread.
+struct ProtobufCodec {
+  /// Longer messages are refused, in both directions, before memory is taken. protobuf itself ends at 2 GiB.
+  std::size_t max_message_bytes = std::size_t{64} << 20;
+
+  /// Replaces `bytes` by `message`; memory that `bytes` holds is reused. Equal messages give equal bytes within one
+  /// version of protobuf: maps are written in the order of their keys.
+  ///
+  /// Throws `std::system_error` naming the type: `message_errc::too_large`, `incomplete`.
+  void encode(const google::protobuf::MessageLite& message, std::vector<std::byte>& bytes) const {
+    std::error_code ec;
+    encode(message, bytes, ec);
+    if (ec) throw_error(ec, message.GetTypeName());
+  }
+
+  /// The same; on failure `ec` is set and `bytes` is empty.
+  void encode(const google::protobuf::MessageLite& message, std::vector<std::byte>& bytes, std::error_code& ec) const {
+    ec = check(message, message.ByteSizeLong());
+    bytes.resize(ec ? 0 : message.ByteSizeLong());
+    if (bytes.empty()) return;
+    google::protobuf::io::ArrayOutputStream array{bytes.data(), static_cast<int>(bytes.size())};
+    google::protobuf::io::CodedOutputStream stream{&array};
+    stream.SetSerializationDeterministic(true);
+    message.SerializeWithCachedSizes(&stream);
+  }
+
+  /// Replaces `message` by what `bytes` say; nothing in it points into `bytes` afterwards.
+  ///
+  /// Throws `std::system_error` naming the type: `message_errc::too_large`, `malformed`, `incomplete`.
+  void decode(ByteView bytes, google::protobuf::MessageLite& message) const {
+    std::error_code ec;
+    decode(bytes, message, ec);
+    if (ec) throw_error(ec, message.GetTypeName());
+  }
+
+  /// The same; on failure `ec` is set and `message` is empty.
+  void decode(ByteView bytes, google::protobuf::MessageLite& message, std::error_code& ec) const {
+    message.Clear();
+    if (bytes.size() > limit())
+      ec = message_errc::too_large;
+    else if (!message.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      ec = message_errc::malformed;
+    else
+      ec = check(message, bytes.size());
+    if (ec) message.Clear();
+  }
+
+ private:
+  auto limit() const noexcept -> std::size_t {
+    return std::min(max_message_bytes, static_cast<std::size_t>(std::numeric_limits<int>::max()));
+  }
+
+  auto check(const google::protobuf::MessageLite& message, std::size_t size_bytes) const -> std::error_code {
+    if (size_bytes > limit()) return message_errc::too_large;
+    if (!message.IsInitialized()) return message_errc::incomplete;
+    return {};
+  }
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,11 @@
+// error: the element type of a Variable must be float
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/variables.hpp>
+
+#ifdef DISTRIB_COMPILE_FAIL
+using Number = double;
+#else
+using Number = float;
+#endif
+
+distrib::Variable<"weights", Number, 2> weights{{784, 10}};

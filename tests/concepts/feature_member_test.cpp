@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/example/feature.hpp>
+
+#include "support/catch.hpp"
+
+#include <string>
+#include <vector>
+
+namespace {
+template <class... Ms>
+constexpr bool all_fit = (distrib::FeatureMember<Ms> && ...);
+template <class... Ms>
+constexpr bool none_fits = (!distrib::FeatureMember<Ms> && ...);
+}  // namespace
+
+TEST_CASE("FeatureMember: the types that fit, and their neighbours that do not", "[concepts]") {
+  STATIC_REQUIRE(all_fit<float, std::int64_t, std::array<float, 3>, std::array<std::int64_t, 1>, std::span<const float>,
+                         std::span<const std::int64_t>, std::span<const std::byte>>);
+  STATIC_REQUIRE(none_fits<double, int, std::uint64_t, bool, std::string, std::string_view, std::vector<float>>);
+  STATIC_REQUIRE(none_fits<std::array<float, 0>, std::array<double, 2>, std::array<std::array<float, 2>, 2>>);
+  STATIC_REQUIRE(none_fits<std::span<float>, std::span<const double>, std::span<const char>, std::span<std::byte>>);
+  STATIC_REQUIRE(none_fits<std::span<const float, 3>, std::span<const std::span<const std::byte>>>);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/sharding/partitioner.hpp>
+
+#include "support/catch.hpp"
+
+namespace {
+
+/// The least that is a Partitioner: no default constructor, no assignment, no comparison.
+class LeastPartitioner {
+ public:
+  explicit LeastPartitioner(int) {}
+  LeastPartitioner(const LeastPartitioner&) = default;
+  auto operator=(const LeastPartitioner&) -> LeastPartitioner& = delete;
+  auto partition(const distrib::Shape&, distrib::DType) const -> distrib::Partition { return {}; }
+};
+
+struct Uncut {};
+struct NotConst {
+  auto partition(const distrib::Shape&, distrib::DType) -> distrib::Partition { return {}; }
+};
+struct WrongAnswer {
+  auto partition(const distrib::Shape&, distrib::DType) const -> int { return 1; }
+};
+
+}  // namespace
+
+TEST_CASE("Partitioner: the least model, and what is none", "[concepts]") {
+  STATIC_REQUIRE(distrib::Partitioner<LeastPartitioner>);
+  STATIC_REQUIRE_FALSE(distrib::Partitioner<Uncut>);
+  STATIC_REQUIRE_FALSE(distrib::Partitioner<NotConst>);
+  STATIC_REQUIRE_FALSE(distrib::Partitioner<WrongAnswer>);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/placement/strategy.hpp>
+
+#include "support/catch.hpp"
+
+namespace {
+
+/// The least that is a PlacementStrategy: no default constructor, no assignment, no comparison.
+class LeastStrategy {
+ public:
+  explicit LeastStrategy(int) {}
+  LeastStrategy(const LeastStrategy&) = default;
+  auto operator=(const LeastStrategy&) -> LeastStrategy& = delete;
+  auto place(const distrib::PlacementRequest&, std::uint32_t) -> std::uint32_t { return 0; }
+};
+
+struct Unplaced {};
+struct WrongAnswer {
+  auto place(const distrib::PlacementRequest&, std::uint32_t) -> const char* { return ""; }
+};
+struct Unique {
+  Unique() = default;
+  Unique(Unique&&) = default;
+  auto place(const distrib::PlacementRequest&, std::uint32_t) -> std::uint32_t { return 0; }
+};
+
+}  // namespace
+
+TEST_CASE("PlacementStrategy: the least model, and what is none", "[concepts]") {
+  STATIC_REQUIRE(distrib::PlacementStrategy<LeastStrategy>);
+  STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<Unplaced>);
+  STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<WrongAnswer>);
+  STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<Unique>);
+  STATIC_REQUIRE_FALSE(distrib::PlacementStrategy<int>);
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/example/example_parser.hpp>
+
+#include <distrib/example.pb.h>
+#include <distrib/core/philox.hpp>
+#include <distrib/message/protobuf.hpp>
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+using distrib::Batch;
+using distrib::ByteView;
+using distrib::Error;
+using distrib::example_errc;
+using distrib::feature;
+using distrib::schema;
+using distrib::WireWriter;
+
+namespace {
+
+struct Row {
+  std::int64_t label = 0;
+  float weight = 0;
+  std::array<float, 3> dense{};
+  std::array<std::int64_t, 2> pair{};
+  std::span<const std::byte> image;
+  std::span<const float> floats;
+  std::span<const std::int64_t> ids;
+};
+
+constexpr auto labels = schema<Row>(feature("label", &Row::label));
+constexpr auto lists = schema<Row>(feature("floats", &Row::floats), feature("ids", &Row::ids));
+
+/// The outcome of parsing one record.
+template <class Schema>
+struct Parsed {
+  Batch<Row> batch;
+  Error error;
+  Row row;
+  Parsed(const Schema& schema, ByteView record) {
+    parse_examples(schema, std::span{&record, 1}, batch, error);
+    if (!error) row = batch[0];
+  }
+};
+
+/// Bytes of an Example whose map is what `fill` writes.
+auto example(const std::function<void(WireWriter&)>& fill) -> std::vector<std::byte> {
+  WireWriter wire;
+  wire.message(1, fill);
+  return wire.take();
+}
+
+/// An entry of the map with these bytes as its Feature.
+void entry(WireWriter& wire, std::string_view key, const std::function<void(WireWriter&)>& fill) {
+  wire.message(1, [&](WireWriter& e) {
+    e.text(1, key);
+    e.message(2, fill);
+  });
+}
+
+void packed_ids(WireWriter& f, const std::vector<std::int64_t>& values) {
+  f.message(3, [&](WireWriter& list) {
+    list.message(1, [&](WireWriter& packed) {
+      for (const std::int64_t value : values) packed.raw_varint(static_cast<std::uint64_t>(value));
+    });
+  });
+}
+
+auto vector_of(std::span<const std::int64_t> values) -> std::vector<std::int64_t> {
+  return {values.begin(), values.end()};
+}
+auto vector_of(std::span<const float> values) -> std::vector<float> { return {values.begin(), values.end()}; }
+
+/// Payload of each record of the fixture, whose checksums are not the matter here.
+auto fixture_records() -> std::vector<std::string> {
+  std::ifstream file{DISTRIB_TEST_DIR "/example/fixtures/example.tfrecord", std::ios::binary};
+  const std::string bytes{std::istreambuf_iterator<char>{file}, {}};
+  std::vector<std::string> records;
+  for (std::size_t at = 0; at < bytes.size(); at += records.back().size() + 16)
+    records.push_back(bytes.substr(at + 12, distrib::load_le<std::uint64_t>(distrib::as_bytes(bytes).data() + at)));
+  return records;
+}
+
+}  // namespace
+
+TEST_CASE("ExampleParser: reads what TensorFlow wrote", "[example]") {
+  const auto records = fixture_records();
+  REQUIRE(records.size() == 5);
+
+  const auto pictures =
+      schema<Row>(feature("image", &Row::image), feature("label", &Row::label), feature("weights", &Row::dense));
+  const Parsed first{pictures, distrib::as_bytes(records[0])};
+  REQUIRE(!first.error);
+  CHECK(first.row.label == 7);
+  CHECK(first.row.dense == std::array{0.5F, -1.25F, 3.0F});
+  REQUIRE(first.row.image.size() == 256);
+  CHECK(first.row.image[255] == std::byte{255});
+  const auto* inside = distrib::as_bytes(records[0]).data();
+  CHECK((first.row.image.data() > inside && first.row.image.data() < inside + records[0].size()));  // a view
+
+  const Parsed second{lists, distrib::as_bytes(records[1])};
+  REQUIRE(!second.error);
+  CHECK(vector_of(second.row.ids) == std::vector<std::int64_t>{0, 1, -1, INT64_MAX, INT64_MIN});
+  CHECK(second.row.floats.empty());  // missing
+
+  const Parsed third{lists, distrib::as_bytes(records[2])};
+  REQUIRE(!third.error);
+  REQUIRE(third.row.floats.size() == 5);
+  CHECK(third.row.floats[4] == -0.5F);
+
+  const Parsed unset{schema<Row>(feature("empty_kind", &Row::label)), distrib::as_bytes(records[2])};
+  CHECK(unset.error.code == example_errc::missing_feature);
+  const Parsed unset_with_default{schema<Row>(feature("empty_kind", &Row::label).otherwise(4)),
+                                  distrib::as_bytes(records[2])};
+  CHECK(unset_with_default.row.label == 4);
+}
+
+TEST_CASE("ExampleParser: every legal encoding", "[example]") {
+  struct Case {
+    const char* what;
+    std::vector<std::byte> bytes;
+    std::vector<std::int64_t> ids;
+    std::vector<float> floats;
+  };
+  const auto one_float = [](WireWriter& f, float x) { f.message(2, [x](WireWriter& list) { list.float32(1, x); }); };
+  std::vector<std::byte> split = example([](WireWriter& w) { entry(w, "ids", [](auto& f) { packed_ids(f, {1}); }); });
+  const auto rest = example([&](WireWriter& w) { entry(w, "floats", [&](auto& f) { one_float(f, 2); }); });
+  split.insert(split.end(), rest.begin(), rest.end());
+
+  const Case cases[] = {
+      {"unpacked",
+       example([](WireWriter& w) {
+         entry(w, "ids", [](WireWriter& f) {
+           f.message(3, [](WireWriter& list) {
+             list.int64(1, 5);
+             list.int64(1, -6);
+           });
+         });
+         entry(w, "floats", [](WireWriter& f) {
+           f.message(2, [](WireWriter& list) {
+             list.float32(1, 1.5F);
+             list.float32(1, 2.5F);
+           });
+         });
+       }),
+       {5, -6},
+       {1.5F, 2.5F}},
+      {"several chunks, packed and not",
+       example([](WireWriter& w) {
+         entry(w, "ids", [](WireWriter& f) {
+           f.message(3, [](WireWriter& list) {
+             list.message(1, [](WireWriter& p) { p.raw_varint(1); });
+             list.int64(1, 2);
+             list.message(1, [](WireWriter&) {});
+             list.message(1, [](WireWriter& p) { p.raw_varint(300); });
+           });
+         });
+         entry(w, "floats", [](WireWriter& f) {
+           f.message(2, [](WireWriter& list) {
+             list.message(1, [](WireWriter& p) { p.raw_number(1.0F); });
+             list.float32(1, 2);
+           });
+         });
+       }),
+       {1, 2, 300},
+       {1, 2}},
+      {"value before key",
+       example([](WireWriter& w) {
+         w.message(1, [](WireWriter& e) {
+           e.message(2, [](WireWriter& f) { packed_ids(f, {8}); });
+           e.text(1, "ids");
+         });
+       }),
+       {8},
+       {}},
+      {"of equal keys the last one counts",
+       example([&](WireWriter& w) {
+         entry(w, "ids", [](WireWriter& f) { packed_ids(f, {1, 2, 3}); });
+         entry(w, "floats", [&](WireWriter& f) { one_float(f, 1); });
+         entry(w, "ids", [](WireWriter& f) { packed_ids(f, {4}); });
+         entry(w, "floats", [](WireWriter&) {});
+       }),
+       {4},
+       {}},
+      {"an earlier key of another kind does not matter",
+       example([&](WireWriter& w) {
+         entry(w, "ids", [&](WireWriter& f) { one_float(f, 1); });
+         entry(w, "ids", [](WireWriter& f) { packed_ids(f, {4}); });
+       }),
+       {4},
+       {}},
+      {"of several keys in one entry the last one counts",
+       example([](WireWriter& w) {
+         w.message(1, [](WireWriter& e) {
+           e.text(1, "floats");
+           e.message(2, [](WireWriter& f) { packed_ids(f, {8}); });
+           e.text(1, "ids");
+         });
+       }),
+       {8},
+       {}},
+      {"several values in one entry are parts",
+       example([](WireWriter& w) {
+         w.message(1, [](WireWriter& e) {
+           e.text(1, "ids");
+           e.message(2, [](WireWriter& f) { packed_ids(f, {8}); });
+           e.message(2, [](WireWriter& f) { packed_ids(f, {9}); });
+         });
+       }),
+       {8, 9},
+       {}},
+      {"of several kinds in one feature the last one counts",
+       example([&](WireWriter& w) {
+         entry(w, "ids", [&](WireWriter& f) {
+           packed_ids(f, {1});
+           one_float(f, 2);
+           packed_ids(f, {3});
+           packed_ids(f, {4});
+         });
+       }),
+       {3, 4},
+       {}},
+      {"several Features are parts", split, {1}, {2}},
+      {"unknown fields everywhere",
+       [&] {
+         WireWriter w;
+         w.int64(9, 1);
+         w.message(1, [](WireWriter& features) {
+           features.fixed64(7, 1);
+           features.message(1, [](WireWriter& e) {
+             e.fixed32(4, 1);
+             e.text(1, "ids");
+             e.int64(1, 3);  // known number, other type
+             e.message(2, [](WireWriter& f) {
+               f.text(12, "x");
+               f.int64(3, 1);
+               f.message(3, [](WireWriter& list) {
+                 list.text(2, "y");
+                 list.fixed64(1, 5);
+                 list.int64(1, 6);
+               });
+             });
+           });
+         });
+         return w.take();
+       }(),
+       {6},
+       {}},
+      {"nothing at all", {}, {}, {}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    distrib::proto::Example oracle;
+    REQUIRE(oracle.ParseFromArray(c.bytes.data(), static_cast<int>(c.bytes.size())));
+    const auto& theirs = (*oracle.mutable_features()->mutable_feature())["ids"].int64_list().value();
+    CHECK(std::vector<std::int64_t>(theirs.begin(), theirs.end()) == c.ids);
+
+    const Parsed parsed{lists, c.bytes};
+    CHECK(!parsed.error);
+    CHECK(vector_of(parsed.row.ids) == c.ids);
+    CHECK(vector_of(parsed.row.floats) == c.floats);
+  }
+}
+
+TEST_CASE("ExampleParser: records that do not fit name the feature", "[example]") {
+  const auto with = [](const std::function<void(WireWriter&)>& f) {
+    return example([&](WireWriter& w) { entry(w, "label", f); });
+  };
+  const auto two_texts = [](WireWriter& f) {
+    f.message(1, [](WireWriter& list) {
+      list.text(1, "a");
+      list.text(1, "b");
+    });
+  };
+  struct Case {
+    std::vector<std::byte> bytes;
+    example_errc code;
+    std::string where;
+  };
+  const Case cases[] = {
+      {{}, example_errc::missing_feature, "record 0, feature \"label\""},
+      {with([](WireWriter&) {}), example_errc::missing_feature, "record 0, feature \"label\""},
+      {with(two_texts), example_errc::wrong_kind, "record 0, feature \"label\" holds bytes, not int64s"},
+      {with([](WireWriter& f) { packed_ids(f, {}); }), example_errc::wrong_count,
+       "record 0, feature \"label\" has 0, not 1"},
+      {with([](WireWriter& f) { packed_ids(f, {1, 2}); }), example_errc::wrong_count,
+       "record 0, feature \"label\" has 2, not 1"},
+      {with([](WireWriter& f) { f.message(3, [](WireWriter& list) { list.text(1, "\x80"); }); }),
+       example_errc::malformed, "record 0"},
+      {with([](WireWriter& f) { f.raw_varint(0x1b); }), example_errc::malformed, "record 0"},  // a group
+  };
+  for (const Case& c : cases) {
+    const Parsed parsed{labels, c.bytes};
+    CHECK(parsed.error.code == c.code);
+    CHECK(parsed.error.where == c.where);
+    CHECK(parsed.batch.empty());
+  }
+
+  const auto texts = with(two_texts);
+  const Parsed image{schema<Row>(feature("label", &Row::image)), texts};
+  CHECK(image.error.code == example_errc::wrong_count);
+  const auto odd = example([](WireWriter& w) {
+    entry(w, "label", [](WireWriter& f) { f.message(2, [](WireWriter& list) { list.text(1, "12345"); }); });
+  });
+  CHECK(Parsed{schema<Row>(feature("label", &Row::floats)), odd}.error.code == example_errc::malformed);
+}
+
+TEST_CASE("ExampleParser: the faces agree", "[example]") {
+  const std::vector<ByteView> records(1);
+  Batch<Row> batch;
+  std::error_code ec;
+  parse_examples(labels, records, batch, ec);
+  CHECK(ec == example_errc::missing_feature);
+  CHECK_THROWS_WITH(parse_examples(labels, records, batch),
+                    ContainsSubstring("record 0, feature \"label\": a feature of"));
+  parse_examples(lists, records, batch, ec);
+  CHECK(!ec);
+  CHECK(batch.size() == 1);
+}
+
+TEST_CASE("ExampleParser: a missing array takes its default", "[example]") {
+  const Parsed parsed{
+      schema<Row>(feature("pair", &Row::pair).otherwise({3, 4}), feature("w", &Row::weight).otherwise(1)), ByteView{}};
+  CHECK(parsed.row.pair == std::array<std::int64_t, 2>{3, 4});
+  CHECK(parsed.row.weight == 1);
+}
+
+namespace {
+
+constexpr auto everything = schema<Row>(feature("a", &Row::label), feature("b", &Row::weight).otherwise(9),
+                                        feature("c", &Row::dense), feature("d", &Row::pair).otherwise({1, 2}),
+                                        feature("e", &Row::image), feature("f", &Row::floats), feature("g", &Row::ids));
+
+/// What the parser has to say to an Example that protobuf has parsed, by protobuf's own values.
+template <class M>
+auto expect(const distrib::proto::Example& example, const distrib::Feature<Row, M>& f, Row& row) -> std::error_code {
+  using Traits = distrib::detail::MemberTraits<M>;
+  constexpr bool ragged = Traits::form == distrib::detail::Form::ragged;
+  const auto& map = example.features().feature();
+  const auto found = map.find(std::string{f.name()});
+  if (found == map.end() || found->second.kind_case() == distrib::proto::Feature::KIND_NOT_SET) {
+    if (f.fallback()) row.*f.member() = *f.fallback();
+    return f.fallback() || ragged ? std::error_code{} : example_errc::missing_feature;
+  }
+  const auto& feature = found->second;
+  if (static_cast<int>(feature.kind_case()) != static_cast<int>(Traits::kind)) return example_errc::wrong_kind;
+  const auto take = [&](const auto& values) -> std::error_code {
+    const auto count = static_cast<std::size_t>(values.size());
+    if constexpr (Traits::form == distrib::detail::Form::view) {
+      if (count != 1) return example_errc::wrong_count;
+      row.*f.member() = distrib::as_bytes(values[0]);
+    } else if constexpr (ragged) {
+      row.*f.member() = M{values.data(), count};
+    } else {
+      if (count != Traits::count) return example_errc::wrong_count;
+      std::memcpy(&(row.*f.member()), values.data(), sizeof(M));
+    }
+    return {};
+  };
+  if constexpr (Traits::kind == distrib::FeatureKind::bytes) return take(feature.bytes_list().value());
+  if constexpr (Traits::kind == distrib::FeatureKind::floats) return take(feature.float_list().value());
+  if constexpr (Traits::kind == distrib::FeatureKind::int64s) return take(feature.int64_list().value());
+}
+
+auto same(std::span<const std::byte> a, std::span<const std::byte> b) -> bool {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+/// Bytewise, so that NaN equals NaN.
+auto same(const Row& a, const Row& b) -> bool {
+  return a.label == b.label && std::memcmp(&a.weight, &b.weight, sizeof a.weight) == 0 &&
+         std::memcmp(&a.dense, &b.dense, sizeof a.dense) == 0 && a.pair == b.pair && same(a.image, b.image) &&
+         same(std::as_bytes(a.floats), std::as_bytes(b.floats)) && same(std::as_bytes(a.ids), std::as_bytes(b.ids));
+}
+
+/// An Example that fits `everything` more often than not.
+auto random_example(distrib::Philox& random) -> distrib::proto::Example {
+  distrib::proto::Example example;
+  for (const char* key : {"a", "b", "c", "d", "e", "f", "g", "other"}) {
+    const auto usual = std::string_view{"abcdefg"}.find(key);
+    constexpr std::uint32_t kinds[] = {3, 2, 2, 3, 1, 2, 3, 1};
+    constexpr std::uint32_t counts[] = {1, 1, 3, 2, 1, 4, 5, 6};
+    const std::size_t k = std::min<std::size_t>(usual, 7);
+    if (random() % 40 == 0) continue;
+    auto& feature = (*example.mutable_features()->mutable_feature())[key];
+    const std::uint32_t kind = random() % 40 == 0 ? random() % 4 : kinds[k];
+    const std::uint32_t count = random() % 40 == 0 || k > 4 ? random() % 20 : counts[k];
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint64_t high = random();
+      const std::uint64_t bits = high << 32 | random();
+      if (kind == 1) feature.mutable_bytes_list()->add_value(std::string(random() % 300, static_cast<char>(bits)));
+      if (kind == 2) feature.mutable_float_list()->add_value(static_cast<float>(random()) * 0x1p-16F);
+      if (kind == 3) feature.mutable_int64_list()->add_value(static_cast<std::int64_t>(bits >> random() % 64));
+    }
+  }
+  return example;
+}
+
+}  // namespace
+
+TEST_CASE("ExampleParser: agrees with protobuf on random records, whole and damaged", "[example]") {
+  distrib::Philox random{20, 26, 0};
+  int fitting = 0;
+  int damaged_but_read = 0;
+  for (int round = 0; round < 4000; ++round) {
+    std::vector<std::byte> bytes;
+    distrib::ProtobufCodec{}.encode(random_example(random), bytes);
+    const bool damage = round % 2 == 1 && !bytes.empty();
+    if (damage) {
+      bytes[random() % bytes.size()] ^= static_cast<std::byte>(1 + random() % 127);  // keys stay text
+      if (random() % 4 == 0) bytes.resize(random() % bytes.size());
+    }
+    distrib::proto::Example example;
+    const bool parsed_by_protobuf = example.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+    const Parsed ours{everything, bytes};
+    if (!parsed_by_protobuf || ours.error.code == example_errc::malformed) {
+      CHECK(damage);  // protobuf looks into features that we pass over; groups only protobuf reads
+      continue;
+    }
+    damaged_but_read += damage ? 1 : 0;
+    Row row;
+    std::error_code first;
+    std::apply([&](const auto&... f) { (void)((first = expect(example, f, row), !first) && ...); },
+               everything.features());
+    CHECK(ours.error.code == first);
+    if (first) continue;
+    ++fitting;
+    CHECK(same(ours.row, row));
+  }
+  CHECK(fitting > 1000);
+  CHECK(damaged_but_read > 100);
+}
