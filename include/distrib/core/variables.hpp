@@ -8,13 +8,13 @@
 #include <distrib/core/shape.hpp>
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,7 +24,7 @@ namespace distrib::inline v0 {
 /// at run time. A value.
 template <FixedString Name, class T, std::size_t Rank>
 class Variable {
-  static_assert(std::same_as<T, float>, "distrib: the element type of a Variable must be float");
+  static_assert(std::is_same_v<T, float>, "distrib: the element type of a Variable must be float");
   static_assert(Rank <= max_rank, "distrib: a Variable has at most 8 axes");
   static_assert(!Name.view().empty(), "distrib: a Variable needs a name");
 
@@ -36,6 +36,13 @@ class Variable {
   /// Extents outermost first. Values start as zeros unless told.
   Variable(std::array<std::int64_t, Rank> extents, Initializer initializer = ZerosInitializer{})
       : shape_{std::span<const std::int64_t>{extents}}, initializer_{std::move(initializer)} {}
+
+  // The speaking twin: chosen for `{784, 10, 3}` and for `{784}` when the rank is 2.
+  template <std::size_t Extents>
+    requires(Extents != Rank)
+  Variable(const std::int64_t (&)[Extents], Initializer = {}) {
+    static_assert(Extents == Rank, "distrib: a Variable takes as many extents as its rank says");
+  }
 
   [[nodiscard]] auto shape() const noexcept -> const Shape& { return shape_; }
   [[nodiscard]] auto initializer() const noexcept -> const Initializer& { return initializer_; }

@@ -38,8 +38,8 @@ struct AsynchronousParallel {
   [[nodiscard]] auto operator==(const AsynchronousParallel&) const -> bool = default;
 };
 
-/// When contributions count. Semantics: `mode` is its short name; `describe()` is canonical text and part of the job; a policy that is not
-/// `synchronous` has a bound `staleness` on how many contributions ranks may be apart.
+/// When contributions count. Semantics: `mode` is its short name; `describe()` is canonical text and part of the job; a
+/// policy that is not `synchronous` has a bound `staleness` on how many contributions ranks may be apart.
 template <class C>
 concept Consistency = std::regular<C> && requires(const C& consistency) {
   { C::mode } -> std::convertible_to<std::string_view>;

@@ -5,6 +5,7 @@
 #include <distrib/core/slice.hpp>
 #include <distrib/core/variables.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -20,7 +20,7 @@ using Peer = std::uint64_t;
 
 /// What a shard always tells of itself: how far it is and which cuts it has.
 struct Progress {
-  Step done = 0;            ///< Synchronous: k, steps completed. Asynchronous: contributions of the asking rank counted.
+  Step done = 0;            ///< Synchronous: k, steps completed. Asynchronous: the asking rank's contributions counted.
   std::vector<Step> cuts;   ///< Ascending. Synchronous: steps with a durable cut, 0 always among them. Asynchronous:
                             ///< one entry, the last contribution of the asking rank that a durable cut holds.
 

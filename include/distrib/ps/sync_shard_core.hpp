@@ -68,8 +68,8 @@ class SyncShardCore {
     if (contribution.block == nullptr || contribution.block->size() != layout_.block_bytes())
       return out.push_back(RefusedReply{peer, ps_errc::wrong_size, step, rank});
     drop_old_cuts(contribution.common_cut, out);
-    const bool repeatable = remember(step, rank, contribution.checksum);
-    if (!repeatable) out.push_back(RefusedReply{peer, ps_errc::not_repeatable, step, rank});  // rule 2: training goes on
+    if (!remember(step, rank, contribution.checksum))  // rule 2: training goes on
+      out.push_back(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
     if (step > k_ && step <= k_ + window_) {  // rule 3
       auto& stored = contributions_[step];
       stored.resize(ranks_);
@@ -130,7 +130,7 @@ class SyncShardCore {
 
   /// Make a cut of the present step soon, unless there is one: before the process stops.
   void save(ShardActions& out) {
-    if (!std::ranges::binary_search(cuts_, k_) && (saving_ != k_ || outdated_)) cut_due(out);
+    if (saving_ != k_ || outdated_) cut_due(out);
   }
 
   /// This rank is done (rule 12).
@@ -149,12 +149,17 @@ class SyncShardCore {
     Step step;
   };
 
-  // Going back to cut c: what lies beyond belongs to another history.
+  // Going back to cut c: what lies beyond belongs to another history. But the cut N stays: workers may have gone home
+  // because of it.
   void forget_after(Step c, ShardActions& out) {
     contributions_.clear();
     checksums_.erase(checksums_.upper_bound({c, ranks_}), checksums_.end());
     outdated_ = saving_.has_value();
-    for (; cuts_.back() > c; cuts_.pop_back()) out.push_back(DropCut{cuts_.back()});
+    std::erase_if(cuts_, [&](Step cut) {
+      const bool beyond = cut > c && cut != total_steps_;
+      if (beyond) out.push_back(DropCut{cut});
+      return beyond;
+    });
   }
 
   // Rule 2: checksums of names since the newest own cut. False: the same name came with other bytes.
@@ -197,6 +202,7 @@ class SyncShardCore {
 
   // Rule 5: the running one finishes, the newest due one is next.
   void cut_due(ShardActions& out) {
+    if (std::ranges::binary_search(cuts_, k_)) return;
     if (saving_)
       due_ = store_.cut(k_);
     else

@@ -42,13 +42,14 @@ class SyncWorkerCore {
     ShardView& view = shards_[shard];
     view.progress = std::move(progress);
     view.sent = view.progress.done;
-    view.awaited = 0;
+    view.awaited = 0;    // what it was asked before is forgotten
+    view.cut_asked = 0;
     if (!view.joined) {
       view.joined = true;
       if (std::ranges::all_of(shards_, &ShardView::joined)) begin(out);
     } else if (t_) {
       serve(shard, out);
-      if (t_ && !view.got) out.push_back(SendPull{shard, *t_});  // what it was asked before is forgotten
+      if (t_) out.push_back(SendPull{shard, *t_});  // even when its values are here: the answer tells when it is there
       go_on(out);  // its cuts may be what was waited for
     }
   }
@@ -110,7 +111,8 @@ class SyncWorkerCore {
     Progress progress;
     bool joined = false;
     Step sent = 0;       // contributions through this one were sent since it joined
-    Step awaited = 0;    // asked for since it joined, to hear when it has room for more
+    Step awaited = 0;    // pulled since it joined, to hear when it has room for more
+    Step cut_asked = 0;  // asked since it joined to make a cut at this step
     SharedBuffer got;    // its values of t
   };
 
@@ -143,6 +145,7 @@ class SyncWorkerCore {
   void begin(WorkerActions& out) {
     t_ = std::ranges::min_element(shards_, {}, [](const ShardView& v) { return v.progress.done; })->progress.done;
     buffer_.drop_after(*t_);  // made again from here
+    if (everything_saved()) return go_on(out);
     for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) {
       out.push_back(SendPull{shard, *t_});
       serve(shard, out);
@@ -171,22 +174,41 @@ class SyncWorkerCore {
     if (t_) go_on(out);
   }
 
-  // Values of t are all here: the next contribution, or the end (rule 12).
+  // Every shard has the cut N: wherever it was sent back to since, nothing is left to do.
+  [[nodiscard]] auto everything_saved() const -> bool {
+    return std::ranges::all_of(shards_, [this](const ShardView& v) {
+      return !v.progress.cuts.empty() && v.progress.cuts.back() >= total_steps_;
+    });
+  }
+
+  // The end (rule 12); or, when the values of t are all here, the next contribution.
   void go_on(WorkerActions& out) {
-    if (!t_ || computing_ || done_ || stopping_) return;
-    if (!std::ranges::all_of(shards_, [](const ShardView& v) { return v.got != nullptr; })) return;
-    if (*t_ >= total_steps_) {
-      if (common_cut() < total_steps_) return;
+    if (!t_ || done_) return;
+    if (everything_saved()) {
       done_ = true;
       for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendGoodbye{shard});
       return out.push_back(WorkerDone{});
     }
+    if (computing_ || stopping_ || *t_ >= total_steps_) return;
+    if (!std::ranges::all_of(shards_, [](const ShardView& v) { return v.got != nullptr; })) return;
     buffer_.drop_through(common_cut());
-    if (buffer_.full()) return;  // rule 6: until the common cut moves
+    if (buffer_.full() && !somebody_is_ahead()) return ask_for_cuts(out);  // rule 6: until the common cut moves
     computing_ = true;
     Compute work{*t_ + 1, ++ticket_, {}};
     for (const ShardView& view : shards_) work.values.push_back(view.got);
     out.push_back(std::move(work));
+  }
+
+  // A shard that is beyond t has this rank's next contribution from another incarnation; others may wait for it.
+  [[nodiscard]] auto somebody_is_ahead() const -> bool {
+    return std::ranges::any_of(shards_, [this](const ShardView& v) { return v.progress.done > *t_; });
+  }
+
+  // The next cut that is due may lie beyond what the buffer allows; but every shard comes to t and can make one there.
+  void ask_for_cuts(WorkerActions& out) {
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
+      if (shards_[shard].progress.done == *t_ && std::exchange(shards_[shard].cut_asked, *t_) != *t_)
+        out.push_back(SendSave{shard});
   }
 
   void leave(WorkerActions& out) {

@@ -164,13 +164,13 @@ class TrainerBuilder {
   }
 
   /// The trainer, all on the thread that calls `run()`.
-  [[nodiscard]] auto build() const -> Trainer<R> { return make(nullptr); }
+  [[nodiscard]] auto build() const { return make(nullptr); }
 
   /// The trainer, with contributions made on the threads of `pool`, which must outlive it.
-  [[nodiscard]] auto build(IoPool& pool) const -> Trainer<R> { return make(&pool); }
+  [[nodiscard]] auto build(IoPool& pool) const { return make(&pool); }
 
   /// The same, in the role that the flags give. Throws `train_errc::needs_cluster` when they name a task of a cluster.
-  [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const -> Trainer<R> {
+  [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const {
     if (!flags.local()) throw_error(train_errc::needs_cluster, "--job_name=" + flags.job_name);
     return make(&pool);
   }
@@ -184,14 +184,19 @@ class TrainerBuilder {
                                      recipe_.seed}};
   }
 
-  auto make(IoPool* pool) const -> Trainer<R> {
-    static_assert(!std::same_as<typename R::DataType, detail::NoData>,
+  auto make(IoPool* pool) const {
+    using M = typename R::ModelType;
+    constexpr bool has_data = !std::same_as<typename R::DataType, detail::NoData>;
+    constexpr bool measurable = EvaluatedModel<M> || !detail::evaluates<decltype(R::hooks)>;
+    static_assert(has_data,
                   "distrib: build: the trainer has no data; call with_data(tfrecords(...).schema(...).batch(n))");
-    constexpr bool measurable = EvaluatedModel<typename R::ModelType> || !detail::evaluates<decltype(R::hooks)>;
     static_assert(measurable,
                   "distrib: Evaluate{} asks for evaluate(const Batch<Example>&, const Values<Variables>&) const of the "
                   "model, which returns Metrics");
-    return Trainer<R>{recipe_, pool};
+    if constexpr (has_data && measurable)
+      return Trainer<M, typename R::DataType, typename R::ConsistencyType, typename R::UpdaterType>{recipe_, pool};
+    else
+      return detail::NoTrainer{};
   }
 
   R recipe_;

@@ -4,8 +4,6 @@
 #include <distrib/train/events.hpp>
 
 #include <concepts>
-#include <tuple>
-#include <type_traits>
 
 namespace distrib::inline v0 {
 
@@ -34,24 +32,5 @@ template <class H>
 concept Hook = std::copy_constructible<H> &&
                (detail::hears_start<H> || detail::hears_step<H> || detail::hears_saved<H> ||
                 detail::hears_evaluated<H> || detail::hears_event<H> || detail::hears_end<H> || detail::is_setting<H>);
-
-namespace detail {
-
-/// Gives an event to every hook that hears its kind, in the order the hooks were given.
-template <class Hooks, class E>
-void tell(Hooks& hooks, const E& event) {
-  const auto one = [&event](auto& hook) {
-    using H = std::remove_cvref_t<decltype(hook)>;
-    if constexpr (std::same_as<E, JobStart> && hears_start<H>) hook.on_start(event);
-    if constexpr (std::same_as<E, StepDone> && hears_step<H>) hook.on_step(event);
-    if constexpr (std::same_as<E, CheckpointSaved> && hears_saved<H>) hook.on_saved(event);
-    if constexpr (std::same_as<E, Evaluated> && hears_evaluated<H>) hook.on_evaluated(event);
-    if constexpr (std::same_as<E, Event> && hears_event<H>) hook.on_event(event);
-    if constexpr (std::same_as<E, JobEnd> && hears_end<H>) hook.on_end(event);
-  };
-  std::apply([&one](auto&... hook) { (one(hook), ...); }, hooks);
-}
-
-}  // namespace detail
 
 }  // namespace distrib::inline v0

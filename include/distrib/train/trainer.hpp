@@ -2,8 +2,11 @@
 #pragma once
 
 #include <distrib/core/sha256.hpp>
+#include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
+#include <distrib/optimizer/updater.hpp>
+#include <distrib/ps/consistency.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/checkpoint_store.hpp>
@@ -11,8 +14,9 @@
 #include <distrib/train/error.hpp>
 #include <distrib/train/evaluate.hpp>
 #include <distrib/train/events.hpp>
-#include <distrib/train/hook.hpp>
+#include <distrib/train/hook_set.hpp>
 #include <distrib/train/local_job.hpp>
+#include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/stop_at_step.hpp>
@@ -45,21 +49,39 @@ template <class Variables>
 /// Trains what a recipe says, in one process: N workers, M shards, no socket. Made by `train(model)....build()`.
 ///
 /// Threads: one at a time; `run()` blocks its thread and handles SIGINT and SIGTERM meanwhile.
-template <class R>
+template <Model M, Dataset D, Consistency C, Updater U>
 class Trainer {
  public:
-  /// `pool` may be null: then everything runs on the thread of `run()`. It must outlive the trainer.
-  Trainer(R recipe, IoPool* pool) : recipe_{std::move(recipe)}, pool_{pool} {}
+  /// Takes the roles out of a Recipe; hooks, partitioner and placement leave no trace in the trainer's type, so that
+  /// trainers that differ only in these are compiled once. `pool` may be null: then everything runs on the thread of
+  /// `run()`. It must outlive the trainer.
+  template <class R>
+  Trainer(const R& recipe, IoPool* pool)
+      : model_{recipe.model}, data_{recipe.data}, consistency_{recipe.consistency}, updater_{recipe.updater},
+        local_{recipe.local}, seed_{recipe.seed}, hooks_{recipe.hooks}, pool_{pool} {
+    plan_ = [partitioner = recipe.partitioner, placement = recipe.placement](const Job& job) {
+      return plan_parts(job.variables, partitioner, placement, job.tasks, job.shards_per_task);
+    };
+    detail::find_hook<StopAtStep>(recipe.hooks, [this](const StopAtStep& stop) { stop_ = stop; });
+    detail::find_hook<SaveCheckpoint>(recipe.hooks, [this](const SaveCheckpoint& save) { save_ = save; });
+    if constexpr (EvaluatedModel<M>)
+      detail::find_evaluate(recipe.hooks, [this](const auto& setting) {
+        evaluate_every_ = setting.every_steps;
+        open_evaluation_ = [data = setting.data](const M& model) -> Measure {
+          return [&model, source = data.open()](const auto& values) { return evaluate(model, source, values); };
+        };
+      });
+  }
 
   /// Trains to the last step, or until a signal asks to stop. Returns the exit code: 0 done; 1 interrupted, what was
   /// done is saved and a new start goes on from there. Throws `std::system_error` that says what and where.
   [[nodiscard]] auto run() -> int {
-    const auto source = recipe_.data.open();
+    const auto source = data_.open();
     const Job job = make_job(source);
     const std::vector<ShardLayout> layouts = shard_layouts(job);
-    const Evaluation evaluation = make_evaluation(job, layouts);
+    const Measure measure = open_evaluation_ ? open_evaluation_(model_) : Measure{};
     std::optional<CheckpointStore> store;
-    find_save([&](const SaveCheckpoint& setting) { store.emplace(setting, job, U::slots); });
+    if (save_) store.emplace(*save_, job, U::slots);
 
     result_ = {};
     result_.mode = C::mode;
@@ -70,17 +92,23 @@ class Trainer {
     std::vector<Cut> restored;
     if (store) {
       RestoredCuts found = store->restore();
-      for (const Event& event : found.events) detail::tell(recipe_.hooks, event);
+      for (const Event& event : found.events) hooks_.tell(event);
       restored = std::move(found.cuts);
       start.restored_from = result_.checkpoint = found.prefix;
       if (!restored.empty()) start.first_step = restored.front().step;
     }
-    detail::tell(recipe_.hooks, start);
+    hooks_.tell(start);
 
-    Contributor<M, std::remove_const_t<decltype(source)>> contributor{recipe_.model, source, job, layouts};
+    Contributor<M, std::remove_const_t<decltype(source)>> contributor{model_, source, job, layouts};
+    const auto measure_blocks = [&](const std::vector<SharedBuffer>& blocks) {
+      Values<typename M::Variables> values{job.variables};
+      assemble<typename M::Variables>(layouts, blocks, values);
+      return measure(values);
+    };
     const std::vector<SharedBuffer> blocks =
-        train(job, start, restored, store ? &*store : nullptr, std::ref(contributor), evaluation);
-    finish(job, layouts, blocks, evaluation);
+        train(job, start, restored, store ? &*store : nullptr, std::ref(contributor),
+              measure ? MeasureBlocks{measure_blocks} : MeasureBlocks{});
+    finish(job, layouts, blocks, measure);
     return result_.complete ? 0 : 1;
   }
 
@@ -88,41 +116,29 @@ class Trainer {
   [[nodiscard]] auto result() const noexcept -> const TrainingResult& { return result_; }
 
  private:
-  using M = typename R::ModelType;
-  using C = typename R::ConsistencyType;
-  using U = typename R::UpdaterType;
-
-  // What `Evaluate` asks for; `measure` is empty when it is not among the hooks.
-  struct Evaluation {
-    std::uint64_t every_steps = 0;
-    std::function<Metrics(const std::vector<SharedBuffer>& blocks)> measure;
-  };
+  /// Measures the model on the evaluation data; empty when `Evaluate` is not among the hooks.
+  using Measure = std::function<Metrics(const Values<typename M::Variables>&)>;
+  using MeasureBlocks = std::function<Metrics(const std::vector<SharedBuffer>&)>;
 
   // Contributions that one global step takes.
-  auto ranks_per_step() const -> std::uint64_t { return C::synchronous ? recipe_.local.workers : 1; }
-
-  template <class F>
-  void find_save(F&& found) const {
-    detail::find_hook<SaveCheckpoint>(recipe_.hooks, std::forward<F>(found));
-  }
+  auto ranks_per_step() const -> std::uint64_t { return C::synchronous ? local_.workers : 1; }
 
   template <class Source>
   auto make_job(const Source& source) const -> Job {
-    if (recipe_.local.workers == 0 || recipe_.local.shards == 0) throw_error(train_errc::no_workers, "LocalMode");
+    if (local_.workers == 0 || local_.shards == 0) throw_error(train_errc::no_workers, "LocalMode");
     Job job;
-    job.seed = recipe_.seed;
-    job.variables = recipe_.model.variables().infos();
-    job.shards_per_task = recipe_.local.shards;
-    job.parts = plan_parts(job.variables, recipe_.partitioner, recipe_.placement, job.tasks, job.shards_per_task);
-    job.updater = std::string{U::name} + " " + recipe_.updater.describe();
-    job.consistency = recipe_.consistency.describe();
+    job.seed = seed_;
+    job.variables = model_.variables().infos();
+    job.shards_per_task = local_.shards;
+    job.parts = plan_(job);
+    job.updater = std::string{U::name} + " " + updater_.describe();
+    job.consistency = consistency_.describe();
     job.data = source.describe();
-    job.ranks = recipe_.local.workers;
+    job.ranks = local_.workers;
     job.total_steps = last_step(source);
 
     // Nothing is replayed to a shard here, so a cut is due as seldom as the user wants a checkpoint.
-    job.cut_interval = job.total_steps;
-    find_save([&](const SaveCheckpoint& save) { job.cut_interval = std::max<std::uint64_t>(save.every_steps, 1); });
+    job.cut_interval = save_ ? std::max<std::uint64_t>(save_->every_steps, 1) : job.total_steps;
     return job;
   }
 
@@ -130,46 +146,31 @@ class Trainer {
   template <class Source>
   auto last_step(const Source& source) const -> Step {
     std::optional<Step> last;
-    detail::find_hook<StopAtStep>(recipe_.hooks, [&](const StopAtStep& stop) { last = stop.last_step; });
+    if (stop_) last = stop_->last_step;
     if (const auto batches = source.batches()) last = std::min(last.value_or(*batches), *batches / ranks_per_step());
     if (!last) throw_error(train_errc::no_end, "StopAtStep");
     if (*last == 0) throw_error(train_errc::too_little_data, source.describe());
     return *last;
   }
 
-  auto make_evaluation(const Job& job, const std::vector<ShardLayout>& layouts) const -> Evaluation {
-    Evaluation evaluation;
-    if constexpr (EvaluatedModel<M>)
-      detail::find_evaluate(recipe_.hooks, [&](const auto& setting) {
-        evaluation.every_steps = setting.every_steps;
-        evaluation.measure = [this, &job, &layouts, source = setting.data.open()](const auto& blocks) {
-          Values<typename M::Variables> values{job.variables};
-          assemble<typename M::Variables>(layouts, blocks, values);
-          return evaluate(recipe_.model, source, values);
-        };
-      });
-    return evaluation;
-  }
-
   // Returns the values at the end, one block a shard.
   auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, CheckpointStore* store,
-             Contribute contribute, const Evaluation& evaluation) -> std::vector<SharedBuffer> {
+             Contribute contribute, const MeasureBlocks& measure) -> std::vector<SharedBuffer> {
     std::optional<LocalJob<C, U>> local;
     LocalJobEvents events;
     events.step_done = [&](Step step, float loss) {
       result_.loss = loss;
-      detail::tell(recipe_.hooks, StepDone{step, loss, start.examples_per_step});
-      if (evaluation.measure && evaluation.every_steps != 0 && step % evaluation.every_steps == 0 &&
-          step != job.total_steps)
-        measure_in_background(*local, step, evaluation);
+      hooks_.tell(StepDone{step, loss, start.examples_per_step});
+      if (measure && evaluate_every_ != 0 && step % evaluate_every_ == 0 && step != job.total_steps)
+        measure_in_background(*local, step, measure);
     };
     events.cut_due = [&](Step step, std::vector<Cut> cuts) { save_in_background(*local, step, std::move(cuts), store); };
-    local.emplace(job, recipe_.consistency, recipe_.updater, restored, std::move(contribute), std::move(events), pool_);
+    local.emplace(job, consistency_, updater_, restored, std::move(contribute), std::move(events), pool_);
 
     const auto begun = std::chrono::steady_clock::now();
     {
       const Signals signals{local->context(), [&] {
-                              detail::tell(recipe_.hooks, Event{Event::Kind::interrupted, "local", {}, {},
+                              hooks_.tell(Event{Event::Kind::interrupted, "local", {}, {},
                                                                 "asked to stop: finishing the steps in flight, saving"});
                               local->stop();
                             }};
@@ -195,36 +196,47 @@ class Trainer {
           kept->clear();  // on this thread, where blocks are taken again
           if (!prefix->empty()) {
             result_.checkpoint = *prefix;
-            detail::tell(recipe_.hooks, CheckpointSaved{step, *prefix});
+            hooks_.tell(CheckpointSaved{step, *prefix});
           }
           local.cut_saved(step);
         });
   }
 
-  void measure_in_background(LocalJob<C, U>& local, Step step, const Evaluation& evaluation) {
+  void measure_in_background(LocalJob<C, U>& local, Step step, const MeasureBlocks& measure) {
     auto blocks = std::make_shared<std::vector<SharedBuffer>>(local.values());
     auto evaluated = std::make_shared<Evaluated>(Evaluated{step, {}});
-    local.in_background([&evaluation, blocks, evaluated] { evaluated->metrics = evaluation.measure(*blocks); },
+    local.in_background([&measure, blocks, evaluated] { evaluated->metrics = measure(*blocks); },
                         [this, blocks, evaluated] {
                           blocks->clear();
-                          detail::tell(recipe_.hooks, *evaluated);
+                          hooks_.tell(*evaluated);
                         });
   }
 
   void finish(const Job& job, const std::vector<ShardLayout>& layouts, const std::vector<SharedBuffer>& blocks,
-              const Evaluation& evaluation) {
+              const Measure& measure) {
     Values<typename M::Variables> values{job.variables};
     assemble<typename M::Variables>(layouts, blocks, values);
     result_.parameters_sha256 = parameters_sha256(job.variables, values);
-    if (evaluation.measure && result_.complete) {
-      result_.metrics = evaluation.measure(blocks);
-      detail::tell(recipe_.hooks, Evaluated{result_.steps, result_.metrics});
+    if (measure && result_.complete) {
+      result_.metrics = measure(values);
+      hooks_.tell(Evaluated{result_.steps, result_.metrics});
     }
-    detail::tell(recipe_.hooks, JobEnd{result_});
+    hooks_.tell(JobEnd{result_});
   }
 
-  R recipe_;
+  M model_;
+  D data_;
+  C consistency_;
+  U updater_;
+  LocalMode local_;
+  std::uint64_t seed_;
+  HookSet hooks_;
   IoPool* pool_;
+  std::function<std::vector<Part>(const Job&)> plan_;
+  std::optional<StopAtStep> stop_;
+  std::optional<SaveCheckpoint> save_;
+  std::uint64_t evaluate_every_ = 0;
+  std::function<Measure(const M&)> open_evaluation_;
   TrainingResult result_;
 };
 

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# Installs the headers and the CMake package. Everything is relative to the package, so a prefix may be moved.
+
+include(CMakePackageConfigHelpers)
+set(distrib_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/distrib)
+
+install(TARGETS distrib_core distrib_distrib EXPORT distribTargets FILE_SET HEADERS)
+install(EXPORT distribTargets NAMESPACE distrib:: DESTINATION ${distrib_package_dir})
+
+# Headers behind protobuf and the .proto sources belong to no exported target: distrib::message is made by the consumer.
+install(DIRECTORY include/distrib/message DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/distrib OPTIONAL)
+
+configure_package_config_file(cmake/distribConfig.cmake.in ${PROJECT_BINARY_DIR}/distribConfig.cmake
+                              INSTALL_DESTINATION ${distrib_package_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/distribConfigVersion.cmake COMPATIBILITY SameMinorVersion
+                                 ARCH_INDEPENDENT)
+set(package_files ${PROJECT_BINARY_DIR}/distribConfig.cmake ${PROJECT_BINARY_DIR}/distribConfigVersion.cmake
+                  cmake/Findasio.cmake)
+if(distrib_proto)
+  list(APPEND package_files ${distrib_proto})
+endif()
+install(FILES ${package_files} DESTINATION ${distrib_package_dir})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/distrib)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A curve for TensorBoard without a trainer, read back. To look at one: tensorboard --logdir DIRECTORY
+#include <distrib/summary/event_reader.hpp>
+#include <distrib/summary/event_writer.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <string>
+
+namespace {
+
+void write(const std::string& directory) {
+  distrib::EventWriter writer{directory};  // each writer has a file of its own
+  float loss = 1;
+  for (int step = 1; step <= 4; ++step) writer.scalar("loss", step, loss /= 2);
+  writer.close();
+}
+
+}  // namespace
+
+auto main() -> int try {
+  const std::string directory = "07_events.out";
+  std::filesystem::remove_all(directory);
+  write(directory);
+
+  const auto scalars = distrib::read_scalars(directory);
+  for (const distrib::ScalarEvent& event : scalars)
+    std::printf("%s at step %d: %g\n", event.tag.c_str(), static_cast<int>(event.step), event.value);
+  std::filesystem::remove_all(directory);
+  return scalars.size() == 4 && scalars.back().value == 0.0625 ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The core of a parameter server without any server: events in, actions out, so every order of events can be tried.
+// Rank 0 asks for step 1 before it is done and sends its gradient twice; rank 1 is late.
+#include <distrib/optimizer/sgd.hpp>
+#include <distrib/placement/round_robin.hpp>
+#include <distrib/ps/plan_parts.hpp>
+#include <distrib/ps/sync_shard_core.hpp>
+#include <distrib/sharding/fixed_shards.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <span>
+#include <variant>
+
+namespace {
+
+// What a job is: one variable of two numbers, two workers, plain gradient descent, one step.
+auto make_job() -> distrib::Job {
+  distrib::Job job;
+  job.variables = {{"weights", distrib::DType::float32, {2}, distrib::ZerosInitializer{}}};
+  const distrib::FixedShardsPartitioner whole{1};
+  job.parts = distrib::plan_parts(job.variables, whole, distrib::RoundRobinStrategy{}, 1, 1);
+  job.updater = "sgd learning_rate=0.5";
+  job.ranks = 2;
+  job.total_steps = job.cut_interval = 1;
+  return job;
+}
+
+auto gradient(float value, std::size_t size_bytes) -> distrib::SharedBuffer {
+  auto block = std::make_shared<distrib::AlignedBuffer>(size_bytes);
+  std::ranges::fill(block->as<float>().first(2), value);
+  return block;
+}
+
+// A shell would send the answers and write the cut to disk.
+void perform(distrib::ShardActions& actions) {
+  for (const distrib::ShardAction& action : actions) {
+    if (const auto* reply = std::get_if<distrib::ValuesReply>(&action))
+      std::printf("  to %d: weights of step %d are %g\n", static_cast<int>(reply->peer), static_cast<int>(reply->step),
+                  double{reply->block->as<float>()[0]});
+    if (const auto* save = std::get_if<distrib::SaveCut>(&action))
+      std::printf("  to disk: step %d\n", static_cast<int>(save->cut.step));
+  }
+  actions.clear();
+}
+
+}  // namespace
+
+auto main() -> int try {
+  distrib::SyncShardCore core{make_job(), 0, distrib::Sgd{.learning_rate = 0.5F}};
+  const std::size_t size_bytes = core.layout().block_bytes();
+  distrib::ShardActions actions;
+  core.join(100, 0, actions);  // connection 100 is rank 0
+  core.join(101, 1, actions);
+
+  std::puts("rank 0 pushes and pulls");
+  core.push(100, {.step = 1, .rank = 0, .block = gradient(1, size_bytes)}, actions);
+  core.pull(100, 1, actions);  // parked
+  perform(actions);
+  std::puts("rank 0 pushes the same again");
+  core.push(100, {.step = 1, .rank = 0, .block = gradient(1, size_bytes)}, actions);
+  perform(actions);
+  std::puts("rank 1 pushes");
+  core.push(101, {.step = 1, .rank = 1, .block = gradient(3, size_bytes)}, actions);
+  perform(actions);
+  return core.step() == 1 && core.values()->as<float>()[0] == -1.0F ? 0 : 1;  // 0 - 0.5 * (1 + 3) / 2
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The guide says only what the sources say.
+
+usage: quotes.py [--root DIR]
+
+Looks at docs/guide/**/*.md:
+- every block of C++, CMake or output stands behind `<!-- PATH -->` and is part of that file: the same lines one after
+  the other, whatever their common indentation; a line `// ...` or `# ...` leaves some out;
+- links to files of this repository lead somewhere;
+- a page has less than 80 lines.
+First proves on planted pages that it finds each of these.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+import textwrap
+
+QUOTED = {"cpp", "cmake", "text", "json", "proto"}
+FENCE = re.compile(r"^```(\w*)$")
+SOURCE = re.compile(r"^<!-- ([\w./-]+) -->$")
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+GAP = re.compile(r"^\s*(//|#) \.\.\.$")
+LONGEST_PAGE = 79
+
+
+def blocks(lines):
+    """(line number, language, path of the comment before or None, lines) of each fenced block."""
+    at = 0
+    while at < len(lines):
+        if fence := FENCE.match(lines[at]):
+            end = next((i for i in range(at + 1, len(lines)) if lines[i] == "```"), len(lines))
+            before = SOURCE.match(lines[at - 1]) if at > 0 else None
+            yield at + 1, fence[1], before and before[1], lines[at + 1:end]
+            at = end
+        at += 1
+
+
+def runs(lines):
+    """The block cut at its gaps."""
+    run = []
+    for line in lines:
+        if GAP.match(line):
+            yield run
+            run = []
+        else:
+            run.append(line)
+    yield run
+
+
+def dedented(lines):
+    return textwrap.dedent("\n".join(lines)).split("\n")
+
+
+def find(run, source, start):
+    """The end of `run` in `source` from line `start` on, or None."""
+    wanted = dedented(run)
+    for at in range(start, len(source) - len(run) + 1):
+        if dedented(source[at:at + len(run)]) == wanted:
+            return at + len(run)
+    return None
+
+
+def quote_faults(root, language, path, lines):
+    if path is None:
+        if language in QUOTED:
+            yield "no <!-- PATH --> before it says where it is from"
+        return
+    if not (root / path).is_file():
+        yield f"there is no {path}"
+        return
+    source = (root / path).read_text().splitlines()
+    at = 0
+    for run in filter(None, runs(lines)):
+        at = find(run, source, at)
+        if at is None:
+            yield f"{path} does not say: {run[0].strip()}"
+            return
+
+
+def faults(root):
+    for page in sorted((root / "docs/guide").rglob("*.md")):
+        name = page.relative_to(root)
+        lines = page.read_text().splitlines()
+        if len(lines) > LONGEST_PAGE:
+            yield f"{name}: {len(lines)} lines, at most {LONGEST_PAGE} are allowed"
+        code = set()
+        for number, language, path, block in blocks(lines):
+            code.update(range(number - 1, number + len(block) + 1))
+            for fault in quote_faults(root, language, path, block):
+                yield f"{name}:{number}: {fault}"
+        for number, line in enumerate(lines):
+            for target in LINK.findall(line) if number not in code else []:
+                if "://" not in target and not (page.parent / target).exists():
+                    yield f"{name}:{number + 1}: the link {target} leads nowhere"
+
+
+PLANTED = {
+    "does not say: int b;": "<!-- a.cpp -->\n```cpp\nint a;\n// ...\nint b;\n```\n",
+    "says where it is from": "```cpp\nint a;\n```\n",
+    "there is no b.cpp": "<!-- b.cpp -->\n```cpp\nint a;\n```\n",
+    "leads nowhere": "[b](b.md)\n",
+    "lines, at most": "\n" * (LONGEST_PAGE + 1),
+}
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "docs/guide").mkdir(parents=True)
+        (root / "a.cpp").write_text("void f() {\n  int a;\n  int c;\n  int d;\n}\n")
+        page = root / "docs/guide/a.md"
+        page.write_text("[a](../../a.cpp#f)\n<!-- a.cpp -->\n```cpp\nint a;\n// ...\nint d;\n```\n")
+        assert not list(faults(root)), f"a good page was refused: {list(faults(root))}"
+        for fault, text in PLANTED.items():
+            page.write_text(text)
+            assert any(fault in found for found in faults(root)), f"not found: {fault}"
+
+
+def main():
+    parser = argparse.ArgumentParser(usage="quotes.py [--root DIR]")
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
+    self_test()
+    found = list(faults(parser.parse_args().root))
+    for fault in found:
+        print(fault, file=sys.stderr)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

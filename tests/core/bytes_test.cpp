@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/bytes.hpp>
+
+#include "support/catch.hpp"
+
+#include <array>
+#include <type_traits>
+
+using distrib::AlignedBuffer;
+
+TEST_CASE("as_bytes, as_text: the same memory, any bytes", "[core]") {
+  const std::string_view text{"a\0\xff", 3};
+  const distrib::ByteView bytes = distrib::as_bytes(text);
+  REQUIRE(bytes.size() == 3);
+  CHECK(bytes[2] == std::byte{0xff});
+  CHECK(distrib::as_text(bytes) == text);
+  CHECK(static_cast<const void*>(distrib::as_text(bytes).data()) == text.data());
+  CHECK(distrib::as_text({}).empty());
+}
+
+TEST_CASE("load_le, store_le: little-endian at any alignment", "[core]") {
+  std::array<std::byte, 17> memory{};
+  distrib::store_le<std::uint32_t>(memory.data() + 1, 0x04030201);
+  CHECK(memory[1] == std::byte{1});
+  CHECK(memory[4] == std::byte{4});
+  CHECK(distrib::load_le<std::uint32_t>(memory.data() + 1) == 0x04030201);
+  CHECK(distrib::load_le<std::uint16_t>(memory.data() + 2) == 0x0302);
+  distrib::store_le(memory.data() + 9, -2.5);
+  CHECK(distrib::load_le<double>(memory.data() + 9) == -2.5);
+}
+
+TEST_CASE("aligned_size: the next multiple of 64", "[core]") {
+  STATIC_REQUIRE(distrib::tensor_alignment == 64);
+  CHECK(distrib::aligned_size(0) == 0);
+  CHECK(distrib::aligned_size(1) == 64);
+  CHECK(distrib::aligned_size(64) == 64);
+  CHECK(distrib::aligned_size(65) == 128);
+}
+
+TEST_CASE("AlignedBuffer: aligned, zeroed, movable, not copyable", "[core]") {
+  STATIC_REQUIRE(!std::is_copy_constructible_v<AlignedBuffer>);
+  STATIC_REQUIRE(std::is_nothrow_move_constructible_v<AlignedBuffer>);
+  for (const std::size_t size : {1U, 63U, 64U, 1000U}) {
+    AlignedBuffer buffer{size};
+    CHECK(buffer.size() == size);
+    CHECK(reinterpret_cast<std::uintptr_t>(buffer.data()) % distrib::tensor_alignment == 0);
+    for (const std::byte b : buffer.bytes()) CHECK(b == std::byte{0});
+    CHECK(buffer.as<float>().size() == size / sizeof(float));
+    const std::byte* data = buffer.data();
+    const AlignedBuffer moved = std::move(buffer);
+    CHECK(moved.data() == data);
+    CHECK(std::as_const(moved).as<float>().size() == size / sizeof(float));
+  }
+}
+
+TEST_CASE("AlignedBuffer: an empty one has no memory", "[core]") {
+  for (const AlignedBuffer& buffer : {AlignedBuffer{}, AlignedBuffer{0}}) {
+    CHECK(buffer.data() == nullptr);
+    CHECK(buffer.bytes().empty());
+    CHECK(buffer.as<float>().empty());
+  }
+}
+
+TEST_CASE("AlignedBuffer: what is written is read", "[core]") {
+  AlignedBuffer buffer{8};
+  buffer.as<float>()[1] = 1.0F;
+  CHECK(distrib::load_le<float>(buffer.data() + 4) == 1.0F);
+}

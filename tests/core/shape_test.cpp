@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/shape.hpp>
+
+#include "support/catch.hpp"
+
+#include <vector>
+
+using distrib::Shape;
+
+static_assert(Shape{}.rank() == 0);
+static_assert(Shape{}.elements() == 1);
+static_assert(Shape{784, 128}.elements() == 100352);
+
+TEST_CASE("Shape: extents, elements, text", "[core]") {
+  struct Row {
+    Shape shape;
+    std::size_t rank;
+    std::int64_t elements;
+    std::string text;
+  };
+  const Row rows[] = {
+      {{}, 0, 1, "[]"},
+      {{7}, 1, 7, "[7]"},
+      {{784, 128}, 2, 100352, "[784,128]"},
+      {{3, 0, 5}, 3, 0, "[3,0,5]"},
+      {{1, 2, 1, 2, 1, 2, 1, 2}, 8, 16, "[1,2,1,2,1,2,1,2]"},
+  };
+  for (const Row& row : rows) {
+    CHECK(row.shape.rank() == row.rank);
+    CHECK(row.shape.extents().size() == row.rank);
+    CHECK(row.shape.elements() == row.elements);
+    CHECK(to_string(row.shape) == row.text);
+  }
+  CHECK(Shape{4, 5}[0] == 4);
+  CHECK(Shape{4, 5}[1] == 5);
+}
+
+TEST_CASE("Shape: a value", "[core]") {
+  CHECK(Shape{2, 3} == Shape{2, 3});
+  CHECK(Shape{2, 3} != Shape{3, 2});
+  CHECK(Shape{} != Shape{0});
+  CHECK(Shape{2} != Shape{2, 0});
+  const std::vector<std::int64_t> extents{2, 3};
+  CHECK(Shape{std::span<const std::int64_t>{extents}} == Shape{2, 3});
+}
+
+TEST_CASE("Shape: what comes from outside is checked first", "[core]") {
+  const auto valid = [](std::vector<std::int64_t> extents) { return Shape::valid(extents); };
+  CHECK(valid({}));
+  CHECK(valid({0}));
+  CHECK(valid({0, std::int64_t{1} << 60}));
+  CHECK(valid({std::int64_t{1} << 31, std::int64_t{1} << 30}));
+  CHECK(valid(std::vector<std::int64_t>(8, 1)));
+  CHECK_FALSE(valid(std::vector<std::int64_t>(9, 1)));
+  CHECK_FALSE(valid({-1}));
+  CHECK_FALSE(valid({4, -1}));
+  CHECK_FALSE(valid({std::int64_t{1} << 32, std::int64_t{1} << 31}));
+  CHECK_FALSE(valid({std::int64_t{1} << 40, 0, std::int64_t{1} << 40}));  // no order of factors may overflow
+  CHECK_FALSE(valid({INT64_MAX}));
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/variables.hpp>
+
+#include "support/catch.hpp"
+
+using distrib::Shape;
+using distrib::Variable;
+using distrib::VariableInfo;
+using distrib::VariableList;
+
+namespace {
+
+using Variables = VariableList<Variable<"hidden/weights", float, 2>, Variable<"hidden/bias", float, 1>,
+                               Variable<"temperature", float, 0>>;
+
+auto variables() -> Variables { return {{{784, 10}, distrib::GlorotUniformInitializer{}}, {{10}}, {{}}}; }
+
+static_assert(Variables::size == 3);
+static_assert(Variables::index_of("hidden/weights") == 0);
+static_assert(Variables::index_of("temperature") == 2);
+static_assert(Variables::index_of("hidden/wieghts") == Variables::size);
+static_assert(Variables::At<1>::name.view() == "hidden/bias");
+static_assert(Variables::At<0>::rank == 2);
+static_assert(distrib::is_variable_list<Variables>);
+static_assert(!distrib::is_variable_list<int>);
+static_assert(VariableList<>::size == 0 && VariableList<>::index_of("a") == 0);
+
+}  // namespace
+
+TEST_CASE("Variable: zeros unless told", "[core]") {
+  const Variable<"w", float, 1> w{{3}};
+  CHECK(w.shape() == Shape{3});
+  CHECK(w.initializer() == distrib::ZerosInitializer{});
+  const std::array<std::int64_t, 1> extents{4};
+  CHECK(Variable<"w", float, 1>{extents, distrib::ConstantInitializer{2}}.initializer() ==
+        distrib::ConstantInitializer{2});
+}
+
+TEST_CASE("VariableList: the model's order, at compile time and at run time", "[core]") {
+  const Variables list = variables();
+  CHECK(list.at<0>().shape() == Shape{784, 10});
+  CHECK(list.at<2>().shape() == Shape{});
+  const std::vector<VariableInfo> expected{
+      {"hidden/weights", distrib::DType::float32, {784, 10}, distrib::GlorotUniformInitializer{}},
+      {"hidden/bias", distrib::DType::float32, {10}, distrib::ZerosInitializer{}},
+      {"temperature", distrib::DType::float32, {}, distrib::ZerosInitializer{}},
+  };
+  CHECK(list.infos() == expected);
+  CHECK(expected[0].size_bytes() == 784 * 10 * 4);
+  CHECK(expected[2].size_bytes() == 4);
+  CHECK(VariableList<>{}.infos().empty());
+}
+
+TEST_CASE("block_offsets: each variable at a multiple of 64, the size of the block last", "[core]") {
+  const auto infos = variables().infos();
+  CHECK(distrib::block_offsets(infos) == std::vector<std::size_t>{0, 31360, 31424, 31488});
+  CHECK(distrib::block_offsets({}) == std::vector<std::size_t>{0});
+  const std::vector<VariableInfo> empty{{"e", distrib::DType::float32, {0, 4}, {}},
+                                        {"f", distrib::DType::float32, {17}, {}}};
+  CHECK(distrib::block_offsets(empty) == std::vector<std::size_t>{0, 0, 128});
+}

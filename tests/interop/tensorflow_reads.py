@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow and TensorBoard read what the library wrote: a checkpoint, records, Examples, events.
+
+usage: tensorflow_reads.py PROGRAMS | RUN_DIRECTORY
+
+PROGRAMS: the folder of the built interop programs; its `write_files` writes into a new directory first.
+RUN_DIRECTORY: one that `write_files` filled before, with expected.json in it.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import tensorflow as tf
+from tensorboard.backend.event_processing import event_accumulator
+
+
+def same(what, found, expected):
+    if found != expected:
+        sys.exit(f"{what}: found {str(found)[:300]}, expected {str(expected)[:300]}")
+
+
+def check_checkpoint(expected):
+    directory = expected["directory"]
+    prefix = f"{directory}/{expected['latest']}"
+    same("latest_checkpoint", tf.train.latest_checkpoint(directory), prefix)
+    state = tf.train.get_checkpoint_state(directory)
+    same("newest path", state.model_checkpoint_path, prefix)
+    for path in state.all_model_checkpoint_paths:
+        reader = tf.train.load_checkpoint(path)
+        shapes = reader.get_variable_to_shape_map()
+        dtypes = reader.get_variable_to_dtype_map()
+        same("names", sorted(shapes), sorted(tensor["name"] for tensor in expected["tensors"]))
+        for tensor in expected["tensors"]:
+            name = tensor["name"]
+            same(f"shape of {name}", list(shapes[name]), tensor["shape"])
+            same(f"dtype of {name}", dtypes[name].name, tensor["dtype"])
+            value = reader.get_tensor(name)
+            if "texts" in tensor:
+                found = [text.hex() for text in np.atleast_1d(np.asarray(value, dtype=object)).ravel()]
+                same(f"texts of {name}", found, tensor["texts"])
+            else:
+                same(f"bytes of {name}", np.asarray(value).tobytes().hex(), tensor["bytes"])
+
+    # A part in another cut than it was stored in, as a restore into other partitions asks for it.
+    whole = tf.train.load_checkpoint(prefix).get_tensor("tiles")
+    part = tf.raw_ops.RestoreV2(prefix=prefix, tensor_names=["tiles"], shape_and_slices=["4 6 1,2:1,4"],
+                                dtypes=[tf.bfloat16])[0].numpy()
+    same("a slice across four", part.tobytes(), whole[1:3, 1:5].tobytes())
+    return len(expected["tensors"])
+
+
+def check_records(files):
+    for expected in files:
+        dataset = tf.data.TFRecordDataset(expected["file"], compression_type=expected["compression"])
+        found = [payload.hex() for payload in dataset.as_numpy_iterator()]
+        same(f"records of {expected['file']}", found, expected["payloads"])
+    return len(files)
+
+
+def check_examples(expected):
+    features = {
+        "image": tf.io.FixedLenFeature([], tf.string),
+        "label": tf.io.FixedLenFeature([], tf.int64),
+        "weights": tf.io.FixedLenFeature([2], tf.float32),
+        "clicks": tf.io.RaggedFeature(tf.int64),
+    }
+    found = []
+    for record in tf.data.TFRecordDataset(expected["file"]):
+        row = tf.io.parse_single_example(record, features)
+        found.append({"image": row["image"].numpy().hex(), "label": int(row["label"]),
+                      "weights": row["weights"].numpy().tolist(), "clicks": row["clicks"].numpy().tolist()})
+    same("Examples", found, expected["rows"])
+    return len(found)
+
+
+def scalars_of(directory):
+    """tag -> [(step, wall_time, value)], as TensorBoard's own reader sees them."""
+    events = event_accumulator.EventAccumulator(directory, size_guidance={event_accumulator.TENSORS: 0})
+    events.Reload()
+    points = {tag: [(e.step, e.wall_time, e.value) for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+    for tag in events.Tags()["tensors"]:
+        plugin = events.SummaryMetadata(tag).plugin_data.plugin_name
+        same(f"plugin of {tag}", plugin, "scalars")
+        points[tag] = [(e.step, e.wall_time, float(tf.make_ndarray(e.tensor_proto))) for e in events.Tensors(tag)]
+    return points
+
+
+def check_events(expected):
+    wanted = {}
+    for point in expected["points"]:
+        wanted.setdefault(point["tag"], []).append((point["step"], point["wall_time"], point["value"]))
+    found = scalars_of(expected["directory"])
+    same("tags", sorted(found), sorted(wanted))
+    for tag, points in wanted.items():
+        same(f"steps and times of {tag}", [p[:2] for p in found[tag]], [p[:2] for p in points])
+        same(f"values of {tag}", [np.float32(p[2]) for p in found[tag]], [np.float32(p[2]) for p in points])
+    same("the old form", scalars_of(expected["directory"] + "/old"), {"loss": [(100, 1465000001.5, 0.25)]})
+    return len(expected["points"])
+
+
+def check(directory):
+    expected = json.loads(pathlib.Path(directory, "expected.json").read_text())
+    print(f"TensorFlow {tf.__version__} reads")
+    print(f"  {check_checkpoint(expected['checkpoint'])} tensors of a checkpoint")
+    print(f"  {check_records(expected['records'])} files of records")
+    print(f"  {check_examples(expected['examples'])} Examples")
+    print(f"TensorBoard reads\n  {check_events(expected['events'])} points of curves")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    given = pathlib.Path(sys.argv[1])
+    if (given / "expected.json").exists():
+        check(given)
+        return
+    with tempfile.TemporaryDirectory(prefix="distrib-") as directory:
+        subprocess.run([given / "write_files", directory], check=True)
+        check(directory)
+
+
+if __name__ == "__main__":
+    main()

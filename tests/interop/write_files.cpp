@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes files of every kind into a directory, and expected.json, which says what is in them, for tensorflow_reads.py.
+#include <distrib/checkpoint/save.hpp>
+#include <distrib/example/example_writer.hpp>
+#include <distrib/record/record_writer.hpp>
+#include <distrib/summary/event_writer.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using distrib::BundlePart;
+using distrib::DType;
+using distrib::Shape;
+using distrib::Slice;
+using Bytes = std::vector<std::byte>;
+
+auto hex(distrib::ByteView bytes) -> std::string {
+  std::string text = "\"";
+  for (const std::byte byte : bytes) {
+    text += "0123456789abcdef"[static_cast<unsigned>(byte) >> 4];
+    text += "0123456789abcdef"[static_cast<unsigned>(byte) & 15];
+  }
+  return text += '"';
+}
+
+template <class Items, class Text>
+auto list(const Items& items, Text text) -> std::string {
+  std::string joined = "[";
+  for (const auto& item : items) joined += (joined.size() > 1 ? ", " : "") + text(item);
+  return joined += "]";
+}
+
+// Bytes that are finite numbers of every dtype.
+auto some_bytes(DType dtype, std::int64_t elements) -> Bytes {
+  Bytes bytes(static_cast<std::size_t>(elements) * size_bytes(dtype));
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = dtype == DType::boolean ? static_cast<std::byte>(i % 2) : static_cast<std::byte>(i * 37 % 59);
+  return bytes;
+}
+
+// The tensors of one checkpoint on two shards, and what the reader must find.
+class Checkpoint {
+ public:
+  // Saved in these slices, one after the other on each shard; none: whole.
+  void add(const std::string& name, DType dtype, const Shape& shape, const std::vector<Slice>& slices = {}) {
+    const Bytes& whole = bytes_.emplace_back(some_bytes(dtype, shape.elements()));
+    for (const Slice& slice : slices.empty() ? std::vector{Slice::whole(shape)} : slices) {
+      Bytes& piece = bytes_.emplace_back(static_cast<std::size_t>(slice.extents.elements()) * size_bytes(dtype));
+      distrib::copy_overlap(Slice::whole(shape), whole.data(), slice, piece.data(), size_bytes(dtype));
+      parts_[next_++ % 2].tensors.push_back({name, dtype, shape, slice, piece});
+    }
+    expect(name, dtype, shape, "\"bytes\": " + hex(whole));
+  }
+
+  void add(const std::string& name, const Shape& shape, const std::vector<std::string>& texts) {
+    parts_[next_++ % 2].strings.push_back({name, shape, texts});
+    expect(name, DType::string, shape,
+           "\"texts\": " + list(texts, [](const std::string& text) { return hex(distrib::as_bytes(text)); }));
+  }
+
+  auto parts() const -> const std::vector<BundlePart>& { return parts_; }
+  auto expected() const -> std::string {
+    return list(expected_, [](const std::string& text) { return text; });
+  }
+
+ private:
+  void expect(const std::string& name, DType dtype, const Shape& shape, const std::string& content) {
+    expected_.push_back("{\"name\": \"" + name + "\", \"dtype\": \"" + std::string{distrib::name(dtype)} +
+                        "\", \"shape\": " + to_string(shape) + ", " + content + "}");
+  }
+
+  std::deque<Bytes> bytes_;  // does not move what the pieces point to
+  std::vector<BundlePart> parts_{2};
+  std::vector<std::string> expected_;
+  std::size_t next_ = 0;
+};
+
+auto write_checkpoint(const std::string& directory) -> std::string {
+  Checkpoint checkpoint;
+  for (const DType dtype :
+       {DType::float32, DType::float64, DType::int8, DType::int16, DType::int32, DType::int64, DType::uint8,
+        DType::uint16, DType::uint32, DType::uint64, DType::boolean, DType::bfloat16, DType::float16})
+    checkpoint.add("dtype/" + std::string{name(dtype)}, dtype, {3, 5});
+  checkpoint.add("global_step", DType::int64, {});
+  checkpoint.add("empty", DType::float32, {0, 3});
+  checkpoint.add("rank8", DType::int32, {1, 2, 1, 2, 1, 2, 1, 3});
+  checkpoint.add("rows", DType::float32, {100, 3}, {{{0, 0}, {33, 3}}, {{33, 0}, {33, 3}}, {{66, 0}, {34, 3}}});
+  checkpoint.add("columns", DType::float64, {4, 100}, {{{0, 0}, {4, 64}}, {{0, 64}, {4, 36}}});
+  checkpoint.add("tiles", DType::bfloat16, {4, 6},
+                 {{{0, 0}, {2, 3}}, {{0, 3}, {2, 3}}, {{2, 0}, {2, 2}}, {{2, 2}, {2, 4}}});
+  checkpoint.add("vector", DType::int64, {9000}, {{{0}, {1}}, {{1}, {8191}}, {{8192}, {808}}});
+  checkpoint.add("distrib/job", {}, {"the job's text"});
+  checkpoint.add("words", {2, 2}, {"", "one", std::string(300, 'x'), {"\0\xff", 2}});
+  for (int i = 0; i < 5000; ++i)  // so that the index has several blocks
+    checkpoint.add("many/variable_" + std::to_string(i), DType::float32, {2}, {{{0}, {1}}, {{1}, {1}}});
+  distrib::save_checkpoint(directory, "model.ckpt-7", checkpoint.parts());
+  distrib::save_checkpoint(directory, "model.ckpt-42", checkpoint.parts());
+  return "{\"directory\": \"" + directory + "\", \"latest\": \"model.ckpt-42\", \"tensors\": " + checkpoint.expected() +
+         "}";
+}
+
+auto write_records(const std::string& path, distrib::Compression compression, const char* tensorflow_name)
+    -> std::string {
+  std::vector<Bytes> payloads{{},
+                              some_bytes(DType::int8, 1),
+                              some_bytes(DType::int8, 1000),
+                              some_bytes(DType::int8, 300'000),
+                              some_bytes(DType::int8, 7)};
+  distrib::RecordWriter writer{path, {.compression = compression}};
+  for (const Bytes& payload : payloads) writer.append(payload);
+  writer.close();
+  return "{\"file\": \"" + path + "\", \"compression\": \"" + tensorflow_name +
+         "\", \"payloads\": " + list(payloads, [](const Bytes& payload) { return hex(payload); }) + "}";
+}
+
+struct Row {
+  std::span<const std::byte> image;
+  std::int64_t label = 0;
+  std::array<float, 2> weights{};
+  std::span<const std::int64_t> clicks;
+};
+
+auto write_examples(const std::string& path) -> std::string {
+  using distrib::feature;
+  distrib::ExampleWriter writer{distrib::schema<Row>(feature("image", &Row::image), feature("label", &Row::label),
+                                                     feature("weights", &Row::weights),
+                                                     feature("clicks", &Row::clicks))};
+  distrib::RecordWriter file{path};
+  std::vector<std::string> rows;
+  const Bytes image = some_bytes(DType::uint8, 300);
+  const std::vector<std::int64_t> clicks{0, -1, 127, 128, std::int64_t{1} << 40};
+  for (std::size_t i = 0; i <= clicks.size(); ++i) {
+    const Row row{distrib::ByteView{image}.first(60 * i),
+                  static_cast<std::int64_t>(i) - 2,
+                  {0.5F, -1.25F * static_cast<float>(i)},
+                  std::span{clicks}.first(i)};
+    file.append(writer.write(row));
+    char weights[60];
+    std::snprintf(weights, sizeof weights, "[%.9g, %.9g]", static_cast<double>(row.weights[0]),
+                  static_cast<double>(row.weights[1]));
+    rows.push_back("{\"image\": " + hex(row.image) + ", \"label\": " + std::to_string(row.label) +
+                   ", \"weights\": " + weights +
+                   ", \"clicks\": " + list(row.clicks, [](std::int64_t click) { return std::to_string(click); }) + "}");
+  }
+  file.close();
+  return "{\"file\": \"" + path + "\", \"rows\": " + list(rows, [](const std::string& text) { return text; }) + "}";
+}
+
+auto write_events(const std::string& directory) -> std::string {
+  std::vector<std::string> points;
+  distrib::EventWriter writer{directory};
+  writer.session_log(distrib::SessionStatus::start, 1);
+  for (int step = 1; step <= 20; ++step)
+    for (const char* tag : {"loss", "evaluation/accuracy"}) {
+      const float value = (tag[0] == 'l' ? 8.0F : 0.25F) / static_cast<float>(step);
+      const double wall_time = 1465000000.5 + step;
+      writer.scalar(tag, step, value, wall_time);
+      char text[200];
+      std::snprintf(text, sizeof text, "{\"tag\": \"%s\", \"step\": %d, \"wall_time\": %.17g, \"value\": %.9g}", tag,
+                    step, wall_time, static_cast<double>(value));
+      points.emplace_back(text);
+    }
+  writer.session_log(distrib::SessionStatus::checkpoint, 20, "model.ckpt-20");
+  writer.close();
+
+  // The old form, which TensorBoard reads as well.
+  const std::string old = directory + "/old";
+  std::filesystem::create_directories(old);
+  distrib::RecordWriter old_file{distrib::event_file_name(old, 1465000000, "host")};
+  distrib::WireWriter event;
+  distrib::write_version_event(event, 1465000000);
+  old_file.append(event.view());
+  distrib::write_scalar_event(event, 1465000001.5, 100, "loss", 0.25F, distrib::ScalarForm::simple_value);
+  old_file.append(event.view());
+  old_file.close();
+  return "{\"directory\": \"" + directory +
+         "\", \"points\": " + list(points, [](const std::string& text) { return text; }) + "}";
+}
+
+}  // namespace
+
+auto main(int argc, char** argv) -> int try {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: write_files DIRECTORY\n");
+    return 64;
+  }
+  const std::string directory = argv[1];
+  std::filesystem::create_directories(directory);
+  const std::string checkpoint = write_checkpoint(directory + "/train");
+  const std::string records = "[" + write_records(directory + "/plain", distrib::Compression::none, "") + ", " +
+                              write_records(directory + "/gzip", distrib::Compression::gzip, "GZIP") + ", " +
+                              write_records(directory + "/zlib", distrib::Compression::zlib, "ZLIB") + "]";
+  const std::string examples = write_examples(directory + "/examples");
+  const std::string events = write_events(directory + "/events");
+  std::ofstream file{directory + "/expected.json"};
+  file << "{\"checkpoint\": " << checkpoint << ",\n\"records\": " << records << ",\n\"examples\": " << examples
+       << ",\n\"events\": " << events << "}\n";
+  return file.flush() ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
+}

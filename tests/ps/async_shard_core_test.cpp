@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/async_shard_core.hpp>
+
+#include <distrib/optimizer/sgd.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+using distrib::Contribution;
+using distrib::Cut;
+using distrib::Peer;
+using distrib::Rank;
+using distrib::Sgd;
+using distrib::ShardActions;
+using distrib::Step;
+using story::block;
+using story::tell;
+using Core = distrib::AsyncShardCore<Sgd>;
+using Events = std::vector<story::ShardEvent>;
+
+namespace {
+
+auto sgd() -> Sgd { return {.learning_rate = 1.0F}; }  // values are what was contributed, with a minus
+
+/// Events of one core; rank r speaks through peer 10 + r.
+struct Shard {
+  Core core;
+
+  auto join(Peer peer) {
+    return [=, this](ShardActions& out) { core.join(peer, static_cast<Rank>(peer - 10), out); };
+  }
+  auto push(Rank rank, Step step, float number) {
+    return [=, this](ShardActions& out) { core.push(10 + rank, Contribution{step, rank, block(number)}, out); };
+  }
+  auto pull(Peer peer, Step finished) {
+    return [=, this](ShardActions& out) { core.pull(peer, finished, out); };
+  }
+  auto save() {
+    return [this](ShardActions& out) { core.save(out); };
+  }
+  auto saved(Step step) {
+    return [=, this](ShardActions& out) { core.cut_saved(step, out); };
+  }
+  auto goodbye(Peer peer) {
+    return [=, this](ShardActions& out) { core.goodbye(peer, out); };
+  }
+  auto disconnect(Peer peer) {
+    return [=, this](ShardActions&) { core.disconnect(peer); };
+  }
+};
+
+auto shard_of(Rank ranks, std::uint64_t total, Step interval, Step staleness = distrib::unbounded_staleness) -> Shard {
+  return {Core{story::job(1, ranks, total, interval), 0, sgd(), staleness}};
+}
+
+}  // namespace
+
+TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)", "[ps]") {
+  Shard shard = shard_of(2, 99, 0);
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"counted at once", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"a repeat is dropped", shard.push(0, 1, 50), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"a gap is answered with where it stands", shard.push(0, 3, 50), {"joined 10 k=1 cuts=0"}},
+      {"the next", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"ranks count by themselves", shard.push(1, 1, 4), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"a step 0 is none", shard.push(1, 0, 50), {"pushed 11 step=0 k=1 cuts=0"}},
+      {"values as they are", shard.pull(11, 1), {"values 11 step=1 w=-6 k=1 cuts=0"}},
+      {"join tells each its own", shard.join(10), {"joined 10 k=2 cuts=0"}},
+  });
+  CHECK(shard.core.step() == 3);
+  CHECK(shard.core.values()->as<float>()[1] == -6.0F);
+  CHECK(shard.core.progress(0) == distrib::Progress{2, {0}});
+  CHECK(shard.core.layout().block_bytes() == 64);
+}
+
+TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (rule 6)", "[ps]") {
+  const Sgd falling{.learning_rate = distrib::Linear{4, 0, 4}};
+  Core core{story::job(1, 2, 4, 0), 0, falling, distrib::unbounded_staleness};
+  ShardActions out;
+  for (const auto& [step, rank] : {std::pair{1, 0U}, std::pair{1, 1U}, std::pair{2, 1U}})
+    core.push(10 + rank, Contribution{static_cast<Step>(step), rank, block(1)}, out);
+  CHECK(core.values()->as<float>()[0] == -9.0F);  // 4 + 3 + 2
+}
+
+TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)", "[ps]") {
+  Shard shard = shard_of(3, 99, 0, 1);
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"join", shard.join(12), {"joined 12 k=0 cuts=0"}},
+      {"0 of 0", shard.pull(10, 0), {"values 10 step=0 w=0 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"1 ahead", shard.pull(10, 1), {"values 10 step=1 w=-1 k=1 cuts=0"}},
+      {"2", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"2 ahead: parked", shard.pull(10, 2), {}},
+      {"one of two", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"the slowest counts", shard.push(2, 1, 1), {"values 10 step=2 w=-4 k=2 cuts=0", "pushed 12 step=1 k=1 cuts=0"}},
+  });
+  Shard tight = shard_of(2, 99, 0, 0);
+  tell(Events{
+      {"join", tight.join(10), {"joined 10 k=0 cuts=0"}},
+      {"1", tight.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"parked", tight.pull(10, 1), {}},
+      {"gone", tight.disconnect(10), {}},
+      {"nothing is owed to it", tight.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"nobody joined", tight.pull(10, 1), {}},
+  });
+  Shard alone = shard_of(1, 99, 0, 0);
+  tell(Events{
+      {"join", alone.join(10), {"joined 10 k=0 cuts=0"}},
+      {"one rank is never ahead", alone.pull(10, 7), {"values 10 step=7 w=0 k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: cuts by interval and when asked, one at a time (rule 3)", "[ps]") {
+  Shard shard = shard_of(2, 99, 2);
+  tell(Events{
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"nothing to save: told so", shard.save(), {"notice 11 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"2: due", shard.push(1, 1, 1), {"save 2 w=-2 applied=1,1", "pushed 11 step=1 k=1 cuts=0"}},
+      {"asked meanwhile", shard.save(), {}},
+      {"3", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0"}},
+      {"another one's", shard.saved(1), {}},
+      {"made after it", shard.saved(2), {"save 3 w=-3 applied=1,2", "notice 11 k=2 cuts=1"}},
+      {"durable", shard.saved(3), {"notice 11 k=2 cuts=2"}},
+      {"asked again", shard.save(), {"notice 11 k=2 cuts=2"}},
+      {"4: due", shard.push(0, 2, 1), {"save 4 w=-4 applied=2,2", "pushed 10 step=2 k=2 cuts=1"}},
+      {"asked meanwhile, but nothing came", shard.save(), {}},
+      {"no second one", shard.saved(4), {"notice 11 k=2 cuts=2"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: a shard that came back goes on from its cut (rule 5)", "[ps]") {
+  Shard shard{Core{story::job(1, 2, 99, 0), 0, sgd(), distrib::unbounded_staleness, Cut{5, block(-5), {}, {2, 3}}}};
+  tell(Events{
+      {"applied of the cut", shard.join(10), {"joined 10 k=2 cuts=2"}},
+      {"applied of the cut", shard.join(11), {"joined 11 k=3 cuts=3"}},
+      {"what follows", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=2"}},
+      {"a repeat", shard.push(1, 3, 50), {"pushed 11 step=3 k=3 cuts=3"}},
+      {"go on", shard.pull(10, 3), {"values 10 step=3 w=-6 k=3 cuts=2"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: an agreed cut of another number of ranks is shared out anew (rule 7)", "[ps]") {
+  const Core core{story::job(1, 3, 99, 0), 0, sgd(), distrib::unbounded_staleness, Cut{8, block(-8), {}, {4, 4}}};
+  CHECK(core.step() == 8);
+  CHECK(core.progress(0) == distrib::Progress{3, {3}});
+  CHECK(core.progress(1) == distrib::Progress{3, {3}});
+  CHECK(core.progress(2) == distrib::Progress{2, {2}});
+}
+
+TEST_CASE("AsyncShardCore: the end (rule 6)", "[ps]") {
+  Shard shard = shard_of(2, 3, 0);
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"1", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"rank 1 is done", shard.goodbye(11), {}},
+      {"the last one: a cut is due", shard.push(0, 2, 1), {"save 3 w=-3 applied=2,1", "pushed 10 step=2 k=2 cuts=0"}},
+      {"not durable", shard.goodbye(10), {}},
+      {"again", shard.goodbye(10), {}},
+      {"done", shard.saved(3), {"notice 10 k=2 cuts=2", "notice 11 k=1 cuts=1", "done"}},
+      {"once", shard.goodbye(10), {}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
+  Shard shard = shard_of(2, 9, 0);
+  const auto short_one = [&](ShardActions& out) {
+    shard.core.push(10, Contribution{1, 0, std::make_shared<distrib::AlignedBuffer>(4)}, out);
+  };
+  const auto no_block = [&](ShardActions& out) { shard.core.push(10, Contribution{1, 0, nullptr}, out); };
+  tell(Events{
+      {"rank", shard.join(12), {"refused 12 step=0 rank=2: the job has no such rank"}},
+      {"rank", shard.push(2, 1, 1), {"refused 12 step=1 rank=2: the job has no such rank"}},
+      {"size", short_one,
+       {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
+      {"size", no_block, {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
+  });
+  CHECK(shard.core.step() == 0);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/async_worker_core.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+using distrib::AsyncWorkerCore;
+using distrib::Step;
+using distrib::WorkerActions;
+using story::block;
+using story::tell;
+using Events = std::vector<story::WorkerEvent>;
+
+namespace {
+
+/// Events of one core; what it computes is two blocks of 64 bytes.
+struct Worker {
+  AsyncWorkerCore core;
+
+  auto start() {
+    return [this](WorkerActions& out) { core.start(out); };
+  }
+  auto joined(std::uint32_t shard, Step counted, Step durable = 0) {
+    return [=, this](WorkerActions& out) { core.joined(shard, {counted, {durable}}, out); };
+  }
+  auto notice(std::uint32_t shard, Step counted, Step durable) {
+    return [=, this](WorkerActions& out) { core.notice(shard, {counted, {durable}}, out); };
+  }
+  auto pushed(std::uint32_t shard, Step counted, Step durable = 0) {
+    return [=, this](WorkerActions& out) { core.pushed(shard, {counted, {durable}}, out); };
+  }
+  auto values(std::uint32_t shard, Step finished, Step durable = 0) {
+    return [=, this](WorkerActions& out) { core.values(shard, finished, block(1), {finished, {durable}}, out); };
+  }
+  auto computed(std::uint64_t ticket) {
+    return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out); };
+  }
+  auto reconnected(std::uint32_t shard) {
+    return [=, this](WorkerActions& out) { core.reconnected(shard, out); };
+  }
+  auto stop() {
+    return [this](WorkerActions& out) { core.stop(out); };
+  }
+};
+
+/// Rank 1 of 2, two shards; its share of 2 n steps is n.
+auto worker(std::uint64_t total, distrib::WorkerOptions options = {}) -> Worker {
+  return {AsyncWorkerCore{story::job(2, 2, total, 0), 1, options}};
+}
+
+/// Carries it to where it has made and sent its contributions 1 to t and waits for values.
+void carry_to(Worker& w, Step t) {
+  WorkerActions ignored;
+  w.start()(ignored);
+  for (std::uint32_t shard : {0U, 1U}) w.joined(shard, 0)(ignored);
+  for (Step step = 0; step < t; ++step) {
+    for (std::uint32_t shard : {0U, 1U}) w.values(shard, step)(ignored);
+    w.computed(step + 1)(ignored);
+  }
+  REQUIRE(w.core.step() == t);
+}
+
+}  // namespace
+
+TEST_CASE("AsyncWorkerCore: join, values, contribution, save, goodbye (rules 2, 3, 6)", "[ps]") {
+  Worker w = worker(3);  // rank 1 makes one of three
+  tell(Events{
+      {"join all", w.start(), {"join 0", "join 1"}},
+      {"waits for all", w.joined(1, 0), {}},
+      {"finished 0", w.joined(0, 0), {"pull 0 step=0", "pull 1 step=0"}},
+      {"waits for all", w.values(0, 0), {}},
+      {"all there", w.values(1, 0), {"compute step=1 ticket=1 of 2"}},
+      {"not this one", w.computed(7), {}},
+      {"sent; the last one is to be saved", w.computed(1),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "save 0", "save 1"}},
+      {"counted, not durable", w.pushed(0, 1), {}},
+      {"on one", w.notice(0, 1, 1), {}},
+      {"on all", w.notice(1, 1, 1), {"goodbye 0", "goodbye 1", "done"}},
+      {"that was it", w.notice(1, 1, 1), {}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: it starts after the smallest number counted (rule 4)", "[ps]") {
+  Worker w = worker(20);
+  tell(Events{
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"ahead", w.joined(0, 5, 4), {}},
+      {"t = 3", w.joined(1, 3, 3), {"pull 0 step=3", "pull 1 step=3"}},
+      {"values", w.values(0, 3, 4), {}},
+      {"values", w.values(1, 3, 3), {"compute step=4 ticket=1 of 2"}},
+      {"shards that are ahead drop the repeat", w.computed(1),
+       {"push 0 step=4 rank=1 common=3", "push 1 step=4 rank=1 common=3", "pull 0 step=4", "pull 1 step=4"}},
+  });
+  Worker late = worker(20);
+  tell(Events{
+      {"join", late.start(), {"join 0", "join 1"}},
+      {"its share is done", late.joined(0, 10, 10), {}},
+      {"not saved on one", late.joined(1, 10, 9), {"save 1"}},
+      {"now it is", late.notice(1, 10, 10), {"goodbye 0", "goodbye 1", "done"}},
+  });
+  Worker later = worker(20);
+  tell(Events{
+      {"join", later.start(), {"join 0", "join 1"}},
+      {"all is done", later.joined(0, 10, 10), {}},
+      {"all is done", later.joined(1, 10, 10), {"goodbye 0", "goodbye 1", "done"}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: a shard that came back or found a gap is sent what follows (rules 1, 5)", "[ps]") {
+  Worker w = worker(20);
+  carry_to(w, 3);
+  tell(Events{
+      {"lost and there again", w.reconnected(0), {"join 0"}},
+      {"what follows its cut, and the pull again", w.joined(0, 1),
+       {"push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
+      {"values", w.values(0, 3), {}},
+      {"a gap; values are here already", w.joined(0, 2), {"push 0 step=3 rank=1 common=0"}},
+      {"go on", w.values(1, 3), {"compute step=4 ticket=4 of 2"}},
+      {"while it computes", w.joined(1, 2), {"push 1 step=3 rank=1 common=0"}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: what is no longer kept is made again (rule 5)", "[ps]") {
+  Worker w = worker(20);
+  carry_to(w, 2);
+  tell(Events{
+      {"durable", w.notice(0, 2, 2), {}},
+      {"durable", w.notice(1, 2, 2), {}},
+      {"values", w.values(0, 2, 2), {}},
+      {"go on", w.values(1, 2, 2), {"compute step=3 ticket=3 of 2"}},
+      {"shard 1 lost its disk", w.joined(1, 0, 0), {"pull 0 step=0", "pull 1 step=0"}},
+      {"overtaken", w.computed(3), {}},
+      {"values", w.values(0, 0, 2), {}},
+      {"made again", w.values(1, 0, 0), {"compute step=1 ticket=5 of 2"}},
+  });
+  CHECK(w.core.step() == 0);
+}
+
+TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits when it is full (rule 3)", "[ps]") {
+  // A contribution has 128 bytes: room for four, three quarters are three.
+  Worker w = worker(40, {.replay_budget_bytes = 512});
+  carry_to(w, 2);
+  tell(Events{
+      {"values", w.values(0, 2), {}},
+      {"values", w.values(1, 2), {"compute step=3 ticket=3 of 2"}},
+      {"three quarters: save", w.computed(3),
+       {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "save 0", "save 1", "pull 0 step=3",
+        "pull 1 step=3"}},
+      {"values", w.values(0, 3), {}},
+      {"room for one", w.values(1, 3), {"compute step=4 ticket=4 of 2"}},
+      {"full", w.computed(4),
+       {"push 0 step=4 rank=1 common=0", "push 1 step=4 rank=1 common=0", "save 0", "save 1", "pull 0 step=4",
+        "pull 1 step=4"}},
+      {"values", w.values(0, 4), {}},
+      {"it waits", w.values(1, 4), {}},
+      {"the request may be lost with the connection", w.joined(0, 4), {"save 0"}},
+      {"durable on one", w.notice(0, 4, 4), {}},
+      {"durable on all: the oldest are forgotten", w.notice(1, 4, 2), {"compute step=5 ticket=5 of 2"}},
+  });
+  Worker told = worker(40, {.replay_budget_bytes = 128});
+  carry_to(told, 1);
+  tell(Events{
+      {"values", told.values(0, 1, 1), {}},
+      {"full", told.values(1, 1, 0), {}},
+      {"shard 1 saved, died and came back", told.joined(1, 1, 1), {"save 1", "compute step=2 ticket=2 of 2"}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: values for another point are none", "[ps]") {
+  Worker w = worker(20);
+  carry_to(w, 2);
+  tell(Events{
+      {"late", w.values(0, 1), {}},
+      {"values", w.values(0, 2), {}},
+      {"late", w.values(1, 1), {}},
+      {"values", w.values(1, 2), {"compute step=3 ticket=3 of 2"}},
+      {"a second answer", w.values(1, 2), {}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: asked to stop it finishes what is in flight and leaves", "[ps]") {
+  Worker idle = worker(20);
+  carry_to(idle, 1);
+  tell(Events{
+      {"nothing in flight", idle.stop(), {"leave 0", "leave 1", "left"}},
+      {"once", idle.stop(), {}},
+      {"it has left", idle.values(0, 1), {}},
+  });
+  Worker busy = worker(20);
+  carry_to(busy, 1);
+  tell(Events{
+      {"values", busy.values(0, 1), {}},
+      {"values", busy.values(1, 1), {"compute step=2 ticket=2 of 2"}},
+      {"in flight", busy.stop(), {}},
+      {"made", busy.computed(2),
+       {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "leave 0", "leave 1", "left"}},
+  });
+  Worker overtaken = worker(20, {.replay_budget_bytes = 0});
+  carry_to(overtaken, 2);
+  tell(Events{
+      {"values", overtaken.values(0, 2), {}},
+      {"values", overtaken.values(1, 2), {"compute step=3 ticket=3 of 2"}},
+      {"in flight", overtaken.stop(), {}},
+      {"it would have to make it again, and leaves", overtaken.joined(1, 0), {"leave 0", "leave 1", "left"}},
+      {"too late", overtaken.computed(3), {}},
+  });
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/dense_store.hpp>
+
+#include <distrib/optimizer/momentum.hpp>
+#include <distrib/optimizer/sgd.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+#include <array>
+
+using distrib::AlignedBuffer;
+using distrib::DenseStore;
+using distrib::Momentum;
+using distrib::SharedBuffer;
+
+namespace {
+
+/// Says which update it was and which slot it saw.
+struct Counting {
+  static constexpr std::string_view name = "counting";
+  static constexpr std::array<distrib::Slot, 2> slots{{{"a", 5.0F}, {"b", -1.0F}}};
+  auto describe() const -> std::string { return {}; }
+  void apply(distrib::UpdateStep step, std::span<const float> gradient, std::span<const float> from,
+             std::span<float> to, std::span<const std::span<float>> blocks) const {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      to[i] = from[i] + gradient[i] * static_cast<float>(step.count);
+      blocks[0][i] += 1.0F;
+      blocks[1][i] *= 2.0F;
+    }
+  }
+  auto operator==(const Counting&) const -> bool = default;
+};
+
+auto values(float number) -> AlignedBuffer {
+  AlignedBuffer block{64};
+  std::ranges::fill(block.as<float>(), number);
+  return block;
+}
+
+auto gradient() -> std::vector<float> { return std::vector<float>(16, 1.0F); }
+
+}  // namespace
+
+TEST_CASE("DenseStore: updates are applied out of place; what was published never changes", "[ps]") {
+  DenseStore<Counting> store{{}, values(10)};
+  const SharedBuffer before = store.values();
+  CHECK(store.block_bytes() == 64);
+  CHECK(store.updater() == Counting{});
+  store.apply(1, gradient());
+  const SharedBuffer after = store.values();
+  store.apply(2, gradient());
+  CHECK(before->as<float>()[15] == 10.0F);
+  CHECK(after->as<float>()[15] == 11.0F);
+  CHECK(store.values()->as<float>()[15] == 13.0F);
+}
+
+TEST_CASE("DenseStore: blocks nobody holds are used again", "[ps]") {
+  DenseStore<Counting> store{{}, values(0)};
+  std::vector<const void*> used;
+  for (std::uint64_t count = 1; count <= 6; ++count) {
+    store.apply(count, gradient());
+    used.push_back(store.values().get());
+  }
+  CHECK(used[0] == used[2]);
+  CHECK(used[1] == used[5]);
+}
+
+TEST_CASE("DenseStore: a cut is a moment; going back to it brings everything back", "[ps]") {
+  DenseStore<Counting> store{{}, values(0)};
+  store.apply(1, gradient());
+  const distrib::Cut cut = store.cut(1, {1, 0});
+  CHECK(cut.step == 1);
+  CHECK(cut.applied == std::vector<distrib::Step>{1, 0});
+  REQUIRE(cut.slots.size() == 2);
+  CHECK(cut.slots[0]->as<float>()[3] == 6.0F);
+  CHECK(cut.slots[1]->as<float>()[3] == -2.0F);
+  store.apply(2, gradient());
+  CHECK(cut.values->as<float>()[3] == 1.0F);
+  CHECK(cut.slots[0]->as<float>()[3] == 6.0F);
+
+  store.load(cut);
+  store.apply(2, gradient());
+  CHECK(store.values()->as<float>()[3] == 3.0F);
+  CHECK(store.cut(2).slots[0]->as<float>()[3] == 7.0F);
+  CHECK(cut.values->as<float>()[3] == 1.0F);
+}
+
+TEST_CASE("DenseStore: the library's updaters", "[ps]") {
+  DenseStore<Momentum> store{Momentum{.learning_rate = 1.0F, .momentum = 0.5F}, values(0)};
+  store.apply(1, gradient());
+  store.apply(2, gradient());
+  CHECK(store.values()->as<float>()[0] == -2.5F);
+  DenseStore<distrib::Sgd> plain{{.learning_rate = 1.0F}, values(0)};
+  plain.apply(1, gradient());
+  CHECK(plain.values()->as<float>()[0] == -1.0F);
+  CHECK(plain.cut(1).slots.empty());
+}
+
+TEST_CASE("DenseStore: a shard without variables", "[ps]") {
+  DenseStore<Momentum> store{{}, AlignedBuffer{}};
+  store.apply(1, {});
+  CHECK(store.values()->size() == 0);
+  store.load(store.cut(1));
+}

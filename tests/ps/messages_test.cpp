@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/messages.hpp>
+
+#include "support/catch.hpp"
+
+#include <type_traits>
+
+using distrib::Progress;
+
+TEST_CASE("Progress: a value", "[ps]") {
+  CHECK(Progress{3, {0, 2}} == Progress{3, {0, 2}});
+  CHECK(Progress{3, {0, 2}} != Progress{2, {0, 2}});
+  CHECK(Progress{3, {0, 2}} != Progress{3, {0}});
+  CHECK(Progress{} == Progress{0, {}});
+}
+
+TEST_CASE("Messages: moved without copying what they carry", "[ps]") {
+  STATIC_REQUIRE(std::is_nothrow_move_constructible_v<distrib::Contribution>);
+  STATIC_REQUIRE(std::is_nothrow_move_constructible_v<distrib::ValuesReply>);
+  const auto block = std::make_shared<const distrib::AlignedBuffer>(64);
+  distrib::ValuesReply reply{1, 2, block, {2, {0}}};
+  const distrib::ValuesReply moved = std::move(reply);
+  CHECK(block.use_count() == 2);
+  CHECK(moved.block == block);
+  CHECK(distrib::Contribution{}.block == nullptr);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/shard_layout.hpp>
+
+#include "support/catch.hpp"
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+using distrib::AlignedBuffer;
+using distrib::DType;
+using distrib::Job;
+using distrib::ShardLayout;
+using distrib::Slice;
+
+namespace {
+
+/// The same three variables, cut into parts along an axis and dealt to shards in turn.
+auto job(std::int64_t parts, std::uint32_t shards, std::size_t axis) -> Job {
+  Job job;
+  job.seed = 7;
+  job.shards_per_task = shards;
+  job.variables = {{"weights", DType::float32, {6, 10}, distrib::GlorotUniformInitializer{}},
+                   {"bias", DType::float32, {10}, distrib::UniformInitializer{}},
+                   {"scalar", DType::float32, {}, distrib::ConstantInitializer{3}}};
+  const std::int64_t extent = job.variables[0].shape[axis];
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::int64_t first = extent * part / parts;
+    job.parts.push_back({0, Slice::along({6, 10}, axis, first, extent * (part + 1) / parts - first),
+                         static_cast<std::uint32_t>(part) % shards});
+  }
+  job.parts.push_back({1, Slice::whole({10}), shards - 1});
+  job.parts.push_back({2, Slice::whole({}), 0});
+  return job;
+}
+
+/// Whole variables side by side.
+struct Whole {
+  std::vector<std::vector<float>> variables{std::vector<float>(60), std::vector<float>(10), std::vector<float>(1)};
+  auto operator()(std::size_t v) -> std::byte* { return reinterpret_cast<std::byte*>(variables[v].data()); }
+};
+
+auto initial(const Job& of) -> Whole {
+  Whole whole;
+  for (std::uint32_t shard = 0; shard < of.shards(); ++shard) {
+    const ShardLayout layout{of, shard};
+    const AlignedBuffer block = initial_values(of, layout);
+    spread(layout, block.data(), whole);
+  }
+  return whole;
+}
+
+}  // namespace
+
+TEST_CASE("ShardLayout: parts of a shard in one block, each at a multiple of 64", "[ps]") {
+  const Job cut = job(3, 2, 0);  // rows 0-1, 2-3, 4-5
+  const ShardLayout first{cut, 0};
+  REQUIRE(first.places().size() == 3);
+  CHECK(first.shard() == 0);
+  CHECK(first.places()[0].name == "weights");
+  CHECK(first.places()[0].variable == 0);
+  CHECK(first.places()[0].whole == distrib::Shape{6, 10});
+  CHECK(first.places()[0].slice == Slice::along({6, 10}, 0, 0, 2));
+  CHECK(first.places()[0].offset_bytes == 0);
+  CHECK(first.places()[0].size_bytes == 80);
+  CHECK(first.places()[1].offset_bytes == 128);
+  CHECK(first.places()[1].slice == Slice::along({6, 10}, 0, 4, 2));
+  CHECK(first.places()[2].name == "scalar");
+  CHECK(first.places()[2].offset_bytes == 256);
+  CHECK(first.places()[2].size_bytes == 4);
+  CHECK(first.block_bytes() == 320);
+  const ShardLayout second{cut, 1};
+  CHECK(second.places().size() == 2);
+  CHECK(second.block_bytes() == 192);
+}
+
+TEST_CASE("ShardLayout: a shard without parts", "[ps]") {
+  const Job cut = job(1, 3, 0);
+  const ShardLayout layout{cut, 1};
+  CHECK(layout.places().empty());
+  CHECK(layout.block_bytes() == 0);
+  CHECK(initial_values(cut, layout).size() == 0);
+}
+
+TEST_CASE("spread and gather: opposites, for any cut", "[ps]") {
+  for (const std::int64_t parts : {1, 2, 3})
+    for (const std::uint32_t shards : {1U, 2U, 3U})
+      for (const std::size_t axis : {0U, 1U}) {
+        CAPTURE(parts, shards, axis);
+        const Job cut = job(parts, shards, axis);
+        Whole from;
+        float next = 1;
+        for (auto& variable : from.variables)
+          for (float& element : variable) element = next++;
+        Whole to;
+        for (std::uint32_t shard = 0; shard < shards; ++shard) {
+          const ShardLayout layout{cut, shard};
+          AlignedBuffer block{layout.block_bytes()};
+          gather(layout, from, block.data());
+          float in_places = 0;
+          for (const auto& place : layout.places())
+            for (const float element : block.as<float>().subspan(place.offset_bytes / 4, place.size_bytes / 4))
+              in_places += element;
+          float in_block = 0;
+          for (const float element : block.as<float>()) in_block += element;
+          CHECK(in_places == in_block);  // the gaps are zero
+          spread(layout, block.data(), to);
+        }
+        CHECK(from.variables == to.variables);
+      }
+}
+
+TEST_CASE("initial_values: do not depend on the cut", "[ps]") {
+  const Whole uncut = initial(job(1, 1, 0));
+  CHECK(uncut.variables[2][0] == 3.0F);
+  CHECK(uncut.variables[0][0] != uncut.variables[0][1]);
+  for (const std::int64_t parts : {1, 2, 3})
+    for (const std::uint32_t shards : {1U, 2U, 3U})
+      for (const std::size_t axis : {0U, 1U}) {
+        CAPTURE(parts, shards, axis);
+        CHECK(initial(job(parts, shards, axis)).variables == uncut.variables);
+      }
+  Job other = job(1, 1, 0);
+  other.seed = 8;
+  CHECK(initial(other).variables != uncut.variables);
+}

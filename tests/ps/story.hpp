@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/worker_action.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// Stories of cores: a table of events and what the core is to do after each, as text.
+namespace story {
+
+/// A job of one vector of two zeros a shard, on `shards` shards.
+inline auto job(std::uint32_t shards, distrib::Rank ranks, std::uint64_t total_steps, std::uint64_t cut_interval)
+    -> distrib::Job {
+  distrib::Job job;
+  job.shards_per_task = shards;
+  job.ranks = ranks;
+  job.total_steps = total_steps;
+  job.cut_interval = cut_interval;
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    job.variables.push_back({"v" + std::to_string(shard), distrib::DType::float32, {2}, distrib::ZerosInitializer{}});
+    job.parts.push_back({shard, distrib::Slice::whole({2}), shard});
+  }
+  return job;
+}
+
+/// A shard's block of such a job, both elements the same number.
+inline auto block(float number) -> distrib::SharedBuffer {
+  auto made = std::make_shared<distrib::AlignedBuffer>(64);
+  made->as<float>()[0] = made->as<float>()[1] = number;
+  return made;
+}
+
+inline auto text(const std::vector<distrib::Step>& steps) -> std::string {
+  std::string joined;
+  for (const distrib::Step step : steps) joined += (joined.empty() ? "" : ",") + std::to_string(step);
+  return joined;
+}
+
+inline auto text(const distrib::Progress& progress) -> std::string {
+  return " k=" + std::to_string(progress.done) + " cuts=" + text(progress.cuts);
+}
+
+inline auto text(const distrib::SharedBuffer& values) -> std::string {
+  const float number = values->as<float>()[0];
+  const auto whole = static_cast<int>(number);
+  return " w=" + std::to_string(whole) + (number == static_cast<float>(whole) ? "" : "...");
+}
+
+/// "values 10 step=1 w=-3 k=1 cuts=0": 10 is the peer.
+inline auto text(const distrib::ShardAction& action) -> std::string {
+  using namespace distrib;
+  if (const auto* m = std::get_if<JoinedReply>(&action)) return "joined " + std::to_string(m->peer) + text(m->progress);
+  if (const auto* m = std::get_if<NoticeReply>(&action)) return "notice " + std::to_string(m->peer) + text(m->progress);
+  if (const auto* m = std::get_if<ValuesReply>(&action))
+    return "values " + std::to_string(m->peer) + " step=" + std::to_string(m->step) + text(m->block) +
+           text(m->progress);
+  if (const auto* m = std::get_if<GoneReply>(&action))
+    return "gone " + std::to_string(m->peer) + " step=" + std::to_string(m->step) + text(m->progress);
+  if (const auto* m = std::get_if<PushedReply>(&action))
+    return "pushed " + std::to_string(m->peer) + " step=" + std::to_string(m->step) + text(m->progress);
+  if (const auto* m = std::get_if<RefusedReply>(&action))
+    return "refused " + std::to_string(m->peer) + " step=" + std::to_string(m->step) + " rank=" +
+           std::to_string(m->rank) + ": " + m->code.message();
+  if (const auto* m = std::get_if<SaveCut>(&action))
+    return "save " + std::to_string(m->cut.step) + text(m->cut.values) +
+           (m->cut.applied.empty() ? "" : " applied=" + text(m->cut.applied));
+  if (const auto* m = std::get_if<LoadCut>(&action)) return "load " + std::to_string(m->step);
+  if (const auto* m = std::get_if<DropCut>(&action)) return "drop " + std::to_string(m->step);
+  return "done";
+}
+
+/// "push 1 step=2 common=0": 1 is the shard.
+inline auto text(const distrib::WorkerAction& action) -> std::string {
+  using namespace distrib;
+  if (const auto* m = std::get_if<SendJoin>(&action)) return "join " + std::to_string(m->shard);
+  if (const auto* m = std::get_if<SendPull>(&action))
+    return "pull " + std::to_string(m->shard) + " step=" + std::to_string(m->step);
+  if (const auto* m = std::get_if<SendPush>(&action))
+    return "push " + std::to_string(m->shard) + " step=" + std::to_string(m->contribution.step) +
+           " rank=" + std::to_string(m->contribution.rank) + " common=" + std::to_string(m->contribution.common_cut);
+  if (const auto* m = std::get_if<SendRestore>(&action))
+    return "restore " + std::to_string(m->shard) + " cut=" + std::to_string(m->cut);
+  if (const auto* m = std::get_if<SendSave>(&action)) return "save " + std::to_string(m->shard);
+  if (const auto* m = std::get_if<SendGoodbye>(&action)) return "goodbye " + std::to_string(m->shard);
+  if (const auto* m = std::get_if<SendLeave>(&action)) return "leave " + std::to_string(m->shard);
+  if (const auto* m = std::get_if<Compute>(&action))
+    return "compute step=" + std::to_string(m->step) + " ticket=" + std::to_string(m->ticket) + " of " +
+           std::to_string(m->values.size());
+  return std::get<WorkerDone>(action).left ? "left" : "done";
+}
+
+template <class Action>
+struct Event {
+  const char* what;                                ///< What happens, for people, with the protocol's rule.
+  std::function<void(std::vector<Action>&)> happens;
+  std::vector<std::string> expected;               ///< What the core must do then.
+};
+
+using ShardEvent = Event<distrib::ShardAction>;
+using WorkerEvent = Event<distrib::WorkerAction>;
+
+template <class Action>
+void tell(const std::vector<Event<Action>>& events) {
+  for (const Event<Action>& event : events) {
+    std::vector<Action> actions;
+    event.happens(actions);
+    std::vector<std::string> texts;
+    for (const Action& action : actions) texts.push_back(text(action));
+    CAPTURE(event.what);
+    CHECK(texts == event.expected);
+  }
+}
+
+}  // namespace story

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/sync_shard_core.hpp>
+
+#include <distrib/optimizer/momentum.hpp>
+#include <distrib/optimizer/sgd.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+#include <array>
+
+using distrib::Contribution;
+using distrib::Cut;
+using distrib::Peer;
+using distrib::Rank;
+using distrib::Sgd;
+using distrib::ShardActions;
+using distrib::Step;
+using story::block;
+using story::tell;
+using Core = distrib::SyncShardCore<Sgd>;
+using Events = std::vector<story::ShardEvent>;
+
+namespace {
+
+auto sgd() -> Sgd { return {.learning_rate = 1.0F}; }  // values are what was contributed, with a minus
+
+/// Events of one core; rank r speaks through peer 10 + r unless told.
+struct Shard {
+  Core core;
+
+  auto join(Peer peer) {
+    return [=, this](ShardActions& out) { core.join(peer, static_cast<Rank>(peer - 10), out); };
+  }
+  auto push(Rank rank, Step step, float number, Step common = 0, std::uint32_t checksum = 0) {
+    return [=, this](ShardActions& out) {
+      core.push(10 + rank, Contribution{step, rank, block(number), checksum, common}, out);
+    };
+  }
+  auto pull(Peer peer, Step step) {
+    return [=, this](ShardActions& out) { core.pull(peer, step, out); };
+  }
+  auto restore(Peer peer, Step cut) {
+    return [=, this](ShardActions& out) { core.restore(peer, cut, out); };
+  }
+  auto loaded(Step step, float number) {
+    return [=, this](ShardActions& out) { core.cut_loaded(Cut{step, block(number), {}, {}}, out); };
+  }
+  auto saved(Step step) {
+    return [=, this](ShardActions& out) { core.cut_saved(step, out); };
+  }
+  auto save() {
+    return [this](ShardActions& out) { core.save(out); };
+  }
+  auto goodbye(Peer peer) {
+    return [=, this](ShardActions& out) { core.goodbye(peer, out); };
+  }
+  auto disconnect(Peer peer) {
+    return [=, this](ShardActions&) { core.disconnect(peer); };
+  }
+};
+
+auto one_rank(Step total, Step interval) -> Shard { return {Core{story::job(1, 1, total, interval), 0, sgd()}}; }
+
+/// A shard that came back with its newest cut, whose values are `number`, and a list of cuts.
+auto came_back(Rank ranks, Step total, Step interval, Step newest, float number, std::vector<Step> cuts) -> Shard {
+  return {Core{story::job(1, ranks, total, interval), 0, sgd(), Cut{newest, block(number), {}, {}}, std::move(cuts)}};
+}
+
+}  // namespace
+
+TEST_CASE("SyncShardCore: a step is complete when all ranks are there; two steps are kept (rules 1, 4)", "[ps]") {
+  Shard shard{Core{story::job(1, 2, 4, 2), 0, sgd()}};
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"4: the initial values", shard.pull(10, 0), {"values 10 step=0 w=0 k=0 cuts=0"}},
+      {"4: a future step is parked", shard.pull(10, 1), {}},
+      {"1: one rank is not enough", shard.push(1, 1, 4), {"pushed 11 step=1 k=0 cuts=0"}},
+      {"1: the mean is applied", shard.push(0, 1, 2),
+       {"values 10 step=1 w=-3 k=1 cuts=0", "pushed 10 step=1 k=1 cuts=0"}},
+      {"4: the step before is kept", shard.pull(11, 0), {"values 11 step=0 w=0 k=1 cuts=0"}},
+      {"contributions may be ahead", shard.push(1, 3, 8), {"pushed 11 step=3 k=1 cuts=0"}},
+      {"contributions may be ahead", shard.push(1, 2, 2), {"pushed 11 step=2 k=1 cuts=0"}},
+      {"5: a cut is due at 2", shard.push(0, 2, 0), {"save 2 w=-4", "pushed 10 step=2 k=2 cuts=0"}},
+      {"4: older ones are gone", shard.pull(10, 0), {"gone 10 step=0 k=2 cuts=0"}},
+      {"4: the step before", shard.pull(10, 1), {"values 10 step=1 w=-3 k=2 cuts=0"}},
+      {"5: everybody is told", shard.saved(2), {"notice 10 k=2 cuts=0,2", "notice 11 k=2 cuts=0,2"}},
+      {"4: far ahead, parked", shard.pull(11, 4), {}},
+      {"1: the one that was ahead counts", shard.push(0, 3, 0), {"pushed 10 step=3 k=3 cuts=0,2"}},
+      {"pulled ahead", shard.push(0, 4, 0), {"pushed 10 step=4 k=3 cuts=0,2"}},
+      {"5: a cut is due at the end", shard.push(1, 4, 2),
+       {"save 4 w=-9", "values 11 step=4 w=-9 k=4 cuts=0,2", "pushed 11 step=4 k=4 cuts=0,2"}},
+  });
+  CHECK(shard.core.step() == 4);
+  CHECK(shard.core.values()->as<float>()[1] == -9.0F);
+  CHECK(shard.core.progress().cuts == std::vector<Step>{0, 2});
+  CHECK(shard.core.layout().block_bytes() == 64);
+}
+
+TEST_CASE("SyncShardCore: reduced in rank order, whatever the order of arrival (rule 1)", "[ps]") {
+  // In floats (2^24 + 1) + 1 is 2^24 and 1 + 1 + 2^24 is 2^24 + 2.
+  const std::array<float, 3> numbers{16777216.0F, 1.0F, 1.0F};
+  std::array<Rank, 3> order{0, 1, 2};
+  do {
+    Shard shard{Core{story::job(1, 3, 1, 0), 0, sgd()}};
+    ShardActions ignored;
+    for (const Rank rank : order) shard.push(rank, 1, numbers[rank])(ignored);
+    CHECK(shard.core.values()->as<float>()[0] == -16777216.0F / 3.0F);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("SyncShardCore: a repeat is dropped, one that differs is reported (rule 2)", "[ps]") {
+  Shard shard{Core{story::job(1, 2, 9, 2), 0, sgd()}};
+  const std::string differs =
+      ": a contribution arrived twice with different bytes: the model or its input is not repeatable";
+  tell(Events{
+      {"first", shard.push(0, 1, 2, 0, 7), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"a stored one again", shard.push(0, 1, 2, 0, 7), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"a stored one, different", shard.push(0, 1, 50, 0, 8),
+       {"refused 10 step=1 rank=0" + differs, "pushed 10 step=1 k=0 cuts=0"}},
+      {"the first one counts", shard.push(1, 1, 2, 0, 9), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"a counted one again", shard.push(1, 1, 2, 0, 9), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"a counted one, different", shard.push(1, 1, 2, 0, 3),
+       {"refused 11 step=1 rank=1" + differs, "pushed 11 step=1 k=1 cuts=0"}},
+      {"on to the cut", shard.push(0, 2, 0), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"on to the cut", shard.push(1, 2, 0), {"save 2 w=-2", "pushed 11 step=2 k=2 cuts=0"}},
+      {"until the cut is durable", shard.push(1, 1, 2, 0, 3),
+       {"refused 11 step=1 rank=1" + differs, "pushed 11 step=1 k=2 cuts=0"}},
+      {"durable", shard.saved(2), {}},
+      {"no longer remembered", shard.push(1, 1, 2, 0, 3), {"pushed 11 step=1 k=2 cuts=0,2"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: contributions are stored within the window (rule 3)", "[ps]") {
+  struct Row {
+    Step interval;
+    Step window;
+  };
+  for (const Row& row : {Row{0, 2}, Row{1, 2}, Row{3, 6}}) {
+    CAPTURE(row.interval);
+    Shard shard{Core{story::job(1, 1, 20, row.interval), 0, sgd()}};
+    ShardActions out;
+    shard.push(0, row.window + 1, 1)(out);  // dropped
+    for (Step step = row.window; step >= 1; --step) shard.push(0, step, 1)(out);
+    CHECK(shard.core.step() == row.window);
+    shard.push(0, row.window + 1, 1)(out);
+    CHECK(shard.core.step() == row.window + 1);
+  }
+}
+
+TEST_CASE("SyncShardCore: what nobody may send is refused", "[ps]") {
+  Shard shard{Core{story::job(1, 2, 4, 2), 0, sgd()}};
+  const auto push = [&](Contribution contribution) {
+    return [&, contribution](ShardActions& out) { shard.core.push(10, contribution, out); };
+  };
+  const std::string size = ": the contribution has another size than the shard's variables";
+  tell(Events{
+      {"rank", shard.join(12), {"refused 12 step=0 rank=2: the job has no such rank"}},
+      {"rank", shard.push(2, 1, 1), {"refused 12 step=1 rank=2: the job has no such rank"}},
+      {"no block", push({1, 0, nullptr}), {"refused 10 step=1 rank=0" + size}},
+      {"short", push({1, 0, std::make_shared<distrib::AlignedBuffer>(4)}), {"refused 10 step=1 rank=0" + size}},
+      {"long", push({1, 0, std::make_shared<distrib::AlignedBuffer>(128)}), {"refused 10 step=1 rank=0" + size}},
+  });
+  CHECK(shard.core.step() == 0);
+}
+
+TEST_CASE("SyncShardCore: one cut is written at a time, the newest due one is next (rule 5)", "[ps]") {
+  Shard shard = one_rank(9, 1);
+  tell(Events{
+      {"due", shard.push(0, 1, 1), {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
+      {"waits", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"takes the place of 2", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0"}},
+      {"not the one under way", shard.saved(2), {}},
+      {"next", shard.saved(1), {"save 3 w=-3"}},
+      {"no next", shard.saved(3), {}},
+      {"a cut never mixes steps", shard.push(0, 4, 1), {"save 4 w=-4", "pushed 10 step=4 k=4 cuts=0,1,3"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: old cuts are dropped (rule 5)", "[ps]") {
+  Shard shard = came_back(1, 99, 9, 5, 0, {0, 1, 2, 3, 4, 5});
+  tell(Events{
+      {"two are not newer than the common one", shard.push(0, 1, 1, 2), {"pushed 10 step=1 k=5 cuts=0,1,2,3,4,5"}},
+      {"the two newest of those stay", shard.push(0, 1, 1, 4),
+       {"drop 1", "drop 2", "pushed 10 step=1 k=5 cuts=0,3,4,5"}},
+      {"and all newer ones", shard.push(0, 1, 1, 4), {"pushed 10 step=1 k=5 cuts=0,3,4,5"}},
+      {"0 stays for ever", shard.push(0, 1, 1, 99), {"drop 3", "pushed 10 step=1 k=5 cuts=0,4,5"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: a shard that came back goes on from its newest cut (rule 8)", "[ps]") {
+  Shard shard = came_back(2, 9, 2, 4, -7, {4});
+  tell(Events{
+      {"0 is in every list", shard.join(10), {"joined 10 k=4 cuts=0,4"}},
+      {"the values of the cut", shard.pull(10, 4), {"values 10 step=4 w=-7 k=4 cuts=0,4"}},
+      {"the step before is not known", shard.pull(10, 3), {"gone 10 step=3 k=4 cuts=0,4"}},
+      {"what follows is sent again", shard.push(1, 5, 2), {"pushed 11 step=5 k=4 cuts=0,4"}},
+      {"what follows is sent again", shard.push(0, 5, 2), {"pushed 10 step=5 k=5 cuts=0,4"}},
+      {"now it is", shard.pull(10, 4), {"values 10 step=4 w=-7 k=5 cuts=0,4"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: restore to an older cut (rule 11)", "[ps]") {
+  Shard shard = came_back(2, 9, 2, 4, -7, {0, 2, 4});
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
+      {"join", shard.join(11), {"joined 11 k=4 cuts=0,2,4"}},
+      {"stored", shard.push(0, 5, 1, 0, 1), {"pushed 10 step=5 k=4 cuts=0,2,4"}},
+      {"parked", shard.pull(10, 5), {}},
+      {"a cut it has not", shard.restore(11, 3), {"joined 11 k=4 cuts=0,2,4"}},
+      {"where it is already", shard.restore(11, 4), {"joined 11 k=4 cuts=0,2,4"}},
+      {"newer cuts are deleted", shard.restore(11, 2), {"drop 4", "load 2"}},
+      {"a repeat", shard.restore(10, 2), {}},
+      {"another one, late", shard.restore(10, 0), {"joined 10 k=2 cuts=0,2"}},
+      {"a join meanwhile", shard.join(10), {"joined 10 k=2 cuts=0,2"}},
+      {"what it has not yet is parked", shard.pull(11, 2), {}},
+      {"even what is not kept", shard.pull(11, 0), {}},
+      {"stored meanwhile", shard.push(1, 3, 4), {"pushed 11 step=3 k=2 cuts=0,2"}},
+      {"no old cut is dropped meanwhile", shard.push(0, 3, 2, 9), {"pushed 10 step=3 k=2 cuts=0,2"}},
+      {"all are told, all parked are looked at", shard.loaded(2, -5),
+       {"joined 10 k=2 cuts=0,2", "joined 11 k=2 cuts=0,2", "values 11 step=2 w=-5 k=2 cuts=0,2",
+        "gone 11 step=0 k=2 cuts=0,2"}},
+      {"a second time is none", shard.loaded(2, 99), {}},
+  });
+  CHECK(shard.core.step() == 3);  // the contributions that came meanwhile completed it
+  CHECK(shard.core.values()->as<float>()[0] == -8.0F);
+  tell(Events{
+      {"5 was forgotten, its checksum too", shard.push(0, 5, 6, 0, 2), {"pushed 10 step=5 k=3 cuts=0,2"}},
+      {"4", shard.push(0, 4, 0), {"pushed 10 step=4 k=3 cuts=0,2"}},
+      {"4", shard.push(1, 4, 0), {"save 4 w=-8", "pushed 11 step=4 k=4 cuts=0,2"}},
+      {"the parked pull stayed", shard.push(1, 5, 0),
+       {"values 10 step=5 w=-11 k=5 cuts=0,2", "pushed 11 step=5 k=5 cuts=0,2"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: restore to a newer cut (rule 11)", "[ps]") {
+  Shard shard = came_back(1, 99, 2, 8, -1, {0, 2, 4, 8});
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=8 cuts=0,2,4,8"}},
+      {"back", shard.restore(10, 0), {"drop 8", "drop 4", "drop 2", "load 0"}},
+      {"at 0", shard.loaded(0, 0), {"joined 10 k=0 cuts=0"}},
+  });
+  // A list may name cuts ahead of k only when a shard was moved back by hand; it goes forward all the same.
+  Shard behind = came_back(1, 99, 9, 2, -1, {0, 2, 6});
+  tell(Events{
+      {"join", behind.join(10), {"joined 10 k=2 cuts=0,2,6"}},
+      {"stored", behind.push(0, 7, 3), {"pushed 10 step=7 k=2 cuts=0,2,6"}},
+      {"forward", behind.restore(10, 6), {"load 6"}},
+      {"no old cut is dropped while one is read", behind.push(0, 6, 3, 99), {"pushed 10 step=6 k=6 cuts=0,2,6"}},
+      {"7 was stored", behind.loaded(6, -5), {"joined 10 k=6 cuts=0,2,6"}},
+  });
+  CHECK(behind.core.step() == 7);
+  CHECK(behind.core.values()->as<float>()[0] == -8.0F);
+}
+
+TEST_CASE("SyncShardCore: restore does nothing when the values are kept (rule 11)", "[ps]") {
+  Shard shard = one_rank(99, 2);
+  ShardActions ignored;
+  shard.join(10)(ignored);
+  for (Step step = 1; step <= 3; ++step) shard.push(0, step, 1)(ignored);
+  shard.saved(2)(ignored);
+  tell(Events{
+      {"the step before", shard.restore(10, 2), {"joined 10 k=3 cuts=0,2"}},
+      {"it is still at 3", shard.pull(10, 3), {"values 10 step=3 w=-3 k=3 cuts=0,2"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: a cut under way when it goes back is not one of its cuts", "[ps]") {
+  Shard shard = one_rank(99, 2);
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"2", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0"}},
+      {"3", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0"}},
+      {"4 is due", shard.push(0, 4, 1), {"pushed 10 step=4 k=4 cuts=0"}},
+      {"back", shard.restore(10, 0), {"load 0"}},
+      {"back", shard.loaded(0, 0), {"joined 10 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"2 is due again and waits", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"one at a time", shard.saved(2), {"drop 2", "save 2 w=-2", "notice 10 k=2 cuts=0"}},
+      {"now it is", shard.saved(2), {"notice 10 k=2 cuts=0,2"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: a cut when asked", "[ps]") {
+  Shard shard = one_rank(99, 50);
+  tell(Events{
+      {"0 is there", shard.save(), {}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"asked", shard.save(), {"save 1 w=-1"}},
+      {"it is being written", shard.save(), {}},
+      {"durable", shard.saved(1), {}},
+      {"it is there", shard.save(), {}},
+  });
+}
+
+TEST_CASE("SyncShardCore: the end (rule 12)", "[ps]") {
+  Shard shard{Core{story::job(1, 2, 1, 0), 0, sgd()}};
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"the last cut", shard.push(1, 1, 1), {"save 1 w=-1", "pushed 11 step=1 k=1 cuts=0"}},
+      {"not everybody", shard.goodbye(10), {}},
+      {"the same one again", shard.goodbye(10), {}},
+      {"somebody unknown", shard.goodbye(77), {}},
+      {"the cut is not durable", shard.goodbye(11), {}},
+      {"now", shard.saved(1), {"notice 10 k=1 cuts=0,1", "notice 11 k=1 cuts=0,1", "done"}},
+      {"once", shard.goodbye(11), {}},
+  });
+  Shard late = came_back(1, 1, 0, 1, 0, {0, 1});
+  tell(Events{
+      {"join", late.join(10), {"joined 10 k=1 cuts=0,1"}},
+      {"done", late.goodbye(10), {"done"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: nothing is owed to a connection that is gone", "[ps]") {
+  Shard shard = one_rank(9, 1);
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"parked", shard.pull(10, 1), {}},
+      {"gone", shard.disconnect(10), {}},
+      {"no values, but the one who pushed is answered", shard.push(0, 1, 1),
+       {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
+      {"no notice", shard.saved(1), {}},
+  });
+}
+
+TEST_CASE("SyncShardCore: the optimizer's slots belong to the cut", "[ps]") {
+  const distrib::Momentum momentum{.learning_rate = 1.0F, .momentum = 0.5F};
+  using MomentumCore = distrib::SyncShardCore<distrib::Momentum>;
+  const distrib::Job job = story::job(1, 1, 9, 2);
+  MomentumCore core{job, 0, momentum};
+  const auto push = [](MomentumCore& to, Step step) {
+    ShardActions out;
+    to.push(10, {step, 0, block(1)}, out);
+    return out;
+  };
+  push(core, 1);
+  const ShardActions actions = push(core, 2);
+  const Cut cut = std::get<distrib::SaveCut>(actions.front()).cut;
+  REQUIRE(cut.slots.size() == 1);
+  CHECK(cut.values->as<float>()[0] == -2.5F);
+  CHECK(cut.slots[0]->as<float>()[0] == 1.5F);
+  push(core, 3);
+  CHECK(core.values()->as<float>()[0] == -4.25F);
+  CHECK(cut.slots[0]->as<float>()[0] == 1.5F);  // not touched by what followed
+
+  MomentumCore again{job, 0, momentum, cut, {0, 2}};
+  push(again, 3);
+  CHECK(again.values()->as<float>()[0] == -4.25F);
+}

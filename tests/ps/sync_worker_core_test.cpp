@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/sync_worker_core.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+using distrib::Step;
+using distrib::SyncWorkerCore;
+using distrib::WorkerActions;
+using story::block;
+using story::tell;
+using Events = std::vector<story::WorkerEvent>;
+using Cuts = std::vector<Step>;
+
+namespace {
+
+/// Events of one core; what it computes is two blocks of 64 bytes.
+struct Worker {
+  SyncWorkerCore core;
+
+  auto start() {
+    return [this](WorkerActions& out) { core.start(out); };
+  }
+  auto joined(std::uint32_t shard, Step k, Cuts cuts = {0}) {
+    return [=, this](WorkerActions& out) { core.joined(shard, {k, cuts}, out); };
+  }
+  auto notice(std::uint32_t shard, Step k, Cuts cuts) {
+    return [=, this](WorkerActions& out) { core.notice(shard, {k, cuts}, out); };
+  }
+  auto pushed(std::uint32_t shard, Step k, Cuts cuts = {0}) {
+    return [=, this](WorkerActions& out) { core.pushed(shard, {k, cuts}, out); };
+  }
+  auto values(std::uint32_t shard, Step step, Step k, Cuts cuts = {0}) {
+    return [=, this](WorkerActions& out) { core.values(shard, step, block(1), {k, cuts}, out); };
+  }
+  auto gone(std::uint32_t shard, Step step, Step k, Cuts cuts = {0}) {
+    return [=, this](WorkerActions& out) { core.gone(shard, step, {k, cuts}, out); };
+  }
+  auto computed(std::uint64_t ticket) {
+    return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out); };
+  }
+  auto reconnected(std::uint32_t shard) {
+    return [=, this](WorkerActions& out) { core.reconnected(shard, out); };
+  }
+  auto stop() {
+    return [this](WorkerActions& out) { core.stop(out); };
+  }
+};
+
+/// Rank 1 of 2, two shards, and what it says while it does all steps up to `t` undisturbed.
+auto worker(Step total, Step interval, distrib::WorkerOptions options = {}) -> Worker {
+  return {SyncWorkerCore{story::job(2, 2, total, interval), 1, options}};
+}
+
+/// Carries it to where it has made the contributions of steps 1 to t and waits for the values of t.
+void carry_to(Worker& w, Step t, const Cuts& cuts = {0}) {
+  WorkerActions ignored;
+  w.start()(ignored);
+  for (std::uint32_t shard : {0U, 1U}) w.joined(shard, 0)(ignored);
+  for (Step step = 0; step < t; ++step) {
+    WorkerActions out;
+    for (std::uint32_t shard : {0U, 1U}) w.values(shard, step, step, cuts)(out);
+    REQUIRE_FALSE(out.empty());
+    w.computed(std::get<distrib::Compute>(out.back()).ticket)(ignored);
+  }
+  REQUIRE(w.core.step() == t);
+}
+
+}  // namespace
+
+TEST_CASE("SyncWorkerCore: join, values, contribution, values, goodbye (rules 7, 12)", "[ps]") {
+  Worker w = worker(1, 0);
+  tell(Events{
+      {"7: join all", w.start(), {"join 0", "join 1"}},
+      {"waits for all", w.joined(1, 0), {}},
+      {"7: t = 0", w.joined(0, 0), {"pull 0 step=0", "pull 1 step=0"}},
+      {"waits for all", w.values(1, 0, 0), {}},
+      {"another step's values", w.values(0, 5, 0), {}},
+      {"all there", w.values(0, 0, 0), {"compute step=1 ticket=2 of 2"}},
+      {"not this one", w.computed(1), {}},
+      {"made", w.computed(2),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1", "pull 1 step=1"}},
+      {"made twice", w.computed(2), {}},
+      {"counted or stored", w.pushed(0, 0), {}},
+      {"values", w.values(0, 1, 1), {}},
+      {"12: at the end it waits for the cut", w.values(1, 1, 1), {}},
+      {"12: on every shard", w.notice(0, 1, {0, 1}), {}},
+      {"12: goodbye", w.notice(1, 1, {0, 1}), {"goodbye 0", "goodbye 1", "done"}},
+      {"that was it", w.notice(1, 1, {0, 1}), {}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: a start in the middle and at the end (rules 7, 12)", "[ps]") {
+  Worker middle = worker(9, 2);
+  tell(Events{
+      {"join", middle.start(), {"join 0", "join 1"}},
+      {"ahead", middle.joined(0, 5, {0, 2, 4}), {}},
+      {"t is the smallest k", middle.joined(1, 4, {0, 2, 4}), {"pull 0 step=4", "pull 1 step=4"}},
+      {"the kept one", middle.values(0, 4, 5, {0, 2, 4}), {}},
+      {"go on", middle.values(1, 4, 4, {0, 2, 4}), {"compute step=5 ticket=2 of 2"}},
+      {"only to the one who needs it", middle.computed(2),
+       {"push 1 step=5 rank=1 common=4", "pull 0 step=5", "pull 1 step=5"}},
+  });
+  CHECK(middle.core.step() == 5);
+  CHECK(middle.core.common_cut() == 4);
+  Worker late = worker(9, 2);
+  tell(Events{
+      {"join", late.start(), {"join 0", "join 1"}},
+      {"N", late.joined(0, 9, {0, 8, 9}), {}},
+      {"N", late.joined(1, 9, {0, 8, 9}), {"pull 0 step=9", "pull 1 step=9"}},
+      {"N", late.values(0, 9, 9, {0, 8, 9}), {}},
+      {"12: it finds N and is done", late.values(1, 9, 9, {0, 8, 9}), {"goodbye 0", "goodbye 1", "done"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: a shard that came back is sent what follows its cut (rule 8)", "[ps]") {
+  Worker w = worker(9, 2);
+  carry_to(w, 4);
+  tell(Events{
+      {"lost and there again", w.reconnected(0), {"join 0"}},
+      {"8: what it lacks, and the pull again", w.joined(0, 2, {0, 2}),
+       {"push 0 step=3 rank=1 common=0", "push 0 step=4 rank=1 common=0", "pull 0 step=4"}},
+      {"values", w.values(0, 4, 4, {0, 2}), {}},
+      {"it comes back once more: values are here already", w.joined(0, 3, {0, 2}), {"push 0 step=4 rank=1 common=0"}},
+      {"go on", w.values(1, 4, 4, {0, 2}), {"compute step=5 ticket=6 of 2"}},
+      {"while it computes", w.joined(1, 2, {0, 2}),
+       {"push 1 step=3 rank=1 common=2", "push 1 step=4 rank=1 common=2"}},
+      {"after it", w.computed(6),
+       {"push 0 step=5 rank=1 common=2", "push 1 step=5 rank=1 common=2", "pull 0 step=5", "pull 1 step=5"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: it sends no more than a shard stores (rule 3)", "[ps]") {
+  Worker w = worker(9, 1);  // the window is 2
+  carry_to(w, 5);
+  tell(Events{
+      {"back at 0: the first two, and a pull that tells when there is room", w.joined(1, 0),
+       {"push 1 step=1 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 1 step=2", "pull 1 step=5"}},
+      {"no room yet", w.pushed(1, 0), {}},
+      {"room for one", w.pushed(1, 1), {"push 1 step=3 rank=1 common=0", "pull 1 step=3"}},
+      {"the answer", w.values(1, 2, 2), {"push 1 step=4 rank=1 common=0", "pull 1 step=4"}},
+      {"or that it is gone", w.gone(1, 3, 5), {}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: room is awaited even when the shard's k was never heard of again (rule 3)", "[ps]") {
+  Worker w = worker(9, 1);
+  carry_to(w, 2);
+  tell(Events{
+      {"values of 2", w.values(0, 2, 2), {}},
+      {"back at 0", w.joined(0, 0), {"push 0 step=1 rank=1 common=0", "push 0 step=2 rank=1 common=0"}},
+      {"go on", w.values(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
+      {"3 has no room at shard 0", w.computed(4),
+       {"pull 0 step=2", "push 1 step=3 rank=1 common=0", "pull 0 step=3", "pull 1 step=3"}},
+      {"now it has", w.values(0, 2, 2), {"push 0 step=3 rank=1 common=0"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: told Gone it joins again, told so twice it restores (rule 9)", "[ps]") {
+  Worker w = worker(9, 2);
+  carry_to(w, 4);
+  tell(Events{
+      {"another step's", w.gone(0, 3, 6, {0, 2, 4, 6}), {}},
+      {"9: join all", w.gone(0, 4, 6, {0, 2, 4, 6}), {"join 0", "join 1"}},
+      {"again", w.joined(0, 6, {0, 2, 4, 6}), {}},
+      {"again", w.joined(1, 4, {0, 2, 4}), {"pull 0 step=4", "pull 1 step=4"}},
+      {"the other one can", w.values(1, 4, 4, {0, 2, 4}), {}},
+      {"9: restore the common cut", w.gone(0, 4, 6, {0, 2, 4, 6}), {"restore 0 cut=4", "restore 1 cut=4"}},
+      {"late", w.gone(0, 4, 6, {0, 2, 4, 6}), {}},
+      {"10: waits for all", w.joined(0, 4, {0, 2, 4}), {}},
+      {"10: starts by rule 7", w.joined(1, 4, {0, 2, 4}), {"pull 0 step=4", "pull 1 step=4"}},
+      {"the first Gone after that", w.gone(1, 4, 6, {0, 2, 4}), {"join 0", "join 1"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: Gone is nothing when the values are here", "[ps]") {
+  Worker w = worker(9, 2);
+  carry_to(w, 4);
+  tell(Events{
+      {"values", w.values(0, 4, 4), {}},
+      {"a second pull's answer", w.gone(0, 4, 6), {}},
+      {"go on", w.values(1, 4, 4), {"compute step=5 ticket=6 of 2"}},
+      {"while it computes", w.gone(1, 4, 6), {}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: it restores when it cannot serve a shard (rule 10)", "[ps]") {
+  Worker w = worker(9, 2);  // it started at 4 and has nothing older
+  tell(Events{
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"join", w.joined(0, 4, {0, 2, 4}), {}},
+      {"join", w.joined(1, 4, {0, 2}), {"pull 0 step=4", "pull 1 step=4"}},
+      {"values", w.values(0, 4, 4, {0, 2, 4}), {}},
+      {"values", w.values(1, 4, 4, {0, 2}), {"compute step=5 ticket=2 of 2"}},
+      {"lost: 3 and 4 are needed", w.joined(1, 2, {0, 2}), {"restore 0 cut=2", "restore 1 cut=2"}},
+      {"overtaken", w.computed(2), {}},
+      {"told meanwhile", w.notice(0, 4, {0, 2, 4}), {}},
+      {"values of before", w.values(0, 4, 4, {0, 2, 4}), {}},
+      {"10: waits for all", w.joined(0, 2, {0, 2}), {}},
+      {"10: made again from there", w.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
+      {"values", w.values(0, 2, 2, {0, 2}), {}},
+      {"values", w.values(1, 2, 2, {0, 2}), {"compute step=3 ticket=4 of 2"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: somebody else's restore is served from the buffer (rule 11)", "[ps]") {
+  Worker w = worker(9, 9);
+  carry_to(w, 3);
+  tell(Events{
+      {"shard 0 went back, as far as it was known to be", w.joined(0, 2, {0}),
+       {"push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
+      {"shard 0 went back further", w.joined(0, 0, {0}),
+       {"push 0 step=1 rank=1 common=0", "push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0",
+        "pull 0 step=3"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: contributions are kept until they are in the common cut (rule 6)", "[ps]") {
+  // Two blocks of 64 bytes a step: room for two steps.
+  Worker w = worker(9, 2, {.replay_budget_bytes = 256});
+  carry_to(w, 2);
+  tell(Events{
+      {"values", w.values(0, 2, 2, {0}), {}},
+      {"6: full", w.values(1, 2, 2, {0}), {}},
+      {"not on all", w.notice(0, 2, {0, 2}), {}},
+      {"6: the common cut moves", w.notice(1, 2, {0, 2}), {"compute step=3 ticket=4 of 2"}},
+      {"made", w.computed(4),
+       {"push 0 step=3 rank=1 common=2", "push 1 step=3 rank=1 common=2", "pull 0 step=3", "pull 1 step=3"}},
+  });
+  CHECK(w.core.common_cut() == 2);
+}
+
+TEST_CASE("SyncWorkerCore: the cut that was waited for may be told by Joined", "[ps]") {
+  Worker full = worker(9, 2, {.replay_budget_bytes = 256});
+  carry_to(full, 2);
+  tell(Events{
+      {"values", full.values(0, 2, 2, {0, 2}), {}},
+      {"full", full.values(1, 2, 2, {0}), {}},
+      {"shard 1 saved, died and came back", full.joined(1, 2, {0, 2}), {"compute step=3 ticket=4 of 2"}},
+  });
+  Worker last = worker(2, 2);
+  carry_to(last, 2);
+  tell(Events{
+      {"values", last.values(0, 2, 2, {0, 2}), {}},
+      {"N is not durable", last.values(1, 2, 2, {0}), {}},
+      {"shard 1 saved, died and came back", last.joined(1, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: after a restore what was kept beyond does not fill the buffer", "[ps]") {
+  Worker w = worker(9, 1, {.replay_budget_bytes = 256});
+  carry_to(w, 2);
+  tell(Events{
+      {"gone", w.gone(0, 2, 4), {"join 0", "join 1"}},
+      {"join", w.joined(0, 0), {}},
+      {"lost a disk", w.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
+      {"values", w.values(0, 0, 0), {}},
+      {"made again", w.values(1, 0, 0), {"compute step=1 ticket=5 of 2"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: without a budget only what is in flight is kept", "[ps]") {
+  Worker w = worker(9, 9, {.replay_budget_bytes = 0});
+  carry_to(w, 3);
+  tell(Events{
+      {"in flight", w.joined(0, 2), {"push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
+      {"what came before must be made again", w.joined(0, 1), {"restore 0 cut=0", "restore 1 cut=0"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: asked to stop it finishes what is in flight and leaves", "[ps]") {
+  Worker idle = worker(9, 2);
+  carry_to(idle, 1);
+  tell(Events{
+      {"nothing in flight", idle.stop(), {"leave 0", "leave 1", "left"}},
+      {"once", idle.stop(), {}},
+      {"it has left", idle.values(0, 1, 1), {}},
+  });
+  Worker busy = worker(9, 2);
+  carry_to(busy, 1);
+  tell(Events{
+      {"values", busy.values(0, 1, 1), {}},
+      {"values", busy.values(1, 1, 1), {"compute step=2 ticket=3 of 2"}},
+      {"in flight", busy.stop(), {}},
+      {"made", busy.computed(3),
+       {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "leave 0", "leave 1", "left"}},
+  });
+  Worker overtaken = worker(9, 2, {.replay_budget_bytes = 0});
+  carry_to(overtaken, 2);
+  tell(Events{
+      {"values", overtaken.values(0, 2, 2), {}},
+      {"values", overtaken.values(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
+      {"in flight", overtaken.stop(), {}},
+      {"it would have to restore, and leaves", overtaken.joined(1, 0), {"leave 0", "leave 1", "left"}},
+      {"too late", overtaken.computed(4), {}},
+  });
+}

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/crc32c.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/worker_action.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// Whole jobs of production cores, their messages carried by hand, everything that can go wrong drawn from one seed.
+namespace simulation {
+
+using distrib::Cut;
+using distrib::Peer;
+using distrib::Rank;
+using distrib::Step;
+
+/// Random numbers of one seed (splitmix64).
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : state_{seed * 0xbf58476d1ce4e5b9U + 1} {}
+
+  auto next() -> std::uint64_t {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+  }
+  /// From 0 to n - 1.
+  auto below(std::uint64_t n) -> std::uint64_t { return next() % n; }
+  auto between(std::uint64_t first, std::uint64_t last) -> std::uint64_t { return first + below(last - first + 1); }
+  auto percent(unsigned chance) -> bool { return below(100) < chance; }
+  template <class T>
+  auto pick(std::initializer_list<T> of) -> T {
+    return of.begin()[below(of.size())];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// The durable cuts of one shard.
+using Disk = std::map<Step, Cut>;
+
+/// Carries one job from start to end. `Rules` is a kind of job, drawn from the dice: which cores, what a contribution
+/// is, what must be true of every answer, of every cut and at the end (see random_runs_test.cpp).
+///
+/// Faults: any order of delivery between pairs, first in first out inside one; connections lost with what was on them,
+/// or half lost, so that the shard reads the rest after the worker is back on another; workers and shards killed and
+/// started again; old incarnations going on beside their successors; workers told to stop; cuts and contributions that
+/// take long; disks lost in part or whole.
+template <class Rules>
+class Carrier {
+ public:
+  explicit Carrier(std::uint64_t seed) : dice_{seed}, rules_{dice_} {
+    const auto span = static_cast<std::uint64_t>(rules_.job.total_steps * rules_.job.ranks) * (4 * shard_count() + 2);
+    for (auto kills = dice_.pick<unsigned>({0, 1, 1, 2, 3, 6, 10}); kills > 0; --kills)
+      faults_.push_back({dice_.between(1, span), true});
+    for (auto resets = dice_.pick<unsigned>({0, 0, 2, 6}); resets > 0; --resets)
+      faults_.push_back({dice_.between(1, span), false});
+    std::ranges::sort(faults_, {}, &Fault::when);
+    faultless_ = faults_.empty();
+    loses_disks_ = rules_.survives_lost_disks && dice_.percent(25);
+    keeps_dropped_cuts_ = dice_.percent(25);
+  }
+
+  /// Empty: the job came to its end and everything was as it must be. Else what was not.
+  auto run() -> std::string {
+    shards_.resize(shard_count());
+    ranks_.resize(rules_.job.ranks);
+    for (std::uint32_t shard = 0; shard < shard_count(); ++shard) {
+      shards_[shard].disk = rules_.first_disk(shard);
+      start_shard(shard);
+    }
+    for (Rank rank = 0; rank < ranks_.size(); ++rank) start_worker(rank);
+    while (wrong_.empty() && !std::ranges::all_of(ranks_, &RankState::done)) {
+      if (++now_ > most_events) return "stuck: it goes round in circles";
+      const bool waiting = misfortune();
+      if (!event() && !waiting) return "stuck: nobody has anything to do";
+    }
+    while (wrong_.empty() && event()) {}
+    for (std::uint32_t shard = 0; wrong_.empty() && shard < shard_count(); ++shard) {
+      if (faultless_ && !shards_[shard].done) wrong_ = "a shard is not done although everybody said goodbye";
+      for (Rank rank = 0; rank < ranks_.size(); ++rank)
+        if (!rules_.holds_all_of(rank, shard, shards_[shard].disk)) wrong_ = "a shard's last cut is not as it must be";
+    }
+    return wrong_;
+  }
+
+ private:
+  static constexpr std::uint64_t most_events = 400'000;
+
+  struct Fault {
+    std::uint64_t when;
+    bool kill;
+  };
+  struct ShardState {
+    std::unique_ptr<typename Rules::Shard> core;  // null: down until `back`
+    std::uint64_t back = 0;
+    Disk disk;
+    std::optional<Cut> saving;
+    std::optional<Step> loading;
+    bool done = false;
+  };
+  struct RankState {
+    std::uint64_t worker = 0;  // 0: down until `back`
+    std::uint64_t back = 0;
+    bool done = false;
+  };
+  struct WorkerState {
+    Rank rank;
+    std::unique_ptr<typename Rules::Worker> core;
+    std::vector<Peer> links;       // one a shard; 0: not connected
+    std::deque<distrib::Compute> computing;
+    std::uint64_t until = 0;       // a zombie's end; 0: not a zombie
+  };
+  struct Link {
+    std::uint64_t worker;
+    std::uint32_t shard;
+    std::deque<distrib::WorkerAction> up;
+    std::deque<distrib::ShardAction> down;
+    bool held = true;              // by its worker; else the shard will notice when it has read the rest
+  };
+  struct Choice {
+    enum { read_up, hang_up, read_down, open, compute } what;
+    std::uint64_t id;
+    std::uint32_t shard;
+  };
+
+  [[nodiscard]] auto shard_count() const -> std::uint32_t { return rules_.job.shards(); }
+
+  // --- faults ---
+
+  // Whether something is still to happen by itself.
+  auto misfortune() -> bool {
+    for (; !faults_.empty() && faults_.front().when <= now_; faults_.erase(faults_.begin()))
+      faults_.front().kill ? strike() : reset_one();
+    bool waiting = !faults_.empty();
+    for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
+      if (shards_[shard].core == nullptr) {
+        waiting = true;
+        if (shards_[shard].back <= now_) start_shard(shard);
+      }
+    for (Rank rank = 0; rank < ranks_.size(); ++rank)
+      if (ranks_[rank].worker == 0 && !ranks_[rank].done) {
+        waiting = true;
+        if (ranks_[rank].back <= now_) start_worker(rank);
+      }
+    for (const std::uint64_t id : worker_ids()) {
+      const std::uint64_t until = workers_.at(id).until;
+      waiting = waiting || until != 0;
+      if (until != 0 && until <= now_) end_worker(id, dice_.percent(50));
+    }
+    return waiting;
+  }
+
+  // Kills something that is up; now and then it is a zombie that goes on, or a process that is asked to stop.
+  void strike() {
+    std::vector<std::uint32_t> up;  // shards, then ranks
+    for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
+      if (shards_[shard].core != nullptr) up.push_back(shard);
+    for (Rank rank = 0; rank < ranks_.size(); ++rank)
+      if (ranks_[rank].worker != 0) up.push_back(shard_count() + rank);
+    if (up.empty()) return;
+    const std::uint32_t victim = up[dice_.below(up.size())];
+    if (victim < shard_count()) return end_shard(victim);
+    RankState& rank = ranks_[victim - shard_count()];
+    if (dice_.percent(30)) {
+      workers_.at(rank.worker).until = now_ + dice_.between(20, 300);
+    } else if (dice_.percent(30)) {
+      return on_worker(rank.worker, [](auto& core, auto& out) { core.stop(out); });
+    } else {
+      end_worker(rank.worker, dice_.percent(50));
+    }
+    rank.worker = 0;
+    rank.back = now_ + dice_.between(1, 60);
+  }
+
+  void reset_one() {
+    std::vector<Peer> held;
+    for (const auto& [peer, link] : links_)
+      if (link.held) held.push_back(peer);
+    if (!held.empty()) let_go(held[dice_.below(held.size())], dice_.percent(50));
+  }
+
+  void start_shard(std::uint32_t shard) {
+    ShardState& state = shards_[shard];
+    // What a lost disk held is made again by workers, so none may have gone home.
+    if (loses_disks_ && std::ranges::none_of(ranks_, &RankState::done)) {
+      if (dice_.percent(50)) state.disk = rules_.first_disk(shard);
+      const Step newest = state.disk.rbegin()->first;
+      if (dice_.percent(50))  // cut 0 can be made again
+        std::erase_if(state.disk, [newest](const auto& cut) { return cut.first != 0 && cut.first != newest; });
+    }
+    state.core = rules_.shard(shard, state.disk);
+  }
+
+  void end_shard(std::uint32_t shard) {
+    ShardState& state = shards_[shard];
+    if (dice_.percent(20)) on_shard(shard, [](auto& core, auto& out) { core.save(out); });
+    if (state.saving && dice_.percent(50)) state.disk.insert_or_assign(state.saving->step, *state.saving);
+    state.saving.reset();
+    state.loading.reset();
+    state.core.reset();
+    state.back = now_ + dice_.between(1, 60);
+    std::erase_if(links_, [&](const auto& entry) {
+      if (entry.second.shard != shard) return false;
+      if (entry.second.held) workers_.at(entry.second.worker).links[shard] = 0;
+      return true;
+    });
+  }
+
+  void start_worker(Rank rank) {
+    const std::uint64_t id = ++newest_worker_;
+    ranks_[rank].worker = id;
+    rank_of_[id] = rank;
+    WorkerState& worker = workers_[id];
+    worker = {rank, rules_.worker(rank), std::vector<Peer>(shard_count()), {}, 0};
+    for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
+      if (shards_[shard].core != nullptr) connect(id, shard);
+    on_worker(id, [](auto& core, auto& out) { core.start(out); });
+  }
+
+  // What was sent may still be read by the shards.
+  void end_worker(std::uint64_t id, bool sent_arrives) {
+    for (const Peer peer : std::vector<Peer>{workers_.at(id).links})
+      if (peer != 0) let_go(peer, sent_arrives);
+    workers_.erase(id);
+  }
+
+  void connect(std::uint64_t worker, std::uint32_t shard) {
+    links_[++newest_peer_] = {worker, shard, {}, {}, true};
+    workers_.at(worker).links[shard] = newest_peer_;
+  }
+
+  // The worker's side is closed; the shard notices at once, or after it has read the rest.
+  void let_go(Peer peer, bool sent_arrives) {
+    Link& link = links_.at(peer);
+    workers_.at(link.worker).links[link.shard] = 0;
+    link.held = false;
+    link.down.clear();
+    if (!sent_arrives) hang_up(peer);
+  }
+
+  void hang_up(Peer peer) {
+    shards_[links_.at(peer).shard].core->disconnect(peer);
+    links_.erase(peer);
+  }
+
+  // --- events ---
+
+  // One of the things that may happen next. False: there is none.
+  auto event() -> bool {
+    choices_.clear();
+    for (const auto& [peer, link] : links_) {
+      if (!link.up.empty())
+        choices_.push_back({Choice::read_up, peer, link.shard});
+      else if (!link.held)
+        choices_.push_back({Choice::hang_up, peer, link.shard});
+      if (!link.down.empty()) choices_.push_back({Choice::read_down, peer, link.shard});
+    }
+    for (const auto& [id, worker] : workers_) {
+      if (!worker.computing.empty()) choices_.push_back({Choice::compute, id, 0});
+      for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
+        if (worker.links[shard] == 0 && shards_[shard].core != nullptr) choices_.push_back({Choice::open, id, shard});
+    }
+    const bool disks_work = std::ranges::any_of(shards_, [](const ShardState& s) { return s.saving || s.loading; });
+    if (choices_.empty() && !disks_work) return false;
+    if (choices_.empty() || dice_.percent(4))
+      work_disks();
+    else
+      happen(choices_[dice_.below(choices_.size())]);
+    return true;
+  }
+
+  // Disks are slower than messages.
+  void work_disks() {
+    for (std::uint32_t shard = 0; shard < shard_count(); ++shard) {
+      if (shards_[shard].saving && dice_.percent(50)) {
+        const Cut cut = *std::exchange(shards_[shard].saving, std::nullopt);
+        shards_[shard].disk.insert_or_assign(cut.step, cut);
+        on_shard(shard, [&](auto& core, auto& out) { core.cut_saved(cut.step, out); });
+      }
+      if (shards_[shard].loading && dice_.percent(50)) load(shard);
+    }
+  }
+
+  void happen(const Choice& choice) {
+    switch (choice.what) {
+      case Choice::read_up: return read_up(choice.id);
+      case Choice::hang_up: return hang_up(choice.id);
+      case Choice::read_down: return read_down(choice.id);
+      case Choice::open:
+        connect(choice.id, choice.shard);
+        return on_worker(choice.id, [&](auto& core, auto& out) { core.reconnected(choice.shard, out); });
+      case Choice::compute: return compute(choice.id);
+    }
+  }
+
+  void read_up(Peer peer) {
+    Link& link = links_.at(peer);
+    auto message = std::move(link.up.front());
+    link.up.pop_front();
+    const Rank rank = rank_of_.at(link.worker);
+    on_shard(link.shard, [&](auto& core, auto& out) {
+      if (std::holds_alternative<distrib::SendJoin>(message)) core.join(peer, rank, out);
+      if (auto* m = std::get_if<distrib::SendPull>(&message)) core.pull(peer, m->step, out);
+      if (auto* m = std::get_if<distrib::SendPush>(&message)) core.push(peer, std::move(m->contribution), out);
+      if (std::holds_alternative<distrib::SendSave>(message)) core.save(out);
+      if (std::holds_alternative<distrib::SendGoodbye>(message)) core.goodbye(peer, out);
+      if (std::holds_alternative<distrib::SendLeave>(message)) core.disconnect(peer);
+      if constexpr (requires { core.restore(peer, Step{}, out); })
+        if (auto* m = std::get_if<distrib::SendRestore>(&message)) core.restore(peer, m->cut, out);
+    });
+  }
+
+  void read_down(Peer peer) {
+    Link& link = links_.at(peer);
+    auto message = std::move(link.down.front());
+    link.down.pop_front();
+    const std::uint32_t shard = link.shard;
+    on_worker(link.worker, [&](auto& core, auto& out) {
+      if (auto* m = std::get_if<distrib::JoinedReply>(&message)) core.joined(shard, m->progress, out);
+      if (auto* m = std::get_if<distrib::NoticeReply>(&message)) core.notice(shard, m->progress, out);
+      if (auto* m = std::get_if<distrib::PushedReply>(&message)) core.pushed(shard, m->progress, out);
+      if (auto* m = std::get_if<distrib::ValuesReply>(&message))
+        core.values(shard, m->step, m->block, m->progress, out);
+      if constexpr (requires { core.gone(shard, Step{}, distrib::Progress{}, out); })
+        if (auto* m = std::get_if<distrib::GoneReply>(&message)) core.gone(shard, m->step, m->progress, out);
+    });
+  }
+
+  void compute(std::uint64_t id) {
+    WorkerState& worker = workers_.at(id);
+    const distrib::Compute work = std::move(worker.computing.front());
+    worker.computing.pop_front();
+    auto blocks = rules_.contribution(work.step, worker.rank, work.values);
+    on_worker(id, [&](auto& core, auto& out) { core.computed(work.ticket, std::move(blocks), out); });
+  }
+
+  void load(std::uint32_t shard) {
+    const Step step = *std::exchange(shards_[shard].loading, std::nullopt);
+    if (!shards_[shard].disk.contains(step)) return fail("a cut that was dropped is to be loaded");
+    if constexpr (requires(typename Rules::Shard& core, distrib::ShardActions& out) { core.cut_loaded(Cut{}, out); })
+      on_shard(shard, [&](auto& core, auto& out) { core.cut_loaded(shards_[shard].disk.at(step), out); });
+  }
+
+  // --- actions ---
+
+  template <class Event>
+  void on_shard(std::uint32_t shard, Event happens) {
+    distrib::ShardActions actions;
+    happens(*shards_[shard].core, actions);
+    for (distrib::ShardAction& action : actions) {
+      if (auto* save = std::get_if<distrib::SaveCut>(&action)) {
+        if (shards_[shard].saving) fail("two cuts are to be saved at once");
+        if (!rules_.good_cut(shard, save->cut)) fail("a cut is not what it must be");
+        shards_[shard].saving = save->cut;
+      } else if (auto* wanted = std::get_if<distrib::LoadCut>(&action)) {
+        if (shards_[shard].loading) fail("two cuts are to be loaded at once");
+        shards_[shard].loading = wanted->step;
+      } else if (auto* drop = std::get_if<distrib::DropCut>(&action)) {
+        if (!keeps_dropped_cuts_) shards_[shard].disk.erase(drop->step);
+      } else if (std::holds_alternative<distrib::ShardDone>(action)) {
+        shards_[shard].done = true;
+      } else if (std::holds_alternative<distrib::RefusedReply>(action)) {
+        fail("refused");
+      } else {
+        reply(shard, std::move(action));
+      }
+    }
+  }
+
+  void reply(std::uint32_t shard, distrib::ShardAction action) {
+    const Peer peer = std::visit(
+        [](const auto& message) -> Peer {
+          if constexpr (requires { message.peer; }) return message.peer;
+          else return 0;
+        },
+        action);
+    const auto link = links_.find(peer);
+    if (link == links_.end()) return fail("an answer to nobody");
+    if (const auto* values = std::get_if<distrib::ValuesReply>(&action))
+      if (!rules_.good_values(*shards_[shard].core, shard, rank_of_.at(link->second.worker), *values))
+        fail("values are not what they must be");
+    if (link->second.held) link->second.down.push_back(std::move(action));
+  }
+
+  template <class Event>
+  void on_worker(std::uint64_t id, Event happens) {
+    WorkerState& worker = workers_.at(id);
+    distrib::WorkerActions actions;
+    happens(*worker.core, actions);
+    for (distrib::WorkerAction& action : actions) {
+      if (auto* work = std::get_if<distrib::Compute>(&action)) {
+        worker.computing.push_back(std::move(*work));
+      } else if (const auto* done = std::get_if<distrib::WorkerDone>(&action)) {
+        for (std::uint32_t shard = 0; !done->left && !loses_disks_ && shard < shard_count(); ++shard)
+          if (!rules_.holds_all_of(worker.rank, shard, shards_[shard].disk)) fail("a worker leaves too early");
+        RankState& rank = ranks_[worker.rank];
+        if (rank.worker == id) {
+          rank.worker = 0;
+          rank.done = !done->left;
+          rank.back = now_ + dice_.between(1, 60);
+        }
+        return end_worker(id, true);
+      } else {
+        const auto shard = std::visit(
+            [](const auto& message) -> std::uint32_t {
+              if constexpr (requires { message.shard; }) return message.shard;
+              else return 0;
+            },
+            action);
+        if (auto* push = std::get_if<distrib::SendPush>(&action))
+          push->contribution.checksum = distrib::crc32c(push->contribution.block->bytes());
+        if (const Peer peer = worker.links[shard]; peer != 0) links_.at(peer).up.push_back(std::move(action));
+      }
+    }
+  }
+
+  [[nodiscard]] auto worker_ids() const -> std::vector<std::uint64_t> {
+    std::vector<std::uint64_t> ids;
+    for (const auto& entry : workers_) ids.push_back(entry.first);
+    return ids;
+  }
+
+  void fail(const char* what) {
+    if (wrong_.empty()) wrong_ = what;
+  }
+
+  Dice dice_;
+  Rules rules_;
+  std::vector<Fault> faults_;
+  bool faultless_ = false;
+  bool loses_disks_ = false;
+  bool keeps_dropped_cuts_ = false;
+  std::uint64_t now_ = 0;
+  std::vector<ShardState> shards_;
+  std::vector<RankState> ranks_;
+  std::map<std::uint64_t, WorkerState> workers_;  // every incarnation that is up
+  std::map<Peer, Link> links_;
+  std::map<std::uint64_t, Rank> rank_of_;         // every incarnation there ever was
+  std::uint64_t newest_worker_ = 0;
+  Peer newest_peer_ = 0;
+  std::vector<Choice> choices_;
+  std::string wrong_;
+};
+
+}  // namespace simulation

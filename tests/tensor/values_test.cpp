@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/tensor/values.hpp>
+
+#include "support/catch.hpp"
+
+#include <type_traits>
+
+using distrib::get;
+using distrib::Gradients;
+using distrib::Shape;
+using distrib::Values;
+using distrib::Variable;
+using distrib::VariableList;
+
+namespace {
+
+using Variables = VariableList<Variable<"weights", float, 2>, Variable<"empty", float, 2>, Variable<"bias", float, 1>,
+                               Variable<"temperature", float, 0>>;
+
+auto variables() -> Variables { return {{{5, 4}}, {{0, 7}}, {{4}}, {{}}}; }
+
+}  // namespace
+
+TEST_CASE("Values: one block, each variable at a multiple of 64 bytes, zeroed", "[tensor]") {
+  Values<Variables> values{variables()};
+  CHECK(values.bytes().size() == 128 + 0 + 64 + 64);
+  for (const std::byte b : values.bytes()) CHECK(b == std::byte{0});
+  for (std::size_t v = 0; v < Variables::size; ++v) {
+    CAPTURE(v);
+    CHECK(reinterpret_cast<std::uintptr_t>(values.data(v)) % distrib::tensor_alignment == 0);
+  }
+  CHECK(values.data(0) == values.bytes().data());
+  CHECK(values.data(2) == values.bytes().data() + 128);
+  CHECK(values.data(3) == values.bytes().data() + 192);
+  CHECK(values.shape(0) == Shape{5, 4});
+  CHECK(values.shape(3) == Shape{});
+  CHECK(Values<Variables>{variables().infos()}.bytes().size() == values.bytes().size());
+}
+
+TEST_CASE("get: a model's values can be read by name", "[tensor]") {
+  Values<Variables> values{variables()};
+  for (std::size_t i = 0; i < 20; ++i)
+    distrib::store_le(values.data(0) + i * sizeof(float), static_cast<float>(i));
+  distrib::store_le(values.data(3), 0.5F);
+
+  const auto weights = get<"weights">(std::as_const(values));
+  CHECK(weights.shape(0) == 5);
+  CHECK(weights.shape(1) == 4);
+  CHECK(weights(1, 2) == 6.0F);
+  CHECK(weights(4, 3) == 19.0F);
+  CHECK(get<"empty">(values).size() == 0);
+  CHECK(get<"bias">(values).shape(0) == 4);
+  CHECK(get<"temperature">(values)() == 0.5F);
+  CHECK(static_cast<const void*>(&weights(0, 0)) == values.data(0));
+  STATIC_REQUIRE(std::is_same_v<decltype(weights(0, 0)), const float&>);
+  STATIC_REQUIRE(std::is_same_v<decltype(get<"weights">(values)), distrib::TensorView<const float, 2>>);
+}
+
+TEST_CASE("get: gradients can be written by name", "[tensor]") {
+  Gradients<Variables> gradients{variables()};
+  get<"weights">(gradients)(2, 1) = 7.0F;
+  get<"bias">(gradients) += 1.0F;
+  get<"temperature">(gradients)() = 3.0F;
+  CHECK(distrib::load_le<float>(gradients.data(0) + 9 * sizeof(float)) == 7.0F);
+  CHECK(distrib::load_le<float>(gradients.data(2) + 3 * sizeof(float)) == 1.0F);
+  CHECK(distrib::load_le<float>(gradients.data(3)) == 3.0F);
+  CHECK(distrib::load_le<float>(gradients.data(2) + 4 * sizeof(float)) == 0.0F);  // the gap stays as it was
+  STATIC_REQUIRE(std::is_same_v<decltype(get<"bias">(gradients)), distrib::TensorView<float, 1>>);
+
+  gradients.zero();
+  for (const std::byte b : gradients.bytes()) CHECK(b == std::byte{0});
+}
+
+TEST_CASE("Values: movable, and views stay good as long as the memory", "[tensor]") {
+  Values<Variables> values{variables()};
+  distrib::store_le(values.data(3), 2.0F);
+  const auto temperature = get<"temperature">(values);
+  const Values<Variables> moved = std::move(values);
+  CHECK(get<"temperature">(moved)() == 2.0F);
+  CHECK(temperature() == 2.0F);
+}
+
+TEST_CASE("Gradients: of a model without variables", "[tensor]") {
+  Gradients<VariableList<>> none{VariableList<>{}};
+  CHECK(none.bytes().empty());
+  none.zero();
+}

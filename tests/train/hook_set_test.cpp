@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/hook_set.hpp>
+
+#include "support/catch.hpp"
+
+#include <distrib/train/stop_at_step.hpp>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace {
+struct Steps {
+  std::vector<distrib::Step>* heard;
+  void on_step(const distrib::StepDone& event) { heard->push_back(event.step); }
+};
+struct Everything {
+  std::string* heard;
+  void on_start(const distrib::JobStart&) { *heard += "start "; }
+  void on_step(const distrib::StepDone&) { *heard += "step "; }
+  void on_saved(const distrib::CheckpointSaved&) { *heard += "saved "; }
+  void on_evaluated(const distrib::Evaluated&) { *heard += "evaluated "; }
+  void on_event(const distrib::Event&) { *heard += "event "; }
+  void on_end(const distrib::JobEnd&) { *heard += "end "; }
+};
+}  // namespace
+
+TEST_CASE("HookSet: each hook hears the events it has members for", "[train]") {
+  std::vector<distrib::Step> steps;
+  std::string all;
+  distrib::HookSet hooks{std::tuple{distrib::StopAtStep{3}, Steps{&steps}, Everything{&all}}};
+  hooks.tell(distrib::JobStart{});
+  hooks.tell(distrib::StepDone{7, 0.5F, 64});
+  hooks.tell(distrib::CheckpointSaved{});
+  hooks.tell(distrib::Evaluated{});
+  hooks.tell(distrib::Event{});
+  hooks.tell(distrib::JobEnd{});
+  CHECK(steps == std::vector<distrib::Step>{7});
+  CHECK(all == "start step saved evaluated event end ");
+}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the scripts people run. Gives
+#   ensure_packages GROUP...   installs what is missing of these groups (Debian); says what to install elsewhere, exit 69
+#   phase NAME COMMAND...      runs quietly and prints one line with the seconds; shows the output of what failed
+# Messages of both go to $logs, which the sourcing script sets.
+
+packages_of() {
+  case $1 in
+    build) echo g++ cmake ninja-build ccache python3 ca-certificates libasio-dev libxtensor-dev zlib1g-dev ;;
+    example) echo libxtensor-blas-dev libopenblas-dev libcli11-dev dataset-fashion-mnist ;;
+    tests) echo catch2 nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils; packages_of example ;;
+    clang) echo clang-19 ;;
+    benchmarks) echo libbenchmark-dev ;;
+    interop) echo python3-venv ;;
+    *) echo "setup.sh: no package group '$1'" >&2; return 64 ;;
+  esac
+}
+
+ensure_packages() {  # GROUP...
+  local wanted=() missing=() group name
+  [ -z "${DISTRIB_SKIP_SETUP:-}" ] || return 0
+  for group in "$@"; do wanted+=($(packages_of "$group")); done
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    cat >&2 <<EOF
+This is no Debian system, so nothing was installed. Install what these Debian packages hold:
+  ${wanted[*]}
+(Asio 1.22, xtensor 0.24, Protocol Buffers 3.21 or newer; g++ 12 or newer. Fashion-MNIST: see examples/fashion_mnist.)
+Then run this again with DISTRIB_SKIP_SETUP=1.
+EOF
+    exit 69
+  fi
+  for name in "${wanted[@]}"; do
+    grep -qx "$name" <<<"${installed_packages:=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' | sed -n 's/^ii *//p')}" || missing+=("$name")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "Missing packages, and neither root nor sudo: apt-get install ${missing[*]}" >&2; exit 69; }
+    as_root=(sudo)
+  fi
+  installed_packages=
+  phase "install ${#missing[@]} packages" install_packages "${missing[@]}" || exit 69
+}
+
+install_packages() {  # uses as_root of its caller
+  "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=300 update &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"
+}
+
+# What build and test programs say when all is well.
+phase_noise='^\[[0-9]+/[0-9]+\]|^ *Start +[0-9]+:|\.+ +Passed +[0-9.]+ sec$|^-- |^Preset CMake variables:|^  [A-Z_]+=".*"$|^$'
+
+phase() {  # NAME COMMAND...
+  local name=$1 began=$EPOCHREALTIME log status=0
+  log=$logs/$(tr -c 'a-zA-Z0-9\n-' _ <<<"${name:0:40}").log
+  mkdir -p "$logs"
+  [ ! -t 1 ] || printf '%-56s       ...\r' "${name:0:56}"
+  "${@:2}" >"$log" 2>&1 </dev/null || status=$?
+  if [ $status -eq 0 ]; then
+    printf '%-56s %7s s\n' "${name:0:56}" "$(seconds_since "$began")"
+  else
+    printf '%-56s %7s s  FAILED\n' "${name:0:56}" "$(seconds_since "$began")"
+    grep -vE "$phase_noise" "$log" | tail -n 100 | sed 's/^/  /' >&2
+    echo "  (all of it: $log)" >&2
+  fi
+  return $status
+}
+
+seconds_since() {  # EPOCHREALTIME
+  local tenths=$(((${EPOCHREALTIME/[.,]/} - ${1/[.,]/}) / 100000))
+  printf '%d.%d' $((tenths / 10)) $((tenths % 10))
+}
