@@ -238,7 +238,7 @@ TEST_CASE("SyncShardCore: restore to a newer cut (rule 11)", "[ps]") {
   Shard shard = came_back(1, 99, 2, 8, -1, {0, 2, 4, 8});
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=8 cuts=0,2,4,8"}},
-      {"back", shard.restore(10, 0), {"drop 8", "drop 4", "drop 2", "load 0"}},
+      {"back", shard.restore(10, 0), {"drop 2", "drop 4", "drop 8", "load 0"}},
       {"at 0", shard.loaded(0, 0), {"joined 10 k=0 cuts=0"}},
   });
   // A list may name cuts ahead of k only when a shard was moved back by hand; it goes forward all the same.
@@ -252,6 +252,21 @@ TEST_CASE("SyncShardCore: restore to a newer cut (rule 11)", "[ps]") {
   });
   CHECK(behind.core.step() == 7);
   CHECK(behind.core.values()->as<float>()[0] == -8.0F);
+}
+
+TEST_CASE("SyncShardCore: the last cut stays, for workers may have gone home because of it (rules 11, 12)", "[ps]") {
+  Shard shard = came_back(1, 4, 2, 4, -4, {0, 2, 4});
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
+      {"back, by one who did not know", shard.restore(10, 0), {"drop 2", "load 0"}},
+      {"at 0", shard.loaded(0, 0), {"joined 10 k=0 cuts=0,4"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0,4"}},
+      {"2 is due again", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0,4"}},
+      {"durable", shard.saved(2), {"notice 10 k=2 cuts=0,2,4"}},
+      {"3", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0,2,4"}},
+      {"4 is there already", shard.push(0, 4, 1), {"pushed 10 step=4 k=4 cuts=0,2,4"}},
+      {"done", shard.goodbye(10), {"done"}},
+  });
 }
 
 TEST_CASE("SyncShardCore: restore does nothing when the values are kept (rule 11)", "[ps]") {

@@ -107,9 +107,7 @@ TEST_CASE("SyncWorkerCore: a start in the middle and at the end (rules 7, 12)", 
   tell(Events{
       {"join", late.start(), {"join 0", "join 1"}},
       {"N", late.joined(0, 9, {0, 8, 9}), {}},
-      {"N", late.joined(1, 9, {0, 8, 9}), {"pull 0 step=9", "pull 1 step=9"}},
-      {"N", late.values(0, 9, 9, {0, 8, 9}), {}},
-      {"12: it finds N and is done", late.values(1, 9, 9, {0, 8, 9}), {"goodbye 0", "goodbye 1", "done"}},
+      {"12: it finds N and is done", late.joined(1, 9, {0, 8, 9}), {"goodbye 0", "goodbye 1", "done"}},
   });
 }
 
@@ -121,10 +119,11 @@ TEST_CASE("SyncWorkerCore: a shard that came back is sent what follows its cut (
       {"8: what it lacks, and the pull again", w.joined(0, 2, {0, 2}),
        {"push 0 step=3 rank=1 common=0", "push 0 step=4 rank=1 common=0", "pull 0 step=4"}},
       {"values", w.values(0, 4, 4, {0, 2}), {}},
-      {"it comes back once more: values are here already", w.joined(0, 3, {0, 2}), {"push 0 step=4 rank=1 common=0"}},
+      {"once more: the values are here, but is it?", w.joined(0, 3, {0, 2}),
+       {"push 0 step=4 rank=1 common=0", "pull 0 step=4"}},
       {"go on", w.values(1, 4, 4, {0, 2}), {"compute step=5 ticket=6 of 2"}},
       {"while it computes", w.joined(1, 2, {0, 2}),
-       {"push 1 step=3 rank=1 common=2", "push 1 step=4 rank=1 common=2"}},
+       {"push 1 step=3 rank=1 common=2", "push 1 step=4 rank=1 common=2", "pull 1 step=4"}},
       {"after it", w.computed(6),
        {"push 0 step=5 rank=1 common=2", "push 1 step=5 rank=1 common=2", "pull 0 step=5", "pull 1 step=5"}},
   });
@@ -148,7 +147,8 @@ TEST_CASE("SyncWorkerCore: room is awaited even when the shard's k was never hea
   carry_to(w, 2);
   tell(Events{
       {"values of 2", w.values(0, 2, 2), {}},
-      {"back at 0", w.joined(0, 0), {"push 0 step=1 rank=1 common=0", "push 0 step=2 rank=1 common=0"}},
+      {"back at 0", w.joined(0, 0),
+       {"push 0 step=1 rank=1 common=0", "push 0 step=2 rank=1 common=0", "pull 0 step=2"}},
       {"go on", w.values(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
       {"3 has no room at shard 0", w.computed(4),
        {"pull 0 step=2", "push 1 step=3 rank=1 common=0", "pull 0 step=3", "pull 1 step=3"}},
@@ -221,7 +221,8 @@ TEST_CASE("SyncWorkerCore: contributions are kept until they are in the common c
   carry_to(w, 2);
   tell(Events{
       {"values", w.values(0, 2, 2, {0}), {}},
-      {"6: full", w.values(1, 2, 2, {0}), {}},
+      {"6: full", w.values(1, 2, 2, {0}), {"save 0", "save 1"}},
+      {"6: asked once", w.notice(1, 2, {0}), {}},
       {"not on all", w.notice(0, 2, {0, 2}), {}},
       {"6: the common cut moves", w.notice(1, 2, {0, 2}), {"compute step=3 ticket=4 of 2"}},
       {"made", w.computed(4),
@@ -235,15 +236,47 @@ TEST_CASE("SyncWorkerCore: the cut that was waited for may be told by Joined", "
   carry_to(full, 2);
   tell(Events{
       {"values", full.values(0, 2, 2, {0, 2}), {}},
-      {"full", full.values(1, 2, 2, {0}), {}},
-      {"shard 1 saved, died and came back", full.joined(1, 2, {0, 2}), {"compute step=3 ticket=4 of 2"}},
+      {"full", full.values(1, 2, 2, {0}), {"save 0", "save 1"}},
+      {"shard 1 saved, died and came back", full.joined(1, 2, {0, 2}),
+       {"pull 1 step=2", "compute step=3 ticket=4 of 2"}},
   });
   Worker last = worker(2, 2);
   carry_to(last, 2);
   tell(Events{
       {"values", last.values(0, 2, 2, {0, 2}), {}},
       {"N is not durable", last.values(1, 2, 2, {0}), {}},
-      {"shard 1 saved, died and came back", last.joined(1, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done"}},
+      {"shard 1 saved, died and came back", last.joined(1, 2, {0, 2}),
+       {"pull 1 step=2", "goodbye 0", "goodbye 1", "done"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: a full buffer asks for cuts at t, wherever the next one is due (rule 6)", "[ps]") {
+  Worker w = worker(99, 50, {.replay_budget_bytes = 128});
+  carry_to(w, 1);
+  tell(Events{
+      {"values", w.values(0, 1, 1), {}},
+      {"shard 1 comes back at 0", w.joined(1, 0), {"push 1 step=1 rank=1 common=0", "pull 1 step=1"}},
+      {"it is there again", w.values(1, 1, 1), {"save 0", "save 1"}},
+      {"shard 0 comes back and may not know", w.joined(0, 1), {"pull 0 step=1", "save 0"}},
+      {"saved", w.notice(0, 1, {0, 1}), {}},
+      {"saved", w.notice(1, 1, {0, 1}), {"compute step=2 ticket=3 of 2"}},
+  });
+  Worker zombie = worker(99, 50, {.replay_budget_bytes = 128});
+  carry_to(zombie, 1);
+  tell(Events{
+      {"values", zombie.values(0, 1, 1), {}},
+      {"its successor was faster: others may wait", zombie.values(1, 1, 2), {"compute step=2 ticket=3 of 2"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: N in every list is the end, wherever the shards were sent back to (rule 12)", "[ps]") {
+  Worker w = worker(9, 2);
+  carry_to(w, 4);
+  tell(Events{
+      {"values", w.values(0, 4, 4, {0, 9}), {}},
+      {"values", w.values(1, 4, 4), {"compute step=5 ticket=6 of 2"}},
+      {"and N is there", w.notice(1, 4, {0, 9}), {"goodbye 0", "goodbye 1", "done"}},
+      {"too late", w.computed(6), {}},
   });
 }
 

@@ -260,7 +260,7 @@ void run_seeds(std::uint64_t first, std::uint64_t count) {
 }
 
 #ifdef NDEBUG
-constexpr std::uint64_t seeds = 2000;
+constexpr std::uint64_t seeds = 10'000;
 #else
 constexpr std::uint64_t seeds = 200;
 #endif

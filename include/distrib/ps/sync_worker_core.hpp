@@ -186,6 +186,7 @@ class SyncWorkerCore {
     if (!t_ || done_) return;
     if (everything_saved()) {
       done_ = true;
+      computing_ = false;
       for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendGoodbye{shard});
       return out.push_back(WorkerDone{});
     }
