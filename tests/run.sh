@@ -19,8 +19,9 @@ build() { phase "build $1" configure_and_build "$@"; }  # PRESET [TARGET...]
 passed=0 failed=0 summary= run_under=()
 run_ctest() {  # PRESET [OPTION...]
   local log=$logs/ctest-$1.txt status=0 counts
+  rm -f "$log"
   phase "test $1" "${run_under[@]}" ctest --preset "$1" -j "$jobs" --output-log "$log" "${@:2}" || status=$?
-  summary=$(sed -n '/tests passed, /p; /^Total Test time/p; /^The following tests FAILED/,/^Errors/p' "$log")
+  summary=$(grep -aE 'tests passed, |^Total Test time' "$log")
   counts=$(sed -nE 's/.*, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$log")
   [ -n "$counts" ] || return 1
   failed=$((failed + ${counts% *}))
@@ -30,7 +31,7 @@ run_ctest() {  # PRESET [OPTION...]
 
 release() { build release && run_ctest release; }
 clang() { build clang && run_ctest clang; }
-headers() { build clang all_verify_interface_header_sets; }
+headers() { phase "compile each header alone" configure_and_build clang all_verify_interface_header_sets; }
 address() { build asan-ubsan && run_ctest asan-ubsan; }
 thread() {  # the rooms with threads
   local rooms=() room

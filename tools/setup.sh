@@ -49,7 +49,7 @@ install_packages() {  # uses as_root of its caller
 }
 
 # What build and test programs say when all is well.
-phase_noise='^\[[0-9]+/[0-9]+\]|^ *Start +[0-9]+:|\.+ +Passed +[0-9.]+ sec$|^-- |^Preset CMake variables:|^  [A-Z_]+=".*"$|^$'
+phase_noise='^\[[0-9]+/[0-9]+\]|^ *Start +[0-9]+:|\.+ +Passed +[0-9.]+ sec$|^Label Time Summary|^[a-z_]+ += +[0-9.]+ sec\*proc|^-- |^Preset CMake variables:|^  [A-Z_]+=".*"$|^$'
 
 phase() {  # NAME COMMAND...
   local name=$1 began=$EPOCHREALTIME log status=0
@@ -61,7 +61,7 @@ phase() {  # NAME COMMAND...
     printf '%-56s %7s s\n' "${name:0:56}" "$(seconds_since "$began")"
   else
     printf '%-56s %7s s  FAILED\n' "${name:0:56}" "$(seconds_since "$began")"
-    grep -vE "$phase_noise" "$log" | tail -n 100 | sed 's/^/  /' >&2
+    grep -avE "$phase_noise" "$log" | tail -n 100 | sed 's/^/  /' >&2
     echo "  (all of it: $log)" >&2
   fi
   return $status
