@@ -24,7 +24,10 @@ ensure_packages() {  # GROUP...
     cat >&2 <<EOF
 This is no Debian system, so nothing was installed. Install what these Debian packages hold:
   ${wanted[*]}
-(Asio 1.22, xtensor 0.24, Protocol Buffers 3.21 or newer; g++ 12 or newer. Fashion-MNIST: see examples/fashion_mnist.)
+(Asio 1.22, xtensor 0.24, Protocol Buffers 3.21 or newer; g++ 12 or newer.)
+dataset-fashion-mnist is four files: train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz
+and t10k-labels-idx1-ubyte.gz. Put them into /usr/share/datasets/fashion-mnist, or into any directory and name it in
+FASHION_MNIST_DIR.
 Then run this again with DISTRIB_SKIP_SETUP=1.
 EOF
     exit 69

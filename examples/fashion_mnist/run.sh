@@ -6,7 +6,7 @@ usage='usage: examples/fashion_mnist/run.sh [--ps N] [--workers N] [--steps N] [
                                      [--out DIR] [--hold_out]
   --ps N        parameter servers; 0, the default, trains in one process without sockets
   --workers N   workers (3)
-  --steps N     global steps (6000; with --mode ssp or async 12000 contributions)
+  --steps N     global steps (6000; with --mode ssp or async 18000 contributions)
   --mode M      sync: same bits every time; ssp, async: nobody waits (sync)
   --parts N     parts each variable is cut into, at most (1)
   --shards N    shards the variables are spread over (1)
@@ -38,15 +38,8 @@ logs=build/logs
 . tools/setup.sh
 ensure_packages build example
 
-build=build/examples
-compile() {
-  cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDISTRIB_BUILD_TESTS=OFF -DDISTRIB_BUILD_BENCHMARKS=OFF \
-    -DDISTRIB_BUILD_DOCS=OFF -DDISTRIB_INSTALL=OFF &&
-    cmake --build $build --target fashion_mnist_convert fashion_mnist_train fashion_mnist_report
-}
-phase 'build the example' compile
-
 raw=${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist}
+case $raw in /*) ;; *) raw=$started/$raw ;; esac
 records=build/data/fashion_mnist
 for file in train-images-idx3 train-labels-idx1 t10k-images-idx3 t10k-labels-idx1; do
   [ -r "$raw/$file-ubyte.gz" ] || {
@@ -55,6 +48,15 @@ for file in train-images-idx3 train-labels-idx1 t10k-images-idx3 t10k-labels-idx
     exit 66
   }
 done
+
+build=build/examples
+compile() {
+  cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDISTRIB_BUILD_TESTS=OFF -DDISTRIB_BUILD_BENCHMARKS=OFF \
+    -DDISTRIB_BUILD_DOCS=OFF -DDISTRIB_INSTALL=OFF &&
+    cmake --build $build --target fashion_mnist_convert fashion_mnist_train fashion_mnist_report
+}
+phase 'build the example' compile
+
 if [ ! -e "$records/complete" ] || [ "$(cat "$records/complete")" != "$raw" ]; then
   rm -rf "$records"
   phase 'convert the images to TFRecords' $build/examples/fashion_mnist_convert "$raw" "$records"

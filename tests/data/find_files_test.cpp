@@ -72,3 +72,13 @@ TEST_CASE("find_files: no match names pattern and directory", "[data]") {
   CHECK(find_files(std::span{wrong}.first(1), ec).size() == 1);
   CHECK(!ec);
 }
+
+TEST_CASE("find_files: a directory whose name looks like a pattern is itself", "[data]") {
+  const support::TempDirectory directory;
+  for (const char* name : {"run[1]", "a*b", "what?", "back\\slash"}) {
+    std::filesystem::create_directory(directory / name);
+    std::ofstream{directory / name / "part-0"} << "x";
+    const std::vector<std::filesystem::path> sources{directory / name};
+    CHECK(distrib::find_files(sources) == std::vector<std::filesystem::path>{directory / name / "part-0"});
+  }
+}

@@ -70,6 +70,8 @@ refused() {  # EXPECTED ARGUMENTS...
   grep -qE -e "$1" "$work/out.txt" || { fail "no word of '$1' from: ${*:2}"; sed 's/^/    /' "$work/out.txt" >&2; }
 }
 refused '(--stpes|stpes)' train --stpes 5
+refused 'steps' train --steps -5
+refused 'shard' train --shards 0
 refused '--worker_hosts|worker_hosts' train --job_name=ps --ps_hosts=a:1
 refused 'task_index|index 7' train --job_name=worker --task_index=7 --ps_hosts=a:1 --worker_hosts=b:1
 refused 'without --job_name' train --job_name=worker --ps_hosts=a:1 --worker_hosts=b:1

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -111,6 +112,32 @@ TEST_CASE("Trainer: hooks hear the job in its order; a complete job starts and e
   CHECK(again.run() == 0);
   CHECK_THAT(heard, ContainsSubstring("start 40\nend 40\n"));
   CHECK(again.result().parameters_sha256 == trainer.result().parameters_sha256);
+}
+
+TEST_CASE("Trainer: a second run with fewer steps than are done ends at once", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path());
+  const distrib::SaveCheckpoint save{.directory = (directory / "out").string(), .every_steps = 20};
+  auto first = builder(data).with_hooks(save).build();
+  REQUIRE(first.run() == 0);
+  auto second = builder(data, {.steps = 30}).with_hooks(save).build();
+  CHECK(second.run() == 0);
+  CHECK(second.result().steps == 40);
+  CHECK(second.result().parameters_sha256 == first.result().parameters_sha256);
+}
+
+TEST_CASE("Trainer: a hook that throws at a stop ends the job when no thread is in it any more", "[train]") {
+  struct Refuse {
+    void on_step(const distrib::StepDone& event) const {
+      if (event.step == 3) std::raise(SIGTERM);
+    }
+    void on_event(const distrib::Event&) const { throw std::runtime_error{"no stop here"}; }
+  };
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path());
+  distrib::IoPool pool{2};
+  auto trainer = builder(data, {.steps = 400}).with_hooks(Refuse{}).build(pool);
+  CHECK_THROWS_WITH(trainer.run(), "no stop here");
 }
 
 TEST_CASE("Trainer: asynchronous training learns the line too", "[train]") {

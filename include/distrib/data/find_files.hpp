@@ -25,6 +25,16 @@ inline auto is_side_file(const std::filesystem::path& path) -> bool {
   return name.starts_with('.') || name.starts_with('_') || name.ends_with(".crc");
 }
 
+/// A pattern that matches all that is in `directory`, whatever characters its name has.
+inline auto all_in(const std::filesystem::path& directory) -> std::filesystem::path {
+  std::string pattern;
+  for (const char c : directory.string()) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+    pattern += c;
+  }
+  return std::filesystem::path{pattern} / "*";
+}
+
 /// Appends the files that match `pattern`, sorted; false when the system refused.
 inline auto match_files(const std::filesystem::path& pattern, std::vector<std::filesystem::path>& files) -> bool {
   ::glob_t matches{};
@@ -60,7 +70,7 @@ inline auto match_files(const std::filesystem::path& pattern, std::vector<std::f
       files.push_back(source);
       continue;
     }
-    const std::filesystem::path pattern = is_directory ? source / "*" : source;
+    const std::filesystem::path pattern = is_directory ? detail::all_in(source) : source;
     const std::size_t before = files.size();
     const bool readable = detail::match_files(pattern, files);
     if (files.size() > before) continue;

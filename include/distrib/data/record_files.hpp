@@ -30,7 +30,7 @@ namespace detail {
 /// The records of a compressed file, inflated into memory and verified.
 class InflatedRecords {
  public:
-  /// Payloads of at most `max_bytes`.
+  /// At most `max_bytes`, with the 16 bytes that frame each record.
   InflatedRecords(const std::filesystem::path& path, std::uint64_t max_bytes, Error& error) {
     std::error_code ec;
     RecordReaderOptions options;
@@ -41,7 +41,8 @@ class InflatedRecords {
       return;
     }
     while (const std::optional<Record> record = reader.try_next()) {
-      if (record->bytes.size() > max_bytes - bytes_.size()) {
+      const std::uint64_t taken = bytes_.size() + (ends_.size() + 1) * record_frame_bytes;
+      if (taken > max_bytes || record->bytes.size() > max_bytes - taken) {
         error = {data_errc::inflated_too_large, path.string()};
         return;
       }
@@ -54,7 +55,8 @@ class InflatedRecords {
   }
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return ends_.size(); }
-  [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_.size(); }
+  /// What the file inflates to.
+  [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_.size() + ends_.size() * record_frame_bytes; }
   /// Where record `i <= size()` begins in what the file inflates to.
   [[nodiscard]] auto offset(std::size_t i) const noexcept -> std::uint64_t { return begin(i) + i * record_frame_bytes; }
   [[nodiscard]] auto at(std::size_t i) const noexcept -> ByteView {
@@ -89,7 +91,7 @@ inline auto index_file(const std::filesystem::path& path, Error& error) -> std::
 /// Records' bytes live as long as this object, also when it is moved. Const access from any thread.
 class RecordFiles {
  public:
-  /// Opens `paths`; compressed ones may hold at most `max_inflated_bytes` of payloads, all together. `error` names
+  /// Opens `paths`; compressed ones may inflate to at most `max_inflated_bytes`, all together. `error` names
   /// file, record and offset: `data_errc::inflated_too_large`, a `record_errc`, or the system's reason.
   RecordFiles(std::span<const std::filesystem::path> paths, std::uint64_t max_inflated_bytes, Error& error) {
     firsts_.push_back(0);

@@ -103,14 +103,11 @@ class AsyncWorkerCore {
     out.push_back(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, durable()}});
   }
 
-  // Values for the next contribution, or, after the last one, a cut that holds it.
+  // Values for the next contribution. After the last one: nothing, a shard makes a cut by itself when it has them all.
   void ask(WorkerActions& out) {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
       shards_[shard].got = nullptr;
-      if (*t_ < last_)
-        out.push_back(SendPull{shard, *t_});
-      else if (shards_[shard].progress.cuts.empty() || shards_[shard].progress.cuts.back() < last_)
-        out.push_back(SendSave{shard});
+      if (*t_ < last_) out.push_back(SendPull{shard, *t_});
     }
   }
 

@@ -49,6 +49,12 @@ struct Job {
   }
 };
 
+/// Steps beyond the one being completed whose contributions a synchronous shard stores (rule 3 of the protocol).
+[[nodiscard]] inline auto contribution_window(const Job& job) noexcept -> std::uint64_t {
+  constexpr std::uint64_t most = std::uint64_t{1} << 32;  // so that step + window never overflows
+  return job.cut_interval > most / 2 ? most : std::max<std::uint64_t>(2, 2 * job.cut_interval);
+}
+
 /// The canonical description: one fact a line, in a fixed order. Saved with every cut and compared at Join.
 [[nodiscard]] inline auto to_text(const Job& job) -> std::string {
   std::string text = "distrib job 1\n";

@@ -48,6 +48,13 @@ class ShardLayout {
   std::size_t block_bytes_ = 0;
 };
 
+/// The layouts of all shards of a job, in their order.
+[[nodiscard]] inline auto shard_layouts(const Job& job) -> std::vector<ShardLayout> {
+  std::vector<ShardLayout> layouts;
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) layouts.emplace_back(job, shard);
+  return layouts;
+}
+
 /// Copies a shard's block into whole variables: `variable(v)` gives the memory of variable v.
 template <class VariableMemory>
 void spread(const ShardLayout& layout, const std::byte* block, VariableMemory&& variable) {

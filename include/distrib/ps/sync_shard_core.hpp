@@ -34,7 +34,7 @@ class SyncShardCore {
   /// the shell has read into `newest`.
   SyncShardCore(const Job& job, std::uint32_t shard, U updater)
       : ranks_{job.ranks}, total_steps_{job.total_steps}, cut_interval_{job.cut_interval},
-        window_{std::max<Step>(2, 2 * job.cut_interval)}, layout_{job, shard},
+        window_{contribution_window(job)}, layout_{job, shard},
         store_{std::move(updater), initial_values(job, layout_)}, gradient_{layout_.block_bytes()} {}
 
   SyncShardCore(const Job& job, std::uint32_t shard, U updater, const Cut& newest, std::vector<Step> cuts)
@@ -162,8 +162,9 @@ class SyncShardCore {
     });
   }
 
-  // Rule 2: checksums of names since the newest own cut. False: the same name came with other bytes.
+  // Rule 2: checksums of names since the newest own cut, of as many steps as the window has. False: the same name came with other bytes.
   auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
+    if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, 0}));
     if (step <= cuts_.back() || step > k_ + window_) return true;
     return checksums_.try_emplace({step, rank}, checksum).first->second == checksum;
   }
@@ -224,7 +225,7 @@ class SyncShardCore {
   }
 
   void finish(ShardActions& out) {
-    if (goodbyes_.size() == ranks_ && cuts_.back() == total_steps_ && !std::exchange(done_, true))
+    if (goodbyes_.size() == ranks_ && cuts_.back() >= total_steps_ && !std::exchange(done_, true))
       out.push_back(ShardDone{});
   }
 

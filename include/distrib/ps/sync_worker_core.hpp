@@ -26,7 +26,7 @@ class SyncWorkerCore {
  public:
   SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank}, total_steps_{job.total_steps}, shards_(job.shards()), buffer_{options.replay_budget_bytes},
-        window_{std::max<Step>(2, 2 * job.cut_interval)} {}
+        window_{contribution_window(job)} {}
 
   /// The step whose values the worker has or waits for.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }

@@ -60,7 +60,7 @@ inline constexpr bool data_of_model = std::same_as<typename D::ExampleType, type
 }  // namespace detail
 
 /// Puts a trainer together, one role at a time; `with_...` in any order, a default for each but the data. Every call
-/// gives a new builder; the last of two calls for one role counts, hooks add up. A value.
+/// gives a new builder; the last of two calls for one role counts, hooks add up (each setting once). A value.
 template <class R>
 class TrainerBuilder {
  public:
@@ -166,7 +166,8 @@ class TrainerBuilder {
   /// The trainer, all on the thread that calls `run()`.
   [[nodiscard]] auto build() const { return make(nullptr); }
 
-  /// The trainer, with contributions made on the threads of `pool`, which must outlive it.
+  /// The trainer, with contributions made on the threads of `pool`, which must outlive it and not be stopped while it
+  /// runs.
   [[nodiscard]] auto build(IoPool& pool) const { return make(&pool); }
 
   /// The same, in the role that the flags give. Throws `train_errc::needs_cluster` when they name a task of a cluster.
@@ -190,6 +191,8 @@ class TrainerBuilder {
     constexpr bool measurable = EvaluatedModel<M> || !detail::evaluates<decltype(R::hooks)>;
     static_assert(has_data,
                   "distrib: build: the trainer has no data; call with_data(tfrecords(...).schema(...).batch(n))");
+    constexpr bool once = detail::each_setting_once<decltype(R::hooks)>;
+    static_assert(once, "distrib: build: StopAtStep, SaveCheckpoint and Evaluate may each be given once only");
     static_assert(measurable,
                   "distrib: Evaluate{} asks for evaluate(const Batch<Example>&, const Values<Variables>&) const of the "
                   "model, which returns Metrics");

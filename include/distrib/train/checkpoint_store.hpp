@@ -15,6 +15,7 @@
 #include <distrib/train/events.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -46,9 +47,8 @@ class CheckpointStore {
  public:
   /// Makes the directory when it is not there. Throws when it cannot be written.
   CheckpointStore(const SaveCheckpoint& setting, const Job& job, std::span<const Slot> slots)
-      : directory_{setting.directory}, max_to_keep_{setting.max_to_keep}, job_text_{to_text(job)},
-        slots_{slots.begin(), slots.end()} {
-    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) layouts_.emplace_back(job, shard);
+      : directory_{setting.directory}, max_to_keep_{setting.max_to_keep}, job_text_{to_text(job)}, ranks_{job.ranks},
+        slots_{slots.begin(), slots.end()}, layouts_{shard_layouts(job)} {
     std::error_code ec;
     std::filesystem::create_directories(directory_, ec);
     if (ec || ::access(directory_.c_str(), W_OK) != 0)
@@ -119,10 +119,18 @@ class CheckpointStore {
 
   auto read_cut(const BundleReader& reader, const ShardLayout& layout) const -> Cut {
     Cut cut;
-    cut.step = static_cast<Step>(read_numbers(reader, "global_step").front());
+    const auto global_step = read_numbers(reader, "global_step");
+    if (global_step.size() != 1)
+      throw_error(checkpoint_errc::mismatch, reader.prefix() + ": global_step is not one number");
+    cut.step = static_cast<Step>(global_step.front());
     if (reader.find("distrib/applied") != nullptr)
       for (const std::int64_t applied : read_numbers(reader, "distrib/applied"))
         cut.applied.push_back(static_cast<Step>(applied));
+    const auto [least, most] = std::ranges::minmax_element(cut.applied);
+    if (!cut.applied.empty() && cut.applied.size() != ranks_ && *most - *least > 1)
+      throw_error(ps_errc::job_mismatch, reader.prefix() + ": an asynchronous job that was interrupted goes on with as many "
+                                                           "workers as it had: distrib/applied has " +
+                                             std::to_string(cut.applied.size()));
     auto values = std::make_shared<AlignedBuffer>(layout.block_bytes());
     std::vector<std::shared_ptr<AlignedBuffer>> slots;
     for (std::size_t i = 0; i < slots_.size(); ++i)
@@ -154,6 +162,7 @@ class CheckpointStore {
   std::string directory_;
   std::size_t max_to_keep_;
   std::string job_text_;
+  std::uint32_t ranks_;
   std::vector<Slot> slots_;
   std::vector<ShardLayout> layouts_;
 };

@@ -11,18 +11,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace distrib::inline v0 {
-
-/// The layouts of all shards of a job, in their order.
-[[nodiscard]] inline auto shard_layouts(const Job& job) -> std::vector<ShardLayout> {
-  std::vector<ShardLayout> layouts;
-  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) layouts.emplace_back(job, shard);
-  return layouts;
-}
 
 /// Puts the blocks of all shards together to whole variables.
 template <class Variables>
@@ -49,8 +46,7 @@ class Contributor {
     source_.fill((step - 1) * ranks_ + rank, mine.batch);
     assemble<Variables>(layouts_, values, mine.values);
     mine.gradients.zero();
-    const float loss = model_.gradients(mine.batch, std::as_const(mine.values), mine.gradients,
-                                        StepContext{step, rank, ranks_, seed_});
+    const float loss = gradients_of(mine, step, rank);
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
       gather(layouts_[shard], [&mine](std::size_t v) { return std::as_const(mine.gradients).data(v); },
              gradients[shard]->data());
@@ -65,6 +61,18 @@ class Contributor {
     Values<Variables> values;
     Gradients<Variables> gradients;
   };
+
+  // What a model throws comes out nested in an error that tells which contribution it was.
+  auto gradients_of(Scratch& mine, Step step, Rank rank) const -> float {
+    try {
+      return model_.gradients(mine.batch, std::as_const(mine.values), mine.gradients,
+                              StepContext{step, rank, ranks_, seed_});
+    } catch (const std::exception& error) {
+      std::throw_with_nested(std::runtime_error("step " + std::to_string(step) + " of worker " + std::to_string(rank) +
+                                                " (batch " + std::to_string((step - 1) * ranks_ + rank) +
+                                                "): " + error.what()));
+    }
+  }
 
   const M& model_;
   const Source& source_;

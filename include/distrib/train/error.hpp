@@ -9,7 +9,7 @@ namespace distrib::inline v0 {
 
 /// Why a training could not begin.
 enum class train_errc {
-  no_end = 1,      ///< Nothing says when the job ends. Give `StopAtStep{n}`, or `.repeat(n)` to the data.
+  no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Give `StopAtStep{n}`, or `.repeat(n)` to the data.
   too_little_data, ///< The data make not one whole step. Add records, or make the batch or the number of workers smaller.
   no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Give at least one of each.
   needs_cluster,   ///< The flags name a task of a cluster, and this version trains in one process. Leave --job_name out.

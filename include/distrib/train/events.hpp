@@ -5,6 +5,7 @@
 #include <distrib/train/metrics.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <system_error>
 
@@ -63,7 +64,7 @@ struct TrainingResult {
   double seconds = 0;                 ///< Of this run, without evaluation at the end.
   double steps_per_second = 0;        ///< Of this run.
   double examples_per_second = 0;     ///< Of this run.
-  float loss = 0;                     ///< Of the last step.
+  float loss = std::numeric_limits<float>::quiet_NaN();  ///< Of the last step of this run; NaN when it had none.
   Metrics metrics;                    ///< Of the last evaluation; empty without `Evaluate`.
   std::string parameters_sha256;      ///< Of all variables' bytes, in the order of their names.
   std::string checkpoint;             ///< Prefix of the newest checkpoint; empty without `SaveCheckpoint`.

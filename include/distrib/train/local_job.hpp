@@ -24,6 +24,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -132,10 +133,12 @@ class LocalJob {
       on_shard(shard, [step](ShardCore& core, ShardActions& out) { core.cut_saved(step, out); });
   }
 
-  /// Finish the work in flight, save, and return from `run()`. On the thread of `run()`.
-  void stop() {
+  /// Finish the work in flight, save, and return from `run()`. On the thread of `run()`. `tell` is called first; what it
+  /// throws ends the job.
+  void stop(const std::function<void()>& tell = {}) {
     if (std::exchange(stopping_, true)) return;
-    guarded([this] {
+    guarded([this, &tell] {
+      if (tell) tell();
       for (Rank rank = 0; rank < workers_.size(); ++rank)
         on_worker(rank, [](WorkerCore& core, WorkerActions& out) { core.stop(out); });
       deliver();
@@ -225,6 +228,8 @@ class LocalJob {
     for (WorkerAction& action : actions) {
       if (auto* work = std::get_if<Compute>(&action))
         compute(rank, std::move(*work));
+      else if (std::holds_alternative<SendRestore>(action))
+        throw std::logic_error("a worker of a local job lost its place");  // nothing is lost here without the process
       else if (std::holds_alternative<WorkerDone>(action))
         ++workers_done_;
       else
@@ -243,6 +248,8 @@ class LocalJob {
         throw_error(refused->code, "step " + std::to_string(refused->step) + " of worker " + std::to_string(refused->rank));
       else if (std::holds_alternative<ShardDone>(action))
         ++shards_done_;
+      else if (std::holds_alternative<LoadCut>(action) || std::holds_alternative<GoneReply>(action))
+        throw std::logic_error("a shard of a local job lost its place");  // nothing is lost here without the process
       else if (!std::holds_alternative<DropCut>(action))  // files are kept as SaveCheckpoint asks
         mail_.push_back(ToWorker{peer_of(action), shard, std::move(action)});
     }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <distrib/train/evaluate.hpp>
+#include <distrib/train/save_checkpoint.hpp>
+#include <distrib/train/stop_at_step.hpp>
 
 #include <cstdint>
 #include <tuple>
@@ -56,6 +58,14 @@ void find_evaluate(const Hooks& hooks, F&& found) {
   };
   std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
 }
+
+/// Whether no setting is given twice.
+template <class Hooks>
+inline constexpr bool each_setting_once = false;
+template <class... Hs>
+inline constexpr bool each_setting_once<std::tuple<Hs...>> =
+    (std::is_same_v<Hs, StopAtStep> + ... + 0) <= 1 && (std::is_same_v<Hs, SaveCheckpoint> + ... + 0) <= 1 &&
+    (is_evaluate<Hs> + ... + 0) <= 1;
 
 template <class Hooks>
 inline constexpr bool evaluates = false;

@@ -12,7 +12,7 @@ namespace distrib::inline v0 {
 struct SaveCheckpoint {
   using Setting = SaveCheckpoint;
   std::string directory;
-  std::uint64_t every_steps = 1000;   ///< One at every multiple of this, and one after the last step.
+  std::uint64_t every_steps = 1000;   ///< One at every multiple of this (asynchronous: or soon after), one at the end.
   std::size_t max_to_keep = 5;        ///< Older ones are removed; 0 keeps all.
 };
 

@@ -3,6 +3,7 @@
 
 #include <distrib/train/events.hpp>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ class ShowProgress {
 
   void on_start(const JobStart& event) {
     job_ = event;
+    examples_ = 0;
     begun_ = shown_ = Clock::now();
     next_line_ = event.first_step + 1;
   }
@@ -67,12 +69,20 @@ class ShowProgress {
 
   auto every() const -> Step { return std::max<Step>(1, (job_.last_step - job_.first_step) / 20); }
 
-  void bar(const char* text, double share) {
-    constexpr int width = 30;
+  // A line that is longer than the terminal would not be cleared by the next one.
+  auto columns() const -> int {
+    ::winsize size{};
+    return ::ioctl(::fileno(stream_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  }
+
+  void bar(std::string text, double share) {
+    const int room = columns() - 1;
+    const int width = std::clamp(room - 3 - static_cast<int>(text.size()), 0, 30);
+    text.resize(std::min(text.size(), static_cast<std::size_t>(std::max(room - 3 - width, 0))));
     const int full = std::clamp(static_cast<int>(share * width), 0, width);
     const std::string cells = std::string(static_cast<std::size_t>(full), '#') +
                               std::string(static_cast<std::size_t>(width - full), '.');
-    std::fprintf(stream_, "\r\x1b[K[%s] %s", cells.c_str(), text);
+    std::fprintf(stream_, "\r\x1b[K[%s] %s", cells.c_str(), text.c_str());
     std::fflush(stream_);
     in_bar_ = true;
   }

@@ -73,8 +73,8 @@ class Trainer {
       });
   }
 
-  /// Trains to the last step, or until a signal asks to stop. Returns the exit code: 0 done; 1 interrupted, what was
-  /// done is saved and a new start goes on from there. Throws `std::system_error` that says what and where.
+  /// Trains to the last step, or until a signal asks to stop. Returns the exit code: 0 done; 1 interrupted: with
+  /// `SaveCheckpoint` what was done is saved, and a new start goes on from there. Throws `std::system_error` that says what and where.
   [[nodiscard]] auto run() -> int {
     const auto source = data_.open();
     const Job job = make_job(source);
@@ -148,7 +148,7 @@ class Trainer {
     std::optional<Step> last;
     if (stop_) last = stop_->last_step;
     if (const auto batches = source.batches()) last = std::min(last.value_or(*batches), *batches / ranks_per_step());
-    if (!last) throw_error(train_errc::no_end, "StopAtStep");
+    if (!last || (stop_ && stop_->last_step == 0)) throw_error(train_errc::no_end, "StopAtStep");
     if (*last == 0) throw_error(train_errc::too_little_data, source.describe());
     return *last;
   }
@@ -170,9 +170,13 @@ class Trainer {
     const auto begun = std::chrono::steady_clock::now();
     {
       const Signals signals{local->context(), [&] {
-                              hooks_.tell(Event{Event::Kind::interrupted, "local", {}, {},
-                                                                "asked to stop: finishing the steps in flight, saving"});
-                              local->stop();
+                              local->stop([&] {
+                                hooks_.tell(Event{Event::Kind::interrupted, "local", {}, {},
+                                                  store != nullptr
+                                                      ? "asked to stop: finishing the steps in flight, saving"
+                                                      : "asked to stop: finishing the steps in flight; nothing is "
+                                                        "saved, because there is no SaveCheckpoint"});
+                              });
                             }};
       local->run();
     }
@@ -208,6 +212,7 @@ class Trainer {
     local.in_background([&measure, blocks, evaluated] { evaluated->metrics = measure(*blocks); },
                         [this, blocks, evaluated] {
                           blocks->clear();
+                          result_.metrics = evaluated->metrics;
                           hooks_.tell(*evaluated);
                         });
   }

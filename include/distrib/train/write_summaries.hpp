@@ -20,8 +20,12 @@ class WriteSummaries {
   explicit WriteSummaries(std::string directory, std::uint64_t every_steps = 100)
       : directory_{std::move(directory)}, every_steps_{every_steps == 0 ? 1 : every_steps} {}
 
-  void on_start(const JobStart&) {
+  void on_start(const JobStart& event) {
     writer_ = std::make_shared<EventWriter>(directory_);
+    // TensorBoard drops what an earlier run, killed after this step, wrote beyond it.
+    if (event.first_step > 0) writer_->session_log(SessionStatus::start, static_cast<std::int64_t>(event.first_step) + 1);
+    written_.reset();
+    examples_ = 0;
     since_ = Clock::now();
   }
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/hook.hpp>
+
+#include "support/catch.hpp"
+
+namespace {
+
+/// The least that are Hooks: each hears one event, and can be copied but neither made of nothing nor assigned.
+struct Copied {
+  explicit Copied(int) {}
+  Copied(const Copied&) = default;
+  auto operator=(const Copied&) -> Copied& = delete;
+};
+struct Start : Copied {
+  void on_start(const distrib::JobStart&) {}
+};
+struct Step : Copied {
+  using Copied::Copied;
+  distrib::Step heard = 0;
+  auto on_step(const distrib::StepDone& done) -> distrib::Step { return heard = done.step; }
+};
+struct Saved : Copied {
+  void on_saved(const distrib::CheckpointSaved&) {}
+};
+struct Measured : Copied {
+  void on_evaluated(const distrib::Evaluated&) {}
+};
+struct Told : Copied {
+  void on_event(distrib::Event) {}
+};
+struct End : Copied {
+  void on_end(const distrib::JobEnd&) const {}
+};
+struct Set : Copied {
+  using Setting = Set;
+};
+static_assert(distrib::Hook<Start>);
+static_assert(distrib::Hook<Step>);
+static_assert(distrib::Hook<Saved>);
+static_assert(distrib::Hook<Measured>);
+static_assert(distrib::Hook<Told>);
+static_assert(distrib::Hook<End>);
+static_assert(distrib::Hook<Set>);
+
+struct Misspelt : Copied {
+  void on_stpe(const distrib::StepDone&) {}
+};
+struct HearsOther : Copied {
+  void on_step(const distrib::JobStart&) {}
+};
+struct ChangesEvent : Copied {
+  void on_step(distrib::StepDone&) {}
+};
+struct AsksMore : Copied {
+  void on_end(const distrib::JobEnd&, int) {}
+};
+struct Moved : Step {
+  Moved(Moved&&) = default;
+};
+static_assert(!distrib::Hook<Copied>);
+static_assert(!distrib::Hook<Misspelt>);
+static_assert(!distrib::Hook<HearsOther>);
+static_assert(!distrib::Hook<ChangesEvent>);
+static_assert(!distrib::Hook<AsksMore>);
+static_assert(!distrib::Hook<Moved>);
+static_assert(!distrib::Hook<int>);
+
+}  // namespace
+
+TEST_CASE("Hook: the archetypes, each by its one member, and what is none", "[concepts]") {
+  Step step{0};
+  CHECK(step.on_step({.step = 7, .loss = 0, .examples = 0}) == 7);
+  CHECK(Step{step}.heard == 7);
+}
