@@ -12,7 +12,6 @@
 #include <exception>
 #include <memory>
 #include <span>
-#include <variant>
 
 namespace {
 
@@ -34,37 +33,34 @@ auto gradient(float value, std::size_t size_bytes) -> distrib::SharedBuffer {
   return block;
 }
 
-// A shell would send the answers and write the cut to disk.
-void perform(distrib::ShardActions& actions) {
-  for (const distrib::ShardAction& action : actions) {
-    if (const auto* reply = std::get_if<distrib::ValuesReply>(&action))
-      std::printf("  to %d: weights of step %d are %g\n", static_cast<int>(reply->peer), static_cast<int>(reply->step),
-                  double{reply->block->as<float>()[0]});
-    if (const auto* save = std::get_if<distrib::SaveCut>(&action))
-      std::printf("  to disk: step %d\n", static_cast<int>(save->cut.step));
+// A shell would send the answers and write the cut to disk. It is a set of overloads, one for each action.
+struct Shell {
+  void operator()(const distrib::ValuesReply& reply) const {
+    std::printf("  to %d: weights of step %d are %g\n", static_cast<int>(reply.peer), static_cast<int>(reply.step),
+                double{reply.block->as<float>()[0]});
   }
-  actions.clear();
-}
+  void operator()(const distrib::SaveCut& save) const {
+    std::printf("  to disk: step %d\n", static_cast<int>(save.cut.step));
+  }
+  void operator()(const auto&) const {}
+};
 
 }  // namespace
 
 auto main() -> int try {
   distrib::SyncShardCore core{make_job(), 0, distrib::Sgd{.learning_rate = 0.5F}};
   const std::size_t size_bytes = core.layout().block_bytes();
-  distrib::ShardActions actions;
-  core.join(100, 0, actions);  // connection 100 is rank 0
-  core.join(101, 1, actions);
+  const Shell shell;
+  core.join(100, 0, shell);  // connection 100 is rank 0
+  core.join(101, 1, shell);
 
   std::puts("rank 0 pushes and pulls");
-  core.push(100, {.step = 1, .rank = 0, .block = gradient(1, size_bytes)}, actions);
-  core.pull(100, 1, actions);  // parked
-  perform(actions);
+  core.push(100, {.step = 1, .rank = 0, .block = gradient(1, size_bytes)}, shell);
+  core.pull(100, 1, shell);  // parked
   std::puts("rank 0 pushes the same again");
-  core.push(100, {.step = 1, .rank = 0, .block = gradient(1, size_bytes)}, actions);
-  perform(actions);
+  core.push(100, {.step = 1, .rank = 0, .block = gradient(1, size_bytes)}, shell);
   std::puts("rank 1 pushes");
-  core.push(101, {.step = 1, .rank = 1, .block = gradient(3, size_bytes)}, actions);
-  perform(actions);
+  core.push(101, {.step = 1, .rank = 1, .block = gradient(3, size_bytes)}, shell);
   return core.step() == 1 && core.values()->as<float>()[0] == -1.0F ? 0 : 1;  // 0 - 0.5 * (1 + 3) / 2
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());

@@ -163,7 +163,7 @@ TEST_CASE("a save that cannot be done says why and keeps the old one", "[checkpo
   distrib::save_checkpoint(temporary / "file/train", name_of(2), State{2}.parts, {}, ec);
   CHECK(ec == checkpoint_errc::cannot_write);
   CHECK_THROWS_WITH(distrib::save_checkpoint(temporary / "file", name_of(2), State{2}.parts),
-                    ContainsSubstring("file/.saving.model.ckpt.data-00000-of-00002"));
+                    ContainsSubstring("file (Not a directory): cannot write"));
 
   std::filesystem::create_directory(directory + "/.saving.model.ckpt.index");  // in the way
   distrib::save_checkpoint(directory, name_of(2), State{2}.parts, {}, error);

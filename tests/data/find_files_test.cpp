@@ -25,11 +25,11 @@ struct Tree {
   }
 
   /// Names relative to the tree.
-  auto names(const std::vector<std::filesystem::path>& sources) const -> std::vector<std::string> {
-    std::vector<std::filesystem::path> whole;
+  auto names(const std::vector<std::string>& sources) const -> std::vector<std::string> {
+    std::vector<std::string> whole;
     for (const auto& source : sources) whole.push_back(directory.path() / source);
     std::vector<std::string> found;
-    for (const auto& path : find_files(whole)) found.push_back(path.lexically_relative(directory.path()).string());
+    for (const auto& path : find_files(whole)) found.push_back(path.substr(directory.path().string().size() + 1));
     return found;
   }
 };
@@ -56,14 +56,14 @@ TEST_CASE("find_files: files and directories", "[data]") {
 TEST_CASE("find_files: no match names pattern and directory", "[data]") {
   const Tree tree;
   Error error;
-  const std::filesystem::path wrong[] = {tree.directory / "train-1", tree.directory / "valid-*"};
+  const std::string wrong[] = {tree.directory / "train-1", tree.directory / "valid-*"};
   CHECK(find_files(wrong, error).empty());
   CHECK(error.code == data_errc::no_files);
   CHECK(error.where == "\"valid-*\" in directory \"" + tree.directory.path().string() + '"');
 
-  const std::filesystem::path nowhere[] = {tree.directory / "nowhere/x"};
+  const std::string nowhere[] = {tree.directory / "nowhere/x"};
   CHECK_THROWS_WITH(find_files(nowhere), ContainsSubstring("nowhere\" (which does not exist): no file matches"));
-  const std::filesystem::path empty[] = {tree.directory / "empty"};
+  const std::string empty[] = {tree.directory / "empty"};
   std::error_code ec;
   CHECK(find_files(empty, ec).empty());
   CHECK(ec == data_errc::no_files);
@@ -78,7 +78,7 @@ TEST_CASE("find_files: a directory whose name looks like a pattern is itself", "
   for (const char* name : {"run[1]", "a*b", "what?", "back\\slash"}) {
     std::filesystem::create_directory(directory / name);
     std::ofstream{directory / name / "part-0"} << "x";
-    const std::vector<std::filesystem::path> sources{directory / name};
-    CHECK(distrib::find_files(sources) == std::vector<std::filesystem::path>{directory / name / "part-0"});
+    const std::vector<std::string> sources{directory / name};
+    CHECK(distrib::find_files(sources) == std::vector<std::string>{directory / name / "part-0"});
   }
 }

@@ -26,7 +26,7 @@ using Source = TfRecordSource<Item, std::int64_t, std::span<const std::byte>>;
 /// Ten records in two files.
 struct Ten {
   support::TempDirectory directory;
-  std::vector<std::filesystem::path> paths{directory / "a", directory / "b"};
+  std::vector<std::string> paths{directory / "a", directory / "b"};
 
   Ten() {
     files::write_items(paths[0], 0, 7);
@@ -169,7 +169,7 @@ TEST_CASE("TfRecordSource: failures name file, record, offset and feature", "[da
   const Ten ten;
   const std::uint64_t frame = std::filesystem::file_size(ten.paths[0]) / 7;
   files::damage(ten.paths[1], frame + 20);
-  const std::string place = ten.paths[1].string() + ": record 1 at offset " + std::to_string(frame);
+  const std::string place = ten.paths[1] + ": record 1 at offset " + std::to_string(frame);
   const Source source = ten.open({.batch_size = 5});
   Batch<Item> batch;
   source.fill(0, batch);
@@ -188,7 +188,7 @@ TEST_CASE("TfRecordSource: failures name file, record, offset and feature", "[da
   const TfRecordSource wrong{std::move(all), other, {.batch_size = 2}, error};
   wrong.fill(0, batch, error);
   CHECK(error.code == distrib::example_errc::wrong_kind);
-  CHECK(error.where == ten.paths[0].string() + ": record 0 at offset 0, feature \"image\" holds bytes, not int64s");
+  CHECK(error.where == ten.paths[0] + ": record 0 at offset 0, feature \"image\" holds bytes, not int64s");
 }
 
 TEST_CASE("TfRecordSource: batches outlive it, threads share it", "[data]") {

@@ -60,7 +60,7 @@ TEST_CASE("tfrecords: several sources, a list made at run time, a schema made be
   two.fill(0, batch);
   CHECK(batch.column(&Item::number)[0] == 0);
 
-  const std::vector<std::filesystem::path> list{directory / "b", directory / "a"};
+  const std::vector<std::string> list{directory / "b", directory / "a"};
   CHECK(tfrecords(list).schema(files::items).batch(7).open().describe() == two.describe());
 }
 

@@ -6,9 +6,9 @@
 
 using distrib::AsyncWorkerCore;
 using distrib::Step;
-using distrib::WorkerActions;
 using story::block;
 using story::tell;
+using support::WorkerActions;
 using Events = std::vector<story::WorkerEvent>;
 
 namespace {

@@ -3,16 +3,16 @@
 
 #include "support/catch.hpp"
 
-TEST_CASE("ShardAction: a list of what to do, in order", "[ps]") {
-  distrib::ShardActions actions;
+#include <type_traits>
+#include <utility>
+
+TEST_CASE("Cut: shares what it holds and is moved without a copy", "[ps]") {
+  STATIC_REQUIRE(std::is_nothrow_move_constructible_v<distrib::SaveCut>);
   const auto block = std::make_shared<const distrib::AlignedBuffer>(64);
-  actions.push_back(distrib::SaveCut{{7, block, {}, {3, 4}}});
-  actions.push_back(distrib::DropCut{5});
-  actions.push_back(distrib::ShardDone{});
-  const auto& save = std::get<distrib::SaveCut>(actions[0]);
-  CHECK(save.cut.step == 7);
-  CHECK(save.cut.values == block);  // shared, not copied
-  CHECK(save.cut.applied == std::vector<distrib::Step>{3, 4});
-  CHECK(std::get<distrib::DropCut>(actions[1]).step == 5);
-  CHECK(std::holds_alternative<distrib::ShardDone>(actions[2]));
+  distrib::SaveCut save{{7, block, {}, {3, 4}}};
+  CHECK(block.use_count() == 2);
+  const distrib::Cut cut = std::move(save.cut);
+  CHECK(block.use_count() == 2);
+  CHECK(cut.values == block);
+  CHECK(cut.applied == std::vector<distrib::Step>{3, 4});
 }

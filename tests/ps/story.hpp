@@ -2,9 +2,8 @@
 #pragma once
 
 #include <distrib/ps/job.hpp>
-#include <distrib/ps/shard_action.hpp>
-#include <distrib/ps/worker_action.hpp>
 
+#include "support/actions.hpp"
 #include "support/catch.hpp"
 
 #include <cstdint>
@@ -58,7 +57,7 @@ inline auto text(const distrib::SharedBuffer& values) -> std::string {
 }
 
 /// "values 10 step=1 w=-3 k=1 cuts=0": 10 is the peer.
-inline auto text(const distrib::ShardAction& action) -> std::string {
+inline auto text(const support::ShardAction& action) -> std::string {
   using namespace distrib;
   if (const auto* m = std::get_if<JoinedReply>(&action)) return "joined " + std::to_string(m->peer) + text(m->progress);
   if (const auto* m = std::get_if<NoticeReply>(&action)) return "notice " + std::to_string(m->peer) + text(m->progress);
@@ -81,7 +80,7 @@ inline auto text(const distrib::ShardAction& action) -> std::string {
 }
 
 /// "push 1 step=2 common=0": 1 is the shard.
-inline auto text(const distrib::WorkerAction& action) -> std::string {
+inline auto text(const support::WorkerAction& action) -> std::string {
   using namespace distrib;
   if (const auto* m = std::get_if<SendJoin>(&action)) return "join " + std::to_string(m->shard);
   if (const auto* m = std::get_if<SendPull>(&action))
@@ -103,17 +102,17 @@ inline auto text(const distrib::WorkerAction& action) -> std::string {
 template <class Action>
 struct Event {
   const char* what;                                ///< What happens, for people, with the protocol's rule.
-  std::function<void(std::vector<Action>&)> happens;
+  std::function<void(support::ActionList<Action>&)> happens;
   std::vector<std::string> expected;               ///< What the core must do then.
 };
 
-using ShardEvent = Event<distrib::ShardAction>;
-using WorkerEvent = Event<distrib::WorkerAction>;
+using ShardEvent = Event<support::ShardAction>;
+using WorkerEvent = Event<support::WorkerAction>;
 
 template <class Action>
 void tell(const std::vector<Event<Action>>& events) {
   for (const Event<Action>& event : events) {
-    std::vector<Action> actions;
+    support::ActionList<Action> actions;
     event.happens(actions);
     std::vector<std::string> texts;
     for (const Action& action : actions) texts.push_back(text(action));

@@ -14,10 +14,10 @@ using distrib::Cut;
 using distrib::Peer;
 using distrib::Rank;
 using distrib::Sgd;
-using distrib::ShardActions;
 using distrib::Step;
 using story::block;
 using story::tell;
+using support::ShardActions;
 using Core = distrib::SyncShardCore<Sgd>;
 using Events = std::vector<story::ShardEvent>;
 

@@ -3,15 +3,15 @@
 
 #include "support/catch.hpp"
 
-TEST_CASE("WorkerAction: a list of what to do, in order", "[ps]") {
-  distrib::WorkerActions actions;
+#include <type_traits>
+
+TEST_CASE("Worker actions: moved without copying what they carry", "[ps]") {
+  STATIC_REQUIRE(std::is_nothrow_move_constructible_v<distrib::SendPush>);
+  STATIC_REQUIRE(std::is_nothrow_move_constructible_v<distrib::Compute>);
   const auto block = std::make_shared<const distrib::AlignedBuffer>(64);
-  actions.push_back(distrib::SendPush{2, {5, 1, block, 0, 4}});
-  actions.push_back(distrib::Compute{6, 9, {block}});
-  actions.push_back(distrib::WorkerDone{});
-  CHECK(std::get<distrib::SendPush>(actions[0]).contribution.block == block);
-  CHECK(std::get<distrib::Compute>(actions[1]).values.front() == block);
-  CHECK_FALSE(std::get<distrib::WorkerDone>(actions[2]).left);
+  const distrib::SendPush push{2, {5, 1, block, 0, 4}};
+  CHECK(push.contribution.block == block);
+  CHECK_FALSE(distrib::WorkerDone{}.left);
 }
 
 TEST_CASE("WorkerOptions: 256 MiB of contributions unless told", "[ps]") {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/crc32c.hpp>
-#include <distrib/ps/shard_action.hpp>
-#include <distrib/ps/worker_action.hpp>
+
+#include "support/actions.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -127,8 +127,8 @@ class Carrier {
   struct Link {
     std::uint64_t worker;
     std::uint32_t shard;
-    std::deque<distrib::WorkerAction> up;
-    std::deque<distrib::ShardAction> down;
+    std::deque<support::WorkerAction> up;
+    std::deque<support::ShardAction> down;
     bool held = true;              // by its worker; else the shard will notice when it has read the rest
   };
   struct Choice {
@@ -351,7 +351,7 @@ class Carrier {
   void load(std::uint32_t shard) {
     const Step step = *std::exchange(shards_[shard].loading, std::nullopt);
     if (!shards_[shard].disk.contains(step)) return fail("a cut that was dropped is to be loaded");
-    if constexpr (requires(typename Rules::Shard& core, distrib::ShardActions& out) { core.cut_loaded(Cut{}, out); })
+    if constexpr (requires(typename Rules::Shard& core, support::ShardActions& out) { core.cut_loaded(Cut{}, out); })
       on_shard(shard, [&](auto& core, auto& out) { core.cut_loaded(shards_[shard].disk.at(step), out); });
   }
 
@@ -359,9 +359,9 @@ class Carrier {
 
   template <class Event>
   void on_shard(std::uint32_t shard, Event happens) {
-    distrib::ShardActions actions;
+    support::ShardActions actions;
     happens(*shards_[shard].core, actions);
-    for (distrib::ShardAction& action : actions) {
+    for (support::ShardAction& action : actions) {
       if (auto* save = std::get_if<distrib::SaveCut>(&action)) {
         if (shards_[shard].saving) fail("two cuts are to be saved at once");
         if (!rules_.good_cut(shard, save->cut)) fail("a cut is not what it must be");
@@ -381,7 +381,7 @@ class Carrier {
     }
   }
 
-  void reply(std::uint32_t shard, distrib::ShardAction action) {
+  void reply(std::uint32_t shard, support::ShardAction action) {
     const Peer peer = std::visit(
         [](const auto& message) -> Peer {
           if constexpr (requires { message.peer; }) return message.peer;
@@ -399,9 +399,9 @@ class Carrier {
   template <class Event>
   void on_worker(std::uint64_t id, Event happens) {
     WorkerState& worker = workers_.at(id);
-    distrib::WorkerActions actions;
+    support::WorkerActions actions;
     happens(*worker.core, actions);
-    for (distrib::WorkerAction& action : actions) {
+    for (support::WorkerAction& action : actions) {
       if (auto* work = std::get_if<distrib::Compute>(&action)) {
         worker.computing.push_back(std::move(*work));
       } else if (const auto* done = std::get_if<distrib::WorkerDone>(&action)) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/paths.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -50,23 +52,6 @@ inline constexpr std::size_t max_data_files = 99'999;
 }
 
 namespace detail {
-
-/// Directory of a path: "/m" of "/m/c-1", "." of "c-1".
-inline auto directory_of(std::string_view path) -> std::string {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos) return ".";
-  return std::string{path.substr(0, slash == 0 ? 1 : slash)};
-}
-
-/// Last part of a path: "c-1" of "/m/c-1".
-inline auto file_of(std::string_view path) -> std::string_view {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
-}
-
-inline auto join_path(std::string_view directory, std::string_view path) -> std::string {
-  if (path.starts_with('/') || directory.empty()) return std::string{path};
-  return std::string{directory} + (directory.ends_with('/') ? "" : "/") + std::string{path};
-}
 
 /// The parts of a path, without "." and with ".." resolved where possible.
 inline auto path_parts(std::string_view path) -> std::vector<std::string_view> {

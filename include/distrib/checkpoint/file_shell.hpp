@@ -2,78 +2,43 @@
 #pragma once
 
 #include <distrib/checkpoint/error.hpp>
-#include <distrib/checkpoint/file_names.hpp>
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/files.hpp>
+#include <distrib/core/error.hpp>
 #include <distrib/core/io_action.hpp>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
 #include <cerrno>
-#include <cstddef>
 #include <cstdio>
 #include <span>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <variant>
 
 namespace distrib::inline v0 {
 
 namespace detail {
 
-/// Closes what it holds. -1: nothing.
-class CheckpointFile {
- public:
-  explicit CheckpointFile(int number) noexcept : number_{number} {}
-  CheckpointFile(CheckpointFile&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
-  ~CheckpointFile() { static_cast<void>(close()); }
-
-  [[nodiscard]] auto get() const noexcept -> int { return number_; }
-  [[nodiscard]] auto close() noexcept -> bool { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
-
-/// "PATH (No space left on device)" from errno.
-inline auto with_reason(const std::string& path) -> std::string {
-  return path + " (" + std::generic_category().message(errno) + ")";
-}
-
-inline auto write_all(int file, ByteView bytes) noexcept -> bool {
-  while (!bytes.empty()) {
-    const ::ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-/// Does what a FileAction says with POSIX; false with the reason in errno.
+/// Does what a FileAction says with POSIX.
 struct FilePerformer {
-  auto operator()(const WriteFile& action) const noexcept -> bool {
-    CheckpointFile file{::open(action.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-    if (file.get() < 0) return false;
-    for (const ByteView view : action.views)
-      if (!write_all(file.get(), view)) return false;
-    return write_all(file.get(), action.owned) && file.close();
-  }
-  auto operator()(const SyncFile& action) const noexcept -> bool { return sync(action.path, O_RDONLY); }
-  auto operator()(const SyncDirectory& action) const noexcept -> bool {
-    return sync(action.path, O_RDONLY | O_DIRECTORY);
-  }
-  auto operator()(const RenameFile& action) const noexcept -> bool {
-    return std::rename(action.from.c_str(), action.to.c_str()) == 0;
-  }
-  auto operator()(const RemoveFile& action) const noexcept -> bool {
-    return ::unlink(action.path.c_str()) == 0 || errno == ENOENT;
-  }
+  std::error_code& ec;
 
-  static auto sync(const std::string& path, int flags) noexcept -> bool {
-    CheckpointFile file{::open(path.c_str(), flags | O_CLOEXEC)};
-    return file.get() >= 0 && ::fsync(file.get()) == 0;
+  void operator()(const WriteFile& action) const noexcept {
+    FileDescriptor file{action.path, O_WRONLY | O_CREAT | O_TRUNC, ec};
+    for (const ByteView view : action.views)
+      if (!ec) file.write(view, ec);
+    if (!ec) file.write(action.owned, ec);
+    if (!ec) file.close(ec);
+  }
+  void operator()(const SyncFile& action) const noexcept { sync_path(action.path, O_RDONLY, ec); }
+  void operator()(const SyncDirectory& action) const noexcept { sync_path(action.path, O_RDONLY | O_DIRECTORY, ec); }
+  void operator()(const RenameFile& action) const noexcept {
+    ec = std::rename(action.from.c_str(), action.to.c_str()) == 0 ? std::error_code{} : last_os_error();
+  }
+  void operator()(const RemoveFile& action) const noexcept {
+    ec = ::unlink(action.path.c_str()) == 0 || errno == ENOENT ? std::error_code{} : last_os_error();
   }
 };
 
@@ -91,27 +56,17 @@ inline auto path_of(const FileAction& action) -> const std::string& {
 /// Blocks. Any thread.
 inline void perform(const FileAction& action, Error& error) {
   error = {};
-  if (!std::visit(detail::FilePerformer{}, action))
-    error = {checkpoint_errc::cannot_write, detail::with_reason(detail::path_of(action))};
+  std::error_code ec;
+  std::visit(detail::FilePerformer{ec}, action);
+  if (ec) error = {checkpoint_errc::cannot_write, detail::with_reason(detail::path_of(action), ec)};
 }
 
 /// Makes the directory `path` and those above it that are not there, durably. Errors as `perform`.
 inline void make_directories(const std::string& path, Error& error) {
+  std::error_code ec;
+  detail::make_directories(path, ec);
   error = {};
-  std::size_t slash = 0;
-  while (slash != std::string::npos) {
-    slash = path.find('/', slash + 1);
-    const std::string part = path.substr(0, slash);
-    if (::mkdir(part.c_str(), 0777) == 0) {
-      perform(SyncDirectory{detail::directory_of(part)}, error);
-      if (error) return;
-      continue;
-    }
-    if (errno == EEXIST || errno == EISDIR) continue;
-    if (slash != std::string::npos && errno != ENOENT) continue;  // a directory above that is not ours to make
-    error = {checkpoint_errc::cannot_write, detail::with_reason(path)};
-    return;
-  }
+  if (ec) error = {checkpoint_errc::cannot_write, detail::with_reason(path, ec)};
 }
 
 /// Performs a plan in order and stops at the first failure. See the other `perform`.

@@ -5,18 +5,16 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/state_file.hpp>
+#include <distrib/core/detail/files.hpp>
 
-#include <dirent.h>
-#include <unistd.h>
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -49,8 +47,8 @@ struct SavedCheckpoint {
   const auto state = read_checkpoint_state(directory, ignored);
   if (!state) return std::nullopt;
   std::string prefix = detail::join_path(directory, state->model_checkpoint_path);
-  if (::access(index_file_name(prefix).c_str(), F_OK) == 0) return prefix;
-  if (::access(prefix.c_str(), F_OK) == 0) return prefix;  // version 1: the file has the prefix as its name
+  if (detail::path_exists(index_file_name(prefix))) return prefix;
+  if (detail::path_exists(prefix)) return prefix;  // version 1: the file has the prefix as its name
   return std::nullopt;
 }
 
@@ -69,22 +67,21 @@ inline auto prefix_of_file(std::string_view file) -> std::string_view {
 /// The checkpoints found in a directory, by prefix. A directory that is not there has none.
 inline auto scan_checkpoints(const std::string& directory, Error& error) -> std::map<std::string, SavedCheckpoint> {
   std::map<std::string, SavedCheckpoint> found;
-  const auto close = [](::DIR* open) { ::closedir(open); };
-  const std::unique_ptr<::DIR, decltype(close)> open{::opendir(directory.c_str()), close};
-  if (!open) {
-    if (errno != ENOENT) error = {checkpoint_errc::cannot_read, with_reason(directory)};
-    return found;
-  }
-  while (const ::dirent* file = ::readdir(open.get())) {
-    const std::string_view prefix = prefix_of_file(file->d_name);
+  std::error_code ec;
+  const std::vector<std::string> files = list_directory(directory, ec);
+  if (ec && ec != std::errc::no_such_file_or_directory)
+    error = {checkpoint_errc::cannot_read, with_reason(directory, ec)};
+  for (const std::string& file : files) {
+    const std::string_view prefix = prefix_of_file(file);
     if (prefix.empty()) continue;
     SavedCheckpoint& checkpoint = found[join_path(directory, prefix)];
     checkpoint.prefix = join_path(directory, prefix);
-    checkpoint.files.push_back(join_path(directory, file->d_name));
+    checkpoint.files.push_back(join_path(directory, file));
   }
   for (auto& [prefix, checkpoint] : found)
     std::sort(checkpoint.files.begin(), checkpoint.files.end(), [](const std::string& a, const std::string& b) {
-      return std::pair{!a.ends_with(".index"), a} < std::pair{!b.ends_with(".index"), b};
+      const bool a_first = a.ends_with(".index");
+      return a_first == b.ends_with(".index") ? a < b : a_first;
     });
   return found;
 }
@@ -104,7 +101,9 @@ inline auto scan_checkpoints(const std::string& directory, Error& error) -> std:
     for (auto& [prefix, checkpoint] : found)
       if (checkpoint.files.front().ends_with(".index")) list.push_back(std::move(checkpoint));
     std::sort(list.begin(), list.end(), [](const SavedCheckpoint& a, const SavedCheckpoint& b) {
-      return std::pair{checkpoint_step(a.prefix), a.prefix} < std::pair{checkpoint_step(b.prefix), b.prefix};
+      const auto a_step = checkpoint_step(a.prefix);
+      const auto b_step = checkpoint_step(b.prefix);
+      return a_step == b_step ? a.prefix < b.prefix : a_step < b_step;
     });
     return list;
   }

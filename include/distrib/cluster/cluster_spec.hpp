@@ -3,7 +3,6 @@
 
 #include <distrib/cluster/error.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -170,11 +169,7 @@ class ClusterSpec {
     return indices;
   }
 
-  [[nodiscard]] auto sorted() const -> std::vector<std::pair<std::string, Tasks>> {
-    auto jobs = jobs_;
-    std::sort(jobs.begin(), jobs.end());
-    return jobs;
-  }
+  [[nodiscard]] auto sorted() const -> std::map<std::string, Tasks> { return {jobs_.begin(), jobs_.end()}; }
 
   std::vector<std::pair<std::string, Tasks>> jobs_;
 };

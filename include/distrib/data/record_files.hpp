@@ -14,7 +14,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,7 +30,7 @@ namespace detail {
 class InflatedRecords {
  public:
   /// At most `max_bytes`, with the 16 bytes that frame each record.
-  InflatedRecords(const std::filesystem::path& path, std::uint64_t max_bytes, Error& error) {
+  InflatedRecords(const std::string& path, std::uint64_t max_bytes, Error& error) {
     std::error_code ec;
     RecordReaderOptions options;
     options.max_record_bytes = std::min(options.max_record_bytes, max_bytes);
@@ -43,7 +42,7 @@ class InflatedRecords {
     while (const std::optional<Record> record = reader.try_next()) {
       const std::uint64_t taken = bytes_.size() + (ends_.size() + 1) * record_frame_bytes;
       if (taken > max_bytes || record->bytes.size() > max_bytes - taken) {
-        error = {data_errc::inflated_too_large, path.string()};
+        error = {data_errc::inflated_too_large, path};
         return;
       }
       bytes_.insert(bytes_.end(), record->bytes.begin(), record->bytes.end());
@@ -71,7 +70,7 @@ class InflatedRecords {
 };
 
 /// `RecordIndex`, with the place of a failure: its text is "place: message".
-inline auto index_file(const std::filesystem::path& path, Error& error) -> std::optional<RecordIndex> {
+inline auto index_file(const std::string& path, Error& error) -> std::optional<RecordIndex> {
   try {
     return RecordIndex{path};
   } catch (const std::system_error& failure) {
@@ -93,9 +92,9 @@ class RecordFiles {
  public:
   /// Opens `paths`; compressed ones may inflate to at most `max_inflated_bytes`, all together. `error` names
   /// file, record and offset: `data_errc::inflated_too_large`, a `record_errc`, or the system's reason.
-  RecordFiles(std::span<const std::filesystem::path> paths, std::uint64_t max_inflated_bytes, Error& error) {
+  RecordFiles(std::span<const std::string> paths, std::uint64_t max_inflated_bytes, Error& error) {
     firsts_.push_back(0);
-    for (const std::filesystem::path& path : paths) {
+    for (const std::string& path : paths) {
       std::optional<RecordIndex> index = detail::index_file(path, error);
       if (index) {
         const std::size_t records = index->size();
@@ -129,7 +128,7 @@ class RecordFiles {
   /// "path: record 2 at offset 33", for messages about record `i < size()`.
   [[nodiscard]] auto place(std::uint64_t i) const -> std::string {
     const auto [file, record] = locate(i);
-    return detail::record_place(file.path.native(), record, offset(file, record));
+    return detail::record_place(file.path, record, offset(file, record));
   }
 
   /// 16 hexadecimal digits that tell data sets apart: SHA-256 over size in bytes (before compression) and number of
@@ -148,7 +147,7 @@ class RecordFiles {
 
  private:
   struct File {
-    std::filesystem::path path;
+    std::string path;
     std::variant<RecordIndex, detail::InflatedRecords> records;
   };
 

@@ -10,7 +10,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -30,7 +29,7 @@ class TfRecordDataset {
   using ExampleType = E;
   using Source = TfRecordSource<E, Ms...>;
 
-  TfRecordDataset(std::vector<std::filesystem::path> sources, const Schema<E, Ms...>& schema)
+  TfRecordDataset(std::vector<std::string> sources, const Schema<E, Ms...>& schema)
       : sources_{std::move(sources)}, schema_{schema} {}
 
   /// A shuffled order, another one in each epoch, that is a function of `seed`. Unless called: the order of the files.
@@ -65,13 +64,13 @@ class TfRecordDataset {
   /// then names it and its place: a `data_errc`, a `record_errc`, or the system's reason.
   [[nodiscard]] auto open(Error& error) const -> std::optional<Source> {
     error = {};
-    const std::vector<std::filesystem::path> paths = find_files(sources_, error);
+    const std::vector<std::string> paths = find_files(sources_, error);
     if (error) return std::nullopt;
     RecordFiles files{paths, max_inflated_bytes_, error};
     if (error) return std::nullopt;
     std::optional<Source> source{std::in_place, std::move(files), schema_, plan_, error};
     if (!error) return source;
-    for (const std::filesystem::path& path : sources_) error.where += (error.where.empty() ? "" : ", ") + path.string();
+    for (const std::string& path : sources_) error.where += (error.where.empty() ? "" : ", ") + path;
     return std::nullopt;
   }
 
@@ -92,7 +91,7 @@ class TfRecordDataset {
   }
 
  private:
-  std::vector<std::filesystem::path> sources_;
+  std::vector<std::string> sources_;
   Schema<E, Ms...> schema_;
   ReadingPlan plan_;
   std::uint64_t max_inflated_bytes_ = std::uint64_t{1} << 30;
@@ -114,7 +113,7 @@ struct RecordOf<Feature<E, M>, Fs...> {
 /// Record files of which it is not said yet what is in them: call `schema`. A value. Made by `tfrecords`.
 class TfRecords {
  public:
-  explicit TfRecords(std::vector<std::filesystem::path> sources) : sources_{std::move(sources)} {}
+  explicit TfRecords(std::vector<std::string> sources) : sources_{std::move(sources)} {}
 
   /// What a record holds, and which members of which struct that fills: `schema(feature("label", &Digit::label), ...)`.
   /// Throws `std::system_error` with `example_errc::duplicate_feature`.
@@ -153,7 +152,7 @@ class TfRecords {
     return {};
   }
 
-  std::vector<std::filesystem::path> sources_;
+  std::vector<std::string> sources_;
 };
 
 /// The record files that `sources` stand for (files, directories, patterns: see `find_files`), plain, gzip or zlib,
@@ -162,15 +161,15 @@ class TfRecords {
 ///     const auto digits = tfrecords("data/train-*")
 ///                             .schema(feature("image", &Digit::image), feature("label", &Digit::label))
 ///                             .shuffle(7).batch(64);
-template <std::convertible_to<std::filesystem::path>... Paths>
+template <std::convertible_to<std::string>... Paths>
 [[nodiscard]] auto tfrecords(Paths&&... sources) -> TfRecords {
-  std::vector<std::filesystem::path> paths;
+  std::vector<std::string> paths;
   (paths.emplace_back(std::forward<Paths>(sources)), ...);
   return TfRecords{std::move(paths)};
 }
 
 /// The same with a list that was put together at run time.
-[[nodiscard]] inline auto tfrecords(std::vector<std::filesystem::path> sources) -> TfRecords {
+[[nodiscard]] inline auto tfrecords(std::vector<std::string> sources) -> TfRecords {
   return TfRecords{std::move(sources)};
 }
 

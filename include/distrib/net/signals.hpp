@@ -23,12 +23,12 @@ namespace distrib::inline v0 {
 class Signals {
  public:
   /// Watches from now on. Throws `std::system_error` when the signals cannot be watched.
-  Signals(asio::any_io_executor executor, std::function<void()> callback)
-      : watch_{std::make_shared<Watch>(std::move(executor), std::move(callback))} {
+  Signals(const asio::io_context::executor_type& executor, std::function<void()> callback)
+      : watch_{std::make_shared<Watch>(executor, std::move(callback))} {
     watch_->signals.async_wait([watch = watch_](const std::error_code& ec, int) { watch->on_signal(ec); });
   }
   Signals(asio::io_context& context, std::function<void()> callback)
-      : Signals{asio::any_io_executor{context.get_executor()}, std::move(callback)} {}
+      : Signals{context.get_executor(), std::move(callback)} {}
   Signals(const Signals&) = delete;
   auto operator=(const Signals&) -> Signals& = delete;
   ~Signals() { watch_->end(); }
@@ -36,8 +36,8 @@ class Signals {
  private:
   /// Lives as long as the wait does, because a cancelled handler runs later than the destructor.
   struct Watch {
-    Watch(asio::any_io_executor executor, std::function<void()> function)
-        : signals{std::move(executor), SIGINT, SIGTERM}, callback{std::move(function)} {}
+    Watch(const asio::io_context::executor_type& executor, std::function<void()> function)
+        : signals{executor, SIGINT, SIGTERM}, callback{std::move(function)} {}
 
     void on_signal(const std::error_code& ec) {
       const std::scoped_lock lock{mutex};
@@ -59,7 +59,8 @@ class Signals {
     }
 
     std::recursive_mutex mutex;  // the callback may destroy its owner
-    asio::signal_set signals;
+    // Not asio::signal_set: to wrap an executor into any_io_executor takes a quarter of a second to compile.
+    asio::basic_signal_set<asio::io_context::executor_type> signals;
     std::function<void()> callback;
     bool ended = false;
   };

@@ -28,8 +28,8 @@ inline constexpr Step unbounded_staleness = std::numeric_limits<Step>::max();
 /// each at once, and answers a pull when the asking rank is at most `staleness` ahead of the slowest other one. The
 /// rules are those of the protocol ("Asynchronous and SSP rules").
 ///
-/// Events in, actions out; no clock, no I/O, no thread. Threads: one at a time. Actions are appended to `out`, to be
-/// performed in order. Memory: values and slots.
+/// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
+/// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values and slots.
 template <Updater U>
 class AsyncShardCore {
  public:
@@ -58,10 +58,10 @@ class AsyncShardCore {
   [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
   [[nodiscard]] auto progress(Rank rank) const -> Progress { return {applied_[rank], {durable_[rank]}}; }
 
-  void join(Peer peer, Rank rank, ShardActions& out) {
-    if (rank >= applied_.size()) return out.push_back(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
+  void join(Peer peer, Rank rank, auto& out) {
+    if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
     peers_[peer] = rank;
-    out.push_back(JoinedReply{peer, progress(rank)});
+    out(JoinedReply{peer, progress(rank)});
   }
 
   /// The connection is gone: nothing is owed to it any more.
@@ -71,12 +71,12 @@ class AsyncShardCore {
   }
 
   /// Counted when it is the rank's next; dropped when counted already; a gap is answered with where the rank stands.
-  void push(Peer peer, const Contribution& contribution, ShardActions& out) {
+  void push(Peer peer, const Contribution& contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
-    if (rank >= applied_.size()) return out.push_back(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
+    if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
     if (contribution.block == nullptr || contribution.block->size() != layout_.block_bytes())
-      return out.push_back(RefusedReply{peer, ps_errc::wrong_size, step, rank});
-    if (step > applied_[rank] + 1) return out.push_back(JoinedReply{peer, progress(rank)});
+      return out(RefusedReply{peer, ps_errc::wrong_size, step, rank});
+    if (step > applied_[rank] + 1) return out(JoinedReply{peer, progress(rank)});
     if (step == applied_[rank] + 1) {
       ++applied_[rank];
       store_.apply(this->step(), contribution.block->template as<float>());
@@ -84,19 +84,19 @@ class AsyncShardCore {
       else if (everything_in(applied_)) save(out);  // the last cut is due whatever the interval says
       answer_parked(out);
     }
-    out.push_back(PushedReply{peer, step, progress(rank)});
+    out(PushedReply{peer, step, progress(rank)});
   }
 
   /// "I have finished u, give me values": answered as far as staleness allows, parked otherwise.
-  void pull(Peer peer, Step finished, ShardActions& out) {
+  void pull(Peer peer, Step finished, auto& out) {
     const auto found = peers_.find(peer);
     if (found == peers_.end()) return;
     if (ahead(found->second, finished) > staleness_) return parked_.push_back({peer, finished});
-    out.push_back(ValuesReply{peer, finished, store_.values(), progress(found->second)});
+    out(ValuesReply{peer, finished, store_.values(), progress(found->second)});
   }
 
   /// Make a cut soon; one asked for while another is being written is made after it.
-  void save(ShardActions& out) {
+  void save(auto& out) {
     if (saving_)
       again_ = true;
     else if (durable_ != applied_)
@@ -106,7 +106,7 @@ class AsyncShardCore {
   }
 
   /// The cut of `step` that `SaveCut` asked for is durable.
-  void cut_saved(Step step, ShardActions& out) {
+  void cut_saved(Step step, auto& out) {
     if (!saving_ || saving_->step != step) return;
     durable_ = std::exchange(saving_, std::nullopt)->applied;
     if (std::exchange(again_, false) && durable_ != applied_) begin_save(out);
@@ -115,7 +115,7 @@ class AsyncShardCore {
   }
 
   /// This rank is done.
-  void goodbye(Peer peer, ShardActions& out) {
+  void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end()) {
       goodbyes_.push_back(found->second);
       std::ranges::sort(goodbyes_);
@@ -147,23 +147,23 @@ class AsyncShardCore {
     return std::ranges::equal(counted, last_, std::ranges::greater_equal{});
   }
 
-  void answer_parked(ShardActions& out) {
+  void answer_parked(auto& out) {
     std::vector<Parked> parked = std::exchange(parked_, {});
     for (const Parked& asked : parked) pull(asked.peer, asked.finished, out);
   }
 
-  void notice(ShardActions& out) const {
-    for (const auto& [peer, rank] : peers_) out.push_back(NoticeReply{peer, progress(rank)});
+  void notice(auto& out) const {
+    for (const auto& [peer, rank] : peers_) out(NoticeReply{peer, progress(rank)});
   }
 
-  void begin_save(ShardActions& out) {
+  void begin_save(auto& out) {
     saving_ = Saving{step(), applied_};
-    out.push_back(SaveCut{store_.cut(step(), applied_)});
+    out(SaveCut{store_.cut(step(), applied_)});
   }
 
-  void finish(ShardActions& out) {
+  void finish(auto& out) {
     if (goodbyes_.size() == applied_.size() && everything_in(durable_) && !std::exchange(done_, true))
-      out.push_back(ShardDone{});
+      out(ShardDone{});
   }
 
   Step cut_interval_;

@@ -19,8 +19,9 @@ namespace distrib::inline v0 {
 /// t+1, sends it to all shards and keeps it until every shard has it in a cut. The rules are those of the protocol
 /// ("Asynchronous and SSP rules"); how far ranks may be apart is the shards' business.
 ///
-/// Events in, actions out; no clock, no I/O, no thread. Threads: one at a time. Actions are appended to `out`, to be
-/// performed in order. The first start and every later one are the same.
+/// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
+/// order to be performed in; `out` must not call the core. Threads: one at a time. The first start and every later one
+/// are the same.
 class AsyncWorkerCore {
  public:
   AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
@@ -29,15 +30,15 @@ class AsyncWorkerCore {
   /// The last contribution made.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
 
-  void start(WorkerActions& out) {
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendJoin{shard});
+  void start(auto& out) {
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendJoin{shard});
   }
 
   /// The connection to a shard was lost and is there again: what was on its way is unknown.
-  void reconnected(std::uint32_t shard, WorkerActions& out) { out.push_back(SendJoin{shard}); }
+  void reconnected(std::uint32_t shard, auto& out) { out(SendJoin{shard}); }
 
   /// The answer to SendJoin, or to a push that left a gap: where this rank stands on the shard.
-  void joined(std::uint32_t shard, Progress progress, WorkerActions& out) {
+  void joined(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
     view.progress = std::move(progress);
     if (!view.joined) {
@@ -49,16 +50,16 @@ class AsyncWorkerCore {
     }
   }
 
-  void notice(std::uint32_t shard, Progress progress, WorkerActions& out) { learn(shard, std::move(progress), out); }
-  void pushed(std::uint32_t shard, Progress progress, WorkerActions& out) { learn(shard, std::move(progress), out); }
+  void notice(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
+  void pushed(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
 
-  void values(std::uint32_t shard, Step finished, SharedBuffer block, Progress progress, WorkerActions& out) {
+  void values(std::uint32_t shard, Step finished, SharedBuffer block, Progress progress, auto& out) {
     if (finished == t_ && !computing_) shards_[shard].got = std::move(block);
     learn(shard, std::move(progress), out);
   }
 
   /// The contribution that `Compute` asked for: one block a shard.
-  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, WorkerActions& out) {
+  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out) {
     if (!computing_ || ticket != ticket_) return;  // overtaken: a shard asked for one that was no longer kept
     computing_ = false;
     t_ = *t_ + 1;
@@ -67,12 +68,12 @@ class AsyncWorkerCore {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) push(shard, *t_, out);
     if (stopping_) return leave(out);
     if (buffer_.filling())
-      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendSave{shard});
+      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendSave{shard});
     ask(out);
   }
 
   /// Finish what is in flight, then leave: the job goes on another time.
-  void stop(WorkerActions& out) {
+  void stop(auto& out) {
     if (stopping_ || done_) return;
     stopping_ = true;
     if (!computing_) leave(out);
@@ -93,26 +94,26 @@ class AsyncWorkerCore {
   }
 
   // Every shard has answered: go on after the smallest number counted; shards that are ahead drop the repeats (rule 4).
-  void begin(WorkerActions& out) {
+  void begin(auto& out) {
     t_ = std::ranges::min_element(shards_, {}, [](const ShardView& v) { return v.progress.done; })->progress.done;
     ask(out);
     go_on(out);
   }
 
-  void push(std::uint32_t shard, Step step, WorkerActions& out) {
-    out.push_back(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, durable()}});
+  void push(std::uint32_t shard, Step step, auto& out) {
+    out(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, durable()}});
   }
 
   // Values for the next contribution. After the last one: nothing, a shard makes a cut by itself when it has them all.
-  void ask(WorkerActions& out) {
+  void ask(auto& out) {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
       shards_[shard].got = nullptr;
-      if (*t_ < last_) out.push_back(SendPull{shard, *t_});
+      if (*t_ < last_) out(SendPull{shard, *t_});
     }
   }
 
   // A shard says where this rank stands: send what follows, or make it again when it is no longer kept (rule 5).
-  void serve(std::uint32_t shard, WorkerActions& out) {
+  void serve(std::uint32_t shard, auto& out) {
     const Step counted = shards_[shard].progress.done;
     for (Step step = counted + 1; step <= *t_; ++step)
       if (!buffer_.has(step)) {
@@ -124,22 +125,22 @@ class AsyncWorkerCore {
         return ask(out);
       }
     for (Step step = counted + 1; step <= *t_; ++step) push(shard, step, out);
-    if (*t_ >= last_ || buffer_.filling()) out.push_back(SendSave{shard});  // what was asked before is forgotten
-    if (*t_ < last_ && shards_[shard].got == nullptr) out.push_back(SendPull{shard, *t_});
+    if (*t_ >= last_ || buffer_.filling()) out(SendSave{shard});  // what was asked before is forgotten
+    if (*t_ < last_ && shards_[shard].got == nullptr) out(SendPull{shard, *t_});
   }
 
-  void learn(std::uint32_t shard, Progress progress, WorkerActions& out) {
+  void learn(std::uint32_t shard, Progress progress, auto& out) {
     shards_[shard].progress = std::move(progress);
     go_on(out);
   }
 
-  void go_on(WorkerActions& out) {
+  void go_on(auto& out) {
     if (!t_ || computing_ || done_ || stopping_) return;
     if (*t_ >= last_) {
       if (durable() < last_) return;
       done_ = true;
-      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendGoodbye{shard});
-      return out.push_back(WorkerDone{});
+      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendGoodbye{shard});
+      return out(WorkerDone{});
     }
     if (!std::ranges::all_of(shards_, [](const ShardView& v) { return v.got != nullptr; })) return;
     buffer_.drop_through(durable());
@@ -147,13 +148,13 @@ class AsyncWorkerCore {
     computing_ = true;
     Compute work{*t_ + 1, ++ticket_, {}};
     for (const ShardView& view : shards_) work.values.push_back(view.got);
-    out.push_back(std::move(work));
+    out(std::move(work));
   }
 
-  void leave(WorkerActions& out) {
+  void leave(auto& out) {
     done_ = true;
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendLeave{shard});
-    out.push_back(WorkerDone{.left = true});
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendLeave{shard});
+    out(WorkerDone{.left = true});
   }
 
   Rank rank_;

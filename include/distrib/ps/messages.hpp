@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <system_error>
-#include <variant>
 #include <vector>
 
 namespace distrib::inline v0 {

@@ -4,7 +4,6 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/ps/messages.hpp>
 
-#include <variant>
 #include <vector>
 
 namespace distrib::inline v0 {
@@ -16,6 +15,9 @@ struct Cut {
   std::vector<SharedBuffer> slots;   ///< One block for each slot of the updater, in the updater's order.
   std::vector<Step> applied;         ///< Asynchronous: the last contribution counted of each rank. Else empty.
 };
+
+// What the shell of a shard must do after an event, in the order told: the replies of messages.hpp, and these. A core
+// calls `out(action)` for each, so a shell is a set of overloads; it must not call the core back from there.
 
 /// Make this cut durable, then tell the core with `cut_saved(step)`. At most one is under way at a time.
 struct SaveCut {
@@ -31,10 +33,5 @@ struct DropCut {
 };
 /// Every worker has said goodbye and the last cut is durable: the shard is done.
 struct ShardDone {};
-
-/// What the shell of a shard must do after an event, in this order.
-using ShardAction = std::variant<JoinedReply, NoticeReply, ValuesReply, GoneReply, PushedReply, RefusedReply, SaveCut,
-                                 LoadCut, DropCut, ShardDone>;
-using ShardActions = std::vector<ShardAction>;
 
 }  // namespace distrib::inline v0

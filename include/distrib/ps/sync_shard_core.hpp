@@ -25,8 +25,9 @@ namespace distrib::inline v0 {
 /// there, reduces them in rank order, applies the updater, keeps the values of the newest two steps, makes cuts.
 /// The rules are those of the protocol ("Synchronous rules"); numbers in comments name them.
 ///
-/// Events in, actions out; no clock, no I/O, no thread. Threads: one at a time. Actions are appended to `out`, to be
-/// performed in order. Memory: values, slots, and at most `window` steps of contributions.
+/// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
+/// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values, slots, and at most
+/// `window` steps of contributions.
 template <Updater U>
 class SyncShardCore {
  public:
@@ -50,10 +51,10 @@ class SyncShardCore {
   [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
   [[nodiscard]] auto progress() const -> Progress { return {k_, cuts_}; }
 
-  void join(Peer peer, Rank rank, ShardActions& out) {
-    if (rank >= ranks_) return out.push_back(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
+  void join(Peer peer, Rank rank, auto& out) {
+    if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
     peers_[peer] = rank;
-    out.push_back(JoinedReply{peer, progress()});
+    out(JoinedReply{peer, progress()});
   }
 
   /// The connection is gone: nothing is owed to it any more.
@@ -62,63 +63,63 @@ class SyncShardCore {
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
   }
 
-  void push(Peer peer, Contribution contribution, ShardActions& out) {
+  void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
-    if (rank >= ranks_) return out.push_back(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
+    if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
     if (contribution.block == nullptr || contribution.block->size() != layout_.block_bytes())
-      return out.push_back(RefusedReply{peer, ps_errc::wrong_size, step, rank});
+      return out(RefusedReply{peer, ps_errc::wrong_size, step, rank});
     drop_old_cuts(contribution.common_cut, out);
     if (!remember(step, rank, contribution.checksum))  // rule 2: training goes on
-      out.push_back(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
+      out(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
     if (step > k_ && step <= k_ + window_) {  // rule 3
       auto& stored = contributions_[step];
       stored.resize(ranks_);
       if (stored[rank] == nullptr) stored[rank] = std::move(contribution.block);
       advance(out);
     }
-    out.push_back(PushedReply{peer, step, progress()});
+    out(PushedReply{peer, step, progress()});
   }
 
   /// "Give me the values of step u": answered when kept, parked when in the future, gone when older (rule 4).
-  void pull(Peer peer, Step step, ShardActions& out) {
+  void pull(Peer peer, Step step, auto& out) {
     if (step > k_ || loading_) return parked_.push_back({peer, step});
-    if (step == k_) return out.push_back(ValuesReply{peer, step, store_.values(), progress()});
-    if (previous_ != nullptr && step + 1 == k_) return out.push_back(ValuesReply{peer, step, previous_, progress()});
-    out.push_back(GoneReply{peer, step, progress()});
+    if (step == k_) return out(ValuesReply{peer, step, store_.values(), progress()});
+    if (previous_ != nullptr && step + 1 == k_) return out(ValuesReply{peer, step, previous_, progress()});
+    out(GoneReply{peer, step, progress()});
   }
 
   /// A worker sends everybody to cut c (rule 11). The shard is there at once but for the values, which `LoadCut` asks
   /// for: until they come it counts nothing and answers no pull.
-  void restore(Peer peer, Step c, ShardActions& out) {
+  void restore(Peer peer, Step c, auto& out) {
     if (loading_ && c == k_) return;  // everybody is told when the values are there
     const bool kept = c == k_ || (previous_ != nullptr && c + 1 == k_);
     if (kept || loading_ || !std::ranges::binary_search(cuts_, c))
-      return out.push_back(JoinedReply{peer, progress()});
+      return out(JoinedReply{peer, progress()});
     if (c < k_) forget_after(c, out);
     k_ = c;
     previous_ = nullptr;
     due_.reset();
     contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
     loading_ = true;
-    out.push_back(LoadCut{c});
+    out(LoadCut{c});
   }
 
   /// The shell has read the cut that `LoadCut` asked for. Everybody is answered as after a Join, for what was held of
   /// their contributions may be gone.
-  void cut_loaded(const Cut& cut, ShardActions& out) {
+  void cut_loaded(const Cut& cut, auto& out) {
     if (!std::exchange(loading_, false)) return;
     store_.load(cut);
-    for (const auto& [peer, rank] : peers_) out.push_back(JoinedReply{peer, progress()});
+    for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, progress()});
     answer_parked(out);
     advance(out);
   }
 
   /// The cut of `step` that `SaveCut` asked for is durable.
-  void cut_saved(Step step, ShardActions& out) {
+  void cut_saved(Step step, auto& out) {
     if (saving_ != step) return;
     saving_.reset();
     if (std::exchange(outdated_, false)) {  // overtaken by a restore to an older one
-      out.push_back(DropCut{step});
+      out(DropCut{step});
     } else {
       cuts_.insert(std::ranges::upper_bound(cuts_, step), step);
       checksums_.erase(checksums_.begin(), checksums_.upper_bound({step, ranks_}));
@@ -129,12 +130,12 @@ class SyncShardCore {
   }
 
   /// Make a cut of the present step soon, unless there is one: before the process stops.
-  void save(ShardActions& out) {
+  void save(auto& out) {
     if (saving_ != k_ || outdated_) cut_due(out);
   }
 
   /// This rank is done (rule 12).
-  void goodbye(Peer peer, ShardActions& out) {
+  void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end()) {
       goodbyes_.push_back(found->second);
       std::ranges::sort(goodbyes_);
@@ -151,13 +152,13 @@ class SyncShardCore {
 
   // Going back to cut c: what lies beyond belongs to another history. But the cut N stays: workers may have gone home
   // because of it.
-  void forget_after(Step c, ShardActions& out) {
+  void forget_after(Step c, auto& out) {
     contributions_.clear();
     checksums_.erase(checksums_.upper_bound({c, ranks_}), checksums_.end());
     outdated_ = saving_.has_value();
     std::erase_if(cuts_, [&](Step cut) {
       const bool beyond = cut > c && cut != total_steps_;
-      if (beyond) out.push_back(DropCut{cut});
+      if (beyond) out(DropCut{cut});
       return beyond;
     });
   }
@@ -170,19 +171,19 @@ class SyncShardCore {
   }
 
   // Rule 5: of the cuts not newer than the common one, the two newest stay (and 0, for ever).
-  void drop_old_cuts(Step common, ShardActions& out) {
+  void drop_old_cuts(Step common, auto& out) {
     if (loading_) return;  // one of them is being read
     std::size_t old = 0;
     for (const Step c : cuts_)
       if (c != 0 && c <= common) ++old;
     for (; old > 2; --old) {
-      out.push_back(DropCut{cuts_[1]});
+      out(DropCut{cuts_[1]});
       cuts_.erase(cuts_.begin() + 1);
     }
   }
 
   // Rule 1.
-  void advance(ShardActions& out) {
+  void advance(auto& out) {
     if (loading_) return;
     for (auto next = contributions_.find(k_ + 1); next != contributions_.end() && complete(next->second);
          next = contributions_.find(k_ + 1)) {
@@ -202,7 +203,7 @@ class SyncShardCore {
   }
 
   // Rule 5: the running one finishes, the newest due one is next.
-  void cut_due(ShardActions& out) {
+  void cut_due(auto& out) {
     if (std::ranges::binary_search(cuts_, k_)) return;
     if (saving_)
       due_ = store_.cut(k_);
@@ -210,23 +211,23 @@ class SyncShardCore {
       begin_save(store_.cut(k_), out);
   }
 
-  void begin_save(Cut cut, ShardActions& out) {
+  void begin_save(Cut cut, auto& out) {
     saving_ = cut.step;
-    out.push_back(SaveCut{std::move(cut)});
+    out(SaveCut{std::move(cut)});
   }
 
-  void answer_parked(ShardActions& out) {
+  void answer_parked(auto& out) {
     std::vector<Parked> parked = std::exchange(parked_, {});
     for (const Parked& asked : parked) pull(asked.peer, asked.step, out);
   }
 
-  void notice(ShardActions& out) const {
-    for (const auto& [peer, rank] : peers_) out.push_back(NoticeReply{peer, progress()});
+  void notice(auto& out) const {
+    for (const auto& [peer, rank] : peers_) out(NoticeReply{peer, progress()});
   }
 
-  void finish(ShardActions& out) {
+  void finish(auto& out) {
     if (goodbyes_.size() == ranks_ && cuts_.back() >= total_steps_ && !std::exchange(done_, true))
-      out.push_back(ShardDone{});
+      out(ShardDone{});
   }
 
   Rank ranks_;

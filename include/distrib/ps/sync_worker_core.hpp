@@ -20,8 +20,9 @@ namespace distrib::inline v0 {
 /// sends it to all, and keeps it until every shard has it in a cut. Serves shards that came back, sends everybody to
 /// the common cut when it cannot. The rules are those of the protocol ("Synchronous rules").
 ///
-/// Events in, actions out; no clock, no I/O, no thread. Threads: one at a time. Actions are appended to `out`, to be
-/// performed in order. The first start and every later one are the same (rule 7).
+/// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
+/// order to be performed in; `out` must not call the core. Threads: one at a time. The first start and every later one
+/// are the same (rule 7).
 class SyncWorkerCore {
  public:
   SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
@@ -31,14 +32,14 @@ class SyncWorkerCore {
   /// The step whose values the worker has or waits for.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
 
-  void start(WorkerActions& out) { join_all(out); }
+  void start(auto& out) { join_all(out); }
 
   /// The connection to a shard was lost and is there again: what was on its way is unknown.
-  void reconnected(std::uint32_t shard, WorkerActions& out) { out.push_back(SendJoin{shard}); }
+  void reconnected(std::uint32_t shard, auto& out) { out(SendJoin{shard}); }
 
   /// The answer to SendJoin or SendRestore, and what a shard says when anybody's Restore moved it: where it is. What it
   /// held of this worker's beyond `done` is unknown.
-  void joined(std::uint32_t shard, Progress progress, WorkerActions& out) {
+  void joined(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
     view.progress = std::move(progress);
     view.sent = view.progress.done;
@@ -49,23 +50,23 @@ class SyncWorkerCore {
       if (std::ranges::all_of(shards_, &ShardView::joined)) begin(out);
     } else if (t_) {
       serve(shard, out);
-      if (t_) out.push_back(SendPull{shard, *t_});  // even when its values are here: the answer tells when it is there
+      if (t_) out(SendPull{shard, *t_});  // even when its values are here: the answer tells when it is there
       go_on(out);  // its cuts may be what was waited for
     }
   }
 
   /// What a shard tells unasked: how far it is, which cuts it has.
-  void notice(std::uint32_t shard, Progress progress, WorkerActions& out) { learn(shard, std::move(progress), out); }
+  void notice(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
 
-  void pushed(std::uint32_t shard, Progress progress, WorkerActions& out) { learn(shard, std::move(progress), out); }
+  void pushed(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
 
-  void values(std::uint32_t shard, Step step, SharedBuffer block, Progress progress, WorkerActions& out) {
+  void values(std::uint32_t shard, Step step, SharedBuffer block, Progress progress, auto& out) {
     if (step == t_ && !computing_) shards_[shard].got = std::move(block);
     learn(shard, std::move(progress), out);
   }
 
   /// A shard no longer keeps the values of `step` (rule 9).
-  void gone(std::uint32_t shard, Step step, Progress progress, WorkerActions& out) {
+  void gone(std::uint32_t shard, Step step, Progress progress, auto& out) {
     if (step != t_ || computing_ || shards_[shard].got) return learn(shard, std::move(progress), out);
     shards_[shard].progress = std::move(progress);
     if (gone_at_ == step) return restore(out);
@@ -74,7 +75,7 @@ class SyncWorkerCore {
   }
 
   /// The contribution that `Compute` asked for: one block a shard.
-  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, WorkerActions& out) {
+  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out) {
     if (!computing_ || ticket != ticket_) return;  // overtaken by a restore
     computing_ = false;
     gone_at_.reset();
@@ -85,11 +86,11 @@ class SyncWorkerCore {
     for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) serve(shard, out);
     if (!t_) return;
     if (stopping_) return leave(out);
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendPull{shard, *t_});
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendPull{shard, *t_});
   }
 
   /// Finish what is in flight, then leave: the job goes on another time.
-  void stop(WorkerActions& out) {
+  void stop(auto& out) {
     if (stopping_ || done_) return;
     stopping_ = true;
     if (!computing_) leave(out);
@@ -116,19 +117,19 @@ class SyncWorkerCore {
     SharedBuffer got;    // its values of t
   };
 
-  void join_all(WorkerActions& out) {
+  void join_all(auto& out) {
     forget();
     if (stopping_) return leave(out);  // what was in flight is overtaken
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendJoin{shard});
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendJoin{shard});
   }
 
   // Rules 9 and 10: everybody to the newest cut that all have.
-  void restore(WorkerActions& out) {
+  void restore(auto& out) {
     const Step cut = common_cut();
     forget();
     gone_at_.reset();
     if (stopping_) return leave(out);
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendRestore{shard, cut});
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendRestore{shard, cut});
   }
 
   void forget() {
@@ -142,30 +143,30 @@ class SyncWorkerCore {
   }
 
   // Every shard has answered: t is the smallest k (rule 7).
-  void begin(WorkerActions& out) {
+  void begin(auto& out) {
     t_ = std::ranges::min_element(shards_, {}, [](const ShardView& v) { return v.progress.done; })->progress.done;
     buffer_.drop_after(*t_);  // made again from here
     if (everything_saved()) return go_on(out);
     for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) {
-      out.push_back(SendPull{shard, *t_});
+      out(SendPull{shard, *t_});
       serve(shard, out);
     }
   }
 
   // Sends what the shard has not yet, as far as it stores ahead (rules 3 and 8); what is not kept: rule 10.
-  void serve(std::uint32_t shard, WorkerActions& out) {
+  void serve(std::uint32_t shard, auto& out) {
     ShardView& view = shards_[shard];
     const Step last = std::min(*t_, view.progress.done + window_);
     for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
       if (!buffer_.has(step)) return restore(out);
-      out.push_back(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, common_cut()}});
+      out(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, common_cut()}});
       view.sent = step;
     }
     if (last < *t_ && std::exchange(view.awaited, last) != last)
-      out.push_back(SendPull{shard, last});  // answered when there is room for the rest
+      out(SendPull{shard, last});  // answered when there is room for the rest
   }
 
-  void learn(std::uint32_t shard, Progress progress, WorkerActions& out) {
+  void learn(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
     view.progress.done = std::max(view.progress.done, progress.done);
     view.progress.cuts = std::move(progress.cuts);
@@ -182,13 +183,13 @@ class SyncWorkerCore {
   }
 
   // The end (rule 12); or, when the values of t are all here, the next contribution.
-  void go_on(WorkerActions& out) {
+  void go_on(auto& out) {
     if (!t_ || done_) return;
     if (everything_saved()) {
       done_ = true;
       computing_ = false;
-      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendGoodbye{shard});
-      return out.push_back(WorkerDone{});
+      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendGoodbye{shard});
+      return out(WorkerDone{});
     }
     if (computing_ || stopping_ || *t_ >= total_steps_) return;
     if (!std::ranges::all_of(shards_, [](const ShardView& v) { return v.got != nullptr; })) return;
@@ -197,7 +198,7 @@ class SyncWorkerCore {
     computing_ = true;
     Compute work{*t_ + 1, ++ticket_, {}};
     for (const ShardView& view : shards_) work.values.push_back(view.got);
-    out.push_back(std::move(work));
+    out(std::move(work));
   }
 
   // A shard that is beyond t has this rank's next contribution from another incarnation; others may wait for it.
@@ -206,16 +207,16 @@ class SyncWorkerCore {
   }
 
   // The next cut that is due may lie beyond what the buffer allows; but every shard comes to t and can make one there.
-  void ask_for_cuts(WorkerActions& out) {
+  void ask_for_cuts(auto& out) {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
       if (shards_[shard].progress.done == *t_ && std::exchange(shards_[shard].cut_asked, *t_) != *t_)
-        out.push_back(SendSave{shard});
+        out(SendSave{shard});
   }
 
-  void leave(WorkerActions& out) {
+  void leave(auto& out) {
     done_ = true;
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out.push_back(SendLeave{shard});
-    out.push_back(WorkerDone{.left = true});
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendLeave{shard});
+    out(WorkerDone{.left = true});
   }
 
   Rank rank_;

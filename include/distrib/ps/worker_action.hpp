@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <variant>
 #include <vector>
 
 namespace distrib::inline v0 {
+
+// What the shell of a worker must do after an event, in the order told. A core calls `out(action)` for each, so a shell
+// is a set of overloads; it must not call the core back from there.
 
 /// What a worker sends to a shard.
 struct SendJoin {
@@ -49,11 +51,6 @@ struct Compute {
 struct WorkerDone {
   bool left = false;
 };
-
-/// What the shell of a worker must do after an event, in this order.
-using WorkerAction = std::variant<SendJoin, SendPull, SendPush, SendRestore, SendSave, SendGoodbye, SendLeave, Compute,
-                                  WorkerDone>;
-using WorkerActions = std::vector<WorkerAction>;
 
 /// How a worker behaves beyond what the job says.
 struct WorkerOptions {

@@ -3,14 +3,13 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/record/detail/file_descriptor.hpp>
+#include <distrib/core/detail/files.hpp>
 #include <distrib/record/error.hpp>
 
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <cstddef>
-#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -28,14 +27,14 @@ class MappedFile {
   MappedFile() = default;
 
   /// Maps `path`. Throws `std::system_error`: what the system says, or `record_errc::not_regular`.
-  explicit MappedFile(const std::filesystem::path& path) {
+  explicit MappedFile(const std::string& path) {
     std::error_code ec;
     *this = MappedFile{path, ec};
-    if (ec) throw_error(ec, path.string());
+    if (ec) throw_error(ec, path);
   }
 
   /// The same; on failure `ec` is set and there are no bytes.
-  MappedFile(const std::filesystem::path& path, std::error_code& ec) noexcept {
+  MappedFile(const std::string& path, std::error_code& ec) noexcept {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
       ec = detail::last_os_error();

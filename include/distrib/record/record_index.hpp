@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -28,14 +27,14 @@ class RecordIndex {
  public:
   /// Maps and indexes `path`. Throws `std::system_error` naming file, record and offset: `record_errc::compressed`,
   /// `not_regular`, damage of a header, a file that ends inside a record, or the system's reason.
-  explicit RecordIndex(std::filesystem::path path) : path_{std::move(path)} {
+  explicit RecordIndex(std::string path) : path_{std::move(path)} {
     Error error;
     build(error);
     throw_if(error);
   }
 
   /// The same; on failure `ec` is set and there are no records.
-  RecordIndex(std::filesystem::path path, std::error_code& ec) : path_{std::move(path)} {
+  RecordIndex(std::string path, std::error_code& ec) : path_{std::move(path)} {
     Error error;
     build(error);
     ec = error.code;
@@ -59,7 +58,7 @@ class RecordIndex {
   [[nodiscard]] auto at(std::size_t i) const -> Record {
     std::error_code ec;
     const Record record = at(i, ec);
-    if (ec) throw_error(ec, detail::record_place(path_.native(), i, offset(std::min(i, size()))));
+    if (ec) throw_error(ec, detail::record_place(path_, i, offset(std::min(i, size()))));
     return record;
   }
 
@@ -80,25 +79,25 @@ class RecordIndex {
   }
 
   /// The file it was built from.
-  [[nodiscard]] auto path() const noexcept -> const std::filesystem::path& { return path_; }
+  [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
 
  private:
   void build(Error& error) {
     mapping_ = MappedFile{path_, error.code};
     if (error) {
-      error.where = path_.string();
+      error.where = path_;
       return;
     }
     const ByteView file = mapping_.bytes();
     if (detect_compression(file.first(std::min(file.size(), detection_bytes))) != Compression::none) {
-      error = {record_errc::compressed, path_.string()};
+      error = {record_errc::compressed, path_};
       return;
     }
     offsets_.push_back(0);
     while (offsets_.back() < file.size()) {
       error.code = step(file);
       if (!error) continue;
-      error.where = detail::record_place(path_.native(), size(), offsets_.back());
+      error.where = detail::record_place(path_, size(), offsets_.back());
       offsets_.clear();
       return;
     }
@@ -116,7 +115,7 @@ class RecordIndex {
     return {};
   }
 
-  std::filesystem::path path_;
+  std::string path_;
   MappedFile mapping_;
   std::vector<std::uint64_t> offsets_;  // of each record, and the end of the last
 };

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -47,14 +46,14 @@ class RecordReader {
   class Iterator;
 
   /// Opens `path`. Throws `std::system_error` with the system's reason.
-  explicit RecordReader(std::filesystem::path path, const RecordReaderOptions& options = {})
+  explicit RecordReader(std::string path, const RecordReaderOptions& options = {})
       : path_{std::move(path)}, options_{options} {
     open();
     throw_if(error_);
   }
 
   /// The same; on failure `ec` is set, and so is `error()`.
-  RecordReader(std::filesystem::path path, const RecordReaderOptions& options, std::error_code& ec)
+  RecordReader(std::string path, const RecordReaderOptions& options, std::error_code& ec)
       : path_{std::move(path)}, options_{options} {
     open();
     ec = error_.code;
@@ -100,7 +99,7 @@ class RecordReader {
       std::error_code ec;
       mapping_ = MappedFile{path_, ec};
       if (ec && ec != record_errc::not_regular) {
-        error_ = {ec, path_.string()};
+        error_ = {ec, path_};
         return;
       }
       window_ = mapping_.bytes();
@@ -112,7 +111,7 @@ class RecordReader {
     std::error_code ec;
     stream_ = std::make_unique<detail::RecordStream>(path_, ec);
     if (ec) {
-      error_ = {ec, path_.string()};
+      error_ = {ec, path_};
       stream_.reset();
     }
   }
@@ -141,7 +140,7 @@ class RecordReader {
   }
 
   auto fail(std::error_code code) -> std::optional<Record> {
-    error_ = {code, detail::record_place(path_.native(), number_, offset_)};
+    error_ = {code, detail::record_place(path_, number_, offset_)};
     if (stream_ != nullptr && stream_->inflates()) error_.where += " of the inflated bytes";
     close();
     return std::nullopt;
@@ -153,7 +152,7 @@ class RecordReader {
     stream_.reset();
   }
 
-  std::filesystem::path path_;
+  std::string path_;
   RecordReaderOptions options_;
   MappedFile mapping_;
   std::unique_ptr<detail::RecordStream> stream_;  // null when the file is mapped

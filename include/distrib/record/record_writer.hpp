@@ -4,7 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/record/compression.hpp>
-#include <distrib/record/detail/file_descriptor.hpp>
+#include <distrib/core/detail/files.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/zlib.hpp>
@@ -12,8 +12,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,14 +42,14 @@ struct RecordWriterOptions {
 class RecordWriter {
  public:
   /// Creates `path`. Throws `std::system_error`: the system's reason, or `record_errc::bad_level`.
-  explicit RecordWriter(std::filesystem::path path, const RecordWriterOptions& options = {})
+  explicit RecordWriter(std::string path, const RecordWriterOptions& options = {})
       : path_{std::move(path)}, options_{options} {
     open();
     throw_if(error_);
   }
 
   /// The same; on failure `ec` is set, and so is `error()`.
-  RecordWriter(std::filesystem::path path, const RecordWriterOptions& options, std::error_code& ec)
+  RecordWriter(std::string path, const RecordWriterOptions& options, std::error_code& ec)
       : path_{std::move(path)}, options_{options} {
     open();
     ec = error_.code;
@@ -62,7 +62,7 @@ class RecordWriter {
     if (!file_.is_open()) return;
     std::error_code ignored;
     if (options_.rename_on_close)
-      std::filesystem::remove(written_path_, ignored);
+      ::unlink(written_path_.c_str());
     else
       close(ignored);
   }
@@ -134,7 +134,7 @@ class RecordWriter {
   void open() {
     if (options_.compression != Compression::none) {
       if (options_.level < -1 || options_.level > 9) {
-        error_ = {record_errc::bad_level, path_.string() + ": level " + std::to_string(options_.level)};
+        error_ = {record_errc::bad_level, path_ + ": level " + std::to_string(options_.level)};
         return;
       }
       deflater_.emplace(options_.compression, options_.level);
@@ -142,10 +142,10 @@ class RecordWriter {
     buffer_.resize(buffer_bytes);
     written_path_ = path_;
     if (options_.rename_on_close)
-      written_path_.replace_filename("." + path_.filename().string() + ".tmp" + std::to_string(::getpid()));
+      written_path_.insert(path_.size() - detail::file_of(path_).size(), ".") += ".tmp" + std::to_string(::getpid());
     std::error_code ec;
     file_ = {written_path_, O_WRONLY | O_CREAT | O_TRUNC, ec};
-    if (ec) error_ = {ec, written_path_.string()};
+    if (ec) error_ = {ec, written_path_};
   }
 
   /// A whole record, uncompressed.
@@ -192,15 +192,12 @@ class RecordWriter {
     file_.close(ec);
     if (ec && !error_) fail(ec);
     if (!options_.rename_on_close) return;
-    if (!error_) {
-      std::filesystem::rename(written_path_, path_, ec);
-      if (ec) fail(ec);
-    }
-    if (error_) std::filesystem::remove(written_path_, ec);
+    if (!error_ && std::rename(written_path_.c_str(), path_.c_str()) != 0) fail(detail::last_os_error());
+    if (error_) ::unlink(written_path_.c_str());
   }
 
   void fail(std::error_code code) {
-    error_ = {code, path_.string() + ": record " + std::to_string(records_)};
+    error_ = {code, path_ + ": record " + std::to_string(records_)};
   }
 
   /// writev takes what it only reads as pointers to non-const.
@@ -208,8 +205,8 @@ class RecordWriter {
     return {const_cast<std::byte*>(bytes.data()), bytes.size()};
   }
 
-  std::filesystem::path path_;
-  std::filesystem::path written_path_;
+  std::string path_;
+  std::string written_path_;
   RecordWriterOptions options_;
   detail::FileDescriptor file_;
   std::optional<Deflater> deflater_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/record_reader.hpp>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <compare>
 #include <cstddef>
-#include <filesystem>
 #include <numeric>
 #include <string>
 #include <system_error>
@@ -28,19 +28,19 @@ inline auto refuse_events(Error& error, std::error_code code, std::string where)
 
 /// Appends the scalars of one file. A last record that is cut short ends it: a process that was killed, or one that is
 /// writing now, leaves such a file.
-inline auto read_event_file(const std::filesystem::path& path, std::vector<ScalarEvent>& scalars, Error& error)
+inline auto read_event_file(const std::string& path, std::vector<ScalarEvent>& scalars, Error& error)
     -> bool {
   std::error_code ec;
   RecordReader reader{path, {.map = false}, ec};
   ParsedEvent event;
   while (const auto record = reader.try_next()) {
-    const auto where = [&] { return path.string() + ": record " + std::to_string(record->number); };
+    const auto where = [&] { return path + ": record " + std::to_string(record->number); };
     const bool parsed = parse_event(record->bytes, event);
     if (record->number == 0) {
-      if (!parsed || event.file_version.empty()) return refuse_events(error, summary_errc::not_events, path.string());
+      if (!parsed || event.file_version.empty()) return refuse_events(error, summary_errc::not_events, path);
       if (event.file_version != event_file_version)
         return refuse_events(error, summary_errc::unknown_version,
-                             path.string() + ": " + std::string{event.file_version});
+                             path + ": " + std::string{event.file_version});
     }
     if (!parsed) return refuse_events(error, summary_errc::corrupt_event, where());
     for (ScalarEvent& scalar : event.scalars) scalars.push_back(std::move(scalar));
@@ -52,18 +52,17 @@ inline auto read_event_file(const std::filesystem::path& path, std::vector<Scala
 }
 
 /// All files of a directory that have "tfevents" in their name, by name, which begins with the time they were made.
-inline auto event_files(const std::filesystem::path& directory, Error& error) -> std::vector<std::filesystem::path> {
-  std::vector<std::filesystem::path> files;
+inline auto event_files(const std::string& directory, Error& error) -> std::vector<std::string> {
+  std::vector<std::string> files;
   std::error_code ec;
-  auto file = std::filesystem::directory_iterator{directory, ec};
-  for (; !ec && file != std::filesystem::directory_iterator{}; file.increment(ec)) {
-    const bool named = file->path().filename().string().find("tfevents") != std::string::npos;
-    if (named && file->is_regular_file(ec)) files.push_back(file->path());
+  for (const std::string& name : list_directory(directory, ec)) {
+    std::string path = join_path(directory, name);
+    if (name.find("tfevents") != std::string::npos && !is_directory(path)) files.push_back(std::move(path));
   }
   if (ec)
-    error = {ec, directory.string()};
+    error = {ec, directory};
   else if (files.empty())
-    error = {summary_errc::no_event_files, directory.string()};
+    error = {summary_errc::no_event_files, directory};
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -74,11 +73,10 @@ inline auto event_files(const std::filesystem::path& directory, Error& error) ->
 /// it), in the order of their wall time. A last record that is cut short is left out. Everything else that is wrong is
 /// a failure: a `record_errc`, a `summary_errc` or the system's own reason, with the file; what was read until then is
 /// returned. Memory: all scalars.
-[[nodiscard]] inline auto read_scalars(const std::filesystem::path& path, Error& error) -> std::vector<ScalarEvent> {
+[[nodiscard]] inline auto read_scalars(const std::string& path, Error& error) -> std::vector<ScalarEvent> {
   error = {};
-  std::error_code ignored;
-  std::vector<std::filesystem::path> files{path};
-  if (std::filesystem::is_directory(path, ignored)) files = detail::event_files(path, error);
+  std::vector<std::string> files{path};
+  if (detail::is_directory(path)) files = detail::event_files(path, error);
   std::vector<ScalarEvent> scalars;
   if (!error)
     for (const auto& file : files)
@@ -97,7 +95,7 @@ inline auto event_files(const std::filesystem::path& directory, Error& error) ->
 }
 
 /// The same; fills `ec` only.
-[[nodiscard]] inline auto read_scalars(const std::filesystem::path& path, std::error_code& ec)
+[[nodiscard]] inline auto read_scalars(const std::string& path, std::error_code& ec)
     -> std::vector<ScalarEvent> {
   Error error;
   auto scalars = read_scalars(path, error);
@@ -106,7 +104,7 @@ inline auto event_files(const std::filesystem::path& directory, Error& error) ->
 }
 
 /// The same; throws `std::system_error` that names the file.
-[[nodiscard]] inline auto read_scalars(const std::filesystem::path& path) -> std::vector<ScalarEvent> {
+[[nodiscard]] inline auto read_scalars(const std::string& path) -> std::vector<ScalarEvent> {
   Error error;
   auto scalars = read_scalars(path, error);
   throw_if(error);

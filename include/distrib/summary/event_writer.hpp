@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/summary/event.hpp>
 
 #include <unistd.h>
+
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,11 +21,11 @@ namespace distrib::inline v0 {
 
 /// Name of an event file as TensorBoard looks for it: "DIRECTORY/events.out.tfevents.SECONDS.HOST", the seconds since
 /// 1970 in at least ten digits.
-[[nodiscard]] inline auto event_file_name(const std::filesystem::path& directory, std::int64_t seconds,
-                                          std::string_view host) -> std::filesystem::path {
+[[nodiscard]] inline auto event_file_name(const std::string& directory, std::int64_t seconds,
+                                          std::string_view host) -> std::string {
   std::string digits = std::to_string(seconds);
   digits.insert(0, digits.size() < 10 ? 10 - digits.size() : 0, '0');
-  return directory / ("events.out.tfevents." + digits + "." + std::string{host});
+  return detail::join_path(directory, "events.out.tfevents." + digits + "." + std::string{host});
 }
 
 /// Writes an event file for TensorBoard: curves of scalars, and marks of the run's life.
@@ -35,12 +36,12 @@ namespace distrib::inline v0 {
 class EventWriter {
  public:
   /// Makes `directory` if need be and begins a file in it, on the disk at once, so that TensorBoard finds the run.
-  explicit EventWriter(const std::filesystem::path& directory) {
+  explicit EventWriter(const std::string& directory) {
     open(directory);
     throw_if(error_);
   }
   /// The same; on failure `ec` is set, and so is `error()`.
-  EventWriter(const std::filesystem::path& directory, std::error_code& ec) {
+  EventWriter(const std::string& directory, std::error_code& ec) {
     open(directory);
     ec = error_.code;
   }
@@ -95,18 +96,18 @@ class EventWriter {
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
 
   /// The file that is written.
-  [[nodiscard]] auto path() const noexcept -> const std::filesystem::path& { return path_; }
+  [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
 
  private:
   static auto now() -> double {
     return std::chrono::duration<double>{std::chrono::system_clock::now().time_since_epoch()}.count();
   }
 
-  void open(const std::filesystem::path& directory) {
+  void open(const std::string& directory) {
     std::error_code ec;
-    std::filesystem::create_directories(directory, ec);
+    detail::make_directories(directory, ec);
     if (ec) {
-      error_ = {ec, directory.string()};
+      error_ = {ec, directory};
       return;
     }
     path_ = unused_name(directory);
@@ -120,15 +121,13 @@ class EventWriter {
   }
 
   // As TensorFlow 2 does, process and a counter follow, so that two writers of one second do not share a file.
-  static auto unused_name(const std::filesystem::path& directory) -> std::filesystem::path {
+  static auto unused_name(const std::string& directory) -> std::string {
     std::array<char, 256> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
     const auto name = event_file_name(directory, static_cast<std::int64_t>(now()), host.data());
-    std::error_code ignored;
     for (int count = 0;; ++count) {
-      auto path = name;
-      path += '.' + std::to_string(::getpid()) + '.' + std::to_string(count);
-      if (!std::filesystem::exists(path, ignored)) return path;
+      std::string path = name + '.' + std::to_string(::getpid()) + '.' + std::to_string(count);
+      if (!detail::path_exists(path)) return path;
     }
   }
 
@@ -142,7 +141,7 @@ class EventWriter {
     ec = error_.code;
   }
 
-  std::filesystem::path path_;
+  std::string path_;
   std::optional<RecordWriter> writer_;
   WireWriter event_;
   Error error_;

@@ -5,8 +5,11 @@
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/save.hpp>
+#include <distrib/core/detail/files.hpp>
+#include <distrib/core/error.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
@@ -15,18 +18,17 @@
 #include <distrib/train/events.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -49,11 +51,11 @@ class CheckpointStore {
   CheckpointStore(const SaveCheckpoint& setting, const Job& job, std::span<const Slot> slots)
       : directory_{setting.directory}, max_to_keep_{setting.max_to_keep}, job_text_{to_text(job)}, ranks_{job.ranks},
         slots_{slots.begin(), slots.end()}, layouts_{shard_layouts(job)} {
-    std::error_code ec;
-    std::filesystem::create_directories(directory_, ec);
-    if (ec || ::access(directory_.c_str(), W_OK) != 0)
-      throw_error(checkpoint_errc::cannot_write,
-                  directory_ + " (" + (ec ? ec.message() : std::generic_category().message(errno)) + ")");
+    Error error;
+    make_directories(directory_, error);
+    if (!error && ::access(directory_.c_str(), W_OK) != 0)
+      error = {checkpoint_errc::cannot_write, detail::with_reason(directory_, detail::last_os_error())};
+    throw_if(error);
   }
 
   /// Reads the newest complete checkpoint. Throws `ps_errc::job_mismatch` with the first difference when it belongs to

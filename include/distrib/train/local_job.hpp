@@ -29,7 +29,6 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace distrib::inline v0 {
@@ -89,7 +88,7 @@ class LocalJob {
     asio::post(*context_, [this] {
       guarded([this] {
         for (Rank rank = 0; rank < workers_.size(); ++rank)
-          on_worker(rank, [](WorkerCore& core, WorkerActions& out) { core.start(out); });
+          on_worker(rank, [](WorkerCore& core, auto& out) { core.start(out); });
         deliver();
       });
     });
@@ -130,7 +129,7 @@ class LocalJob {
   void cut_saved(Step step) {
     --saving_;
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
-      on_shard(shard, [step](ShardCore& core, ShardActions& out) { core.cut_saved(step, out); });
+      on_shard(shard, [step](ShardCore& core, auto& out) { core.cut_saved(step, out); });
   }
 
   /// Finish the work in flight, save, and return from `run()`. On the thread of `run()`. `tell` is called first; what it
@@ -140,7 +139,7 @@ class LocalJob {
     guarded([this, &tell] {
       if (tell) tell();
       for (Rank rank = 0; rank < workers_.size(); ++rank)
-        on_worker(rank, [](WorkerCore& core, WorkerActions& out) { core.stop(out); });
+        on_worker(rank, [](WorkerCore& core, auto& out) { core.stop(out); });
       deliver();
     });
   }
@@ -154,16 +153,89 @@ class LocalJob {
   }
 
  private:
-  struct ToShard {
-    std::uint32_t shard;
-    Rank worker;
-    WorkerAction message;
+  /// What the core of worker `rank` tells its shell.
+  struct OnWorker {
+    LocalJob& job;
+    Rank rank;
+
+    void operator()(SendJoin m) const {
+      post(m.shard, [](ShardCore& core, Rank peer, auto& out) { core.join(peer, peer, out); });
+    }
+    void operator()(SendPull m) const {
+      post(m.shard, [step = m.step](ShardCore& core, Rank peer, auto& out) { core.pull(peer, step, out); });
+    }
+    void operator()(SendPush m) const {
+      post(m.shard, [given = std::move(m.contribution)](ShardCore& core, Rank peer, auto& out) mutable {
+        core.push(peer, std::move(given), out);
+      });
+    }
+    void operator()(SendSave m) const {
+      post(m.shard, [](ShardCore& core, Rank, auto& out) { core.save(out); });
+    }
+    void operator()(SendGoodbye m) const {
+      post(m.shard, [](ShardCore& core, Rank peer, auto& out) { core.goodbye(peer, out); });
+    }
+    void operator()(SendLeave m) const {
+      post(m.shard, [](ShardCore& core, Rank peer, auto&) { core.disconnect(peer); });
+    }
+    void operator()(SendRestore) const { lost_its_place(); }
+    void operator()(Compute work) const { job.compute(rank, std::move(work)); }
+    void operator()(WorkerDone) const { ++job.workers_done_; }
+
+   private:
+    template <class Event>
+    void post(std::uint32_t shard, Event event) const {
+      job.mail_.push_back([job = &job, rank = rank, shard, event = std::move(event)]() mutable {
+        job->on_shard(shard, [&](ShardCore& core, auto& out) { event(core, rank, out); });
+      });
+    }
   };
-  struct ToWorker {
-    Rank worker;
+
+  /// What the core of a shard tells its shell.
+  struct OnShard {
+    LocalJob& job;
     std::uint32_t shard;
-    ShardAction message;
+
+    void operator()(JoinedReply m) const {
+      post(m.peer, [shard = shard, progress = std::move(m.progress)](WorkerCore& core, auto& out) mutable {
+        core.joined(shard, std::move(progress), out);
+      });
+    }
+    void operator()(NoticeReply m) const {
+      post(m.peer, [shard = shard, progress = std::move(m.progress)](WorkerCore& core, auto& out) mutable {
+        core.notice(shard, std::move(progress), out);
+      });
+    }
+    void operator()(PushedReply m) const {
+      post(m.peer, [shard = shard, progress = std::move(m.progress)](WorkerCore& core, auto& out) mutable {
+        core.pushed(shard, std::move(progress), out);
+      });
+    }
+    void operator()(ValuesReply m) const {
+      post(m.peer, [shard = shard, reply = std::move(m)](WorkerCore& core, auto& out) mutable {
+        core.values(shard, reply.step, std::move(reply.block), std::move(reply.progress), out);
+      });
+    }
+    void operator()(RefusedReply m) const {
+      throw_error(m.code, "step " + std::to_string(m.step) + " of worker " + std::to_string(m.rank));
+    }
+    void operator()(GoneReply) const { lost_its_place(); }
+    void operator()(LoadCut) const { lost_its_place(); }
+    void operator()(DropCut) const {}  // files are kept as SaveCheckpoint asks
+    void operator()(SaveCut m) const { job.collect(std::move(m.cut)); }
+    void operator()(ShardDone) const { ++job.shards_done_; }
+
+   private:
+    template <class Event>
+    void post(Peer worker, Event event) const {
+      job.mail_.push_back([job = &job, rank = static_cast<Rank>(worker), event = std::move(event)]() mutable {
+        job->on_worker(rank, event);
+      });
+    }
   };
+
+  // Nothing is lost here without the process.
+  [[noreturn]] static void lost_its_place() { throw std::logic_error("a node of a local job lost its place"); }
 
   // What a handler throws ends the job, but not before every thread has left it.
   template <class F>
@@ -184,93 +256,27 @@ class LocalJob {
   // Carries messages until all is quiet, and tells which steps were done by them.
   void deliver() {
     while (!mail_.empty()) {
-      auto letter = std::move(mail_.front());
+      const std::function<void()> letter = std::move(mail_.front());
       mail_.pop_front();
-      if (auto* to_shard = std::get_if<ToShard>(&letter))
-        carry(*to_shard);
-      else
-        carry(std::get<ToWorker>(letter));
+      letter();
     }
     report();
     if (stopping_ && workers_done_ == workers_.size() && !std::exchange(saved_at_stop_, true)) {
       for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
-        on_shard(shard, [](ShardCore& core, ShardActions& out) { core.save(out); });
+        on_shard(shard, [](ShardCore& core, auto& out) { core.save(out); });
     }
   }
 
-  void carry(ToShard& letter) {
-    const Rank peer = letter.worker;
-    on_shard(letter.shard, [&](ShardCore& core, ShardActions& out) {
-      if (std::holds_alternative<SendJoin>(letter.message)) core.join(peer, peer, out);
-      if (auto* m = std::get_if<SendPull>(&letter.message)) core.pull(peer, m->step, out);
-      if (auto* m = std::get_if<SendPush>(&letter.message)) core.push(peer, std::move(m->contribution), out);
-      if (std::holds_alternative<SendSave>(letter.message)) core.save(out);
-      if (std::holds_alternative<SendGoodbye>(letter.message)) core.goodbye(peer, out);
-      if (std::holds_alternative<SendLeave>(letter.message)) core.disconnect(peer);
-    });
+  template <class Event>
+  void on_worker(Rank rank, Event&& event) {
+    OnWorker out{*this, rank};
+    event(workers_[rank], out);
   }
 
-  void carry(ToWorker& letter) {
-    const std::uint32_t shard = letter.shard;
-    on_worker(letter.worker, [&](WorkerCore& core, WorkerActions& out) {
-      if (auto* m = std::get_if<JoinedReply>(&letter.message)) core.joined(shard, std::move(m->progress), out);
-      if (auto* m = std::get_if<NoticeReply>(&letter.message)) core.notice(shard, std::move(m->progress), out);
-      if (auto* m = std::get_if<PushedReply>(&letter.message)) core.pushed(shard, std::move(m->progress), out);
-      if (auto* m = std::get_if<ValuesReply>(&letter.message))
-        core.values(shard, m->step, std::move(m->block), std::move(m->progress), out);
-    });
-  }
-
-  template <class F>
-  void on_worker(Rank rank, F&& event) {
-    WorkerActions actions;
-    event(workers_[rank], actions);
-    for (WorkerAction& action : actions) {
-      if (auto* work = std::get_if<Compute>(&action))
-        compute(rank, std::move(*work));
-      else if (std::holds_alternative<SendRestore>(action))
-        throw std::logic_error("a worker of a local job lost its place");  // nothing is lost here without the process
-      else if (std::holds_alternative<WorkerDone>(action))
-        ++workers_done_;
-      else
-        mail_.push_back(ToShard{shard_of(action), rank, std::move(action)});
-    }
-  }
-
-  template <class F>
-  void on_shard(std::uint32_t shard, F&& event) {
-    ShardActions actions;
-    event(shards_[shard], actions);
-    for (ShardAction& action : actions) {
-      if (auto* save = std::get_if<SaveCut>(&action))
-        collect(std::move(save->cut));
-      else if (auto* refused = std::get_if<RefusedReply>(&action))
-        throw_error(refused->code, "step " + std::to_string(refused->step) + " of worker " + std::to_string(refused->rank));
-      else if (std::holds_alternative<ShardDone>(action))
-        ++shards_done_;
-      else if (std::holds_alternative<LoadCut>(action) || std::holds_alternative<GoneReply>(action))
-        throw std::logic_error("a shard of a local job lost its place");  // nothing is lost here without the process
-      else if (!std::holds_alternative<DropCut>(action))  // files are kept as SaveCheckpoint asks
-        mail_.push_back(ToWorker{peer_of(action), shard, std::move(action)});
-    }
-  }
-
-  static auto shard_of(const WorkerAction& action) -> std::uint32_t {
-    return std::visit(
-        [](const auto& message) -> std::uint32_t {
-          if constexpr (requires { message.shard; }) return message.shard;
-          else return 0;
-        },
-        action);
-  }
-
-  static auto peer_of(const ShardAction& action) -> Rank {
-    return std::visit(
-        [](const auto& message) -> Rank {
-          if constexpr (requires { message.peer; }) return static_cast<Rank>(message.peer);
-          else return 0;
-        },
-        action);
+  template <class Event>
+  void on_shard(std::uint32_t shard, Event&& event) {
+    OnShard out{*this, shard};
+    event(shards_[shard], out);
   }
 
   // Shards see the same contributions in the same order, so their cuts of one step come together.
@@ -308,7 +314,7 @@ class LocalJob {
     std::vector<SharedBuffer> blocks{task.gradients.begin(), task.gradients.end()};
     task.gradients.clear();
     losses_[task.work.step].emplace_back(task.rank, task.loss);
-    on_worker(task.rank, [&](WorkerCore& core, WorkerActions& out) {
+    on_worker(task.rank, [&](WorkerCore& core, auto& out) {
       core.computed(task.work.ticket, std::move(blocks), out);
     });
   }
@@ -338,7 +344,7 @@ class LocalJob {
   std::vector<ShardCore> shards_;
   std::vector<WorkerCore> workers_;
   std::vector<BlockPool> blocks_;   // of gradients: rank-major, one for each shard
-  std::deque<std::variant<ToShard, ToWorker>> mail_;
+  std::deque<std::function<void()>> mail_;      // delivered one after the other: a core is never called from a core
   std::map<Step, std::vector<Cut>> cuts_;
   std::map<Step, std::vector<std::pair<Rank, float>>> losses_;
   Step reported_ = 0;

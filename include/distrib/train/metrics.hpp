@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,8 +19,9 @@ struct Metrics {
 
   /// The mean called `name`, if there is one.
   [[nodiscard]] auto find(std::string_view name) const -> std::optional<double> {
-    const auto found = std::ranges::find(means, name, &std::pair<std::string, double>::first);
-    return found == means.end() ? std::nullopt : std::optional{found->second};
+    for (const auto& [known, mean] : means)
+      if (known == name) return mean;
+    return std::nullopt;
   }
 
   /// Joins the metrics of further examples: means weighted by the numbers of examples. A mean that only one side has
@@ -31,12 +31,13 @@ struct Metrics {
     const auto total = static_cast<double>(examples + other.examples);
     if (other.examples == 0) return;
     for (const auto& [name, mean] : other.means) {
-      const auto found = std::ranges::find(means, name, &std::pair<std::string, double>::first);
-      if (found == means.end())
-        means.emplace_back(name, mean);
-      else
-        found->second = (found->second * static_cast<double>(examples) + mean * static_cast<double>(other.examples)) /
-                        total;
+      bool known = false;
+      for (auto& [own_name, own] : means) {
+        if (own_name != name) continue;
+        own = (own * static_cast<double>(examples) + mean * static_cast<double>(other.examples)) / total;
+        known = true;
+      }
+      if (!known) means.emplace_back(name, mean);
     }
     examples += other.examples;
   }

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <distrib/checkpoint/error.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/core/detail/files.hpp>
+#include <distrib/core/error.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -23,10 +26,13 @@ class InputFile {
  public:
   /// Empty: `error` is `missing` when there is no such file, else `cannot_read`.
   static auto open(const std::string& path, checkpoint_errc missing, Error& error) -> std::optional<InputFile> {
-    CheckpointFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    std::error_code ec;
+    FileDescriptor file{path, O_RDONLY, ec};
     struct ::stat status{};
-    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
-      error = errno == ENOENT ? Error{missing, path} : Error{checkpoint_errc::cannot_read, with_reason(path)};
+    if (!ec && ::fstat(file.get(), &status) != 0) ec = last_os_error();
+    if (ec) {
+      error = ec == std::errc::no_such_file_or_directory ? Error{missing, path}
+                                                         : Error{checkpoint_errc::cannot_read, with_reason(path, ec)};
       return std::nullopt;
     }
     if (!S_ISREG(status.st_mode)) {
@@ -44,7 +50,7 @@ class InputFile {
       const ::ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<::off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) {
-        error = {checkpoint_errc::cannot_read, with_reason(path_)};
+        error = {checkpoint_errc::cannot_read, with_reason(path_, last_os_error())};
         return false;
       }
       if (got == 0) {
@@ -58,10 +64,10 @@ class InputFile {
   }
 
  private:
-  InputFile(CheckpointFile file, std::string path, std::uint64_t size)
+  InputFile(FileDescriptor file, std::string path, std::uint64_t size)
       : file_{std::move(file)}, path_{std::move(path)}, size_{size} {}
 
-  CheckpointFile file_;
+  FileDescriptor file_;
   std::string path_;
   std::uint64_t size_;
 };

@@ -3,14 +3,13 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/record/compression.hpp>
-#include <distrib/record/detail/file_descriptor.hpp>
+#include <distrib/core/detail/files.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/zlib.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -25,7 +24,7 @@ class RecordStream {
   static constexpr std::size_t piece_bytes = 256 << 10;
 
   /// Opens `path`; reads nothing yet.
-  RecordStream(const std::filesystem::path& path, std::error_code& ec) : file_{path, O_RDONLY, ec} {}
+  RecordStream(const std::string& path, std::error_code& ec) : file_{path, O_RDONLY, ec} {}
 
   /// Makes `window`, what the caller has not used of the bytes it got, at least `wanted` bytes long, by moving it to
   /// the front of the buffer and reading behind it. False: that many do not come; `window` is all there is, and

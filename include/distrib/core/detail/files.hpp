@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/paths.hpp>
+
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
-#include <filesystem>
 #include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace distrib::inline v0::detail {
 
@@ -22,7 +28,7 @@ class FileDescriptor {
   FileDescriptor() = default;
 
   /// Opens `path` with the flags of open(2). On failure `is_open()` is false and `ec` says why.
-  FileDescriptor(const std::filesystem::path& path, int flags, std::error_code& ec) noexcept {
+  FileDescriptor(const std::string& path, int flags, std::error_code& ec) noexcept {
     do {
       fd_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
     } while (fd_ < 0 && errno == EINTR);
@@ -73,6 +79,12 @@ class FileDescriptor {
     }
   }
 
+  /// Writes all of `bytes`.
+  void write(std::span<const std::byte> bytes, std::error_code& ec) noexcept {
+    iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};  // writev only reads them
+    write(std::span{&piece, 1}, ec);
+  }
+
   /// Closes, and reports what a file system held back until now.
   void close(std::error_code& ec) noexcept {
     ec = ::close(std::exchange(fd_, -1)) == 0 ? std::error_code{} : last_os_error();
@@ -81,5 +93,60 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+/// "PATH (No space left on device)".
+inline auto with_reason(const std::string& path, std::error_code ec) -> std::string {
+  return path + " (" + ec.message() + ")";
+}
+
+inline auto path_exists(const std::string& path) noexcept -> bool {
+  struct ::stat status{};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+inline auto is_directory(const std::string& path) noexcept -> bool {
+  struct ::stat status{};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/// Names of all that is in a directory, "." and ".." left out, in the system's order.
+inline auto list_directory(const std::string& path, std::error_code& ec) -> std::vector<std::string> {
+  std::vector<std::string> names;
+  ::DIR* const directory = ::opendir(path.c_str());
+  ec = directory == nullptr ? last_os_error() : std::error_code{};
+  if (directory == nullptr) return names;
+  errno = 0;
+  while (const ::dirent* entry = ::readdir(directory)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) ec = last_os_error();
+  ::closedir(directory);
+  return names;
+}
+
+/// Makes what was done to the names in a directory, or to a file's bytes, durable.
+inline void sync_path(const std::string& path, int flags, std::error_code& ec) noexcept {
+  const FileDescriptor file{path, flags, ec};
+  if (!ec && ::fsync(file.get()) != 0) ec = last_os_error();
+}
+
+/// Makes the directory `path` and those above it that are not there, durably.
+inline void make_directories(const std::string& path, std::error_code& ec) {
+  ec.clear();
+  std::size_t slash = 0;
+  while (slash != std::string::npos) {
+    slash = path.find('/', slash + 1);
+    const std::string part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), 0777) == 0) {
+      sync_path(directory_of(part), O_RDONLY | O_DIRECTORY, ec);
+      if (ec) return;
+      continue;
+    }
+    ec = last_os_error();  // above the last part no reason to give up: what is not ours to make may be there
+    if (is_directory(part)) ec.clear();
+    if (ec == std::errc::file_exists) ec = std::make_error_code(std::errc::not_a_directory);
+  }
+}
 
 }  // namespace distrib::inline v0::detail

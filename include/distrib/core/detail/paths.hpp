@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+// Paths are texts here: <filesystem> would be a tenth of the time that ecosystem.hpp takes to compile, and
+// std::filesystem::path converts to std::string by itself.
+namespace distrib::inline v0::detail {
+
+/// Directory of a path: "/m" of "/m/c-1", "." of "c-1".
+inline auto directory_of(std::string_view path) -> std::string {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return ".";
+  return std::string{path.substr(0, slash == 0 ? 1 : slash)};
+}
+
+/// Last part of a path: "c-1" of "/m/c-1".
+inline auto file_of(std::string_view path) -> std::string_view {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+/// `path` as it is when it is absolute or `directory` is empty, else inside of `directory`.
+inline auto join_path(std::string_view directory, std::string_view path) -> std::string {
+  if (path.starts_with('/') || directory.empty()) return std::string{path};
+  return std::string{directory} + (directory.ends_with('/') ? "" : "/") + std::string{path};
+}
+
+}  // namespace distrib::inline v0::detail

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/worker_action.hpp>
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// Shells that only write down what a core tells them.
+namespace support {
+
+using ShardAction =
+    std::variant<distrib::JoinedReply, distrib::NoticeReply, distrib::ValuesReply, distrib::GoneReply,
+                 distrib::PushedReply, distrib::RefusedReply, distrib::SaveCut, distrib::LoadCut, distrib::DropCut,
+                 distrib::ShardDone>;
+using WorkerAction =
+    std::variant<distrib::SendJoin, distrib::SendPull, distrib::SendPush, distrib::SendRestore, distrib::SendSave,
+                 distrib::SendGoodbye, distrib::SendLeave, distrib::Compute, distrib::WorkerDone>;
+
+template <class Action>
+struct ActionList : std::vector<Action> {
+  void operator()(auto action) { this->emplace_back(std::move(action)); }
+};
+using ShardActions = ActionList<ShardAction>;
+using WorkerActions = ActionList<WorkerAction>;
+
+}  // namespace support
