@@ -33,9 +33,9 @@ release() { build release && run_ctest release; }
 clang() { build clang && run_ctest clang; }
 headers() { phase "compile each header alone" configure_and_build clang all_verify_interface_header_sets; }
 address() { build asan-ubsan && run_ctest asan-ubsan; }
-thread() {  # the rooms with threads
+thread() {  # the rooms with threads, and whole jobs
   local rooms=() room
-  for room in net rpc ps data train; do
+  for room in net rpc ps data train integration; do
     ! compgen -G "tests/$room/*_test.cpp" >/dev/null || rooms+=("$room")
   done
   local targets=("${rooms[@]/#/distrib_}") label

@@ -101,6 +101,16 @@ def layers(tree):
             yield f'{name}: write #include <distrib/...>, not #include "..."'
 
 
+def staircase(tree):
+    """The picture of the house shows every room that there is on its step."""
+    shown = {}
+    for step, names in re.findall(r'class="b">(\d)  ([^<]*)<', (tree.root / "docs/design/staircase.svg").read_text()):
+        shown |= {name: int(step) for name in names.split(" · ")}
+    for name in sorted({room(name) for name in tree.text if room(name) in STAIRS}):
+        if shown.get(name) != STAIRS[name]:
+            yield f"docs/design/staircase.svg does not show {name}/ on step {STAIRS[name]}"
+
+
 def cycles(tree):
     for name in tree.text:
         for other in tree.ours(name):
@@ -289,6 +299,7 @@ def budget_seconds(tree, compiler="g++"):
 CMAKE = "# SPDX-License-Identifier: Apache-2.0\nset(core_rooms core cluster)\n"
 PLANTED = {
     "layers": {"include/distrib/core/a.hpp": "#include <distrib/ps/b.hpp>\n", "include/distrib/ps/b.hpp": ""},
+    "staircase": {"include/distrib/record/a.hpp": "", "docs/design/staircase.svg": '<text class="b">2  record</text>'},
     "cycles": {"include/distrib/core/a.hpp": "#include <distrib/core/detail/b.hpp>\n",
                "include/distrib/core/detail/b.hpp": "#include <distrib/core/a.hpp>\n"},
     "doors": {"include/distrib/ps/a.hpp": "#include <asio/ip/tcp.hpp>\n"},
@@ -329,7 +340,7 @@ def self_test(rule):
         assert found, f"{rule} does not find the violation planted for it"
 
 
-RULES = {f.__name__: f for f in [layers, cycles, doors, facades, core_target, mirrors, length, prologue, versions,
+RULES = {f.__name__: f for f in [layers, staircase, cycles, doors, facades, core_target, mirrors, length, prologue, versions,
                                  paths, contracts, budget_lines, budget_seconds]}
 
 
