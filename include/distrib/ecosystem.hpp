@@ -12,6 +12,7 @@
 #include <distrib/placement.hpp>
 #include <distrib/ps.hpp>
 #include <distrib/record.hpp>
+#include <distrib/rpc.hpp>
 #include <distrib/sharding.hpp>
 #include <distrib/summary.hpp>
 #include <distrib/tensor.hpp>

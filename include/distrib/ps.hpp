@@ -10,6 +10,7 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/methods.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/replay_buffer.hpp>
 #include <distrib/ps/shard_action.hpp>

@@ -37,3 +37,16 @@ TEST_CASE("asio: the completion tokens under one name", "[net]") {
   context.run();
   CHECK(waited);
 }
+
+TEST_CASE("asio: what the system says is the standard's", "[net]") {
+  asio::io_context context{1};
+  distrib::TcpSocket socket{context.get_executor()};
+  std::error_code ec;
+  socket.connect({asio::ip::address_v4::loopback(), 0}, ec);
+  const std::error_code ours = distrib::detail::without_asio(ec);
+  CHECK(ours);
+  CHECK(ours.category() == std::system_category());
+  CHECK(ours.value() == ec.value());
+  CHECK(distrib::detail::without_asio(asio::error::eof) == asio::error::eof);  // which the system never says
+  CHECK(!distrib::detail::without_asio({}));
+}

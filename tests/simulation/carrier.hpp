@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/crc32c.hpp>
+#include <distrib/sim/dice.hpp>
 
 #include "support/actions.hpp"
 
@@ -24,30 +25,7 @@ using distrib::Cut;
 using distrib::Peer;
 using distrib::Rank;
 using distrib::Step;
-
-/// Random numbers of one seed (splitmix64).
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_{seed * 0xbf58476d1ce4e5b9U + 1} {}
-
-  auto next() -> std::uint64_t {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-  }
-  /// From 0 to n - 1.
-  auto below(std::uint64_t n) -> std::uint64_t { return next() % n; }
-  auto between(std::uint64_t first, std::uint64_t last) -> std::uint64_t { return first + below(last - first + 1); }
-  auto percent(unsigned chance) -> bool { return below(100) < chance; }
-  template <class T>
-  auto pick(std::initializer_list<T> of) -> T {
-    return of.begin()[below(of.size())];
-  }
-
- private:
-  std::uint64_t state_;
-};
+using distrib::sim::Dice;
 
 /// The durable cuts of one shard.
 using Disk = std::map<Step, Cut>;

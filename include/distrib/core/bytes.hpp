@@ -58,11 +58,17 @@ inline constexpr std::size_t tensor_alignment = 64;
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
-  explicit AlignedBuffer(std::size_t size_bytes)
-      : data_{size_bytes == 0 ? nullptr
-                              : static_cast<std::byte*>(::operator new(size_bytes, std::align_val_t{tensor_alignment}))},
-        size_{size_bytes} {
+  explicit AlignedBuffer(std::size_t size_bytes) : AlignedBuffer{for_overwrite(size_bytes)} {
     if (size_ != 0) std::memset(data_.get(), 0, size_);
+  }
+
+  /// The same without the zeros: for memory that is written before it is read. Untouched pages cost nothing.
+  [[nodiscard]] static auto for_overwrite(std::size_t size_bytes) -> AlignedBuffer {
+    AlignedBuffer buffer;
+    if (size_bytes == 0) return buffer;
+    buffer.data_.reset(static_cast<std::byte*>(::operator new(size_bytes, std::align_val_t{tensor_alignment})));
+    buffer.size_ = size_bytes;
+    return buffer;
   }
 
   [[nodiscard]] auto data() noexcept -> std::byte* { return data_.get(); }

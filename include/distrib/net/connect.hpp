@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/net/address.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/net/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+
+/// TCP lets a socket meet itself: who tries long enough to reach a port of his own machine that nobody listens on is
+/// given that port as his own one day, and then holds it against the one who is to come.
+inline auto is_connected_to_itself(const TcpSocket& socket) noexcept -> bool {
+  std::error_code no_local;
+  std::error_code no_remote;
+  const auto local = socket.local_endpoint(no_local);
+  return local == socket.remote_endpoint(no_remote) && !no_local && !no_remote;
+}
+
+}  // namespace detail
+
+/// How a `Connector` tries.
+struct ConnectOptions {
+  /// When it gives up; never unless told.
+  Instant deadline = Instant::max();
+  /// Pause after the first try that failed; doubled after each, up to the longest.
+  std::chrono::milliseconds first_pause{50};
+  std::chrono::milliseconds longest_pause{2'000};
+  /// When a try without an answer is given up for a new one, which resolves the name anew: tasks move.
+  std::chrono::milliseconds longest_try{5'000};
+  /// Told after each try that failed and is not the last: who is missing and why, and for how long.
+  std::function<void(const Error& missing, std::chrono::milliseconds waited)> waiting = {};
+};
+
+/// Connects to an address, and tries again until the deadline: the tasks of a cluster start in any order.
+///
+/// Calls back once, on the executor: with a connected socket, or with a closed one, the reason of the last try
+/// (`net_errc::unresolved`, `refused`, `unreachable`, `timed_out`, or the system's) and the address as its place. A
+/// name is resolved by Asio's resolver, IP addresses without it. Calls nothing after `cancel()` or the destructor; both
+/// may be called from callbacks.
+///
+/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
+class Connector {
+ public:
+  using Executor = asio::io_context::executor_type;
+  using Connected = std::function<void(const Error&, TcpSocket)>;
+
+  /// Begins. Throws `net_errc::bad_address` for port 0, to which nobody can connect.
+  Connector(const Executor& executor, const Address& address, ConnectOptions options, Connected connected) {
+    if (address.port == 0) throw_error(net_errc::bad_address, address.to_string());
+    state_ = std::make_shared<State>(executor, address, std::move(options), std::move(connected));
+    state_->begin();
+  }
+  Connector(const Connector&) = delete;
+  auto operator=(const Connector&) -> Connector& = delete;
+  ~Connector() {
+    if (state_) state_->end();
+  }
+
+  /// Stops: nothing is called any more.
+  void cancel() noexcept { state_->end(); }
+
+ private:
+  using Protocol = asio::ip::tcp;
+  using Clock = std::chrono::steady_clock;
+
+  /// Lives as long as a handler does. One try at a time; `try_` tells handlers of an earlier one that they are late.
+  struct State : std::enable_shared_from_this<State> {
+    State(const Executor& executor, const Address& to, ConnectOptions how, Connected function)
+        : address{to},
+          options{std::move(how)},
+          connected{std::move(function)},
+          pause{options.first_pause},
+          resolver{executor},
+          socket{executor},
+          timer{executor} {}
+
+    void begin() {
+      ++try_;
+      endpoints.clear();
+      next = 0;
+      arm(Clock::now(), options.longest_try, [](State& self) { self.failed(net_errc::timed_out); });
+      std::error_code ec;
+      const auto literal = asio::ip::make_address(address.host, ec);
+      if (!ec) {
+        endpoints.emplace_back(literal, address.port);
+        return connect();
+      }
+      resolver.async_resolve(address.host, std::to_string(address.port), Protocol::resolver::numeric_service,
+                             [self = shared_from_this(), number = try_](const std::error_code& failure, auto found) {
+                               if (number != self->try_) return;
+                               if (failure || found.empty()) return self->failed(net_errc::unresolved);
+                               for (const auto& entry : found) self->endpoints.push_back(entry.endpoint());
+                               self->connect();
+                             });
+    }
+
+    /// To the next of the addresses that the name has.
+    void connect() {
+      std::error_code ignored;
+      socket.close(ignored);
+      socket.async_connect(endpoints[next++], [self = shared_from_this(), number = try_](const std::error_code& ec) {
+        if (number != self->try_) return;
+        if (!ec && !detail::is_connected_to_itself(self->socket)) return self->finish({});
+        if (self->next < self->endpoints.size()) return self->connect();
+        self->failed(ec ? reason_of(ec) : net_errc::refused);
+      });
+    }
+
+    /// The end of a try.
+    void failed(const std::error_code& reason) {
+      ++try_;
+      resolver.cancel();
+      std::error_code ignored;
+      socket.close(ignored);
+      const auto now = Clock::now();
+      const Error error{reason, address.to_string()};
+      if (now >= options.deadline) return finish(error);
+
+      arm(now, pause, [](State& self) {
+        if (Clock::now() < self.options.deadline) return self.begin();
+        self.finish(self.last);
+      });
+      pause = std::min(2 * pause, options.longest_pause);
+      last = error;
+      if (options.waiting) options.waiting(error, std::chrono::duration_cast<std::chrono::milliseconds>(now - since));
+    }
+
+    /// Calls `then` after `time`, or at the deadline if that is before, unless it is armed anew or this is over.
+    void arm(Instant now, std::chrono::milliseconds time, void (*then)(State&)) {
+      timer.expires_at(std::min<Instant>(options.deadline, now + time));
+      timer.async_wait([self = shared_from_this(), number = try_, then](const std::error_code&) {
+        if (number == self->try_) then(*self);
+      });
+    }
+
+    void finish(const Error& error) {
+      const auto function = std::move(connected);
+      TcpSocket connection = std::move(socket);  // closed, if it failed
+      end();
+      function(error, std::move(connection));
+    }
+
+    void end() noexcept {
+      ++try_;
+      resolver.cancel();
+      timer.cancel();
+      std::error_code ignored;
+      socket.close(ignored);
+    }
+
+    static auto reason_of(std::error_code ec) noexcept -> std::error_code {
+      ec = detail::without_asio(ec);
+      if (ec == std::errc::connection_refused) return net_errc::refused;
+      if (ec == std::errc::timed_out) return net_errc::timed_out;
+      if (ec == std::errc::network_unreachable || ec == std::errc::host_unreachable) return net_errc::unreachable;
+      return ec;
+    }
+
+    const Address address;
+    ConnectOptions options;
+    Connected connected;
+    const Instant since = Clock::now();
+    std::chrono::milliseconds pause;
+    Error last;
+    std::vector<Protocol::endpoint> endpoints;
+    std::size_t next = 0;
+    unsigned try_ = 0;
+    asio::ip::basic_resolver<Protocol, Executor> resolver;
+    TcpSocket socket;
+    detail::SteadyTimer timer;
+  };
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why nobody could be reached, or an address not be used. What else the operating system refuses comes as its own code
+/// of `std::system_category()`.
+enum class net_errc {
+  bad_address = 1,  ///< The text is not HOST:PORT, or its port cannot be connected to. Write ps0:2222 or [::1]:2222.
+  address_in_use,   ///< Another process listens there already. End that one, or choose another port.
+  not_local,        ///< The host is no address of this machine. Listen on one that is, or on :PORT.
+  unresolved,       ///< The host's name has no address. Check its spelling, and the name service.
+  refused,          ///< The host answers, but nobody listens on the port. Start the task, or check its port.
+  unreachable,      ///< No way leads to the host. Check the address and the network.
+  timed_out,        ///< Nobody answered before the deadline. Check the host, its firewall, or give more time.
+};
+
+namespace detail {
+inline constexpr ErrorText net_texts[] = {
+    {static_cast<int>(net_errc::bad_address), failure::invalid_argument,
+     "not an address; write HOST:PORT or [IPV6]:PORT"},
+    {static_cast<int>(net_errc::address_in_use), failure::unavailable,
+     "the address is in use: another process listens there"},
+    {static_cast<int>(net_errc::not_local), failure::invalid_argument, "the host is no address of this machine"},
+    {static_cast<int>(net_errc::unresolved), failure::unavailable, "the host's name has no address"},
+    {static_cast<int>(net_errc::refused), failure::unavailable, "nobody listens there"},
+    {static_cast<int>(net_errc::unreachable), failure::unavailable, "no way leads there"},
+    {static_cast<int>(net_errc::timed_out), failure::timeout, "nobody answered before the deadline"},
+};
+}  // namespace detail
+
+/// Category "distrib.net".
+[[nodiscard]] inline auto net_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.net", detail::net_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(net_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), net_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::net_errc> : std::true_type {};

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/protowire.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/rpc/method.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+// The protocol's messages as methods of rpc. Heads are protowire, with unknown fields passed over; blocks are bodies.
+
+/// Field 1: steps done; 2: cuts, packed, ascending.
+inline void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress) {
+  head.message(field, [&](WireWriter& message) {
+    message.varint(1, progress.done);
+    message.message(2, [&](WireWriter& cuts) {
+      for (const Step cut : progress.cuts) cuts.raw_varint(cut);
+    });
+  });
+}
+
+/// False: it does not decode, or the cuts do not ascend.
+[[nodiscard]] inline auto decode_progress(ByteView bytes, Progress& progress) -> bool {
+  progress = {};
+  WireReader reader{bytes};
+  while (reader.next())
+    switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): progress.done = reader.uint64(); break;
+      case wire_tag(2, WireType::bytes):
+        for (ByteView rest = reader.bytes(); !rest.empty();) {
+          Step cut = 0;
+          if (!read_varint(rest, cut) || (!progress.cuts.empty() && cut <= progress.cuts.back())) return false;
+          progress.cuts.push_back(cut);
+        }
+        break;
+    }
+  return reader.ok();
+}
+
+/// A rank begins to speak on this connection. The text of the job follows only when the shard asks for it.
+struct JoinRequest {
+  Rank rank = 0;
+  std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits.
+  std::string job_text;  ///< Empty: the shard knows it by its hash, or asks.
+
+  void encode(WireWriter& head) const {
+    head.varint(1, rank);
+    head.text(2, job_hash);
+    if (!job_text.empty()) head.text(3, job_text);
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next())
+      switch (reader.tag()) {
+        case wire_tag(1, WireType::varint): rank = reader.uint32(); break;
+        case wire_tag(2, WireType::bytes): job_hash = reader.text(); break;
+        case wire_tag(3, WireType::bytes): job_text = reader.text(); break;
+      }
+    return reader.ok();
+  }
+};
+
+/// What a shard tells on the stream of Join.
+struct JoinItem {
+  enum class Kind : std::uint8_t {
+    joined = 1,  ///< The first item, and the answer to a Restore.
+    notice,      ///< The shard has moved, or a cut is durable.
+    text_wanted, ///< The hash of the job is new to the shard: join again, with the text.
+  };
+  Kind kind = Kind::joined;
+  Progress progress;
+
+  void encode(WireWriter& head) const {
+    head.varint(1, static_cast<std::uint64_t>(kind));
+    encode_progress(head, 2, progress);
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    std::uint64_t number = 0;
+    bool good = true;
+    WireReader reader{head};
+    while (reader.next())
+      switch (reader.tag()) {
+        case wire_tag(1, WireType::varint): number = reader.uint64(); break;
+        case wire_tag(2, WireType::bytes): good = decode_progress(reader.bytes(), progress); break;
+      }
+    kind = static_cast<Kind>(number);
+    return reader.ok() && good && number >= 1 && number <= static_cast<std::uint64_t>(Kind::text_wanted);
+  }
+};
+
+/// "Give me the values of this step"; asynchronous: "I have finished this step".
+struct PullRequest {
+  Step step = 0;
+
+  void encode(WireWriter& head) const { head.varint(1, step); }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next())
+      if (reader.tag() == wire_tag(1, WireType::varint)) step = reader.uint64();
+    return reader.ok();
+  }
+};
+
+/// The shard's block of the step that was asked for, or none when it is no longer kept.
+struct PullReply {
+  Progress progress;
+  SharedBuffer body;
+
+  void encode(WireWriter& head) const { encode_progress(head, 1, progress); }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    bool good = true;
+    WireReader reader{head};
+    while (reader.next())
+      if (reader.tag() == wire_tag(1, WireType::bytes)) good = good && decode_progress(reader.bytes(), progress);
+    return reader.ok() && good;
+  }
+};
+
+/// The contribution (step, rank): the shard's block of it is the body.
+struct PushRequest {
+  Step step = 0;
+  Rank rank = 0;
+  Step common_cut = 0;  ///< The newest cut that the worker knows every shard to have.
+  SharedBuffer body;
+
+  void encode(WireWriter& head) const {
+    head.varint(1, step);
+    head.varint(2, rank);
+    head.varint(3, common_cut);
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next())
+      switch (reader.tag()) {
+        case wire_tag(1, WireType::varint): step = reader.uint64(); break;
+        case wire_tag(2, WireType::varint): rank = reader.uint32(); break;
+        case wire_tag(3, WireType::varint): common_cut = reader.uint64(); break;
+      }
+    return reader.ok();
+  }
+};
+
+/// How far the shard is.
+struct PushReply {
+  Progress progress;
+
+  void encode(WireWriter& head) const { encode_progress(head, 1, progress); }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    bool good = true;
+    WireReader reader{head};
+    while (reader.next())
+      if (reader.tag() == wire_tag(1, WireType::bytes)) good = good && decode_progress(reader.bytes(), progress);
+    return reader.ok() && good;
+  }
+};
+
+/// Go to this cut, which every shard has. Answered on the stream of Join.
+struct RestoreRequest {
+  Step cut = 0;
+
+  void encode(WireWriter& head) const { head.varint(1, cut); }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next())
+      if (reader.tag() == wire_tag(1, WireType::varint)) cut = reader.uint64();
+    return reader.ok();
+  }
+};
+
+/// Names who speaks on this connection, and brings what the shard tells by itself.
+struct Join : StreamingMethod<"distrib.ps.Join", JoinRequest, JoinItem> {};
+/// Values of a step.
+struct Pull : Method<"distrib.ps.Pull", PullRequest, PullReply> {};
+/// One contribution.
+struct Push : Method<"distrib.ps.Push", PushRequest, PushReply> {};
+/// Everybody goes to a cut.
+struct Restore : Method<"distrib.ps.Restore", RestoreRequest, Empty> {};
+/// Make a cut soon.
+struct Save : Method<"distrib.ps.Save", Empty, Empty> {};
+/// This rank stops for now.
+struct Leave : Method<"distrib.ps.Leave", Empty, Empty> {};
+/// This rank is done.
+struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};
+
+}  // namespace distrib::inline v0

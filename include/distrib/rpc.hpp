@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls over a connection: frames, both ends, methods.
+#pragma once
+
+#include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/frame.hpp>
+#include <distrib/rpc/frame_queue.hpp>
+#include <distrib/rpc/frame_reader.hpp>
+#include <distrib/rpc/greeting.hpp>
+#include <distrib/rpc/method.hpp>
+#include <distrib/rpc/remote_error.hpp>
+#include <distrib/rpc/router.hpp>
+#include <distrib/rpc/rpc_client.hpp>
+#include <distrib/rpc/rpc_server.hpp>
+#include <distrib/rpc/server_core.hpp>

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/protowire.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/frame.hpp>
+#include <distrib/rpc/frame_queue.hpp>
+#include <distrib/rpc/frame_reader.hpp>
+#include <distrib/rpc/greeting.hpp>
+#include <distrib/rpc/remote_error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// How a client behaves on one connection.
+struct RpcClientOptions {
+  FrameLimits limits;                            ///< The largest frame that is taken.
+  std::uint32_t service = 0;                     ///< Which of the server's services is wanted.
+  std::uint32_t max_calls = 1024;                ///< Most calls in flight; the server may allow fewer.
+  std::chrono::milliseconds ping_after{10'000};  ///< The server is asked for a sign of life when silent for so long,
+  std::chrono::milliseconds silent_after{30'000};  ///< and given up when it was silent for so long.
+  ErrorCategories categories;                    ///< Errors of the server are looked up in these; must live on.
+};
+
+/// One thing that has happened on a client's connection.
+struct ClientEvent {
+  enum class Kind : std::uint8_t {
+    greeted,  ///< The server has answered the greeting. Calls may be made before.
+    reply,    ///< The call has its answer, and is over.
+    item,     ///< One more item of a streaming call.
+    ended,    ///< A streaming call has ended well.
+    failed,   ///< The call is over; `error` says why.
+  };
+  Kind kind{};
+  std::uint64_t call = 0;
+  ByteView head;      ///< Of `reply` and `item`. Valid until the core is asked for anything else.
+  SharedBuffer body;  ///< Of `reply` and `item`; null when it has no bytes.
+  Error error;        ///< Of `failed`.
+};
+
+/// The client's end of a connection: calls out, answers in, by any order. Every call ends by exactly one event, also
+/// when the connection is lost, a deadline passes or the call is refused at once; never from inside `call`.
+///
+/// A `ConnectionCore`; after each of its events take all that `next` has. Memory: what is queued, and 24 bytes for each
+/// call that was ever in flight at once. Threads: one at a time.
+class ClientCore {
+ public:
+  ClientCore(const RpcClientOptions& options, Instant now)
+      : options_{options}, max_calls_{options.max_calls}, reader_{greeting_limits}, heard_{now}, pinged_{now} {
+    Greeting greeting;
+    greeting.limits = options.limits;
+    greeting.service = options.service;
+    queue_.add({FrameKind::greeting}, greeting.encode());
+  }
+
+  /// Begins a call; returns its id. `head` is copied, `body` is shared until it is written.
+  auto call(std::uint32_t method, ByteView head, SharedBuffer body, std::optional<Instant> deadline, Instant now)
+      -> std::uint64_t {
+    const std::uint32_t slot = take_slot();
+    const std::uint64_t id = (std::uint64_t{slots_[slot].generation} << 32) | slot;
+    if (reason_ || closing_ || no_more_) return refuse(id, rpc_errc::closed);
+    if (active_ > max_calls_) return refuse(id, rpc_errc::exhausted);
+    if (deadline && *deadline <= now) return refuse(id, rpc_errc::deadline_passed);
+    request_.clear();
+    request_.raw_number(milliseconds_left(deadline, now));
+    request_.raw_number(std::uint32_t{0});  // bytes of metadata
+    request_.raw(head);
+    queue_.add({FrameKind::request, 0, method, 0, id, 0}, request_.view(), std::move(body));
+    if (deadline) await_until(*deadline, id);
+    return id;
+  }
+
+  /// Takes a call back: it fails with `rpc_errc::cancelled`, unless it is over.
+  void cancel(std::uint64_t id) {
+    if (!active(id)) return;
+    queue_.add({FrameKind::cancel, 0, 0, 0, id, 0}, {});
+    refuse(id, rpc_errc::cancelled);
+  }
+
+  /// No more calls: `finished()` when those in flight are over.
+  void close() {
+    if (!std::exchange(closing_, true)) queue_.add({FrameKind::goodbye}, {});
+  }
+
+  /// Gives the connection up: every call fails with `reason`, as when it was lost.
+  void give_up(Error reason) {
+    if (reason_) return;
+    reason_ = std::move(reason);
+    deadlines_.clear();
+  }
+
+  /// Whether `next` has something although nothing was read or woken: calls that were refused at once or taken back.
+  [[nodiscard]] auto refused() const noexcept -> bool { return !failed_.empty(); }
+
+  /// The next thing that has happened; null: nothing more. Valid until the core is asked for anything else.
+  [[nodiscard]] auto next(Instant now) -> const ClientEvent* {
+    expire(now);
+    while (true) {
+      if (!failed_.empty()) {
+        auto [id, error] = std::move(failed_.front());
+        failed_.pop_front();
+        return end(id, ClientEvent::Kind::failed, {}, nullptr, std::move(error));
+      }
+      if (reason_) return fail_one();
+      const Frame* frame = reader_.next();
+      if (frame == nullptr) {
+        if (reader_.error()) give_up({reader_.error(), {}});
+        if (!reason_) return nullptr;
+      } else if (const ClientEvent* event = take(*frame)) {
+        return event;
+      }
+    }
+  }
+
+  // --- ConnectionCore ---
+
+  [[nodiscard]] auto read_space() -> std::span<std::byte> {
+    return finished() ? std::span<std::byte>{} : reader_.read_space();
+  }
+  void bytes_read(std::size_t count, Instant now) {
+    reader_.bytes_read(count);
+    heard_ = pinged_ = now;
+  }
+  [[nodiscard]] auto output() -> std::span<const ByteView> { return queue_.output(); }
+  void written(Instant) { queue_.written(); }
+  [[nodiscard]] auto wake() const -> std::optional<Instant> {
+    if (finished()) return std::nullopt;
+    Instant first = std::min(heard_ + options_.silent_after, pinged_ + options_.ping_after);
+    if (!deadlines_.empty()) first = std::min(first, deadlines_.front().when);
+    return first;
+  }
+  void woken(Instant now) {
+    if (finished()) return;
+    if (now >= heard_ + options_.silent_after) return give_up({rpc_errc::silent, {}});
+    if (now >= pinged_ + options_.ping_after) {
+      pinged_ = now;
+      queue_.add({FrameKind::ping}, {});
+    }
+  }
+  void lost(const std::error_code& reason) {
+    give_up({rpc_errc::lost, reason ? reason.message() : "closed by the peer"});
+  }
+  [[nodiscard]] auto finished() const -> bool { return reason_ || (closing_ && active_ == 0); }
+
+  /// Why the connection ended; empty while it has not.
+  [[nodiscard]] auto reason() const noexcept -> const Error& { return reason_; }
+
+  /// Calls that are not over.
+  [[nodiscard]] auto calls() const noexcept -> std::size_t { return active_; }
+
+ private:
+  struct Slot {
+    std::uint32_t generation = 0;
+    std::uint32_t items = 0;  // since the last credit
+    bool active = false;
+  };
+  struct Deadline {
+    Instant when;
+    std::uint64_t call;
+  };
+  struct Failed {
+    std::uint64_t call;
+    Error error;
+  };
+
+  static auto later(const Deadline& a, const Deadline& b) noexcept -> bool { return a.when > b.when; }
+
+  // 2^32 - 1: no deadline.
+  static auto milliseconds_left(const std::optional<Instant>& deadline, Instant now) -> std::uint32_t {
+    if (!deadline) return 0xffffffffU;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - now).count();
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(left, 0xfffffffe));
+  }
+
+  auto take_slot() -> std::uint32_t {
+    ++active_;
+    std::uint32_t slot = 0;
+    if (free_.empty()) {
+      slot = static_cast<std::uint32_t>(slots_.size());
+      slots_.push_back({});
+    } else {
+      slot = free_.back();
+      free_.pop_back();
+    }
+    if (++slots_[slot].generation == 0) slots_[slot].generation = 1;  // no call has the id 0
+    slots_[slot].items = 0;
+    slots_[slot].active = true;
+    return slot;
+  }
+
+  [[nodiscard]] auto active(std::uint64_t id) const -> bool {
+    const auto slot = static_cast<std::uint32_t>(id);
+    return slot < slots_.size() && slots_[slot].active && slots_[slot].generation == id >> 32;
+  }
+
+  // The call ends by an event of its own.
+  auto refuse(std::uint64_t id, Error error) -> std::uint64_t {
+    slots_[static_cast<std::uint32_t>(id)].active = false;
+    failed_.push_back({id, std::move(error)});
+    return id;
+  }
+  auto refuse(std::uint64_t id, rpc_errc code) -> std::uint64_t { return refuse(id, Error{code, {}}); }
+
+  auto end(std::uint64_t id, ClientEvent::Kind kind, ByteView head, SharedBuffer body, Error error)
+      -> const ClientEvent* {
+    const auto slot = static_cast<std::uint32_t>(id);
+    slots_[slot].active = false;
+    free_.push_back(slot);
+    --active_;
+    event_ = {kind, id, head, std::move(body), std::move(error)};
+    return &event_;
+  }
+
+  auto fail_one() -> const ClientEvent* {
+    for (; failing_ < slots_.size(); ++failing_)
+      if (slots_[failing_].active)
+        return end((std::uint64_t{slots_[failing_].generation} << 32) | failing_, ClientEvent::Kind::failed, {},
+                   nullptr, reason_);
+    return nullptr;
+  }
+
+  // Those of calls that are over go when they are most of the heap.
+  void await_until(Instant when, std::uint64_t id) {
+    if (deadlines_.size() > 2 * active_ + 64) {
+      std::erase_if(deadlines_, [this](const Deadline& deadline) { return !active(deadline.call); });
+      std::make_heap(deadlines_.begin(), deadlines_.end(), later);
+    }
+    deadlines_.push_back({when, id});
+    std::push_heap(deadlines_.begin(), deadlines_.end(), later);
+  }
+
+  void expire(Instant now) {
+    while (!deadlines_.empty() && deadlines_.front().when <= now) {
+      const std::uint64_t id = deadlines_.front().call;
+      std::pop_heap(deadlines_.begin(), deadlines_.end(), later);
+      deadlines_.pop_back();
+      if (!active(id)) continue;
+      queue_.add({FrameKind::cancel, 0, 0, 0, id, 0}, {});
+      refuse(id, rpc_errc::deadline_passed);
+    }
+  }
+
+  auto take(const Frame& frame) -> const ClientEvent* {
+    const std::uint64_t id = frame.header.call;
+    if (frame.header.kind == FrameKind::error && id == 0) {
+      give_up(decode_error(frame.head, options_.categories));
+      return nullptr;
+    }
+    if (!greeted_) return take_greeting(frame);
+    switch (frame.header.kind) {
+      case FrameKind::reply:
+        if (active(id)) return end(id, ClientEvent::Kind::reply, frame.head, frame.body, {});
+        return nullptr;  // late: the call is over
+      case FrameKind::error:
+        if (active(id))
+          return end(id, ClientEvent::Kind::failed, {}, nullptr, decode_error(frame.head, options_.categories));
+        return nullptr;
+      case FrameKind::end:
+        if (active(id)) return end(id, ClientEvent::Kind::ended, {}, nullptr, {});
+        return nullptr;
+      case FrameKind::item: return active(id) ? take_item(frame) : nullptr;
+      case FrameKind::ping: queue_.add({FrameKind::pong}, {}); return nullptr;
+      case FrameKind::pong: return nullptr;
+      case FrameKind::goodbye: no_more_ = true; return nullptr;
+      default: give_up({rpc_errc::protocol, {}}); return nullptr;
+    }
+  }
+
+  auto take_greeting(const Frame& frame) -> const ClientEvent* {
+    const auto greeting = Greeting::decode(frame.head);
+    if (frame.header.kind != FrameKind::greeting || !greeting) {
+      give_up({rpc_errc::protocol, "instead of a greeting"});
+      return nullptr;
+    }
+    if (greeting->version > rpc_version || greeting->version < oldest_rpc_version) {
+      give_up({rpc_errc::unsupported_version, "version " + std::to_string(greeting->version)});
+      return nullptr;
+    }
+    greeted_ = true;
+    max_calls_ = std::min(max_calls_, greeting->max_calls);
+    reader_.set_limits(options_.limits);
+    event_ = {ClientEvent::Kind::greeted, 0, {}, nullptr, {}};
+    return &event_;
+  }
+
+  auto take_item(const Frame& frame) -> const ClientEvent* {
+    Slot& slot = slots_[static_cast<std::uint32_t>(frame.header.call)];
+    if (++slot.items == initial_credit / 2) {
+      slot.items = 0;
+      std::array<std::byte, 4> more;
+      store_le(more.data(), initial_credit / 2);
+      queue_.add({FrameKind::credit, 0, 0, 0, frame.header.call, 0}, more);
+    }
+    event_ = {ClientEvent::Kind::item, frame.header.call, frame.head, frame.body, {}};
+    return &event_;
+  }
+
+  RpcClientOptions options_;
+  std::uint32_t max_calls_;
+  FrameReader reader_;
+  FrameQueue queue_;
+  Instant heard_;   // when the last bytes came
+  Instant pinged_;  // then, or when the last ping was sent
+  bool greeted_ = false;
+  bool closing_ = false;
+  bool no_more_ = false;  // the server said goodbye
+  Error reason_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+  std::size_t active_ = 0;  // slots in use: calls that have not had their last event
+  std::size_t failing_ = 0;
+  std::vector<Deadline> deadlines_;  // a heap, those of calls that are over included
+  std::deque<Failed> failed_;
+  WireWriter request_;
+  ClientEvent event_;
+};
+
+static_assert(ConnectionCore<ClientCore>);
+
+}  // namespace distrib::inline v0

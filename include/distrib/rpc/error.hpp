@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why a call or a connection failed. All but `not_ours`..`protocol` leave the connection as it is.
+enum class rpc_errc {
+  not_ours = 1,         ///< What arrived is no frame of ours: another program speaks there. Check address and port.
+  corrupt,              ///< A frame does not match its checksum. Look for a broken network card or middlebox.
+  unsupported_version,  ///< The peer speaks no version of the protocol that we speak. Build both of one release.
+  too_large,            ///< A frame is longer than the limit of this end. Raise `RpcLimits`, or send less at once.
+  protocol,             ///< A frame came that has no place there. Build both ends of one release; report it otherwise.
+  silent,               ///< The peer was not heard of for its time limit. Look whether its machine and network live.
+  lost,                 ///< The connection ended before the answer came; the call may have been carried out. Retry.
+  closed,               ///< The call was made on a connection that had ended, or the peer takes no more. Connect anew.
+  deadline_passed,      ///< No answer came in time. Retry with more time, or look at what the peer is waiting for.
+  cancelled,            ///< The caller took the call back.
+  exhausted,            ///< As many calls as allowed are in flight. Wait for answers, or raise `RpcLimits`.
+  unknown_method,       ///< The peer has no such method. Build both of one release; check which server was asked.
+  bad_message,          ///< A request or reply does not decode as its method says. Build both ends of one release.
+  unknown_service,      ///< The greeting asked for a service that the server has not. Check the number of shards.
+};
+
+namespace detail {
+
+inline constexpr ErrorText rpc_texts[] = {
+    {static_cast<int>(rpc_errc::not_ours), failure::corrupt, "the peer does not speak this protocol"},
+    {static_cast<int>(rpc_errc::corrupt), failure::corrupt, "a frame does not match its checksum"},
+    {static_cast<int>(rpc_errc::unsupported_version), failure::unsupported, "the peer speaks another version"},
+    {static_cast<int>(rpc_errc::too_large), failure::exhausted, "a frame is larger than the limit"},
+    {static_cast<int>(rpc_errc::protocol), failure::corrupt, "a frame came that has no place there"},
+    {static_cast<int>(rpc_errc::silent), failure::timeout, "the peer was not heard of for too long"},
+    {static_cast<int>(rpc_errc::lost), failure::unavailable, "the connection was lost"},
+    {static_cast<int>(rpc_errc::closed), failure::unavailable, "the connection is closed"},
+    {static_cast<int>(rpc_errc::deadline_passed), failure::timeout, "no answer came before the deadline"},
+    {static_cast<int>(rpc_errc::cancelled), failure::cancelled, "the call was cancelled"},
+    {static_cast<int>(rpc_errc::exhausted), failure::exhausted, "too many calls are in flight"},
+    {static_cast<int>(rpc_errc::unknown_method), failure::unsupported, "the server has no such method"},
+    {static_cast<int>(rpc_errc::bad_message), failure::corrupt, "the message does not decode"},
+    {static_cast<int>(rpc_errc::unknown_service), failure::not_found, "the server has no such service"},
+};
+
+}  // namespace detail
+
+/// Category "distrib.rpc".
+[[nodiscard]] inline auto rpc_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.rpc", detail::rpc_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(rpc_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), rpc_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::rpc_errc> : std::true_type {};

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/crc32c.hpp>
+#include <distrib/rpc/error.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+// A frame: header of 32 bytes, head, CRC-32C of the head, body, CRC-32C of the body; a checksum is absent when what it
+// covers has no bytes. Little endian. The header: 0 magic u32, 4 version u8, 5 kind u8, 6 flags u16, 8 method u32,
+// 12 head length u32, 16 call id u64, 24 body length u32, 28 CRC-32C of bytes 0 .. 27.
+
+inline constexpr std::size_t frame_header_bytes = 32;      ///< Of every frame.
+inline constexpr std::size_t frame_checksum_bytes = 4;   ///< After a head and after a body that have bytes.
+inline constexpr std::uint32_t frame_magic = 0x42545344;  ///< "DSTB" as it lies in memory.
+
+/// The version of the protocol that is spoken, and the oldest one that is understood.
+inline constexpr std::uint8_t rpc_version = 1;
+inline constexpr std::uint8_t oldest_rpc_version = 1;
+
+/// What a frame is. Frames of an unknown kind end the connection.
+enum class FrameKind : std::uint8_t {
+  greeting = 1,  ///< First in both directions: versions, limits, the wanted service.
+  request,       ///< Client: begins a call.
+  reply,         ///< Server: ends a call with its answer.
+  error,         ///< Server: ends a call, or (call id 0) the connection, and says why.
+  cancel,        ///< Client: the answer of a call is wanted no more.
+  ping,          ///< Answer me with pong.
+  pong,          ///< I am here.
+  goodbye,       ///< I begin no more calls, or take none; those in flight end as usual.
+  item,          ///< Server: one item of a streaming call.
+  end,           ///< Server: ends a streaming call well.
+  credit,        ///< Client: so many more items (u32, the head) may come on this call.
+};
+
+/// A frame's header. A value.
+struct FrameHeader {
+  FrameKind kind{};
+  std::uint16_t flags = 0;       ///< None are defined; set ones are passed over.
+  std::uint32_t method = 0;      ///< Of a request, `method_id` of its name; else 0.
+  std::uint32_t head_bytes = 0;
+  std::uint64_t call = 0;        ///< Slot in the low half, generation in the high one; 0: about the connection.
+  std::uint32_t body_bytes = 0;
+
+  [[nodiscard]] auto operator==(const FrameHeader&) const -> bool = default;
+};
+
+/// FNV-1a (32 bits) of a method's name: what stands for it in a frame.
+[[nodiscard]] constexpr auto method_id(std::string_view name) noexcept -> std::uint32_t {
+  std::uint32_t hash = 2166136261U;
+  for (const char c : name) hash = (hash ^ static_cast<std::uint8_t>(c)) * 16777619U;
+  return hash;
+}
+
+/// The bytes of a header, checksum included.
+[[nodiscard]] inline auto encode_frame_header(const FrameHeader& header) noexcept
+    -> std::array<std::byte, frame_header_bytes> {
+  std::array<std::byte, frame_header_bytes> bytes;
+  store_le(bytes.data(), frame_magic);
+  store_le(bytes.data() + 4, rpc_version);
+  store_le(bytes.data() + 5, static_cast<std::uint8_t>(header.kind));
+  store_le(bytes.data() + 6, header.flags);
+  store_le(bytes.data() + 8, header.method);
+  store_le(bytes.data() + 12, header.head_bytes);
+  store_le(bytes.data() + 16, header.call);
+  store_le(bytes.data() + 24, header.body_bytes);
+  store_le(bytes.data() + 28, crc32c(ByteView{bytes}.first(28)));
+  return bytes;
+}
+
+/// Reads a header. On failure `ec` is `rpc_errc::not_ours`, `corrupt`, `unsupported_version` or, for an unknown kind,
+/// `protocol`. A good checksum proves no good intent: bound the lengths before memory is taken for them.
+[[nodiscard]] inline auto parse_frame_header(std::span<const std::byte, frame_header_bytes> bytes,
+                                             std::error_code& ec) noexcept -> FrameHeader {
+  ec.clear();
+  FrameHeader header;
+  const auto version = load_le<std::uint8_t>(bytes.data() + 4);
+  const auto kind = load_le<std::uint8_t>(bytes.data() + 5);
+  if (load_le<std::uint32_t>(bytes.data()) != frame_magic) {
+    ec = rpc_errc::not_ours;
+  } else if (load_le<std::uint32_t>(bytes.data() + 28) != crc32c(bytes.first(28))) {
+    ec = rpc_errc::corrupt;
+  } else if (version < oldest_rpc_version || version > rpc_version) {
+    ec = rpc_errc::unsupported_version;
+  } else if (kind < static_cast<std::uint8_t>(FrameKind::greeting) ||
+             kind > static_cast<std::uint8_t>(FrameKind::credit)) {
+    ec = rpc_errc::protocol;
+  } else {
+    header.kind = static_cast<FrameKind>(kind);
+    header.flags = load_le<std::uint16_t>(bytes.data() + 6);
+    header.method = load_le<std::uint32_t>(bytes.data() + 8);
+    header.head_bytes = load_le<std::uint32_t>(bytes.data() + 12);
+    header.call = load_le<std::uint64_t>(bytes.data() + 16);
+    header.body_bytes = load_le<std::uint32_t>(bytes.data() + 24);
+  }
+  return header;
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/protowire.hpp>
+#include <distrib/rpc/frame.hpp>
+#include <distrib/rpc/frame_reader.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace distrib::inline v0 {
+
+/// Most items of a streaming call that are under way before the client has granted more by credit frames.
+inline constexpr std::uint32_t initial_credit = 64;
+
+/// The largest greeting that is taken, in bytes: nothing else is, before the peer has shown who it is.
+inline constexpr FrameLimits greeting_limits{4 << 10, 0};
+
+/// What each end says first. The client tells the versions it speaks and the service it wants; the server answers with
+/// the version it chose. Both tell what they take.
+struct Greeting {
+  std::uint8_t version = rpc_version;         ///< The newest that is spoken; in the answer, the one that is spoken now.
+  std::uint8_t oldest = oldest_rpc_version;   ///< The oldest that is spoken.
+  FrameLimits limits;                         ///< The largest frame that is taken.
+  std::uint32_t max_calls = 0;                ///< Server: most calls in flight on this connection.
+  std::uint32_t service = 0;                  ///< Client: which of the server's services (of a ps: which shard).
+
+  [[nodiscard]] auto encode() const -> std::vector<std::byte> {
+    WireWriter head;
+    head.varint(1, version);
+    head.varint(2, oldest);
+    head.varint(3, limits.head_bytes);
+    head.varint(4, limits.body_bytes);
+    head.varint(5, max_calls);
+    head.varint(6, service);
+    return head.take();
+  }
+
+  /// Empty: the head does not decode.
+  [[nodiscard]] static auto decode(ByteView head) noexcept -> std::optional<Greeting> {
+    Greeting greeting;
+    greeting.version = greeting.oldest = 0;
+    WireReader reader{head};
+    while (reader.next())
+      switch (reader.tag()) {
+        case wire_tag(1, WireType::varint): greeting.version = static_cast<std::uint8_t>(reader.uint64()); break;
+        case wire_tag(2, WireType::varint): greeting.oldest = static_cast<std::uint8_t>(reader.uint64()); break;
+        case wire_tag(3, WireType::varint): greeting.limits.head_bytes = reader.uint32(); break;
+        case wire_tag(4, WireType::varint): greeting.limits.body_bytes = reader.uint32(); break;
+        case wire_tag(5, WireType::varint): greeting.max_calls = reader.uint32(); break;
+        case wire_tag(6, WireType::varint): greeting.service = reader.uint32(); break;
+      }
+    if (!reader.ok() || greeting.version == 0 || greeting.oldest == 0 || greeting.oldest > greeting.version)
+      return std::nullopt;
+    return greeting;
+  }
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+namespace distrib::inline v0::sim {
+
+/// Random numbers of one seed (splitmix64): the same on every machine. A value. Threads: one at a time.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) noexcept : state_{seed * 0xbf58476d1ce4e5b9U + 1} {}
+
+  [[nodiscard]] auto next() noexcept -> std::uint64_t {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+  }
+
+  /// From 0 to n - 1; n > 0.
+  [[nodiscard]] auto below(std::uint64_t n) noexcept -> std::uint64_t { return next() % n; }
+
+  /// From `first` to `last`, both included.
+  [[nodiscard]] auto between(std::uint64_t first, std::uint64_t last) noexcept -> std::uint64_t {
+    return first + below(last - first + 1);
+  }
+
+  /// One of these; not empty.
+  template <class T>
+  [[nodiscard]] auto pick(std::initializer_list<T> of) noexcept -> T {
+    return of.begin()[below(of.size())];
+  }
+
+  /// True in `chance` of 100 cases.
+  [[nodiscard]] auto percent(unsigned chance) noexcept -> bool { return below(100) < chance; }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace distrib::inline v0::sim

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/connection_core.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::sim {
+
+/// A simulated clock and what is to happen by it. Events of one instant happen in the order they were asked for, so a
+/// run is a function of what is put in. Threads: one at a time.
+class Scheduler {
+ public:
+  /// The present.
+  [[nodiscard]] auto now() const noexcept -> Instant { return now_; }
+
+  /// Lets `event` happen at `when`; what lies in the past happens next.
+  void at(Instant when, std::function<void()> event) {
+    events_.push_back({std::max(when, now_), order_++, std::move(event)});
+    std::push_heap(events_.begin(), events_.end(), later);
+  }
+  void after(Instant::duration time, std::function<void()> event) { at(now_ + time, std::move(event)); }
+
+  /// Lets the next event happen. False: there is none.
+  auto step() -> bool {
+    if (events_.empty()) return false;
+    std::pop_heap(events_.begin(), events_.end(), later);
+    const Event event = std::move(events_.back());
+    events_.pop_back();
+    now_ = event.when;
+    event.happens();
+    return true;
+  }
+
+  /// Events that are still to happen.
+  [[nodiscard]] auto waiting() const noexcept -> std::size_t { return events_.size(); }
+
+ private:
+  struct Event {
+    Instant when;
+    std::uint64_t order;
+    std::function<void()> happens;
+  };
+
+  static auto later(const Event& a, const Event& b) noexcept -> bool {
+    return a.when != b.when ? a.when > b.when : a.order > b.order;
+  }
+
+  Instant now_{std::chrono::hours{1}};  // not 0: a core must not take that for "never"
+  std::uint64_t order_ = 0;
+  std::vector<Event> events_;
+};
+
+}  // namespace distrib::inline v0::sim

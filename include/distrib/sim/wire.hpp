@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/sim/dice.hpp>
+#include <distrib/sim/scheduler.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::sim {
+
+/// How a simulated network behaves. Times and sizes are drawn anew for each use, from 1 to these.
+struct NetworkOptions {
+  std::chrono::microseconds latency{1'000};  ///< Of a piece, one way. Pieces of one direction keep their order.
+  std::size_t piece_bytes = 1 << 16;         ///< What one read gives at most; 1: byte by byte.
+};
+
+/// One connection between two cores, byte streams both ways, in simulated time. What an end writes arrives in pieces of
+/// any size, as a socket gives them; a full `read_space()` is never assumed.
+///
+/// The owner of an end is called after every event of its core, to take what the core has (as over a socket), and calls
+/// `flush` when it has told its core something by itself. A heap object: events that are under way hold it. The cores
+/// must live until `detach`. Threads: one at a time.
+template <ConnectionCore A, ConnectionCore B>
+class Wire : public std::enable_shared_from_this<Wire<A, B>> {
+ public:
+  Wire(Scheduler& scheduler, Dice& dice, NetworkOptions options)
+      : scheduler_{scheduler}, dice_{dice}, options_{options} {}
+
+  /// Puts the cores at its ends, with what is to be called after their events.
+  void attach(A& a, std::function<void()> a_owner, B& b, std::function<void()> b_owner) {
+    a_.core = &a;
+    a_.owner = std::move(a_owner);
+    b_.core = &b;
+    b_.owner = std::move(b_owner);
+    flush();
+  }
+
+  /// The connection breaks: what is under way is lost, and both ends are told, each after a while.
+  void reset() {
+    if (std::exchange(broken_, true)) return;
+    tell_lost(a_, std::make_error_code(std::errc::connection_reset));
+    tell_lost(b_, std::make_error_code(std::errc::connection_reset));
+  }
+
+  /// The process of one end is gone: its core is not called any more; the other end reads what was sent, then is told.
+  void detach_a() { detach(a_, b_); }
+  void detach_b() { detach(b_, a_); }
+
+  /// Takes what the cores want written and when they want to be woken.
+  void flush() {
+    serve(a_, b_);
+    serve(b_, a_);
+  }
+
+  /// Whether nothing will be carried any more.
+  [[nodiscard]] auto broken() const noexcept -> bool { return broken_; }
+
+ private:
+  template <class Core>
+  struct End {
+    Core* core = nullptr;  // null: detached, or told that the connection is lost
+    std::function<void()> owner;
+    std::vector<std::byte> arrived;  // of these, the first `read` were read; empty when all were
+    std::size_t read = 0;
+    bool writing = false;
+    bool closed = false;             // by this end
+    Instant last_arrival{};          // of what was sent to this end
+    std::optional<Instant> alarm;
+  };
+
+  auto hold() { return this->shared_from_this(); }
+  auto latency() -> std::chrono::microseconds {
+    return std::chrono::microseconds{dice_.between(1, static_cast<std::uint64_t>(options_.latency.count()))};
+  }
+
+  template <class Core, class Other>
+  void serve(End<Core>& end, End<Other>& other) {
+    if (end.core == nullptr) return;
+    write(end, other);
+    set_alarm(end, other);
+    if (end.core->finished() && !end.writing && !std::exchange(end.closed, true)) detach(end, other);
+  }
+
+  template <class Core, class Other>
+  void write(End<Core>& end, End<Other>& other) {
+    if (end.writing || broken_) return;
+    const std::span<const ByteView> pieces = end.core->output();
+    if (pieces.empty()) return;
+    end.writing = true;
+    auto bytes = std::make_shared<std::vector<std::byte>>();
+    for (const ByteView piece : pieces) bytes->insert(bytes->end(), piece.begin(), piece.end());
+    other.last_arrival = std::max(other.last_arrival, scheduler_.now() + latency());
+    scheduler_.at(other.last_arrival, [self = hold(), &end, &other, bytes] { self->arrive(other, end, *bytes); });
+    scheduler_.after(latency(), [self = hold(), &end, &other] {
+      end.writing = false;
+      if (end.core == nullptr || self->broken_) return;
+      end.core->written(self->scheduler_.now());
+      self->happened(end, other);
+    });
+  }
+
+  template <class Core, class Other>
+  void arrive(End<Core>& end, End<Other>& other, const std::vector<std::byte>& bytes) {
+    if (end.core == nullptr || broken_) return;
+    end.arrived.insert(end.arrived.end(), bytes.begin(), bytes.end());
+    read(end, other);
+  }
+
+  // One piece, and, when there is more, another one a little later: other events come in between.
+  template <class Core, class Other>
+  void read(End<Core>& end, End<Other>& other) {
+    if (end.core == nullptr || broken_ || end.arrived.empty()) return;
+    const std::span<std::byte> space = end.core->read_space();
+    const std::size_t count = std::min(
+        {space.size(), end.arrived.size() - end.read, std::size_t{dice_.between(1, options_.piece_bytes)}});
+    if (count == 0) return;  // it wants nothing now: happened() comes here again
+    std::copy_n(end.arrived.begin() + static_cast<std::ptrdiff_t>(end.read), count, space.begin());
+    end.read += count;
+    if (end.read == end.arrived.size()) {
+      end.arrived.clear();
+      end.read = 0;
+    }
+    end.core->bytes_read(count, scheduler_.now());
+    happened(end, other);
+  }
+
+  template <class Core, class Other>
+  void happened(End<Core>& end, End<Other>& other) {
+    end.owner();
+    if (end.core == nullptr) return;  // the owner has left
+    serve(end, other);
+    if (end.core != nullptr && !end.arrived.empty())
+      scheduler_.after(std::chrono::microseconds{1}, [self = hold(), &end, &other] { self->read(end, other); });
+  }
+
+  template <class Core, class Other>
+  void set_alarm(End<Core>& end, End<Other>& other) {
+    const std::optional<Instant> wake = end.core->wake();
+    if (!wake || (end.alarm && *end.alarm <= *wake)) return;
+    end.alarm = *wake;
+    scheduler_.at(*wake, [self = hold(), &end, &other, when = *wake] {
+      if (end.core == nullptr || end.alarm != when) return;
+      end.alarm.reset();
+      end.core->woken(self->scheduler_.now());
+      self->happened(end, other);
+    });
+  }
+
+  template <class Core, class Other>
+  void detach(End<Core>& end, End<Other>& other) {
+    if (end.core == nullptr) return;
+    end.core = nullptr;
+    end.closed = true;
+    if (other.core == nullptr) return;
+    other.last_arrival = std::max(other.last_arrival, scheduler_.now() + latency());
+    scheduler_.at(other.last_arrival, [self = hold(), &other] { self->close_when_read(other); });
+  }
+
+  // The end of the stream comes after the last byte of it.
+  template <class Core>
+  void close_when_read(End<Core>& end) {
+    if (end.core == nullptr || broken_) return;
+    if (!end.arrived.empty()) {
+      scheduler_.after(std::chrono::microseconds{10}, [self = hold(), &end] { self->close_when_read(end); });
+      return;
+    }
+    tell_now(end, {});
+  }
+
+  template <class Core>
+  void tell_lost(End<Core>& end, const std::error_code& reason) {
+    if (end.core == nullptr) return;
+    scheduler_.after(latency(), [self = hold(), &end, reason] { self->tell_now(end, reason); });
+  }
+
+  template <class Core>
+  void tell_now(End<Core>& end, const std::error_code& reason) {
+    if (end.core == nullptr) return;
+    Core& core = *std::exchange(end.core, nullptr);
+    core.lost(reason);
+    end.owner();
+  }
+
+  Scheduler& scheduler_;
+  Dice& dice_;
+  NetworkOptions options_;
+  End<A> a_;
+  End<B> b_;
+  bool broken_ = false;
+};
+
+}  // namespace distrib::inline v0::sim

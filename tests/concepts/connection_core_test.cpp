@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/net/connection_core.hpp>
+
+#include "support/catch.hpp"
+
+namespace {
+
+/// The least that is a ConnectionCore.
+struct Archetype {
+  auto read_space() -> std::span<std::byte> { return {}; }
+  void bytes_read(std::size_t, distrib::Instant) {}
+  auto output() -> std::span<const distrib::ByteView> { return {}; }
+  void written(distrib::Instant) {}
+  auto wake() const -> std::optional<distrib::Instant> { return {}; }
+  void woken(distrib::Instant) {}
+  void lost(const std::error_code&) {}
+  auto finished() const -> bool { return true; }
+};
+static_assert(distrib::ConnectionCore<Archetype>);
+
+struct ReadsNumbers : Archetype {
+  auto read_space() -> std::span<int> { return {}; }
+};
+struct WritesNothing : Archetype {
+  void output() {}
+};
+struct SleepsByNumber : Archetype {
+  auto wake() const -> int { return 0; }
+};
+struct NeverFinished : Archetype {
+  void finished() const {}
+};
+static_assert(!distrib::ConnectionCore<ReadsNumbers>);
+static_assert(!distrib::ConnectionCore<WritesNothing>);
+static_assert(!distrib::ConnectionCore<SleepsByNumber>);
+static_assert(!distrib::ConnectionCore<NeverFinished>);
+
+}  // namespace
+
+TEST_CASE("ConnectionCore: the least model does", "[concepts]") { SUCCEED(); }

@@ -1,0 +1,616 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/net/connection.hpp>
+
+#include "support/catch.hpp"
+#include "support/loopback.hpp"
+
+#include <distrib/core/error.hpp>
+#include <distrib/net/io_pool.hpp>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using distrib::ByteView;
+using distrib::Connection;
+using distrib::Instant;
+using distrib::TcpSocket;
+using support::run_until;
+using support::SocketPair;
+using namespace std::chrono_literals;
+
+namespace {
+
+auto now() -> Instant { return std::chrono::steady_clock::now(); }
+
+/// Writes down what it is told, and wants what the test says.
+struct Tape {
+  explicit Tape(std::size_t space = 4096) : buffer(space) {}
+
+  auto read_space() -> std::span<std::byte> { return reads ? std::span{buffer} : std::span<std::byte>{}; }
+  void bytes_read(std::size_t count, Instant at) {
+    CHECK(alive());
+    CHECK(count > 0);
+    CHECK(count <= buffer.size());
+    received += distrib::as_text(std::span{buffer}.first(count));
+    ++reads_done;
+    last = at;
+  }
+  auto output() -> std::span<const ByteView> {
+    if (writing.empty()) writing.swap(pending);
+    views.clear();
+    for (const std::string& text : writing) views.push_back(distrib::as_bytes(text));
+    return views;
+  }
+  void written(Instant at) {
+    CHECK(losses == 0);
+    writing.clear();
+    ++writes_done;
+    last = at;
+  }
+  auto wake() const -> std::optional<Instant> { return wake_at; }
+  void woken(Instant at) {
+    CHECK(alive());
+    woken_at.push_back(at);
+    if (wake_at && *wake_at <= at) wake_at.reset();
+    last = at;
+  }
+  void lost(const std::error_code& why) {
+    CHECK(alive());
+    ++losses;
+    reason = why;
+  }
+  auto finished() const -> bool { return is_finished; }
+  auto alive() const -> bool { return losses == 0 && !is_finished; }
+
+  std::vector<std::byte> buffer;
+  std::vector<std::string> pending;
+  std::vector<std::string> writing;
+  std::vector<ByteView> views;
+  std::optional<Instant> wake_at;
+  std::vector<Instant> woken_at;
+  std::string received;
+  Instant last;
+  int reads_done = 0;
+  int writes_done = 0;
+  int losses = 0;
+  std::error_code reason;
+  bool reads = true;
+  bool is_finished = false;
+};
+
+struct Owner {
+  std::function<void()> activity = [] {};
+  int calls = 0;
+  Instant last{};
+  void on_activity(Instant at) {
+    ++calls;
+    last = at;
+    activity();
+  }
+};
+
+using TapeConnection = Connection<Tape, Owner>;
+
+/// A connection over one end of a pair of sockets, and the other end.
+struct Story {
+  asio::io_context context{1};
+  SocketPair sockets{context};
+  Owner owner;
+  TcpSocket& peer = sockets.peer;
+  std::shared_ptr<TapeConnection> connection =
+      std::make_shared<TapeConnection>(std::move(sockets.socket), owner);
+  Tape& core = connection->core();
+
+  void send(std::string_view text) { asio::write(peer, asio::buffer(text)); }
+  void until(const std::function<bool()>& done) { run_until(context, done); }
+  /// All that is left to do, and that it comes to an end.
+  void run() {
+    context.restart();
+    context.run();
+  }
+};
+
+/// Reads all that comes, a little at a time, beside other handlers; until the end.
+struct SlowReader {
+  TcpSocket& socket;
+  std::size_t step;
+  std::string text = {};
+  std::error_code end = {};
+  std::array<char, 65536> part = {};
+
+  void read() {
+    socket.async_read_some(asio::buffer(part.data(), step), [this](const std::error_code& ec, std::size_t count) {
+      text.append(part.data(), count);
+      end = ec;
+      if (!ec) read();
+    });
+  }
+};
+
+auto numbers(std::size_t size, unsigned seed) -> std::string {
+  std::string text(size, ' ');
+  for (char& c : text) c = static_cast<char>((seed = seed * 1664525u + 1013904223u) >> 24);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("Connection: bytes arrive one at a time", "[net]") {
+  Story story;
+  story.connection->settle();
+  const std::string text = "one byte after the other";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    story.send(text.substr(i, 1));
+    story.until([&] { return story.core.received.size() == i + 1; });
+    CHECK(story.core.reads_done == static_cast<int>(i + 1));
+    CHECK(story.owner.calls == story.core.reads_done);
+    CHECK(story.owner.last == story.core.last);
+  }
+  CHECK(story.core.received == text);
+  CHECK(story.connection->is_open());
+  story.connection->close();
+  story.run();
+}
+
+TEST_CASE("Connection: requests and answers", "[net]") {
+  Story story;
+  story.owner.activity = [&] {
+    // What was read is answered, in one write for all there is.
+    if (story.core.received.empty()) return;
+    story.core.pending = {"<", std::exchange(story.core.received, ""), ">"};
+  };
+  story.connection->settle();
+  for (const std::string text : {"first", "second", "third"}) {
+    story.send(text);
+    std::string answer(text.size() + 2, ' ');
+    const int before = story.core.writes_done;
+    story.until([&] { return story.core.writes_done == before + 1; });
+    asio::read(story.peer, asio::buffer(answer));
+    CHECK(answer == "<" + text + ">");
+  }
+  story.connection->close();
+}
+
+TEST_CASE("Connection: nothing is read without space", "[net]") {
+  Story story;
+  story.core.reads = false;
+  story.connection->settle();
+  story.send("waiting");
+  CHECK(story.context.poll() == 0);
+  CHECK(story.core.received.empty());
+  story.core.reads = true;
+  story.connection->settle();  // after something from outside of an event
+  story.connection->settle();  // once more does no harm
+  story.until([&] { return story.core.received == "waiting"; });
+  story.connection->close();
+}
+
+TEST_CASE("Connection: much and many pieces to a slow reader", "[net]") {
+  Story story;
+  SlowReader reader{story.peer, 10'007};
+  std::string all;
+  for (unsigned i = 0; i < 300; ++i) {
+    story.core.pending.push_back(i % 7 == 0 ? std::string{} : numbers(i % 5 == 0 ? 100'000 : i, i));
+    all += story.core.pending.back();
+  }
+  reader.read();
+  story.connection->settle();
+  story.until([&] { return story.core.writes_done == 1; });
+
+  story.core.pending = {"", "", ""};  // nothing in three pieces is written as well
+  story.connection->settle();
+  story.until([&] { return story.core.writes_done == 2; });
+
+  story.core.pending = {"the end"};
+  story.connection->settle();
+  story.until([&] { return story.core.writes_done == 3; });
+  all += "the end";
+  story.connection->close();
+  story.until([&] { return static_cast<bool>(reader.end); });
+  CHECK(reader.end == asio::error::eof);
+  CHECK((reader.text == all));
+  CHECK(story.core.losses == 0);
+}
+
+TEST_CASE("Connection: both ways at once", "[net]") {
+  asio::io_context context{1};
+  SocketPair sockets{context};
+  Owner owners[2];
+  const auto a = std::make_shared<TapeConnection>(std::move(sockets.socket), owners[0], 100'000u);
+  const auto b = std::make_shared<TapeConnection>(std::move(sockets.peer), owners[1]);
+  const std::string to_b = numbers(3'000'000, 1);
+  const std::string to_a = numbers(3'000'000, 2);
+  a->core().pending = {to_b};
+  b->core().pending = {to_a};
+  a->settle();
+  b->settle();
+  run_until(context, [&] {
+    return a->core().received.size() == to_a.size() && b->core().received.size() == to_b.size();
+  });
+  CHECK((a->core().received == to_a));
+  CHECK((b->core().received == to_b));
+  a->close();
+  run_until(context, [&] { return !b->is_open(); });
+  CHECK(b->core().losses == 1);
+}
+
+TEST_CASE("Connection: the peer closes, or half of it", "[net]") {
+  Story story;
+  story.connection->settle();
+  const std::weak_ptr<TapeConnection> alive = story.connection;
+  std::size_t seen = 0;
+  story.owner.activity = [&] { seen = story.core.received.size(); };
+  story.send("last words");
+  SECTION("all") { story.peer.close(); }
+  SECTION("half") { story.peer.shutdown(TcpSocket::shutdown_send); }
+  story.core.wake_at = now() + 1h;  // ends with the connection
+  story.connection->settle();
+  story.run();
+  CHECK(story.core.received == "last words");
+  CHECK(seen == 10);
+  CHECK(story.core.losses == 1);
+  CHECK(!story.core.reason);
+  CHECK(story.owner.calls == 2);
+  CHECK(!story.connection->is_open());
+  story.connection->settle();  // nothing
+  story.connection.reset();
+  CHECK(alive.expired());
+}
+
+TEST_CASE("Connection: the peer resets", "[net]") {
+  Story story;
+  story.core.pending = {std::string(20'000'000, 'x')};  // more than the system takes
+  story.connection->settle();
+  story.context.poll();
+  story.peer.set_option(asio::socket_base::linger{true, 0});
+  story.peer.close();
+  story.run();
+  CHECK(story.core.losses == 1);
+  CHECK((story.core.reason == std::errc::connection_reset || story.core.reason == std::errc::broken_pipe));
+  CHECK(story.core.reason == distrib::failure::io);
+  CHECK(story.core.writes_done == 0);
+  CHECK(story.owner.calls == 1);
+}
+
+TEST_CASE("Connection: what came before it broke is read first", "[net]") {
+  Story story;
+  story.send("refused: another model");
+  story.peer.set_option(asio::socket_base::linger{true, 0});
+  story.peer.close();  // so that the first write fails
+  story.core.pending = {"a contribution"};
+  SECTION("told") {
+    story.connection->settle();
+    story.run();
+    CHECK(story.core.received == "refused: another model");
+  }
+  SECTION("in small pieces") {
+    story.core.buffer.resize(1);
+    story.connection->settle();
+    story.run();
+    CHECK(story.core.received == "refused: another model");
+    CHECK(story.core.reads_done == 22);
+  }
+  SECTION("as far as there is space for it") {
+    story.core.buffer.resize(7);
+    story.owner.activity = [&] { story.core.reads = false; };
+    story.connection->settle();
+    story.run();
+    CHECK(story.core.received == "refused");
+  }
+  SECTION("no space") {
+    story.core.reads = false;
+    story.connection->settle();
+    story.run();
+  }
+  CHECK(story.core.losses == 1);
+  CHECK(story.core.reason);
+  CHECK(story.core.writes_done == 0);
+  CHECK(!story.connection->is_open());
+}
+
+TEST_CASE("Connection: the timer follows the earliest wish", "[net]") {
+  Story story;
+  Tape& core = story.core;
+  SECTION("in the past") {
+    core.wake_at = now() - 1h;
+    story.connection->settle();
+    story.until([&] { return !core.woken_at.empty(); });
+    CHECK(story.owner.calls == 1);
+    CHECK(story.owner.last == core.woken_at[0]);
+  }
+  SECTION("earlier") {
+    core.wake_at = now() + 1h;
+    story.connection->settle();
+    story.context.poll();
+    const Instant at = now() + 2ms;
+    core.wake_at = at;
+    story.connection->settle();
+    story.until([&] { return !core.woken_at.empty(); });
+    CHECK(core.woken_at[0] >= at);
+  }
+  SECTION("later: not woken before") {
+    core.wake_at = now() + 1ms;
+    story.connection->settle();
+    const Instant at = now() + 20ms;
+    core.wake_at = at;
+    story.connection->settle();
+    story.until([&] { return !core.woken_at.empty(); });
+    CHECK(core.woken_at[0] >= at);
+  }
+  SECTION("never again") {
+    core.wake_at = now() + 1ms;
+    story.connection->settle();
+    core.wake_at.reset();
+    story.peer.close();
+    story.run();
+    CHECK(core.woken_at.empty());
+  }
+  SECTION("earlier when the later one is due as well") {
+    core.wake_at = now() - 1h;
+    story.connection->settle();
+    core.wake_at = now() - 2h;
+    story.connection->settle();
+    story.until([&] { return !core.woken_at.empty(); });
+    core.wake_at = now() + 5ms;
+    story.connection->settle();
+    story.until([&] { return core.woken_at.size() == 2; });
+  }
+  SECTION("again and again") {
+    core.wake_at = now();
+    story.owner.activity = [&] {
+      if (core.woken_at.size() < 4) core.wake_at = core.woken_at.back() + 1ms;
+    };
+    story.connection->settle();
+    story.until([&] { return core.woken_at.size() == 4; });
+    for (std::size_t i = 1; i < 4; ++i) CHECK(core.woken_at[i] >= core.woken_at[i - 1] + 1ms);
+  }
+  story.connection->close();
+  story.run();
+}
+
+TEST_CASE("Connection: finished with output pending", "[net]") {
+  Story story;
+  SlowReader reader{story.peer, 65'536};
+  const std::string text = numbers(5'000'000, 7);
+  story.core.pending = {text};
+  story.owner.activity = [&] {
+    if (story.core.writes_done == 1 && !story.core.is_finished) {
+      story.core.pending = {"good", "bye"};
+      story.core.is_finished = true;
+    }
+  };
+  SECTION("the peer listens") {}
+  SECTION("the peer still talks: a reset would take from it what is on its way") {
+    story.core.reads = false;
+    story.send(numbers(50'000, 3));
+  }
+  reader.read();
+  story.connection->settle();
+  story.until([&] { return static_cast<bool>(reader.end); });
+  CHECK(reader.end == asio::error::eof);
+  CHECK((reader.text == text + "goodbye"));
+  CHECK(story.connection->is_open());  // until the peer has closed too
+  story.peer.close();
+  story.run();
+  CHECK(!story.connection->is_open());
+  CHECK(story.core.losses == 0);
+  CHECK(story.core.writes_done == 2);
+}
+
+TEST_CASE("Connection: a peer that closed its half gets the rest", "[net]") {
+  Story story;
+  story.peer.shutdown(TcpSocket::shutdown_send);
+  story.core.pending = {"the ", "rest"};
+  story.core.is_finished = true;
+  story.connection->settle();
+  story.run();
+  CHECK(!story.connection->is_open());
+  CHECK(SocketPair::read_all(story.peer) == "the rest");
+  CHECK(story.core.losses == 0);
+}
+
+TEST_CASE("Connection: finished from the outset", "[net]") {
+  Story story;
+  story.core.is_finished = true;
+  story.connection->settle();
+  CHECK(SocketPair::read_all(story.peer).empty());
+  story.peer.close();
+  story.run();
+  CHECK(!story.connection->is_open());
+  CHECK(story.owner.calls == 0);
+}
+
+TEST_CASE("Connection: a peer cannot hold up the end for ever", "[net]") {
+  Story story;
+  story.connection->set_linger(1ms);
+  SECTION("it does not close") { story.core.pending = {"bye"}; }
+  SECTION("it does not read") { story.core.pending = {std::string(50'000'000, 'x')}; }
+  SECTION("it was waited for with a timer") {
+    story.core.wake_at = now() + 1ms;
+    story.connection->settle();
+    story.context.poll();
+  }
+  SECTION("it resets") {
+    story.core.pending = {std::string(50'000'000, 'x')};
+    story.connection->settle();
+    story.peer.set_option(asio::socket_base::linger{true, 0});
+    story.peer.close();
+    story.connection->set_linger(1h);
+  }
+  story.core.is_finished = true;
+  story.connection->settle();
+  story.run();
+  CHECK(!story.connection->is_open());
+  CHECK(story.core.losses == 0);
+}
+
+TEST_CASE("Connection: the owner lets go in its own call, and is gone", "[net]") {
+  asio::io_context context{1};
+  SocketPair sockets{context};
+  auto owner = std::make_unique<Owner>();
+  auto connection = std::make_shared<TapeConnection>(std::move(sockets.socket), *owner);
+  const std::weak_ptr<TapeConnection> alive = connection;
+  connection->core().wake_at = now();
+  connection->settle();
+  asio::write(sockets.peer, asio::buffer("hello", 5));
+
+  SECTION("detached: goes on until it is finished") {
+    Tape& core = connection->core();
+    owner->activity = [&] {
+      core.pending = {"goodbye"};
+      core.is_finished = true;
+      connection->detach();
+      connection.reset();
+      const auto last = std::move(owner->activity);  // survives its own end
+      owner.reset();
+    };
+    run_until(context, [&] { return owner == nullptr; });
+    REQUIRE(!alive.expired());
+    sockets.peer.shutdown(TcpSocket::shutdown_send);
+    context.restart();
+    context.run();
+    CHECK(SocketPair::read_all(sockets.peer) == "goodbye");
+  }
+  SECTION("closed") {
+    owner->activity = [&] {
+      connection->close();
+      connection.reset();
+      const auto last = std::move(owner->activity);
+      owner.reset();
+    };
+    context.restart();
+    context.run();
+  }
+  SECTION("closed when it was lost") {
+    owner->activity = [&] {
+      if (connection->core().losses == 0) return;
+      connection->close();
+      connection.reset();
+      const auto last = std::move(owner->activity);
+      owner.reset();
+    };
+    sockets.peer.close();
+    context.restart();
+    context.run();
+  }
+  SECTION("detached with handlers queued, then lost") {
+    connection->core().pending = {"x"};
+    connection->settle();
+    connection->detach();
+    owner.reset();
+    sockets.peer.shutdown(TcpSocket::shutdown_send);
+    context.restart();
+    context.run();
+    CHECK(connection->core().received == "hello");
+    CHECK(connection->core().losses == 1);
+    connection.reset();
+  }
+  SECTION("closed with handlers queued") {
+    connection->core().pending = {"x"};
+    connection->settle();
+    connection->close();
+    owner.reset();
+    context.restart();
+    context.run();
+    CHECK(connection->core().received.empty());
+    CHECK(connection->core().woken_at.empty());
+    CHECK(connection->core().losses == 0);
+    connection.reset();
+  }
+  CHECK(owner == nullptr);
+  CHECK(alive.expired());
+}
+
+TEST_CASE("Connection: the owner may settle in its own call", "[net]") {
+  Story story;
+  story.owner.activity = [&] {
+    if (story.core.writes_done == 0) story.core.pending = {"now"};
+    story.connection->settle();
+    story.connection->settle();
+  };
+  story.connection->settle();
+  story.send("?");
+  story.until([&] { return story.core.writes_done == 1; });
+  story.connection->close();
+  story.run();
+  CHECK(SocketPair::read_all(story.peer) == "now");
+}
+
+TEST_CASE("Connection: what the owner throws comes out of run", "[net]") {
+  Story story;
+  story.connection->settle();
+  story.owner.activity = [] { throw std::runtime_error{"the owner's own"}; };
+  story.send("!");
+  CHECK_THROWS_WITH(story.context.run(), Equals("the owner's own"));
+  story.owner.activity = [] {};
+  story.connection->settle();  // and it can go on
+  story.send("?");
+  story.until([&] { return story.core.received == "!?"; });
+  story.connection->close();
+}
+
+namespace {
+
+/// A layer above a socket, as TLS is one: gives and takes little at a time.
+struct Dribble {
+  TcpSocket socket;
+  auto get_executor() { return socket.get_executor(); }
+  auto lowest_layer() -> TcpSocket::lowest_layer_type& { return socket.lowest_layer(); }
+  template <class Handler>
+  void async_read_some(asio::mutable_buffer to, Handler handler) {
+    socket.async_read_some(asio::buffer(to, 1), std::move(handler));
+  }
+  template <class Buffers, class Handler>
+  void async_write_some(const Buffers& from, Handler handler) {
+    socket.async_write_some(asio::buffer(*asio::buffer_sequence_begin(from), 3), std::move(handler));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Connection: over another stream", "[net]") {
+  asio::io_context context{1};
+  SocketPair sockets{context};
+  Owner owner;
+  const auto connection =
+      std::make_shared<Connection<Tape, Owner, Dribble>>(Dribble{std::move(sockets.socket)}, owner);
+  connection->core().pending = {"abcdefgh", "i", "", "jkl"};
+  connection->settle();
+  run_until(context, [&] { return connection->core().writes_done == 1; });
+  asio::write(sockets.peer, asio::buffer("hello", 5));
+  run_until(context, [&] { return connection->core().received == "hello"; });
+  CHECK(connection->core().reads_done == 5);
+  connection->core().is_finished = true;
+  connection->settle();
+  CHECK(SocketPair::read_all(sockets.peer) == "abcdefghijkl");
+  sockets.peer.close();
+  context.restart();
+  context.run();
+  CHECK(!connection->is_open());
+}
+
+TEST_CASE("Connection: two threads talk", "[net]") {
+  constexpr std::size_t rounds = 200;
+  distrib::IoPool pool{2};
+  SocketPair sockets{pool.executor(0), pool.executor(1)};
+  Owner owners[2];
+  const auto a = std::make_shared<TapeConnection>(std::move(sockets.socket), owners[0]);
+  const auto b = std::make_shared<TapeConnection>(std::move(sockets.peer), owners[1]);
+  owners[0].activity = [&] {
+    a->core().is_finished = a->core().received.size() == rounds;
+  };
+  owners[1].activity = [&] {
+    if (!b->core().received.empty()) b->core().pending.push_back(std::exchange(b->core().received, ""));
+  };
+  a->core().pending.assign(rounds, ".");
+  b->core().buffer.resize(1);
+  asio::post(pool.executor(0), [&] { a->settle(); });
+  asio::post(pool.executor(1), [&] { b->settle(); });
+  pool.join();
+  CHECK(a->core().received.size() == rounds);
+  CHECK(a->core().losses == 0);
+  CHECK(b->core().losses == 1);
+  CHECK(!b->core().reason);
+}

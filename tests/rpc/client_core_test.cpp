@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/rpc/client_core.hpp>
+
+#include "rpc/pair.hpp"
+#include "support/catch.hpp"
+
+using distrib::ClientEvent;
+using distrib::FrameKind;
+using distrib::rpc_errc;
+using pair::Pair;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int greeted = static_cast<int>(ClientEvent::Kind::greeted);
+constexpr int reply = static_cast<int>(ClientEvent::Kind::reply);
+constexpr int item = static_cast<int>(ClientEvent::Kind::item);
+constexpr int ended = static_cast<int>(ClientEvent::Kind::ended);
+constexpr int failed = static_cast<int>(ClientEvent::Kind::failed);
+
+enum class bad { habit = 1 };
+struct BadCategory final : std::error_category {
+  auto name() const noexcept -> const char* override { return "test.bad"; }
+  auto message(int) const -> std::string override { return "bad habit"; }
+};
+const BadCategory bad_category;
+const std::error_category* const categories[] = {&bad_category};
+
+}  // namespace
+
+TEST_CASE("ClientCore: a call made before the greeting is answered, whole in any pieces", "[rpc]") {
+  for (const std::size_t piece : {1U, 7U, 1000000U}) {
+    Pair pair;
+    const auto id = pair.call("test.Echo", "head", stream::body(10'000));
+    pair.carry(piece);
+    REQUIRE(pair.at_server.size() == 2);
+    CHECK(pair.at_server[1].call == id);
+    CHECK(pair.at_server[1].method == distrib::method_id("test.Echo"));
+    CHECK(pair.at_server[1].head == "head");
+    CHECK(pair.at_server[1].body_bytes == 10'000);
+    pair.server.reply(id, distrib::as_bytes("answer"), stream::body(5));
+    pair.carry(piece);
+    REQUIRE(pair.at_client.size() == 2);
+    CHECK(pair.at_client[0].kind == greeted);
+    CHECK(pair.at_client[1].kind == reply);
+    CHECK(pair.at_client[1].call == id);
+    CHECK(pair.at_client[1].head == "answer");
+    CHECK(pair.at_client[1].body_bytes == 5);
+    CHECK(pair.client.calls() == 0);
+    CHECK(pair.server.calls() == 0);
+  }
+}
+
+TEST_CASE("ClientCore: replies overtake each other; a late one never reaches a newer call", "[rpc]") {
+  Pair pair;
+  const auto first = pair.call("a");
+  const auto second = pair.call("b");
+  pair.carry();
+  pair.server.reply(second, distrib::as_bytes("2"));
+  pair.carry();
+  CHECK(pair.at_client.back().call == second);
+
+  // The answer to `first` is on its way when `first` is cancelled and its slot taken again.
+  pair.server.reply(first, distrib::as_bytes("late"));
+  const auto late = stream::take_output(pair.server, pair.now);
+  pair.client.cancel(first);
+  pair.take_events();
+  CHECK(pair.at_client.back().code == rpc_errc::cancelled);
+  pair.client.cancel(first);  // over: nothing
+  const auto third = pair.call("c");
+  CHECK(static_cast<std::uint32_t>(third) == static_cast<std::uint32_t>(first));
+  CHECK(third != first);
+  const std::size_t before = pair.at_client.size();
+  std::copy(late.begin(), late.end(), pair.client.read_space().begin());
+  pair.client.bytes_read(late.size(), pair.now);
+  pair.take_events();
+  CHECK(pair.at_client.size() == before);
+  pair.carry();
+  pair.server.reply(third, distrib::as_bytes("3"));
+  pair.carry();
+  CHECK(pair.at_client.back().head == "3");
+}
+
+TEST_CASE("ClientCore: errors of the server keep their category where it is known", "[rpc]") {
+  distrib::RpcClientOptions options;
+  options.categories = categories;
+  for (const bool known : {true, false}) {
+    Pair pair{{}, known ? options : distrib::RpcClientOptions{}};
+    const auto id = pair.call("a");
+    pair.carry();
+    pair.server.fail(id, {static_cast<int>(bad::habit), bad_category}, "rank 3");
+    pair.carry();
+    const pair::Seen& seen = pair.at_client.back();
+    CHECK(seen.kind == failed);
+    CHECK(seen.code.category() == (known ? bad_category : distrib::remote_category()));
+    CHECK_THAT(seen.where, ContainsSubstring("rank 3"));
+    if (!known) CHECK_THAT(seen.where, ContainsSubstring("test.bad 1"));
+  }
+}
+
+TEST_CASE("ClientCore: a deadline ends its call only, and tells the server", "[rpc]") {
+  Pair pair;
+  const auto slow = pair.call("a", {}, nullptr, 50ms);
+  const auto other = pair.call("b", {}, nullptr, 5000ms);
+  pair.carry();
+  REQUIRE(pair.client.wake());
+  CHECK(*pair.client.wake() == pair.now + 50ms);
+  pair.pass(50ms);
+  CHECK(pair.at_client.back().call == slow);
+  CHECK(pair.at_client.back().code == rpc_errc::deadline_passed);
+  pair.carry();
+  CHECK(pair.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::cancelled));
+  CHECK(pair.server.calls() == 1);
+  pair.server.reply(slow, {});  // too late
+  pair.server.reply(other, {});
+  pair.carry();
+  CHECK(pair.at_client.back().call == other);
+  CHECK(pair.at_client.back().kind == reply);
+
+  const auto past = pair.client.call(1, {}, nullptr, pair.now, pair.now);
+  const std::size_t before = pair.at_server.size();
+  pair.carry();
+  CHECK(pair.at_client.back().call == past);
+  CHECK(pair.at_client.back().code == rpc_errc::deadline_passed);
+  CHECK(pair.at_server.size() == before);
+}
+
+TEST_CASE("ClientCore: many calls with far deadlines do not pile up", "[rpc]") {
+  Pair pair;
+  for (int i = 0; i < 10'000; ++i) {
+    const auto id = pair.call("a", {}, nullptr, 1h);
+    pair.carry();
+    pair.server.reply(id, {});
+    pair.carry();
+  }
+  CHECK(pair.client.calls() == 0);
+  pair.client.close();
+  CHECK(pair.client.finished());
+}
+
+TEST_CASE("ClientCore: losing the connection ends every call once, and none can be made", "[rpc]") {
+  Pair pair;
+  const auto first = pair.call("a");
+  const auto second = pair.call("b");
+  pair.carry();
+  pair.client.lost(std::make_error_code(std::errc::connection_reset));
+  pair.take_events();
+  REQUIRE(pair.at_client.size() == 3);
+  CHECK(pair.at_client[1].call == first);
+  CHECK(pair.at_client[2].call == second);
+  CHECK(pair.at_client[2].code == rpc_errc::lost);
+  CHECK_THAT(pair.at_client[2].where, ContainsSubstring("reset"));
+  CHECK(pair.client.finished());
+
+  const auto third = pair.call("c");
+  CHECK(pair.at_client.size() == 3);  // not from inside of `call`
+  pair.take_events();
+  REQUIRE(pair.at_client.size() == 4);
+  CHECK(pair.at_client[3].call == third);
+  CHECK(pair.at_client[3].code == rpc_errc::closed);
+  CHECK(pair.client.read_space().empty());
+}
+
+TEST_CASE("ClientCore: more calls than are allowed are refused one by one", "[rpc]") {
+  distrib::RpcServerOptions few;
+  few.max_calls = 2;
+  Pair pair{few};
+  pair.carry();
+  for (int i = 0; i < 3; ++i) pair.call("a");
+  pair.carry();
+  CHECK(pair.at_client.back().code == rpc_errc::exhausted);
+  CHECK(pair.client.calls() == 2);
+}
+
+TEST_CASE("ClientCore: a silent server is asked, then given up", "[rpc]") {
+  Pair pair;
+  const auto id = pair.call("a");
+  pair.carry();
+  pair.pass(10s);
+  pair.carry();  // ping and pong
+  CHECK(*pair.client.wake() == pair.now + 10s);
+  for (int i = 0; i < 3; ++i) pair.pass(10s);
+  CHECK(pair.at_client.back().call == id);
+  CHECK(pair.at_client.back().code == rpc_errc::silent);
+  CHECK(pair.client.finished());
+}
+
+TEST_CASE("ClientCore: items come in order, and more than the first credit when they are taken", "[rpc]") {
+  Pair pair;
+  const auto id = pair.call("a");
+  pair.carry();
+  unsigned sent = 0;
+  while (pair.server.item(id, distrib::as_bytes(std::to_string(sent)))) ++sent;
+  CHECK(sent == distrib::initial_credit);
+  pair.carry();
+  CHECK(pair.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::credit));
+  while (pair.server.item(id, distrib::as_bytes(std::to_string(sent)))) ++sent;
+  CHECK(sent == 2 * distrib::initial_credit);
+  pair.server.end_stream(id);
+  pair.carry();
+  CHECK(pair.at_client.back().kind == ended);
+  REQUIRE(pair.at_client.size() == 1 + sent + 1);
+  for (unsigned i = 0; i < sent; ++i) {
+    CHECK(pair.at_client[1 + i].kind == item);
+    CHECK(pair.at_client[1 + i].head == std::to_string(i));
+  }
+  CHECK_FALSE(pair.server.item(id, {}));
+}
+
+TEST_CASE("ClientCore: a server that drains answers what it has", "[rpc]") {
+  Pair pair;
+  const auto id = pair.call("a");
+  pair.carry();
+  pair.server.drain();
+  CHECK_FALSE(pair.server.finished());
+  pair.carry();
+  pair.call("b");
+  pair.take_events();
+  CHECK(pair.at_client.back().code == rpc_errc::closed);
+  pair.server.reply(id, {});
+  pair.carry();
+  CHECK(pair.at_client.back().call == id);
+  CHECK(pair.server.finished());
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/rpc/frame_queue.hpp>
+
+#include <distrib/core/sha256.hpp>
+#include <distrib/net/connection_core.hpp>
+
+#include "rpc/stream.hpp"
+#include "support/catch.hpp"
+
+using distrib::ByteView;
+using distrib::FrameHeader;
+using distrib::FrameKind;
+using distrib::FrameQueue;
+
+TEST_CASE("FrameQueue: head and body with their checksums, none where there are no bytes", "[rpc]") {
+  CHECK(stream::frame({FrameKind::ping}).size() == distrib::frame_header_bytes);
+  const auto bytes = stream::frame({FrameKind::item, 0, 0, 9, 3, 9}, "head", stream::body(2));  // lengths are set
+  REQUIRE(bytes.size() == 32 + 4 + 4 + 2 + 4);
+  std::error_code ec;
+  const auto header =
+      distrib::parse_frame_header(std::span<const std::byte, 32>{bytes.data(), 32}, ec);
+  CHECK(header == FrameHeader{FrameKind::item, 0, 0, 4, 3, 2});
+  CHECK(distrib::as_text(ByteView{bytes}.subspan(32, 4)) == "head");
+  CHECK(distrib::load_le<std::uint32_t>(bytes.data() + 36) == distrib::crc32c(distrib::as_bytes("head")));
+  CHECK(distrib::to_hex(ByteView{bytes}.subspan(40, 2)) == "0108");
+  CHECK(distrib::load_le<std::uint32_t>(bytes.data() + 42) == distrib::crc32c(ByteView{bytes}.subspan(40, 2)));
+}
+
+TEST_CASE("FrameQueue: what is queued together leaves together, large bodies without a copy", "[rpc]") {
+  FrameQueue queue;
+  CHECK(queue.output().empty());
+  const auto large = stream::body(1 << 20);
+  queue.add({FrameKind::request, 0, 1, 0, 1, 0}, distrib::as_bytes("a"), stream::body(100));
+  queue.add({FrameKind::request, 0, 1, 0, 2, 0}, {}, large);
+  queue.add({FrameKind::ping}, {});
+  const auto pieces = queue.output();
+  REQUIRE(pieces.size() == 3);
+  CHECK(pieces[1].data() == large->data());
+  const std::size_t size = 32 + 5 + 104 + 32 + (1 << 20) + 4 + 32;
+  CHECK(queue.queued_bytes() == size);
+
+  queue.add({FrameKind::pong}, {});  // while the others are being written
+  CHECK(queue.output().data() == pieces.data());
+  CHECK(queue.queued_bytes() == size + 32);
+  CHECK(large.use_count() == 2);
+  queue.written();
+  CHECK(large.use_count() == 1);
+  REQUIRE(queue.output().size() == 1);
+  CHECK(queue.output()[0].size() == 32);
+  queue.written();
+  CHECK(queue.queued_bytes() == 0);
+  CHECK(queue.output().empty());
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/asio.hpp>
+
+#include <cstdint>
+
+namespace loopback {
+
+/// A socket connected to a port of this machine.
+inline auto connect(asio::io_context& context, std::uint16_t port) -> distrib::TcpSocket {
+  distrib::TcpSocket socket{context.get_executor()};
+  socket.connect({asio::ip::address_v4::loopback(), port});
+  return socket;
+}
+
+}  // namespace loopback

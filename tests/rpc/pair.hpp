@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/server_core.hpp>
+
+#include "rpc/stream.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+/// A client and a server core, their bytes carried by hand.
+namespace pair {
+
+using namespace std::chrono_literals;
+
+/// An event, kept.
+struct Seen {
+  int kind;
+  std::uint64_t call;
+  std::uint32_t method;
+  std::string head;
+  std::size_t body_bytes;
+  std::error_code code;
+  std::string where;
+};
+
+struct Pair {
+  distrib::Instant now{1'000h};
+  distrib::ServerCore server;
+  distrib::ClientCore client;
+  std::vector<Seen> at_server;
+  std::vector<Seen> at_client;
+
+  explicit Pair(const distrib::RpcServerOptions& server_options = {}, const distrib::RpcClientOptions& options = {})
+      : server{server_options, now}, client{options, now} {}
+
+  auto call(std::string_view method, std::string_view head = {}, distrib::SharedBuffer body = nullptr,
+            std::chrono::milliseconds within = 0ms) -> std::uint64_t {
+    std::optional<distrib::Instant> deadline;
+    if (within != 0ms) deadline = now + within;
+    return client.call(distrib::method_id(method), distrib::as_bytes(head), std::move(body), deadline, now);
+  }
+
+  void take_events() {
+    while (const distrib::ServerEvent* event = server.next(now))
+      at_server.push_back({static_cast<int>(event->kind), event->call,
+                           event->kind == distrib::ServerEvent::Kind::greeted ? event->service : event->method,
+                           std::string{distrib::as_text(event->head)}, event->body ? event->body->size() : 0, {}, {}});
+    while (const distrib::ClientEvent* event = client.next(now))
+      at_client.push_back({static_cast<int>(event->kind), event->call, 0, std::string{distrib::as_text(event->head)},
+                           event->body ? event->body->size() : 0, event->error.code, event->error.where});
+  }
+
+  template <class From, class To>
+  auto carry_one(From& from, To& to, std::size_t piece) -> bool {
+    const stream::Bytes bytes = stream::take_output(from, now);
+    for (std::size_t at = 0; at < bytes.size();) {
+      const auto space = to.read_space();
+      if (space.empty()) break;  // the rest is lost, as it is when somebody closes
+      const std::size_t count = std::min({piece, space.size(), bytes.size() - at});
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count, space.begin());
+      to.bytes_read(count, now);
+      at += count;
+      take_events();
+    }
+    return !bytes.empty();
+  }
+
+  /// Until nobody has anything to say.
+  void carry(std::size_t piece = 1 << 20) {
+    take_events();
+    while (carry_one(client, server, piece) || carry_one(server, client, piece)) take_events();
+  }
+
+  void pass(std::chrono::milliseconds time) {
+    now += time;
+    if (client.wake() && *client.wake() <= now) client.woken(now);
+    if (server.wake() && *server.wake() <= now) server.woken(now);
+    take_events();
+  }
+};
+
+}  // namespace pair

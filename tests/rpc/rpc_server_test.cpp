@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/rpc/rpc_server.hpp>
+
+#include <distrib/rpc/rpc_client.hpp>
+
+#include "rpc/loopback.hpp"
+#include "rpc/messages.hpp"
+#include "rpc/stream.hpp"
+#include "support/catch.hpp"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+using distrib::on;
+using distrib::Router;
+using distrib::rpc_errc;
+using distrib::RpcClient;
+using distrib::RpcServer;
+using messages::Bulk;
+using messages::Echo;
+using messages::Store;
+using messages::Text;
+using namespace std::chrono_literals;
+
+namespace {
+
+const distrib::Address anywhere{"127.0.0.1", 0};
+
+}  // namespace
+
+TEST_CASE("RpcServer: answers at once and later, many calls at a time", "[rpc]") {
+  asio::io_context context{1};
+  std::vector<std::function<void()>> later;
+  RpcServer server{context.get_executor(), anywhere,
+                   Router{on<Echo>([&](Text request, auto call) {
+                            if (request.text.size() % 2 == 0) return call.reply(request);
+                            later.emplace_back([=] { call.reply(request); });
+                          }),
+                          on<Store>([](Bulk request, auto call) {
+                            if (request.body == nullptr || request.body->size() != request.step)
+                              return call.fail(rpc_errc::bad_message, "size");
+                            call.reply({});
+                          })}};
+  RpcClient client{loopback::connect(context, server.port())};
+  std::size_t done = 0;
+  constexpr std::size_t calls = 300;
+  for (std::size_t i = 0; i < calls; ++i)
+    client.async_call<Echo>({std::string(i, 'x')}, {}, [&, i](std::error_code ec, Text reply) {
+      CHECK_FALSE(ec);
+      CHECK(reply.text.size() == i);
+      ++done;
+    });
+  for (const std::size_t size : {10U, 10'000U, 10'000'000U})
+    client.async_call<Store>({size, stream::body(size)}, 10s, [&](std::error_code ec, distrib::Empty) {
+      CHECK_FALSE(ec);
+      ++done;
+    });
+  client.async_call<Store>({5, stream::body(7)}, {}, [&](std::error_code ec, distrib::Empty) {
+    CHECK(ec == rpc_errc::bad_message);
+    ++done;
+  });
+  CHECK(done == 0);  // never from inside of the call
+  while (done < calls / 2 + 4) context.run_one();
+  CHECK(later.size() == calls / 2);
+  CHECK(server.connections() == 1);
+  for (const auto& answer : later) answer();
+  while (done < calls + 4) context.run_one();
+}
+
+TEST_CASE("RpcServer: strangers are closed, and others are served meanwhile", "[rpc]") {
+  asio::io_context context{1};
+  RpcServer server{context.get_executor(), anywhere,
+                   Router{on<Echo>([](Text request, auto call) { call.reply(request); })}};
+  auto stranger = loopback::connect(context, server.port());
+  const std::string garbage(4096, 'G');
+  REQUIRE(stranger.send(asio::buffer(garbage)) == garbage.size());
+  bool closed = false;
+  std::array<char, 16> nothing{};
+  stranger.async_read_some(asio::buffer(nothing), [&](std::error_code ec, std::size_t) {
+    closed = static_cast<bool>(ec);
+    stranger.close();
+  });
+  RpcClient client{loopback::connect(context, server.port())};
+  bool answered = false;
+  client.async_call<Echo>({"a"}, 10s, [&](std::error_code ec, Text) { answered = !ec; });
+  while (!closed || !answered) context.run_one();
+  while (server.connections() != 1) context.run_one();
+}
+
+TEST_CASE("RpcServer: drains, and calls that are kept outlive it", "[rpc]") {
+  asio::io_context context{1};
+  std::vector<std::function<void()>> kept;
+  Router router{on<Echo>([&](Text request, auto call) { kept.emplace_back([=] { call.reply(request); }); })};
+  auto owned = std::make_unique<RpcServer<decltype(router)>>(context.get_executor(), anywhere, router);
+  RpcClient client{loopback::connect(context, owned->port())};
+  std::vector<std::error_code> ends;
+  for (int i = 0; i < 2; ++i)
+    client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, Text) { ends.push_back(ec); });
+  while (kept.size() < 2) context.run_one();
+
+  owned->drain();
+  kept[0]();
+  while (ends.empty()) context.run_one();
+  CHECK_FALSE(ends[0]);
+  client.async_call<Echo>({"b"}, {}, [&](std::error_code ec, Text) { ends.push_back(ec); });
+  while (ends.size() < 2) context.run_one();
+  CHECK(ends[1] == rpc_errc::closed);
+
+  owned.reset();
+  kept[1]();  // to nobody
+  context.run();
+  REQUIRE(ends.size() == 3);
+  CHECK(ends[2] == rpc_errc::lost);
+}
+
+TEST_CASE("RpcServer: unknown methods", "[rpc]") {
+  asio::io_context context{1};
+  RpcServer server{context.get_executor(), anywhere, Router<>{}};
+  RpcClient client{loopback::connect(context, server.port())};
+  std::error_code end;
+  client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, Text) { end = ec; });
+  while (!end) context.run_one();
+  CHECK(end == rpc_errc::unknown_method);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/rpc/frame.hpp>
+#include <distrib/rpc/frame_queue.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+/// Streams of frames as they lie on the wire.
+namespace stream {
+
+using Bytes = std::vector<std::byte>;
+
+/// A body of `size` bytes that are a function of their place.
+inline auto body(std::size_t size, std::uint8_t first = 1) -> distrib::SharedBuffer {
+  auto made = std::make_shared<distrib::AlignedBuffer>(size);
+  for (std::size_t i = 0; i < size; ++i) made->data()[i] = static_cast<std::byte>(first + i * 7 + (i >> 8));
+  return made;
+}
+
+/// Takes all output of a queue, or of a core at an instant.
+template <class Core>
+auto take_output(Core& core, auto... now) -> Bytes {
+  Bytes bytes;
+  while (true) {
+    const std::span<const distrib::ByteView> pieces = core.output();
+    if (pieces.empty()) return bytes;
+    for (const distrib::ByteView piece : pieces) bytes.insert(bytes.end(), piece.begin(), piece.end());
+    core.written(now...);
+  }
+}
+
+/// One frame.
+inline auto frame(const distrib::FrameHeader& header, std::string_view head = {},
+                  const distrib::SharedBuffer& body = nullptr) -> Bytes {
+  distrib::FrameQueue queue;
+  queue.add(header, distrib::as_bytes(head), body);
+  return take_output(queue);
+}
+
+}  // namespace stream
