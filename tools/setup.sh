@@ -7,8 +7,9 @@
 packages_of() {
   case $1 in
     build) echo g++ cmake ninja-build ccache python3 ca-certificates libasio-dev libxtensor-dev zlib1g-dev ;;
-    example) echo libxtensor-blas-dev libopenblas-dev libcli11-dev dataset-fashion-mnist ;;
+    example) echo libxtensor-blas-dev libopenblas-dev dataset-fashion-mnist; packages_of tools ;;
     tests) echo catch2 nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils; packages_of example ;;
+    tools) echo libcli11-dev ;;
     clang) echo clang-19 ;;
     benchmarks) echo libbenchmark-dev ;;
     interop) echo python3-venv ;;

@@ -183,6 +183,7 @@ def length(tree):
 
 
 SOURCES = ["include/**/*.hpp", "tests/**/*.hpp", "tests/**/*.cpp", "examples/**/*.hpp", "examples/**/*.cpp",
+           "tools/**/*.hpp", "tools/**/*.cpp",
            "benchmarks/**/*.hpp", "benchmarks/**/*.cpp", "tools/**/*.cpp", "include/**/*.proto"]
 SCRIPTS = ["tests/**/*.py", "tests/**/*.sh", "examples/**/*.sh", "examples/**/*.py", "tools/**/*.py", "tools/**/*.sh",
            "benchmarks/**/*.sh", "benchmarks/**/*.py", "cmake/*", "**/CMakeLists.txt", ".ci/*", ".clang-format"]

@@ -32,11 +32,8 @@ static_assert(!distrib::RpcMessage<NoDefault>);
 /// The least that is an RpcMethod.
 struct Least : distrib::Method<"least", Archetype, Archetype> {};
 static_assert(distrib::RpcMethod<Least>);
-struct NoName {
-  using Request = Archetype;
-  using Reply = Archetype;
-  static constexpr std::uint32_t id = 1;
-  static constexpr bool streaming = false;
+struct NoName : Least {
+  static constexpr int name = 7;
 };
 static_assert(!distrib::RpcMethod<NoName>);
 static_assert(!distrib::RpcMethod<Archetype>);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "descriptor.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+#include <vector>
+
+namespace tools {
+
+/// Different TCP ports of the loopback address that nobody listens on, chosen by the system. They are free when it
+/// returns; whoever is to have one should take it soon. Throws `std::system_error`.
+[[nodiscard]] inline auto free_ports(std::size_t count) -> std::vector<std::uint16_t> {
+  std::vector<Descriptor> held;  // all at once, so that no port comes twice
+  std::vector<std::uint16_t> ports;
+  while (ports.size() < count) {
+    held.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ::sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::socklen_t size = sizeof address;
+    auto* generic = reinterpret_cast<::sockaddr*>(&address);
+    if (!held.back().is_open() || ::bind(held.back().get(), generic, size) != 0 ||
+        ::getsockname(held.back().get(), generic, &size) != 0)
+      throw std::system_error{errno, std::generic_category(), "a free port"};
+    ports.push_back(ntohs(address.sin_port));
+  }
+  return ports;
+}
+
+}  // namespace tools

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch.hpp"
+
+#include "find_program.hpp"
+#include "free_ports.hpp"
+#include "guard.hpp"
+#include "process.hpp"
+#include "supervisor.hpp"
+#include "task_environment.hpp"
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace tools {
+
+namespace {
+
+auto local_cluster(std::size_t ps, std::size_t workers) -> distrib::ClusterSpec {
+  const std::vector<std::uint16_t> ports = free_ports(ps + workers);
+  std::vector<std::string> addresses;
+  for (const std::uint16_t port : ports) addresses.push_back("127.0.0.1:" + std::to_string(port));
+  const auto first_worker = addresses.begin() + static_cast<std::ptrdiff_t>(ps);
+  return {{"ps", {addresses.begin(), first_worker}}, {"worker", {first_worker, addresses.end()}}};
+}
+
+}  // namespace
+
+auto launch(const LaunchOptions& options) -> int {
+  const char* path = std::getenv("PATH");
+  const FoundProgram program = find_program(options.program.front(), path == nullptr ? "/bin:/usr/bin" : path);
+  if (program.code != 0) {
+    std::fprintf(stderr, "error: %s: %s\n", options.program.front().c_str(), program.reason.c_str());
+    return program.code;
+  }
+
+  const distrib::ClusterSpec cluster = local_cluster(options.ps, options.workers);
+  std::vector<TaskCommand> commands;
+  for (const distrib::TaskId& task : tasks_of(cluster)) {
+    TaskCommand command{task_name(task), options.program,
+                        environment_with(::environ, "TF_CONFIG", tf_config(task, cluster))};
+    command.arguments.front() = program.path;
+    for (std::string& flag : task_flags(task, cluster)) command.arguments.push_back(std::move(flag));
+    commands.push_back(std::move(command));
+  }
+  std::string hosts;
+  for (const std::string& flag : host_flags(cluster)) hosts.append(hosts.empty() ? "" : " ").append(flag);
+
+  const bool coloured = use_colours(::isatty(STDOUT_FILENO) == 1, std::getenv("NO_COLOR"), std::getenv("TERM"));
+  return run_guarded([&] {
+    Supervisor supervisor{std::move(commands), options.rules, coloured};
+    supervisor.say(hosts);
+    return supervisor.run();
+  });
+}
+
+}  // namespace tools

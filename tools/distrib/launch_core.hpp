@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "exit_code.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tools {
+
+/// Time as the core knows it: handed in with each event, only compared and added to.
+using Instant = std::chrono::time_point<std::chrono::steady_clock, std::chrono::milliseconds>;
+
+struct LaunchRules {
+  bool restart = false;              ///< Start a task again that ended with the verdict `retry`.
+  std::uint32_t max_restarts = 10;   ///< Of each task, over the whole job.
+  std::chrono::milliseconds grace{10'000};  ///< Between asking the tasks to end and killing them.
+};
+
+// What the shell must do after an event, in the order told. The core calls `out(action)` for each; the shell must not
+// call the core back from there.
+
+/// Start this task, for the first time or again.
+struct StartTask {
+  std::size_t task = 0;
+};
+/// Ask every task that runs to end: SIGTERM.
+struct TerminateTasks {};
+/// End everything that runs: SIGKILL.
+struct KillTasks {};
+/// Tell the user.
+struct Say {
+  std::string text;
+};
+
+/// Decides which tasks of a local cluster run: who is started again and when, when all must end, and what the exit code
+/// of the whole is. Reads no clock and starts nothing.
+class LaunchCore {
+ public:
+  /// `tasks`: the names of the tasks, which the events call by their number.
+  LaunchCore(std::vector<std::string> tasks, LaunchRules rules) : rules_{rules} {
+    for (std::string& name : tasks) tasks_.push_back({.name = std::move(name)});
+  }
+
+  /// The first event: starts all.
+  template <class Out>
+  void begin(Out&& out) {
+    for (std::size_t i = 0; i < tasks_.size(); ++i) start(i, out);
+  }
+
+  /// A task that was started has ended.
+  template <class Out>
+  void ended(std::size_t number, const Ending& ending, Instant now, Out&& out) {
+    Task& task = tasks_[number];
+    task.state = State::ended;
+    task.ending = ending;
+    const std::string what = task.name + " " + to_string(ending);
+    const Verdict verdict = verdict_of(ending);
+    if (stopping() || verdict == Verdict::done) {
+      out(Say{what});
+      if (verdict != Verdict::done) decide(number);
+    } else if (verdict == Verdict::retry && rules_.restart && task.restarts < rules_.max_restarts) {
+      task.state = State::waiting;
+      const auto pause = back_off(task.restarts++);
+      task.due = now + pause;
+      out(Say{what + ": starting it again in " + seconds(pause) + " (" + std::to_string(task.restarts) +
+              " of at most " + std::to_string(rules_.max_restarts) + ")"});
+    } else {
+      const bool gave_up = verdict == Verdict::retry && rules_.restart;
+      out(Say{what + (gave_up ? " after " + std::to_string(task.restarts) + " restarts" : "") + ": stopping the job"});
+      decide(number);
+      end_all(now, out);
+    }
+  }
+
+  /// Somebody asks the job to end. Repeats change nothing.
+  template <class Out>
+  void stop(Instant now, Out&& out) {
+    if (stopping()) return;
+    out(Say{"asked to stop: everybody has " + seconds(rules_.grace)});
+    end_all(now, out);
+  }
+
+  /// Somebody will not wait.
+  template <class Out>
+  void kill(Out&& out) {
+    deadline_ = Instant{};
+    cancel_restarts();
+    kill_all(out);
+  }
+
+  /// What is due by now.
+  template <class Out>
+  void tick(Instant now, Out&& out) {
+    if (stopping() && !killing_ && now >= *deadline_) {
+      std::string late;
+      for (const Task& task : tasks_)
+        if (task.state == State::running) late += " " + task.name;
+      out(Say{"after " + seconds(rules_.grace) + (late.empty() ? " processes that they started" : late) +
+              " still ran: killed"});
+      kill_all(out);
+    }
+    for (std::size_t i = 0; i < tasks_.size(); ++i)
+      if (tasks_[i].state == State::waiting && now >= tasks_[i].due) start(i, out);
+  }
+
+  /// When to come back with `tick` if nothing happens before.
+  [[nodiscard]] auto wake() const -> std::optional<Instant> {
+    std::optional<Instant> first;
+    if (stopping() && !killing_) first = deadline_;
+    for (const Task& task : tasks_)
+      if (task.state == State::waiting && (!first || task.due < *first)) first = task.due;
+    return first;
+  }
+
+  /// No task runs, and none will be started.
+  [[nodiscard]] auto all_ended() const -> bool {
+    return std::all_of(tasks_.begin(), tasks_.end(), [](const Task& task) { return task.state == State::ended; });
+  }
+  /// Everybody was asked to end.
+  [[nodiscard]] auto stopping() const -> bool { return deadline_.has_value(); }
+  /// Everybody was killed.
+  [[nodiscard]] auto killing() const -> bool { return killing_; }
+
+  /// Once all have ended. 0 when each of them ended with 0; else the code of the first that failed for good.
+  [[nodiscard]] auto exit_code() const -> int { return decider_ ? tools::exit_code(tasks_[*decider_].ending) : 0; }
+
+  /// `exit_code` in words: who decided, and how.
+  [[nodiscard]] auto summary() const -> std::string {
+    if (!decider_) return "exit code 0: all " + std::to_string(tasks_.size()) + " tasks are done";
+    const Task& task = tasks_[*decider_];
+    return "exit code " + std::to_string(exit_code()) + ": " + task.name + " " + to_string(task.ending);
+  }
+
+ private:
+  enum class State { running, waiting, ended };
+  struct Task {
+    std::string name;
+    State state = State::ended;
+    Ending ending{};
+    std::uint32_t restarts = 0;
+    Instant due{};
+  };
+
+  template <class Out>
+  void start(std::size_t number, Out& out) {
+    tasks_[number].state = State::running;
+    out(StartTask{number});
+  }
+
+  void decide(std::size_t number) {
+    if (!decider_) decider_ = number;
+  }
+
+  template <class Out>
+  void end_all(Instant now, Out& out) {
+    deadline_ = now + rules_.grace;
+    cancel_restarts();
+    out(TerminateTasks{});
+  }
+
+  template <class Out>
+  void kill_all(Out& out) {
+    killing_ = true;
+    out(KillTasks{});
+  }
+
+  /// Who waits for another start stays as it ended.
+  void cancel_restarts() {
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      if (tasks_[i].state != State::waiting) continue;
+      tasks_[i].state = State::ended;
+      decide(i);
+    }
+  }
+
+  /// 0.1 s, doubled with each restart, at most 5 s.
+  static auto back_off(std::uint32_t restarts) -> std::chrono::milliseconds {
+    return std::min(std::chrono::milliseconds{100 << std::min(restarts, 6U)}, std::chrono::milliseconds{5'000});
+  }
+
+  /// "0.1 s".
+  static auto seconds(std::chrono::milliseconds time) -> std::string {
+    return std::to_string(time.count() / 1000) + "." + std::to_string(time.count() / 100 % 10) + " s";
+  }
+
+  LaunchRules rules_;
+  std::vector<Task> tasks_;
+  std::optional<std::size_t> decider_;
+  std::optional<Instant> deadline_;  // of the grace time, from when everybody was asked to end
+  bool killing_ = false;
+};
+
+}  // namespace tools

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "descriptor.hpp"
+
+#include <sys/types.h>
+
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace tools {
+
+/// A child process that was started, and the pipes that its words come through.
+struct Process {
+  ::pid_t id = -1;
+  Descriptor out;  ///< Its stdout, to be read without blocking.
+  Descriptor err;  ///< Its stderr, likewise.
+};
+
+/// Starts `arguments[0]`, a path, with these arguments and this environment ("NAME=value"), in a process group of its
+/// own and without input. It dies with this process. One that cannot be executed says so on its stderr and ends with
+/// 126. Fails when there is no room for another process or pipe.
+[[nodiscard]] auto start_process(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+                                 std::error_code& ec) -> Process;
+
+}  // namespace tools
