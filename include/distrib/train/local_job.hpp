@@ -110,7 +110,8 @@ class LocalJob {
       } catch (...) {
         failure = std::current_exception();
       }
-      asio::post(*context, [this, failure, work = std::move(work), done = std::move(done)] {
+      // All that was caught goes along: this thread keeps no share in it that it would release at the same time.
+      asio::post(*context, [this, failure = std::move(failure), work = std::move(work), done = std::move(done)] {
         --outstanding_;
         guarded([&] {
           if (failure) std::rethrow_exception(failure);
