@@ -35,7 +35,7 @@ TEST_CASE("methods: messages are written and read back", "[ps]") {
   CHECK(carried(JoinItem{JoinItem::Kind::joined, progress}).progress == progress);
   CHECK(carried(JoinItem{JoinItem::Kind::text_wanted, {}}).progress == Progress{});
   CHECK(carried(distrib::PullRequest{41}).step == 41);
-  CHECK(carried(distrib::PullReply{progress, nullptr}).progress == progress);
+  CHECK(carried(distrib::PullReply{{progress}, nullptr}).progress == progress);
   const auto push = carried(distrib::PushRequest{41, 3, 40, nullptr});
   CHECK(push.step == 41);
   CHECK(push.rank == 3);

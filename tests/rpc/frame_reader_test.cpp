@@ -94,7 +94,6 @@ TEST_CASE("FrameReader: the same frames however the stream is cut", "[rpc]") {
   {
     FrameReader reader;
     sample.check(feed(reader, sample.bytes, all_at_once));
-    CHECK_FALSE(reader.in_frame());
   }
   {
     FrameReader reader;
@@ -114,7 +113,6 @@ TEST_CASE("FrameReader: a large body is received where it stays", "[rpc]") {
   std::copy_n(bytes.begin(), before, reader.read_space().begin());
   reader.bytes_read(before);
   CHECK(reader.next() == nullptr);
-  CHECK(reader.in_frame());
   const auto space = reader.read_space();
   REQUIRE(space.size() == (1 << 20) - 10);
   std::copy_n(bytes.begin() + before, space.size(), space.begin());

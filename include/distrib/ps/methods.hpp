@@ -107,10 +107,9 @@ struct PullRequest {
   }
 };
 
-/// The shard's block of the step that was asked for, or none when it is no longer kept.
-struct PullReply {
+/// How far the shard is.
+struct PushReply {
   Progress progress;
-  SharedBuffer body;
 
   void encode(WireWriter& head) const { encode_progress(head, 1, progress); }
   [[nodiscard]] auto decode(ByteView head) -> bool {
@@ -120,6 +119,11 @@ struct PullReply {
       if (reader.tag() == wire_tag(1, WireType::bytes)) good = good && decode_progress(reader.bytes(), progress);
     return reader.ok() && good;
   }
+};
+
+/// The shard's block of the step that was asked for, or none when it is no longer kept; and how far the shard is.
+struct PullReply : PushReply {
+  SharedBuffer body;
 };
 
 /// The contribution (step, rank): the shard's block of it is the body.
@@ -146,20 +150,6 @@ struct PushRequest {
   }
 };
 
-/// How far the shard is.
-struct PushReply {
-  Progress progress;
-
-  void encode(WireWriter& head) const { encode_progress(head, 1, progress); }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
-    bool good = true;
-    WireReader reader{head};
-    while (reader.next())
-      if (reader.tag() == wire_tag(1, WireType::bytes)) good = good && decode_progress(reader.bytes(), progress);
-    return reader.ok() && good;
-  }
-};
-
 /// Go to this cut, which every shard has. Answered on the stream of Join.
 struct RestoreRequest {
   Step cut = 0;
@@ -183,7 +173,7 @@ struct Push : Method<"distrib.ps.Push", PushRequest, PushReply> {};
 struct Restore : Method<"distrib.ps.Restore", RestoreRequest, Empty> {};
 /// Make a cut soon.
 struct Save : Method<"distrib.ps.Save", Empty, Empty> {};
-/// This rank stops for now.
+/// This rank stops; another time it goes on.
 struct Leave : Method<"distrib.ps.Leave", Empty, Empty> {};
 /// This rank is done.
 struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};

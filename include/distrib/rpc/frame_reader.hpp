@@ -81,11 +81,6 @@ class FrameReader {
   /// What was wrong with the bytes: `not_ours`, `corrupt`, `unsupported_version`, `protocol`, `too_large`. Stays.
   [[nodiscard]] auto error() const noexcept -> std::error_code { return error_; }
 
-  /// Whether a frame has begun that is not there whole.
-  [[nodiscard]] auto in_frame() const noexcept -> bool {
-    return !delivered_ && (state_ != State::header || at_ != end_);
-  }
-
  private:
   enum class State : std::uint8_t { header, head, body, checksum };
 
