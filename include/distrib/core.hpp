@@ -6,6 +6,7 @@
 #include <distrib/core/crc32c.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/event.hpp>
 #include <distrib/core/fixed_string.hpp>
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/io_action.hpp>

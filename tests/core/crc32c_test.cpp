@@ -61,9 +61,18 @@ TEST_CASE("crc32c: every path gives the same bits at all lengths and alignments"
                   ~distrib::detail::crc32c_bytewise(~0U, view) == expected;
 #if defined(__x86_64__)
       if (__builtin_cpu_supports("sse4.2")) same = same && ~distrib::detail::crc32c_sse42(~0U, view) == expected;
+      if (__builtin_cpu_supports("pclmul")) same = same && ~distrib::detail::crc32c_pclmul(~0U, view) == expected;
 #endif
       if (!same) FAIL("start " << start << ", size " << size);
     }
+}
+
+TEST_CASE("crc32c: lanes that are put together give the same bits", "[core][crc32c]") {
+  const std::vector<std::byte> bytes = noise(10'000);
+  for (std::size_t size = 600; size < bytes.size(); size += 1 + size % 7) {
+    const distrib::ByteView view = distrib::ByteView{bytes}.subspan(size % 3, size - 3);
+    if (distrib::crc32c(view) != ~distrib::detail::crc32c_portable(~0U, view)) FAIL("size " << size);
+  }
 }
 
 TEST_CASE("crc32c_extend: pieces add up to the whole", "[core][crc32c]") {

@@ -72,3 +72,14 @@ TEST_CASE("Error: a failure and its place; thrown, both are in the text", "[core
   }
   CHECK_THROWS_AS(distrib::throw_error(error.code, "there"), std::system_error);
 }
+
+TEST_CASE("error_of: takes apart what throw_error threw", "[core]") {
+  try {
+    distrib::throw_error(std::make_error_code(std::errc::no_space_on_device), "/data: part 3");
+  } catch (const std::system_error& thrown) {
+    const distrib::Error error = distrib::error_of(thrown);
+    CHECK(error.code == std::errc::no_space_on_device);
+    CHECK(error.where == "/data: part 3");
+  }
+  CHECK(distrib::error_of(std::system_error{std::make_error_code(std::errc::io_error)}).code == std::errc::io_error);
+}

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 using distrib::ConstantInitializer;
@@ -156,4 +157,37 @@ TEST_CASE("fill: the same numbers for ever", "[initializer]") {
   CHECK(std::bit_cast<std::uint32_t>(glorot[100'351]) == 0xbd1fa906);
   CHECK(fingerprint(uniform) == 0x1359bb2503428355);
   CHECK(fingerprint(glorot) == 0xa9aefdbbcb0bd5ce);
+}
+
+TEST_CASE("parse_initializer: the opposite of describe()", "[initializer]") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float largest = std::numeric_limits<float>::max();
+  const Initializer list[] = {{},
+                              ConstantInitializer{0.1F},
+                              ConstantInitializer{-0.0F},
+                              ConstantInitializer{-infinity},
+                              UniformInitializer{},
+                              UniformInitializer{-largest, largest},
+                              UniformInitializer{1e-45F, 1e-45F},
+                              GlorotUniformInitializer{}};
+  for (const Initializer& initializer : list) {
+    CAPTURE(initializer.describe());
+    CHECK(distrib::parse_initializer(initializer.describe()) == initializer);
+  }
+  const auto nan = distrib::parse_initializer("constant value=nan");
+  REQUIRE(nan);
+  CHECK(nan->describe() == "constant value=nan");
+}
+
+TEST_CASE("parse_initializer: nothing else", "[initializer]") {
+  for (const char* text :
+       {"", "zero", "zeros ", " zeros", "Zeros", "glorot_uniform low=1", "constant", "constant value=", "constant 0.1",
+        "constant value=0.10", "constant value=.1", "constant value=1e999", "constant value=0x1", "constant value=1 ",
+        "constant  value=1", "constant value=1 value=1", "constant value=infinity", "uniform", "uniform low=0",
+        "uniform high=1 low=0", "uniform low=0 high=", "uniform low=0  high=1", "uniform low=0 high=1 ",
+        "uniform low=1 high=0", "uniform low=-inf high=0", "uniform low=0 high=inf", "uniform low=nan high=nan",
+        "uniform low=0 high=nan", "uniform low=0=0 high=1", "normal mean=0"}) {
+    CAPTURE(text);
+    CHECK_FALSE(distrib::parse_initializer(text));
+  }
 }

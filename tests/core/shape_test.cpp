@@ -58,3 +58,17 @@ TEST_CASE("Shape: what comes from outside is checked first", "[core]") {
   CHECK_FALSE(valid({std::int64_t{1} << 40, 0, std::int64_t{1} << 40}));  // no order of factors may overflow
   CHECK_FALSE(valid({INT64_MAX}));
 }
+
+TEST_CASE("parse_shape: the opposite of to_string", "[core]") {
+  for (const Shape& shape : {Shape{}, Shape{7}, Shape{784, 128}, Shape{3, 0, 5}, Shape{1, 2, 1, 2, 1, 2, 1, 2}})
+    CHECK(distrib::parse_shape(to_string(shape)) == shape);
+}
+
+TEST_CASE("parse_shape: nothing else", "[core]") {
+  for (const char* text : {"", "[", "]", "7", "[7", "7]", "[7,]", "[,7]", "[7,,7]", "[07]", "[+7]", "[-1]", "[-0]",
+                           "[7 ]", "[ 7]", "[7]x", "(7)", "[a]", "[1.0]", "[1,1,1,1,1,1,1,1,1]", "[9223372036854775808]",
+                           "[4294967296,2147483648]", "[9223372036854775807]", "[,]", "[[7]]"}) {
+    CAPTURE(text);
+    CHECK_FALSE(distrib::parse_shape(text));
+  }
+}

@@ -96,3 +96,18 @@ TEST_CASE("copy_overlap: what two boxes have in common, and nothing else", "[cor
     CHECK(copied == static_cast<std::int64_t>(expected.size()) - std::count(expected.begin(), expected.end(), -1));
   }
 }
+
+TEST_CASE("parse_slice: the opposite of to_string", "[core]") {
+  for (const Slice& slice : {Slice{}, Slice{{0, 0}, {4, 16}}, Slice{{400, 0}, {384, 128}}, Slice{{7}, {0}},
+                             Slice{{1, 2, 3, 4, 5, 6, 7, 8}, {8, 7, 6, 5, 4, 3, 2, 1}}})
+    CHECK(distrib::parse_slice(to_string(slice)) == slice);
+}
+
+TEST_CASE("parse_slice: nothing else", "[core]") {
+  for (const char* text : {"0", "0,", ",4", "0,4:", ":0,4", "0,4::0,4", "0:4", "0,4,5", "-1,4", "0,-4", "00,4", "0,+4",
+                           "0, 4", "0,4 ", "a,4", ":", ",", "0,1:0,1:0,1:0,1:0,1:0,1:0,1:0,1:0,1",
+                           "9223372036854775808,1", "0,4294967296:0,4294967296", "4294967296,0:4294967296,0"}) {
+    CAPTURE(text);
+    CHECK_FALSE(distrib::parse_slice(text));
+  }
+}

@@ -59,41 +59,44 @@ class AlignedBuffer {
  public:
   AlignedBuffer() = default;
   explicit AlignedBuffer(std::size_t size_bytes) : AlignedBuffer{for_overwrite(size_bytes)} {
-    if (size_ != 0) std::memset(data_.get(), 0, size_);
+    if (size_ != 0) std::memset(data(), 0, size_);
   }
 
   /// The same without the zeros: for memory that is written before it is read. Untouched pages cost nothing.
   [[nodiscard]] static auto for_overwrite(std::size_t size_bytes) -> AlignedBuffer {
     AlignedBuffer buffer;
     if (size_bytes == 0) return buffer;
-    buffer.data_.reset(static_cast<std::byte*>(::operator new(size_bytes, std::align_val_t{tensor_alignment})));
+    if (size_bytes > PTRDIFF_MAX) throw std::bad_alloc{};
+    buffer.memory_ = std::make_unique_for_overwrite<std::byte[]>(size_bytes + tensor_alignment - 1);
     buffer.size_ = size_bytes;
     return buffer;
   }
 
-  [[nodiscard]] auto data() noexcept -> std::byte* { return data_.get(); }
-  [[nodiscard]] auto data() const noexcept -> const std::byte* { return data_.get(); }
+  [[nodiscard]] auto data() noexcept -> std::byte* { return begin(); }
+  [[nodiscard]] auto data() const noexcept -> const std::byte* { return begin(); }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
-  [[nodiscard]] auto bytes() noexcept -> std::span<std::byte> { return {data_.get(), size_}; }
-  [[nodiscard]] auto bytes() const noexcept -> ByteView { return {data_.get(), size_}; }
+  [[nodiscard]] auto bytes() noexcept -> std::span<std::byte> { return {begin(), size_}; }
+  [[nodiscard]] auto bytes() const noexcept -> ByteView { return {begin(), size_}; }
 
   /// All of it as numbers; a rest smaller than one T is left out.
   template <class T>
   [[nodiscard]] auto as() noexcept -> std::span<T> {
-    return {reinterpret_cast<T*>(data_.get()), size_ / sizeof(T)};
+    return {reinterpret_cast<T*>(begin()), size_ / sizeof(T)};
   }
   template <class T>
   [[nodiscard]] auto as() const noexcept -> std::span<const T> {
-    return {reinterpret_cast<const T*>(data_.get()), size_ / sizeof(T)};
+    return {reinterpret_cast<const T*>(begin()), size_ / sizeof(T)};
   }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const noexcept {
-      ::operator delete(memory, std::align_val_t{tensor_alignment});
-    }
-  };
-  std::unique_ptr<std::byte[], Free> data_;
+  [[nodiscard]] auto begin() const noexcept -> std::byte* {
+    std::byte* const memory = memory_.get();
+    return memory + (0 - reinterpret_cast<std::uintptr_t>(memory)) % tensor_alignment;
+  }
+
+  // Aligned by hand: blocks that were allocated with an alignment, glibc before 2.38 cannot give again when they are
+  // freed in another order, and a process that takes and frees some all the time grows to ten times what it holds.
+  std::unique_ptr<std::byte[]> memory_;
   std::size_t size_ = 0;
 };
 

@@ -113,6 +113,14 @@ struct Error {
   throw std::system_error(code, std::string{where});
 }
 
+/// What `throw_error` threw, taken apart again.
+[[nodiscard]] inline auto error_of(const std::system_error& thrown) -> Error {
+  std::string_view where = thrown.what();
+  const std::string reason = ": " + thrown.code().message();
+  if (where.ends_with(reason)) where.remove_suffix(reason.size());
+  return {thrown.code(), std::string{where}};
+}
+
 /// Throws when `error` holds a failure.
 inline void throw_if(const Error& error) {
   if (error) throw_error(error.code, error.where);

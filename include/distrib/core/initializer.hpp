@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,6 +83,23 @@ class Initializer {
  private:
   Choice choice_;
 };
+
+/// The opposite of `Initializer::describe`: empty for every text that it does not write, and for a range that is not
+/// finite or begins above its end. A constant may be any float.
+[[nodiscard]] inline auto parse_initializer(std::string_view text) -> std::optional<Initializer> {
+  const auto is = [&text](const Initializer& initializer) { return initializer.describe() == text; };
+  if (is(ZerosInitializer{})) return ZerosInitializer{};
+  if (is(GlorotUniformInitializer{})) return GlorotUniformInitializer{};
+  std::string_view rest = text;
+  const std::string_view name = detail::cut_before(rest, '=');
+  const auto first = detail::parse_shortest<float>(detail::cut_before(rest, ' '));
+  detail::cut_before(rest, '=');
+  const auto second = detail::parse_shortest<float>(rest);
+  if (first && name == "constant value" && is(ConstantInitializer{*first})) return ConstantInitializer{*first};
+  if (!first || !second || !is(UniformInitializer{*first, *second})) return std::nullopt;
+  if (!std::isfinite(*first) || !std::isfinite(*second) || *first > *second) return std::nullopt;
+  return UniformInitializer{*first, *second};
+}
 
 namespace detail {
 

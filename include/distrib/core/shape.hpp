@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/shortest_text.hpp>
+
 #include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace distrib::inline v0 {
 
@@ -67,6 +71,22 @@ class Shape {
     text += std::to_string(shape[axis]);
   }
   return text += ']';
+}
+
+/// The opposite of `to_string`: empty for every text that it does not write, and for extents that make no Shape.
+[[nodiscard]] inline auto parse_shape(std::string_view text) -> std::optional<Shape> {
+  if (text.size() < 2) return std::nullopt;
+  std::string_view rest = text.substr(1, text.size() - 2);
+  std::array<std::int64_t, max_rank> extents{};
+  std::size_t rank = 0;
+  for (; !rest.empty(); ++rank) {
+    const auto extent = detail::parse_shortest<std::int64_t>(detail::cut_before(rest, ','));
+    if (!extent || rank == max_rank) return std::nullopt;
+    extents[rank] = *extent;
+  }
+  const std::span<const std::int64_t> found{extents.data(), rank};
+  if (!Shape::valid(found) || to_string(Shape{found}) != text) return std::nullopt;
+  return Shape{found};
 }
 
 }  // namespace distrib::inline v0

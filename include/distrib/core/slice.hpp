@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/shape.hpp>
 
 #include <algorithm>
@@ -9,7 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace distrib::inline v0 {
 
@@ -54,6 +58,27 @@ struct Slice {
     text += std::to_string(slice.start[axis]) + ',' + std::to_string(slice.extents[axis]);
   }
   return text;
+}
+
+/// The opposite of `to_string`: empty for every text that it does not write, and for numbers that make no Shape.
+/// Whether the box fits a tensor is told by `Slice::inside`.
+[[nodiscard]] inline auto parse_slice(std::string_view text) -> std::optional<Slice> {
+  std::array<std::int64_t, max_rank> start{};
+  std::array<std::int64_t, max_rank> extents{};
+  std::size_t rank = 0;
+  for (std::string_view rest = text; !rest.empty(); ++rank) {
+    std::string_view axis = detail::cut_before(rest, ':');
+    const auto first = detail::parse_shortest<std::int64_t>(detail::cut_before(axis, ','));
+    const auto length = detail::parse_shortest<std::int64_t>(axis);
+    if (!first || !length || rank == max_rank) return std::nullopt;
+    start[rank] = *first;
+    extents[rank] = *length;
+  }
+  const std::span<const std::int64_t> starts{start.data(), rank};
+  const std::span<const std::int64_t> lengths{extents.data(), rank};
+  if (!Shape::valid(starts) || !Shape::valid(lengths)) return std::nullopt;
+  const Slice slice{Shape{starts}, Shape{lengths}};
+  return to_string(slice) == text ? std::optional{slice} : std::nullopt;
 }
 
 /// Copies what two boxes of one tensor have in common. `from` holds box `from_slice` and `to` box `to_slice`, both

@@ -20,6 +20,14 @@
 
 namespace distrib::inline v0 {
 
+/// Whether a variable may have this name: not empty, and no spaces, line ends or other control characters in it, since
+/// a job's description is made of words and lines.
+[[nodiscard]] constexpr auto valid_variable_name(std::string_view name) noexcept -> bool {
+  for (const char letter : name)
+    if (static_cast<unsigned char>(letter) <= ' ' || letter == '\x7f') return false;
+  return !name.empty();
+}
+
 /// One trained tensor of a model: name, element type and number of axes at compile time; extents and initial values
 /// at run time. A value.
 template <FixedString Name, class T, std::size_t Rank>
@@ -27,6 +35,8 @@ class Variable {
   static_assert(std::is_same_v<T, float>, "distrib: the element type of a Variable must be float");
   static_assert(Rank <= max_rank, "distrib: a Variable has at most 8 axes");
   static_assert(!Name.view().empty(), "distrib: a Variable needs a name");
+  static_assert(Name.view().empty() || valid_variable_name(Name.view()),
+                "distrib: the name of a Variable has no spaces, line ends or other control characters");
 
  public:
   using Element = T;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -29,8 +30,9 @@ class IoPool {
   /// What to post to, and to make timers and sockets with.
   using Executor = asio::io_context::executor_type;
 
-  /// Starts `threads` threads. Throws `std::system_error` for 0, and when the system has no thread left.
-  explicit IoPool(std::size_t threads) {
+  /// Starts `threads` threads. `failed` is called once, on the thread where a handler threw, for an owner who would wait
+  /// for ever otherwise. Throws `std::system_error` for 0, and when the system has no thread left.
+  explicit IoPool(std::size_t threads, std::function<void()> failed = {}) : failed_{std::move(failed)} {
     if (threads == 0) throw_error(std::make_error_code(std::errc::invalid_argument), "IoPool of 0 threads");
     try {
       for (std::size_t i = 0; i < threads; ++i) lanes_.emplace_back();
@@ -87,8 +89,10 @@ class IoPool {
       lane.context.run();
     } catch (...) {
       const std::scoped_lock lock{mutex_};
-      if (!failure_) failure_ = std::current_exception();
+      const bool first = !failure_;
+      if (first) failure_ = std::current_exception();
       stop();
+      if (first && failed_) failed_();
     }
   }
 
@@ -97,6 +101,7 @@ class IoPool {
       if (lane.thread.joinable()) lane.thread.join();
   }
 
+  std::function<void()> failed_;
   std::deque<Lane> lanes_;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;

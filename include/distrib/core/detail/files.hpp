@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -129,6 +130,30 @@ inline auto list_directory(const std::string& path, std::error_code& ec) -> std:
 inline void sync_path(const std::string& path, int flags, std::error_code& ec) noexcept {
   const FileDescriptor file{path, flags, ec};
   if (!ec && ::fsync(file.get()) != 0) ec = last_os_error();
+}
+
+/// Waits until nobody else holds the lock that the file `path` stands for, in this process or another, and holds it
+/// until it or the process ends. Best effort: where the file cannot be made or its file system has no locks, nothing is
+/// held.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& path) noexcept {
+    std::error_code ignored;
+    file_ = FileDescriptor{path, O_RDWR | O_CREAT, ignored};
+    while (file_.is_open() && ::flock(file_.get(), LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  FileDescriptor file_;
+};
+
+/// `path` from the root on, as seen from the present directory; unchanged when that cannot be told.
+inline auto absolute_path(const std::string& path) -> std::string {
+  std::string here(4096, '\0');
+  if (path.empty() || path.front() == '/' || ::getcwd(here.data(), here.size()) == nullptr) return path;
+  here.resize(here.find('\0'));
+  return join_path(here, path);
 }
 
 /// Makes the directory `path` and those above it that are not there, durably.

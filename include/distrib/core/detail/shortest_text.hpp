@@ -3,14 +3,38 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
 
 namespace distrib::inline v0::detail {
 
-/// The shortest decimal text that reads back as the same float: "0.05", "1e-08", "nan".
-[[nodiscard]] inline auto shortest_text(float value) -> std::string {
+/// The shortest decimal text that reads back as the same number: "0.05", "1e-08", "nan", "12000".
+template <class T>
+  requires std::is_arithmetic_v<T>
+[[nodiscard]] auto shortest_text(T value) -> std::string {
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+/// The opposite: empty for every text that `shortest_text<T>` does not write, as "0.050", "+1", "1e999" and "007".
+template <class T>
+  requires std::is_arithmetic_v<T>
+[[nodiscard]] auto parse_shortest(std::string_view text) -> std::optional<T> {
+  T value{};
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) return std::nullopt;
+  return shortest_text(value) == text ? std::optional{value} : std::nullopt;
+}
+
+/// Cuts off what `text` has before the first `separator`, and that too; all of it when there is none.
+inline auto cut_before(std::string_view& text, char separator) -> std::string_view {
+  const std::size_t end = text.find(separator);
+  const std::string_view piece = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return piece;
 }
 
 }  // namespace distrib::inline v0::detail
