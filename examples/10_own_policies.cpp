@@ -15,7 +15,12 @@ struct Adagrad {
   static constexpr std::array<distrib::Slot, 1> slots{{{.name = "Adagrad", .initial = 0.1F}}};
 
   distrib::LearningRate learning_rate = 0.1F;
-  auto describe() const -> std::string { return "learning_rate=" + learning_rate.describe(); }
+  auto describe() const -> std::string { return distrib::hyper_parameter("learning_rate", learning_rate); }
+  static auto parse(std::string_view text) -> std::optional<Adagrad> {
+    Adagrad read;
+    const bool ok = distrib::HyperParameters{text}.read("learning_rate", read.learning_rate).ok();
+    return ok ? std::optional{read} : std::nullopt;
+  }
   auto operator==(const Adagrad&) const -> bool = default;
   void apply(distrib::UpdateStep step, std::span<const float> gradient, std::span<const float> from,
              std::span<float> to, std::span<const std::span<float>> sums) const {
@@ -30,7 +35,6 @@ struct LastTaskStrategy {
   auto place(const distrib::PlacementRequest&, std::uint32_t num_tasks) -> std::uint32_t { return num_tasks - 1; }
 };
 
-// A hook is called on the thread of run(), one call at a time, for the events whose function it has.
 struct PrintEach {
   distrib::Step steps = 1;
   void on_step(const distrib::StepDone& done) const {
@@ -45,12 +49,11 @@ struct Middle {
   auto variables() const -> Variables { return {{{}}}; }
   auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
                  distrib::Gradients<Variables>& gradients, distrib::StepContext) const -> float {
-    const float share = 1 / static_cast<float>(batch.size());
     float loss = 0;
     for (const float x : batch.column(&Example::x)) {
       const float error = distrib::get<"middle">(values)() - x;
-      distrib::get<"middle">(gradients)() += error * share;
-      loss += error * error / 2 * share;
+      distrib::get<"middle">(gradients)() += error / static_cast<float>(batch.size());
+      loss += error * error / 2 / static_cast<float>(batch.size());
     }
     return loss;
   }
@@ -59,17 +62,14 @@ struct Middle {
 auto main() -> int try {
   const std::string file = "10_own_policies.tfrecord";
   const auto schema = distrib::schema<Middle::Example>(distrib::feature("x", &Middle::Example::x));
-  distrib::ExampleWriter example{schema};
   distrib::RecordWriter writer{file};
-  for (const float x : {1.0F, 2.0F, 4.0F, 5.0F}) writer.append(example.write({x}));
+  for (const float x : {1.0F, 2.0F, 4.0F, 5.0F}) writer.append(distrib::ExampleWriter{schema}.write({x}));
   writer.close();
 
   auto trainer = distrib::train(Middle{})
                      .with_data(distrib::tfrecords(file).schema(schema).batch(4))
-                     .with_updater(Adagrad{.learning_rate = 1})
-                     .with_placement(LastTaskStrategy{})
-                     .with_hooks(distrib::StopAtStep{40}, PrintEach{10})
-                     .build();
+                     .with_updater(Adagrad{.learning_rate = 1}).with_placement(LastTaskStrategy{})
+                     .with_hooks(distrib::StopAtStep{40}, PrintEach{10}).build();
   const int code = trainer.run();
   std::remove(file.c_str());
   return code == 0 && std::abs(trainer.result().loss - 1.25F) < 0.001F ? 0 : 1;  // half the variance stays

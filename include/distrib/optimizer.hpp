@@ -3,8 +3,10 @@
 #pragma once
 
 #include <distrib/optimizer/adam.hpp>
+#include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/updater.hpp>
+#include <distrib/optimizer/updater_list.hpp>

@@ -6,6 +6,7 @@ struct Forgetful {
   static constexpr std::string_view name = "forgetful";
   static constexpr std::array<distrib::Slot, 0> slots{};
   auto describe() const -> std::string { return {}; }
+  static auto parse(std::string_view) -> std::optional<Forgetful>;
 #ifndef DISTRIB_COMPILE_FAIL
   void apply(distrib::UpdateStep, std::span<const float>, std::span<const float>, std::span<float>,
              std::span<const std::span<float>>) const {}

@@ -101,3 +101,13 @@ TEST_CASE("Adam: what it says of itself", "[optimizer]") {
   CHECK(Adam{}.describe() == "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08");
   CHECK(Adam{.beta2 = 0.99F} != Adam{});
 }
+
+TEST_CASE("Adam: parse is the opposite of describe()", "[optimizer]") {
+  for (const Adam& adam : {Adam{}, Adam{.learning_rate = distrib::Linear{0.02F, 0.0F, 12000}, .epsilon = 0.1F},
+                           Adam{.beta1 = 0.0F, .beta2 = 0.99F}})
+    CHECK(Adam::parse(adam.describe()) == adam);
+  for (const char* text : {"", "learning_rate=0.001 beta1=0.9 beta2=0.999", "learning_rate=0.001",
+                           "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-8",
+                           "learning_rate=0.001 beta1=0.9 beta1=0.999 epsilon=1e-08"})
+    CHECK_FALSE(Adam::parse(text));
+}

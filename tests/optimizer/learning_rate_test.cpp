@@ -62,3 +62,19 @@ TEST_CASE("LearningRate: equal texts are equal rates", "[optimizer]") {
     for (const Row& other : rows) CHECK((row.rate == other.rate) == (row.text == other.text));
   }
 }
+
+TEST_CASE("LearningRate: parse is the opposite of describe()", "[optimizer]") {
+  for (const LearningRate& rate : {LearningRate{}, LearningRate{1e-8F}, LearningRate{Linear{0.02F, 1e-5F, 12000}},
+                                   LearningRate{Linear{-1.0F, 0.0F, std::numeric_limits<std::uint64_t>::max()}}})
+    CHECK(LearningRate::parse(rate.describe()) == rate);
+  CHECK(Constant::parse("0.05") == Constant{0.05F});
+  CHECK(Linear::parse("linear(0.02,0,12000)") == Linear{0.02F, 0.0F, 12000});
+
+  for (const char* text : {"", "0.050", " 0.05", "0.05 ", "5e-02", "1e99", "x", "linear", "linear()", "linear(1,2)",
+                           "linear(1,2,3", "linear(1,2,3))", "linear(1,2,-3)", "linear(1,2,3.5)", "linear(1, 2,3)",
+                           "linear(1,2,3,4)", "linear(1,2,18446744073709551616)", "Linear(1,2,3)", "cosine(1,2,3)",
+                           "(1,2,3)", "linear(1.0,2,3)"}) {
+    CAPTURE(text);
+    CHECK_FALSE(LearningRate::parse(text));
+  }
+}

@@ -47,3 +47,10 @@ TEST_CASE("Sgd: what it says of itself", "[optimizer]") {
   CHECK(Sgd{.learning_rate = Linear{0.02F, 0.0F, 12000}}.describe() == "learning_rate=linear(0.02,0,12000)");
   CHECK(Sgd{.learning_rate = 0.05F} != Sgd{});
 }
+
+TEST_CASE("Sgd: parse is the opposite of describe()", "[optimizer]") {
+  for (const Sgd& sgd : {Sgd{}, Sgd{.learning_rate = 0.05F}, Sgd{.learning_rate = Linear{0.02F, 0.0F, 12000}}})
+    CHECK(Sgd::parse(sgd.describe()) == sgd);
+  for (const char* text : {"", "learning_rate=", "learning_rate=0.050", "rate=0.05", "learning_rate=0.05 momentum=0.9"})
+    CHECK_FALSE(Sgd::parse(text));
+}

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include <array>
 #include <cassert>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,8 +33,19 @@ struct Adam {
 
   /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
   [[nodiscard]] auto describe() const -> std::string {
-    return "learning_rate=" + learning_rate.describe() + " beta1=" + detail::shortest_text(beta1) +
-           " beta2=" + detail::shortest_text(beta2) + " epsilon=" + detail::shortest_text(epsilon);
+    return hyper_parameter("learning_rate", learning_rate) + ' ' + hyper_parameter("beta1", beta1) + ' ' +
+           hyper_parameter("beta2", beta2) + ' ' + hyper_parameter("epsilon", epsilon);
+  }
+
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adam> {
+    Adam read;
+    HyperParameters fields{text};
+    fields.read("learning_rate", read.learning_rate);
+    fields.read("beta1", read.beta1);
+    fields.read("beta2", read.beta2);
+    fields.read("epsilon", read.epsilon);
+    return fields.ok() ? std::optional{read} : std::nullopt;
   }
 
   /// beta1^count: what TensorFlow's variable `beta1_power` holds before update `count`.

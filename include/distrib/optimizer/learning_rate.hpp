@@ -5,7 +5,9 @@
 #include <distrib/optimizer/detail/kernels.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 namespace distrib::inline v0 {
@@ -18,6 +20,12 @@ struct Constant {
 
   /// "0.05"
   [[nodiscard]] auto describe() const -> std::string { return detail::shortest_text(value); }
+
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Constant> {
+    const auto value = detail::parse_shortest<float>(text);
+    return value ? std::optional{Constant{*value}} : std::nullopt;
+  }
 
   [[nodiscard]] auto operator==(const Constant&) const noexcept -> bool = default;
 };
@@ -41,6 +49,18 @@ struct Linear {
            ')';
   }
 
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Linear> {
+    std::string_view rest = text;
+    detail::cut_before(rest, '(');
+    const auto first = detail::parse_shortest<float>(detail::cut_before(rest, ','));
+    const auto last = detail::parse_shortest<float>(detail::cut_before(rest, ','));
+    const auto steps = detail::parse_shortest<std::uint64_t>(detail::cut_before(rest, ')'));
+    if (!first || !last || !steps) return std::nullopt;
+    const Linear linear{*first, *last, *steps};
+    return linear.describe() == text ? std::optional{linear} : std::nullopt;
+  }
+
   [[nodiscard]] auto operator==(const Linear&) const noexcept -> bool = default;
 };
 
@@ -62,6 +82,13 @@ class LearningRate {
   /// Canonical text without spaces; equal texts are equal rates.
   [[nodiscard]] auto describe() const -> std::string {
     return std::visit([](const auto& schedule) { return schedule.describe(); }, schedule_);
+  }
+
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<LearningRate> {
+    if (const auto linear = Linear::parse(text)) return *linear;
+    if (const auto constant = Constant::parse(text)) return *constant;
+    return std::nullopt;
   }
 
   [[nodiscard]] auto operator==(const LearningRate&) const noexcept -> bool = default;

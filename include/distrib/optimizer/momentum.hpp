@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include <array>
 #include <cassert>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,8 +28,18 @@ struct Momentum {
 
   /// "learning_rate=0.05 momentum=0.9 use_nesterov=false"
   [[nodiscard]] auto describe() const -> std::string {
-    return "learning_rate=" + learning_rate.describe() + " momentum=" + detail::shortest_text(momentum) +
-           " use_nesterov=" + (use_nesterov ? "true" : "false");
+    return hyper_parameter("learning_rate", learning_rate) + ' ' + hyper_parameter("momentum", momentum) + ' ' +
+           hyper_parameter("use_nesterov", use_nesterov);
+  }
+
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Momentum> {
+    Momentum read;
+    HyperParameters fields{text};
+    fields.read("learning_rate", read.learning_rate);
+    fields.read("momentum", read.momentum);
+    fields.read("use_nesterov", read.use_nesterov);
+    return fields.ok() ? std::optional{read} : std::nullopt;
   }
 
   /// See `Updater`.

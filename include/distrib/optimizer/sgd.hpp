@@ -2,11 +2,13 @@
 #pragma once
 
 #include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include <array>
 #include <cassert>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +23,15 @@ struct Sgd {
   LearningRate learning_rate = 0.01F;
 
   /// "learning_rate=0.05"
-  [[nodiscard]] auto describe() const -> std::string { return "learning_rate=" + learning_rate.describe(); }
+  [[nodiscard]] auto describe() const -> std::string { return hyper_parameter("learning_rate", learning_rate); }
+
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Sgd> {
+    Sgd read;
+    HyperParameters fields{text};
+    fields.read("learning_rate", read.learning_rate);
+    return fields.ok() ? std::optional{read} : std::nullopt;
+  }
 
   /// See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,11 @@ concept DescribesItself = requires(const U& updater) {
 };
 
 template <class U>
+concept ParsesItself = requires(std::string_view text) {
+  { U::parse(text) } -> std::convertible_to<std::optional<U>>;
+};
+
+template <class U>
 concept AppliesGradients =
     requires(const U& updater, UpdateStep step, std::span<const float> gradient, std::span<const float> from,
              std::span<float> to, std::span<const std::span<float>> slots) {
@@ -50,9 +56,11 @@ concept AppliesGradients =
 }  // namespace detail
 
 /// How a gradient changes a variable: a value with
-/// - `name`, a constant text, by which a job names it;
+/// - `name`, a constant text, one word by which a job names it;
 /// - `slots`, a constant std::array of `Slot`, empty when it keeps none;
 /// - `describe()`, its hyper-parameters as canonical text, "key=value" joined by spaces: equal texts, equal updates;
+/// - `parse(text)`, static: the opposite of describe(), a std::optional that is empty for every other text, by which a
+///   parameter server makes it (`HyperParameters` reads such texts);
 /// - `apply(step, gradient, from, to, slots) const`: writes to `to` what `from` becomes, and changes `slots` in place.
 ///
 /// Semantics of apply: a pure function of its arguments, element by element, so that a variable cut into parts comes
@@ -60,7 +68,7 @@ concept AppliesGradients =
 /// do not overlap. Threads: apply may be called from any number at once, on different memory.
 template <class U>
 concept Updater = std::regular<U> && detail::NamesItself<U> && detail::ListsSlots<U> && detail::DescribesItself<U> &&
-                  detail::AppliesGradients<U>;
+                  detail::ParsesItself<U> && detail::AppliesGradients<U>;
 
 namespace detail {
 
@@ -71,11 +79,15 @@ constexpr void explain_updater() {
   constexpr bool names_itself = NamesItself<U>;
   constexpr bool lists_slots = ListsSlots<U>;
   constexpr bool describes_itself = DescribesItself<U>;
+  constexpr bool parses_itself = ParsesItself<U>;
   constexpr bool applies_gradients = AppliesGradients<U>;
   constexpr bool is_value = std::regular<U>;
   static_assert(names_itself, "distrib: an Updater needs static constexpr std::string_view name");
   static_assert(lists_slots, "distrib: an Updater needs static constexpr std::array<distrib::Slot, N> slots");
   static_assert(describes_itself, "distrib: an Updater needs describe() const that returns std::string");
+  static_assert(parses_itself,
+                "distrib: an Updater needs static parse(std::string_view) that returns std::optional of it, the "
+                "opposite of describe()");
   static_assert(applies_gradients,
                 "distrib: an Updater needs apply(UpdateStep, std::span<const float> gradient, std::span<const float> "
                 "from, std::span<float> to, std::span<const std::span<float>> slots) const");

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/detail/shortest_text.hpp>
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace distrib::inline v0 {
+
+/// What can be a hyper-parameter: a number, a bool, or a value that writes itself with `describe()` and reads itself
+/// with a static `parse(text)`, as `LearningRate` does. Semantics: the text has no spaces; equal texts, equal values.
+template <class T>
+concept HyperParameter = std::is_arithmetic_v<T> || requires(const T& value, std::string_view text) {
+  { value.describe() } -> std::convertible_to<std::string>;
+  { T::parse(text) } -> std::convertible_to<std::optional<T>>;
+};
+
+/// "key=value", as `HyperParameters` reads it: the shortest number that reads back the same, "true", "false", or what
+/// the value says of itself. `describe()` of an updater is such texts, joined by single spaces.
+template <HyperParameter T>
+[[nodiscard]] auto hyper_parameter(std::string_view key, const T& value) -> std::string {
+  std::string text = std::string{key} + '=';
+  if constexpr (std::is_same_v<T, bool>) return text + (value ? "true" : "false");
+  else if constexpr (std::is_arithmetic_v<T>) return text + detail::shortest_text(value);
+  else return text + value.describe();
+}
+
+/// Reads "key=value key=value" for an updater's `parse`: `read` once for each key, in the order of the text, then
+/// `ok()`. The text may be a stranger's. A value; it views the text, which must live as long.
+class HyperParameters {
+ public:
+  explicit HyperParameters(std::string_view text) noexcept : rest_{text}, more_{!text.empty()} {}
+
+  /// Reads the next one into `value`, which stays as it is when that has another key or no canonical value. Returns
+  /// this object, for the next read.
+  template <HyperParameter T>
+  auto read(std::string_view key, T& value) -> HyperParameters& {
+    const std::string_view field = next();
+    std::string_view text = field;
+    detail::cut_before(text, '=');
+    const std::optional<T> read = parse<T>(text);
+    if (ok_ && read && hyper_parameter(key, *read) == field) value = *read;
+    else ok_ = false;
+    return *this;
+  }
+
+  /// Whether every key that was read was there, in this order, each with its canonical value, and nothing else.
+  [[nodiscard]] auto ok() const noexcept -> bool { return ok_ && !more_; }
+
+ private:
+  auto next() noexcept -> std::string_view {
+    more_ = rest_.find(' ') != std::string_view::npos;  // a space is followed by one more, even at the end
+    return detail::cut_before(rest_, ' ');
+  }
+
+  template <class T>
+  static auto parse(std::string_view text) -> std::optional<T> {
+    if constexpr (std::is_same_v<T, bool>) return text == "true";
+    else if constexpr (std::is_arithmetic_v<T>) return detail::parse_shortest<T>(text);
+    else return T::parse(text);
+  }
+
+  std::string_view rest_;
+  bool more_;
+  bool ok_ = true;
+};
+
+}  // namespace distrib::inline v0
