@@ -3,6 +3,7 @@
 
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/part_writer.hpp>
 
 #include "checkpoint/checkpoint_support.hpp"
 #include "support/temp_directory.hpp"
@@ -276,4 +277,32 @@ TEST_CASE("a tensor with a hole can be listed but not read", "[checkpoint][bundl
   reader.verify(error);
   CHECK(error);
   CHECK_THROWS_AS(reader.verify(), std::system_error);
+}
+
+TEST_CASE("a part is read as a checkpoint of its own", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const std::string prefix = directory / "c-1";
+  const auto first = part_of(tiles[0]);
+  const auto third = part_of(tiles[2]);
+  const BundlePart part{{{"tiles", DType::float32, shape, tiles[0], support::bytes_of(first)},
+                         {"tiles", DType::float32, shape, tiles[2], support::bytes_of(third)}},
+                        {{"job", {}, {"text"}}}};
+  Error error;
+  distrib::perform(distrib::plan_part(prefix, part, 1, 2, nullptr, error));
+  const auto reader = BundleReader::open_part(prefix, 1, 2, error);
+  REQUIRE(reader);
+  CHECK(values_of<float>(*reader, "tiles", tiles[2]) == third);
+  CHECK(reader->read_strings("job").front() == "text");
+  reader->verify();
+
+  std::vector<float> out(35);
+  reader->read("tiles", Slice::whole(shape), std::as_writable_bytes(std::span{out}), error);
+  CHECK(error.code == checkpoint_errc::incomplete);
+  CHECK_FALSE(BundleReader::open_part(prefix, 0, 2, error));
+  CHECK(error.code == checkpoint_errc::not_found);
+  CHECK_FALSE(BundleReader::open(prefix, error));
+
+  support::write_file(distrib::data_file_name(prefix, 1, 2), std::string(200, 'x'));
+  reader->verify(error);
+  CHECK(error.code == checkpoint_errc::corrupt_data);
 }

@@ -7,6 +7,7 @@ TEST_CASE("a checkpoint's files have TensorFlow's names", "[checkpoint][file_nam
   CHECK(distrib::index_file_name("/m/model.ckpt-1234") == "/m/model.ckpt-1234.index");
   CHECK(distrib::data_file_name("/m/model.ckpt-1234", 0, 2) == "/m/model.ckpt-1234.data-00000-of-00002");
   CHECK(distrib::data_file_name("/m/model.ckpt-1234", 1, 2) == "/m/model.ckpt-1234.data-00001-of-00002");
+  CHECK(distrib::part_file_name("/m/model.ckpt-1234", 1, 2) == "/m/model.ckpt-1234.part-00001-of-00002");
   CHECK(distrib::data_file_name("c", 99'998, 99'999) == "c.data-99998-of-99999");
   CHECK(distrib::checkpoint_prefix("train", "model.ckpt", 20) == "train/model.ckpt-20");
 }
@@ -36,4 +37,19 @@ TEST_CASE("parts of paths", "[checkpoint][file_names]") {
   CHECK(detail::relative_path("other/c-1", "train") == "../other/c-1");
   CHECK(detail::relative_path("train/x/../c-1", "train") == "c-1");
   CHECK(detail::relative_path("train", "train") == ".");
+}
+
+TEST_CASE("a data or part file tells its shards", "[checkpoint][file_names]") {
+  const auto part = distrib::detail::parse_shard_file("/m/c-1.part-00001-of-00003");
+  REQUIRE(part);
+  CHECK(part->prefix == "/m/c-1");
+  CHECK(part->part);
+  CHECK(part->shards == 3);
+  const auto data = distrib::detail::parse_shard_file("c-1.data-00000-of-99999");
+  REQUIRE(data);
+  CHECK_FALSE(data->part);
+  CHECK(data->shards == 99'999);
+  for (const char* other : {"", "c-1.index", "c-1.part-00003-of-00003", "c-1.part-0000x-of-00003",
+                            "c-1.part-00000-if-00003", "c-1.port-00000-of-00003", "c-1.part-00000-of-0000 "})
+    CHECK_FALSE(distrib::detail::parse_shard_file(other));
 }

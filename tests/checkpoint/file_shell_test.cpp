@@ -4,6 +4,8 @@
 #include "checkpoint/checkpoint_support.hpp"
 #include "support/temp_directory.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -80,4 +82,10 @@ TEST_CASE("directories are made with those above them", "[checkpoint][file_shell
   distrib::make_directories(directory / "file/below", error);
   CHECK(error.code == checkpoint_errc::cannot_write);
   CHECK_THAT(error.where, ContainsSubstring("file/below (Not a directory)"));
+
+  distrib::make_writable_directory(directory / "d/e", error);
+  CHECK_FALSE(error);
+  CHECK(std::filesystem::is_directory(directory / "d/e"));
+  distrib::make_writable_directory("/proc", error);  // there, but nobody can make a file in it
+  CHECK((error.code == checkpoint_errc::cannot_write || ::access("/proc", W_OK) == 0));
 }

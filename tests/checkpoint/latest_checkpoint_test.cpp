@@ -120,6 +120,12 @@ TEST_CASE("list_checkpoints tells the files of each", "[checkpoint][latest]") {
   CHECK(list[1].prefix == train.prefix(1));
   CHECK(list[2].files.empty());
 
+  support::write_file(train.prefix(1) + ".part-00001-of-00002", "");
+  support::write_file(train.prefix(1) + ".part-1", "");  // not one of its files
+  CHECK(distrib::list_checkpoints(train.directory.path(), error)[1].files ==
+        std::vector<std::string>{train.prefix(1) + ".index", train.prefix(1) + ".data-00000-of-00001",
+                                 train.prefix(1) + ".part-00001-of-00002"});
+
   CHECK(distrib::list_checkpoints(train.directory / "none", error).empty());
   CHECK_FALSE(error);
   support::write_file(train.directory / "file", "");

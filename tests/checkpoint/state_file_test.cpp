@@ -95,4 +95,6 @@ TEST_CASE("a state file is replaced in one step", "[checkpoint][state_file]") {
   CHECK(std::get<distrib::SyncFile>(plan[1]).path == std::get<distrib::WriteFile>(plan[0]).path);
   CHECK(std::get<distrib::RenameFile>(plan[2]).to == "d/checkpoint");
   CHECK(std::get<distrib::SyncDirectory>(plan[3]).path == "d");
+  const auto other = distrib::plan_state_file("d", {"c-1", {"c-1"}, {}, std::nullopt}, "7");
+  CHECK(std::get<distrib::WriteFile>(other[0]).path == std::get<distrib::WriteFile>(plan[0]).path + "-7");
 }

@@ -22,6 +22,20 @@
 
 namespace distrib::inline v0 {
 
+namespace detail {
+
+/// Reads an index or part file. False: `error` is that of `parse_bundle_index`, `not_found` or `cannot_read`.
+inline auto read_index_file(const std::string& file, BundleIndex& index, Error& error) -> bool {
+  constexpr std::uint64_t max_index_bytes = std::uint64_t{1} << 30;
+  error = {};
+  std::vector<std::byte> bytes;
+  if (!read_file(file, max_index_bytes, checkpoint_errc::corrupt_index, bytes, error)) return false;
+  if (!parse_bundle_index(bytes, index, error)) error.where = file + ": " + error.where;
+  return !error;
+}
+
+}  // namespace detail
+
 /// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Opening reads the index and the sizes of the data files;
 /// tensors are read when asked for, with their checksums always verified.
 ///
@@ -33,17 +47,10 @@ class BundleReader {
   /// `bad_magic`, `corrupt_index`, `missing_data_file`, `corrupt_data` (a data file is shorter than the index says),
   /// `unsupported` or `cannot_read`.
   [[nodiscard]] static auto open(std::string prefix, Error& error) -> std::optional<BundleReader> {
-    constexpr std::uint64_t max_index_bytes = std::uint64_t{1} << 30;
-    error = {};
     const std::string file = index_file_name(prefix);
-    std::vector<std::byte> bytes;
-    if (!detail::read_file(file, max_index_bytes, checkpoint_errc::corrupt_index, bytes, error)) return std::nullopt;
     BundleReader reader{std::move(prefix)};
-    if (!parse_bundle_index(bytes, reader.index_, error)) {
-      error.where = file + ": " + error.where;
-      return std::nullopt;
-    }
-    if (!reader.check_sizes(error)) return std::nullopt;
+    if (!detail::read_index_file(file, reader.index_, error)) return std::nullopt;
+    if (!reader.check_sizes(0, reader.index_.shards, error)) return std::nullopt;
     return reader;
   }
   [[nodiscard]] static auto open(std::string prefix, std::error_code& ec) -> std::optional<BundleReader> {
@@ -59,14 +66,37 @@ class BundleReader {
     return std::move(*reader);
   }
 
+  /// Opens what shard `shard` of `shards` has written of the checkpoint `prefix` (see `plan_part`), as a checkpoint of
+  /// its own: only its data file need be there, and of a tensor that it holds in slices those very slices can be read.
+  /// Errors as `open`; `corrupt_index` also when the file tells of another shard.
+  [[nodiscard]] static auto open_part(std::string prefix, std::size_t shard, std::size_t shards, Error& error)
+      -> std::optional<BundleReader> {
+    const std::string file = part_file_name(prefix, shard, shards);
+    BundleReader reader{std::move(prefix)};
+    reader.is_part_ = true;
+    if (!detail::read_index_file(file, reader.index_, error)) return std::nullopt;
+    bool own = reader.index_.shards == shards;
+    for (const StoredTensor& tensor : reader.index_.tensors)
+      for (const StoredPiece& piece : tensor.pieces) own = own && piece.shard == shard;
+    if (!own) {
+      error = {checkpoint_errc::corrupt_index, file + ": it is the part of another shard"};
+      return std::nullopt;
+    }
+    if (!reader.check_sizes(shard, shard + 1, error)) return std::nullopt;
+    return reader;
+  }
+
   [[nodiscard]] auto prefix() const noexcept -> const std::string& { return prefix_; }
+  /// All that the index file says.
+  [[nodiscard]] auto index() const noexcept -> const BundleIndex& { return index_; }
   /// All tensors, in ascending order of their names.
   [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> { return index_.tensors; }
   /// The tensor called `name`; nullptr when there is none.
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const StoredTensor* { return index_.find(name); }
 
   /// Reads the part `wanted` of a tensor into `out`, row-major, joined from however many slices it is stored in.
-  /// `out` must have exactly its size. Memory: one stored piece, where a piece is not exactly what is wanted.
+  /// `out` must have exactly its size. A piece that is stored can be read even where others are missing.
+  /// Memory: one stored piece, where a piece is not exactly what is wanted.
   /// Errors: `not_found`, `mismatch` (slice or size), `incomplete`, `corrupt_data`, `unsupported`, `cannot_read`;
   /// the content of `out` is unspecified then.
   void read(std::string_view name, const Slice& wanted, std::span<std::byte> out, Error& error) const {
@@ -83,14 +113,15 @@ class BundleReader {
       return fail(error, checkpoint_errc::mismatch, *tensor,
                   std::to_string(out.size()) + " bytes for " + to_string(wanted.extents) + " of " +
                       std::string{distrib::name(tensor->dtype)});
-    if (!tensor->complete) return fail(error, checkpoint_errc::incomplete, *tensor, to_string(tensor->shape));
 
-    std::vector<std::byte> buffer;
-    for (const StoredPiece& piece : tensor->pieces) {
+    for (const StoredPiece& piece : tensor->pieces)
       if (piece.slice == wanted) {
         read_piece(*tensor, piece, out, error);
         return;
       }
+    if (!tensor->complete) return fail(error, checkpoint_errc::incomplete, *tensor, to_string(tensor->shape));
+    std::vector<std::byte> buffer;
+    for (const StoredPiece& piece : tensor->pieces) {
       if (!touches(piece.slice, wanted)) continue;
       buffer.resize(static_cast<std::size_t>(piece.size_bytes));
       if (!read_piece(*tensor, piece, buffer, error)) return;
@@ -141,7 +172,8 @@ class BundleReader {
     std::vector<std::byte> buffer(std::size_t{1} << 20);
     std::vector<std::string> values;
     for (const StoredTensor& tensor : index_.tensors) {
-      if (!tensor.complete) return fail(error, checkpoint_errc::incomplete, tensor, to_string(tensor.shape));
+      if (!tensor.complete && !is_part_)
+        return fail(error, checkpoint_errc::incomplete, tensor, to_string(tensor.shape));
       for (const StoredPiece& piece : tensor.pieces)
         if (!(tensor.dtype == DType::string ? read_texts(tensor, piece, values, error)
                                             : verify_piece(tensor, piece, buffer, error)))
@@ -187,17 +219,18 @@ class BundleReader {
     return detail::InputFile::open(data_file(shard), checkpoint_errc::missing_data_file, error);
   }
 
-  // Every piece must lie inside its file, so that no length from the index is used to take memory before.
-  auto check_sizes(Error& error) const -> bool {
+  // Every piece must lie inside its file, so that no length from the index is used to take memory before. All pieces
+  // are in the data files `first` .. `end` - 1.
+  auto check_sizes(std::uint64_t first, std::uint64_t end, Error& error) const -> bool {
     std::vector<std::uint64_t> sizes;
-    for (std::uint64_t shard = 0; shard < index_.shards; ++shard) {
+    for (std::uint64_t shard = first; shard < end; ++shard) {
       const auto file = open_data(shard, error);
       if (!file) return false;
       sizes.push_back(file->size());
     }
     for (const StoredTensor& tensor : index_.tensors)
       for (const StoredPiece& piece : tensor.pieces) {
-        const std::uint64_t size = sizes[static_cast<std::size_t>(piece.shard)];
+        const std::uint64_t size = sizes[static_cast<std::size_t>(piece.shard - first)];
         if (piece.offset <= size && piece.size_bytes <= size - piece.offset) continue;
         error = {checkpoint_errc::corrupt_data,
                  data_file(piece.shard) + " ends at " + std::to_string(size) + ", inside " + tensor.name};
@@ -249,6 +282,7 @@ class BundleReader {
 
   std::string prefix_;
   BundleIndex index_;
+  bool is_part_ = false;
 };
 
 }  // namespace distrib::inline v0

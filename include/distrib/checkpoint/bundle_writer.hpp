@@ -63,19 +63,25 @@ class BundleEntries {
                     piece.name + ": " + std::to_string(piece.bytes.size()) + " bytes for " +
                         to_string(piece.slice.extents) + " of " + std::string{distrib::name(piece.dtype)});
 
-    BundleEntry entry{piece.dtype,        piece.slice.extents,           shard, offset,
-                      piece.bytes.size(), mask_crc(crc32c(piece.bytes)), {},    {}};
-    if (piece.slice == Slice::whole(piece.shape)) return insert(piece.name, std::move(entry), error);
+    return add(piece.name, piece.dtype, piece.shape,
+               {piece.slice, shard, offset, piece.bytes.size(), mask_crc(crc32c(piece.bytes))}, error);
+  }
 
-    const auto [at, first] = entries_.try_emplace(piece.name);
+  /// A piece of which it is known where it lies.
+  [[nodiscard]] auto add(const std::string& name, DType dtype, const Shape& shape, const StoredPiece& piece,
+                         Error& error) -> bool {
+    const BundleEntry entry{dtype, piece.slice.extents, piece.shard, piece.offset, piece.size_bytes, piece.masked_crc,
+                            {},    {}};
+    if (piece.slice == Slice::whole(shape)) return insert(name, entry, error);
+
+    const auto [at, first] = entries_.try_emplace(name);
     BundleEntry& full = at->second;
-    if (first) full = {piece.dtype, piece.shape, 0, 0, 0, 0, {}, {}};
-    if (!first && full.slices.empty()) return refuse(error, checkpoint_errc::duplicate, piece.name);
-    if (full.dtype != piece.dtype || full.shape != piece.shape)
-      return refuse(error, checkpoint_errc::mismatch, piece.name + ": two slices disagree about dtype or shape");
+    if (first) full = {dtype, shape, 0, 0, 0, 0, {}, {}};
+    if (!first && full.slices.empty()) return refuse(error, checkpoint_errc::duplicate, name);
+    if (full.dtype != dtype || full.shape != shape)
+      return refuse(error, checkpoint_errc::mismatch, name + ": two slices disagree about dtype or shape");
     full.slices.push_back(piece.slice);
-    return insert(slice_key(piece.name, piece.slice), std::move(entry), error,
-                  piece.name + ", slice " + to_string(piece.slice));
+    return insert(slice_key(name, piece.slice), entry, error, name + ", slice " + to_string(piece.slice));
   }
 
   [[nodiscard]] auto insert(std::string key, BundleEntry entry, Error& error, std::string_view shown = {}) -> bool {
@@ -84,14 +90,20 @@ class BundleEntries {
     return true;
   }
 
-  /// Whether the slices of every tensor make it whole.
-  [[nodiscard]] auto check(Error& error) const -> bool {
+  [[nodiscard]] auto find(const std::string& key) const -> const BundleEntry* {
+    const auto at = entries_.find(key);
+    return at == entries_.end() ? nullptr : &at->second;
+  }
+
+  enum class Parts { all, some };
+  /// Whether no two slices of a tensor overlap and, when these are the entries of all parts, they make it whole.
+  [[nodiscard]] auto check(Parts parts, Error& error) const -> bool {
     for (const auto& [name, entry] : entries_) {
       if (entry.slices.empty()) continue;
       StoredTensor tensor{name, entry.dtype, entry.shape, {}, true};
       for (const Slice& slice : entry.slices) tensor.pieces.push_back({slice});
       if (overlap(tensor)) return refuse(error, checkpoint_errc::duplicate, name + ": slices overlap");
-      if (!covered(tensor)) return refuse(error, checkpoint_errc::incomplete, name);
+      if (parts == Parts::all && !covered(tensor)) return refuse(error, checkpoint_errc::incomplete, name);
     }
     return true;
   }
@@ -107,6 +119,35 @@ class BundleEntries {
  private:
   std::map<std::string, BundleEntry> entries_;
 };
+
+/// Enters what the data file of one shard gets, and plans its temporary file. False: `error` names the tensor.
+inline auto plan_data(const BundlePart& part, const std::string& temporary, std::size_t shard, std::size_t shards,
+                      BundleEntries& entries, FilePlan& plan, Error& error) -> bool {
+  WriteFile data{data_file_name(temporary, shard, shards), {}, {}};
+  std::uint64_t offset = 0;
+  for (const TensorPiece& piece : part.tensors) {
+    if (!entries.add(piece, shard, offset, error)) return false;
+    data.views.push_back(piece.bytes);
+    offset += piece.bytes.size();
+  }
+  for (const StringTensor& strings : part.strings) {
+    if (strings.name.empty() || strings.name.front() == '\0' ||
+        static_cast<std::size_t>(strings.shape.elements()) != strings.values.size())
+      return refuse(error, checkpoint_errc::mismatch,
+                    strings.name + ": " + std::to_string(strings.values.size()) + " texts for " +
+                        to_string(strings.shape));
+    const std::size_t start = data.owned.size();
+    const std::uint32_t crc = append_strings(data.owned, strings.values);
+    const std::size_t size = data.owned.size() - start;
+    if (!entries.insert(strings.name, {DType::string, strings.shape, shard, offset, size, crc, {}, {}}, error))
+      return false;
+    offset += size;
+  }
+  SyncFile sync{data.path};
+  plan.emplace_back(std::move(data));
+  plan.emplace_back(std::move(sync));
+  return true;
+}
 
 }  // namespace detail
 
@@ -127,33 +168,9 @@ class BundleEntries {
   const std::string temporary = detail::temporary_prefix(prefix);
   detail::BundleEntries entries;
   FilePlan plan;
-  for (std::size_t shard = 0; shard < parts.size(); ++shard) {
-    WriteFile data{data_file_name(temporary, shard, parts.size()), {}, {}};
-    std::uint64_t offset = 0;
-    for (const TensorPiece& piece : parts[shard].tensors) {
-      if (!entries.add(piece, shard, offset, error)) return {};
-      data.views.push_back(piece.bytes);
-      offset += piece.bytes.size();
-    }
-    for (const StringTensor& strings : parts[shard].strings) {
-      if (strings.name.empty() || strings.name.front() == '\0' ||
-          static_cast<std::size_t>(strings.shape.elements()) != strings.values.size()) {
-        refuse(error, checkpoint_errc::mismatch,
-               strings.name + ": " + std::to_string(strings.values.size()) + " texts for " + to_string(strings.shape));
-        return {};
-      }
-      const std::size_t start = data.owned.size();
-      const std::uint32_t crc = append_strings(data.owned, strings.values);
-      const std::size_t size = data.owned.size() - start;
-      if (!entries.insert(strings.name, {DType::string, strings.shape, shard, offset, size, crc, {}, {}}, error))
-        return {};
-      offset += size;
-    }
-    SyncFile sync{data.path};
-    plan.emplace_back(std::move(data));
-    plan.emplace_back(std::move(sync));
-  }
-  if (!entries.check(error)) return {};
+  for (std::size_t shard = 0; shard < parts.size(); ++shard)
+    if (!detail::plan_data(parts[shard], temporary, shard, parts.size(), entries, plan, error)) return {};
+  if (!entries.check(detail::BundleEntries::Parts::all, error)) return {};
 
   const std::string index = index_file_name(prefix);
   const std::string directory = detail::directory_of(prefix);

@@ -23,15 +23,29 @@ inline constexpr std::size_t max_data_files = 99'999;
   return std::string{prefix} + ".index";
 }
 
-/// "PREFIX.data-00000-of-00002".
-[[nodiscard]] inline auto data_file_name(std::string_view prefix, std::size_t shard, std::size_t shards)
-    -> std::string {
+namespace detail {
+/// "00000-of-00002".
+inline auto shard_of_shards(std::size_t shard, std::size_t shards) -> std::string {
   const auto digits = [](std::size_t number) {
     std::string text = std::to_string(number);
     text.insert(0, text.size() < 5 ? 5 - text.size() : 0, '0');
     return text;
   };
-  return std::string{prefix} + ".data-" + digits(shard) + "-of-" + digits(shards);
+  return digits(shard) + "-of-" + digits(shards);
+}
+}  // namespace detail
+
+/// "PREFIX.data-00000-of-00002".
+[[nodiscard]] inline auto data_file_name(std::string_view prefix, std::size_t shard, std::size_t shards)
+    -> std::string {
+  return std::string{prefix} + ".data-" + detail::shard_of_shards(shard, shards);
+}
+
+/// "PREFIX.part-00000-of-00002": what the data file of the same numbers holds, until the parts of all shards are merged
+/// into one index. TensorFlow has no such file.
+[[nodiscard]] inline auto part_file_name(std::string_view prefix, std::size_t shard, std::size_t shards)
+    -> std::string {
+  return std::string{prefix} + ".part-" + detail::shard_of_shards(shard, shards);
 }
 
 /// "DIRECTORY/NAME-STEP": where TensorFlow's savers put the checkpoint of a step; NAME is "model.ckpt" by custom.
@@ -81,6 +95,32 @@ inline auto relative_path(std::string_view path, std::string_view directory) -> 
   if (result.empty()) return ".";
   result.pop_back();
   return result;
+}
+
+/// A data or part file, by its name.
+struct ShardFile {
+  std::string_view prefix;
+  bool part = false;        ///< Else it is a data file.
+  std::uint64_t shards = 0;
+};
+
+/// Empty: `file` is the name of something else.
+inline auto parse_shard_file(std::string_view file) -> std::optional<ShardFile> {
+  constexpr std::size_t tail = std::string_view{".data-00000-of-00001"}.size();
+  if (file.size() < tail) return std::nullopt;
+  ShardFile parsed{file.substr(0, file.size() - tail), false, 0};
+  const std::string_view kind = file.substr(parsed.prefix.size(), 6);
+  const std::string_view digits = file.substr(file.size() - 5);
+  std::uint64_t shard = 0;
+  const auto read = [](std::string_view text, std::uint64_t& number) {
+    const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return failed == std::errc{} && stop == text.data() + text.size();
+  };
+  parsed.part = kind == ".part-";
+  if ((!parsed.part && kind != ".data-") || file.substr(file.size() - 9, 4) != "-of-" ||
+      !read(file.substr(file.size() - 14, 5), shard) || !read(digits, parsed.shards) || shard >= parsed.shards)
+    return std::nullopt;
+  return parsed;
 }
 
 /// What the checkpoints of one series share: "model.ckpt" of "train/model.ckpt-1234".

@@ -69,6 +69,13 @@ inline void make_directories(const std::string& path, Error& error) {
   if (ec) error = {checkpoint_errc::cannot_write, detail::with_reason(path, ec)};
 }
 
+/// The same, and makes sure that files can be written there.
+inline void make_writable_directory(const std::string& path, Error& error) {
+  make_directories(path, error);
+  if (!error && ::access(path.c_str(), W_OK) != 0)
+    error = {checkpoint_errc::cannot_write, detail::with_reason(path, detail::last_os_error())};
+}
+
 /// Performs a plan in order and stops at the first failure. See the other `perform`.
 inline void perform(std::span<const FileAction> plan, Error& error) {
   error = {};

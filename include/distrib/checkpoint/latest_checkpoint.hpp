@@ -54,14 +54,13 @@ struct SavedCheckpoint {
 
 namespace detail {
 
-/// The prefix that a file belongs to: "c-1" of "c-1.index" and of "c-1.data-00000-of-00001"; empty for other files.
+/// The prefix that a file belongs to: "c-1" of "c-1.index", "c-1.data-00000-of-00001" and "c-1.part-00000-of-00001";
+/// empty for other files.
 inline auto prefix_of_file(std::string_view file) -> std::string_view {
   if (file.starts_with(".saving.")) return {};
   if (file.ends_with(".index")) return file.substr(0, file.size() - 6);
-  const std::size_t data = file.rfind(".data-");
-  if (data == std::string_view::npos || file.size() - data != std::string_view{".data-00000-of-00001"}.size())
-    return {};
-  return file.substr(0, data);
+  const auto shard_file = parse_shard_file(file);
+  return shard_file ? shard_file->prefix : std::string_view{};
 }
 
 /// The checkpoints found in a directory, by prefix. A directory that is not there has none.

@@ -5,12 +5,10 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/keep_newest.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
-#include <distrib/checkpoint/state_file.hpp>
 #include <distrib/core/io_action.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <iterator>
 #include <span>
 #include <string>
@@ -20,12 +18,6 @@
 #include <vector>
 
 namespace distrib::inline v0 {
-
-/// What becomes of older checkpoints when a new one is saved.
-struct SaveOptions {
-  /// The newest so many of one series ("model.ckpt" of "model.ckpt-1234") are kept, the new one included; 0: all.
-  std::size_t max_to_keep = 5;
-};
 
 /// Plans a whole save of `directory/name`: the bundle (see `plan_bundle`), then the state file that names it, then the
 /// removal of those beyond `max_to_keep`. Whenever the plan stops, `newest_complete` finds the one before or the new
@@ -39,27 +31,8 @@ struct SaveOptions {
   FilePlan plan = plan_bundle(prefix, parts, error);
   if (error) return {};
 
-  const auto same_series = [&](const SavedCheckpoint& other) {
-    return detail::series_of(other.prefix) == detail::series_of(name);
-  };
-  std::erase_if(saved, [&](const SavedCheckpoint& other) { return other.prefix == prefix || other.files.empty(); });
-  auto series = 1 + static_cast<std::size_t>(std::count_if(saved.begin(), saved.end(), same_series));
-  std::vector<std::string> dropped;
-  CheckpointState state;
-  state.model_checkpoint_path = name;
-  for (SavedCheckpoint& other : saved) {
-    if (options.max_to_keep != 0 && series > options.max_to_keep && same_series(other)) {
-      dropped.insert(dropped.end(), other.files.begin(), other.files.end());
-      --series;
-    } else {
-      state.all_model_checkpoint_paths.push_back(detail::relative_path(other.prefix, directory));
-    }
-  }
-  state.all_model_checkpoint_paths.emplace_back(name);
-
-  FilePlan state_plan = plan_state_file(directory, state);
-  plan.insert(plan.end(), std::make_move_iterator(state_plan.begin()), std::make_move_iterator(state_plan.end()));
-  for (const std::string& file : dropped) plan.emplace_back(RemoveFile{file});
+  FilePlan kept = plan_keep_newest(directory, name, std::move(saved), options);
+  plan.insert(plan.end(), std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
   return plan;
 }
 

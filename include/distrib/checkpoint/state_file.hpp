@@ -111,10 +111,13 @@ struct CheckpointState {
   return CheckpointState{std::move(newest), std::move(all), std::move(timestamps), std::nullopt};
 }
 
-/// Plans how the state file of `directory` is replaced: never half written, whenever the plan stops.
-[[nodiscard]] inline auto plan_state_file(std::string_view directory, const CheckpointState& state) -> FilePlan {
+/// Plans how the state file of `directory` is replaced: never half written, whenever the plan stops. `writer` makes the
+/// temporary name another one for each of those that may do this at the same time; empty: nobody else does.
+[[nodiscard]] inline auto plan_state_file(std::string_view directory, const CheckpointState& state,
+                                          std::string_view writer = {}) -> FilePlan {
   const std::string text = to_string(state);
-  const std::string temporary = detail::join_path(directory, ".saving.checkpoint");
+  const std::string temporary =
+      detail::join_path(directory, ".saving.checkpoint") + (writer.empty() ? "" : "-") + std::string{writer};
   const ByteView bytes = as_bytes(text);
   return {WriteFile{temporary, {}, {bytes.begin(), bytes.end()}}, SyncFile{temporary},
           RenameFile{temporary, state_file_name(directory)}, SyncDirectory{std::string{directory}}};

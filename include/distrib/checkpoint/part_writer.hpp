@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/bundle_index.hpp>
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/io_action.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+
+/// Where `index` says that these bytes of this tensor lie; nullptr: nowhere.
+inline auto find_piece(const BundleIndex& index, const StoredTensor& tensor, const StoredPiece& piece)
+    -> const StoredPiece* {
+  const StoredTensor* stored = index.find(tensor.name);
+  if (stored == nullptr || stored->dtype != tensor.dtype || stored->shape != tensor.shape) return nullptr;
+  for (const StoredPiece& other : stored->pieces)
+    if (other.slice == piece.slice && other.size_bytes == piece.size_bytes && other.masked_crc == piece.masked_crc)
+      return &other;
+  return nullptr;
+}
+
+/// Whether `index` has all that `part`, which is to be shard `shard`'s, has, and looks in that shard's data file for
+/// nothing that would not lie there.
+inline auto holds(const BundleIndex& index, const BundleIndex& part, std::size_t shard) -> bool {
+  if (index.shards != part.shards) return false;
+  for (const StoredTensor& tensor : part.tensors)
+    for (const StoredPiece& piece : tensor.pieces)
+      if (find_piece(index, tensor, piece) == nullptr) return false;
+  for (const StoredTensor& tensor : index.tensors)
+    for (const StoredPiece& piece : tensor.pieces) {
+      if (piece.shard != shard) continue;
+      const StoredPiece* own = find_piece(part, tensor, piece);
+      if (own == nullptr || own->offset != piece.offset) return false;
+    }
+  return true;
+}
+
+}  // namespace detail
+
+/// Plans how shard `shard` of `shards` writes its share of the checkpoint `prefix` alone: `PREFIX.data-...`, and
+/// `PREFIX.part-...` that says what is in it. Both are written under temporary names and made durable; then the data
+/// file gets its name, and after it the part file: one that exists has all its data. `merge_parts` makes the index when
+/// all are there. Performs no I/O; takes one pass over the bytes for their checksums.
+///
+/// `merged`: the index that `prefix` has already; null: none. When it holds these very bytes it stays, and only the
+/// data file is written, over what may have become of it; otherwise it is of another history and is removed first.
+/// On failure the plan is empty and `error` names the tensor: `duplicate`, `mismatch`.
+[[nodiscard]] inline auto plan_part(std::string_view prefix, const BundlePart& part, std::size_t shard,
+                                    std::size_t shards, const BundleIndex* merged, Error& error) -> FilePlan {
+  error = {};
+  if (shard >= shards || shards > max_data_files) {
+    detail::refuse(error, checkpoint_errc::mismatch,
+                   "part " + std::to_string(shard) + " of " + std::to_string(shards));
+    return {};
+  }
+  const std::string temporary = detail::temporary_prefix(prefix);
+  const std::string directory = detail::directory_of(prefix);
+  const std::string data = data_file_name(prefix, shard, shards);
+  detail::BundleEntries entries;
+  FilePlan plan;
+  if (!detail::plan_data(part, temporary, shard, shards, entries, plan, error)) return {};
+  if (!entries.check(detail::BundleEntries::Parts::some, error)) return {};
+  std::vector<std::byte> table = entries.encode(shards);
+
+  BundleIndex own;
+  if (merged != nullptr && parse_bundle_index(table, own, error) && detail::holds(*merged, own, shard)) {
+    plan.emplace_back(RenameFile{data_file_name(temporary, shard, shards), data});
+    plan.emplace_back(SyncDirectory{directory});
+    return plan;
+  }
+  const std::string name = part_file_name(prefix, shard, shards);
+  plan.emplace_back(WriteFile{part_file_name(temporary, shard, shards), {}, std::move(table)});
+  plan.emplace_back(SyncFile{part_file_name(temporary, shard, shards)});
+  plan.emplace_back(RemoveFile{index_file_name(prefix)});
+  plan.emplace_back(RemoveFile{name});
+  plan.emplace_back(SyncDirectory{directory});
+  plan.emplace_back(RenameFile{data_file_name(temporary, shard, shards), data});
+  plan.emplace_back(SyncDirectory{directory});
+  plan.emplace_back(RenameFile{part_file_name(temporary, shard, shards), name});
+  plan.emplace_back(SyncDirectory{directory});
+  return plan;
+}
+
+}  // namespace distrib::inline v0

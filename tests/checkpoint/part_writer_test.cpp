@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/checkpoint/part_writer.hpp>
+
+#include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/checkpoint/merge_parts.hpp>
+
+#include "checkpoint/parts.hpp"
+#include "support/temp_directory.hpp"
+
+#include <filesystem>
+#include <string>
+#include <variant>
+#include <vector>
+
+using distrib::BundlePart;
+using distrib::BundleReader;
+using distrib::checkpoint_errc;
+using distrib::Error;
+using distrib::FilePlan;
+
+namespace {
+
+auto story_of(const FilePlan& plan) -> std::string {
+  std::string story;
+  for (const auto& action : plan) {
+    if (const auto* write = std::get_if<distrib::WriteFile>(&action)) story += "write " + write->path;
+    if (const auto* sync = std::get_if<distrib::SyncFile>(&action)) story += "sync " + sync->path;
+    if (const auto* sync = std::get_if<distrib::SyncDirectory>(&action)) story += "sync directory " + sync->path;
+    if (const auto* rename = std::get_if<distrib::RenameFile>(&action)) story += rename->from + " -> " + rename->to;
+    if (const auto* remove = std::get_if<distrib::RemoveFile>(&action)) story += "remove " + remove->path;
+    story += '\n';
+  }
+  return story;
+}
+
+}  // namespace
+
+TEST_CASE("a part gets its name after its data", "[checkpoint][part_writer]") {
+  const support::Parts parts;
+  Error error;
+  CHECK(story_of(distrib::plan_part("d/c-7", parts.own[1], 1, 3, nullptr, error)) ==
+        "write d/.saving.c.data-00001-of-00003\n"
+        "sync d/.saving.c.data-00001-of-00003\n"
+        "write d/.saving.c.part-00001-of-00003\n"
+        "sync d/.saving.c.part-00001-of-00003\n"
+        "remove d/c-7.index\n"
+        "remove d/c-7.part-00001-of-00003\n"
+        "sync directory d\n"
+        "d/.saving.c.data-00001-of-00003 -> d/c-7.data-00001-of-00003\n"
+        "sync directory d\n"
+        "d/.saving.c.part-00001-of-00003 -> d/c-7.part-00001-of-00003\n"
+        "sync directory d\n");
+  CHECK_FALSE(error);
+}
+
+TEST_CASE("whenever a part is not all there, it is not there", "[checkpoint][part_writer]") {
+  const support::Parts old;
+  const support::Parts parts{100};
+  for (std::size_t performed = 0; performed <= 11; ++performed) {
+    const support::TempDirectory directory;
+    const std::string prefix = directory / "c-1";
+    Error error;
+    distrib::perform(distrib::plan_part(prefix, old.own[2], 2, 3, nullptr, error));
+    const FilePlan plan = distrib::plan_part(prefix, parts.own[2], 2, 3, nullptr, error);
+    REQUIRE(plan.size() == 11);
+    distrib::perform(std::span{plan}.first(performed));
+    CAPTURE(performed);
+    const auto reader = BundleReader::open_part(prefix, 2, 3, error);
+    CHECK(reader.has_value() == (performed < 6 || performed > 9));
+    if (!reader) {
+      CHECK(error.code == checkpoint_errc::not_found);
+      continue;
+    }
+    std::vector<float> values(4);
+    reader->verify();
+    reader->read("v", parts.own[2].tensors[0].slice, std::as_writable_bytes(std::span{values}));
+    CHECK(values[0] == (performed > 9 ? 108.0F : 8.0F));
+  }
+}
+
+TEST_CASE("under an index that holds the same only the data are written again", "[checkpoint][part_writer]") {
+  const support::TempDirectory directory;
+  const std::string prefix = directory / "c-1";
+  const support::Parts parts;
+  distrib::perform(distrib::plan_bundle(prefix, parts.together));
+  const auto merged = BundleReader::open(prefix).index();
+  Error error;
+
+  // Shard 0 of a whole save has all that its part would have, in the same places.
+  const FilePlan again = distrib::plan_part(prefix, parts.own[0], 0, 3, &merged, error);
+  CHECK(again.size() == 4);
+  support::write_file(distrib::data_file_name(prefix, 0, 3), "damaged");
+  distrib::perform(again);
+  BundleReader::open(prefix).verify();
+
+  const support::Parts others{100};
+  BundlePart less = parts.own[0];
+  less.strings.clear();
+  BundlePart other_shape = parts.own[0];
+  other_shape.tensors[0].shape = {8, 2};
+  const struct {
+    const char* what;
+    BundlePart part;
+    std::size_t shard;
+    std::size_t shards;
+  } cases[] = {
+      {"other values", others.own[0], 0, 3},
+      {"less than the index looks for", less, 0, 3},
+      {"another place", parts.own[0], 1, 3},
+      {"another number of shards", parts.own[0], 0, 4},
+      {"another shape", other_shape, 0, 3},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.what);
+    const FilePlan plan = distrib::plan_part(prefix, c.part, c.shard, c.shards, &merged, error);
+    CHECK_FALSE(error);
+    CHECK_THAT(story_of(plan), ContainsSubstring("remove " + prefix + ".index"));
+  }
+}
+
+TEST_CASE("a part that does not fit together is refused by name", "[checkpoint][part_writer]") {
+  const support::Parts parts;
+  BundlePart twice = parts.own[0];
+  twice.tensors.push_back(twice.tensors[0]);
+  BundlePart overlapping = parts.own[0];
+  overlapping.tensors.push_back(overlapping.tensors[0]);
+  overlapping.tensors.back().slice = distrib::Slice::along(parts.shape, 0, 1, 2);
+  BundlePart texts = parts.own[0];
+  texts.strings.push_back({"t", {2}, {"one"}});
+  const struct {
+    const char* what;
+    BundlePart part;
+    std::size_t shard;
+    checkpoint_errc expected;
+    const char* where;
+  } cases[] = {
+      {"a slice twice", twice, 0, checkpoint_errc::duplicate, "v, slice 0,2:0,2"},
+      {"slices that overlap", overlapping, 0, checkpoint_errc::duplicate, "v: slices overlap"},
+      {"too few texts", texts, 0, checkpoint_errc::mismatch, "t: 1 texts for [2]"},
+      {"a shard too many", parts.own[0], 3, checkpoint_errc::mismatch, "part 3 of 3"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.what);
+    Error error;
+    CHECK(distrib::plan_part("c-1", c.part, c.shard, 3, nullptr, error).empty());
+    CHECK(error.code == c.expected);
+    CHECK_THAT(error.where, ContainsSubstring(c.where));
+  }
+}
