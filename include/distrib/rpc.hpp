@@ -14,3 +14,4 @@
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 #include <distrib/rpc/server_core.hpp>
+#include <distrib/rpc/server_session.hpp>

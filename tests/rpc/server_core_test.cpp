@@ -217,3 +217,13 @@ TEST_CASE("ServerCore: whatever a peer sends, it answers or closes, and never mo
     CHECK((pair.server.finished() || at == bytes.size()));
   }
 }
+
+TEST_CASE("ServerCore: drained before the greeting, it says that it takes no more", "[rpc]") {
+  pair::Pair ends;
+  ends.call("test.Echo", "too late");
+  ends.server.drain();
+  ends.carry();
+  CHECK(ends.server.finished());
+  REQUIRE(ends.at_client.size() == 1);
+  CHECK(ends.at_client[0].code == distrib::rpc_errc::closed);
+}

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,24 +21,27 @@ namespace distrib::inline v0 {
 /// Memory: the frames that are queued and being written; `queued_bytes` tells how much. Threads: one at a time.
 class FrameQueue {
  public:
-  /// Adds a frame; the lengths in `header` are set from `head` and `body`.
-  void add(FrameHeader header, ByteView head, SharedBuffer body = nullptr) {
+  /// Adds a frame; the lengths in `header` are set from `head` and `body`. `checksum`: CRC-32C of the body, when it is
+  /// known.
+  void add(FrameHeader header, ByteView head, SharedBuffer body = nullptr,
+           std::optional<std::uint32_t> checksum = std::nullopt) {
     const ByteView content = body == nullptr ? ByteView{} : body->bytes();
     header.head_bytes = static_cast<std::uint32_t>(head.size());
     header.body_bytes = static_cast<std::uint32_t>(content.size());
     copy(encode_frame_header(header));
     if (!head.empty()) {
       copy(head);
-      copy_checksum(head);
+      copy_checksum(crc32c(head));
     }
     if (content.empty()) return;
+    const std::uint32_t of_content = checksum ? *checksum : crc32c(content);
     if (content.size() <= most_copied_bytes) {
       copy(content);
     } else {
       next_.size += content.size();
       next_.pieces.push_back({0, content.size(), std::move(body)});
     }
-    copy_checksum(content);
+    copy_checksum(of_content);
   }
 
   /// Everything that is to be written, in order; empty: nothing. Unchanged until `written`.
@@ -87,9 +91,9 @@ class FrameQueue {
     next_.size += bytes.size();
   }
 
-  void copy_checksum(ByteView of) {
+  void copy_checksum(std::uint32_t number) {
     std::array<std::byte, frame_checksum_bytes> checksum;
-    store_le(checksum.data(), crc32c(of));
+    store_le(checksum.data(), number);
     copy(checksum);
   }
 

@@ -28,6 +28,7 @@ struct Frame {
   FrameHeader header;
   ByteView head;      ///< Valid until the reader is asked for anything else.
   SharedBuffer body;  ///< Null when it has no bytes.
+  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body.
 };
 
 /// Makes frames of a stream of bytes, however it is cut. Heads are parsed where they were received; a body goes into
@@ -90,6 +91,7 @@ class FrameReader {
   void begin_frame() noexcept {
     delivered_ = false;
     frame_.body.reset();
+    frame_.body_checksum = 0;
     begin_ = at_;
   }
 
@@ -147,6 +149,7 @@ class FrameReader {
     if (frame_.header.body_bytes != 0) {
       if (!here(frame_checksum_bytes)) return false;
       if (!matches(body_->bytes(), buffer_.data() + at_)) return false;
+      frame_.body_checksum = load_le<std::uint32_t>(buffer_.data() + at_);
       at_ += frame_checksum_bytes;
     }
     state_ = State::header;

@@ -16,6 +16,9 @@ namespace distrib::inline v0 {
 /// What a call carries: a value with a head that it writes and reads itself, and, if it has a member `SharedBuffer
 /// body`, bulk beside it that is never copied and is there when `decode` is called. `decode` gives false when the head
 /// is not one of its own; whatever it reads is a stranger's, so it bounds every number before it uses it.
+///
+/// A request with a member `std::uint32_t body_checksum` is told the body's CRC-32C, which was verified; a reply with
+/// `std::optional<std::uint32_t> body_checksum` may bring it, so that a body that many ask for is summed up once.
 template <class T>
 concept RpcMessage = std::default_initializable<T> && std::movable<T> &&
                      requires(const T& view, T& message, WireWriter& head, ByteView bytes) {

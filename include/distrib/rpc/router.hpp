@@ -39,7 +39,10 @@ class Call {
   {
     WireWriter head;
     reply.encode(head);
-    connection_->reply(id_, head.view(), detail::body_of(reply));
+    if constexpr (requires { reply.body_checksum; })
+      connection_->reply(id_, head.view(), detail::body_of(reply), reply.body_checksum);
+    else
+      connection_->reply(id_, head.view(), detail::body_of(reply));
   }
 
   /// False: not taken, see `ServerCore::item`.
@@ -133,6 +136,7 @@ class Router {
   static auto dispatch_to(Route<M, Handler>& route, const Connection& connection, const ServerEvent& event) -> bool {
     if (event.method != M::id) return false;
     typename M::Request request{};
+    if constexpr (requires { request.body_checksum; }) request.body_checksum = event.body_checksum;
     if (detail::decode_message(event.head, event.body, request))
       route.handler(std::move(request), Call<M, Connection>{connection, event});
     else

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
-#include <distrib/core/error.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/connection.hpp>
 #include <distrib/net/listener.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/server_core.hpp>
+#include <distrib/rpc/server_session.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <set>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace distrib::inline v0 {
@@ -28,10 +23,14 @@ namespace distrib::inline v0 {
 /// Handlers run on the executor; they may answer at once, or keep the call and answer later on the same executor, also
 /// when the connection or the server is gone by then. What a handler throws comes out of the context's `run()`.
 ///
+/// In place of a router there may be anything with `dispatch(connection, event)` for requests; if it has
+/// `happened(connection, event)` it is told all other events (greetings, cancelled calls, credits), and if it has
+/// `closed(connection)` the end of each connection.
+///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is destroyed.
 template <class RouterType>
-class RpcServer {
+class RpcServer : private ServerSession::Owner {
  public:
   using Executor = asio::io_context::executor_type;
 
@@ -43,7 +42,8 @@ class RpcServer {
   auto operator=(const RpcServer&) -> RpcServer& = delete;
 
   /// Ends every connection at once; `drain` first to have calls answered.
-  ~RpcServer() {
+  ~RpcServer() override {
+    listener_.close();  // first: who hears that a connection has ended may listen here himself
     for (const auto& session : sessions_) session->close();
   }
 
@@ -59,82 +59,28 @@ class RpcServer {
   }
 
  private:
-  /// One connection; behaves like its ServerCore.
-  class Session : public std::enable_shared_from_this<Session> {
-   public:
-    Session(RpcServer& server, TcpSocket socket)
-        : server_{&server},
-          connection_{std::make_shared<Connection<ServerCore, Session>>(std::move(socket), *this, server.options_,
-                                                                        std::chrono::steady_clock::now())} {}
+  void happened(const ServerConnection& session, const ServerEvent& event) override {
+    if (event.kind == ServerEvent::Kind::request)
+      router_.dispatch(session, event);
+    else if constexpr (requires { router_.happened(session, event); })
+      router_.happened(session, event);
+  }
 
-    void start() { connection_->settle(); }
-    void drain() {
-      connection_->core().drain();
-      answered();
-    }
-    void close() {
-      server_ = nullptr;
-      connection_->close();
-    }
-
-    void reply(std::uint64_t call, ByteView head, SharedBuffer body) {
-      connection_->core().reply(call, head, std::move(body));
-      answered();
-    }
-    void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
-      connection_->core().fail(call, code, where);
-      answered();
-    }
-    auto item(std::uint64_t call, ByteView head, SharedBuffer body) -> bool {
-      const bool taken = connection_->core().item(call, head, std::move(body));
-      answered();
-      return taken;
-    }
-    void end_stream(std::uint64_t call) {
-      connection_->core().end_stream(call);
-      answered();
-    }
-
-    void on_activity(Instant now) {
-      const auto self = this->shared_from_this();
-      active_ = true;
-      while (server_ != nullptr) {
-        const ServerEvent* event = connection_->core().next(now);
-        if (event == nullptr) break;
-        if (event->kind == ServerEvent::Kind::request) server_->router_.dispatch(self, *event);
-      }
-      active_ = false;
-      leave_when_finished();
-    }
-
-   private:
-    // An answer from outside of `on_activity`: it may be what the reading of requests waits for, too.
-    void answered() {
-      if (active_ || server_ == nullptr) return;
-      on_activity(std::chrono::steady_clock::now());
-      connection_->settle();
-    }
-
-    void leave_when_finished() {
-      if (server_ == nullptr || !connection_->core().finished()) return;
-      connection_->detach();
-      std::exchange(server_, nullptr)->sessions_.erase(this->shared_from_this());
-    }
-
-    RpcServer* server_;  // null: it is gone, or this connection is over
-    std::shared_ptr<Connection<ServerCore, Session>> connection_;
-    bool active_ = false;
-  };
+  void closed(const ServerConnection& session) override {
+    sessions_.erase(session);
+    if constexpr (requires { router_.closed(session); }) router_.closed(session);
+  }
 
   void accept(TcpSocket socket) {
-    const auto session = std::make_shared<Session>(*this, std::move(socket));
+    ServerSession::Owner& owner = *this;
+    const auto session = std::make_shared<ServerSession>(owner, std::move(socket), options_);
     sessions_.insert(session);
     session->start();
   }
 
   RouterType router_;
   RpcServerOptions options_;
-  std::set<std::shared_ptr<Session>> sessions_;
+  std::set<ServerConnection> sessions_;
   Listener listener_;
 };
 

@@ -52,6 +52,7 @@ struct ServerEvent {
   ByteView metadata;                ///< Of `request`; with `head` valid until the core is asked for anything else.
   ByteView head;
   SharedBuffer body;                ///< Of `request`; null when it has no bytes.
+  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body.
 };
 
 /// The server's end of a connection: requests in, answers out, by any order. Answers to calls that are over (cancelled,
@@ -64,9 +65,11 @@ class ServerCore {
   ServerCore(const RpcServerOptions& options, Instant now)
       : options_{options}, reader_{greeting_limits}, opened_{now}, heard_{now} {}
 
-  /// Answers a call, which is then over. `head` is copied, `body` is shared until it is written.
-  void reply(std::uint64_t call, ByteView head, SharedBuffer body = nullptr) {
-    if (end(call)) queue_.add({FrameKind::reply, 0, 0, 0, call, 0}, head, std::move(body));
+  /// Answers a call, which is then over. `head` is copied, `body` is shared until it is written; `checksum` is the
+  /// body's CRC-32C, when it is known.
+  void reply(std::uint64_t call, ByteView head, SharedBuffer body = nullptr,
+             std::optional<std::uint32_t> checksum = std::nullopt) {
+    if (end(call)) queue_.add({FrameKind::reply, 0, 0, 0, call, 0}, head, std::move(body), checksum);
   }
 
   /// Refuses a call, which is then over. `where`: what people are told beside the code's message.
@@ -95,6 +98,7 @@ class ServerCore {
 
   /// Takes no more calls and tells the client so; `finished()` when those in flight are answered.
   void drain() {
+    if (!greeted_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
     if (!std::exchange(draining_, true)) queue_.add({FrameKind::goodbye}, {});
   }
 
@@ -249,6 +253,7 @@ class ServerCore {
     event_.metadata = rest.first(metadata_bytes);
     event_.head = rest.subspan(metadata_bytes);
     event_.body = frame.body;
+    event_.body_checksum = frame.body_checksum;
     return &event_;
   }
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/rpc/server_session.hpp>
+
+#include <distrib/rpc/frame.hpp>
+#include <distrib/rpc/rpc_client.hpp>
+
+#include "rpc/messages.hpp"
+#include "support/catch.hpp"
+#include "support/loopback.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace distrib;
+using messages::Echo;
+using messages::Text;
+
+namespace {
+
+/// Keeps what it is told, and answers when the test says so.
+struct Keeper : ServerSession::Owner {
+  void happened(const ServerConnection& session, const ServerEvent& event) override {
+    if (event.kind == ServerEvent::Kind::greeted) return;
+    kept.push_back(event.call);
+    connection = session;
+  }
+  void closed(const ServerConnection&) override { ++ends; }
+
+  std::vector<std::uint64_t> kept;
+  ServerConnection connection;
+  int ends = 0;
+};
+
+struct Ends {
+  Ends() {
+    support::SocketPair pair{context};
+    session = std::make_shared<ServerSession>(keeper, std::move(pair.socket), RpcServerOptions{});
+    session->start();
+    client.emplace(std::move(pair.peer));
+  }
+  auto call() -> void {
+    client->async_call<Echo>(Text{{"x"}}, {}, [this](std::error_code ec, const Text& text) {
+      answers.push_back(ec ? ec.message() : text.text);
+    });
+  }
+
+  asio::io_context context{1};
+  Keeper keeper;
+  ServerConnection session;
+  std::optional<RpcClient> client;
+  std::vector<std::string> answers;
+};
+
+auto head_of(const std::string& text) -> WireWriter {
+  WireWriter head;
+  Text{{text}}.encode(head);
+  return head;
+}
+
+}  // namespace
+
+TEST_CASE("ServerSession: answers that come later are written, in any order", "[rpc]") {
+  Ends ends;
+  ends.call();
+  ends.call();
+  support::run_until(ends.context, [&] { return ends.keeper.kept.size() == 2; });
+  ends.session->reply(ends.keeper.kept[1], head_of("second").view(), nullptr);
+  ends.session->fail(ends.keeper.kept[0], rpc_errc::exhausted);
+  support::run_until(ends.context, [&] { return ends.answers.size() == 2; });
+  CHECK(ends.answers[0] == "second");
+  CHECK(ends.answers[1] == make_error_code(rpc_errc::exhausted).message());
+}
+
+TEST_CASE("ServerSession: drained, it answers what it has and tells its end once", "[rpc]") {
+  Ends ends;
+  ends.call();
+  support::run_until(ends.context, [&] { return !ends.keeper.kept.empty(); });
+  ends.session->drain();
+  CHECK(ends.keeper.ends == 0);
+  ends.session->reply(ends.keeper.kept[0], head_of("last").view(), nullptr);
+  CHECK(ends.keeper.ends == 1);
+  support::run_until(ends.context, [&] { return !ends.answers.empty(); });
+  CHECK(ends.answers[0] == "last");
+  ends.session->reply(ends.keeper.kept[0], head_of("too late").view(), nullptr);  // passed over
+  CHECK(ends.keeper.ends == 1);
+}
+
+TEST_CASE("ServerSession: refused, the client hears why", "[rpc]") {
+  Ends ends;
+  ends.call();
+  support::run_until(ends.context, [&] { return !ends.keeper.kept.empty(); });
+  ends.session->refuse(rpc_errc::unknown_service, "here");
+  CHECK(ends.keeper.ends == 1);
+  support::run_until(ends.context, [&] { return !ends.answers.empty(); });
+  CHECK(ends.answers[0] == make_error_code(rpc_errc::unknown_service).message());
+}
+
+TEST_CASE("ServerSession: closed, nobody is told", "[rpc]") {
+  Ends ends;
+  ends.call();
+  support::run_until(ends.context, [&] { return !ends.keeper.kept.empty(); });
+  ends.session->close();
+  support::run_until(ends.context, [&] { return !ends.answers.empty(); });
+  CHECK(ends.answers[0] == make_error_code(rpc_errc::lost).message());
+  CHECK(ends.keeper.ends == 0);
+}
