@@ -170,3 +170,9 @@ TEST_CASE("replica_device_setter: devices without a meaning", "[placement]") {
   CHECK(setter({.op = "Add", .device = "/cpu:0"}, ec) == "/job:worker/device:CPU:0");
   CHECK_FALSE(ec);
 }
+
+TEST_CASE("ReplicaDeviceSetter: places what its strategy places", "[placement]") {
+  auto device = distrib::replica_device_setter({.ps_tasks = 3});
+  static_assert(distrib::PlacementStrategy<decltype(device)>);
+  for (std::uint32_t i = 0; i < 6; ++i) CHECK(device.place({"v", distrib::DType::float32, {4}}, 3) == i % 3);
+}

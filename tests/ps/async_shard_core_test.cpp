@@ -168,6 +168,36 @@ TEST_CASE("AsyncShardCore: the end (rule 6)", "[ps]") {
   });
 }
 
+TEST_CASE("AsyncShardCore: the values at the end are given when all of them are durable", "[ps]") {
+  Shard shard = shard_of(2, 3, 2, 0);  // the staleness does not matter
+  const auto at_end = [&](Peer peer) { return shard.pull(peer, distrib::end_of_job); };
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"not counted", at_end(11), {}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"1: due", shard.push(1, 1, 1), {"save 2 w=-2 applied=1,1", "pushed 11 step=1 k=1 cuts=0"}},
+      {"durable, but not the last one", shard.saved(2), {"notice 10 k=1 cuts=1", "notice 11 k=1 cuts=1"}},
+      {"the last one", shard.push(0, 2, 1), {"save 3 w=-3 applied=2,1", "pushed 10 step=2 k=2 cuts=1"}},
+      {"not durable", at_end(10), {}},
+      {"a parked one is looked at again", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=1"}},
+      {"durable", shard.saved(3),
+       {"notice 10 k=2 cuts=2", "notice 11 k=1 cuts=1",
+        "values 11 step=18446744073709551615 w=-3 k=1 cuts=1",
+        "values 10 step=18446744073709551615 w=-3 k=2 cuts=2"}},
+      {"at once", at_end(11), {"values 11 step=18446744073709551615 w=-3 k=1 cuts=1"}},
+  });
+  Shard back{Core{story::job(1, 2, 3, 0), 0, sgd(), distrib::unbounded_staleness, Cut{3, block(-3), {}, {2, 1}}}};
+  tell(Events{
+      {"join", back.join(10), {"joined 10 k=2 cuts=2"}},
+      {"it came back with them", back.pull(10, distrib::end_of_job),
+       {"values 10 step=18446744073709551615 w=-3 k=2 cuts=2"}},
+  });
+  ShardActions out;
+  back.pull(10, 2)(out);
+  CHECK(std::get<distrib::ValuesReply>(out.back()).counted == 3);  // of all ranks
+}
+
 TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
   Shard shard = shard_of(2, 9, 0);
   const auto short_one = [&](ShardActions& out) {

@@ -205,3 +205,37 @@ TEST_CASE("AsyncWorkerCore: asked to stop it finishes what is in flight and leav
       {"too late", overtaken.computed(3), {}},
   });
 }
+
+TEST_CASE("AsyncWorkerCore: who wants the result waits for everybody's contributions (rule 6)", "[ps]") {
+  Worker w = worker(3, {.wants_result = true});  // rank 1 makes one of three
+  const auto end = [&](std::uint32_t shard, float value) {
+    return [&w, shard, value](WorkerActions& out) {
+      w.core.values(shard, distrib::end_of_job, block(value), {1, {1}}, out);
+    };
+  };
+  const std::string last = std::to_string(distrib::end_of_job);
+  tell(Events{
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"join", w.joined(0, 0), {}},
+      {"join", w.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
+      {"values", w.values(0, 0), {}},
+      {"values", w.values(1, 0), {"compute step=1 ticket=1 of 2"}},
+      {"its last one", w.computed(1),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=" + last,
+        "pull 1 step=" + last}},
+      {"of before", w.values(0, 0), {}},
+      {"durable", w.notice(0, 1, 1), {}},
+      {"on all", w.notice(1, 1, 1), {}},
+      {"everybody's", end(0, 7), {}},
+      {"what a shard that came back had is asked for again", w.joined(0, 1, 1), {"save 0", "pull 0 step=" + last}},
+      {"everybody's", end(1, 8), {}},
+      {"done", end(0, 9), {"goodbye 0", "goodbye 1", "done w=9 w=8"}},
+  });
+  Worker late = worker(3, {.wants_result = true});
+  tell(Events{
+      {"join", late.start(), {"join 0", "join 1"}},
+      {"its share is done", late.joined(0, 1, 1), {}},
+      {"the result", late.joined(1, 1, 1), {"pull 0 step=" + last, "pull 1 step=" + last}},
+      {"who stops leaves without it", late.stop(), {"leave 0", "leave 1", "left"}},
+  });
+}

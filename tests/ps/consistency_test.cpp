@@ -5,6 +5,7 @@
 
 using distrib::AsynchronousParallel;
 using distrib::BulkSynchronousParallel;
+using distrib::ConsistencyKind;
 using distrib::StaleSynchronousParallel;
 
 TEST_CASE("Consistency: short names and canonical texts", "[ps]") {
@@ -24,4 +25,20 @@ TEST_CASE("Consistency: values", "[ps]") {
   STATIC_REQUIRE(AsynchronousParallel::staleness == UINT64_MAX);
   CHECK(StaleSynchronousParallel{.staleness = 2} == StaleSynchronousParallel{2});
   CHECK(StaleSynchronousParallel{.staleness = 2} != StaleSynchronousParallel{});
+}
+
+TEST_CASE("parse_consistency: what a shard has to know of each", "[ps]") {
+  const auto kind = [](const auto& consistency) { return distrib::parse_consistency(consistency.describe()); };
+  CHECK(kind(BulkSynchronousParallel{}) == ConsistencyKind{.synchronous = true, .staleness = 0});
+  CHECK(kind(AsynchronousParallel{}) == ConsistencyKind{.synchronous = false, .staleness = UINT64_MAX});
+  for (const std::uint64_t staleness : {std::uint64_t{0}, std::uint64_t{3}, UINT64_MAX})
+    CHECK(kind(StaleSynchronousParallel{staleness}) == ConsistencyKind{.synchronous = false, .staleness = staleness});
+
+  for (const char* text : {"", "bulk", "bulk_synchronous_parallel ", "asynchronous_parallel staleness=3",
+                           "stale_synchronous_parallel", "stale_synchronous_parallel staleness=",
+                           "stale_synchronous_parallel staleness=-1", "stale_synchronous_parallel staleness=03",
+                           "stale_synchronous_parallel staleness=18446744073709551616", "staleness=3", "3", "="}) {
+    CAPTURE(text);
+    CHECK_FALSE(distrib::parse_consistency(text));
+  }
 }

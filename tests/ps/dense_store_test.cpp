@@ -21,6 +21,7 @@ struct Counting {
   static constexpr std::string_view name = "counting";
   static constexpr std::array<distrib::Slot, 2> slots{{{"a", 5.0F}, {"b", -1.0F}}};
   auto describe() const -> std::string { return {}; }
+  static auto parse(std::string_view) -> std::optional<Counting> { return Counting{}; }
   void apply(distrib::UpdateStep step, std::span<const float> gradient, std::span<const float> from,
              std::span<float> to, std::span<const std::span<float>> blocks) const {
     for (std::size_t i = 0; i < to.size(); ++i) {

@@ -19,6 +19,8 @@ TEST_CASE("ps_errc: words and conditions", "[ps]") {
       {ps_errc::unknown_rank, 3, failure::invalid_argument, "no such rank"},
       {ps_errc::wrong_size, 4, failure::invalid_argument, "another size"},
       {ps_errc::no_such_task, 5, failure::invalid_argument, "a ps task that the job does not have"},
+      {ps_errc::bad_job, 6, failure::invalid_argument, "no description of a job"},
+      {ps_errc::unknown_updater, 7, failure::unsupported, "start the servers with updaters<...>"},
   };
   for (const Row& row : rows) {
     const std::error_code code = row.value;

@@ -8,6 +8,7 @@
 using distrib::DType;
 using distrib::identity_difference;
 using distrib::Job;
+using distrib::job_difference;
 using distrib::Slice;
 
 namespace {
@@ -150,4 +151,27 @@ TEST_CASE("identity_difference: any text is borne", "[ps]") {
         "it has 'distrib job 2', this job has 'distrib job 1'");
   CHECK(identity_difference("", text_of_a_job) == "it has 'nothing more', this job has 'distrib job 1'");
   CHECK(identity_difference("distrib job 1\nseed 1", "distrib job 1\nseed 1\n").empty());
+}
+
+TEST_CASE("job_difference: the first line of all", "[ps]") {
+  CHECK(job_difference(text_of_a_job, text_of_a_job).empty());
+  struct Row {
+    std::function<void(Job&)> change;
+    std::string difference;
+  };
+  const Row rows[] = {
+      {[](Job& job) { job.seed = 7; }, "it has 'seed 20160411', this job has 'seed 7'"},
+      {[](Job& job) { job.parts[1].shard = 2; },
+       "it has 'part hidden/weights 400,384:0,128 shard 3', this job has "
+       "'part hidden/weights 400,384:0,128 shard 2'"},
+      {[](Job& job) { job.parts.pop_back(); }, "it has 'part temperature  shard 2', this job has 'tasks 2'"},
+      {[](Job& job) { job.updater = "sgd learning_rate=0.05"; },
+       "it has 'updater momentum learning_rate=0.05 momentum=0.9 use_nesterov=false', this job has "
+       "'updater sgd learning_rate=0.05'"},
+      {[](Job& job) { job.ranks = 9; }, "it has 'ranks 3', this job has 'ranks 9'"},
+      {[](Job& job) { job.cut_interval = 0; }, "it has 'cut_interval 200', this job has 'cut_interval 0'"},
+  };
+  for (const Row& row : rows) CHECK(job_difference(text_of_a_job, changed(row.change)) == row.difference);
+  CHECK(job_difference("", "a\n") == "it has 'nothing more', this job has 'a'");
+  CHECK(job_difference("\n", "") == "it has '', this job has 'nothing more'");
 }

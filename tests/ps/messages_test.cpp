@@ -18,9 +18,13 @@ TEST_CASE("Messages: moved without copying what they carry", "[ps]") {
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<distrib::Contribution>);
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<distrib::ValuesReply>);
   const auto block = std::make_shared<const distrib::AlignedBuffer>(64);
-  distrib::ValuesReply reply{1, 2, block, {2, {0}}};
+  distrib::ValuesReply reply{1, 2, block, {2, {0}}, 2};
   const distrib::ValuesReply moved = std::move(reply);
   CHECK(block.use_count() == 2);
   CHECK(moved.block == block);
   CHECK(distrib::Contribution{}.block == nullptr);
+}
+
+TEST_CASE("end_of_job: no step comes after it", "[ps]") {
+  CHECK(distrib::end_of_job + 1 == 0);
 }

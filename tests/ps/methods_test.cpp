@@ -26,21 +26,35 @@ auto carried(const T& message) -> T {
 
 TEST_CASE("methods: messages are written and read back", "[ps]") {
   const Progress progress{1ULL << 40, {0, 100, 1ULL << 40}};
-  const JoinRequest join = carried(JoinRequest{7, "abc", "the job"});
+  const JoinRequest join = carried(JoinRequest{7, "abc", "the job", {"cuts/here", 500, 3}});
   CHECK(join.rank == 7);
   CHECK(join.job_hash == "abc");
   CHECK(join.job_text == "the job");
-  CHECK(carried(JoinRequest{7, "abc", {}}).job_text.empty());
-  CHECK(carried(JoinItem{JoinItem::Kind::notice, progress}).kind == JoinItem::Kind::notice);
-  CHECK(carried(JoinItem{JoinItem::Kind::joined, progress}).progress == progress);
-  CHECK(carried(JoinItem{JoinItem::Kind::text_wanted, {}}).progress == Progress{});
+  CHECK(join.cuts.directory == "cuts/here");
+  CHECK(join.cuts.keep_every == 500);
+  CHECK(join.cuts.max_to_keep == 3);
+  CHECK(carried(JoinRequest{7, "abc", {}, {}}).job_text.empty());
+  CHECK(carried(JoinItem{JoinItem::Kind::notice, progress, 0}).kind == JoinItem::Kind::notice);
+  CHECK(carried(JoinItem{JoinItem::Kind::joined, progress, 0}).progress == progress);
+  CHECK(carried(JoinItem{JoinItem::Kind::text_wanted, {}, 0}).progress == Progress{});
   CHECK(carried(distrib::PullRequest{41}).step == 41);
-  CHECK(carried(distrib::PullReply{{progress}, nullptr}).progress == progress);
+  const JoinItem lost = carried(JoinItem{JoinItem::Kind::rank_lost, {}, 1U << 31});
+  CHECK(lost.kind == JoinItem::Kind::rank_lost);
+  CHECK(lost.rank == 1U << 31);
+  const auto values = carried(distrib::PullReply{progress, false, 1ULL << 33, nullptr});
+  CHECK(values.progress == progress);
+  CHECK_FALSE(values.gone);
+  CHECK(values.counted == 1ULL << 33);
+  const auto gone = carried(distrib::PullReply{progress, true, 0, nullptr});
+  CHECK(gone.progress == progress);
+  CHECK(gone.gone);
   const auto push = carried(distrib::PushRequest{41, 3, 40, nullptr});
   CHECK(push.step == 41);
   CHECK(push.rank == 3);
   CHECK(push.common_cut == 40);
-  CHECK(carried(distrib::PushReply{progress}).progress == progress);
+  CHECK(carried(distrib::PushReply{progress, false}).progress == progress);
+  CHECK_FALSE(carried(distrib::PushReply{progress, false}).not_repeatable);
+  CHECK(carried(distrib::PushReply{progress, true}).not_repeatable);
   CHECK(carried(distrib::RestoreRequest{5}).cut == 5);
 }
 
@@ -66,8 +80,16 @@ TEST_CASE("methods: what does not decode is refused", "[ps]") {
   JoinItem item;
   CHECK_FALSE(item.decode({}));  // of no kind
   WireWriter kind;
-  kind.varint(1, 4);
+  kind.varint(1, 5);
   CHECK_FALSE(item.decode(kind.view()));
+  WireWriter far;
+  far.varint(1, 257);  // no number is cut off
+  CHECK_FALSE(item.decode(far.view()));
+  WireWriter twice;
+  twice.varint(1, 1);
+  twice.bytes(2, cuts.view());
+  twice.bytes(2, {});
+  CHECK_FALSE(item.decode(twice.view()));
   const auto damaged = distrib::as_bytes("\x0a");
   JoinRequest join;
   distrib::PullRequest pulled;
@@ -77,6 +99,23 @@ TEST_CASE("methods: what does not decode is refused", "[ps]") {
   CHECK_FALSE(pulled.decode(damaged));
   CHECK_FALSE(pushed.decode(damaged));
   CHECK_FALSE(restore.decode(damaged));
+}
+
+TEST_CASE("methods: cuts go with the text only", "[ps]") {
+  const JoinRequest join = carried(JoinRequest{7, "abc", {}, {"cuts/here", 500, 3}});
+  CHECK(join.cuts.directory.empty());
+  CHECK(join.cuts.keep_every == 0);
+}
+
+TEST_CASE("methods: errors of shards are known by their categories", "[ps]") {
+  const auto carry = [](std::error_code code) {
+    WireWriter head;
+    distrib::encode_error(head, code, "here");
+    return distrib::decode_error(head.view(), distrib::ps_categories());
+  };
+  CHECK(carry(distrib::ps_errc::rank_lost).code == distrib::ps_errc::rank_lost);
+  CHECK(carry(distrib::checkpoint_errc{1}).code == distrib::checkpoint_errc{1});
+  CHECK(carry(std::make_error_code(std::errc::permission_denied)).code.category() == distrib::remote_category());
 }
 
 TEST_CASE("methods: their ids differ", "[ps]") {

@@ -96,7 +96,9 @@ inline auto text(const support::WorkerAction& action) -> std::string {
   if (const auto* m = std::get_if<Compute>(&action))
     return "compute step=" + std::to_string(m->step) + " ticket=" + std::to_string(m->ticket) + " of " +
            std::to_string(m->values.size());
-  return std::get<WorkerDone>(action).left ? "left" : "done";
+  std::string end = std::get<WorkerDone>(action).left ? "left" : "done";
+  for (const SharedBuffer& block : std::get<WorkerDone>(action).result) end += text(block);
+  return end;
 }
 
 template <class Action>

@@ -328,3 +328,60 @@ TEST_CASE("SyncWorkerCore: asked to stop it finishes what is in flight and leave
       {"too late", overtaken.computed(4), {}},
   });
 }
+
+TEST_CASE("SyncWorkerCore: who wants the result takes it before goodbye (rule 12)", "[ps]") {
+  Worker w = worker(2, 2, {.wants_result = true});
+  carry_to(w, 2);
+  tell(Events{
+      {"values", w.values(0, 2, 2), {}},
+      {"durable", w.notice(0, 2, {0, 2}), {}},
+      {"durable on all, but the values are not here", w.notice(1, 2, {0, 2}), {}},
+      {"they are", w.values(1, 2, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
+  });
+  Worker first = worker(2, 2, {.wants_result = true});
+  carry_to(first, 2);
+  tell(Events{
+      {"values", first.values(0, 2, 2, {0, 2}), {}},
+      {"values", first.values(1, 2, 2), {}},
+      {"durable", first.notice(1, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
+  });
+  Worker late = worker(2, 2, {.wants_result = true});
+  tell(Events{
+      {"join", late.start(), {"join 0", "join 1"}},
+      {"N", late.joined(0, 2, {0, 2}), {}},
+      {"it finds N, and takes the values", late.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
+      {"values", late.values(0, 2, 2, {0, 2}), {}},
+      {"values", late.values(1, 2, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: shards that were sent back go to their cut N for the result", "[ps]") {
+  Worker w = worker(9, 2, {.wants_result = true});
+  carry_to(w, 4);
+  tell(Events{
+      {"values", w.values(0, 4, 4, {0, 9}), {}},
+      {"N is there", w.values(1, 4, 4, {0, 9}), {"restore 0 cut=9", "restore 1 cut=9"}},
+      {"at N", w.joined(0, 9, {0, 9}), {}},
+      {"at N", w.joined(1, 9, {0, 9}), {"pull 0 step=9", "pull 1 step=9"}},
+      {"values", w.values(0, 9, 9, {0, 9}), {}},
+      {"values", w.values(1, 9, 9, {0, 9}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
+  });
+  Worker one = worker(2, 2, {.wants_result = true});
+  carry_to(one, 2);
+  tell(Events{
+      {"values", one.values(0, 2, 2, {0, 2}), {}},
+      {"somebody sent it back", one.joined(1, 0, {0, 2}),
+       {"push 1 step=1 rank=1 common=2", "push 1 step=2 rank=1 common=2", "pull 1 step=2", "restore 0 cut=2",
+        "restore 1 cut=2"}},
+      {"kept", one.joined(0, 2, {0, 2}), {}},
+      {"at N", one.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
+      {"values", one.values(0, 2, 2, {0, 2}), {}},
+      {"values", one.values(1, 2, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: who stops leaves without the result", "[ps]") {
+  Worker w = worker(2, 2, {.wants_result = true});
+  carry_to(w, 2);
+  tell(Events{{"stop", w.stop(), {"leave 0", "leave 1", "left"}}});
+}

@@ -385,6 +385,9 @@ class Carrier {
       } else if (const auto* done = std::get_if<distrib::WorkerDone>(&action)) {
         for (std::uint32_t shard = 0; !done->left && !loses_disks_ && shard < shard_count(); ++shard)
           if (!rules_.holds_all_of(worker.rank, shard, shards_[shard].disk)) fail("a worker leaves too early");
+        if (faultless_ && done->result.size() != (worker.rank == 0 ? shard_count() : 0)) fail("no result");
+        for (std::uint32_t shard = 0; shard < done->result.size(); ++shard)
+          if (!rules_.good_result(shard, *done->result[shard], shards_[shard].disk)) fail("a result is not as it must be");
         RankState& rank = ranks_[worker.rank];
         if (rank.worker == id) {
           rank.worker = 0;

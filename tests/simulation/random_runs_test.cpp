@@ -69,7 +69,7 @@ class Synchronous {
   }
 
   [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
-    return std::make_unique<Worker>(job, rank, WorkerOptions{.replay_budget_bytes = budget_});
+    return std::make_unique<Worker>(job, rank, WorkerOptions{.replay_budget_bytes = budget_, .wants_result = rank == 0});
   }
 
   [[nodiscard]] auto contribution(Step step, Rank rank, std::span<const SharedBuffer> values) const
@@ -92,6 +92,10 @@ class Synchronous {
     if (cut.step > job.total_steps || cut.slots.size() != Momentum::slots.size()) return false;
     const Cut& truth = truth_[cut.step][shard];
     return same(*cut.values, *truth.values) && same(*cut.slots[0], *truth.slots[0]);
+  }
+
+  [[nodiscard]] auto good_result(std::uint32_t shard, const AlignedBuffer& block, const Disk&) const -> bool {
+    return same(block, *truth_[job.total_steps][shard].values);
   }
 
   [[nodiscard]] auto holds_all_of(Rank, std::uint32_t shard, const Disk& disk) const -> bool {
@@ -190,7 +194,7 @@ class Asynchronous {
   }
 
   [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
-    return std::make_unique<Worker>(job, rank, WorkerOptions{.replay_budget_bytes = budget_});
+    return std::make_unique<Worker>(job, rank, WorkerOptions{.replay_budget_bytes = budget_, .wants_result = rank == 0});
   }
 
   [[nodiscard]] auto contribution(Step step, Rank rank, std::span<const SharedBuffer> values) const
@@ -213,11 +217,19 @@ class Asynchronous {
       applied.push_back(core.progress(other).done);
       if (other != rank) slowest = std::min(slowest, applied.back());
     }
+    if (reply.step == end_of_job) return counted_once(*reply.block, applied);
     return reply.step - slowest <= staleness_ && counted_once(*reply.block, applied);
   }
 
   [[nodiscard]] auto good_cut(std::uint32_t, const Cut& cut) const -> bool {
     return counted_once(*cut.values, cut.applied);
+  }
+
+  [[nodiscard]] auto good_result(std::uint32_t, const AlignedBuffer& block, const Disk& disk) const -> bool {
+    std::vector<Step> all;
+    for (Rank rank = 0; rank < job.ranks; ++rank) all.push_back(job.steps_of(rank));
+    return counted_once(block, all) && !disk.empty() &&
+           std::ranges::equal(block.bytes(), disk.rbegin()->second.values->bytes());
   }
 
   [[nodiscard]] auto holds_all_of(Rank rank, std::uint32_t, const Disk& disk) const -> bool {

@@ -79,6 +79,11 @@ class ReplicaDeviceSetter {
     return to_string(device.merged_with(current));
   }
 
+  /// The ps task of a variable, as the strategy says: a `PlacementStrategy` like its own.
+  [[nodiscard]] auto place(const PlacementRequest& request, std::uint32_t num_tasks) -> std::uint32_t {
+    return strategy_.place(request, num_tasks);
+  }
+
   /// The strategy, with what it remembers by now.
   [[nodiscard]] auto strategy() const noexcept -> const S& { return strategy_; }
 

@@ -87,12 +87,15 @@ class AsyncShardCore {
     out(PushedReply{peer, step, progress(rank)});
   }
 
-  /// "I have finished u, give me values": answered as far as staleness allows, parked otherwise.
+  /// "I have finished u, give me values": answered as far as staleness allows, parked otherwise. `end_of_job`: when
+  /// every rank's contributions are counted and in a durable cut.
   void pull(Peer peer, Step finished, auto& out) {
     const auto found = peers_.find(peer);
     if (found == peers_.end()) return;
-    if (ahead(found->second, finished) > staleness_) return parked_.push_back({peer, finished});
-    out(ValuesReply{peer, finished, store_.values(), progress(found->second)});
+    const bool parked =
+        finished == end_of_job ? !everything_in(durable_) : ahead(found->second, finished) > staleness_;
+    if (parked) return parked_.push_back({peer, finished});
+    out(ValuesReply{peer, finished, store_.values(), progress(found->second), step()});
   }
 
   /// Make a cut soon; one asked for while another is being written is made after it.
@@ -111,6 +114,7 @@ class AsyncShardCore {
     durable_ = std::exchange(saving_, std::nullopt)->applied;
     if (std::exchange(again_, false) && durable_ != applied_) begin_save(out);
     notice(out);
+    if (everything_in(durable_)) answer_parked(out);
     finish(out);
   }
 

@@ -25,7 +25,8 @@ namespace distrib::inline v0 {
 class AsyncWorkerCore {
  public:
   AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
-      : rank_{rank}, last_{job.steps_of(rank)}, shards_(job.shards()), buffer_{options.replay_budget_bytes} {}
+      : rank_{rank}, last_{job.steps_of(rank)}, shards_(job.shards()), buffer_{options.replay_budget_bytes},
+        wants_result_{options.wants_result} {}
 
   /// The last contribution made.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -54,7 +55,7 @@ class AsyncWorkerCore {
   void pushed(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
 
   void values(std::uint32_t shard, Step finished, SharedBuffer block, Progress progress, auto& out) {
-    if (finished == t_ && !computing_) shards_[shard].got = std::move(block);
+    if (finished == asked() && !computing_) shards_[shard].got = std::move(block);
     learn(shard, std::move(progress), out);
   }
 
@@ -78,6 +79,9 @@ class AsyncWorkerCore {
     stopping_ = true;
     if (!computing_) leave(out);
   }
+
+  /// Every shard has all of this rank's contributions in a cut.
+  [[nodiscard]] auto everything_saved() const -> bool { return durable() >= last_; }
 
  private:
   struct ShardView {
@@ -104,11 +108,16 @@ class AsyncWorkerCore {
     out(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, durable()}});
   }
 
-  // Values for the next contribution. After the last one: nothing, a shard makes a cut by itself when it has them all.
+  // What is pulled: values for the next contribution; after the last one nothing, or the values at the end.
+  [[nodiscard]] auto asked() const -> std::optional<Step> {
+    if (t_ && *t_ >= last_) return wants_result_ ? std::optional{end_of_job} : std::nullopt;
+    return t_;
+  }
+
   void ask(auto& out) {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
       shards_[shard].got = nullptr;
-      if (*t_ < last_) out(SendPull{shard, *t_});
+      if (asked()) out(SendPull{shard, *asked()});
     }
   }
 
@@ -125,8 +134,9 @@ class AsyncWorkerCore {
         return ask(out);
       }
     for (Step step = counted + 1; step <= *t_; ++step) push(shard, step, out);
+    if (*t_ >= last_) shards_[shard].got = nullptr;  // it may have lost what others made of it
     if (*t_ >= last_ || buffer_.filling()) out(SendSave{shard});  // what was asked before is forgotten
-    if (*t_ < last_ && shards_[shard].got == nullptr) out(SendPull{shard, *t_});
+    if (asked() && shards_[shard].got == nullptr) out(SendPull{shard, *asked()});
   }
 
   void learn(std::uint32_t shard, Progress progress, auto& out) {
@@ -137,18 +147,25 @@ class AsyncWorkerCore {
   void go_on(auto& out) {
     if (!t_ || computing_ || done_ || stopping_) return;
     if (*t_ >= last_) {
-      if (durable() < last_) return;
+      if (!everything_saved() || (wants_result_ && !has_all())) return;
+      WorkerDone ended;
+      for (ShardView& view : shards_)
+        if (wants_result_) ended.result.push_back(std::move(view.got));
       done_ = true;
       for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendGoodbye{shard});
-      return out(WorkerDone{});
+      return out(std::move(ended));
     }
-    if (!std::ranges::all_of(shards_, [](const ShardView& v) { return v.got != nullptr; })) return;
+    if (!has_all()) return;
     buffer_.drop_through(durable());
     if (buffer_.full()) return;  // rule 3: until a cut is durable everywhere
     computing_ = true;
     Compute work{*t_ + 1, ++ticket_, {}};
     for (const ShardView& view : shards_) work.values.push_back(view.got);
     out(std::move(work));
+  }
+
+  [[nodiscard]] auto has_all() const -> bool {
+    return std::ranges::all_of(shards_, [](const ShardView& v) { return v.got != nullptr; });
   }
 
   void leave(auto& out) {
@@ -161,6 +178,7 @@ class AsyncWorkerCore {
   Step last_;
   std::vector<ShardView> shards_;
   ReplayBuffer buffer_;
+  bool wants_result_;
   std::optional<Step> t_;
   bool computing_ = false;
   std::uint64_t ticket_ = 0;

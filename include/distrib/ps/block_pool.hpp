@@ -20,15 +20,20 @@ class BlockPool {
 
   /// A block that nobody holds; new ones are zero, used ones hold what they held.
   [[nodiscard]] auto take() -> std::shared_ptr<AlignedBuffer> {
-    for (const auto& block : blocks_)
-      if (block.use_count() == 1) return block;
-    blocks_.push_back(std::make_shared<AlignedBuffer>(block_bytes_));
-    return blocks_.back();
+    // Blocks come back in about the order they were taken in, so the one that was taken first is looked at first.
+    for (std::size_t looked = 0; looked < blocks_.size(); ++looked) {
+      next_ = (next_ + 1) % blocks_.size();
+      if (blocks_[next_].use_count() == 1) return blocks_[next_];
+    }
+    const auto at = blocks_.begin() + static_cast<std::ptrdiff_t>(blocks_.empty() ? 0 : next_ + 1);
+    next_ = static_cast<std::size_t>(at - blocks_.begin());
+    return *blocks_.insert(at, std::make_shared<AlignedBuffer>(block_bytes_));
   }
 
  private:
   std::size_t block_bytes_;
   std::vector<std::shared_ptr<AlignedBuffer>> blocks_;
+  std::size_t next_ = 0;  // the one taken last
 };
 
 }  // namespace distrib::inline v0

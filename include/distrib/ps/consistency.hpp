@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/shortest_text.hpp>
+
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -52,5 +55,22 @@ concept Consistency = std::regular<C> && requires(const C& consistency) {
 static_assert(Consistency<BulkSynchronousParallel>);
 static_assert(Consistency<StaleSynchronousParallel>);
 static_assert(Consistency<AsynchronousParallel>);
+
+/// What a shard has to know of a consistency. A value.
+struct ConsistencyKind {
+  bool synchronous = true;
+  std::uint64_t staleness = 0;  ///< How many contributions ranks may be apart; of no meaning when synchronous.
+
+  [[nodiscard]] auto operator==(const ConsistencyKind&) const -> bool = default;
+};
+
+/// The opposite of `describe()` of the three above; empty for every other text.
+[[nodiscard]] inline auto parse_consistency(std::string_view text) -> std::optional<ConsistencyKind> {
+  if (text == BulkSynchronousParallel{}.describe()) return ConsistencyKind{};
+  if (text == AsynchronousParallel{}.describe()) return ConsistencyKind{false, AsynchronousParallel::staleness};
+  const auto staleness = detail::parse_shortest<std::uint64_t>(text.substr(text.rfind('=') + 1));  // npos + 1 is 0
+  if (!staleness || text != StaleSynchronousParallel{*staleness}.describe()) return std::nullopt;
+  return ConsistencyKind{false, *staleness};
+}
 
 }  // namespace distrib::inline v0

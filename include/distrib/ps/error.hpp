@@ -14,6 +14,13 @@ enum class ps_errc {
   unknown_rank,      ///< A message names a rank that the job does not have. Start as many workers as the job says.
   wrong_size,        ///< A contribution has another size than the shard's variables. Run the same model on every worker.
   no_such_task,      ///< A placement strategy named a ps task that the job does not have. Let it answer below `num_tasks`.
+  bad_job,           ///< A job's description is not understood, or is larger than a parameter server allows. Run one version of the program on all tasks; mend what the named line says.
+  unknown_updater,   ///< The parameter server has no updater that reads this name and these hyper-parameters. Start the servers with `updaters<...>` of it.
+  not_joined,        ///< A call came before Join on this connection. Join first, and again after every new connection.
+  too_large,         ///< A shard of the job needs more memory than its parameter server may take. Raise `ShardOptions::memory_budget_bytes`, or take more servers.
+  rank_lost,         ///< A worker was not heard of for its lease and the time to start it again. Find out why it is gone; start the job again.
+  not_a_server,      ///< `join()` was called on a task that is no parameter server. Call it in job "ps" only.
+  nobody_joined,     ///< No worker has come. Start the workers, and look at what they say.
 };
 
 namespace detail {
@@ -26,6 +33,15 @@ inline constexpr ErrorText ps_texts[] = {
      "the contribution has another size than the shard's variables"},
     {static_cast<int>(ps_errc::no_such_task), failure::invalid_argument,
      "a placement strategy named a ps task that the job does not have"},
+    {static_cast<int>(ps_errc::bad_job), failure::invalid_argument, "this is no description of a job that can be served"},
+    {static_cast<int>(ps_errc::unknown_updater), failure::unsupported,
+     "the parameter server does not have this updater: start the servers with updaters<...>"},
+    {static_cast<int>(ps_errc::not_joined), failure::invalid_argument, "a call before Join"},
+    {static_cast<int>(ps_errc::too_large), failure::exhausted,
+     "the job needs more memory than this parameter server may take"},
+    {static_cast<int>(ps_errc::rank_lost), failure::unavailable, "a worker is lost for good"},
+    {static_cast<int>(ps_errc::not_a_server), failure::invalid_argument, "only tasks of job \"ps\" serve"},
+    {static_cast<int>(ps_errc::nobody_joined), failure::timeout, "no worker has come"},
 };
 }  // namespace detail
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/variables.hpp>
@@ -82,38 +83,41 @@ struct Job {
 [[nodiscard]] inline auto job_hash(const Job& job) { return sha256(as_bytes(to_text(job))); }
 
 namespace detail {
-/// Cuts the next line off `text`, without its line end.
-inline auto next_line(std::string_view& text) -> std::string_view {
-  const std::size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return line;
-}
-
 /// Whether a line of a description says who a job is, and not only how this run of it goes on.
 inline auto is_identity(std::string_view line) -> bool {
   return line.starts_with("distrib job ") || line.starts_with("seed ") || line.starts_with("variable ");
 }
 
-inline auto identity_of(std::string_view text) -> std::vector<std::string_view> {
+inline auto lines_of(std::string_view text, bool only_identity) -> std::vector<std::string_view> {
   std::vector<std::string_view> lines;
-  while (!text.empty())
-    if (const std::string_view line = next_line(text); is_identity(line)) lines.push_back(line);
+  while (!text.empty()) {
+    const std::string_view line = cut_before(text, '\n');
+    if (!only_identity || is_identity(line)) lines.push_back(line);
+  }
   return lines;
+}
+
+inline auto first_difference(const std::vector<std::string_view>& theirs, const std::vector<std::string_view>& ours)
+    -> std::string {
+  for (std::size_t i = 0; i < std::max(theirs.size(), ours.size()); ++i) {
+    const std::string_view left = i < theirs.size() ? theirs[i] : std::string_view{"nothing more"};
+    const std::string_view right = i < ours.size() ? ours[i] : std::string_view{"nothing more"};
+    if (left != right) return "it has '" + std::string{left} + "', this job has '" + std::string{right} + "'";
+  }
+  return {};
 }
 }  // namespace detail
 
 /// The first line in which two descriptions differ in what a second run must have in common with the first: variables,
 /// initializers and seed (protocol, "A second run"). Empty: they are the same job. The text is for people.
 [[nodiscard]] inline auto identity_difference(std::string_view saved, std::string_view ours) -> std::string {
-  const auto theirs = detail::identity_of(saved);
-  const auto mine = detail::identity_of(ours);
-  for (std::size_t i = 0; i < std::max(theirs.size(), mine.size()); ++i) {
-    const std::string_view left = i < theirs.size() ? theirs[i] : std::string_view{"nothing more"};
-    const std::string_view right = i < mine.size() ? mine[i] : std::string_view{"nothing more"};
-    if (left != right) return "it has '" + std::string{left} + "', this job has '" + std::string{right} + "'";
-  }
-  return {};
+  return detail::first_difference(detail::lines_of(saved, true), detail::lines_of(ours, true));
+}
+
+/// The first line in which two whole descriptions differ, in the same words: why a worker and a parameter server do not
+/// work together. Empty: all lines are equal.
+[[nodiscard]] inline auto job_difference(std::string_view theirs, std::string_view ours) -> std::string {
+  return detail::first_difference(detail::lines_of(theirs, false), detail::lines_of(ours, false));
 }
 
 }  // namespace distrib::inline v0

@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -16,6 +17,10 @@ using Step = std::uint64_t;
 using Rank = std::uint32_t;
 /// Which connection a message came by. A worker that comes back has a new one; a zombie still has its own.
 using Peer = std::uint64_t;
+
+/// To be pulled in an asynchronous job: the values when every rank's contributions are counted
+/// and durable.
+inline constexpr Step end_of_job = std::numeric_limits<Step>::max();
 
 /// What a shard always tells of itself: how far it is and which cuts it has.
 struct Progress {
@@ -50,6 +55,7 @@ struct ValuesReply {
   Step step = 0;            ///< The step that was asked for.
   SharedBuffer block;
   Progress progress;
+  Step counted = 0;         ///< What the block is made of: steps; asynchronous: contributions of all ranks together.
 };
 struct GoneReply {
   Peer peer = 0;

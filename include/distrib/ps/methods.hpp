@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/checkpoint/error.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/ps/cut_settings.hpp>
+#include <distrib/ps/error.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/rpc/method.hpp>
+#include <distrib/rpc/remote_error.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace distrib::inline v0 {
@@ -48,11 +54,16 @@ struct JoinRequest {
   Rank rank = 0;
   std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits.
   std::string job_text;  ///< Empty: the shard knows it by its hash, or asks.
+  CutSettings cuts;      ///< With the text: where the shard keeps its cuts.
 
   void encode(WireWriter& head) const {
     head.varint(1, rank);
     head.text(2, job_hash);
-    if (!job_text.empty()) head.text(3, job_text);
+    if (job_text.empty()) return;
+    head.text(3, job_text);
+    head.text(4, cuts.directory);
+    head.varint(5, cuts.keep_every);
+    head.varint(6, cuts.max_to_keep);
   }
   [[nodiscard]] auto decode(ByteView head) -> bool {
     WireReader reader{head};
@@ -61,6 +72,9 @@ struct JoinRequest {
         case wire_tag(1, WireType::varint): rank = reader.uint32(); break;
         case wire_tag(2, WireType::bytes): job_hash = reader.text(); break;
         case wire_tag(3, WireType::bytes): job_text = reader.text(); break;
+        case wire_tag(4, WireType::bytes): cuts.directory = reader.text(); break;
+        case wire_tag(5, WireType::varint): cuts.keep_every = reader.uint64(); break;
+        case wire_tag(6, WireType::varint): cuts.max_to_keep = reader.uint64(); break;
       }
     return reader.ok();
   }
@@ -72,13 +86,16 @@ struct JoinItem {
     joined = 1,  ///< The first item, and the answer to a Restore.
     notice,      ///< The shard has moved, or a cut is durable.
     text_wanted, ///< The hash of the job is new to the shard: join again, with the text.
+    rank_lost,   ///< Nobody has heard of `rank` for too long: the job cannot go on.
   };
   Kind kind = Kind::joined;
   Progress progress;
+  Rank rank = 0;
 
   void encode(WireWriter& head) const {
     head.varint(1, static_cast<std::uint64_t>(kind));
     encode_progress(head, 2, progress);
+    if (kind == Kind::rank_lost) head.varint(3, rank);
   }
   [[nodiscard]] auto decode(ByteView head) -> bool {
     std::uint64_t number = 0;
@@ -87,10 +104,11 @@ struct JoinItem {
     while (reader.next())
       switch (reader.tag()) {
         case wire_tag(1, WireType::varint): number = reader.uint64(); break;
-        case wire_tag(2, WireType::bytes): good = decode_progress(reader.bytes(), progress); break;
+        case wire_tag(2, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
+        case wire_tag(3, WireType::varint): rank = reader.uint32(); break;
       }
     kind = static_cast<Kind>(number);
-    return reader.ok() && good && number >= 1 && number <= static_cast<std::uint64_t>(Kind::text_wanted);
+    return reader.ok() && good && number >= 1 && number <= static_cast<std::uint64_t>(Kind::rank_lost);
   }
 };
 
@@ -110,20 +128,48 @@ struct PullRequest {
 /// How far the shard is.
 struct PushReply {
   Progress progress;
+  bool not_repeatable = false;  ///< The same name came before with other bytes, which count.
 
-  void encode(WireWriter& head) const { encode_progress(head, 1, progress); }
+  void encode(WireWriter& head) const {
+    encode_progress(head, 1, progress);
+    if (not_repeatable) head.varint(2, 1);
+  }
   [[nodiscard]] auto decode(ByteView head) -> bool {
     bool good = true;
     WireReader reader{head};
     while (reader.next())
-      if (reader.tag() == wire_tag(1, WireType::bytes)) good = good && decode_progress(reader.bytes(), progress);
+      switch (reader.tag()) {
+        case wire_tag(1, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
+        case wire_tag(2, WireType::varint): not_repeatable = reader.uint64() != 0; break;
+      }
     return reader.ok() && good;
   }
 };
 
-/// The shard's block of the step that was asked for, or none when it is no longer kept; and how far the shard is.
-struct PullReply : PushReply {
-  SharedBuffer body;
+/// The shard's block of the step that was asked for, unless it is gone; and how far the shard is.
+struct PullReply {
+  Progress progress;
+  bool gone = false;   ///< That step is no longer kept.
+  Step counted = 0;    ///< What the block is made of: steps; asynchronous: contributions of all ranks together.
+  SharedBuffer body;   ///< Null when the shard has no variables.
+  std::optional<std::uint32_t> body_checksum = {};  ///< At the shard: CRC-32C of the body, when it is known.
+
+  void encode(WireWriter& head) const {
+    encode_progress(head, 1, progress);
+    if (gone) head.varint(2, 1);
+    else head.varint(3, counted);
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    bool good = true;
+    WireReader reader{head};
+    while (reader.next())
+      switch (reader.tag()) {
+        case wire_tag(1, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
+        case wire_tag(2, WireType::varint): gone = reader.uint64() != 0; break;
+        case wire_tag(3, WireType::varint): counted = reader.uint64(); break;
+      }
+    return reader.ok() && good;
+  }
 };
 
 /// The contribution (step, rank): the shard's block of it is the body.
@@ -132,6 +178,7 @@ struct PushRequest {
   Rank rank = 0;
   Step common_cut = 0;  ///< The newest cut that the worker knows every shard to have.
   SharedBuffer body;
+  std::uint32_t body_checksum = 0;  ///< At the shard: CRC-32C of the body.
 
   void encode(WireWriter& head) const {
     head.varint(1, step);
@@ -162,6 +209,12 @@ struct RestoreRequest {
     return reader.ok();
   }
 };
+
+/// The categories that errors of these methods have, for `RpcClientOptions::categories`.
+[[nodiscard]] inline auto ps_categories() -> ErrorCategories {
+  static const std::error_category* const categories[] = {&ps_category(), &checkpoint_category()};
+  return categories;
+}
 
 /// Names who speaks on this connection, and brings what the shard tells by itself.
 struct Join : StreamingMethod<"distrib.ps.Join", JoinRequest, JoinItem> {};

@@ -83,8 +83,8 @@ class SyncShardCore {
   /// "Give me the values of step u": answered when kept, parked when in the future, gone when older (rule 4).
   void pull(Peer peer, Step step, auto& out) {
     if (step > k_ || loading_) return parked_.push_back({peer, step});
-    if (step == k_) return out(ValuesReply{peer, step, store_.values(), progress()});
-    if (previous_ != nullptr && step + 1 == k_) return out(ValuesReply{peer, step, previous_, progress()});
+    if (step == k_) return out(ValuesReply{peer, step, store_.values(), progress(), step});
+    if (previous_ != nullptr && step + 1 == k_) return out(ValuesReply{peer, step, previous_, progress(), step});
     out(GoneReply{peer, step, progress()});
   }
 

@@ -27,7 +27,7 @@ class SyncWorkerCore {
  public:
   SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank}, total_steps_{job.total_steps}, shards_(job.shards()), buffer_{options.replay_budget_bytes},
-        window_{contribution_window(job)} {}
+        window_{contribution_window(job)}, wants_result_{options.wants_result} {}
 
   /// The step whose values the worker has or waits for.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -107,6 +107,13 @@ class SyncWorkerCore {
     return common.empty() ? 0 : common.back();
   }
 
+  /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do.
+  [[nodiscard]] auto everything_saved() const -> bool {
+    return std::ranges::all_of(shards_, [this](const ShardView& v) {
+      return !v.progress.cuts.empty() && v.progress.cuts.back() >= total_steps_;
+    });
+  }
+
  private:
   struct ShardView {
     Progress progress;
@@ -146,7 +153,7 @@ class SyncWorkerCore {
   void begin(auto& out) {
     t_ = std::ranges::min_element(shards_, {}, [](const ShardView& v) { return v.progress.done; })->progress.done;
     buffer_.drop_after(*t_);  // made again from here
-    if (everything_saved()) return go_on(out);
+    if (everything_saved() && (!wants_result_ || *t_ < total_steps_)) return go_on(out);
     for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) {
       out(SendPull{shard, *t_});
       serve(shard, out);
@@ -175,22 +182,10 @@ class SyncWorkerCore {
     if (t_) go_on(out);
   }
 
-  // Every shard has the cut N: wherever it was sent back to since, nothing is left to do.
-  [[nodiscard]] auto everything_saved() const -> bool {
-    return std::ranges::all_of(shards_, [this](const ShardView& v) {
-      return !v.progress.cuts.empty() && v.progress.cuts.back() >= total_steps_;
-    });
-  }
-
   // The end (rule 12); or, when the values of t are all here, the next contribution.
   void go_on(auto& out) {
     if (!t_ || done_) return;
-    if (everything_saved()) {
-      done_ = true;
-      computing_ = false;
-      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendGoodbye{shard});
-      return out(WorkerDone{});
-    }
+    if (everything_saved()) return end(out);
     if (computing_ || stopping_ || *t_ >= total_steps_) return;
     if (!std::ranges::all_of(shards_, [](const ShardView& v) { return v.got != nullptr; })) return;
     buffer_.drop_through(common_cut());
@@ -199,6 +194,25 @@ class SyncWorkerCore {
     Compute work{*t_ + 1, ++ticket_, {}};
     for (const ShardView& view : shards_) work.values.push_back(view.got);
     out(std::move(work));
+  }
+
+  // Whoever wants the result takes it before he says goodbye; shards that somebody sent back go to their cut N for it.
+  void end(auto& out) {
+    WorkerDone ended;
+    if (wants_result_ && !stopping_) {
+      if (*t_ < total_steps_ || std::ranges::any_of(shards_, [this](const ShardView& v) {
+            return v.progress.done < total_steps_;
+          }))
+        return restore(out);
+      for (const ShardView& view : shards_) {
+        if (view.got == nullptr) return;
+        ended.result.push_back(view.got);
+      }
+    }
+    done_ = true;
+    computing_ = false;
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendGoodbye{shard});
+    out(std::move(ended));
   }
 
   // A shard that is beyond t has this rank's next contribution from another incarnation; others may wait for it.
@@ -224,6 +238,7 @@ class SyncWorkerCore {
   std::vector<ShardView> shards_;
   ReplayBuffer buffer_;
   Step window_;
+  bool wants_result_;
   std::optional<Step> t_;
   bool computing_ = false;
   std::uint64_t ticket_ = 0;

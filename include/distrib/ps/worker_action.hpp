@@ -50,6 +50,7 @@ struct Compute {
 /// The worker is done: by goodbye after the last step, or by leave when it was asked to stop.
 struct WorkerDone {
   bool left = false;
+  std::vector<SharedBuffer> result = {};  ///< The values at the end, one block a shard; only when `wants_result`.
 };
 
 /// How a worker behaves beyond what the job says.
@@ -57,6 +58,8 @@ struct WorkerOptions {
   /// Contributions kept to be sent again to a shard that comes back, in bytes. 0: none are kept, for shards that cannot
   /// be lost without the worker (local mode).
   std::size_t replay_budget_bytes = std::size_t{256} << 20;
+  /// Whether the worker is done only when it has the values at the end of the job, of all ranks.
+  bool wants_result = false;
 };
 
 }  // namespace distrib::inline v0

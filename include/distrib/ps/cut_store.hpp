@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/keep_newest.hpp>
+#include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/checkpoint/merge_parts.hpp>
+#include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/core/detail/files.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/io_action.hpp>
+#include <distrib/optimizer/updater.hpp>
+#include <distrib/ps/cut_settings.hpp>
+#include <distrib/ps/cut_tensors.hpp>
+#include <distrib/ps/detail/found_cuts.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/shard_action.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Performs a plan; throws where it cannot go on. A test's stops at the action that it wants to be the last.
+using PerformPlan = std::function<void(std::span<const FileAction>)>;
+
+/// The durable cuts of one shard, in the directory that all shards of the job have in common. Each shard writes its
+/// part of `model.ckpt-STEP` alone (`plan_part`); whoever writes the last part of a step that the user wants makes the
+/// checkpoint of it (`plan_merge`), lets older ones go, and removes the part files. A process may die at any point: the
+/// cut before or the new one is found by `list`, and what was left half done is finished or cleared away there.
+/// With an empty directory cuts are kept in memory. Of checkpoints the two newest are kept whatever `max_to_keep` says,
+/// because workers may yet go back to the one before.
+///
+/// Blocks. Threads: one at a time. Stores of other shards may work in the directory at the same time, in other threads,
+/// processes or machines; there must be one store of a shard. Throws `std::system_error` that names the file or tensor.
+class CutStore {
+ public:
+  /// Makes the directory when it is not there. Throws when it cannot be written.
+  CutStore(CutSettings settings, const Job& job, std::uint32_t shard, std::span<const Slot> slots,
+           PerformPlan perform_plan = [](std::span<const FileAction> plan) { perform(plan); })
+      : settings_{std::move(settings)}, tensors_{job, shard, slots}, shard_{shard}, shards_{job.shards()},
+        last_step_{job.total_steps}, perform_{std::move(perform_plan)} {
+    if (in_memory()) return;
+    Error error;
+    make_writable_directory(settings_.directory, error);
+    throw_if(error);
+  }
+
+  /// Steps of the cuts that the shard can go on from, ascending: those that it has saved, and the checkpoints of this
+  /// job whatever the parts and shards that saved them. Reads its share of each, so that they are known to be good;
+  /// what is damaged is passed over and added to `refused`. A checkpoint that is complete but for its index gets it here.
+  ///
+  /// Throws `ps_errc::job_mismatch` with the first difference when there are cuts of another job, and what is wrong
+  /// when there is one that is not damaged and still cannot be read by this job.
+  [[nodiscard]] auto list(std::vector<Error>& refused) -> std::vector<Step> {
+    std::vector<Step> steps;
+    if (in_memory()) {
+      for (const auto& [step, cut] : in_memory_) steps.push_back(step);
+      return steps;
+    }
+    const detail::FileLock lock{lock_file()};
+    merge_found(refused);
+    for (const Found& found : scan()) {
+      if (is_usable(found, refused)) steps.push_back(found.step);
+      // Left by a save that was killed, or by the part's end.
+      if (found.own_data && !found.own_part && !detail::path_exists(index_file_name(found.prefix)))
+        perform_(FilePlan{RemoveFile{own_data(found.prefix)}});
+    }
+    return steps;
+  }
+
+  /// The shard's cut of `step`, which must be in its list.
+  [[nodiscard]] auto read(Step step) const -> Cut {
+    if (in_memory()) {
+      const auto at = in_memory_.find(step);
+      if (at == in_memory_.end()) throw_error(checkpoint_errc::not_found, "cut " + std::to_string(step) + " in memory");
+      return at->second;
+    }
+    const std::string prefix = prefix_of(step);
+    Error error;
+    const auto part = BundleReader::open_part(prefix, shard_, shards_, error);
+    if (part && tensors_.fits(*part)) return tensors_.read(*part);
+    if (error && !detail::path_exists(index_file_name(prefix))) throw_if(error);
+    return tensors_.read(BundleReader::open(prefix));
+  }
+
+  /// Saves a cut: it is durable on return. Returns the prefix of the checkpoint when it was the last part of one that
+  /// the user wants, else an empty text. Of an asynchronous shard, which never drops a cut, the two newest stay.
+  auto save(const Cut& cut) -> std::string {
+    if (in_memory()) {
+      in_memory_[cut.step] = cut;
+      if (!cut.applied.empty() && in_memory_.size() > 2) in_memory_.erase(in_memory_.begin());
+      return {};
+    }
+    const std::string prefix = prefix_of(cut.step);
+    BundlePart part = tensors_.part(cut);
+    tensors_.describe(cut, part);
+    Error error;
+    BundleIndex merged;
+    const bool is_merged = detail::read_index_file(index_file_name(prefix), merged, error);
+    const FilePlan plan = plan_part(prefix, part, shard_, shards_, is_merged ? &merged : nullptr, error);
+    throw_if(error);
+    perform_(plan);
+
+    const detail::FileLock lock{lock_file()};
+    const bool last = is_users(cut.step) && all_parts_of(prefix) && merge(cut.step, shards_, error);
+    if (error.code == failure::io) throw_if(error);
+    let_older_go(cut);
+    return last ? prefix : std::string{};
+  }
+
+  /// The protocol has no more use for the cut of `step`. What the user wants stays: checkpoints until they are beyond
+  /// `max_to_keep`, and parts of one that waits for the others'.
+  void drop(Step step) {
+    if (in_memory()) {
+      in_memory_.erase(step);
+      return;
+    }
+    const detail::FileLock lock{lock_file()};
+    if (!is_users(step) && detail::path_exists(own_part(prefix_of(step)))) let_go(step);
+  }
+
+  /// The job is done: when the checkpoint of its last step is whole, the shard's cuts that were not for the user go.
+  void finish() {
+    if (in_memory() || !detail::path_exists(index_file_name(prefix_of(last_step_)))) return;
+    const detail::FileLock lock{lock_file()};
+    for (const Found& found : scan())
+      if (found.own_part && !is_users(found.step)) let_go(found.step);
+  }
+
+ private:
+  static constexpr std::string_view series = "model.ckpt";
+
+  using Found = detail::FoundCut;
+
+  auto in_memory() const -> bool { return settings_.directory.empty(); }
+  auto name_of(Step step) const -> std::string { return std::string{series} + "-" + std::to_string(step); }
+  auto prefix_of(Step step) const -> std::string { return detail::join_path(settings_.directory, name_of(step)); }
+  auto own_data(const std::string& prefix) const -> std::string { return data_file_name(prefix, shard_, shards_); }
+  auto own_part(const std::string& prefix) const -> std::string { return part_file_name(prefix, shard_, shards_); }
+  // Merging and letting go are done by one store at a time, where the file system has locks; elsewhere they do no harm
+  // to each other, but what one lets go another may just have merged.
+  auto lock_file() const -> std::string { return detail::join_path(settings_.directory, ".saving.lock"); }
+  auto writer() const -> std::string { return detail::shard_of_shards(shard_, shards_); }
+
+  auto is_users(Step step) const -> bool {
+    return step == last_step_ || (settings_.keep_every != 0 && step % settings_.keep_every == 0);
+  }
+
+  auto all_parts_of(const std::string& prefix) const -> bool {
+    for (std::uint32_t shard = 0; shard < shards_; ++shard)
+      if (!detail::path_exists(part_file_name(prefix, shard, shards_))) return false;
+    return true;
+  }
+
+  auto scan() const -> std::vector<Found> {
+    Error error;
+    auto found = detail::find_cuts(settings_.directory, series, shard_, shards_, error);
+    throw_if(error);
+    return found;
+  }
+
+  // --- reading ---
+
+  // Whether the shard can go on from there.
+  auto is_usable(const Found& found, std::vector<Error>& refused) const -> bool {
+    Error error;
+    if (found.own_part) {
+      const auto part = BundleReader::open_part(found.prefix, shard_, shards_, error);
+      if (!part) refused.push_back(error);
+      if (part && tensors_.fits(*part) && is_readable(*part, refused)) return true;
+    }
+    if (!found.has_index) return false;
+    const auto merged = BundleReader::open(found.prefix, error);
+    if (!merged) refused.push_back(error);
+    return merged && is_readable(*merged, refused);
+  }
+
+  auto is_readable(const BundleReader& reader, std::vector<Error>& refused) const -> bool {
+    Error error;
+    tensors_.check_job(reader, error);
+    if (!error) static_cast<void>(tensors_.read(reader, error));
+    if (!error) return true;
+    if (error.code != failure::corrupt) throw_if(error);
+    refused.push_back(error);
+    return false;
+  }
+
+  // --- merging ---
+
+  // At a start: what the user wants, and the newest of all steps, which another number of shards may go on from.
+  void merge_found(std::vector<Error>& refused) {
+    const std::vector<Found> list = scan();
+    const auto newest =
+        std::find_if(list.rbegin(), list.rend(), [](const Found& found) { return !found.complete.empty(); });
+    for (const Found& found : list) {
+      if (found.has_index) {
+        if (is_users(found.step) && !found.part_files.empty()) perform_(plan_settled(found));
+        continue;
+      }
+      if (!is_users(found.step) && (newest == list.rend() || found.step != newest->step)) continue;
+      for (const std::uint32_t shards : found.complete) {
+        Error error;
+        if (merge(found.step, shards, error)) break;
+        refused.push_back(error);
+      }
+    }
+  }
+
+  // Makes the index of a step of which the parts of all `shards` are there. False: `error` says why it cannot be.
+  auto merge(Step step, std::uint32_t shards, Error& error) -> bool {
+    const std::string prefix = prefix_of(step);
+    const std::vector<BundleIndex> parts = read_parts(prefix, shards, error);
+    if (error) return false;
+    const auto first = BundleReader::open_part(prefix, 0, shards, error);
+    if (error) return false;
+    tensors_.check_job(*first, error);
+    if (error) {
+      if (error.code != failure::corrupt) throw_if(error);
+      return false;
+    }
+    FilePlan plan = plan_merge(prefix, parts, writer(), error);
+    if (error) return false;
+    if (is_users(step)) {
+      Found found;
+      found.step = step;
+      for (std::uint32_t shard = 0; shard < shards; ++shard)
+        found.part_files.push_back(part_file_name(prefix, shard, shards));
+      FilePlan settled = plan_settled(found);
+      plan.insert(plan.end(), std::make_move_iterator(settled.begin()), std::make_move_iterator(settled.end()));
+    }
+    perform_(plan);
+    return true;
+  }
+
+  // What follows when a checkpoint that the user wants has its index: it is named as the newest, older ones are let go
+  // (but the one before it, to which workers may yet go back), and nobody needs its part files any more.
+  auto plan_settled(const Found& checkpoint) const -> FilePlan {
+    const std::vector<SavedCheckpoint> saved = checkpoints();
+    const std::size_t most =
+        settings_.max_to_keep == 0 ? 0 : std::max<std::size_t>(2, static_cast<std::size_t>(settings_.max_to_keep));
+    FilePlan plan =
+        plan_keep_newest(settings_.directory, name_of(checkpoint.step), saved, {.max_to_keep = most}, writer());
+    FilePlan leftovers = plan_leftovers(checkpoint.step, saved);
+    plan.insert(plan.end(), std::make_move_iterator(leftovers.begin()), std::make_move_iterator(leftovers.end()));
+    for (const std::string& file : checkpoint.part_files) plan.emplace_back(RemoveFile{file});
+    plan.emplace_back(SyncDirectory{settings_.directory});
+    return plan;
+  }
+
+  // The checkpoints of the directory, as the state file should name them: those of other names, then ours as they are
+  // found there, because whoever wrote the state file may have been killed before it had removed what it left out.
+  auto checkpoints() const -> std::vector<SavedCheckpoint> {
+    Error unreadable;  // a damaged state file is replaced by a good one
+    auto saved = list_checkpoints(settings_.directory, unreadable);
+    std::erase_if(saved, [&](const SavedCheckpoint& other) {
+      const auto step = checkpoint_step(other.prefix);
+      return step && other.prefix == prefix_of(static_cast<Step>(*step));
+    });
+    for (Found& found : scan())
+      if (found.has_index && (is_users(found.step) || found.part_files.empty()))  // the others were merged at a start
+        saved.push_back({found.prefix, std::move(found.files)});
+    return saved;
+  }
+
+  // Files that only another number of shards could have had a use for, older than the checkpoint before `step`.
+  auto plan_leftovers(Step step, const std::vector<SavedCheckpoint>& saved) const -> FilePlan {
+    const std::vector<Found> list = scan();
+    const auto is_saved = [&](const Found& found) {
+      return std::any_of(saved.begin(), saved.end(),
+                         [&](const SavedCheckpoint& other) { return other.prefix == found.prefix; });
+    };
+    Step before = 0;
+    for (const Found& found : list)
+      if (found.step < step && is_saved(found)) before = found.step;
+    FilePlan plan;
+    for (const Found& found : list) {
+      const bool ours = std::any_of(found.files.begin(), found.files.end(), [&](const std::string& file) {
+        const auto shard_file = detail::parse_shard_file(file);
+        return shard_file && shard_file->shards == shards_;
+      });
+      if (found.step >= before || ours || is_saved(found)) continue;
+      for (const std::string& file : found.files) plan.emplace_back(RemoveFile{file});
+    }
+    return plan;
+  }
+
+  // --- letting go ---
+
+  // Of the shard's own cuts before `cut`: those that the protocol does not know to drop.
+  void let_older_go(const Cut& cut) {
+    const bool asynchronous = !cut.applied.empty();
+    Step newest_users = 0;   // that has its index
+    std::vector<Step> own;
+    for (const Found& found : scan()) {
+      if (found.has_index && is_users(found.step)) newest_users = found.step;
+      if (found.own_part && found.step < cut.step) own.push_back(found.step);
+    }
+    if (asynchronous && !own.empty()) own.pop_back();
+    for (const Step step : own)
+      if (asynchronous || (is_users(step) && step < newest_users)) let_go(step);
+  }
+
+  // Removes the shard's own part of a step, first what makes others believe in it. What all shards have of a step that
+  // the user wants is merged instead: whoever wrote its last part waits for the lock.
+  void let_go(Step step) {
+    const std::string prefix = prefix_of(step);
+    Error error;
+    if (is_users(step) && (detail::path_exists(index_file_name(prefix)) ||
+                           (all_parts_of(prefix) && merge(step, shards_, error))))
+      return;
+    perform_(FilePlan{RemoveFile{index_file_name(prefix)}, SyncDirectory{settings_.directory},
+                      RemoveFile{own_part(prefix)}, SyncDirectory{settings_.directory}, RemoveFile{own_data(prefix)}});
+  }
+
+  CutSettings settings_;
+  CutTensors tensors_;
+  std::uint32_t shard_;
+  std::uint32_t shards_;
+  Step last_step_;
+  PerformPlan perform_;
+  std::map<Step, Cut> in_memory_;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/core/detail/paths.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/ps/messages.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::detail {
+
+/// What a directory has of one step, as one shard sees it.
+struct FoundCut {
+  Step step = 0;
+  std::string prefix;
+  std::vector<std::string> files;        ///< Paths; the index first, if there is one.
+  bool has_index = false;
+  bool own_part = false;
+  bool own_data = false;
+  std::vector<std::string> part_files;   ///< Of all shards.
+  std::vector<std::uint32_t> complete;   ///< Numbers of shards of which every part is there.
+};
+
+/// The steps of which `directory` has files `SERIES-STEP.*`, ascending.
+inline auto find_cuts(const std::string& directory, std::string_view series, std::uint32_t shard, std::uint32_t shards,
+                      Error& error) -> std::vector<FoundCut> {
+  std::vector<FoundCut> list;
+  for (auto& [prefix, checkpoint] : scan_checkpoints(directory, error)) {
+    const auto step = checkpoint_step(prefix);
+    if (!step || prefix != join_path(directory, std::string{series} + "-" + std::to_string(*step))) continue;
+    FoundCut found;
+    found.step = static_cast<Step>(*step);
+    found.prefix = prefix;
+    found.files = std::move(checkpoint.files);
+    std::map<std::uint64_t, std::uint64_t> parts;
+    for (const std::string& file : found.files) {
+      const auto shard_file = parse_shard_file(file);
+      if (shard_file && shard_file->part) {
+        found.part_files.push_back(file);
+        if (++parts[shard_file->shards] == shard_file->shards)
+          found.complete.push_back(static_cast<std::uint32_t>(shard_file->shards));
+      }
+      found.has_index = found.has_index || file == index_file_name(prefix);
+      found.own_part = found.own_part || file == part_file_name(prefix, shard, shards);
+      found.own_data = found.own_data || file == data_file_name(prefix, shard, shards);
+    }
+    list.push_back(std::move(found));
+  }
+  std::sort(list.begin(), list.end(), [](const FoundCut& a, const FoundCut& b) { return a.step < b.step; });
+  return list;
+}
+
+}  // namespace distrib::inline v0::detail

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/core/dtype.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/initializer.hpp>
+#include <distrib/core/shape.hpp>
+#include <distrib/core/slice.hpp>
+#include <distrib/core/variables.hpp>
+#include <distrib/ps/consistency.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/job.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+/// Most bytes of a description.
+inline constexpr std::size_t max_job_text = std::size_t{1} << 20;
+/// Most shards of a job, on all its tasks together.
+inline constexpr std::uint32_t max_job_shards = 1U << 16;
+/// Most ranks of a job.
+inline constexpr std::uint32_t max_job_ranks = 1U << 20;
+/// Most bytes of all variables together: no sum of sizes and offsets overflows.
+inline constexpr std::size_t max_job_bytes = std::size_t{1} << 48;
+
+namespace detail {
+
+/// The lines of a description, one after the other. The first that is not understood is told in `error`; from then on
+/// there are no lines.
+class JobLines {
+ public:
+  JobLines(std::string_view text, Error& error) : rest_{text}, error_{error} {}
+
+  [[nodiscard]] auto failed() const noexcept -> bool { return static_cast<bool>(error_); }
+  [[nodiscard]] auto number() const noexcept -> std::size_t { return number_; }
+
+  /// Whether the next line is "`key` ...".
+  [[nodiscard]] auto next_is(std::string_view key) const -> bool {
+    return !failed() && rest_.starts_with(key) && rest_.substr(key.size()).starts_with(' ');
+  }
+
+  /// What the next line, which must be "`key` ...", has after its key.
+  auto take(std::string_view key) -> std::string_view {
+    const bool found = next_is(key);
+    line_ = cut_before(rest_, '\n');
+    ++number_;
+    if (found) return line_.substr(key.size() + 1);
+    fail();
+    return {};
+  }
+
+  /// The number of the next line, which must be "`key` NUMBER".
+  template <class T>
+  auto take_number(std::string_view key, T least, T most = std::numeric_limits<T>::max()) -> T {
+    const auto value = parse_shortest<T>(take(key));
+    if (value && *value >= least && *value <= most) return *value;
+    fail();
+    return least;
+  }
+
+  /// The line that was taken last is not understood.
+  void fail() { fail("line " + std::to_string(number_) + ", '" + shown(line_) + "'"); }
+  void fail(std::string where) {
+    if (failed()) return;
+    error_ = {ps_errc::bad_job, std::move(where)};
+    rest_ = {};
+  }
+
+ private:
+  // A stranger's line: not all of it, and nothing that moves the cursor of a terminal.
+  static auto shown(std::string_view line) -> std::string {
+    std::string text{line.substr(0, 120)};
+    for (char& letter : text)
+      if (static_cast<unsigned char>(letter) < ' ' || letter == '\x7f') letter = '?';
+    return text;
+  }
+
+  std::string_view rest_;
+  std::string_view line_;
+  std::size_t number_ = 0;
+  Error& error_;
+};
+
+/// "NAME float32[784,128] INITIALIZER"
+[[nodiscard]] inline auto parse_variable(std::string_view text) -> std::optional<VariableInfo> {
+  const std::string_view variable = cut_before(text, ' ');
+  const std::string_view type = cut_before(text, ' ');
+  const std::string_view element = type.substr(0, type.find('['));
+  const auto shape = parse_shape(type.substr(element.size()));
+  const auto initializer = parse_initializer(text);
+  if (!valid_variable_name(variable) || element != name(DType::float32) || !shape || !initializer) return std::nullopt;
+  return VariableInfo{std::string{variable}, DType::float32, *shape, *initializer};
+}
+
+inline void read_variables(JobLines& lines, Job& job) {
+  std::set<std::string_view> names;
+  std::size_t left = max_job_bytes / sizeof(float);
+  while (lines.next_is("variable")) {
+    const std::string_view text = lines.take("variable");
+    auto variable = parse_variable(text);
+    const bool named = names.insert(text.substr(0, text.find(' '))).second;
+    if (!variable || !named || static_cast<std::size_t>(variable->shape.elements()) > left) return lines.fail();
+    left -= static_cast<std::size_t>(variable->shape.elements());
+    job.variables.push_back(*std::move(variable));
+  }
+}
+
+/// "NAME 0,400:0,128 shard 3", a piece of this variable.
+[[nodiscard]] inline auto parse_part(std::string_view text, std::size_t number, const VariableInfo& variable)
+    -> std::optional<Part> {
+  const std::string_view named = cut_before(text, ' ');
+  const auto slice = parse_slice(cut_before(text, ' '));
+  const std::string_view word = cut_before(text, ' ');
+  const auto shard = parse_shortest<std::uint32_t>(text);
+  if (named != variable.name || word != "shard" || !slice || !slice->inside(variable.shape)) return std::nullopt;
+  return shard ? std::optional{Part{number, *slice, *shard}} : std::nullopt;
+}
+
+/// The parts of variable `number`: the whole, or all rows of one axis in their order. Others cannot be made
+/// (`part_slices`), and so that they cover the variable once is seen in one pass.
+inline void read_parts(JobLines& lines, Job& job, std::size_t number) {
+  const VariableInfo& variable = job.variables[number];
+  const Shape& shape = variable.shape;
+  std::size_t axis = 0;
+  std::int64_t rows = 0;
+  do {
+    const auto part = parse_part(lines.take("part"), number, variable);
+    if (!part) return lines.fail();
+    job.parts.push_back(*part);
+    const Slice& slice = part->slice;
+    if (rows == 0 && slice == Slice::whole(shape)) return;
+    while (rows == 0 && slice.extents[axis] == shape[axis]) ++axis;  // one differs, or it were the whole
+    const std::int64_t count = slice.extents[axis];
+    if (count == 0 || slice != Slice::along(shape, axis, rows, count)) return lines.fail();
+    rows += count;
+  } while (rows < shape[axis]);
+}
+
+}  // namespace detail
+
+/// The job that `text` describes: the opposite of `to_text`, for whoever knows no model. The text may be a stranger's;
+/// what is accepted gives the same text again. Fails with `ps_errc::bad_job` at the first line that is not understood:
+/// unknown or missing lines, numbers that are not canonical or beyond `max_job_...`, names that come twice,
+/// initializers, element types (only float32) and consistencies that this library does not have, parts that do not cover
+/// each variable once, in order and along one axis, or lie on no shard of the job. The updater stays a text: see
+/// `UpdaterList::visit`. Memory: a few times the text's, however large the job is.
+[[nodiscard]] inline auto parse_job(std::string_view text, Error& error) -> Job {
+  error = {};
+  detail::JobLines lines{text, error};
+  if (text.size() > max_job_text) lines.fail(std::to_string(text.size()) + " bytes");
+
+  Job job;
+  if (lines.take("distrib") != "job 1") lines.fail();
+  job.seed = lines.take_number<std::uint64_t>("seed", 0);
+  detail::read_variables(lines, job);
+  for (std::size_t v = 0; v < job.variables.size() && !lines.failed(); ++v) detail::read_parts(lines, job, v);
+  const std::size_t last_part = lines.number();
+  job.tasks = lines.take_number<std::uint32_t>("tasks", 1, max_job_shards);
+  job.shards_per_task = lines.take_number<std::uint32_t>("shards_per_task", 1, max_job_shards / job.tasks);
+  job.updater = lines.take("updater");
+  job.consistency = lines.take("consistency");
+  if (!parse_consistency(job.consistency)) lines.fail();
+  job.data = lines.take("data");
+  job.ranks = lines.take_number<std::uint32_t>("ranks", 1, max_job_ranks);
+  job.total_steps = lines.take_number<std::uint64_t>("total_steps", 1);
+  job.cut_interval = lines.take_number<std::uint64_t>("cut_interval", 0);
+
+  for (std::size_t p = 0; p < job.parts.size() && !error; ++p)
+    if (job.parts[p].shard >= job.shards())
+      lines.fail("line " + std::to_string(last_part - job.parts.size() + p + 1) + ", shard " +
+                 std::to_string(job.parts[p].shard));
+  if (!error && to_text(job) != text) lines.fail("after line " + std::to_string(lines.number()));
+  return error ? Job{} : job;
+}
+[[nodiscard]] inline auto parse_job(std::string_view text, std::error_code& ec) -> Job {
+  Error error;
+  Job job = parse_job(text, error);
+  ec = error.code;
+  return job;
+}
+[[nodiscard]] inline auto parse_job(std::string_view text) -> Job {
+  Error error;
+  Job job = parse_job(text, error);
+  throw_if(error);
+  return job;
+}
+
+}  // namespace distrib::inline v0

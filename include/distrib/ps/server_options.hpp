@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/event.hpp>
+#include <distrib/ps/shard_clock.hpp>
+#include <distrib/rpc/server_core.hpp>
+
+#include <string>
+
+namespace distrib::inline v0 {
+
+/// How a `Server` behaves.
+struct ServerOptions {
+  std::string directory;    ///< Where its cuts are; empty: where the workers' job says. Given, a server that is started
+                            ///< again after a job's end knows so.
+  ShardOptions shard;
+  RpcServerOptions rpc;     ///< `services` is the server's own business.
+  Observer observer;        ///< Told on a thread of the pool.
+};
+
+}  // namespace distrib::inline v0

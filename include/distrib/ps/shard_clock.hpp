@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/connection_core.hpp>
+#include <distrib/ps/messages.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Which shard of which cluster a service is: what a job must agree with.
+struct ShardPlace {
+  std::uint32_t task = 0;    ///< Which ps task,
+  std::uint32_t shard = 0;   ///< and which of its shards.
+  std::uint32_t tasks = 1;   ///< ps tasks of the cluster.
+  std::uint32_t ranks = 1;   ///< Workers of the cluster, the chief included.
+  bool finished = false;     ///< The cuts it starts with hold a job's last step: when nobody comes, it is done.
+};
+
+/// How a shard behaves beyond what the job says.
+struct ShardOptions {
+  std::chrono::milliseconds lease{60'000};            ///< A rank that nobody has heard of for its lease
+  std::chrono::milliseconds restart_window{600'000};  ///< and the time to start it again is lost for good.
+  std::chrono::milliseconds linger{30'000};  ///< After the last cut, when nobody is joined: waits so long for goodbyes.
+  std::uint64_t memory_budget_bytes = std::uint64_t{64} << 30;  ///< A job whose values and slots need more is refused.
+};
+
+/// How long a shard has not heard of each rank, and what follows from it (protocol, "Loss, leaving, exit codes").
+/// A value that reads no clock.
+class ShardClock {
+ public:
+  struct Verdict {
+    enum class Kind {
+      none,         ///< Nothing is to be done.
+      lost,         ///< `rank` is lost for good.
+      nobody_came,  ///< No job was brought for as long as a rank may be away.
+      finished,     ///< The last cut, of this job or the one before, is durable; nobody was joined for the linger time.
+    };
+    Kind kind = Kind::none;
+    Rank rank = 0;
+  };
+
+  ShardClock(const ShardOptions& options, const ShardPlace& place, Instant now)
+      : away_{options.lease + options.restart_window}, linger_{options.linger}, was_finished_{place.finished},
+        since_{now}, ranks_(place.ranks) {}
+
+  /// The job is known: leases begin.
+  void opened(Instant now) {
+    opened_ = true;
+    since_ = now;
+    for (RankState& rank : ranks_) rank.since = now;
+  }
+  void joined(Rank rank) {
+    ++ranks_[rank].peers;
+    ++joined_;
+  }
+  void parted(Rank rank, Instant now) {
+    ranks_[rank].since = now;
+    --ranks_[rank].peers;
+    if (--joined_ == 0) since_ = now;
+  }
+  /// A cut is durable, perhaps the last one: the linger time begins, unless somebody is joined.
+  void saved(Instant now) {
+    if (joined_ == 0) since_ = now;
+  }
+  void said_goodbye(Rank rank) { ranks_[rank].goodbye = true; }
+
+  /// When the next verdict is due; `complete`: the last cut is durable.
+  [[nodiscard]] auto wake(bool complete) const -> std::optional<Instant> {
+    if (!opened_) return since_ + (was_finished_ ? linger_ : away_);
+    if (complete) return joined_ == 0 ? std::optional{since_ + linger_} : std::nullopt;
+    std::optional<Instant> first;
+    for (const RankState& rank : ranks_)
+      if (is_away(rank)) first = std::min(first.value_or(Instant::max()), rank.since + away_);
+    return first;
+  }
+
+  [[nodiscard]] auto look(Instant now, bool complete) const -> Verdict {
+    const auto due = wake(complete);
+    if (!due || now < *due) return {};
+    if (!opened_ && !was_finished_) return {Verdict::Kind::nobody_came, 0};
+    if (!opened_ || complete) return {Verdict::Kind::finished, 0};
+    for (Rank rank = 0; rank < ranks_.size(); ++rank)
+      if (is_away(ranks_[rank]) && now >= ranks_[rank].since + away_) return {Verdict::Kind::lost, rank};
+    return {};
+  }
+
+ private:
+  struct RankState {
+    std::size_t peers = 0;
+    Instant since{};  // when the last of them went
+    bool goodbye = false;
+  };
+
+  static auto is_away(const RankState& rank) -> bool { return rank.peers == 0 && !rank.goodbye; }
+
+  std::chrono::milliseconds away_;
+  std::chrono::milliseconds linger_;
+  bool was_finished_;
+  Instant since_;  // nobody is joined, or a cut was durable after that
+  bool opened_ = false;
+  std::size_t joined_ = 0;
+  std::vector<RankState> ranks_;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/crc32c.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/sha256.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/exit_code.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/methods.hpp>
+#include <distrib/ps/parse_job.hpp>
+#include <distrib/ps/peer_calls.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/shard_clock.hpp>
+#include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/shard_shell.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/router.hpp>
+#include <distrib/rpc/server_core.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Answers the methods of `ps/methods.hpp` for one shard: learns the job from the first Join, then carries calls to the
+/// shard's core and its answers back. Each connection is a peer; the calls that the core has not answered yet are kept.
+///
+/// Events in, actions out by calls of the shell; no clock, no I/O, no thread. `Connection` is what `Call` speaks to.
+/// Threads: one at a time. Must outlive the calls of its connections.
+template <class Connection>
+class ShardService final : private ShardSink {
+ public:
+  ShardService(const ShardPlace& place, const ShardOptions& options, ShardKinds kinds, ShardShell& shell, Instant now)
+      : place_{place}, options_{options}, kinds_{std::move(kinds)}, shell_{shell}, clock_{options, place, now} {}
+  ShardService(const ShardService&) = delete;
+  auto operator=(const ShardService&) -> ShardService& = delete;
+
+  // --- events of connections ---
+
+  /// A call has begun, was cancelled, or takes items again.
+  void happened(const Connection& connection, const ServerEvent& event, Instant now) {
+    now_ = now;
+    switch (event.kind) {
+      case ServerEvent::Kind::request: return router_.dispatch(connection, event);
+      case ServerEvent::Kind::credit: return tell_owed(connection);
+      case ServerEvent::Kind::cancelled: return forget_call(connection, event.call);
+      case ServerEvent::Kind::greeted: return;
+    }
+  }
+
+  /// The connection is gone.
+  void closed(const Connection& connection, Instant now) {
+    now_ = now;
+    const auto number = numbers_.find(connection);
+    if (number == numbers_.end()) return;
+    part(number->second);
+    peers_.erase(number->second);
+    numbers_.erase(number);
+  }
+
+  // --- events of the shell ---
+
+  /// The shard's durable cuts, ascending, and the newest of them; null: it starts with the initial values.
+  void opened(std::vector<Step> cuts, const Cut* newest, Instant now) {
+    now_ = now;
+    core_ = kind_.make(*job_, number(), std::move(cuts), newest);
+    clock_.opened(now);
+    for (auto& [peer, state] : peers_)
+      if (state.calls.joined()) enter(peer, state);
+  }
+
+  /// The cuts could not be read: who has joined is refused, and the service knows no job again.
+  void not_opened(const Error& why) {
+    job_.reset();
+    for (auto& [peer, state] : peers_) state.calls.refuse(why.code, why.where);
+  }
+
+  void cut_saved(Step step, Instant now) {
+    now_ = now;
+    saving_ = false;
+    if (over_) return;
+    clock_.saved(now);
+    core_->cut_saved(step, *this);
+    if (stopping_ && !saving_ && !over_) end(exit_code::again, {});
+  }
+  void cut_loaded(const Cut& cut, Instant now) {
+    now_ = now;
+    if (!over_) core_->cut_loaded(cut, *this);
+  }
+  void save_failed(const Error& why) {
+    if (!over_) end(exit_code::io_error, why);
+  }
+
+  /// The process is asked to end: saves, then `ended(1)`.
+  void stop() {
+    if (over_ || stopping_) return;
+    stopping_ = true;
+    if (core_ != nullptr) core_->save(*this);
+    if (!saving_) end(exit_code::again, {});
+  }
+
+  /// When `woken` wants to be called; never: empty.
+  [[nodiscard]] auto wake() const -> std::optional<Instant> {
+    if (over_ || (job_ && core_ == nullptr)) return std::nullopt;
+    return clock_.wake(is_complete());
+  }
+  void woken(Instant now) {
+    now_ = now;
+    if (over_ || (job_ && core_ == nullptr)) return;
+    const ShardClock::Verdict verdict = clock_.look(now, is_complete());
+    if (verdict.kind == ShardClock::Verdict::Kind::finished) return end(exit_code::done, {});
+    if (verdict.kind == ShardClock::Verdict::Kind::nobody_came)
+      return end(exit_code::again, {ps_errc::nobody_joined, "/job:ps/task:" + std::to_string(place_.task)});
+    if (verdict.kind != ShardClock::Verdict::Kind::lost) return;
+    for (auto& [peer, state] : peers_) state.calls.tell_lost(verdict.rank);
+    end(exit_code::somebody_lost, {ps_errc::rank_lost, "rank " + std::to_string(verdict.rank)});
+  }
+
+  /// The job, once one is known.
+  [[nodiscard]] auto job() const noexcept -> const std::optional<Job>& { return job_; }
+  [[nodiscard]] auto over() const noexcept -> bool { return over_; }
+
+ private:
+  struct PeerState {
+    Rank rank = 0;
+    bool entered = false;  // the core knows it
+    PeerCalls<Connection> calls;
+  };
+
+  /// Hands every request of the router to the overload of `serve` for it.
+  struct Serve {
+    ShardService* service;
+    template <class Request, class CallType>
+    void operator()(Request&& request, CallType call) const {
+      if (service->over_) return call.fail(rpc_errc::closed);
+      service->serve(std::forward<Request>(request), std::move(call));
+    }
+  };
+
+  // --- calls ---
+
+  void serve(JoinRequest request, Call<Join, Connection> call) {
+    const Peer peer = number_of(call.connection());
+    PeerState& state = peers_[peer];
+    leave(peer);
+    if (!job_ || request.job_hash != job_hash_) {
+      if (request.job_text.empty()) {
+        call.item({JoinItem::Kind::text_wanted, {}, 0});
+        return call.end();
+      }
+      if (const Error error = adopt(request)) return call.fail(error.code, error.where);
+    }
+    state.rank = request.rank;
+    state.calls.join(std::move(call));
+    if (core_ != nullptr) enter(peer, state);
+  }
+
+  void serve(PullRequest request, Call<Pull, Connection> call) {
+    const Peer peer = entered(call);
+    if (peer == 0) return;
+    peers_[peer].calls.park(request.step, std::move(call));
+    core_->pull(peer, request.step, *this);
+  }
+
+  void serve(PushRequest request, Call<Push, Connection> call) {
+    const Peer peer = entered(call);
+    if (peer == 0) return;
+    if (stopping_) return call.fail(rpc_errc::closed);  // the cut that is waited for is without it
+    if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
+    push_ = std::move(call);
+    not_repeatable_ = false;
+    core_->push(
+        peer, {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut}, *this);
+    if (push_) answer_push(core_->progress(request.rank));  // it left a gap, and the stream says so
+  }
+
+  void serve(RestoreRequest request, Call<Restore, Connection> call) {
+    const Peer peer = entered(call);
+    if (peer == 0) return;
+    core_->restore(peer, request.cut, *this);
+    call.reply({});
+  }
+
+  void serve(Empty, Call<Save, Connection> call) {
+    if (entered(call) == 0) return;
+    core_->save(*this);
+    call.reply({});
+  }
+
+  void serve(Empty, Call<Leave, Connection> call) {
+    const Peer peer = entered(call);
+    if (peer == 0) return;
+    call.reply({});
+    leave(peer);
+  }
+
+  void serve(Empty, Call<Goodbye, Connection> call) {
+    const Peer peer = entered(call);
+    if (peer == 0) return;
+    call.reply({});
+    clock_.said_goodbye(peers_[peer].rank);
+    core_->goodbye(peer, *this);
+    if (!over_) leave(peer);
+  }
+
+  // --- the job ---
+
+  auto adopt(const JoinRequest& request) -> Error {
+    if (to_hex(sha256(as_bytes(request.job_text))) != request.job_hash) return {ps_errc::bad_job, "its hash"};
+    Error error;
+    Job job = parse_job(request.job_text, error);
+    if (error) return error;
+    if (job_) return {ps_errc::job_mismatch, job_difference(to_text(*job_), request.job_text)};
+    if (job.tasks != place_.tasks) return differs("parameter servers", job.tasks, place_.tasks);
+    if (job.ranks != place_.ranks) return differs("workers", job.ranks, place_.ranks);
+    if (job.shards_per_task <= place_.shard) return differs("shards of a task", job.shards_per_task, place_.shard + 1);
+    kind_ = kinds_(job);
+    if (!kind_.make) return {ps_errc::unknown_updater, job.updater + ", " + job.consistency};
+    const std::uint64_t needed = ShardLayout{job, number(job)}.block_bytes() * (3 + kind_.slots.size());
+    if (needed > options_.memory_budget_bytes)
+      return {ps_errc::too_large, std::to_string(needed) + " bytes of " + std::to_string(options_.memory_budget_bytes)};
+    job_hash_ = request.job_hash;
+    job_ = std::move(job);
+    shell_.open(*job_, number(), request.cuts, kind_.slots);
+    return {};
+  }
+
+  static auto differs(const char* what, std::uint32_t job, std::uint32_t cluster) -> Error {
+    return {ps_errc::job_mismatch, std::string{"the job has "} + std::to_string(job) + " " + what +
+                                       ", this cluster " + std::to_string(cluster)};
+  }
+
+  [[nodiscard]] auto number(const Job& job) const -> std::uint32_t {
+    return place_.task * job.shards_per_task + place_.shard;
+  }
+  [[nodiscard]] auto number() const -> std::uint32_t { return number(*job_); }
+
+  // Whether the last cut is durable.
+  [[nodiscard]] auto is_complete() const -> bool {
+    if (core_ == nullptr) return false;
+    const bool synchronous = parse_consistency(job_->consistency)->synchronous;
+    const Rank ranks = synchronous ? 1 : job_->ranks;  // or it is the same for all
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      const Progress progress = core_->progress(rank);
+      const Step last = synchronous ? job_->total_steps : job_->steps_of(rank);
+      if (last != 0 && (progress.cuts.empty() || progress.cuts.back() < last)) return false;
+    }
+    return true;
+  }
+
+  // --- peers ---
+
+  auto number_of(const Connection& connection) -> Peer {
+    const auto [at, first] = numbers_.try_emplace(connection, last_peer_ + 1);
+    if (first) ++last_peer_;
+    return at->second;
+  }
+
+  // The peer whose call it is; 0: it has not joined, and the call was refused.
+  template <class CallType>
+  auto entered(const CallType& call) -> Peer {
+    const auto number = numbers_.find(call.connection());
+    if (number != numbers_.end() && core_ != nullptr && peers_[number->second].entered) return number->second;
+    call.fail(ps_errc::not_joined);
+    return 0;
+  }
+
+  void enter(Peer peer, PeerState& state) {
+    if (state.rank < job_->ranks) {
+      state.entered = true;
+      clock_.joined(state.rank);
+    }
+    core_->join(peer, state.rank, *this);
+  }
+
+  // It may come back on the same connection.
+  void leave(Peer peer) {
+    part(peer);
+    peers_[peer].calls.end();
+  }
+
+  void part(Peer peer) {
+    PeerState& state = peers_[peer];
+    if (!std::exchange(state.entered, false)) return;
+    state.calls.fail_pulls(rpc_errc::cancelled);
+    core_->disconnect(peer);
+    clock_.parted(state.rank, now_);
+  }
+
+  void forget_call(const Connection& connection, std::uint64_t call) {
+    const auto number = numbers_.find(connection);
+    if (number != numbers_.end() && peers_[number->second].calls.forget(call)) part(number->second);
+  }
+
+  void tell_owed(const Connection& connection) {
+    const auto number = numbers_.find(connection);
+    if (number == numbers_.end()) return;
+    PeerState& state = peers_[number->second];
+    if (state.entered) state.calls.tell_owed(core_->progress(state.rank));
+  }
+
+  void end(int code, const Error& why) {
+    over_ = true;
+    for (auto& [peer, state] : peers_) {
+      state.calls.fail_pulls(rpc_errc::closed);
+      state.calls.end();
+    }
+    shell_.ended(code, why);
+  }
+
+  // --- what the core tells ---
+
+  void operator()(JoinedReply reply) override {
+    peers_[reply.peer].calls.tell(JoinItem::Kind::joined, reply.progress);
+  }
+  void operator()(NoticeReply reply) override {
+    peers_[reply.peer].calls.tell(JoinItem::Kind::notice, reply.progress);
+  }
+  void operator()(ValuesReply reply) override {
+    PullReply answer;
+    answer.progress = std::move(reply.progress);
+    answer.counted = reply.counted;
+    // Every rank asks for the same block.
+    if (summed_ != reply.block) {
+      summed_ = reply.block;
+      checksum_ = crc32c(reply.block->bytes());
+    }
+    answer.body_checksum = checksum_;
+    answer.body = std::move(reply.block);
+    peers_[reply.peer].calls.answer(reply.step, answer);
+  }
+  void operator()(GoneReply reply) override {
+    PullReply answer;
+    answer.progress = std::move(reply.progress);
+    answer.gone = true;
+    peers_[reply.peer].calls.answer(reply.step, answer);
+  }
+  void operator()(PushedReply reply) override {
+    if (push_) answer_push(std::move(reply.progress));
+  }
+  void operator()(RefusedReply reply) override {
+    if (reply.code == ps_errc::not_repeatable) {
+      not_repeatable_ = true;  // it was counted before, and training goes on
+      return;
+    }
+    const std::string where = "step " + std::to_string(reply.step) + " of rank " + std::to_string(reply.rank);
+    if (push_) return std::exchange(push_, std::nullopt)->fail(reply.code, where);
+    peers_[reply.peer].calls.refuse(reply.code, where);
+  }
+  void operator()(SaveCut action) override {
+    saving_ = true;
+    shell_.save(std::move(action.cut));
+  }
+  void operator()(LoadCut action) override { shell_.load(action.step); }
+  void operator()(DropCut action) override { shell_.drop(action.step); }
+  void operator()(ShardDone) override { end(exit_code::done, {}); }
+
+  void answer_push(Progress progress) {
+    std::exchange(push_, std::nullopt)->reply({std::move(progress), not_repeatable_});
+  }
+
+  using RouterType = Router<Route<Join, Serve>, Route<Pull, Serve>, Route<Push, Serve>, Route<Restore, Serve>,
+                            Route<Save, Serve>, Route<Leave, Serve>, Route<Goodbye, Serve>>;
+
+  ShardPlace place_;
+  ShardOptions options_;
+  ShardKinds kinds_;
+  ShardShell& shell_;
+  ShardClock clock_;
+  RouterType router_{{Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
+                     {Serve{this}}, {Serve{this}}, {Serve{this}}};
+  Instant now_{};
+  std::optional<Job> job_;
+  std::string job_hash_;
+  ShardKind kind_;
+  std::unique_ptr<AnyShard> core_;        // null: there is no job, or its cuts are being read
+  std::map<Peer, PeerState> peers_;
+  std::map<Connection, Peer> numbers_;
+  Peer last_peer_ = 0;
+  std::optional<Call<Push, Connection>> push_;  // being counted
+  bool not_repeatable_ = false;
+  SharedBuffer summed_;                   // the block of values that was sent last,
+  std::uint32_t checksum_ = 0;            // and its CRC-32C
+  bool saving_ = false;
+  bool stopping_ = false;
+  bool over_ = false;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/optimizer/updater.hpp>
+#include <distrib/ps/cut_settings.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/shard_action.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace distrib::inline v0 {
+
+/// What a shard's service tells its shell; none of these may call the service back from inside.
+class ShardShell {
+ public:
+  virtual ~ShardShell() = default;
+
+  /// The job is known. Find the cuts of shard `number`, then tell `opened` or `not_opened`.
+  virtual void open(const Job& job, std::uint32_t number, const CutSettings& cuts, std::span<const Slot> slots) = 0;
+  virtual void save(Cut cut) = 0;      ///< Then `cut_saved` or `save_failed`.
+  virtual void load(Step step) = 0;    ///< Then `cut_loaded` or `save_failed`.
+  virtual void drop(Step step) = 0;    ///< The protocol has no more use for this cut.
+
+  /// The shard is over, by the protocol's exit code: 0 done, 1 to be tried again, 70 a rank was lost for good, 74 a cut
+  /// could not be written or read. Told once, and nothing follows; what was answered is still to be written.
+  virtual void ended(int code, const Error& why) = 0;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/any_shard.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+using distrib::AnyShard;
+using distrib::Cut;
+using distrib::Job;
+using distrib::Step;
+using story::block;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+/// Writes down what the core tells.
+struct Sink final : distrib::ShardSink {
+  support::ShardActions actions;
+  void operator()(distrib::JoinedReply reply) override { actions(std::move(reply)); }
+  void operator()(distrib::NoticeReply reply) override { actions(std::move(reply)); }
+  void operator()(distrib::ValuesReply reply) override { actions(std::move(reply)); }
+  void operator()(distrib::GoneReply reply) override { actions(std::move(reply)); }
+  void operator()(distrib::PushedReply reply) override { actions(std::move(reply)); }
+  void operator()(distrib::RefusedReply reply) override { actions(std::move(reply)); }
+  void operator()(distrib::SaveCut action) override { actions(std::move(action)); }
+  void operator()(distrib::LoadCut action) override { actions(action); }
+  void operator()(distrib::DropCut action) override { actions(action); }
+  void operator()(distrib::ShardDone action) override { actions(action); }
+
+  auto take() -> Texts {
+    Texts texts;
+    for (const auto& action : std::exchange(actions, {})) texts.push_back(story::text(action));
+    return texts;
+  }
+};
+
+auto job_of(const char* consistency, std::string updater = "sgd learning_rate=1") -> Job {
+  Job job = story::job(1, 1, 2, 1);
+  job.updater = std::move(updater);
+  job.consistency = consistency;
+  return job;
+}
+
+const auto kinds = distrib::shard_kinds(distrib::StandardUpdaters{});
+
+}  // namespace
+
+TEST_CASE("shard_kinds: the updater and the consistency that a job names", "[ps]") {
+  CHECK(kinds(job_of("bulk_synchronous_parallel")).slots.empty());
+  const auto momentum =
+      kinds(job_of("asynchronous_parallel", "momentum learning_rate=1 momentum=0.5 use_nesterov=false"));
+  REQUIRE(momentum.make);
+  CHECK(momentum.slots.size() == 1);
+  CHECK_FALSE(kinds(job_of("bulk_synchronous_parallel", "adagrad learning_rate=1")).make);
+  CHECK_FALSE(kinds(job_of("bulk_synchronous_parallel", "sgd learning_rate=1.0")).make);
+  CHECK_FALSE(kinds(job_of("whenever")).make);
+  CHECK_FALSE(kinds({}).make);
+}
+
+TEST_CASE("AnyShard: a synchronous one", "[ps]") {
+  const Job job = job_of("bulk_synchronous_parallel");
+  Sink out;
+  const auto shard = kinds(job).make(job, 0, {}, nullptr);
+  shard->join(10, 0, out);
+  shard->pull(10, 1, out);
+  shard->push(10, {1, 0, block(1)}, out);
+  CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "save 1 w=-1", "values 10 step=1 w=-1 k=1 cuts=0",
+                            "pushed 10 step=1 k=1 cuts=0"});
+  shard->cut_saved(1, out);
+  CHECK(shard->step() == 1);
+  CHECK(shard->progress(0) == distrib::Progress{1, {0, 1}});
+  CHECK(out.take() == Texts{"notice 10 k=1 cuts=0,1"});
+
+  const Cut newest{2, block(-7), {}, {}};
+  const auto back = kinds(job).make(job, 0, {1, 2}, &newest);
+  back->join(10, 0, out);
+  back->save(out);  // there is one
+  back->pull(10, 0, out);
+  back->push(10, {9, 3, block(1)}, out);
+  back->restore(10, 1, out);
+  back->cut_loaded({1, block(-3), {}, {}}, out);
+  back->goodbye(10, out);
+  CHECK(back->step() == 1);
+  CHECK(out.take() == Texts{"joined 10 k=2 cuts=0,1,2", "gone 10 step=0 k=2 cuts=0,1,2",
+                            "refused 10 step=9 rank=3: the job has no such rank", "load 1",
+                            "joined 10 k=1 cuts=0,1,2", "done"});
+  back->disconnect(10);
+  back->restore(11, 0, out);
+  CHECK(out.take() == Texts{"drop 1", "load 0"});
+  back->cut_loaded({0, block(0), {}, {}}, out);
+  CHECK(out.take() == Texts{});  // nobody is there
+}
+
+TEST_CASE("AnyShard: an asynchronous one", "[ps]") {
+  Job job = job_of("stale_synchronous_parallel staleness=0");
+  job.ranks = 2;
+  Sink out;
+  const auto shard = kinds(job).make(job, 0, {}, nullptr);
+  shard->join(10, 0, out);
+  shard->push(10, {1, 0, block(1)}, out);
+  shard->pull(10, 1, out);  // parked: the staleness of the job
+  shard->restore(10, 0, out);
+  shard->cut_loaded({}, out);
+  CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "save 1 w=-1 applied=1,0", "pushed 10 step=1 k=1 cuts=0"});
+  CHECK(shard->step() == 1);
+  CHECK(shard->progress(0).done == 1);
+  CHECK(shard->progress(1).done == 0);
+
+  const Cut newest{2, block(-2), {}, {1, 1}};
+  const auto back = kinds(job).make(job, 0, {2}, &newest);
+  CHECK(back->progress(1) == distrib::Progress{1, {1}});
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/cut_tensors.hpp>
+
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/optimizer/adam.hpp>
+
+#include "ps/cuts.hpp"
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <string>
+#include <system_error>
+#include <vector>
+
+using distrib::BundlePart;
+using distrib::BundleReader;
+using distrib::checkpoint_errc;
+using distrib::Cut;
+using distrib::CutTensors;
+using distrib::Error;
+using distrib::Momentum;
+
+namespace {
+
+auto tensors_of(const distrib::Job& job) -> std::vector<CutTensors> {
+  std::vector<CutTensors> list;
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) list.emplace_back(job, shard, Momentum::slots);
+  return list;
+}
+
+// Saves the cuts of all shards as one checkpoint.
+auto save(const std::string& prefix, const distrib::Job& job, const std::vector<Cut>& cuts) -> BundleReader {
+  const auto tensors = tensors_of(job);
+  std::vector<BundlePart> parts;
+  for (std::size_t shard = 0; shard < cuts.size(); ++shard) parts.push_back(tensors[shard].part(cuts[shard]));
+  tensors[0].describe(cuts[0], parts[0]);
+  distrib::perform(distrib::plan_bundle(prefix, parts));
+  return BundleReader::open(prefix);
+}
+
+auto read(const BundleReader& reader, const distrib::Job& job) -> std::vector<Cut> {
+  std::vector<Cut> cuts;
+  for (const CutTensors& tensors : tensors_of(job)) {
+    tensors.check_job(reader);
+    cuts.push_back(tensors.read(reader));
+  }
+  return cuts;
+}
+
+auto refusal(const BundleReader& reader, const distrib::Job& job) -> Error {
+  Error error;
+  static_cast<void>(CutTensors{job, 0, Momentum::slots}.read(reader, error));
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("CutTensors: variables, slots and the job under their names", "[ps][cut_tensors]") {
+  const support::TempDirectory directory;
+  const auto job = cuts::make_job(2, 2);
+  const auto reader = save(directory / "c-40", job, cuts::make_cuts(job, 40, {21, 19}));
+  std::string names;
+  for (const auto& tensor : reader.tensors())
+    names += tensor.name + to_string(tensor.shape) + " x" + std::to_string(tensor.pieces.size()) + "\n";
+  CHECK(names ==
+        "b[5] x2\n"
+        "b/Momentum[5] x2\n"
+        "distrib/applied[2,2] x2\n"
+        "distrib/job[] x1\n"
+        "global_step[] x1\n"
+        "w[6,5] x2\n"
+        "w/Momentum[6,5] x2\n");
+  CHECK(reader.read_strings("distrib/job").front() == to_text(job));
+}
+
+TEST_CASE("CutTensors: read with other parts and shards than it was saved with", "[ps][cut_tensors]") {
+  for (const std::uint32_t shards : {1U, 2U, 3U}) {
+    const support::TempDirectory directory;
+    const auto job = cuts::make_job(shards, 2);
+    const auto reader = save(directory / "c-40", job, cuts::make_cuts(job, 40));
+    for (const std::uint32_t other : {1U, 2U, 3U})
+      for (const std::int64_t parts : {1, 2, 3}) {
+        CAPTURE(shards, other, parts);
+        const auto again = cuts::make_job(other, parts);
+        CHECK(cuts::same(read(reader, again), cuts::make_cuts(again, 40)));
+        const bool equal = shards == other && parts == 2;
+        for (const CutTensors& tensors : tensors_of(again)) CHECK(tensors.fits(reader) == equal);
+      }
+  }
+}
+
+TEST_CASE("CutTensors: a part that stands alone", "[ps][cut_tensors]") {
+  const support::TempDirectory directory;
+  const std::string prefix = directory / "c-40";
+  const auto job = cuts::make_job(3, 3);
+  const auto saved = cuts::make_cuts(job, 40, {21, 19});
+  const CutTensors tensors{job, 1, Momentum::slots};
+  BundlePart part = tensors.part(saved[1]);
+  tensors.describe(saved[1], part);
+  Error error;
+  distrib::perform(distrib::plan_part(prefix, part, 1, 3, nullptr, error));
+  const auto reader = BundleReader::open_part(prefix, 1, 3, error);
+  REQUIRE(reader);
+  CHECK(tensors.fits(*reader));
+  CHECK(cuts::same(tensors.read(*reader), saved[1]));
+  tensors.check_job(*reader);
+
+  CHECK_FALSE(CutTensors(cuts::make_job(3, 2), 1, Momentum::slots).fits(*reader));
+  CHECK_FALSE(CutTensors(job, 0, Momentum::slots).fits(*reader));
+  CHECK_FALSE(CutTensors(job, 1, distrib::Adam::slots).fits(*reader));
+  CHECK_FALSE(CutTensors(job, 1, {}).fits(*reader));
+}
+
+TEST_CASE("CutTensors: contributions counted", "[ps][cut_tensors]") {
+  const support::TempDirectory directory;
+  const auto job = cuts::make_job(2, 2);  // two ranks
+  const auto with_ranks = [](std::uint32_t shards, std::uint32_t ranks) {
+    auto other = cuts::make_job(shards, 2);
+    other.ranks = ranks;
+    return other;
+  };
+  auto apart = cuts::make_cuts(job, 40, {21, 19});
+  apart[1].applied = {20, 20};
+  const auto reader = save(directory / "c-40", job, apart);
+  CHECK(cuts::same(read(reader, job), apart));  // each its own row
+  for (const auto& other : {cuts::make_job(1, 2), cuts::make_job(3, 2), cuts::make_job(2, 1), with_ranks(2, 3)}) {
+    const Error error = refusal(reader, other);
+    CHECK(error.code == distrib::ps_errc::job_mismatch);
+    CHECK_THAT(error.where, ContainsSubstring("as many workers and shards as it had: distrib/applied is [2,2]"));
+  }
+
+  const auto agreed = save(directory / "c-41", job, cuts::make_cuts(job, 41, {22, 19}));
+  CHECK(read(agreed, cuts::make_job(3, 2))[2].applied == std::vector<distrib::Step>{22, 19});
+  CHECK(refusal(agreed, with_ranks(2, 3)).code == distrib::ps_errc::job_mismatch);  // no equal shares
+  const auto shared = save(directory / "c-42", job, cuts::make_cuts(job, 42, {21, 21}));
+  CHECK(read(shared, with_ranks(1, 3))[0].applied == std::vector<distrib::Step>{21, 21});
+}
+
+TEST_CASE("CutTensors: what is no cut of this job is refused", "[ps][cut_tensors]") {
+  const support::TempDirectory directory;
+  const auto job = cuts::make_job(1, 1);
+  const auto reader = save(directory / "c-10", job, cuts::make_cuts(job, 10));
+  Error error;
+  CutTensors{cuts::make_job(1, 1, 4), 0, Momentum::slots}.check_job(reader, error);
+  CHECK(error.code == distrib::ps_errc::job_mismatch);
+  CHECK_THAT(error.where, ContainsSubstring("'seed 3'") && ContainsSubstring("'seed 4'"));
+  CHECK_THROWS_WITH((CutTensors{job, 0, distrib::Adam::slots}.read(reader)), ContainsSubstring("w/Adam"));
+
+  const std::vector<float> value{1};
+  const std::vector<std::int64_t> numbers{1, 2};
+  const std::vector<std::int64_t> negative{-1};
+  const struct {
+    const char* what;
+    distrib::TensorPiece piece;
+    const char* where;
+  } cases[] = {
+      {"no step", {"x", distrib::DType::float32, {}, {}, std::as_bytes(std::span{value})}, "global_step is no int64"},
+      {"a float", {"global_step", distrib::DType::float32, {}, {}, std::as_bytes(std::span{value})}, "is no int64"},
+      {"two",
+       {"global_step", distrib::DType::int64, {2}, distrib::Slice::whole({2}), std::as_bytes(std::span{numbers})},
+       "not one number"},
+      {"below zero", {"global_step", distrib::DType::int64, {}, {}, std::as_bytes(std::span{negative})}, "negative"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.what);
+    const std::vector<BundlePart> parts{{{c.piece}, {}}};
+    distrib::perform(distrib::plan_bundle((directory / "other").string(), parts));
+    const auto other = BundleReader::open(directory / "other");
+    CHECK(refusal(other, job).code == checkpoint_errc::mismatch);
+    CHECK_THAT(refusal(other, job).where, ContainsSubstring(c.where));
+    CHECK_THROWS_WITH((CutTensors{job, 0, Momentum::slots}.check_job(other)), ContainsSubstring("no job is stored"));
+  }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/crc32c.hpp>
+#include <distrib/ps/methods.hpp>
+#include <distrib/rpc/router.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+/// What a `Call` speaks to: writes down what was answered. Calls are numbered by the test.
+namespace fake {
+
+/// "a7 pushed k=1 cuts=0": the answer to call 7 of connection a.
+class Connection {
+ public:
+  Connection(std::string name, std::vector<std::string>& told) : name_{std::move(name)}, told_{told} {}
+
+  /// The event with which a call of M begins; valid until the next one.
+  template <class M>
+  auto begin(std::uint64_t call, const typename M::Request& request) -> distrib::ServerEvent {
+    methods_[call] = M::id;
+    head_.clear();
+    request.encode(head_);
+    distrib::ServerEvent event;
+    event.kind = distrib::ServerEvent::Kind::request;
+    event.call = call;
+    event.method = M::id;
+    event.head = head_.view();
+    event.body = distrib::detail::body_of(request);
+    if (event.body != nullptr) event.body_checksum = distrib::crc32c(event.body->bytes());
+    return event;
+  }
+  /// The client takes a call back.
+  auto cancel(std::uint64_t call) -> distrib::ServerEvent {
+    methods_.erase(call);
+    distrib::ServerEvent event;
+    event.kind = distrib::ServerEvent::Kind::cancelled;
+    event.call = call;
+    return event;
+  }
+
+  std::size_t credit = 1000;  ///< So many items are taken.
+
+  /// Calls that have no answer yet.
+  [[nodiscard]] auto open() const -> std::size_t { return methods_.size(); }
+
+  void reply(std::uint64_t call, distrib::ByteView head, const distrib::SharedBuffer& body,
+             std::optional<std::uint32_t> checksum = std::nullopt) {
+    if (checksum) CHECK(*checksum == distrib::crc32c(body->bytes()));
+    std::string text = " ok";
+    if (methods_.at(call) == distrib::Pull::id) {
+      distrib::PullReply reply;
+      REQUIRE(distrib::detail::decode_message(head, body, reply));
+      text = reply.gone ? " gone" : " values counted=" + std::to_string(reply.counted) + story::text(reply.body);
+      text += story::text(reply.progress);
+    } else if (methods_.at(call) == distrib::Push::id) {
+      distrib::PushReply reply;
+      REQUIRE(distrib::detail::decode_message(head, body, reply));
+      text = " pushed" + story::text(reply.progress) + (reply.not_repeatable ? " not repeatable" : "");
+    }
+    over(call, text);
+  }
+  void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
+    over(call, " failed: " + code.message() + (where.empty() ? "" : " (" + std::string{where} + ")"));
+  }
+  auto item(std::uint64_t call, distrib::ByteView head, const distrib::SharedBuffer& body) -> bool {
+    if (credit == 0 || !methods_.contains(call)) return false;
+    --credit;
+    distrib::JoinItem item;
+    REQUIRE(distrib::detail::decode_message(head, body, item));
+    const char* kinds[] = {"", " joined", " notice", " text wanted", " lost"};
+    std::string text = kinds[static_cast<int>(item.kind)];
+    if (item.kind == distrib::JoinItem::Kind::rank_lost) text += " rank " + std::to_string(item.rank);
+    if (item.kind <= distrib::JoinItem::Kind::notice) text += story::text(item.progress);
+    told_.push_back(name_ + std::to_string(call) + text);
+    return true;
+  }
+  void end_stream(std::uint64_t call) { over(call, " end"); }
+
+ private:
+  // As a real one: answers to calls that are over are passed over in silence.
+  void over(std::uint64_t call, const std::string& text) {
+    if (methods_.erase(call) == 1) told_.push_back(name_ + std::to_string(call) + text);
+  }
+
+  std::string name_;
+  std::vector<std::string>& told_;
+  std::map<std::uint64_t, std::uint32_t> methods_;
+  distrib::WireWriter head_;
+};
+
+}  // namespace fake

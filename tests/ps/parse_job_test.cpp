@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/parse_job.hpp>
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+#include <vector>
+
+using distrib::DType;
+using distrib::Error;
+using distrib::Job;
+using distrib::parse_job;
+using distrib::ps_errc;
+using distrib::Slice;
+
+namespace {
+
+auto a_job() -> Job {
+  Job job;
+  job.seed = 20160411;
+  job.variables = {{"hidden/weights", DType::float32, {784, 128}, distrib::GlorotUniformInitializer{}},
+                   {"hidden/bias", DType::float32, {128}, distrib::ConstantInitializer{0.1F}},
+                   {"columns", DType::float32, {2, 6}, distrib::UniformInitializer{}},
+                   {"empty", DType::float32, {0, 4}, distrib::ZerosInitializer{}},
+                   {"temperature", DType::float32, {}, distrib::ZerosInitializer{}}};
+  job.parts = {{0, Slice::along({784, 128}, 0, 0, 400), 0},
+               {0, Slice::along({784, 128}, 0, 400, 384), 3},
+               {1, Slice::whole({128}), 1},
+               {2, Slice::along({2, 6}, 1, 0, 2), 0},
+               {2, Slice::along({2, 6}, 1, 2, 3), 0},
+               {2, Slice::along({2, 6}, 1, 5, 1), 1},
+               {3, Slice::whole({0, 4}), 2},
+               {4, Slice::whole({}), 2}};
+  job.tasks = 2;
+  job.shards_per_task = 2;
+  job.updater = "momentum learning_rate=0.05 momentum=0.9 use_nesterov=false";
+  job.consistency = "bulk_synchronous_parallel";
+  job.data = "tfrecords of 4 files";
+  job.ranks = 3;
+  job.total_steps = 6000;
+  job.cut_interval = 200;
+  return job;
+}
+
+auto equal(const Job& one, const Job& other) -> bool {
+  return one.seed == other.seed && one.variables == other.variables && one.parts == other.parts &&
+         one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
+         one.consistency == other.consistency && one.data == other.data && one.ranks == other.ranks &&
+         one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
+}
+
+/// Where a text is refused; "" when it is accepted.
+auto refused_at(const std::string& text) -> std::string {
+  Error error;
+  const Job job = parse_job(text, error);
+  if (error) {
+    CHECK(error.code == ps_errc::bad_job);
+    CHECK(equal(job, Job{}));
+  } else {
+    CHECK(to_text(job) == text);
+  }
+  return error.where;
+}
+
+/// The text of the job with the first `from` of it replaced.
+auto with(std::string_view from, std::string_view to) -> std::string {
+  std::string text = to_text(a_job());
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+auto lines_of(const std::string& text) -> std::vector<std::string> {
+  std::vector<std::string> lines;
+  std::istringstream stream{text};
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+auto joined(const std::vector<std::string>& lines) -> std::string {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
+  Job job = a_job();
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.consistency = "stale_synchronous_parallel staleness=3";
+  job.updater = "";
+  job.data = "";
+  job.cut_interval = 0;
+  job.seed = job.total_steps = UINT64_MAX;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.tasks = 256, job.shards_per_task = 256, job.ranks = 1U << 20;
+  job.parts[7].shard = 65535;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.variables.clear(), job.parts.clear();
+  CHECK(equal(parse_job(to_text(job)), job));
+}
+
+TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
+  struct Row {
+    std::string_view from;
+    std::string_view to;
+    std::string where;
+  };
+  const Row rows[] = {
+      {"distrib job 1", "distrib job 2", "line 1, 'distrib job 2'"},
+      {"distrib job 1\n", "", "line 1, 'seed 20160411'"},
+      {"seed 20160411", "seed 020160411", "line 2, 'seed 020160411'"},
+      {"seed 20160411", "seed -1", "line 2, 'seed -1'"},
+      {"seed 20160411", "seed 18446744073709551616", "line 2, 'seed 18446744073709551616'"},
+      {"seed 20160411", "seed", "line 2, 'seed'"},
+      {"seed 20160411", "Seed 20160411", "line 2, 'Seed 20160411'"},
+      {"seed 20160411", "seed 1\nseed 1", "line 3, 'seed 1'"},
+      {"float32[128]", "float64[128]", "line 4, 'variable hidden/bias float64[128] constant value=0.1'"},
+      {"float32[128]", "float32[-128]", "line 4, 'variable hidden/bias float32[-128] constant value=0.1'"},
+      {"float32[128]", "float32", "line 4, 'variable hidden/bias float32 constant value=0.1'"},
+      {"float32[128]", "float32 [128]", "line 4, 'variable hidden/bias float32 [128] constant value=0.1'"},
+      {"constant value=0.1", "normal", "line 4, 'variable hidden/bias float32[128] normal'"},
+      {"variable hidden/bias", "variable ", "line 4, 'variable  float32[128] constant value=0.1'"},
+      {"variable hidden/bias", "variable hidden/\tbias",
+       "line 4, 'variable hidden/?bias float32[128] constant value=0.1'"},
+      {"variable hidden/bias", "variable hidden/weights",
+       "line 4, 'variable hidden/weights float32[128] constant value=0.1'"},
+      {"variable temperature", "variable hidden/bias", "line 7, 'variable hidden/bias float32[] zeros'"},
+      {"variable temperature float32[]", "variable temperature float32[70368744177664]",
+       "line 7, 'variable temperature float32[70368744177664] zeros'"},  // 2^48 bytes, and what was there before
+      {"variable empty", "variables empty", "line 6, 'variables empty float32[0,4] zeros'"},
+      {"part hidden/weights 0,400:0,128 shard 0\n", "", "line 8, 'part hidden/weights 400,384:0,128 shard 3'"},
+      {"part hidden/weights 400,384:0,128 shard 3\n", "", "line 9, 'part hidden/bias 0,128 shard 1'"},
+      {"400,384", "399,385", "line 9, 'part hidden/weights 399,385:0,128 shard 3'"},
+      {"400,384", "401,383", "line 9, 'part hidden/weights 401,383:0,128 shard 3'"},
+      {"400,384", "400,385", "line 9, 'part hidden/weights 400,385:0,128 shard 3'"},
+      {"400,384", "400,383", "line 10, 'part hidden/bias 0,128 shard 1'"},
+      {"400,384:0,128", "400,384:0,127", "line 9, 'part hidden/weights 400,384:0,127 shard 3'"},
+      {"400,384:0,128", "0,784:0,128", "line 9, 'part hidden/weights 0,784:0,128 shard 3'"},
+      {"400,384:0,128", "400,4611686018427387904:0,128",
+       "line 9, 'part hidden/weights 400,4611686018427387904:0,128 shard 3'"},
+      {"0,400:0,128 shard 0", "0,400:0,64 shard 0", "line 8, 'part hidden/weights 0,400:0,64 shard 0'"},
+      {"0,400:0,128 shard 0", "0,0:0,128 shard 0", "line 8, 'part hidden/weights 0,0:0,128 shard 0'"},
+      {"0,400:0,128 shard 0", "0,400 shard 0", "line 8, 'part hidden/weights 0,400 shard 0'"},
+      {"0,400:0,128 shard 0", "0,784:0,128 shard 0", "line 9, 'part hidden/weights 400,384:0,128 shard 3'"},
+      {"part hidden/bias 0,128", "part hidden/bias 0,128 ", "line 10, 'part hidden/bias 0,128  shard 1'"},
+      {"part hidden/bias 0,128", "part bias 0,128", "line 10, 'part bias 0,128 shard 1'"},
+      {"part columns 0,2:0,2 shard 0", "part columns 0,2:0,2 on 0", "line 11, 'part columns 0,2:0,2 on 0'"},
+      {"part columns 0,2:0,2 shard 0", "part columns 0,2:0,2 shard -1", "line 11, 'part columns 0,2:0,2 shard -1'"},
+      {"shard 3", "shard 4", "line 9, shard 4"},
+      {"shard 3", "shard 4294967295", "line 9, shard 4294967295"},
+      {"shard 3", "shard 4294967296", "line 9, 'part hidden/weights 400,384:0,128 shard 4294967296'"},
+      {"part temperature  shard 2", "part temperature 0,1 shard 2", "line 15, 'part temperature 0,1 shard 2'"},
+      {"part temperature  shard 2\n", "part temperature  shard 2\npart temperature  shard 2\n",
+       "line 16, 'part temperature  shard 2'"},
+      {"tasks 2\n", "tasks 0\n", "line 16, 'tasks 0'"},
+      {"tasks 2\n", "tasks 65537\n", "line 16, 'tasks 65537'"},
+      {"tasks 2\n", "tasks 65536\n", "line 17, 'shards_per_task 2'"},
+      {"tasks 2\n", "tasks 1\n", "line 9, shard 3"},
+      {"shards_per_task 2", "shards_per_task 4294967296", "line 17, 'shards_per_task 4294967296'"},
+      {"updater momentum", "updater_momentum",
+       "line 18, 'updater_momentum learning_rate=0.05 momentum=0.9 use_nesterov=false'"},
+      {"bulk_synchronous_parallel", "bulk", "line 19, 'consistency bulk'"},
+      {"data tfrecords of 4 files\n", "", "line 20, 'ranks 3'"},
+      {"ranks 3", "ranks 0", "line 21, 'ranks 0'"},
+      {"ranks 3", "ranks 1048577", "line 21, 'ranks 1048577'"},
+      {"total_steps 6000", "total_steps 0", "line 22, 'total_steps 0'"},
+      {"cut_interval 200", "cut_interval 2e2", "line 23, 'cut_interval 2e2'"},
+      {"cut_interval 200\n", "", "line 23, ''"},
+      {"cut_interval 200\n", "cut_interval 200", "after line 23"},
+      {"cut_interval 200\n", "cut_interval 200\n\n", "after line 23"},
+      {"cut_interval 200\n", "cut_interval 200\nseed 1\n", "after line 23"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.from, row.to);
+    CHECK(refused_at(with(row.from, row.to)) == row.where);
+  }
+  CHECK(refused_at("") == "line 1, ''");
+  CHECK(refused_at(std::string(64, '\n')) == "line 1, ''");
+  CHECK(refused_at(std::string(1 << 20, 'x')) == "line 1, '" + std::string(120, 'x') + "'");
+}
+
+TEST_CASE("parse_job: at most max_job_text bytes", "[ps]") {
+  Job job = a_job();
+  job.data = std::string(distrib::max_job_text - to_text(job).size() + job.data.size(), 'd');
+  CHECK(to_text(job).size() == distrib::max_job_text);
+  CHECK(refused_at(to_text(job)).empty());
+  job.data += 'd';
+  CHECK(refused_at(to_text(job)) == "1048577 bytes");
+}
+
+TEST_CASE("parse_job: as many variables as there is room for", "[ps]") {
+  Job job = a_job();
+  for (std::size_t v = job.variables.size(); v < 17'000; ++v) {
+    job.variables.push_back({std::to_string(v), DType::float32, {0}, {}});
+    job.parts.push_back({v, Slice::whole({0}), 0});
+  }
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.variables.back().name = "5";
+  CHECK(refused_at(to_text(job)) == "line 17002, 'variable 5 float32[0] zeros'");
+}
+
+TEST_CASE("parse_job: its faces", "[ps]") {
+  std::error_code ec = ps_errc::bad_job;
+  CHECK(equal(parse_job(to_text(a_job()), ec), a_job()));
+  CHECK_FALSE(ec);
+  CHECK(equal(parse_job("", ec), Job{}));
+  CHECK(ec == ps_errc::bad_job);
+  CHECK_THROWS_WITH(parse_job(with("ranks 3", "ranks 0")), ContainsSubstring("line 21, 'ranks 0'"));
+}
+
+// What a stranger may send: never a crash or more memory than the text is long, and what is accepted is exactly a job.
+TEST_CASE("parse_job: 20 000 damaged texts", "[ps]") {
+  std::mt19937 random{20160411};
+  const auto below = [&random](std::size_t count) { return static_cast<std::size_t>(random()) % count; };
+  const std::string good = to_text(a_job());
+  const char* const numbers[] = {"0", "-1", "1", "00", "65536", "4294967295", "4294967296", "4611686018427387904",
+                                 "9223372036854775807", "18446744073709551615", "18446744073709551616", "1e9", "nan",
+                                 "1e999999", ""};
+  std::size_t accepted = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = good;
+    for (std::size_t changes = 1 + below(3); changes > 0 && !text.empty(); --changes) {
+      std::vector<std::string> lines = lines_of(text);
+      switch (below(7)) {
+        case 0: text[below(text.size())] = static_cast<char>(below(256)); break;
+        case 1: text.erase(below(text.size()), 1 + below(8)); break;
+        case 2: text.insert(below(text.size()), 1, " ,:[]\n=09s"[below(10)]); break;
+        case 3:
+          lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(below(lines.size())), lines[below(lines.size())]);
+          text = joined(lines);
+          break;
+        case 4:
+          std::swap(lines[below(lines.size())], lines[below(lines.size())]);
+          text = joined(lines);
+          break;
+        case 5: text.resize(below(text.size())); break;
+        default: {  // another number in the place of one
+          const std::size_t first = text.find_first_of("0123456789", below(text.size()));
+          if (first == std::string::npos) break;
+          const std::size_t last = std::min(text.find_first_not_of("0123456789", first), text.size());
+          text.replace(first, last - first, numbers[below(std::size(numbers))]);
+        }
+      }
+    }
+    Error error;
+    const Job job = parse_job(text, error);
+    if (error) {
+      if (error.code != ps_errc::bad_job || error.where.empty() || error.where.size() > 200) FAIL(text);
+      continue;
+    }
+    ++accepted;
+    if (to_text(job) != text || job.ranks == 0 || job.shards() == 0 || job.total_steps == 0) FAIL(text);
+    // The parts cover each variable once.
+    std::vector<std::int64_t> covered(job.variables.size());
+    for (const auto& part : job.parts) {
+      if (part.shard >= job.shards() || !part.slice.inside(job.variables[part.variable].shape)) FAIL(text);
+      covered[part.variable] += part.slice.extents.elements();
+    }
+    for (std::size_t v = 0; v < covered.size(); ++v)
+      if (covered[v] != job.variables[v].shape.elements()) FAIL(text);
+  }
+  CHECK(accepted > 500);  // a changed seed, rate or number of steps is a job too
+  CHECK(accepted < 10'000);
+}

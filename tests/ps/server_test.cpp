@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/server.hpp>
+
+#include "ps/loopback_job.hpp"
+#include "support/catch.hpp"
+#include "support/loopback.hpp"
+#include "support/temp_directory.hpp"
+
+#include <future>
+#include <optional>
+
+using namespace distrib;
+using namespace std::chrono_literals;
+using loopback_job::Worker;
+
+namespace {
+
+const std::vector<std::string> two{"127.0.0.1:0", "127.0.0.1:0"};
+
+auto cluster_of(const std::vector<std::string>& ps, std::size_t workers) -> ClusterSpec {
+  return {{"ps", ps}, {"worker", std::vector<std::string>(workers, "127.0.0.1:1")}};
+}
+
+template <class... Servers>
+auto addresses(const Servers&... servers) -> std::vector<Address> {
+  return {Address{"127.0.0.1", servers.port()}...};
+}
+
+// Of a server whose end is near.
+template <class ServerType>
+auto code_of(ServerType& server) -> int {
+  std::promise<int> ended;
+  server.async_join([&ended](int code) { ended.set_value(code); });
+  auto code = ended.get_future();
+  REQUIRE(code.wait_for(20s) == std::future_status::ready);
+  return code.get();
+}
+
+void train(asio::io_context& context, std::vector<std::unique_ptr<Worker>>& workers) {
+  for (const auto& worker : workers) support::run_until(context, [&] { return worker->is_over; });
+}
+
+}  // namespace
+
+TEST_CASE("Server: two servers and two workers, to the end", "[ps]") {
+  IoPool pool{2};
+  const ClusterSpec cluster = cluster_of(two, 2);
+  Server first{pool, cluster, "ps", 0};
+  Server second{pool, cluster, "ps", 1};
+  CHECK(first.port() != 0);
+
+  asio::io_context context{1};
+  const Job job = loopback_job::make(2, 2);
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (Rank rank = 0; rank < 2; ++rank)
+    workers.push_back(std::make_unique<Worker>(context, job, rank, addresses(first, second)));
+  train(context, workers);
+  CHECK(workers[0]->end.code == 0);
+  CHECK(workers[0]->end.result.size() == 2);
+  CHECK(workers[0]->durable == job.total_steps);
+  CHECK(workers[1]->end.code == 0);
+  CHECK(workers[1]->end.result.empty());
+  CHECK(code_of(first) == 0);
+  CHECK(code_of(second) == 0);
+  CHECK_FALSE(first.why());
+}
+
+TEST_CASE("Server: stopped in the middle, started again, the same bits", "[ps]") {
+  const Job job = loopback_job::make(1, 1, 40);
+  IoPool pool{2};
+  asio::io_context context{1};
+  const auto run = [&](const std::string& directory, Step stop_at) -> std::string {
+    std::optional<Server<>> server{std::in_place, pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0U};
+    const auto to = addresses(*server);
+    Worker worker{context, job, 0, to, {}, {directory, 8, 5}};
+    worker.at_step = [&](Step step) {
+      if (step != stop_at) return;
+      worker.at_step = nullptr;
+      server->stop();
+      CHECK(code_of(*server) == 1);
+      server.reset();  // and another process of the task takes its place
+      ServerOptions options;
+      options.directory = directory;
+      server.emplace(pool, ClusterSpec{{"ps", {to.front().to_string()}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0U,
+                     StandardUpdaters{}, options);
+    };
+    support::run_until(context, [&] { return worker.is_over; });
+    CHECK(worker.end.code == 0);
+    CHECK(code_of(*server) == 0);
+    return loopback_job::hash_of(worker.end.result);
+  };
+  const support::TempDirectory directory;
+  const std::string undisturbed = run({}, 0);
+  CHECK(run((directory / "once").string(), 0) == undisturbed);
+  CHECK(run((directory / "twice").string(), 17) == undisturbed);
+}
+
+TEST_CASE("Server: what it refuses, and whom it names", "[ps]") {
+  IoPool pool{1};
+  asio::io_context context{1};
+  const auto refused = [&](auto& server, const Job& job) -> Error {
+    Worker worker{context, job, 0, addresses(server)};
+    support::run_until(context, [&] { return worker.is_over; });
+    CHECK(worker.end.code == 65);
+    return worker.end.why;
+  };
+  const ClusterSpec cluster = cluster_of({"127.0.0.1:0"}, 2);
+  Server server{pool, cluster, "ps", 0};
+
+  SECTION("a job of another cluster") {
+    const Error error = refused(server, loopback_job::make(1, 3));
+    CHECK(error.code == ps_errc::job_mismatch);
+    CHECK(error.where == "shard 0: the job has 3 workers, this cluster 2");
+  }
+  SECTION("an updater that it does not have") {
+    Job job = loopback_job::make(1, 2);
+    job.updater = "magic strength=3";
+    CHECK(refused(server, job).code == ps_errc::unknown_updater);
+  }
+  SECTION("a second job") {
+    Worker first{context, loopback_job::make(1, 2), 0, addresses(server)};
+    Job other = loopback_job::make(1, 2);
+    other.seed = 6;
+    bool joined = false;
+    first.at_step = [&](Step) { joined = true; };
+    support::run_until(context, [&] { return joined; });
+    const Error error = refused(server, other);
+    CHECK(error.code == ps_errc::job_mismatch);
+    CHECK(error.where.find("'seed 6'") != std::string::npos);
+    first.client->stop();
+    support::run_until(context, [&] { return first.is_over; });
+  }
+  SECTION("a job that needs too much memory") {
+    ServerOptions options;
+    options.shard.memory_budget_bytes = 100;
+    Server small{pool, cluster, "ps", 0, StandardUpdaters{}, options};
+    CHECK(refused(small, loopback_job::make(1, 2)).code == ps_errc::too_large);
+  }
+  SECTION("a directory that cannot be written") {
+    ServerOptions options;
+    options.directory = "/dev/null/cuts";
+    Server blind{pool, cluster, "ps", 0, StandardUpdaters{}, options};
+    const Error error = refused(blind, loopback_job::make(1, 2));
+    CHECK(error.where.find("/dev/null/cuts") != std::string::npos);
+  }
+}
+
+TEST_CASE("Server: a stranger's bytes change nothing", "[ps]") {
+  IoPool pool{1};
+  Server server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0};
+  asio::io_context context{1};
+  const auto shout = [&](const std::string& text) {
+    TcpSocket socket{context.get_executor()};
+    socket.connect({asio::ip::address_v4::loopback(), server.port()});
+    asio::write(socket, asio::buffer(text));
+    CHECK(support::SocketPair::read_all(socket).size() < 200);  // and then it hangs up
+  };
+  shout("GET / HTTP/1.1\r\nHost: here\r\n\r\n");
+  shout(std::string(5000, '\xff'));
+
+  Worker worker{context, loopback_job::make(1, 1), 0, addresses(server)};
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 0);
+  CHECK(code_of(server) == 0);
+}
+
+TEST_CASE("Server: places that cannot be", "[ps]") {
+  IoPool pool{1};
+  const ClusterSpec cluster = cluster_of({"127.0.0.1:0"}, 1);
+  CHECK_THROWS_AS((Server{pool, cluster, "ps", 1}), std::system_error);
+  CHECK_THROWS_AS((Server{pool, cluster, "painter", 0}), std::system_error);
+  Server worker{pool, cluster, "worker", 0};
+  CHECK(worker.port() == 0);
+  CHECK_THROWS_AS(worker.join(), std::system_error);
+
+  Server server{pool, cluster, "ps", 0};
+  const std::string taken = "127.0.0.1:" + std::to_string(server.port());
+  try {
+    Server again{pool, cluster_of({taken}, 1), "ps", 0};
+    FAIL("two servers on one port");
+  } catch (const std::system_error& error) {
+    CHECK(error.code() == net_errc::address_in_use);
+    CHECK(std::string{error.what()}.find(taken) != std::string::npos);
+  }
+}
+
+TEST_CASE("Server: nobody comes", "[ps]") {
+  IoPool pool{1};
+  ServerOptions options;
+  options.shard.lease = 20ms;
+  options.shard.restart_window = 20ms;
+  Server server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0, StandardUpdaters{}, options};
+  CHECK(code_of(server) == 1);
+  CHECK(server.why().code == ps_errc::nobody_joined);
+}
+
+TEST_CASE("Server: a worker that is lost for good ends the others too", "[ps]") {
+  IoPool pool{1};
+  ServerOptions options;
+  options.shard.lease = 100ms;
+  options.shard.restart_window = 100ms;
+  Server server{pool, cluster_of({"127.0.0.1:0"}, 2), "ps", 0, StandardUpdaters{}, options};
+  asio::io_context context{1};
+  Worker worker{context, loopback_job::make(1, 2), 0, addresses(server)};  // rank 1 never comes
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 70);
+  CHECK(worker.end.why.code == ps_errc::rank_lost);
+  CHECK(worker.end.why.where == "rank 1");
+  CHECK(code_of(server) == 70);
+  CHECK(server.why().where == "rank 1");
+}

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/shard_service.hpp>
+
+#include "ps/fake_connection.hpp"
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using distrib::Cut;
+using distrib::Empty;
+using distrib::Instant;
+using distrib::Job;
+using distrib::Rank;
+using distrib::ServerEvent;
+using distrib::ShardOptions;
+using distrib::ShardPlace;
+using distrib::Step;
+using story::block;
+using Texts = std::vector<std::string>;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr const char* synchronous = "bulk_synchronous_parallel";
+constexpr const char* asynchronous = "asynchronous_parallel";
+
+auto job_of(Rank ranks, Step total, Step interval, const char* consistency = synchronous) -> Job {
+  Job job = story::job(1, ranks, total, interval);
+  job.updater = "sgd learning_rate=1";  // values are what was contributed, with a minus
+  job.consistency = consistency;
+  return job;
+}
+
+auto hash_of(const Job& job) -> std::string { return distrib::to_hex(distrib::job_hash(job)); }
+
+struct Event {
+  const char* what;                ///< What happens, for people.
+  std::function<void()> happens;
+  Texts expected;                  ///< What the service tells connections and its shell then, in order.
+};
+
+/// A service, three connections and a shell that writes down what it is told: "a1 joined ...", "shell save 2 ...".
+/// Rank r speaks through connection "a", "b", "c".
+struct Bench : distrib::ShardShell {
+  explicit Bench(Job of, ShardPlace place = {}, const ShardOptions& options = {})
+      : job{std::move(of)},
+        service{with_ranks(place, job), options, distrib::shard_kinds(distrib::StandardUpdaters{}), *this, now} {}
+
+  static auto with_ranks(ShardPlace place, const Job& job) -> ShardPlace {
+    if (place.ranks == 1) place.ranks = job.ranks;
+    return place;
+  }
+
+  // --- events ---
+
+  template <class M>
+  auto call(char who, std::uint64_t number, typename M::Request request = {}) -> std::function<void()> {
+    return [=, this] {
+      auto& connection = of(who);
+      service.happened(&connection, connection.template begin<M>(number, request), now);
+    };
+  }
+  auto join(char who, std::uint64_t number, Rank rank) {
+    return call<distrib::Join>(who, number, {rank, hash_of(job), {}, {}});
+  }
+  auto bring(char who, std::uint64_t number, Rank rank, const Job& other) {
+    return call<distrib::Join>(who, number, {rank, hash_of(other), to_text(other), {"the directory", 7, 3}});
+  }
+  auto bring(char who, std::uint64_t number, Rank rank) { return bring(who, number, rank, job); }
+  auto push(char who, std::uint64_t number, Step step, Rank rank, float value) {
+    return call<distrib::Push>(who, number, {step, rank, 0, block(value)});
+  }
+  auto pull(char who, std::uint64_t number, Step step) { return call<distrib::Pull>(who, number, {step}); }
+  auto cancel(char who, std::uint64_t number) {
+    return [=, this] { service.happened(&of(who), of(who).cancel(number), now); };
+  }
+  auto credit(char who, std::size_t items) {
+    return [=, this] {
+      of(who).credit = items;
+      ServerEvent event;
+      event.kind = ServerEvent::Kind::credit;
+      if (items != 0) service.happened(&of(who), event, now);
+    };
+  }
+  auto closed(char who) {
+    return [=, this] { service.closed(&of(who), now); };
+  }
+  auto opened() {
+    return [this] { service.opened({}, nullptr, now); };
+  }
+  auto opened_from(Step newest, float value, std::vector<Step> cuts) {
+    return [=, this] {
+      const Cut cut{newest, block(value), {}, {}};
+      service.opened(cuts, &cut, now);
+    };
+  }
+  auto saved(Step step) {
+    return [=, this] { service.cut_saved(step, now); };
+  }
+  auto stop() {
+    return [this] { service.stop(); };
+  }
+  /// Woken when it asked to be, and not before.
+  auto wakes_after(std::chrono::milliseconds time) {
+    return [=, this] {
+      const auto wake = service.wake();
+      REQUIRE(wake.has_value());
+      CHECK(*wake - now == time);
+      service.woken(*wake - 1ms);
+      now = *wake;
+      service.woken(now);
+    };
+  }
+
+  void tell(const std::vector<Event>& events) {
+    for (const Event& event : events) {
+      CAPTURE(event.what);
+      told.clear();
+      event.happens();
+      CHECK(told == event.expected);
+    }
+  }
+  /// The job is known, and ranks 0, 1, ... are joined by their connections' call 1.
+  void join_all() {
+    bring('a', 1, 0)();
+    opened()();
+    for (Rank rank = 1; rank < job.ranks; ++rank) join(static_cast<char>('a' + rank), 1, rank)();
+    told.clear();
+  }
+
+  // --- what the service tells ---
+
+  void open(const Job& of_job, std::uint32_t number, const distrib::CutSettings& cuts,
+            std::span<const distrib::Slot> slots) override {
+    CHECK(to_text(of_job) == to_text(job));
+    told.push_back("shell open " + std::to_string(number) + " in " + cuts.directory + " " +
+                   std::to_string(cuts.keep_every) + " " + std::to_string(cuts.max_to_keep) + ", slots " +
+                   std::to_string(slots.size()));
+  }
+  void save(Cut cut) override { told.push_back("shell save " + std::to_string(cut.step) + story::text(cut.values)); }
+  void load(Step step) override { told.push_back("shell load " + std::to_string(step)); }
+  void drop(Step step) override { told.push_back("shell drop " + std::to_string(step)); }
+  void ended(int code, const distrib::Error& why) override {
+    const std::string words = why ? ": " + why.code.message() + " (" + why.where + ")" : std::string{};
+    told.push_back("shell ended " + std::to_string(code) + words);
+  }
+
+  auto of(char who) -> fake::Connection& { return connections[static_cast<std::size_t>(who - 'a')]; }
+
+  Instant now{1'000h};
+  Texts told;
+  Job job;
+  std::array<fake::Connection, 3> connections{{{"a", told}, {"b", told}, {"c", told}}};
+  distrib::ShardService<fake::Connection*> service;
+};
+
+}  // namespace
+
+TEST_CASE("ShardService: the job's text is asked for, then the cuts are found", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  CHECK_FALSE(bench.service.job());
+  bench.tell({
+      {"its hash is new", bench.join('a', 1, 0), {"a1 text wanted", "a1 end"}},
+      {"not joined", bench.pull('a', 2, 0), {"a2 failed: a call before Join"}},
+      {"the text", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"the cuts are not read yet", bench.pull('a', 4, 0), {"a4 failed: a call before Join"}},
+      {"its hash is known", bench.join('b', 1, 1), {}},
+      {"so is the text", bench.bring('c', 1, 1), {}},
+      {"gone meanwhile", bench.cancel('c', 1), {}},
+      {"all who wait", bench.opened(), {"a3 joined k=0 cuts=0", "b1 joined k=0 cuts=0"}},
+      {"late", bench.join('c', 2, 1), {"c2 joined k=0 cuts=0"}},
+  });
+  CHECK(bench.service.job()->total_steps == 9);
+  CHECK_FALSE(bench.service.over());
+}
+
+TEST_CASE("ShardService: it goes on from its newest cut", "[ps]") {
+  Bench bench{job_of(1, 9, 3)};
+  bench.tell({
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"opened", bench.opened_from(6, -4, {3, 6}), {"a1 joined k=6 cuts=0,3,6"}},
+      {"its values", bench.pull('a', 2, 6), {"a2 values counted=6 w=-4 k=6 cuts=0,3,6"}},
+      {"counted", bench.push('a', 3, 7, 0, 1), {"a3 pushed k=7 cuts=0,3,6"}},
+  });
+}
+
+TEST_CASE("ShardService: a job that it cannot serve is refused with the reason", "[ps]") {
+  struct Row {
+    ShardPlace place;
+    std::function<void(Job&)> change;
+    std::string refused;
+  };
+  const std::string other = "this belongs to another job (the job has ";
+  const Row rows[] = {
+      {{.tasks = 2}, [](Job&) {}, other + "1 parameter servers, this cluster 2)"},
+      {{.ranks = 3}, [](Job&) {}, other + "2 workers, this cluster 3)"},
+      {{.shard = 1}, [](Job&) {}, other + "1 shards of a task, this cluster 2)"},
+      {{}, [](Job& job) { job.updater = "adagrad"; },
+       "the parameter server does not have this updater: start the servers with updaters<...> (adagrad, "
+       "bulk_synchronous_parallel)"},
+      {{}, [](Job& job) { job.consistency = "whenever"; },
+       "this is no description of a job that can be served (line 8, 'consistency whenever')"},
+      {{}, [](Job& job) { job.updater = "momentum learning_rate=1 momentum=0.5 use_nesterov=false"; },
+       "the job needs more memory than this parameter server may take (256 bytes of 200)"},
+  };
+  for (const Row& row : rows) {
+    Job job = job_of(2, 9, 3);
+    row.change(job);
+    Bench bench{job, row.place, {.memory_budget_bytes = 200}};  // enough for one without slots
+    bench.tell({{row.refused.c_str(), bench.bring('a', 1, 0), {"a1 failed: " + row.refused}}});
+    CHECK_FALSE(bench.service.job());
+    bench.tell({{"it still has none", bench.join('b', 1, 0), {"b1 text wanted", "b1 end"}}});
+  }
+}
+
+TEST_CASE("ShardService: a text that is not the hash's, a second job", "[ps]") {
+  const Job job = job_of(1, 9, 3);
+  Job other = job;
+  other.total_steps = 10;
+  Bench bench{job};
+  const std::string differs =
+      "failed: this belongs to another job (it has 'total_steps 9', this job has 'total_steps 10')";
+  const distrib::JoinRequest forged{0, hash_of(other), to_text(job), {}};
+  const std::string bad = " failed: this is no description of a job that can be served (its hash)";
+  bench.tell({
+      {"forged", bench.call<distrib::Join>('a', 1, forged), {"a1" + bad}},
+      {"the first", bench.bring('a', 2, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"another hash", bench.join('a', 3, 0), {"a2 end"}},
+      {"by mistake", bench.opened(), {"a3 joined k=0 cuts=0"}},
+      {"another text", bench.bring('b', 1, 0, other), {"b1 " + differs}},
+      {"its hash alone", bench.call<distrib::Join>('b', 2, {0, hash_of(other), {}, {}}), {"b2 text wanted", "b2 end"}},
+      {"forged", bench.call<distrib::Join>('b', 3, forged), {"b3" + bad}},
+      {"who was joined is not any more", bench.bring('a', 4, 0, other), {"a3 end", "a4 " + differs}},
+      {"not joined", bench.pull('a', 5, 0), {"a5 failed: a call before Join"}},
+  });
+}
+
+TEST_CASE("ShardService: a shard of a later task", "[ps]") {
+  Job job = story::job(6, 1, 9, 3);
+  job.tasks = 3;
+  job.shards_per_task = 2;
+  job.updater = "sgd learning_rate=1";
+  job.consistency = synchronous;
+  Bench bench{job, {.task = 2, .shard = 1, .tasks = 3}};
+  bench.tell({{"number", bench.bring('a', 1, 0), {"shell open 5 in the directory 7 3, slots 0"}}});
+}
+
+TEST_CASE("ShardService: the cuts could not be read", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  const auto not_opened = [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); };
+  bench.tell({
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"another one", bench.join('b', 1, 1), {}},
+      {"both are refused", not_opened,
+       {"a1 failed: this belongs to another job (cut-3)", "b1 failed: this belongs to another job (cut-3)"}},
+      {"it knows no job", bench.join('a', 2, 0), {"a2 text wanted", "a2 end"}},
+      {"again", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"opened", bench.opened(), {"a3 joined k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: calls before Join are refused", "[ps]") {
+  Bench bench{job_of(1, 9, 3)};
+  const std::string refused = " failed: a call before Join";
+  for (int i = 0; i < 2; ++i) {  // without a job, and with one
+    bench.tell({
+        {"pull", bench.pull('b', 1, 0), {"b1" + refused}},
+        {"push", bench.push('b', 2, 1, 0, 1), {"b2" + refused}},
+        {"restore", bench.call<distrib::Restore>('b', 3), {"b3" + refused}},
+        {"save", bench.call<distrib::Save>('b', 4), {"b4" + refused}},
+        {"leave", bench.call<distrib::Leave>('b', 5), {"b5" + refused}},
+        {"goodbye", bench.call<distrib::Goodbye>('b', 6), {"b6" + refused}},
+        {"nothing is owed", bench.credit('b', 9), {}},
+        {"nothing to take back", bench.cancel('b', 7), {}},
+        {"unknown", bench.closed('c'), {}},
+    });
+    bench.join_all();
+  }
+  CHECK(bench.service.job());
+}
+
+TEST_CASE("ShardService: a rank that the job does not have", "[ps]") {
+  Bench bench{job_of(1, 9, 3)};
+  const std::string refused = " failed: the job has no such rank (step 0 of rank 1)";
+  bench.tell({
+      {"it waits", bench.bring('a', 1, 1), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"and is refused", bench.opened(), {"a1" + refused}},
+      {"at once", bench.join('a', 2, 1), {"a2" + refused}},
+      {"it is not joined", bench.pull('a', 3, 0), {"a3 failed: a call before Join"}},
+      {"its connection goes", bench.closed('a'), {}},
+  });
+}
+
+TEST_CASE("ShardService: pulls wait for their step, pushes tell how far it is", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  bench.join_all();
+  bench.tell({
+      {"at once", bench.pull('a', 2, 0), {"a2 values counted=0 w=0 k=0 cuts=0"}},
+      {"parked", bench.pull('a', 3, 1), {}},
+      {"parked", bench.pull('b', 3, 2), {}},
+      {"parked", bench.pull('b', 4, 1), {}},
+      {"twice", bench.pull('a', 5, 1), {}},
+      {"stored, not counted", bench.push('a', 6, 1, 0, 2), {"a6 pushed k=0 cuts=0"}},
+      {"in the order they came", bench.push('b', 6, 1, 1, 4),
+       {"a3 values counted=1 w=-3 k=1 cuts=0", "b4 values counted=1 w=-3 k=1 cuts=0",
+        "a5 values counted=1 w=-3 k=1 cuts=0", "b6 pushed k=1 cuts=0"}},
+      {"stored", bench.push('a', 7, 2, 0, 0), {"a7 pushed k=1 cuts=0"}},
+      {"2", bench.push('b', 7, 2, 1, 0),
+       {"b3 values counted=2 w=-3 k=2 cuts=0", "b7 pushed k=2 cuts=0"}},
+      {"gone", bench.pull('a', 8, 0), {"a8 gone k=2 cuts=0"}},
+      {"refused", bench.push('a', 9, 3, 2, 1), {"a9 failed: the job has no such rank (step 3 of rank 2)"}},
+      {"without a body", bench.call<distrib::Push>('a', 10, {3, 0, 0, nullptr}),
+       {"a10 failed: the contribution has another size than the shard's variables (step 3 of rank 0)"}},
+      {"stored", bench.push('a', 11, 3, 0, 1), {"a11 pushed k=2 cuts=0"}},
+      {"its checksum is that of the bytes", bench.push('a', 12, 3, 0, 1), {"a12 pushed k=2 cuts=0"}},
+      {"with other bytes", bench.push('a', 13, 3, 0, 2), {"a13 pushed k=2 cuts=0 not repeatable"}},
+      {"said once", bench.push('a', 14, 3, 0, 1), {"a14 pushed k=2 cuts=0"}},
+  });
+  CHECK(bench.of('a').open() == 1);  // the stream
+}
+
+TEST_CASE("ShardService: cuts are saved, loaded and dropped by the shell", "[ps]") {
+  Bench bench{job_of(1, 9, 1)};
+  bench.join_all();
+  const auto push = [&](std::uint64_t number, Step step, Step common) {
+    return bench.call<distrib::Push>('a', number, {step, 0, common, block(1)});
+  };
+  bench.tell({
+      {"due", push(2, 1, 0), {"shell save 1 w=-1", "a2 pushed k=1 cuts=0"}},
+      {"durable", bench.saved(1), {"a1 notice k=1 cuts=0,1"}},
+      {"due", push(3, 2, 1), {"shell save 2 w=-2", "a3 pushed k=2 cuts=0,1"}},
+      {"durable", bench.saved(2), {"a1 notice k=2 cuts=0,1,2"}},
+      {"3", push(4, 3, 2), {"shell save 3 w=-3", "a4 pushed k=3 cuts=0,1,2"}},
+      {"durable", bench.saved(3), {"a1 notice k=3 cuts=0,1,2,3"}},
+      {"the common cut", push(5, 3, 3), {"shell drop 1", "a5 pushed k=3 cuts=0,2,3"}},
+      {"back", bench.call<distrib::Restore>('a', 6, {0}), {"shell drop 2", "shell drop 3", "shell load 0", "a6 ok"}},
+      {"loaded", [&] { bench.service.cut_loaded({0, block(0), {}, {}}, bench.now); }, {"a1 joined k=0 cuts=0"}},
+      {"1", push(7, 1, 0), {"shell save 1 w=-1", "a7 pushed k=1 cuts=0"}},
+      {"there is one under way", bench.call<distrib::Save>('a', 8), {"a8 ok"}},
+  });
+}
+
+TEST_CASE("ShardService: an asynchronous one; a gap is answered on the stream, and the call all the same", "[ps]") {
+  Bench bench{job_of(2, 3, 0, asynchronous)};
+  bench.join_all();
+  bench.tell({
+      {"counted at once", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
+      {"a gap", bench.push('b', 2, 2, 1, 1), {"b1 joined k=0 cuts=0", "b2 pushed k=0 cuts=0"}},
+      {"all contributions together", bench.pull('b', 3, 0), {"b3 values counted=1 w=-1 k=0 cuts=0"}},
+      {"there is nothing to restore", bench.call<distrib::Restore>('a', 3, {0}), {"a3 ok"}},
+      {"asked", bench.call<distrib::Save>('a', 4), {"shell save 1 w=-1", "a4 ok"}},
+      {"durable", bench.saved(1), {"a1 notice k=1 cuts=1", "b1 notice k=0 cuts=0"}},
+      {"nothing newer", bench.call<distrib::Save>('a', 5), {"a1 notice k=1 cuts=1", "b1 notice k=0 cuts=0", "a5 ok"}},
+      {"the end", bench.pull('a', 6, distrib::end_of_job), {}},
+      {"the last of b", bench.push('b', 4, 1, 1, 1), {"b4 pushed k=1 cuts=0"}},
+      {"the last of a", bench.push('a', 7, 2, 0, 1), {"shell save 3 w=-3", "a7 pushed k=2 cuts=1"}},
+      {"durable", bench.saved(3),
+       {"a1 notice k=2 cuts=2", "b1 notice k=1 cuts=1", "a6 values counted=3 w=-3 k=2 cuts=2"}},
+      {"away", bench.closed('a'), {}},
+      {"away", bench.closed('b'), {}},
+      {"complete", bench.wakes_after(30s), {"shell ended 0"}},
+  });
+}
+
+TEST_CASE("ShardService: a notice that was not asked for yet is told as it is then", "[ps]") {
+  Bench bench{job_of(1, 9, 1)};
+  bench.join_all();
+  bench.tell({
+      {"no credit", bench.credit('a', 0), {}},
+      {"due", bench.push('a', 2, 1, 0, 1), {"shell save 1 w=-1", "a2 pushed k=1 cuts=0"}},
+      {"not taken", bench.saved(1), {}},
+      {"due", bench.push('a', 3, 2, 0, 1), {"shell save 2 w=-2", "a3 pushed k=2 cuts=0,1"}},
+      {"not taken", bench.saved(2), {}},
+      {"one, of now", bench.credit('a', 9), {"a1 notice k=2 cuts=0,1,2"}},
+      {"nothing more is owed", bench.credit('a', 0), {}},
+      {"joined again: not taken", bench.join('a', 4, 0), {"a1 end"}},
+      {"of now", bench.credit('a', 1), {"a4 joined k=2 cuts=0,1,2"}},
+  });
+}
+
+TEST_CASE("ShardService: a Join ends the one before and what was asked by it", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  bench.join_all();
+  bench.tell({
+      {"parked", bench.pull('a', 2, 1), {}},
+      {"again", bench.join('a', 3, 0), {"a2 failed: the call was cancelled", "a1 end", "a3 joined k=0 cuts=0"}},
+      {"as another rank", bench.join('a', 4, 1), {"a3 end", "a4 joined k=0 cuts=0"}},
+      {"the stream before is over", bench.cancel('a', 3), {}},
+      {"it is joined", bench.pull('a', 5, 0), {"a5 values counted=0 w=0 k=0 cuts=0"}},
+      {"two of one rank", bench.pull('b', 5, 0), {"b5 values counted=0 w=0 k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: calls that are taken back, connections that are lost", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  bench.join_all();
+  bench.tell({
+      {"parked", bench.pull('a', 2, 1), {}},
+      {"parked", bench.pull('a', 3, 1), {}},
+      {"taken back", bench.cancel('a', 2), {}},
+      {"stored", bench.push('a', 4, 1, 0, 1), {"a4 pushed k=0 cuts=0"}},
+      {"the other one is answered", bench.push('b', 2, 1, 1, 1),
+       {"a3 values counted=1 w=-1 k=1 cuts=0", "b2 pushed k=1 cuts=0"}},
+      {"parked", bench.pull('a', 5, 2), {}},
+      {"Join taken back: not joined", bench.cancel('a', 1), {"a5 failed: the call was cancelled"}},
+      {"not joined", bench.pull('a', 6, 1), {"a6 failed: a call before Join"}},
+      {"joined", bench.join('a', 7, 0), {"a7 joined k=1 cuts=0"}},
+      {"gone", bench.closed('b'), {}},
+      {"the same is a new one", bench.pull('b', 7, 1), {"b7 failed: a call before Join"}},
+      {"and may join", bench.join('b', 8, 1), {"b8 joined k=1 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: Leave", "[ps]") {
+  Bench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
+  bench.join_all();
+  CHECK_FALSE(bench.service.wake());
+  bench.tell({
+      {"parked", bench.pull('a', 2, 1), {}},
+      {"it leaves", bench.call<distrib::Leave>('a', 3), {"a3 ok", "a2 failed: the call was cancelled", "a1 end"}},
+      {"it is not joined", bench.call<distrib::Leave>('a', 4), {"a4 failed: a call before Join"}},
+      {"it may come back", bench.join('a', 5, 0), {"a5 joined k=0 cuts=0"}},
+      {"it leaves", bench.call<distrib::Leave>('a', 6), {"a6 ok", "a5 end"}},
+      {"it is missed", bench.wakes_after(3s),
+       {"b1 lost rank 0", "b1 end", "shell ended 70: a worker is lost for good (rank 0)"}},
+  });
+}
+
+TEST_CASE("ShardService: goodbyes and the last cut are the end", "[ps]") {
+  Bench bench{job_of(2, 1, 0)};
+  bench.join_all();
+  bench.tell({
+      {"1", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=0 cuts=0"}},
+      {"the last step", bench.push('b', 2, 1, 1, 1), {"shell save 1 w=-1", "b2 pushed k=1 cuts=0"}},
+      {"goodbye", bench.call<distrib::Goodbye>('a', 3), {"a3 ok", "a1 end"}},
+      {"it is not missed", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"durable", bench.saved(1), {"b1 notice k=1 cuts=0,1"}},
+      {"parked", bench.pull('b', 3, 2), {}},
+      {"the last goodbye", bench.call<distrib::Goodbye>('b', 4),
+       {"b4 ok", "b3 failed: the connection is closed", "b1 end", "shell ended 0"}},
+      {"it is over", bench.join('a', 5, 0), {"a5 failed: the connection is closed"}},
+      {"and no cut matters", bench.saved(1), {}},
+      {"nor any loss", bench.closed('a'), {}},
+      {"nor a signal", bench.stop(), {}},
+      {"nor a disk", [&] { bench.service.save_failed({distrib::ps_errc::bad_job, "cut"}); }, {}},
+      {"nor time", [&] { bench.service.woken(bench.now + 1000h); }, {}},
+  });
+  CHECK(bench.service.over());
+  CHECK_FALSE(bench.service.wake());
+}
+
+TEST_CASE("ShardService: the cut may be durable after the goodbyes, even when it is asked to stop", "[ps]") {
+  for (const bool stopped : {false, true}) {
+    Bench bench{job_of(1, 1, 0)};
+    bench.join_all();
+    bench.push('a', 2, 1, 0, 1)();
+    bench.call<distrib::Goodbye>('a', 3)();
+    bench.tell({
+        {"a signal", [&] { if (stopped) bench.service.stop(); }, {}},
+        {"done, and nothing to be tried again", bench.saved(1), {"shell ended 0"}},
+    });
+  }
+}
+
+TEST_CASE("ShardService: a rank that is lost for good ends it", "[ps]") {
+  Bench bench{job_of(3, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
+  bench.join_all();
+  bench.tell({
+      {"nobody is away", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"lost", bench.closed('b'), {}},
+      {"time", [&] { bench.now += 2s; }, {}},
+      {"back", bench.join('b', 1, 1), {"b1 joined k=0 cuts=0"}},
+      {"lost", bench.closed('b'), {}},
+      {"not taken", bench.credit('c', 0), {}},
+      {"parked", bench.pull('a', 2, 1), {}},
+      {"the others hear of it", bench.wakes_after(3s),
+       {"a1 lost rank 1", "c1 failed: a worker is lost for good (rank 1)", "a2 failed: the connection is closed",
+        "a1 end", "shell ended 70: a worker is lost for good (rank 1)"}},
+  });
+  CHECK(bench.service.over());
+  CHECK(bench.of('a').open() == 0);
+}
+
+TEST_CASE("ShardService: ranks that never come are lost, counted from when the job was known", "[ps]") {
+  Bench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
+  const auto time = [&] {
+    CHECK_FALSE(bench.service.wake());
+    bench.now += 5s;
+    bench.service.woken(bench.now);
+  };
+  bench.now += 2s;
+  bench.tell({
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"reading cuts may take long", time, {}},
+      {"opened", bench.opened(), {"a1 joined k=0 cuts=0"}},
+      {"rank 1", bench.wakes_after(3s),
+       {"a1 lost rank 1", "a1 end", "shell ended 70: a worker is lost for good (rank 1)"}},
+  });
+}
+
+TEST_CASE("ShardService: nobody comes", "[ps]") {
+  const ShardOptions options{.lease = 1s, .restart_window = 2s, .linger = 500ms};
+  Bench bench{job_of(1, 9, 3), {.task = 4, .shard = 2}, options};
+  bench.tell({{"in vain", bench.wakes_after(3s), {"shell ended 1: no worker has come (/job:ps/task:4)"}}});
+  Bench finished{job_of(1, 9, 3), {.finished = true}, options};
+  finished.tell({{"it was done before", finished.wakes_after(500ms), {"shell ended 0"}}});
+}
+
+TEST_CASE("ShardService: nobody says goodbye: done after the linger time", "[ps]") {
+  Bench bench{job_of(2, 3, 3), {}, {.linger = 500ms}};
+  bench.bring('a', 1, 0)();
+  bench.opened_from(3, -1, {3})();
+  bench.tell({
+      {"somebody is joined", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"away", bench.closed('a'), {}},
+      {"done", bench.wakes_after(500ms), {"shell ended 0"}},
+  });
+  Bench late{job_of(1, 1, 0), {}, {.linger = 500ms}};
+  late.join_all();
+  late.push('a', 2, 1, 0, 1)();
+  late.closed('a')();
+  late.now += 1h;
+  late.tell({
+      {"the last cut was long in coming", late.saved(1), {}},
+      {"but workers have their time", late.wakes_after(500ms), {"shell ended 0"}},
+  });
+}
+
+TEST_CASE("ShardService: asked to stop it saves, then it is to be tried again", "[ps]") {
+  Bench bench{job_of(1, 9, 5)};
+  bench.join_all();
+  bench.tell({
+      {"1", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
+      {"parked", bench.pull('a', 3, 2), {}},
+      {"it saves", bench.stop(), {"shell save 1 w=-1"}},
+      {"once", bench.stop(), {}},
+      {"what the cut is without is not counted", bench.push('a', 4, 2, 0, 1), {"a4 failed: the connection is closed"}},
+      {"saved", bench.saved(1),
+       {"a1 notice k=1 cuts=0,1", "a3 failed: the connection is closed", "a1 end", "shell ended 1"}},
+  });
+  Bench saved{job_of(1, 9, 5)};
+  saved.join_all();
+  saved.tell({{"there is nothing to save", saved.stop(), {"a1 end", "shell ended 1"}}});
+  Bench unopened{job_of(1, 9, 5)};
+  unopened.bring('a', 1, 0)();
+  unopened.tell({
+      {"its cuts are being read", unopened.stop(), {"a1 end", "shell ended 1"}},
+      {"too late", unopened.opened(), {}},
+      {"over", unopened.pull('a', 2, 0), {"a2 failed: the connection is closed"}},
+  });
+  Bench without{job_of(1, 9, 5)};
+  without.tell({{"no job", without.stop(), {"shell ended 1"}}});
+}
+
+TEST_CASE("ShardService: asked to stop while a cut is under way it makes the newest one after it", "[ps]") {
+  Bench bench{job_of(1, 9, 1)};
+  bench.join_all();
+  bench.push('a', 2, 1, 0, 1)();
+  bench.push('a', 3, 2, 0, 1)();
+  bench.tell({
+      {"under way", bench.stop(), {}},
+      {"the next", bench.saved(1), {"shell save 2 w=-2", "a1 notice k=2 cuts=0,1"}},
+      {"saved", bench.saved(2), {"a1 notice k=2 cuts=0,1,2", "a1 end", "shell ended 1"}},
+  });
+}
+
+TEST_CASE("ShardService: a cut that cannot be saved ends it", "[ps]") {
+  Bench bench{job_of(1, 9, 5)};
+  bench.join_all();
+  const distrib::Error full{std::make_error_code(std::errc::no_space_on_device), "cut-1"};
+  const auto failed = [&] { bench.service.save_failed(full); };
+  bench.tell({
+      {"full", failed, {"a1 end", "shell ended 74: No space left on device (cut-1)"}},
+      {"once", failed, {}},
+      {"nothing is loaded", [&] { bench.service.cut_loaded({}, bench.now); }, {}},
+  });
+}
+
+TEST_CASE("ShardService: what is no call of its methods is refused", "[ps]") {
+  Bench bench{job_of(1, 9, 5)};
+  ServerEvent event = bench.of('a').begin<distrib::Pull>(1, {});
+  event.method = 7;
+  bench.service.happened(&bench.of('a'), event, bench.now);
+  ServerEvent damaged = bench.of('a').begin<distrib::Pull>(2, {});
+  damaged.head = distrib::as_bytes("\x0a");
+  bench.service.happened(&bench.of('a'), damaged, bench.now);
+  ServerEvent greeted;
+  greeted.kind = ServerEvent::Kind::greeted;
+  bench.service.happened(&bench.of('a'), greeted, bench.now);
+  CHECK(bench.told == Texts{"a1 failed: the server has no such method",
+                            "a2 failed: the message does not decode (distrib.ps.Pull)"});
+}

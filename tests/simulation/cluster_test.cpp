@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulation/cluster.hpp"
+
+#include <distrib/core/philox.hpp>
+#include <distrib/optimizer/momentum.hpp>
+#include <distrib/ps/async_worker_core.hpp>
+#include <distrib/ps/sync_worker_core.hpp>
+#include <distrib/train/local_job.hpp>
+
+#include "support/catch.hpp"
+
+using namespace distrib;
+using namespace std::chrono_literals;
+using sim::Dice;
+
+namespace {
+
+const Momentum updater{.learning_rate = 0.25F, .momentum = 0.5F};
+
+auto make_job(std::uint64_t seed, const char* consistency) -> Job {
+  Dice dice{seed};
+  Job job;
+  job.seed = dice.next();
+  job.tasks = 2;
+  job.shards_per_task = static_cast<std::uint32_t>(dice.between(1, 2));
+  job.ranks = 3;
+  job.total_steps = dice.between(6, 24);
+  job.cut_interval = dice.between(1, 6);
+  job.updater = "momentum " + updater.describe();
+  job.consistency = consistency;
+  job.variables = {{"a", DType::float32, {5, 3}, UniformInitializer{}}, {"b", DType::float32, {7}, UniformInitializer{}}};
+  const auto shard = [&] { return static_cast<std::uint32_t>(dice.below(job.shards())); };
+  job.parts = {{0, Slice::along({5, 3}, 0, 0, 2), shard()}, {0, Slice::along({5, 3}, 0, 2, 3), shard()},
+               {1, Slice::whole({7}), shard()}};
+  return job;
+}
+
+// Numbers that depend on every bit of the values and on the name of the contribution.
+auto contribution(Step step, Rank rank, std::span<const SharedBuffer> values, std::size_t shard) -> AlignedBuffer {
+  std::uint64_t hash = step * 31 + rank;
+  for (const SharedBuffer& block : values)
+    for (const float value : block->as<float>()) hash = Dice{hash ^ std::bit_cast<std::uint32_t>(value)}.next();
+  AlignedBuffer block{values[shard]->size()};
+  Dice random{hash + shard};
+  for (float& element : block.as<float>()) element = static_cast<float>(random.below(2001)) / 1000.0F - 1.0F;
+  return block;
+}
+
+auto contributions(Step step, Rank rank, const std::vector<SharedBuffer>& values) -> std::vector<SharedBuffer> {
+  std::vector<SharedBuffer> blocks;
+  for (std::size_t shard = 0; shard < values.size(); ++shard)
+    blocks.push_back(std::make_shared<AlignedBuffer>(contribution(step, rank, values, shard)));
+  return blocks;
+}
+
+auto hash_of(const std::vector<SharedBuffer>& blocks) -> std::string {
+  Sha256 hash;
+  for (const SharedBuffer& block : blocks) hash.update(block->bytes());
+  return to_hex(hash.finish());
+}
+
+// The same job in local mode: one process, no socket.
+auto local_hash(const Job& job) -> std::string {
+  std::optional<LocalJob<BulkSynchronousParallel, Momentum>> local;
+  LocalJobEvents events;
+  events.step_done = [](Step, float) {};
+  events.cut_due = [&](Step step, const std::vector<Cut>&) { local->in_background([] {}, [&local, step] { local->cut_saved(step); }); };
+  local.emplace(
+      job, BulkSynchronousParallel{}, updater, std::span<const Cut>{},
+      [](Rank rank, Step step, std::span<const SharedBuffer> values, std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
+        for (std::size_t shard = 0; shard < values.size(); ++shard)
+          std::ranges::copy(contribution(step, rank, values, shard).bytes(), gradients[shard]->bytes().begin());
+        return 0.0F;
+      },
+      std::move(events), nullptr);
+  local->run();
+  return hash_of(local->values());
+}
+
+auto faults_of(Dice& dice) -> simulation::ClusterFaults {
+  return {dice.pick({0U, 1U, 3U, 8U}), dice.pick({0U, 0U, 1U, 3U}), dice.pick({0U, 0U, 1U, 3U}), 60ms};
+}
+
+auto network_of(Dice& dice) -> sim::NetworkOptions {
+  return {std::chrono::microseconds{dice.pick({20, 300, 3000})}, dice.pick<std::size_t>({1, 40, 1 << 16})};
+}
+
+#ifdef NDEBUG
+constexpr std::uint64_t seeds = 600;
+#else
+constexpr std::uint64_t seeds = 40;
+#endif
+
+}  // namespace
+
+TEST_CASE("A simulated cluster ends with the bits of local mode, whatever dies", "[simulation]") {
+  unsigned died = 0;
+  unsigned lost = 0;
+  unsigned wrong = 0;
+  for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {
+    Dice dice{seed ^ 0x5eed};
+    const Job job = make_job(seed, "bulk_synchronous_parallel");
+    const auto faults = faults_of(dice);
+    simulation::Cluster<SyncWorkerCore> cluster{job, contributions, seed, faults, network_of(dice)};
+    const std::string what = cluster.run();
+    died += cluster.died();
+    lost += cluster.lost();
+    if (what.empty() && hash_of(cluster.result()) == local_hash(job)) continue;
+    ++wrong;
+    CAPTURE(seed);
+    CHECK(what == "");
+    CHECK(hash_of(cluster.result()) == local_hash(job));
+  }
+  CHECK(wrong == 0);
+  CHECK(died > seeds / 2);  // the faults are real
+  CHECK(lost > seeds);
+}
+
+TEST_CASE("A simulated asynchronous cluster comes to its end, whatever dies", "[simulation]") {
+  unsigned wrong = 0;
+  for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {
+    Dice dice{seed ^ 0xa51c};
+    const Job job = make_job(seed, dice.percent(50) ? "asynchronous_parallel" : "stale_synchronous_parallel staleness=1");
+    const auto faults = faults_of(dice);
+    simulation::Cluster<AsyncWorkerCore> cluster{job, contributions, seed, faults, network_of(dice)};
+    const std::string what = cluster.run();
+    if (what.empty() && cluster.result().size() == job.shards()) continue;
+    ++wrong;
+    CAPTURE(seed);
+    CHECK(what == "");
+    CHECK(cluster.result().size() == job.shards());
+  }
+  CHECK(wrong == 0);
+}
