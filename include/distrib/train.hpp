@@ -4,6 +4,9 @@
 
 #include <distrib/train/builder.hpp>
 #include <distrib/train/checkpoint_store.hpp>
+#include <distrib/train/cluster_job.hpp>
+#include <distrib/train/cluster_mode.hpp>
+#include <distrib/train/cluster_trainer.hpp>
 #include <distrib/train/contributor.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/evaluate.hpp>

@@ -1,80 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/checkpoint_store.hpp>
 
+#include "ps/cuts.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
 #include <distrib/optimizer/adam.hpp>
-#include <distrib/optimizer/momentum.hpp>
-#include <distrib/placement/round_robin.hpp>
-#include <distrib/ps/dense_store.hpp>
-#include <distrib/ps/plan_parts.hpp>
-#include <distrib/sharding/fixed_shards.hpp>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <system_error>
 #include <vector>
 
+using cuts::damage;
+using cuts::make_cuts;
+using cuts::make_job;
+using cuts::same;
 using distrib::CheckpointStore;
 using distrib::Momentum;
-
-namespace {
-
-auto make_job(std::uint32_t shards, std::int64_t parts, std::uint64_t seed = 3, std::int64_t rows = 6) -> distrib::Job {
-  distrib::Job job;
-  job.seed = seed;
-  job.variables = {{"w", distrib::DType::float32, {rows, 5}, distrib::GlorotUniformInitializer{}},
-                   {"b", distrib::DType::float32, {5}, distrib::UniformInitializer{-1, 1}}};
-  job.shards_per_task = shards;
-  job.parts = distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{parts}, distrib::RoundRobinStrategy{}, 1, shards);
-  job.ranks = 2;
-  return job;
-}
-
-// Cuts with values that name their place: element i of variable v is 100 * v + i, its slot the negative of that.
-auto make_cuts(const distrib::Job& job, distrib::Step step, std::vector<distrib::Step> applied = {})
-    -> std::vector<distrib::Cut> {
-  std::vector<distrib::Cut> cuts;
-  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
-    const distrib::ShardLayout layout{job, shard};
-    const auto block = [&](float sign) {
-      std::vector<std::vector<float>> whole;
-      for (std::size_t v = 0; v < job.variables.size(); ++v) {
-        whole.emplace_back(static_cast<std::size_t>(job.variables[v].shape.elements()));
-        for (std::size_t i = 0; i < whole[v].size(); ++i) whole[v][i] = sign * static_cast<float>(100 * v + i);
-      }
-      auto made = std::make_shared<distrib::AlignedBuffer>(layout.block_bytes());
-      distrib::gather(layout, [&](std::size_t v) { return reinterpret_cast<const std::byte*>(whole[v].data()); },
-                      made->data());
-      return made;
-    };
-    cuts.push_back({step, block(1), {block(-1)}, applied});
-  }
-  return cuts;
-}
-
-auto same(const std::vector<distrib::Cut>& a, const std::vector<distrib::Cut>& b) -> bool {
-  const auto equal = [](const distrib::SharedBuffer& x, const distrib::SharedBuffer& y) {
-    return x->size() == y->size() && std::memcmp(x->data(), y->data(), x->size()) == 0;
-  };
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (a[i].step != b[i].step || a[i].applied != b[i].applied || !equal(a[i].values, b[i].values) ||
-        a[i].slots.size() != b[i].slots.size() || !equal(a[i].slots[0], b[i].slots[0]))
-      return false;
-  return true;
-}
-
-void damage(const std::string& file) {
-  std::fstream data{file, std::ios::in | std::ios::out | std::ios::binary};
-  data.seekp(10);
-  data.put('\x7f');
-}
-
-}  // namespace
 
 TEST_CASE("CheckpointStore: an empty directory restores nothing", "[train]") {
   const support::TempDirectory directory;
@@ -135,7 +78,8 @@ TEST_CASE("CheckpointStore: another job is refused with the first difference", "
     CHECK_THAT(error.what(), ContainsSubstring("'variable w float32[6,5] glorot_uniform'") &&
                                  ContainsSubstring("'variable w float32[7,5] glorot_uniform'"));
   }
-  CHECK_THROWS_WITH((CheckpointStore{setting, make_job(1, 1, 4), Momentum::slots}.restore()), ContainsSubstring("'seed 3'"));
+  CHECK_THROWS_WITH((CheckpointStore{setting, make_job(1, 1, 4), Momentum::slots}.restore()),
+                    ContainsSubstring("'seed 3'"));
   CHECK_THROWS_WITH((CheckpointStore{setting, job, distrib::Adam::slots}.restore()), ContainsSubstring("w/Adam"));
 }
 

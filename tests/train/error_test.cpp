@@ -11,8 +11,8 @@ TEST_CASE("train_errc: category, words and condition of each", "[train]") {
   CHECK(make_error_code(train_errc::no_end) == failure::invalid_argument);
   CHECK(make_error_code(train_errc::too_little_data) == failure::invalid_argument);
   CHECK(make_error_code(train_errc::no_workers) == failure::invalid_argument);
-  CHECK(make_error_code(train_errc::needs_cluster) == failure::unsupported);
+  CHECK(make_error_code(train_errc::no_evaluator) == failure::unsupported);
   for (const auto value : {train_errc::no_end, train_errc::too_little_data, train_errc::no_workers,
-                           train_errc::needs_cluster})
+                           train_errc::no_evaluator})
     CHECK(make_error_code(value).message() != "unknown error");
 }

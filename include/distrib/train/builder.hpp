@@ -11,6 +11,8 @@
 #include <distrib/ps/consistency.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/partitioner.hpp>
+#include <distrib/train/cluster_mode.hpp>
+#include <distrib/train/cluster_trainer.hpp>
 #include <distrib/train/hook.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>
@@ -36,6 +38,7 @@ struct NoTrainer {
   constexpr auto with_hooks(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_seed(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_local_mode(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_cluster_mode(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto build(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto run() const -> int { return 0; }
   auto result() const -> TrainingResult { return {}; }
@@ -163,17 +166,24 @@ class TrainerBuilder {
     return next;
   }
 
+  /// How a job of several processes behaves.
+  [[nodiscard]] auto with_cluster_mode(ClusterMode cluster) const -> TrainerBuilder {
+    TrainerBuilder next = *this;
+    next.recipe_.cluster = cluster;
+    return next;
+  }
+
   /// The trainer, all on the thread that calls `run()`.
-  [[nodiscard]] auto build() const { return make(nullptr); }
+  [[nodiscard]] auto build() const { return make<Trainer>(static_cast<IoPool*>(nullptr)); }
 
   /// The trainer, with contributions made on the threads of `pool`, which must outlive it and not be stopped while it
   /// runs.
-  [[nodiscard]] auto build(IoPool& pool) const { return make(&pool); }
+  [[nodiscard]] auto build(IoPool& pool) const { return make<Trainer>(&pool); }
 
-  /// The same, in the role that the flags give. Throws `train_errc::needs_cluster` when they name a task of a cluster.
+  /// The trainer in the role that the flags give: one binary plays all of them. Without a job name it is as the one
+  /// above.
   [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const {
-    if (!flags.local()) throw_error(train_errc::needs_cluster, "--job_name=" + flags.job_name);
-    return make(&pool);
+    return make<ClusterTrainer>(pool, flags);
   }
 
  private:
@@ -182,10 +192,11 @@ class TrainerBuilder {
     using Next = Recipe<M, D, P, S, C, U, H>;
     return TrainerBuilder<Next>{Next{std::move(model), std::move(data), std::move(placement), std::move(partitioner),
                                      std::move(consistency), std::move(updater), std::move(hooks), recipe_.local,
-                                     recipe_.seed}};
+                                     recipe_.cluster, recipe_.seed}};
   }
 
-  auto make(IoPool* pool) const {
+  template <template <class, class, class, class> class TrainerType, class... Args>
+  auto make(Args&&... args) const {
     using M = typename R::ModelType;
     constexpr bool has_data = !std::same_as<typename R::DataType, detail::NoData>;
     constexpr bool measurable = EvaluatedModel<M> || !detail::evaluates<decltype(R::hooks)>;
@@ -197,7 +208,8 @@ class TrainerBuilder {
                   "distrib: Evaluate{} asks for evaluate(const Batch<Example>&, const Values<Variables>&) const of the "
                   "model, which returns Metrics");
     if constexpr (has_data && measurable)
-      return Trainer<M, typename R::DataType, typename R::ConsistencyType, typename R::UpdaterType>{recipe_, pool};
+      return TrainerType<M, typename R::DataType, typename R::ConsistencyType, typename R::UpdaterType>{
+          recipe_, std::forward<Args>(args)...};
     else
       return detail::NoTrainer{};
   }
@@ -211,7 +223,7 @@ template <Model M>
   using Start = Recipe<M, detail::NoData, RoundRobinStrategy, FixedShardsPartitioner, BulkSynchronousParallel, Sgd,
                        std::tuple<>>;
   return TrainerBuilder<Start>{
-      Start{std::move(model), {}, RoundRobinStrategy{}, FixedShardsPartitioner{1}, {}, Sgd{}, {}, {}, 0}};
+      Start{std::move(model), {}, RoundRobinStrategy{}, FixedShardsPartitioner{1}, {}, Sgd{}, {}, {}, {}, 0}};
 }
 
 // The speaking twin: one sentence for each thing that the model lacks.

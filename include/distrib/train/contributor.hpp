@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -39,11 +40,22 @@ class Contributor {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) scratch_.push_back(std::make_unique<Scratch>(model));
   }
 
+  /// Reads the batch of (step, rank) ahead of its contribution, while somebody waits for values. What the data
+  /// throw comes out here or there.
+  void prepare(Rank rank, Step step) {
+    Scratch& mine = *scratch_[rank];
+    const std::uint64_t number = (step - 1) * ranks_ + rank;
+    if (mine.number == number) return;
+    mine.number.reset();
+    source_.fill(number, mine.batch);
+    mine.number = number;
+  }
+
   /// Returns the loss. The batch of (step, rank) is batch number (step - 1) * ranks + rank of the source.
   auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
     Scratch& mine = *scratch_[rank];
-    source_.fill((step - 1) * ranks_ + rank, mine.batch);
+    prepare(rank, step);
     assemble<Variables>(layouts_, values, mine.values);
     mine.gradients.zero();
     const float loss = gradients_of(mine, step, rank);
@@ -57,6 +69,7 @@ class Contributor {
   using Variables = typename M::Variables;
   struct Scratch {
     explicit Scratch(const M& model) : values{model.variables()}, gradients{model.variables()} {}
+    std::optional<std::uint64_t> number;  // of the batch
     Batch<typename M::Example> batch;
     Values<Variables> values;
     Gradients<Variables> gradients;

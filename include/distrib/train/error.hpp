@@ -12,7 +12,7 @@ enum class train_errc {
   no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Give `StopAtStep{n}`, or `.repeat(n)` to the data.
   too_little_data, ///< The data make not one whole step. Add records, or make the batch or the number of workers smaller.
   no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Give at least one of each.
-  needs_cluster,   ///< The flags name a task of a cluster, and this version trains in one process. Leave --job_name out.
+  no_evaluator,    ///< The flags name an evaluator, and the chief evaluates here. Start chief, workers and parameter servers only.
 };
 
 namespace detail {
@@ -23,8 +23,8 @@ inline constexpr ErrorText train_texts[] = {
      "the data make not one whole step: add records, or make the batch or the number of workers smaller"},
     {static_cast<int>(train_errc::no_workers), failure::invalid_argument,
      "local mode needs at least one worker and one shard"},
-    {static_cast<int>(train_errc::needs_cluster), failure::unsupported,
-     "this version trains in one process: start it without --job_name"},
+    {static_cast<int>(train_errc::no_evaluator), failure::unsupported,
+     "there is no evaluator: the chief evaluates"},
 };
 }  // namespace detail
 

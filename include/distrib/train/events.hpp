@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/event.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/train/metrics.hpp>
 
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <system_error>
 
 namespace distrib::inline v0 {
 
@@ -23,7 +23,7 @@ struct JobStart {
 /// A global step is done.
 struct StepDone {
   Step step = 0;
-  float loss = 0;                ///< Synchronous: mean over the ranks. Asynchronous: of the one contribution.
+  float loss = 0;                ///< Mean over the ranks; asynchronous, and in a cluster: of one contribution.
   std::uint64_t examples = 0;    ///< That this step used.
 };
 
@@ -39,20 +39,6 @@ struct Evaluated {
   Metrics metrics;
 };
 
-/// Something worth telling that is no failure of the job: a damaged checkpoint was passed over, a stop was asked for.
-struct Event {
-  enum class Kind {
-    restored,            ///< The job goes on from a checkpoint.
-    checkpoint_refused,  ///< A checkpoint is damaged; the one before it is used.
-    interrupted,         ///< A signal asked to stop; the work in flight is finished and saved.
-  };
-  Kind kind{};
-  std::string task;        ///< Which task speaks: "local", "/job:ps/task:0".
-  std::string peer;        ///< Whom it is about: a task, a file; may be empty.
-  std::error_code code;
-  std::string text;        ///< One sentence for people.
-};
-
 /// What a training run came to.
 struct TrainingResult {
   std::string mode;                   ///< "sync", "ssp" or "async".
@@ -66,7 +52,7 @@ struct TrainingResult {
   double examples_per_second = 0;     ///< Of this run.
   float loss = std::numeric_limits<float>::quiet_NaN();  ///< Of the last step of this run; NaN when it had none.
   Metrics metrics;                    ///< Of the last evaluation; empty without `Evaluate`.
-  std::string parameters_sha256;      ///< Of all variables' bytes, in the order of their names.
+  std::string parameters_sha256;      ///< Of all variables' bytes, in the order of their names; empty when a cluster was interrupted.
   std::string checkpoint;             ///< Prefix of the newest checkpoint; empty without `SaveCheckpoint`.
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/evaluate.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/stop_at_step.hpp>
@@ -14,8 +15,8 @@ namespace distrib::inline v0 {
 
 /// Local mode: one process, no sockets.
 struct LocalMode {
-  std::uint32_t workers = 1;  ///< In-process workers; the ranks of the job.
-  std::uint32_t shards = 1;   ///< Shards the variables are spread over.
+  std::uint32_t workers = 1;  ///< In-process workers; the ranks of the job. In a cluster: its workers, whatever stands here.
+  std::uint32_t shards = 1;   ///< Shards the variables are spread over. In a cluster: those of each parameter server.
 };
 
 /// Everything a training is made of, one part a role; `train(model)` fills it. A value.
@@ -34,6 +35,7 @@ struct Recipe {
   U updater;
   Hooks hooks;  ///< A std::tuple.
   LocalMode local;
+  ClusterMode cluster;
   std::uint64_t seed = 0;
 };
 

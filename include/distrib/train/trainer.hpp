@@ -77,18 +77,16 @@ class Trainer {
   /// `SaveCheckpoint` what was done is saved, and a new start goes on from there. Throws `std::system_error` that says what and where.
   [[nodiscard]] auto run() -> int {
     const auto source = data_.open();
-    const Job job = make_job(source);
+    if (local_.workers == 0 || local_.shards == 0) throw_error(train_errc::no_workers, "LocalMode");
+    Job job = make_job(source, 1, local_.workers);
+    // Nothing is replayed to a shard here, so a cut is due as seldom as the user wants a checkpoint.
+    job.cut_interval = save_ ? std::max<std::uint64_t>(save_->every_steps, 1) : job.total_steps;
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     const Measure measure = open_evaluation_ ? open_evaluation_(model_) : Measure{};
     std::optional<CheckpointStore> store;
     if (save_) store.emplace(*save_, job, U::slots);
 
-    result_ = {};
-    result_.mode = C::mode;
-    result_.workers = job.ranks;
-    result_.shards = job.shards();
-    JobStart start{.first_step = 0, .last_step = job.total_steps, .workers = job.ranks,
-                   .examples_per_step = source.batch_size() * ranks_per_step(), .restored_from = {}};
+    JobStart start = begin(job, source);
     std::vector<Cut> restored;
     if (store) {
       RestoredCuts found = store->restore();
@@ -115,39 +113,47 @@ class Trainer {
   /// What the last `run()` came to.
   [[nodiscard]] auto result() const noexcept -> const TrainingResult& { return result_; }
 
- private:
+ protected:
   /// Measures the model on the evaluation data; empty when `Evaluate` is not among the hooks.
   using Measure = std::function<Metrics(const Values<typename M::Variables>&)>;
   using MeasureBlocks = std::function<Metrics(const std::vector<SharedBuffer>&)>;
 
   // Contributions that one global step takes.
-  auto ranks_per_step() const -> std::uint64_t { return C::synchronous ? local_.workers : 1; }
+  static auto ranks_per_step(std::uint32_t ranks) -> std::uint64_t { return C::synchronous ? ranks : 1; }
 
+  // All but the interval of cuts.
   template <class Source>
-  auto make_job(const Source& source) const -> Job {
-    if (local_.workers == 0 || local_.shards == 0) throw_error(train_errc::no_workers, "LocalMode");
+  auto make_job(const Source& source, std::uint32_t tasks, std::uint32_t ranks) const -> Job {
     Job job;
     job.seed = seed_;
     job.variables = model_.variables().infos();
+    job.tasks = tasks;
     job.shards_per_task = local_.shards;
     job.parts = plan_(job);
     job.updater = std::string{U::name} + " " + updater_.describe();
     job.consistency = consistency_.describe();
     job.data = source.describe();
-    job.ranks = local_.workers;
-    job.total_steps = last_step(source);
-
-    // Nothing is replayed to a shard here, so a cut is due as seldom as the user wants a checkpoint.
-    job.cut_interval = save_ ? std::max<std::uint64_t>(save_->every_steps, 1) : job.total_steps;
+    job.ranks = ranks;
+    job.total_steps = last_step(source, ranks);
     return job;
+  }
+
+  template <class Source>
+  auto begin(const Job& job, const Source& source) -> JobStart {
+    result_ = {};
+    result_.mode = C::mode;
+    result_.workers = job.ranks;
+    result_.shards = job.shards();
+    return {.first_step = 0, .last_step = job.total_steps, .workers = job.ranks,
+            .examples_per_step = source.batch_size() * ranks_per_step(job.ranks), .restored_from = {}};
   }
 
   // The end of the job: what StopAtStep says, and not more than the data give.
   template <class Source>
-  auto last_step(const Source& source) const -> Step {
+  auto last_step(const Source& source, std::uint32_t ranks) const -> Step {
     std::optional<Step> last;
     if (stop_) last = stop_->last_step;
-    if (const auto batches = source.batches()) last = std::min(last.value_or(*batches), *batches / ranks_per_step());
+    if (const auto batches = source.batches()) last = std::min(last.value_or(*batches), *batches / ranks_per_step(ranks));
     if (!last || (stop_ && stop_->last_step == 0)) throw_error(train_errc::no_end, "StopAtStep");
     if (*last == 0) throw_error(train_errc::too_little_data, source.describe());
     return *last;
@@ -180,13 +186,16 @@ class Trainer {
                             }};
       local->run();
     }
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
-    result_.steps = local->step();
-    result_.complete = result_.steps >= job.total_steps;
-    result_.seconds = spent.count();
-    if (spent.count() > 0) result_.steps_per_second = static_cast<double>(result_.steps - start.first_step) / spent.count();
-    result_.examples_per_second = result_.steps_per_second * static_cast<double>(start.examples_per_step);
+    tell_speed(job, start, local->step(), std::chrono::steady_clock::now() - begun);
     return local->values();
+  }
+
+  void tell_speed(const Job& job, const JobStart& start, Step steps, std::chrono::duration<double> spent) {
+    result_.steps = steps;
+    result_.complete = steps >= job.total_steps;
+    result_.seconds = spent.count();
+    if (spent.count() > 0) result_.steps_per_second = static_cast<double>(steps - start.first_step) / spent.count();
+    result_.examples_per_second = result_.steps_per_second * static_cast<double>(start.examples_per_step);
   }
 
   void save_in_background(LocalJob<C, U>& local, Step step, std::vector<Cut> cuts, CheckpointStore* store) {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/cluster_trainer.hpp>
+
+#include <distrib/train/builder.hpp>
+#include <distrib/train/write_summaries.hpp>
+
+#include "support/catch.hpp"
+#include "support/loopback.hpp"
+#include "support/temp_directory.hpp"
+#include "train/line_job.hpp"
+
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace distrib;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Step steps = 30;
+
+auto flags_of(const std::string& job, std::uint32_t index, const std::string& ps) -> ClusterFlags {
+  ClusterFlags flags;
+  flags.job_name = job;
+  flags.task_index = index;
+  flags.ps_hosts = {ps};
+  flags.worker_hosts = {"127.0.0.1:1"};
+  return flags;
+}
+
+auto local_hash(const support::TempDirectory& data) -> std::string {
+  auto trainer = line_job::builder(line_model::write(data.path()), {.workers = 1, .steps = steps}).build();
+  CHECK(trainer.run() == 0);
+  return trainer.result().parameters_sha256;
+}
+
+}  // namespace
+
+TEST_CASE("ClusterTrainer: a worker and a server end with the bits of one process", "[train]") {
+  const support::TempDirectory data;
+  const support::TempDirectory out;
+  const std::string directory = out.path().string();
+  std::string heard;
+  for (const Step first : {Step{0}, steps}) {  // and a second time, when all is done
+    IoPool pool{2};
+    Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
+    heard.clear();
+    auto trainer = line_job::builder(line_model::write(data.path()), {.steps = steps})
+                       .with_hooks(SaveCheckpoint{.directory = directory, .every_steps = 10}, line_job::Heard{&heard},
+                                   WriteSummaries{directory + "/events"})
+                       .build(pool, flags_of("worker", 0, "127.0.0.1:" + std::to_string(server.port())));
+    CHECK(trainer.run() == 0);
+    const TrainingResult& result = trainer.result();
+    CHECK(result.parameters_sha256 == local_hash(data));
+    CHECK(result.steps == steps);
+    CHECK(result.complete);
+    CHECK(result.ps == 1);
+    CHECK(result.workers == 1);
+    CHECK(result.checkpoint == directory + "/model.ckpt-30");
+    CAPTURE(heard);
+    CHECK(heard.starts_with("start " + std::to_string(first) + "\n"));
+    CHECK(heard.ends_with("end 30\n"));
+    CHECK((heard.find("saved 30\n") != std::string::npos) == (first == 0));
+    CHECK(server.join() == 0);
+  }
+}
+
+TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's model", "[train]") {
+  const support::TempDirectory data;
+  IoPool pool{2};
+  asio::io_context context{1};
+  const std::string address =  // that was free a moment ago
+      "127.0.0.1:" + std::to_string(support::Acceptor{context, support::loopback()}.local_endpoint().port());
+  const auto dataset = line_model::write(data.path());
+  auto trainer = line_job::builder(dataset, {.steps = steps}).build(pool, flags_of("ps", 0, address));
+  std::promise<int> code;
+  std::thread server{[&] { code.set_value(trainer.run()); }};
+
+  const auto source = dataset.shuffle(3).batch(10).open();
+  Job job;
+  job.seed = 11;
+  job.variables = LineModel{}.variables().infos();
+  job.parts = plan_parts(job.variables, FixedShardsPartitioner{1}, RoundRobinStrategy{}, 1, 1);
+  job.updater = "momentum " + Momentum{.learning_rate = 0.1F, .momentum = 0.5F}.describe();
+  job.consistency = BulkSynchronousParallel{}.describe();
+  job.data = source.describe();
+  job.total_steps = steps;
+  job.cut_interval = 10;
+  const std::vector<ShardLayout> layouts = shard_layouts(job);
+  const LineModel model;
+  Contributor<LineModel, std::remove_const_t<decltype(source)>> contributor{model, source, job, layouts};
+  ClusterJobEvents events;
+  events.contribute = [&](Step step, auto values, auto gradients) { return contributor(0, step, values, gradients); };
+  events.prepare = [](Step) {};
+  events.started = [](Step) {};
+  events.step_done = [](Step, float, const std::vector<SharedBuffer>&) {};
+  events.saved = [](Step) {};
+  events.told = [](const Event&) {};
+  WorkerClientOptions options;
+  options.worker.wants_result = true;
+  ClusterJob<SyncWorkerCore> worker{job, 0, {Address::parse(address)}, options, {}, std::move(events)};
+  const WorkerEnd end = worker.run();
+  server.join();
+  CHECK(end.code == 0);
+  CHECK(code.get_future().get() == 0);
+  Values<LineModel::Variables> values{job.variables};
+  assemble<LineModel::Variables>(layouts, end.result, values);
+  CHECK(parameters_sha256(job.variables, values) == local_hash(data));
+}
+
+namespace {
+
+/// A model that cannot be measured.
+struct Blind : LineModel {
+  auto evaluate(const Batch<Example>&, const Values<Variables>&) const -> Metrics {
+    throw std::runtime_error("nothing to be seen");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("ClusterTrainer: an evaluation that throws ends the job with what it threw", "[train]") {
+  const support::TempDirectory data;
+  IoPool pool{1};
+  Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
+  const auto dataset = line_model::write(data.path());
+  auto trainer = train(Blind{})
+                     .with_data(dataset.shuffle(3).batch(10))
+                     .with_hooks(StopAtStep{1'000'000}, Evaluate{dataset.batch(10), 5})
+                     .build(pool, flags_of("worker", 0, "127.0.0.1:" + std::to_string(server.port())));
+  CHECK_THROWS_WITH(trainer.run(), "nothing to be seen");
+}
+
+TEST_CASE("ClusterTrainer: without a job name it is one process", "[train]") {
+  const support::TempDirectory data;
+  IoPool pool{1};
+  auto trainer = line_job::builder(line_model::write(data.path()), {.workers = 1, .steps = steps}).build(pool, ClusterFlags{});
+  CHECK(trainer.run() == 0);
+  CHECK(trainer.result().ps == 0);
+  CHECK(trainer.result().parameters_sha256 == local_hash(data));
+}
+
+TEST_CASE("ClusterTrainer: nobody there, and nobody wanted", "[train]") {
+  const support::TempDirectory data;
+  IoPool pool{1};
+  std::string heard;
+  const auto builder = line_job::builder(line_model::write(data.path()), {.steps = steps})
+                           .with_hooks(line_job::Heard{&heard})
+                           .with_cluster_mode({.start_within = 50ms});
+  CHECK_THROWS_AS(builder.build(pool, flags_of("evaluator", 0, "127.0.0.1:9")), std::system_error);
+  auto trainer = builder.build(pool, flags_of("worker", 0, "no-such-host.invalid:9"));
+  CHECK(trainer.run() == 1);
+  CHECK(heard.find("/job:ps/task:0 at no-such-host.invalid:9") != std::string::npos);
+}
