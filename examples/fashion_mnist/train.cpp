@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +23,7 @@ namespace {
 
 struct Settings {
   std::string data, out = "fashion_mnist", mode = "sync";
-  std::uint64_t steps = 0, batch = 64, seed = 1, save_every = 1000, evaluate_every = 0;
+  std::uint64_t steps = 0, batch = 64, seed = 1, save_every = 1000, evaluate_every = 0, start_within = 300;
   std::uint32_t workers = 3, shards = 1, staleness = 3;
   std::int64_t parts = 1;
   float learning_rate = 0, momentum = 0.9F;
@@ -38,8 +39,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--out", s.out, "Where checkpoint, events and summary.json go")->capture_default_str();
   app.add_option("--mode", s.mode, "sync, ssp or async")->check(CLI::IsMember({"sync", "ssp", "async"}));
   app.add_option("--steps", s.steps, "Global steps; 0: 6000, or 18000 contributions when not sync")->check(count);
-  app.add_option("--workers", s.workers, "In-process workers")->check(count)->capture_default_str();
-  app.add_option("--shards", s.shards, "Shards the variables are spread over")->check(count)->capture_default_str();
+  app.add_option("--workers", s.workers, "Workers when it is one process")->check(count)->capture_default_str();
+  app.add_option("--shards", s.shards, "Shards of each parameter server, or of the one process")->check(count)->capture_default_str();
   app.add_option("--parts", s.parts, "Parts each variable is cut into, at most")->check(count);
   app.add_option("--batch", s.batch, "Examples of one worker's step")->check(count);
   app.add_option("--learning_rate", s.learning_rate, "0: 0.05, or 0.015 falling linearly to 0 when not sync")->check(CLI::Range(0.0, 1e3));
@@ -48,6 +49,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--seed", s.seed, "Seed of initial values and order")->check(count)->capture_default_str();
   app.add_option("--save_every", s.save_every, "Steps between checkpoints")->check(count);
   app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a twentieth of the job")->check(count);
+  app.add_option("--start_within", s.start_within, "Seconds a worker waits at its start for parameter servers")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))->capture_default_str();
   app.add_flag("--hold_out", s.hold_out, "Train on nine tenths of the training set, evaluate on the tenth left out");
   try {
     app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards
@@ -71,7 +74,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
   auto rate = distrib::LearningRate{s.learning_rate};
   if (!Consistency::synchronous) rate = distrib::Linear{.first = s.learning_rate, .last = 0, .steps = s.steps};
 
-  distrib::IoPool pool{std::max(1U, std::thread::hardware_concurrency())};
+  distrib::IoPool pool{flags.local() ? std::max(1U, std::thread::hardware_concurrency()) : 2};
   auto trainer = distrib::train(Mlp{})
                      .with_data(training.shuffle(s.seed).batch(s.batch))
                      .with_placement(distrib::GreedyLoadBalancingStrategy{distrib::byte_size_load})
@@ -84,9 +87,11 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
                                  distrib::Evaluate{evaluation.batch(500), s.evaluate_every}, distrib::ShowProgress{})
                      .with_seed(s.seed)
                      .with_local_mode({.workers = s.workers, .shards = s.shards})
+                     .with_cluster_mode({.start_within = std::chrono::seconds{s.start_within}})
                      .build(pool, flags);
   const int code = trainer.run();
-  distrib::write_summary(s.out + "/summary.json", trainer.result(), s.out + "/events");
+  if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0)
+    distrib::write_summary(s.out + "/summary.json", trainer.result(), s.out + "/events");
   return code;
 }
 

@@ -74,7 +74,6 @@ refused 'steps' train --steps -5
 refused 'shard' train --shards 0
 refused '--worker_hosts|worker_hosts' train --job_name=ps --ps_hosts=a:1
 refused 'task_index|index 7' train --job_name=worker --task_index=7 --ps_hosts=a:1 --worker_hosts=b:1
-refused 'without --job_name' train --job_name=worker --ps_hosts=a:1 --worker_hosts=b:1
 refused "$work/nowhere" "$programs/fashion_mnist_train" --data "$work/nowhere" --out "$work/x"
 mkdir "$work/empty"
 refused "$work/empty" "$programs/fashion_mnist_train" --data "$work/empty" --out "$work/x"
