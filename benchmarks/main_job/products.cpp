@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CPU seconds of the main job's matrix products alone: as many worker processes at once, the calls that
+// Mlp::gradients makes, the same shapes and types, OpenBLAS on one thread.
+#include "processes.hpp"
+
+#include <fashion_mnist/mlp.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <utility>
+#include <vector>
+
+extern "C" void openblas_set_num_threads(int);  // cblas.h and xtensor-blas declare the same things differently
+
+namespace {
+
+using Matrix = xt::xtensor<float, 2, xt::layout_type::row_major>;
+
+void multiply(std::size_t batch, std::uint64_t steps) {
+  const auto matrix = [batch](std::int64_t columns) -> Matrix {
+    return Matrix::from_shape({batch, static_cast<std::size_t>(columns)});
+  };
+  Matrix images = matrix(Mlp::pixels), activations = matrix(Mlp::hidden), error = matrix(Mlp::classes),
+         hidden_error = matrix(Mlp::hidden);
+  images.fill(0.5F);
+  activations.fill(0);
+  error.fill(0);
+  distrib::Values<Mlp::Variables> values{Mlp{}.variables()};
+  distrib::Gradients<Mlp::Variables> gradients{Mlp{}.variables()};
+  for (std::size_t v = 0; v < Mlp::Variables::size; ++v)
+    std::fill_n(reinterpret_cast<float*>(values.data(v)), values.shape(v).elements(), 1e-3F);
+
+  // What is added to grows from step to step, as no bias is put in its place; far below infinity, and none is denormal.
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    xt::blas::gemm(images, distrib::get<"hidden/weights">(std::as_const(values)), activations, false, false, 1.0F,
+                   1.0F);
+    xt::blas::gemm(activations, distrib::get<"output/weights">(std::as_const(values)), error, false, false, 1.0F, 1.0F);
+    auto output_weights = distrib::get<"output/weights">(gradients);
+    xt::blas::gemm(activations, error, output_weights, true, false);
+    xt::blas::gemm(error, distrib::get<"output/weights">(std::as_const(values)), hidden_error, false, true);
+    auto hidden_weights = distrib::get<"hidden/weights">(gradients);
+    xt::blas::gemm(images, hidden_error, hidden_weights, true, false);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  std::size_t workers = 3, batch = 64;
+  std::uint64_t steps = 3000;
+  CLI::App app{"Computes the matrix products of the main job and prints what they cost."};
+  app.add_option("--workers", workers, "Worker processes")->check(CLI::Range(1, 100))->capture_default_str();
+  app.add_option("--steps", steps, "Steps of each worker")->check(CLI::Range(0, 1 << 30))->capture_default_str();
+  app.add_option("--batch", batch, "Examples of a step")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 64;
+  }
+  openblas_set_num_threads(1);
+  const Cost cost = run_processes(std::vector<std::function<void()>>(workers, [&] { multiply(batch, steps); }));
+  if (!cost.complete) return 70;
+  std::printf("{\"cpu_seconds\":%.3f,\"user_seconds\":%.3f,\"system_seconds\":%.3f,\"seconds\":%.3f}\n",
+              cost.user_seconds + cost.system_seconds, cost.user_seconds, cost.system_seconds, cost.seconds);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 70;
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: benchmarks/run.sh [NAME...]     installs what is missing, builds, measures; all of them unless told. NAMEs:
+#   kernels    update rules beside plain loops
+#   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its matrix products, beside bare
+#              sockets that move the same bytes
+# Prints a table and writes build/benchmarks/results.jsonl. Exit code 1: a target is missed; 70: nothing was measured.
+# Leave the machine alone meanwhile.
+set -euo pipefail
+started=$PWD
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+usage=$(sed -n '3,6s/^# //p' benchmarks/run.sh)
+
+names=()
+for name in "$@"; do
+  case $name in
+    kernels | main-job) names+=("$name") ;;
+    -h | --help) echo "$usage"; exit 0 ;;
+    *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
+  esac
+done
+[ ${#names[@]} -gt 0 ] || names=(kernels main-job)
+
+logs=build/logs
+. tools/setup.sh
+ensure_packages build example benchmarks
+
+build=build/benchmarks
+compile() {
+  cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDISTRIB_BUILD_TESTS=OFF -DDISTRIB_BUILD_DOCS=OFF \
+    -DDISTRIB_INSTALL=OFF &&
+    cmake --build $build --target distrib_benchmarks distrib_command fashion_mnist_convert fashion_mnist_train
+}
+phase 'build the benchmarks' compile
+
+results=$build/results.jsonl
+rm -f $results
+measure() {  # NAME
+  case $1 in
+    kernels) python3 -B benchmarks/kernels.py $build ;;
+    main-job)
+      local raw=${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist} records=$build/fashion_mnist
+      case $raw in /*) ;; *) raw=$started/$raw ;; esac
+      if [ ! -e $records/complete ]; then
+        $build/examples/fashion_mnist_convert "$raw" $records >&2 && touch $records/complete || return
+      fi
+      python3 -B benchmarks/main_job.py $build $records
+      ;;
+  esac
+}
+for name in "${names[@]}"; do
+  echo "measure $name ..."
+  measure "$name" >>$results || exit 70
+done
+
+echo
+python3 -B benchmarks/result.py $results
