@@ -209,3 +209,24 @@ TEST_CASE("Server: a worker that is lost for good ends the others too", "[ps]") 
   CHECK(code_of(server) == 70);
   CHECK(server.why().where == "rank 1");
 }
+
+TEST_CASE("Server: a second process of a rank is told of, and does no harm", "[ps]") {
+  std::promise<std::string> heard;
+  ServerOptions options;
+  options.observer = [&heard, told = false](const Event& event) mutable {
+    if (event.kind == Event::Kind::joined_twice && !std::exchange(told, true)) heard.set_value(event.text);
+  };
+  IoPool pool{1};
+  Server server{pool, cluster_of({"127.0.0.1:0"}, 2), "ps", 0, StandardUpdaters{}, options};
+  asio::io_context context{1};
+  const Job job = loopback_job::make(1, 2);
+  Worker second{context, job, 1, addresses(server)};
+  Worker zombie{context, job, 1, addresses(server)};  // both wait for rank 0
+  auto text = heard.get_future();
+  while (text.wait_for(0s) != std::future_status::ready) context.run_one_for(1s);
+  CHECK(text.get() ==
+        "/job:ps/task:0: somebody joined for rank 1, which is here already: a second process of it does no harm");
+  Worker first{context, job, 0, addresses(server)};
+  support::run_until(context, [&] { return first.is_over && (second.is_over || zombie.is_over); });
+  CHECK(first.end.code == 0);
+}

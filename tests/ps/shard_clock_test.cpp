@@ -52,7 +52,7 @@ TEST_CASE("ShardClock: a rank is lost when it was away for lease and restart win
   CHECK(verdict(clock) == "lost 1 at 15s");
   clock.joined(1);
   CHECK(verdict(clock) == "never");
-  clock.joined(1);  // a second incarnation
+  CHECK(clock.joined(1));  // a second incarnation
   clock.parted(1, start + 20s);
   CHECK(verdict(clock) == "never");
   clock.parted(0, start + 22s);

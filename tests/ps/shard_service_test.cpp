@@ -146,6 +146,7 @@ struct Bench : distrib::ShardShell {
   void save(Cut cut) override { told.push_back("shell save " + std::to_string(cut.step) + story::text(cut.values)); }
   void load(Step step) override { told.push_back("shell load " + std::to_string(step)); }
   void drop(Step step) override { told.push_back("shell drop " + std::to_string(step)); }
+  void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " is here twice"); }
   void ended(int code, const distrib::Error& why) override {
     const std::string words = why ? ": " + why.code.message() + " (" + why.where + ")" : std::string{};
     told.push_back("shell ended " + std::to_string(code) + words);
@@ -174,7 +175,7 @@ TEST_CASE("ShardService: the job's text is asked for, then the cuts are found", 
       {"so is the text", bench.bring('c', 1, 1), {}},
       {"gone meanwhile", bench.cancel('c', 1), {}},
       {"all who wait", bench.opened(), {"a3 joined k=0 cuts=0", "b1 joined k=0 cuts=0"}},
-      {"late", bench.join('c', 2, 1), {"c2 joined k=0 cuts=0"}},
+      {"late", bench.join('c', 2, 1), {"shell rank 1 is here twice", "c2 joined k=0 cuts=0"}},
   });
   CHECK(bench.service.job()->total_steps == 9);
   CHECK_FALSE(bench.service.over());
@@ -390,7 +391,7 @@ TEST_CASE("ShardService: a Join ends the one before and what was asked by it", "
   bench.tell({
       {"parked", bench.pull('a', 2, 1), {}},
       {"again", bench.join('a', 3, 0), {"a2 failed: the call was cancelled", "a1 end", "a3 joined k=0 cuts=0"}},
-      {"as another rank", bench.join('a', 4, 1), {"a3 end", "a4 joined k=0 cuts=0"}},
+      {"as another rank", bench.join('a', 4, 1), {"a3 end", "shell rank 1 is here twice", "a4 joined k=0 cuts=0"}},
       {"the stream before is over", bench.cancel('a', 3), {}},
       {"it is joined", bench.pull('a', 5, 0), {"a5 values counted=0 w=0 k=0 cuts=0"}},
       {"two of one rank", bench.pull('b', 5, 0), {"b5 values counted=0 w=0 k=0 cuts=0"}},

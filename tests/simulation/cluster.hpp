@@ -194,6 +194,7 @@ class Cluster {
       });
     }
     void drop(Step step) override { disk_.erase(step); }
+    void joined_twice(Rank) override {}
     void ended(int code, const distrib::Error& why) override {
       code_ = code;
       if (code != 0) cluster_.fail("a shard ended: " + why.where);

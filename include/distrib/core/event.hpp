@@ -16,6 +16,7 @@ struct Event {
     waiting,             ///< `peer` does not answer and is tried again.
     connected,           ///< `peer` is there, or is there again.
     lost,                ///< The connection to `peer` is lost.
+    joined_twice,        ///< Two processes speak for one rank: no harm is done.
     not_repeatable,      ///< A contribution came twice with different bytes; the first one counts.
     ended,               ///< The task ends because of `peer`.
   };

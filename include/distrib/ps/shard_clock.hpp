@@ -55,9 +55,10 @@ class ShardClock {
     since_ = now;
     for (RankState& rank : ranks_) rank.since = now;
   }
-  void joined(Rank rank) {
-    ++ranks_[rank].peers;
+  /// True: somebody else speaks for this rank already.
+  auto joined(Rank rank) -> bool {
     ++joined_;
+    return ++ranks_[rank].peers > 1;
   }
   void parted(Rank rank, Instant now) {
     ranks_[rank].since = now;

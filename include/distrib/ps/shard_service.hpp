@@ -279,7 +279,7 @@ class ShardService final : private ShardSink {
   void enter(Peer peer, PeerState& state) {
     if (state.rank < job_->ranks) {
       state.entered = true;
-      clock_.joined(state.rank);
+      if (clock_.joined(state.rank)) shell_.joined_twice(state.rank);
     }
     core_->join(peer, state.rank, *this);
   }

@@ -24,6 +24,10 @@ class ShardShell {
   virtual void load(Step step) = 0;    ///< Then `cut_loaded` or `save_failed`.
   virtual void drop(Step step) = 0;    ///< The protocol has no more use for this cut.
 
+  /// Somebody joined for a rank that is here already: a second process of it, or the first one before its old connection
+  /// was given up. Either does no harm.
+  virtual void joined_twice(Rank rank) = 0;
+
   /// The shard is over, by the protocol's exit code: 0 done, 1 to be tried again, 70 a rank was lost for good, 74 a cut
   /// could not be written or read. Told once, and nothing follows; what was answered is still to be written.
   virtual void ended(int code, const Error& why) = 0;

@@ -162,6 +162,10 @@ class ServerTask : public std::enable_shared_from_this<ServerTask<Updaters>> {
     void drop(Step step) override {
       task.on_disk([this, step] { store->drop(step); }, [](const Error&) {});  // what stays is cleared away at a start
     }
+    void joined_twice(Rank rank) override {
+      task.tell(Event::Kind::joined_twice, "somebody joined for rank " + std::to_string(rank) +
+                                               ", which is here already: a second process of it does no harm");
+    }
     void ended(int code, const Error& why) override { task.ended(code, why); }
 
     ServerTask& task;
