@@ -64,6 +64,11 @@ class Server {
   /// 74 a cut could not be written. `why()` names whom or what. Throws `ps_errc::not_a_server` of a job that is not "ps".
   [[nodiscard]] auto join() -> int {
     asio::io_context here{1};
+    return join(here);
+  }
+
+  /// The same; meanwhile runs what others post to `here`, which nobody else may run.
+  [[nodiscard]] auto join(asio::io_context& here) -> int {
     int code = 0;
     const Signals signals{here, [this] { task().stop(); }};
     const auto work = asio::make_work_guard(here);

@@ -73,18 +73,7 @@ class ClusterTrainer : public Trainer<M, D, C, U> {
     options.shard.restart_window = mode_.restart_window;
     options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { this->hooks_.tell(event); }); };
     Server server{*this->pool_, flags_.cluster(), flags_.job_name, flags_.task_index, updaters<U>, std::move(options)};
-    int code = 0;
-    {
-      const Signals signals{here, [&server] { server.stop(); }};
-      const auto work = asio::make_work_guard(here);
-      server.async_join([&here, &code](int ended) {
-        asio::post(here, [&here, &code, ended] {
-          code = ended;
-          here.stop();
-        });
-      });
-      here.run();
-    }
+    const int code = server.join(here);
     tell_end(server.why());
     return code;
   }

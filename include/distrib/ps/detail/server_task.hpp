@@ -280,10 +280,12 @@ class ServerTask : public std::enable_shared_from_this<ServerTask<Updaters>> {
     if (ending_ || saving || (code_ == 0 && over < all)) return;
     ending_ = true;
     // Not from here: a core is in the middle of telling it. And after all that is still to be done with files.
+    std::vector<std::shared_ptr<CutStore>> done;
+    for (const auto& [number, host] : shards_)
+      if (code_ == exit_code::done && host->store) done.push_back(host->store);
     on_disk(
-        [this] {
-          for (const auto& [number, host] : shards_)
-            if (code_ == 0 && host->store) host->store->finish();
+        [done = std::move(done)] {
+          for (const auto& store : done) store->finish();
         },
         [this](const Error&) { hang_up(); });
   }
