@@ -46,6 +46,9 @@ MOST_LINES_OF_OURS = 30_000
 SECONDS_ECOSYSTEM = 5.0
 SECONDS_RPC = 2.5
 SECONDS_VALUE = 1.3
+# The clock that these are counted by: see budget_seconds.
+THIRD_PARTIES = ["net/asio.hpp", "tensor/xtensor.hpp"]
+SECONDS_THIRD_PARTIES = 1.22
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -267,32 +270,40 @@ def budget_lines(tree, compiler="g++"):
                 yield f"{name}: {count} preprocessed lines of ours, at most {MOST_LINES_OF_OURS} are allowed"
 
 
-def cpu_seconds(tree, compiler, name, limit):
-    """User and system seconds of compiling `name` alone at -O0: the first below the limit, else the best of eight, since
-    what else the machine does makes a compiler up to half slower."""
-    command = [compiler, "-std=c++20", "-O0", f"-I{tree.root}/include", "-include", f"distrib/{name}", "-xc++", "-c",
-               "/dev/null", "-o", "/dev/null"]
+def cpu_seconds(tree, compiler, *names):
+    """User and system seconds of compiling these headers alone at -O0, the best of three."""
+    command = [compiler, "-std=c++20", "-O0", f"-I{tree.root}/include", "-xc++", "-c", "/dev/null", "-o", "/dev/null"]
+    for name in names:
+        command += ["-include", f"distrib/{name}"]
     best = float("inf")
-    for _ in range(8):
+    for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(command, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        if best <= limit:
-            break
     return best
 
 
 def budget_seconds(tree, compiler="g++"):
+    """What else the machine does makes a compiler up to twice as slow. So seconds are counted by a clock that slows down
+    with it: compiling the third parties' headers, which takes SECONDS_THIRD_PARTIES where nothing else runs. A header is
+    measured until it is below its limit, four times at most."""
     limits = {"ecosystem.hpp": SECONDS_ECOSYSTEM, "rpc.hpp": SECONDS_RPC}
     listed = re.search(r"set\(core_rooms ([^)]*)\)", (tree.root / "CMakeLists.txt").read_text())
     limits |= {name: SECONDS_VALUE for name in tree.text if room(name) in listed[1].split()}
     for name, limit in limits.items():
-        if name in tree.text:
-            seconds = cpu_seconds(tree, compiler, name, limit)
-            print(f"{name}: {seconds:.2f} s of {limit} s")
-            if seconds > limit:
-                yield f"{name}: {seconds:.2f} CPU seconds, at most {limit} are allowed"
+        if name not in tree.text:
+            continue
+        seconds = float("inf")
+        for attempt in range(4):
+            if is_facade(name) or attempt > 0:
+                pace = SECONDS_THIRD_PARTIES / cpu_seconds(tree, compiler, *THIRD_PARTIES)
+            seconds = min(seconds, pace * cpu_seconds(tree, compiler, name))
+            if seconds <= limit:
+                break
+        print(f"{name}: {seconds:.2f} s of {limit} s (the machine's pace: {pace:.2f})")
+        if seconds > limit:
+            yield f"{name}: {seconds:.2f} CPU seconds, at most {limit} are allowed"
 
 
 # --- the violation each rule must find -----------------------------------------------------------------------------
@@ -331,7 +342,7 @@ def self_test(rule):
             path.write_text(text)
         tree = Tree(folder)
         if rule == "budget_seconds":
-            found = cpu_seconds(tree, "g++", "core/a.hpp", 0) > 0.01
+            found = cpu_seconds(tree, "g++", "core/a.hpp") > 0.01
         elif rule == "contracts":
             import reference  # in tools/, see main()
 

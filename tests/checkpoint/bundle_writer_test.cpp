@@ -13,6 +13,7 @@ using distrib::BundlePart;
 using distrib::checkpoint_errc;
 using distrib::DType;
 using distrib::Error;
+using distrib::FileAction;
 using distrib::FilePlan;
 using distrib::Shape;
 using distrib::Slice;
@@ -20,13 +21,13 @@ using support::whole;
 
 namespace {
 
-// The bytes that a plan writes first into file `n` of its WriteFile actions.
+// The bytes that a plan writes first into file `n` of those that it writes.
 auto written(const FilePlan& plan, std::size_t n) -> support::Bytes {
   for (const auto& action : plan)
-    if (const auto* write = std::get_if<distrib::WriteFile>(&action); write != nullptr && n-- == 0) {
+    if (action.kind == FileAction::Kind::write && n-- == 0) {
       support::Bytes bytes;
-      for (const auto view : write->views) bytes.insert(bytes.end(), view.begin(), view.end());
-      bytes.insert(bytes.end(), write->owned.begin(), write->owned.end());
+      for (const auto view : action.views) bytes.insert(bytes.end(), view.begin(), view.end());
+      bytes.insert(bytes.end(), action.owned.begin(), action.owned.end());
       return bytes;
     }
   FAIL("no such file in the plan");
@@ -40,7 +41,10 @@ const std::vector<float> table = [] {
 }();
 
 auto rows(std::int64_t first, std::int64_t count) -> distrib::TensorPiece {
-  return {"emb/table", DType::float32, {10, 4}, Slice::along({10, 4}, 0, first, count),
+  return {"emb/table",
+          DType::float32,
+          {10, 4},
+          Slice::along({10, 4}, 0, first, count),
           support::bytes_of(table).subspan(static_cast<std::size_t>(first) * 16, static_cast<std::size_t>(count) * 16)};
 }
 
@@ -70,20 +74,19 @@ TEST_CASE("a partitioned variable, texts and all dtypes give the bytes that Tens
   const distrib::ByteView layer{data.data() + 213, 48};
   const std::vector<std::uint8_t> u8{0, 255};
 
-  const std::vector<BundlePart> parts{
-      {{{"bf16", DType::bfloat16, {3}, Slice::whole({3}), support::bytes_of(bf16)},
-        rows(0, 4),
-        rows(4, 3),
-        rows(7, 3),
-        whole("empty", {0, 3}, std::vector<float>{}),
-        whole("f64", {2}, f64),
-        {"flag", DType::boolean, {3}, Slice::whole({3}), support::bytes_of(flag)},
-        whole("global_step", {}, step),
-        whole("i32", {2, 2}, i32),
-        whole("layer/scalar", {}, scalar),
-        {"layer/w", DType::float32, {3, 4}, Slice::whole({3, 4}), layer},
-        whole("u8", {2}, u8)},
-       {{"words", {3}, {"alpha", "", {"\xff\0b", 3}}}}}};
+  const std::vector<BundlePart> parts{{{{"bf16", DType::bfloat16, {3}, Slice::whole({3}), support::bytes_of(bf16)},
+                                        rows(0, 4),
+                                        rows(4, 3),
+                                        rows(7, 3),
+                                        whole("empty", {0, 3}, std::vector<float>{}),
+                                        whole("f64", {2}, f64),
+                                        {"flag", DType::boolean, {3}, Slice::whole({3}), support::bytes_of(flag)},
+                                        whole("global_step", {}, step),
+                                        whole("i32", {2, 2}, i32),
+                                        whole("layer/scalar", {}, scalar),
+                                        {"layer/w", DType::float32, {3, 4}, Slice::whole({3, 4}), layer},
+                                        whole("u8", {2}, u8)},
+                                       {{"words", {3}, {"alpha", "", {"\xff\0b", 3}}}}}};
   const FilePlan plan = distrib::plan_bundle("train/model.ckpt-1234", parts);
   CHECK(written(plan, 0) == data);
   CHECK(written(plan, 1) == support::read_file(support::fixtures + "partitioned/model.ckpt-1234.index"));
@@ -93,11 +96,11 @@ TEST_CASE("a plan writes, makes durable, then names; the index last", "[checkpoi
   const std::vector<BundlePart> parts{{{rows(0, 5)}, {}}, {{rows(5, 5)}, {}}};
   std::string story;
   for (const auto& action : distrib::plan_bundle("d/c-7", parts)) {
-    if (const auto* write = std::get_if<distrib::WriteFile>(&action)) story += "write " + write->path;
-    if (const auto* sync = std::get_if<distrib::SyncFile>(&action)) story += "sync " + sync->path;
-    if (const auto* sync = std::get_if<distrib::SyncDirectory>(&action)) story += "sync directory " + sync->path;
-    if (const auto* rename = std::get_if<distrib::RenameFile>(&action)) story += rename->from + " -> " + rename->to;
-    if (const auto* remove = std::get_if<distrib::RemoveFile>(&action)) story += "remove " + remove->path;
+    if (action.kind == FileAction::Kind::write) story += "write " + action.path;
+    if (action.kind == FileAction::Kind::sync) story += "sync " + action.path;
+    if (action.kind == FileAction::Kind::sync_directory) story += "sync directory " + action.path;
+    if (action.kind == FileAction::Kind::rename) story += action.from + " -> " + action.path;
+    if (action.kind == FileAction::Kind::remove) story += "remove " + action.path;
     story += '\n';
   }
   CHECK(story ==
@@ -119,7 +122,7 @@ TEST_CASE("a plan writes, makes durable, then names; the index last", "[checkpoi
 TEST_CASE("tensor bytes are not copied", "[checkpoint][bundle_writer]") {
   const std::vector<BundlePart> parts{{{whole("w", {10, 4}, table)}, {}}};
   const FilePlan plan = distrib::plan_bundle("c", parts);
-  const auto& write = std::get<distrib::WriteFile>(plan.front());
+  const auto& write = plan.front();
   CHECK(write.views.front().data() == support::bytes_of(table).data());
   CHECK(write.owned.empty());
 }

@@ -46,7 +46,7 @@ inline auto read_file(const std::string& path) -> Bytes {
 }
 
 inline void write_file(const std::string& path, distrib::ByteView bytes) {
-  distrib::perform(std::vector<distrib::FileAction>{distrib::WriteFile{path, {bytes}, {}}});
+  distrib::perform(std::vector<distrib::FileAction>{distrib::FileAction::write(path, {bytes}, {})});
 }
 inline void write_file(const std::string& path, std::string_view text) { write_file(path, distrib::as_bytes(text)); }
 

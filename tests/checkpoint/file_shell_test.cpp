@@ -19,17 +19,17 @@ TEST_CASE("a plan is performed in order", "[checkpoint][file_shell]") {
   const support::TempDirectory directory;
   const std::string first = directory / "first";
   const std::string second = directory / "second";
-  const distrib::WriteFile write{first, {distrib::as_bytes("ab"), distrib::as_bytes("")}, support::from_hex("6364")};
-  distrib::perform(FilePlan{write, distrib::SyncFile{first}, distrib::RenameFile{first, second},
-                            distrib::SyncDirectory{directory.path()}});
+  const auto write =
+      FileAction::write(first, {distrib::as_bytes("ab"), distrib::as_bytes("")}, support::from_hex("6364"));
+  distrib::perform(FilePlan{write, FileAction::sync(first), FileAction::rename(first, second),
+                            FileAction::sync_directory(directory.path())});
   CHECK_FALSE(std::filesystem::exists(first));
   CHECK(distrib::as_text(support::read_file(second)) == "abcd");
 
-  distrib::perform(FilePlan{distrib::WriteFile{second, {distrib::as_bytes("x")}, {}}});  // replaces, does not append
+  distrib::perform(FilePlan{FileAction::write(second, {distrib::as_bytes("x")}, {})});  // replaces, does not append
   CHECK(distrib::as_text(support::read_file(second)) == "x");
 
-  distrib::perform(
-      FilePlan{distrib::RemoveFile{second}, distrib::RemoveFile{second}});  // the second time: nothing to do
+  distrib::perform(FilePlan{FileAction::remove(second), FileAction::remove(second)});  // the second time: nothing to do
   CHECK_FALSE(std::filesystem::exists(second));
 }
 
@@ -38,14 +38,14 @@ TEST_CASE("a plan stops at its first failure, which names the file and the reaso
   const std::string gone = directory / "gone/file";
   const std::string after = directory / "after";
   const FileAction failing[] = {
-      distrib::WriteFile{gone, {}, {}},
-      distrib::SyncFile{gone},
-      distrib::SyncDirectory{gone},
-      distrib::RenameFile{directory / "none", gone},
-      distrib::RemoveFile{directory.path() / "."},  // a directory
+      FileAction::write(gone, {}, {}),
+      FileAction::sync(gone),
+      FileAction::sync_directory(gone),
+      FileAction::rename(directory / "none", gone),
+      FileAction::remove(directory.path() / "."),  // a directory
   };
   for (const FileAction& action : failing) {
-    const FilePlan plan{action, distrib::WriteFile{after, {}, {}}};
+    const FilePlan plan{action, FileAction::write(after, {}, {})};
     Error error;
     distrib::perform(plan, error);
     CHECK(error.code == checkpoint_errc::cannot_write);
@@ -63,7 +63,7 @@ TEST_CASE("a plan stops at its first failure, which names the file and the reaso
 TEST_CASE("a full disk is reported", "[checkpoint][file_shell]") {
   if (!std::filesystem::exists("/dev/full")) return;
   Error error;
-  distrib::perform(distrib::WriteFile{"/dev/full", {distrib::as_bytes("x")}, {}}, error);
+  distrib::perform(FileAction::write("/dev/full", {distrib::as_bytes("x")}, {}), error);
   CHECK(error.code == checkpoint_errc::cannot_write);
   CHECK_THAT(error.where, ContainsSubstring("/dev/full (No space left on device)"));
 }

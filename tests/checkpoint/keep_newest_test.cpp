@@ -12,19 +12,18 @@ TEST_CASE("the state file is written before older checkpoints go", "[checkpoint]
       {"d/best", {"d/best.index", "d/best.data-00000-of-00001"}},
       {"d/c-1", {"d/c-1.index", "d/c-1.data-00000-of-00001", "d/c-1.part-00000-of-00002"}},
       {"d/c-2", {"d/c-2.index"}},
-      {"d/c-3", {}},                  // gone already
-      {"d/c-4", {"d/c-4.index"}},     // the one that is saved again
+      {"d/c-3", {}},               // gone already
+      {"d/c-4", {"d/c-4.index"}},  // the one that is saved again
   };
   std::string story;
   std::string state;
   for (const auto& action : distrib::plan_keep_newest("d", "c-4", saved, {.max_to_keep = 2}, "00001-of-00002")) {
-    if (const auto* write = std::get_if<distrib::WriteFile>(&action)) {
-      story += "write " + write->path + "\n";
-      state = distrib::as_text(write->owned);
+    if (action.kind == distrib::FileAction::Kind::write) {
+      story += "write " + action.path + "\n";
+      state = distrib::as_text(action.owned);
     }
-    if (const auto* rename = std::get_if<distrib::RenameFile>(&action))
-      story += rename->from + " -> " + rename->to + "\n";
-    if (const auto* remove = std::get_if<distrib::RemoveFile>(&action)) story += "remove " + remove->path + "\n";
+    if (action.kind == distrib::FileAction::Kind::rename) story += action.from + " -> " + action.path + "\n";
+    if (action.kind == distrib::FileAction::Kind::remove) story += "remove " + action.path + "\n";
   }
   CHECK(story ==
         "write d/.saving.checkpoint-00001-of-00002\n"
@@ -44,5 +43,5 @@ TEST_CASE("without a limit nothing goes", "[checkpoint][keep_newest]") {
   for (int step = 0; step < 9; ++step)
     saved.push_back({"d/c-" + std::to_string(step), {"d/c-" + std::to_string(step) + ".index"}});
   for (const auto& action : distrib::plan_keep_newest("d", "c-9", saved, {.max_to_keep = 0}))
-    CHECK_FALSE(std::holds_alternative<distrib::RemoveFile>(action));
+    CHECK_FALSE(action.kind == distrib::FileAction::Kind::remove);
 }

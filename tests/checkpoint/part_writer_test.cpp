@@ -16,6 +16,7 @@ using distrib::BundlePart;
 using distrib::BundleReader;
 using distrib::checkpoint_errc;
 using distrib::Error;
+using distrib::FileAction;
 using distrib::FilePlan;
 
 namespace {
@@ -23,11 +24,11 @@ namespace {
 auto story_of(const FilePlan& plan) -> std::string {
   std::string story;
   for (const auto& action : plan) {
-    if (const auto* write = std::get_if<distrib::WriteFile>(&action)) story += "write " + write->path;
-    if (const auto* sync = std::get_if<distrib::SyncFile>(&action)) story += "sync " + sync->path;
-    if (const auto* sync = std::get_if<distrib::SyncDirectory>(&action)) story += "sync directory " + sync->path;
-    if (const auto* rename = std::get_if<distrib::RenameFile>(&action)) story += rename->from + " -> " + rename->to;
-    if (const auto* remove = std::get_if<distrib::RemoveFile>(&action)) story += "remove " + remove->path;
+    if (action.kind == FileAction::Kind::write) story += "write " + action.path;
+    if (action.kind == FileAction::Kind::sync) story += "sync " + action.path;
+    if (action.kind == FileAction::Kind::sync_directory) story += "sync directory " + action.path;
+    if (action.kind == FileAction::Kind::rename) story += action.from + " -> " + action.path;
+    if (action.kind == FileAction::Kind::remove) story += "remove " + action.path;
     story += '\n';
   }
   return story;
@@ -104,10 +105,8 @@ TEST_CASE("under an index that holds the same only the data are written again", 
     std::size_t shard;
     std::size_t shards;
   } cases[] = {
-      {"other values", others.own[0], 0, 3},
-      {"less than the index looks for", less, 0, 3},
-      {"another place", parts.own[0], 1, 3},
-      {"another number of shards", parts.own[0], 0, 4},
+      {"other values", others.own[0], 0, 3}, {"less than the index looks for", less, 0, 3},
+      {"another place", parts.own[0], 1, 3}, {"another number of shards", parts.own[0], 0, 4},
       {"another shape", other_shape, 0, 3},
   };
   for (const auto& c : cases) {

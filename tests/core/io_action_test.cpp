@@ -5,16 +5,16 @@
 
 #include <utility>
 
-TEST_CASE("a WriteFile knows its size, and moving it keeps its views", "[io_action]") {
-  distrib::WriteFile write{"part", {distrib::as_bytes("abc"), distrib::as_bytes("de")}, {}};
+TEST_CASE("what is to be written knows its size, and moving it keeps its views", "[io_action]") {
+  auto write = distrib::FileAction::write("part", {distrib::as_bytes("abc"), distrib::as_bytes("de")}, {});
   CHECK(write.size() == 5);
   write.owned.assign(3, std::byte{1});
   CHECK(write.size() == 8);
 
   distrib::FilePlan plan;
-  plan.emplace_back(std::move(write));
-  plan.emplace_back(distrib::RenameFile{"part", "whole"});
-  const auto& moved = std::get<distrib::WriteFile>(plan.front());
+  plan.push_back(std::move(write));
+  plan.push_back(distrib::FileAction::rename("part", "whole"));
+  const auto& moved = plan.front();
   CHECK(moved.size() == 8);
   CHECK(distrib::as_text(moved.views[1]) == "de");
 }

@@ -39,6 +39,21 @@ struct Killed : std::runtime_error {
   Killed() : std::runtime_error{"killed"} {}
 };
 
+// Performs without waiting for the disk, and only as many actions as are left.
+struct UntilKilled {
+  void operator()(std::span<const FileAction> plan) const {
+    for (const FileAction& action : plan) {
+      if (*left == 0) throw Killed{};
+      --*left;
+      const bool only_waits = action.kind == FileAction::Kind::sync || action.kind == FileAction::Kind::sync_directory;
+      if (!only_waits) distrib::perform(std::span{&action, 1});
+    }
+  }
+  std::size_t* left;
+};
+
+using Store = CutStore<UntilKilled>;
+
 // A directory and a job on it; each process that is told to `start` has one store a shard.
 struct Cluster {
   explicit Cluster(std::uint32_t shards, std::int64_t parts = 3, std::uint64_t keep_every = 20,
@@ -47,20 +62,7 @@ struct Cluster {
     job.total_steps = 1000;
   }
 
-  auto store(std::uint32_t shard) const -> CutStore { return {settings, job, shard, Momentum::slots, performer()}; }
-
-  // Without waiting for the disk, and only as many actions as are left.
-  auto performer() const -> distrib::PerformPlan {
-    return [this](std::span<const FileAction> plan) {
-      for (const FileAction& action : plan) {
-        if (left == 0) throw Killed{};
-        --left;
-        const bool only_waits =
-            std::holds_alternative<distrib::SyncFile>(action) || std::holds_alternative<distrib::SyncDirectory>(action);
-        if (!only_waits) distrib::perform(std::span{&action, 1});
-      }
-    };
-  }
+  auto store(std::uint32_t shard) const -> Store { return {settings, job, shard, Momentum::slots, {&left}}; }
 
   auto cut(std::uint32_t shard, Step step, Steps applied = {}) const -> Cut {
     return cuts::make_cuts(job, step, std::move(applied))[shard];
@@ -106,7 +108,7 @@ TEST_CASE("CutStore: whoever writes the last part makes the checkpoint", "[ps][c
   do {
     CAPTURE(order);
     const Cluster cluster{3};
-    std::vector<CutStore> stores;
+    std::vector<Store> stores;
     for (std::uint32_t shard = 0; shard < 3; ++shard) stores.push_back(cluster.store(shard));
     for (const std::uint32_t shard : order) {
       CHECK(cluster.list(shard).empty());
@@ -114,14 +116,12 @@ TEST_CASE("CutStore: whoever writes the last part makes the checkpoint", "[ps][c
       CHECK(prefix == (shard == order.back() ? cluster.path(20, "") : ""));
       CHECK(cluster.list(shard) == Steps{20});
     }
-    CHECK(cluster.files() == std::set<std::string>{"checkpoint", "model.ckpt-20.index",
-                                                   "model.ckpt-20.data-00000-of-00003",
-                                                   "model.ckpt-20.data-00001-of-00003",
-                                                   "model.ckpt-20.data-00002-of-00003"});
+    CHECK(cluster.files() ==
+          std::set<std::string>{"checkpoint", "model.ckpt-20.index", "model.ckpt-20.data-00000-of-00003",
+                                "model.ckpt-20.data-00001-of-00003", "model.ckpt-20.data-00002-of-00003"});
     CHECK(newest_of(cluster) == cluster.path(20, ""));
     distrib::BundleReader::open(cluster.path(20, "")).verify();
-    for (std::uint32_t shard = 0; shard < 3; ++shard)
-      CHECK(cuts::same(stores[shard].read(20), cluster.cut(shard, 20)));
+    for (std::uint32_t shard = 0; shard < 3; ++shard) CHECK(cuts::same(stores[shard].read(20), cluster.cut(shard, 20)));
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("CutStore: the user's newest are kept", "[ps][cut_store]") {
   cluster.settings.max_to_keep = 1;  // two stay: workers may yet go back to the one before
   cluster.save_all(120);
   CHECK(cluster.list(0) == Steps{100, 120});
-  cluster.settings.keep_every = 0;   // then the last one only
+  cluster.settings.keep_every = 0;  // then the last one only
   cluster.save_all(140);
   cluster.save_all(1000);
   CHECK(newest_of(cluster) == cluster.path(1000, ""));
@@ -195,8 +195,8 @@ TEST_CASE("CutStore: killed at any point, it has the cut before or the new one",
     std::uint32_t shard;
     Step save;
     Step drop;
-  } script[] = {{0, 10, 0}, {1, 10, 0}, {1, 20, 0}, {0, 20, 0}, {0, 30, 10}, {1, 30, 10},
-                {0, 40, 0}, {1, 40, 0}, {1, 50, 30}, {0, 50, 30}, {1, 60, 0}, {0, 60, 0}};
+  } script[] = {{0, 10, 0}, {1, 10, 0}, {1, 20, 0},  {0, 20, 0},  {0, 30, 10}, {1, 30, 10},
+                {0, 40, 0}, {1, 40, 0}, {1, 50, 30}, {0, 50, 30}, {1, 60, 0},  {0, 60, 0}};
   bool killed = true;
   for (std::size_t actions = 0; killed; ++actions) {
     bool killed_again = true;

@@ -70,8 +70,8 @@ class BundleEntries {
   /// A piece of which it is known where it lies.
   [[nodiscard]] auto add(const std::string& name, DType dtype, const Shape& shape, const StoredPiece& piece,
                          Error& error) -> bool {
-    const BundleEntry entry{dtype, piece.slice.extents, piece.shard, piece.offset, piece.size_bytes, piece.masked_crc,
-                            {},    {}};
+    const BundleEntry entry{
+        dtype, piece.slice.extents, piece.shard, piece.offset, piece.size_bytes, piece.masked_crc, {}, {}};
     if (piece.slice == Slice::whole(shape)) return insert(name, entry, error);
 
     const auto [at, first] = entries_.try_emplace(name);
@@ -123,7 +123,7 @@ class BundleEntries {
 /// Enters what the data file of one shard gets, and plans its temporary file. False: `error` names the tensor.
 inline auto plan_data(const BundlePart& part, const std::string& temporary, std::size_t shard, std::size_t shards,
                       BundleEntries& entries, FilePlan& plan, Error& error) -> bool {
-  WriteFile data{data_file_name(temporary, shard, shards), {}, {}};
+  FileAction data = FileAction::write(data_file_name(temporary, shard, shards), {}, {});
   std::uint64_t offset = 0;
   for (const TensorPiece& piece : part.tensors) {
     if (!entries.add(piece, shard, offset, error)) return false;
@@ -133,9 +133,9 @@ inline auto plan_data(const BundlePart& part, const std::string& temporary, std:
   for (const StringTensor& strings : part.strings) {
     if (strings.name.empty() || strings.name.front() == '\0' ||
         static_cast<std::size_t>(strings.shape.elements()) != strings.values.size())
-      return refuse(error, checkpoint_errc::mismatch,
-                    strings.name + ": " + std::to_string(strings.values.size()) + " texts for " +
-                        to_string(strings.shape));
+      return refuse(
+          error, checkpoint_errc::mismatch,
+          strings.name + ": " + std::to_string(strings.values.size()) + " texts for " + to_string(strings.shape));
     const std::size_t start = data.owned.size();
     const std::uint32_t crc = append_strings(data.owned, strings.values);
     const std::size_t size = data.owned.size() - start;
@@ -143,9 +143,9 @@ inline auto plan_data(const BundlePart& part, const std::string& temporary, std:
       return false;
     offset += size;
   }
-  SyncFile sync{data.path};
-  plan.emplace_back(std::move(data));
-  plan.emplace_back(std::move(sync));
+  FileAction sync = FileAction::sync(data.path);
+  plan.push_back(std::move(data));
+  plan.push_back(std::move(sync));
   return true;
 }
 
@@ -174,16 +174,16 @@ inline auto plan_data(const BundlePart& part, const std::string& temporary, std:
 
   const std::string index = index_file_name(prefix);
   const std::string directory = detail::directory_of(prefix);
-  plan.emplace_back(WriteFile{index_file_name(temporary), {}, entries.encode(parts.size())});
-  plan.emplace_back(SyncFile{index_file_name(temporary)});
-  plan.emplace_back(RemoveFile{index});
-  plan.emplace_back(SyncDirectory{directory});
+  plan.push_back(FileAction::write(index_file_name(temporary), {}, entries.encode(parts.size())));
+  plan.push_back(FileAction::sync(index_file_name(temporary)));
+  plan.push_back(FileAction::remove(index));
+  plan.push_back(FileAction::sync_directory(directory));
   for (std::size_t shard = 0; shard < parts.size(); ++shard)
-    plan.emplace_back(
-        RenameFile{data_file_name(temporary, shard, parts.size()), data_file_name(prefix, shard, parts.size())});
-  plan.emplace_back(SyncDirectory{directory});
-  plan.emplace_back(RenameFile{index_file_name(temporary), index});
-  plan.emplace_back(SyncDirectory{directory});
+    plan.emplace_back(FileAction::rename(data_file_name(temporary, shard, parts.size()),
+                                         data_file_name(prefix, shard, parts.size())));
+  plan.push_back(FileAction::sync_directory(directory));
+  plan.push_back(FileAction::rename(index_file_name(temporary), index));
+  plan.push_back(FileAction::sync_directory(directory));
   return plan;
 }
 

@@ -15,50 +15,31 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <variant>
 
 namespace distrib::inline v0 {
-
-namespace detail {
-
-/// Does what a FileAction says with POSIX.
-struct FilePerformer {
-  std::error_code& ec;
-
-  void operator()(const WriteFile& action) const noexcept {
-    FileDescriptor file{action.path, O_WRONLY | O_CREAT | O_TRUNC, ec};
-    for (const ByteView view : action.views)
-      if (!ec) file.write(view, ec);
-    if (!ec) file.write(action.owned, ec);
-    if (!ec) file.close(ec);
-  }
-  void operator()(const SyncFile& action) const noexcept { sync_path(action.path, O_RDONLY, ec); }
-  void operator()(const SyncDirectory& action) const noexcept { sync_path(action.path, O_RDONLY | O_DIRECTORY, ec); }
-  void operator()(const RenameFile& action) const noexcept {
-    ec = std::rename(action.from.c_str(), action.to.c_str()) == 0 ? std::error_code{} : last_os_error();
-  }
-  void operator()(const RemoveFile& action) const noexcept {
-    ec = ::unlink(action.path.c_str()) == 0 || errno == ENOENT ? std::error_code{} : last_os_error();
-  }
-};
-
-inline auto path_of(const FileAction& action) -> const std::string& {
-  if (const auto* rename = std::get_if<RenameFile>(&action)) return rename->to;
-  if (const auto* write = std::get_if<WriteFile>(&action)) return write->path;
-  if (const auto* file = std::get_if<SyncFile>(&action)) return file->path;
-  if (const auto* directory = std::get_if<SyncDirectory>(&action)) return directory->path;
-  return std::get<RemoveFile>(action).path;
-}
-
-}  // namespace detail
 
 /// Does one thing to a file, with POSIX. On failure `error` is `cannot_write` with the path and the system's reason.
 /// Blocks. Any thread.
 inline void perform(const FileAction& action, Error& error) {
+  using Kind = FileAction::Kind;
   error = {};
   std::error_code ec;
-  std::visit(detail::FilePerformer{ec}, action);
-  if (ec) error = {checkpoint_errc::cannot_write, detail::with_reason(detail::path_of(action), ec)};
+  if (action.kind == Kind::write) {
+    detail::FileDescriptor file{action.path, O_WRONLY | O_CREAT | O_TRUNC, ec};
+    for (const ByteView view : action.views)
+      if (!ec) file.write(view, ec);
+    if (!ec) file.write(action.owned, ec);
+    if (!ec) file.close(ec);
+  } else if (action.kind == Kind::sync) {
+    detail::sync_path(action.path, O_RDONLY, ec);
+  } else if (action.kind == Kind::sync_directory) {
+    detail::sync_path(action.path, O_RDONLY | O_DIRECTORY, ec);
+  } else if (action.kind == Kind::rename) {
+    if (std::rename(action.from.c_str(), action.path.c_str()) != 0) ec = detail::last_os_error();
+  } else if (::unlink(action.path.c_str()) != 0 && errno != ENOENT) {
+    ec = detail::last_os_error();
+  }
+  if (ec) error = {checkpoint_errc::cannot_write, detail::with_reason(action.path, ec)};
 }
 
 /// Makes the directory `path` and those above it that are not there, durably. Errors as `perform`.

@@ -47,7 +47,7 @@ struct SaveOptions {
   state.all_model_checkpoint_paths.emplace_back(name);
 
   FilePlan plan = plan_state_file(directory, state, writer);
-  for (const std::string& file : dropped) plan.emplace_back(RemoveFile{file});
+  for (const std::string& file : dropped) plan.push_back(FileAction::remove(file));
   return plan;
 }
 

@@ -67,8 +67,9 @@ namespace distrib::inline v0 {
     return {};
   }
   const std::string temporary = index_file_name(detail::temporary_prefix(prefix)) + "-" + std::string{writer};
-  return {WriteFile{temporary, {}, std::move(index)}, SyncFile{temporary},
-          RenameFile{temporary, index_file_name(prefix)}, SyncDirectory{detail::directory_of(prefix)}};
+  return {FileAction::write(temporary, {}, std::move(index)), FileAction::sync(temporary),
+          FileAction::rename(temporary, index_file_name(prefix)),
+          FileAction::sync_directory(detail::directory_of(prefix))};
 }
 
 }  // namespace distrib::inline v0

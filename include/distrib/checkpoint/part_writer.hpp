@@ -59,8 +59,7 @@ inline auto holds(const BundleIndex& index, const BundleIndex& part, std::size_t
                                     std::size_t shards, const BundleIndex* merged, Error& error) -> FilePlan {
   error = {};
   if (shard >= shards || shards > max_data_files) {
-    detail::refuse(error, checkpoint_errc::mismatch,
-                   "part " + std::to_string(shard) + " of " + std::to_string(shards));
+    detail::refuse(error, checkpoint_errc::mismatch, "part " + std::to_string(shard) + " of " + std::to_string(shards));
     return {};
   }
   const std::string temporary = detail::temporary_prefix(prefix);
@@ -74,20 +73,20 @@ inline auto holds(const BundleIndex& index, const BundleIndex& part, std::size_t
 
   BundleIndex own;
   if (merged != nullptr && parse_bundle_index(table, own, error) && detail::holds(*merged, own, shard)) {
-    plan.emplace_back(RenameFile{data_file_name(temporary, shard, shards), data});
-    plan.emplace_back(SyncDirectory{directory});
+    plan.push_back(FileAction::rename(data_file_name(temporary, shard, shards), data));
+    plan.push_back(FileAction::sync_directory(directory));
     return plan;
   }
   const std::string name = part_file_name(prefix, shard, shards);
-  plan.emplace_back(WriteFile{part_file_name(temporary, shard, shards), {}, std::move(table)});
-  plan.emplace_back(SyncFile{part_file_name(temporary, shard, shards)});
-  plan.emplace_back(RemoveFile{index_file_name(prefix)});
-  plan.emplace_back(RemoveFile{name});
-  plan.emplace_back(SyncDirectory{directory});
-  plan.emplace_back(RenameFile{data_file_name(temporary, shard, shards), data});
-  plan.emplace_back(SyncDirectory{directory});
-  plan.emplace_back(RenameFile{part_file_name(temporary, shard, shards), name});
-  plan.emplace_back(SyncDirectory{directory});
+  plan.push_back(FileAction::write(part_file_name(temporary, shard, shards), {}, std::move(table)));
+  plan.push_back(FileAction::sync(part_file_name(temporary, shard, shards)));
+  plan.push_back(FileAction::remove(index_file_name(prefix)));
+  plan.push_back(FileAction::remove(name));
+  plan.push_back(FileAction::sync_directory(directory));
+  plan.push_back(FileAction::rename(data_file_name(temporary, shard, shards), data));
+  plan.push_back(FileAction::sync_directory(directory));
+  plan.push_back(FileAction::rename(part_file_name(temporary, shard, shards), name));
+  plan.push_back(FileAction::sync_directory(directory));
   return plan;
 }
 

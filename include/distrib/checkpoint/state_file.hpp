@@ -119,8 +119,9 @@ struct CheckpointState {
   const std::string temporary =
       detail::join_path(directory, ".saving.checkpoint") + (writer.empty() ? "" : "-") + std::string{writer};
   const ByteView bytes = as_bytes(text);
-  return {WriteFile{temporary, {}, {bytes.begin(), bytes.end()}}, SyncFile{temporary},
-          RenameFile{temporary, state_file_name(directory)}, SyncDirectory{std::string{directory}}};
+  return {FileAction::write(temporary, {}, {bytes.begin(), bytes.end()}), FileAction::sync(temporary),
+          FileAction::rename(temporary, state_file_name(directory)),
+          FileAction::sync_directory(std::string{directory})};
 }
 
 }  // namespace distrib::inline v0

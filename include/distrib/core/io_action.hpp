@@ -5,19 +5,47 @@
 
 #include <cstdint>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 namespace distrib::inline v0 {
 
-/// Make `path`, or empty it, and write the views in order, then the owned bytes. Nothing is durable yet.
-/// The bytes behind the views must outlive the action.
-struct WriteFile {
-  std::string path;
-  std::vector<ByteView> views;
-  std::vector<std::byte> owned;
+/// One thing a core wants done to files. A value, made by the function of its kind. A core hands out a plan: a list of
+/// these, to be done in order, each only when the one before it succeeded. A plan may stop after any of them (a crash, a
+/// full disk): cores order them so that what is on the disk then is still whole.
+struct FileAction {
+  enum class Kind : std::uint8_t { write, sync, rename, sync_directory, remove };
 
-  /// Bytes the file will have.
+  Kind kind = Kind::write;
+  std::string path;
+  std::string from = {};             ///< Of `rename`: the name it had.
+  std::vector<ByteView> views = {};  ///< Of `write`: the content, followed by `owned`.
+  std::vector<std::byte> owned = {};
+
+  /// Make `path`, or empty it, and write the views in order, then the owned bytes. Nothing is durable yet.
+  /// The bytes behind the views must outlive the action.
+  [[nodiscard]] static auto write(std::string path, std::vector<ByteView> views, std::vector<std::byte> owned)
+      -> FileAction {
+    return {Kind::write, std::move(path), {}, std::move(views), std::move(owned)};
+  }
+
+  /// Make the content of `path` durable.
+  [[nodiscard]] static auto sync(std::string path) -> FileAction { return {Kind::sync, std::move(path)}; }
+
+  /// Give the file `from` the name `to`, in one step, in place of what had it. Durable after a `sync_directory`.
+  [[nodiscard]] static auto rename(std::string from, std::string to) -> FileAction {
+    return {Kind::rename, std::move(to), std::move(from)};
+  }
+
+  /// Make the names in the directory `path` durable: files made, renamed and removed before.
+  [[nodiscard]] static auto sync_directory(std::string path) -> FileAction {
+    return {Kind::sync_directory, std::move(path)};
+  }
+
+  /// Remove the file `path`. That there is none is no failure.
+  [[nodiscard]] static auto remove(std::string path) -> FileAction { return {Kind::remove, std::move(path)}; }
+
+  /// Bytes that a `write` gives the file.
   [[nodiscard]] auto size() const noexcept -> std::uint64_t {
     std::uint64_t sum = owned.size();
     for (const ByteView view : views) sum += view.size();
@@ -25,31 +53,7 @@ struct WriteFile {
   }
 };
 
-/// Make the content of `path` durable.
-struct SyncFile {
-  std::string path;
-};
-
-/// Give the file `from` the name `to`, in one step, in place of what had it. Durable after a `SyncDirectory`.
-struct RenameFile {
-  std::string from;
-  std::string to;
-};
-
-/// Make the names in the directory `path` durable: files made, renamed and removed before.
-struct SyncDirectory {
-  std::string path;
-};
-
-/// Remove the file `path`. That there is none is no failure.
-struct RemoveFile {
-  std::string path;
-};
-
-/// One thing a core wants done to files. A core hands out a plan: a list of these, to be done in order, each only when
-/// the one before it succeeded. A plan may stop after any of them (a crash, a full disk): cores order them so that what
-/// is on the disk then is still whole.
-using FileAction = std::variant<WriteFile, SyncFile, RenameFile, SyncDirectory, RemoveFile>;
+/// What is to be done, in order.
 using FilePlan = std::vector<FileAction>;
 
 }  // namespace distrib::inline v0

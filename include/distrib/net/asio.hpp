@@ -55,9 +55,13 @@ using TcpSocket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::exe
 
 namespace distrib::inline v0::detail {
 
-// As `asio::steady_timer`, of an `io_context`'s own executor.
-using SteadyTimer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
-                                               asio::io_context::executor_type>;
+// As `asio::steady_timer`, of the executor.
+template <class Executor>
+using BasicSteadyTimer =
+    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor>;
+
+// Of an `io_context`'s own executor.
+using SteadyTimer = BasicSteadyTimer<asio::io_context::executor_type>;
 
 // Asio knows what the system says under a category of its own (in 1.22 at least); ours is the standard's.
 inline auto without_asio(const std::error_code& ec) noexcept -> std::error_code {

@@ -23,7 +23,8 @@ namespace detail {
 
 /// TCP lets a socket meet itself: who tries long enough to reach a port of his own machine that nobody listens on is
 /// given that port as his own one day, and then holds it against the one who is to come.
-inline auto is_connected_to_itself(const TcpSocket& socket) noexcept -> bool {
+template <class Socket>
+auto is_connected_to_itself(const Socket& socket) noexcept -> bool {
   std::error_code no_local;
   std::error_code no_remote;
   const auto local = socket.local_endpoint(no_local);
@@ -53,20 +54,22 @@ struct ConnectOptions {
 /// may be called from callbacks.
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
-class Connector {
+template <class ExecutorType>
+class BasicConnector {
  public:
-  using Executor = asio::io_context::executor_type;
-  using Connected = std::function<void(const Error&, TcpSocket)>;
+  using Executor = ExecutorType;
+  using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;
+  using Connected = std::function<void(const Error&, Socket)>;
 
   /// Begins. Throws `net_errc::bad_address` for port 0, to which nobody can connect.
-  Connector(const Executor& executor, const Address& address, ConnectOptions options, Connected connected) {
+  BasicConnector(const Executor& executor, const Address& address, ConnectOptions options, Connected connected) {
     if (address.port == 0) throw_error(net_errc::bad_address, address.to_string());
     state_ = std::make_shared<State>(executor, address, std::move(options), std::move(connected));
     state_->begin();
   }
-  Connector(const Connector&) = delete;
-  auto operator=(const Connector&) -> Connector& = delete;
-  ~Connector() {
+  BasicConnector(const BasicConnector&) = delete;
+  auto operator=(const BasicConnector&) -> BasicConnector& = delete;
+  ~BasicConnector() {
     if (state_) state_->end();
   }
 
@@ -99,25 +102,27 @@ class Connector {
         endpoints.emplace_back(literal, address.port);
         return connect();
       }
-      resolver.async_resolve(address.host, std::to_string(address.port), Protocol::resolver::numeric_service,
-                             [self = shared_from_this(), number = try_](const std::error_code& failure, auto found) {
-                               if (number != self->try_) return;
-                               if (failure || found.empty()) return self->failed(net_errc::unresolved);
-                               for (const auto& entry : found) self->endpoints.push_back(entry.endpoint());
-                               self->connect();
-                             });
+      resolver.async_resolve(
+          address.host, std::to_string(address.port), Protocol::resolver::numeric_service,
+          [self = this->shared_from_this(), number = try_](const std::error_code& failure, auto found) {
+            if (number != self->try_) return;
+            if (failure || found.empty()) return self->failed(net_errc::unresolved);
+            for (const auto& entry : found) self->endpoints.push_back(entry.endpoint());
+            self->connect();
+          });
     }
 
     /// To the next of the addresses that the name has.
     void connect() {
       std::error_code ignored;
       socket.close(ignored);
-      socket.async_connect(endpoints[next++], [self = shared_from_this(), number = try_](const std::error_code& ec) {
-        if (number != self->try_) return;
-        if (!ec && !detail::is_connected_to_itself(self->socket)) return self->finish({});
-        if (self->next < self->endpoints.size()) return self->connect();
-        self->failed(ec ? reason_of(ec) : net_errc::refused);
-      });
+      socket.async_connect(endpoints[next++],
+                           [self = this->shared_from_this(), number = try_](const std::error_code& ec) {
+                             if (number != self->try_) return;
+                             if (!ec && !detail::is_connected_to_itself(self->socket)) return self->finish({});
+                             if (self->next < self->endpoints.size()) return self->connect();
+                             self->failed(ec ? reason_of(ec) : net_errc::refused);
+                           });
     }
 
     /// The end of a try.
@@ -142,14 +147,14 @@ class Connector {
     /// Calls `then` after `time`, or at the deadline if that is before, unless it is armed anew or this is over.
     void arm(Instant now, std::chrono::milliseconds time, void (*then)(State&)) {
       timer.expires_at(std::min<Instant>(options.deadline, now + time));
-      timer.async_wait([self = shared_from_this(), number = try_, then](const std::error_code&) {
+      timer.async_wait([self = this->shared_from_this(), number = try_, then](const std::error_code&) {
         if (number == self->try_) then(*self);
       });
     }
 
     void finish(const Error& error) {
       const auto function = std::move(connected);
-      TcpSocket connection = std::move(socket);  // closed, if it failed
+      Socket connection = std::move(socket);  // closed, if it failed
       end();
       function(error, std::move(connection));
     }
@@ -180,11 +185,14 @@ class Connector {
     std::size_t next = 0;
     unsigned try_ = 0;
     asio::ip::basic_resolver<Protocol, Executor> resolver;
-    TcpSocket socket;
-    detail::SteadyTimer timer;
+    Socket socket;
+    detail::BasicSteadyTimer<Executor> timer;
   };
 
   std::shared_ptr<State> state_;
 };
+
+/// Of an `io_context`.
+using Connector = BasicConnector<asio::io_context::executor_type>;
 
 }  // namespace distrib::inline v0

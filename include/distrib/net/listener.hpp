@@ -25,30 +25,32 @@ namespace distrib::inline v0 {
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is closed.
-class Listener {
+template <class ExecutorType>
+class BasicListener {
  public:
-  using Executor = asio::io_context::executor_type;
-  using Accepted = std::function<void(TcpSocket)>;
+  using Executor = ExecutorType;
+  using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;
+  using Accepted = std::function<void(Socket)>;
 
   /// Listens from now on; port 0 takes a free one, see `port()`. A name is resolved here and now, which may block, and
   /// the first of its addresses that can be listened on is taken; an empty host is every interface, IPv6 and IPv4.
   /// Throws `net_errc::address_in_use`, `not_local`, `unresolved`, or the system's reason, each with the address.
-  Listener(const Executor& executor, const Address& address, Accepted accepted)
-      : Listener{executor, std::move(accepted)} {
+  BasicListener(const Executor& executor, const Address& address, Accepted accepted)
+      : BasicListener{executor, std::move(accepted)} {
     std::error_code ec;
     listen(address, ec);
     if (ec) throw_error(ec, address.to_string());
   }
 
   /// The same; on failure it is not open.
-  Listener(const Executor& executor, const Address& address, Accepted accepted, std::error_code& ec)
-      : Listener{executor, std::move(accepted)} {
+  BasicListener(const Executor& executor, const Address& address, Accepted accepted, std::error_code& ec)
+      : BasicListener{executor, std::move(accepted)} {
     listen(address, ec);
   }
 
-  Listener(const Listener&) = delete;
-  auto operator=(const Listener&) -> Listener& = delete;
-  ~Listener() { close(); }
+  BasicListener(const BasicListener&) = delete;
+  auto operator=(const BasicListener&) -> BasicListener& = delete;
+  ~BasicListener() { close(); }
 
   [[nodiscard]] auto is_open() const noexcept -> bool { return state_->acceptor.is_open(); }
 
@@ -78,12 +80,12 @@ class Listener {
         : acceptor{executor}, again{executor}, accepted{std::move(function)} {}
 
     asio::basic_socket_acceptor<Protocol, Executor> acceptor;
-    detail::SteadyTimer again;
+    detail::BasicSteadyTimer<Executor> again;
     Accepted accepted;
     std::error_code last_error;
   };
 
-  Listener(const Executor& executor, Accepted accepted)
+  BasicListener(const Executor& executor, Accepted accepted)
       : state_{std::make_shared<State>(executor, std::move(accepted))} {}
 
   void listen(const Address& address, std::error_code& ec) {
@@ -121,7 +123,7 @@ class Listener {
   }
 
   static void accept(const std::shared_ptr<State>& state) {
-    state->acceptor.async_accept([state](const std::error_code& ec, TcpSocket socket) {
+    state->acceptor.async_accept([state](const std::error_code& ec, Socket socket) {
       if (!state->acceptor.is_open()) return;
       state->last_error = detail::without_asio(ec);
       if (ec) return wait(state);
@@ -139,5 +141,8 @@ class Listener {
 
   std::shared_ptr<State> state_;
 };
+
+/// Of an `io_context`.
+using Listener = BasicListener<asio::io_context::executor_type>;
 
 }  // namespace distrib::inline v0

@@ -23,7 +23,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <span>
@@ -35,8 +34,10 @@
 
 namespace distrib::inline v0 {
 
-/// Performs a plan; throws where it cannot go on. A test's stops at the action that it wants to be the last.
-using PerformPlan = std::function<void(std::span<const FileAction>)>;
+/// Performs plans with POSIX. Throws as `perform` does.
+struct PosixFiles {
+  void operator()(std::span<const FileAction> plan) const { perform(plan); }
+};
 
 /// The durable cuts of one shard, in the directory that all shards of the job have in common. Each shard writes its
 /// part of `model.ckpt-STEP` alone (`plan_part`); whoever writes the last part of a step that the user wants makes the
@@ -47,13 +48,18 @@ using PerformPlan = std::function<void(std::span<const FileAction>)>;
 ///
 /// Blocks. Threads: one at a time. Stores of other shards may work in the directory at the same time, in other threads,
 /// processes or machines; there must be one store of a shard. Throws `std::system_error` that names the file or tensor.
+/// `Perform` performs a plan and throws where it cannot go on; a test's stops at the action that shall be the last.
+template <class Perform = PosixFiles>
 class CutStore {
  public:
   /// Makes the directory when it is not there. Throws when it cannot be written.
-  CutStore(CutSettings settings, const Job& job, std::uint32_t shard, std::span<const Slot> slots,
-           PerformPlan perform_plan = [](std::span<const FileAction> plan) { perform(plan); })
-      : settings_{std::move(settings)}, tensors_{job, shard, slots}, shard_{shard}, shards_{job.shards()},
-        last_step_{job.total_steps}, perform_{std::move(perform_plan)} {
+  CutStore(CutSettings settings, const Job& job, std::uint32_t shard, std::span<const Slot> slots, Perform perform = {})
+      : settings_{std::move(settings)},
+        tensors_{job, shard, slots},
+        shard_{shard},
+        shards_{job.shards()},
+        last_step_{job.total_steps},
+        perform_{std::move(perform)} {
     if (in_memory()) return;
     Error error;
     make_writable_directory(settings_.directory, error);
@@ -78,7 +84,7 @@ class CutStore {
       if (is_usable(found, refused)) steps.push_back(found.step);
       // Left by a save that was killed, or by the part's end.
       if (found.own_data && !found.own_part && !detail::path_exists(index_file_name(found.prefix)))
-        perform_(FilePlan{RemoveFile{own_data(found.prefix)}});
+        perform_(FilePlan{FileAction::remove(own_data(found.prefix))});
     }
     return steps;
   }
@@ -257,8 +263,8 @@ class CutStore {
         plan_keep_newest(settings_.directory, name_of(checkpoint.step), saved, {.max_to_keep = most}, writer());
     FilePlan leftovers = plan_leftovers(checkpoint.step, saved);
     plan.insert(plan.end(), std::make_move_iterator(leftovers.begin()), std::make_move_iterator(leftovers.end()));
-    for (const std::string& file : checkpoint.part_files) plan.emplace_back(RemoveFile{file});
-    plan.emplace_back(SyncDirectory{settings_.directory});
+    for (const std::string& file : checkpoint.part_files) plan.push_back(FileAction::remove(file));
+    plan.push_back(FileAction::sync_directory(settings_.directory));
     return plan;
   }
 
@@ -294,7 +300,7 @@ class CutStore {
         return shard_file && shard_file->shards == shards_;
       });
       if (found.step >= before || ours || is_saved(found)) continue;
-      for (const std::string& file : found.files) plan.emplace_back(RemoveFile{file});
+      for (const std::string& file : found.files) plan.push_back(FileAction::remove(file));
     }
     return plan;
   }
@@ -304,7 +310,7 @@ class CutStore {
   // Of the shard's own cuts before `cut`: those that the protocol does not know to drop.
   void let_older_go(const Cut& cut) {
     const bool asynchronous = !cut.applied.empty();
-    Step newest_users = 0;   // that has its index
+    Step newest_users = 0;  // that has its index
     std::vector<Step> own;
     for (const Found& found : scan()) {
       if (found.has_index && is_users(found.step)) newest_users = found.step;
@@ -320,11 +326,12 @@ class CutStore {
   void let_go(Step step) {
     const std::string prefix = prefix_of(step);
     Error error;
-    if (is_users(step) && (detail::path_exists(index_file_name(prefix)) ||
-                           (all_parts_of(prefix) && merge(step, shards_, error))))
+    if (is_users(step) &&
+        (detail::path_exists(index_file_name(prefix)) || (all_parts_of(prefix) && merge(step, shards_, error))))
       return;
-    perform_(FilePlan{RemoveFile{index_file_name(prefix)}, SyncDirectory{settings_.directory},
-                      RemoveFile{own_part(prefix)}, SyncDirectory{settings_.directory}, RemoveFile{own_data(prefix)}});
+    perform_(FilePlan{FileAction::remove(index_file_name(prefix)), FileAction::sync_directory(settings_.directory),
+                      FileAction::remove(own_part(prefix)), FileAction::sync_directory(settings_.directory),
+                      FileAction::remove(own_data(prefix))});
   }
 
   CutSettings settings_;
@@ -332,7 +339,7 @@ class CutStore {
   std::uint32_t shard_;
   std::uint32_t shards_;
   Step last_step_;
-  PerformPlan perform_;
+  Perform perform_;
   std::map<Step, Cut> in_memory_;
 };
 

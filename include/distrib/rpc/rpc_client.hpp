@@ -33,22 +33,23 @@ using CallSignature = void(std::error_code, typename M::Reply);
 /// `rpc_errc::closed`. Once the connection is lost every further call fails; connect anew then.
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
-class RpcClient {
+template <class Stream>
+class BasicRpcClient {
  public:
-  using Executor = asio::io_context::executor_type;
+  using Executor = typename Stream::executor_type;
 
-  /// Speaks over `socket`, which must be connected. `closed` is called once when the connection ends by itself, after
+  /// Speaks over `stream`, which must be connected. `closed` is called once when the connection ends by itself, after
   /// the calls were completed.
-  explicit RpcClient(TcpSocket socket, const RpcClientOptions& options = {},
-                     std::function<void(const Error&)> closed = {})
-      : state_{std::make_shared<State>(socket.get_executor(), std::move(closed))} {
-    state_->connection = std::make_shared<Connection<ClientCore, State>>(std::move(socket), *state_, options,
-                                                                         std::chrono::steady_clock::now());
+  explicit BasicRpcClient(Stream stream, const RpcClientOptions& options = {},
+                          std::function<void(const Error&)> closed = {})
+      : state_{std::make_shared<State>(stream.get_executor(), std::move(closed))} {
+    state_->connection = std::make_shared<Connection<ClientCore, State, Stream>>(std::move(stream), *state_, options,
+                                                                                 std::chrono::steady_clock::now());
     state_->connection->settle();
   }
-  RpcClient(RpcClient&&) noexcept = default;
-  auto operator=(RpcClient&&) -> RpcClient& = delete;
-  ~RpcClient() {
+  BasicRpcClient(BasicRpcClient&&) noexcept = default;
+  auto operator=(BasicRpcClient&&) -> BasicRpcClient& = delete;
+  ~BasicRpcClient() {
     if (state_) state_->end();
   }
 
@@ -100,8 +101,7 @@ class RpcClient {
       if (within) deadline = now + *within;
       WireWriter head;
       request.encode(head);
-      const std::uint64_t call =
-          connection->core().call(M::id, head.view(), detail::body_of(request), deadline, now);
+      const std::uint64_t call = connection->core().call(M::id, head.view(), detail::body_of(request), deadline, now);
       waiters[call] = std::make_unique<WaiterOf<M, Handler>>(std::move(handler), executor);
       if (active) return;
       connection->settle();
@@ -133,12 +133,15 @@ class RpcClient {
 
     Executor executor;
     std::function<void(const Error&)> closed;
-    std::shared_ptr<Connection<ClientCore, State>> connection;
+    std::shared_ptr<Connection<ClientCore, State, Stream>> connection;
     std::map<std::uint64_t, std::unique_ptr<Waiter>> waiters;
     bool active = false;
   };
 
   std::shared_ptr<State> state_;
 };
+
+/// Over TCP.
+using RpcClient = BasicRpcClient<TcpSocket>;
 
 }  // namespace distrib::inline v0

@@ -113,7 +113,7 @@ class ServerTask : public std::enable_shared_from_this<ServerTask<Updaters>> {
 
     void open(const Job& job, std::uint32_t number, const CutSettings& cuts, std::span<const Slot> slots) override {
       struct Found {
-        std::shared_ptr<CutStore> store;
+        std::shared_ptr<CutStore<>> store;
         std::vector<Step> steps;
         std::optional<Cut> newest;
         std::vector<Error> refused;
@@ -124,7 +124,7 @@ class ServerTask : public std::enable_shared_from_this<ServerTask<Updaters>> {
       if (!task.options_.directory.empty()) settings.directory = task.options_.directory;
       task.on_disk(
           [found, job, number, settings, slots] {
-            found->store = std::make_shared<CutStore>(settings, job, number, slots);
+            found->store = std::make_shared<CutStore<>>(settings, job, number, slots);
             found->steps = found->store->list(found->refused);
             // To begin anew would overwrite what somebody may yet want to mend.
             if (found->steps.empty() && !found->refused.empty()) throw_if(found->refused.front());
@@ -169,7 +169,7 @@ class ServerTask : public std::enable_shared_from_this<ServerTask<Updaters>> {
     void ended(int code, const Error& why) override { task.ended(code, why); }
 
     ServerTask& task;
-    std::shared_ptr<CutStore> store;         // used on the disk's thread only
+    std::shared_ptr<CutStore<>> store;         // used on the disk's thread only
     std::function<Cut()> initial;
     Service service;
   };
@@ -280,7 +280,7 @@ class ServerTask : public std::enable_shared_from_this<ServerTask<Updaters>> {
     if (ending_ || saving || (code_ == 0 && over < all)) return;
     ending_ = true;
     // Not from here: a core is in the middle of telling it. And after all that is still to be done with files.
-    std::vector<std::shared_ptr<CutStore>> done;
+    std::vector<std::shared_ptr<CutStore<>>> done;
     for (const auto& [number, host] : shards_)
       if (code_ == exit_code::done && host->store) done.push_back(host->store);
     on_disk(
