@@ -3,6 +3,9 @@
 
 #include "support/catch.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -36,6 +39,23 @@ auto noise(std::size_t size) -> std::vector<std::byte> {
   return bytes;
 }
 
+auto bytewise(std::uint32_t state, distrib::ByteView bytes) -> std::uint32_t {
+  return distrib::detail::crc32c_bytewise(state, bytes);
+}
+
+/// Whether `expected` is the state after `bytes` by every way that this machine has.
+auto same_every_way(std::uint32_t state, distrib::ByteView bytes, std::uint32_t expected) -> bool {
+  bool same = ~distrib::crc32c_extend(~state, bytes) == expected;
+  same = same && distrib::detail::crc32c_portable(state, bytes) == expected && bytewise(state, bytes) == expected;
+#if defined(__x86_64__)
+  if (distrib::detail::crc32c_has_pclmul()) same = same && distrib::detail::crc32c_pclmul(state, bytes) == expected;
+  if (distrib::detail::crc32c_has_wide()) same = same && distrib::detail::crc32c_wide(state, bytes) == expected;
+#elif defined(__aarch64__)
+  if (distrib::detail::crc32c_has_arm()) same = same && distrib::detail::crc32c_arm(state, bytes) == expected;
+#endif
+  return same;
+}
+
 }  // namespace
 
 TEST_CASE("crc32c: published values", "[core][crc32c]") {
@@ -51,28 +71,44 @@ TEST_CASE("crc32c: published values", "[core][crc32c]") {
   CHECK(distrib::crc32c({}) == 0);
 }
 
-TEST_CASE("crc32c: every path gives the same bits at all lengths and alignments", "[core][crc32c]") {
+TEST_CASE("crc32c: every way gives the same bits at all lengths and alignments", "[core][crc32c]") {
   const std::vector<std::byte> bytes = noise(700);
-  for (std::size_t start = 0; start < 16; ++start)
+  for (std::size_t start = 0; start < 64; ++start)
     for (std::size_t size = 0; size <= 600; ++size) {
       const distrib::ByteView view = distrib::ByteView{bytes}.subspan(start, size);
-      const std::uint32_t expected = by_definition(view);
-      bool same = distrib::crc32c(view) == expected && ~distrib::detail::crc32c_portable(~0U, view) == expected &&
-                  ~distrib::detail::crc32c_bytewise(~0U, view) == expected;
-#if defined(__x86_64__)
-      if (__builtin_cpu_supports("sse4.2")) same = same && ~distrib::detail::crc32c_sse42(~0U, view) == expected;
-      if (__builtin_cpu_supports("pclmul")) same = same && ~distrib::detail::crc32c_pclmul(~0U, view) == expected;
-#endif
-      if (!same) FAIL("start " << start << ", size " << size);
+      if (!same_every_way(~0U, view, start % 8 == 0 ? ~by_definition(view) : bytewise(~0U, view)))
+        FAIL("start " << start << ", size " << size);
     }
 }
 
-TEST_CASE("crc32c: lanes that are put together give the same bits", "[core][crc32c]") {
-  const std::vector<std::byte> bytes = noise(10'000);
-  for (std::size_t size = 600; size < bytes.size(); size += 1 + size % 7) {
-    const distrib::ByteView view = distrib::ByteView{bytes}.subspan(size % 3, size - 3);
-    if (distrib::crc32c(view) != ~distrib::detail::crc32c_portable(~0U, view)) FAIL("size " << size);
+TEST_CASE("crc32c: every way gives the same bits at lengths up to 1 MiB, from any state", "[core][crc32c]") {
+  const std::vector<std::byte> bytes = noise((1 << 20) + 64);
+  std::uint32_t state = 0x12345678;
+  for (std::size_t size = 600; size <= 1 << 20; size += 1 + size / 7) {
+    const distrib::ByteView view = distrib::ByteView{bytes}.subspan(size % 64, size);
+    if (!same_every_way(state, view, bytewise(state, view))) FAIL("state " << state << ", size " << size);
+    state = state * 1664525 + 1013904223;
   }
+  for (std::size_t size = 600; size < 10'000; size += 1 + size % 7) {
+    const distrib::ByteView view = distrib::ByteView{bytes}.subspan(size % 3, size);
+    if (!same_every_way(0, view, bytewise(0, view))) FAIL("size " << size);
+  }
+}
+
+TEST_CASE("crc32c: nothing outside of the bytes is read", "[core][crc32c]") {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const memory = ::mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  auto* const middle = static_cast<std::byte*>(memory) + page;  // what is around it cannot be read
+  REQUIRE(::mprotect(middle, page, PROT_READ | PROT_WRITE) == 0);
+  const std::vector<std::byte> bytes = noise(page);
+  std::copy(bytes.begin(), bytes.end(), middle);
+  for (std::size_t size = 0; size <= 600; ++size)
+    for (const std::byte* const at : {middle, middle + page - size}) {
+      const distrib::ByteView view{at, size};
+      if (!same_every_way(~0U, view, bytewise(~0U, view))) FAIL("size " << size);
+    }
+  ::munmap(memory, 3 * page);
 }
 
 TEST_CASE("crc32c_extend: pieces add up to the whole", "[core][crc32c]") {

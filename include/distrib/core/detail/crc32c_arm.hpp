@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#if defined(__aarch64__)
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/crc32c_tables.hpp>
+
+#include <arm_acle.h>
+#include <arm_neon.h>
+#include <sys/auxv.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#define DISTRIB_CRC32C_TARGET __attribute__((target("+crc+crypto")))
+
+namespace distrib::inline v0::detail {
+
+/// The carry-less product of two reflected numbers of 32 bits, taken modulo the polynomial after 32 zero bits more.
+DISTRIB_CRC32C_TARGET inline auto crc32c_moved(std::uint32_t state, std::uint64_t shift) noexcept -> std::uint32_t {
+  const poly128_t product = vmull_p64(static_cast<poly64_t>(state), static_cast<poly64_t>(shift));
+  return __crc32cd(0, static_cast<std::uint64_t>(product));
+}
+
+/// Three chains at once, because the crc instruction takes three cycles and may begin every cycle. Takes whole groups
+/// of three times `lane` bytes off `bytes`.
+template <std::size_t lane>
+DISTRIB_CRC32C_TARGET inline auto crc32c_lanes(std::uint32_t state, ByteView& bytes) noexcept -> std::uint32_t {
+  for (; bytes.size() >= 3 * lane; bytes = bytes.subspan(3 * lane)) {
+    std::uint32_t second = 0;
+    std::uint32_t third = 0;
+    const std::byte* at = bytes.data();
+    for (const std::byte* const end = at + lane; at != end; at += 8) {
+      state = __crc32cd(state, load_le<std::uint64_t>(at));
+      second = __crc32cd(second, load_le<std::uint64_t>(at + lane));
+      third = __crc32cd(third, load_le<std::uint64_t>(at + 2 * lane));
+      if (lane >= 512) __builtin_prefetch(at + 3 * lane);
+    }
+    state = crc32c_moved(state, crc32c_shift(2 * lane)) ^ crc32c_moved(second, crc32c_shift(lane)) ^ third;
+  }
+  return state;
+}
+
+/// Call it only where `crc32c_has_arm()`.
+DISTRIB_CRC32C_TARGET inline auto crc32c_arm(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
+  state = crc32c_lanes<1024>(state, bytes);
+  state = crc32c_lanes<128>(state, bytes);
+  for (; bytes.size() >= 8; bytes = bytes.subspan(8)) state = __crc32cd(state, load_le<std::uint64_t>(bytes.data()));
+  for (const std::byte byte : bytes) state = __crc32cb(state, static_cast<std::uint8_t>(byte));
+  return state;
+}
+
+inline auto crc32c_has_arm() noexcept -> bool {
+  constexpr unsigned long wanted = (1UL << 4) | (1UL << 7);  // PMULL and CRC32 of <asm/hwcap.h>
+  return (::getauxval(AT_HWCAP) & wanted) == wanted;
+}
+
+}  // namespace distrib::inline v0::detail
+
+#endif

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#if defined(__x86_64__)
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/crc32c_tables.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#define DISTRIB_CRC32C_TARGET __attribute__((target("sse4.2,pclmul")))
+#define DISTRIB_CRC32C_WIDE_TARGET __attribute__((target("sse4.2,pclmul,avx512f,avx512bw,bmi2,vpclmulqdq")))
+
+namespace distrib::inline v0::detail {
+
+using Crc32cPair = long long __attribute__((vector_size(16)));
+
+inline auto crc32c_pair(std::uint64_t low, std::uint64_t high) noexcept -> Crc32cPair {
+  return Crc32cPair{static_cast<long long>(low), static_cast<long long>(high)};
+}
+
+inline auto crc32c_pair(const std::byte* at) noexcept -> Crc32cPair {
+  return crc32c_pair(load_le<std::uint64_t>(at), load_le<std::uint64_t>(at + 8));
+}
+
+/// Bytes that are fetched ahead of those at hand: the processor's own fetching stops at the border of each page.
+inline constexpr std::size_t crc32c_ahead = 8192;
+
+DISTRIB_CRC32C_TARGET inline auto crc32c_word(std::uint64_t state, const std::byte* at) noexcept -> std::uint64_t {
+  return __builtin_ia32_crc32di(state, load_le<std::uint64_t>(at));
+}
+
+/// The sum of two carry-less products: of both lower and of both upper halves.
+DISTRIB_CRC32C_TARGET inline auto crc32c_products(Crc32cPair a, Crc32cPair b) noexcept -> Crc32cPair {
+  return __builtin_ia32_pclmulqdq128(a, b, 0x00) ^ __builtin_ia32_pclmulqdq128(a, b, 0x11);
+}
+
+/// Moves 128 bits over `bytes` zero bytes.
+template <std::size_t bytes>
+DISTRIB_CRC32C_TARGET inline auto crc32c_fold(Crc32cPair folded) noexcept -> Crc32cPair {
+  constexpr std::uint64_t low = crc32c_shift(bytes + 8);  // the first eight of the sixteen bytes have farther to go
+  constexpr std::uint64_t high = crc32c_shift(bytes);
+  return crc32c_products(folded, crc32c_pair(low, high));
+}
+
+/// The state that 128 bits leave behind.
+DISTRIB_CRC32C_TARGET inline auto crc32c_pair_state(Crc32cPair last) noexcept -> std::uint64_t {
+  return __builtin_ia32_crc32di(__builtin_ia32_crc32di(0, static_cast<std::uint64_t>(last[0])),
+                                static_cast<std::uint64_t>(last[1]));
+}
+
+/// `steps` times 64 bytes through four carry-less folds, and, because those keep another port of the processor busy,
+/// as many times 24 bytes through each of three chains of the crc instruction; then everything is put together.
+template <std::size_t steps>
+DISTRIB_CRC32C_TARGET inline auto crc32c_block(std::uint32_t state, const std::byte* at) noexcept -> std::uint32_t {
+  constexpr std::size_t lane = 24 * steps;
+  const std::byte* chains = at + 64 * steps;
+  Crc32cPair a = crc32c_pair(at) ^ crc32c_pair(state, 0);
+  Crc32cPair b = crc32c_pair(at + 16);
+  Crc32cPair c = crc32c_pair(at + 32);
+  Crc32cPair d = crc32c_pair(at + 48);
+  std::uint64_t x = 0;
+  std::uint64_t y = 0;
+  std::uint64_t z = 0;
+  const std::byte* ahead = at + crc32c_ahead;
+  for (std::size_t step = 1;; ++step) {
+    for (std::size_t word = 0; word < 24; word += 8) {
+      x = crc32c_word(x, chains + word);
+      y = crc32c_word(y, chains + word + lane);
+      z = crc32c_word(z, chains + word + 2 * lane);
+    }
+    chains += 24;
+    if (step == steps) break;
+    at += 64;
+    __builtin_prefetch(ahead);
+    __builtin_prefetch(ahead + 64);
+    ahead += 136;
+    a = crc32c_fold<64>(a) ^ crc32c_pair(at);
+    b = crc32c_fold<64>(b) ^ crc32c_pair(at + 16);
+    c = crc32c_fold<64>(c) ^ crc32c_pair(at + 32);
+    d = crc32c_fold<64>(d) ^ crc32c_pair(at + 48);
+  }
+  d ^= crc32c_fold<48>(a) ^ crc32c_fold<32>(b) ^ crc32c_fold<16>(c);
+  const std::uint64_t front = crc32c_pair_state(d);
+  constexpr std::uint64_t one = crc32c_shift(lane);
+  constexpr std::uint64_t two = crc32c_shift(2 * lane);
+  constexpr std::uint64_t three = crc32c_shift(3 * lane);
+  const Crc32cPair sum = crc32c_products(crc32c_pair(front, x), crc32c_pair(three, two)) ^
+                         crc32c_products(crc32c_pair(y, 0), crc32c_pair(one, 0));
+  return static_cast<std::uint32_t>(__builtin_ia32_crc32di(0, static_cast<std::uint64_t>(sum[0])) ^ z);
+}
+
+/// `size` bytes, of which `head` holds the first `size` modulo 8 in its upper end and anything below. Bytes in front
+/// that are zero change nothing, so these become one word, and no byte is left for the end.
+DISTRIB_CRC32C_TARGET inline auto crc32c_headed(std::uint32_t state, std::uint64_t head, const std::byte* at,
+                                                std::size_t size) noexcept -> std::uint32_t {
+  const std::size_t odd = size % 8;
+  const std::size_t none = 8 * (7 - odd);  // bits, less 8: a shift by 64 is none
+  const std::uint64_t first = (head >> none >> 8 ^ state) << none << 8;
+  std::uint64_t wide = __builtin_ia32_crc32di(0, first) ^ (std::uint64_t{state} >> 8 * odd);
+  at += odd;
+  size -= odd;
+  if (size >= 272) {
+    auto narrow = static_cast<std::uint32_t>(wide);
+    for (; size >= 136 * 30; at += 136 * 30, size -= 136 * 30) narrow = crc32c_block<30>(narrow, at);
+    for (; size >= 136 * 7; at += 136 * 7, size -= 136 * 7) narrow = crc32c_block<7>(narrow, at);
+    for (; size >= 136 * 2; at += 136 * 2, size -= 136 * 2) narrow = crc32c_block<2>(narrow, at);
+    wide = narrow;
+  }
+  for (; size != 0; at += 8, size -= 8) wide = crc32c_word(wide, at);
+  return static_cast<std::uint32_t>(wide);
+}
+
+/// What `crc32c_headed` wants to know of the first bytes when nothing may be read in front of them.
+inline auto crc32c_head(ByteView bytes) noexcept -> std::uint64_t {
+  const std::size_t odd = bytes.size() % 8;
+  if (bytes.size() >= 8) return load_le<std::uint64_t>(bytes.data()) << 8 * (7 - odd) << 8;
+  std::uint64_t head = 0;
+  for (std::size_t i = 0; i < odd; ++i) head |= static_cast<std::uint64_t>(bytes[i]) << 8 * (8 - odd + i);
+  return head;
+}
+
+/// Call it only where the processor has SSE4.2 and PCLMULQDQ.
+DISTRIB_CRC32C_TARGET inline auto crc32c_pclmul(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
+  return crc32c_headed(state, crc32c_head(bytes), bytes.data(), bytes.size());
+}
+
+using Crc32cWide = long long __attribute__((vector_size(64)));
+
+/// Four 128-bit lanes of `folded`, each over as many zero bytes as its pair of `shifts` says.
+DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_products(const Crc32cWide& folded, const Crc32cWide& shifts) noexcept
+    -> Crc32cWide {
+#if defined(__clang__)
+  return __builtin_ia32_pclmulqdq512(folded, shifts, 0x00) ^ __builtin_ia32_pclmulqdq512(folded, shifts, 0x11);
+#else
+  return __builtin_ia32_vpclmulqdq_v8di(folded, shifts, 0x00) ^ __builtin_ia32_vpclmulqdq_v8di(folded, shifts, 0x11);
+#endif
+}
+
+template <std::size_t bytes>
+DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_fold(const Crc32cWide& folded) noexcept -> Crc32cWide {
+  constexpr auto low = static_cast<long long>(crc32c_shift(bytes + 8));
+  constexpr auto high = static_cast<long long>(crc32c_shift(bytes));
+  return crc32c_wide_products(folded, Crc32cWide{low, high, low, high, low, high, low, high});
+}
+
+DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_load_wide(const std::byte* at) noexcept -> Crc32cWide {
+  Crc32cWide wide;
+  std::memcpy(&wide, at, sizeof wide);
+  return wide;
+}
+
+/// Each lane of `line` moved to the last lane of the line that begins `bytes` farther on; of the line itself, when that
+/// is 0, all lanes but the last, which gives 0.
+template <std::size_t bytes>
+DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_gather(const Crc32cWide& line) noexcept -> Crc32cWide {
+  static constexpr std::uint64_t shifts[] = {crc32c_shift(bytes + 56),
+                                             crc32c_shift(bytes + 48),
+                                             crc32c_shift(bytes + 40),
+                                             crc32c_shift(bytes + 32),
+                                             crc32c_shift(bytes + 24),
+                                             crc32c_shift(bytes + 16),
+                                             bytes == 0 ? 0 : crc32c_shift(bytes + 8),
+                                             bytes == 0 ? 0 : crc32c_shift(bytes)};
+  Crc32cWide wide;
+  std::memcpy(&wide, shifts, sizeof wide);
+  return crc32c_wide_products(line, wide);
+}
+
+/// The state that `sums`, from `crc32c_wide_gather`, and the 64 bytes of `last` leave behind.
+DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_state(Crc32cWide sums, const Crc32cWide& last) noexcept
+    -> std::uint32_t {
+  sums ^= crc32c_wide_gather<0>(last);
+  const Crc32cPair state = __builtin_shufflevector(sums, sums, 0, 1) ^ __builtin_shufflevector(sums, sums, 2, 3) ^
+                           __builtin_shufflevector(sums, sums, 4, 5) ^ __builtin_shufflevector(sums, sums, 6, 7) ^
+                           __builtin_shufflevector(last, last, 6, 7);
+  return static_cast<std::uint32_t>(crc32c_pair_state(state));
+}
+
+using Crc32cBytes = char __attribute__((vector_size(64)));
+
+/// Byte i of row k: how far it is from the end of the last line, when it stands in the line that has k behind it.
+consteval auto make_crc32c_distances() -> std::array<std::array<std::uint8_t, 64>, 4> {
+  std::array<std::array<std::uint8_t, 64>, 4> distances{};
+  std::uint8_t distance = 0;
+  for (auto& line : distances)
+    for (std::size_t i = 64; i != 0; --i) line[i - 1] = distance++;
+  return distances;
+}
+
+inline constexpr std::array<std::array<std::uint8_t, 64>, 4> crc32c_distances = make_crc32c_distances();
+
+/// The line that has `behind` lines between itself and `end`, as far as it belongs to the last `last` + 1 bytes; zeros
+/// for what does not, which is not touched. Without a branch.
+template <std::size_t behind>
+DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_load_tail(const std::byte* end, std::size_t last) noexcept
+    -> Crc32cWide {
+#if defined(__clang__)
+  using From = Crc32cBytes;
+#else
+  using From = char;
+#endif
+  constexpr int less_or_equal = 2;
+  Crc32cBytes distances;
+  std::memcpy(&distances, crc32c_distances[behind].data(), sizeof distances);
+  const Crc32cBytes limit = Crc32cBytes{} + static_cast<char>(last);
+  const std::uint64_t mask = __builtin_ia32_ucmpb512_mask(distances, limit, less_or_equal, ~std::uint64_t{0});
+  const auto* const from = reinterpret_cast<const From*>(end - 64 * (behind + 1));
+  const auto bytes = __builtin_ia32_loaddquqi512_mask(from, Crc32cBytes{}, mask);
+  return reinterpret_cast<const Crc32cWide&>(bytes);
+}
+
+/// Row n: x^(8 * n - 33) modulo the polynomial, see `crc32c_shift`.
+consteval auto make_crc32c_moves() -> std::array<std::uint32_t, 257> {
+  std::array<std::uint32_t, 257> moves{};
+  std::uint32_t power = 0x80000000U;  // x^0
+  for (int i = 0; i < 33; ++i) power = power >= 0x80000000U ? (power ^ 0x82F63B78U) << 1 | 1 : power << 1;
+  for (std::uint32_t& move : moves) {
+    move = power;
+    power = (power >> 8) ^ crc32c_tables[0][power & 0xFF];
+  }
+  return moves;
+}
+
+inline constexpr std::array<std::uint32_t, 257> crc32c_moves = make_crc32c_moves();
+
+/// What is left of `state` behind `bytes` zero bytes, at most 256.
+DISTRIB_CRC32C_TARGET inline auto crc32c_moved(std::uint32_t state, std::size_t bytes) noexcept -> std::uint32_t {
+  const Crc32cPair product =
+      __builtin_ia32_pclmulqdq128(crc32c_pair(state, 0), crc32c_pair(crc32c_moves[bytes], 0), 0x00);
+  return static_cast<std::uint32_t>(__builtin_ia32_crc32di(0, static_cast<std::uint64_t>(product[0])));
+}
+
+/// 1 to 64 * `lines` bytes after a state of 0, at the same pace whatever their number is: bytes in front that are zero
+/// change nothing, so that all fill the same lines from the end on, and no branch is there to be guessed wrong.
+template <std::size_t lines>
+DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_short(const std::byte* at, std::size_t size) noexcept
+    -> std::uint32_t {
+  const std::byte* const end = at + size;
+  Crc32cWide sums = crc32c_wide_gather<64>(crc32c_load_tail<1>(end, size - 1));
+  if constexpr (lines > 2) sums ^= crc32c_wide_gather<128>(crc32c_load_tail<2>(end, size - 1));
+  return crc32c_wide_state(sums, crc32c_load_tail<0>(end, size - 1));
+}
+
+/// The bytes of the first step of `crc32c_wide_long`.
+constexpr auto crc32c_wide_odd(std::size_t size) noexcept -> std::size_t { return (size - 1) % 256 + 1; }
+
+/// More than 0 bytes: four lines, the first of them filled from the end on as above, and then four at a time. `moved`
+/// is what is left of the state before behind `crc32c_wide_odd(size)` zero bytes.
+DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_long(std::uint32_t moved, const std::byte* at,
+                                                        std::size_t size) noexcept -> std::uint32_t {
+  const std::size_t odd = crc32c_wide_odd(size);
+  const std::byte* const end = at + size;
+  at += odd;
+  Crc32cWide a = crc32c_load_tail<3>(at, odd - 1);
+  Crc32cWide b = crc32c_load_tail<2>(at, odd - 1);
+  Crc32cWide c = crc32c_load_tail<1>(at, odd - 1);
+  Crc32cWide d = crc32c_load_tail<0>(at, odd - 1);
+  for (; at != end; at += 256) {
+    for (std::size_t line = 0; line < 256; line += 64) __builtin_prefetch(at + crc32c_ahead + line);
+    a = crc32c_wide_fold<256>(a) ^ crc32c_load_wide(at) ^ Crc32cWide{static_cast<long long>(moved)};
+    b = crc32c_wide_fold<256>(b) ^ crc32c_load_wide(at + 64);
+    c = crc32c_wide_fold<256>(c) ^ crc32c_load_wide(at + 128);
+    d = crc32c_wide_fold<256>(d) ^ crc32c_load_wide(at + 192);
+    moved = 0;
+  }
+  const Crc32cWide sums = crc32c_wide_gather<192>(a) ^ crc32c_wide_gather<128>(b) ^ crc32c_wide_gather<64>(c);
+  return crc32c_wide_state(sums, d) ^ moved;
+}
+
+/// Call it only where `crc32c_has_wide()`.
+DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
+  const std::size_t size = bytes.size();
+  if (size == 0) return state;
+  if (size <= 128) return crc32c_wide_short<2>(bytes.data(), size) ^ crc32c_moved(state, size);
+  return crc32c_wide_long(crc32c_moved(state, crc32c_wide_odd(size)), bytes.data(), size);
+}
+
+inline auto crc32c_has_pclmul() noexcept -> bool {
+  return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+}
+
+inline auto crc32c_has_wide() noexcept -> bool {
+  return __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("bmi2") && crc32c_has_pclmul();
+}
+
+}  // namespace distrib::inline v0::detail
+
+#endif
