@@ -36,3 +36,38 @@ TEST_CASE("detect_compression: by content", "[record][compression]") {
     CHECK(distrib::detect_compression(distrib::as_bytes(rows[i].head)) == rows[i].expected);
   }
 }
+
+TEST_CASE("parse_compression: TensorFlow's names, and no others", "[record][compression]") {
+  for (const Compression compression : {Compression::none, Compression::gzip, Compression::zlib})
+    CHECK(distrib::parse_compression(distrib::compression_name(compression)) == compression);
+  CHECK(distrib::compression_name(Compression::none).empty());
+  CHECK(distrib::parse_compression("GZIP") == Compression::gzip);
+  CHECK(distrib::parse_compression("ZLIB") == Compression::zlib);
+  for (const char* name : {"gzip", "zlib", "BZ2", "SNAPPY", "NONE", " GZIP", "GZIP\n", "1"}) {
+    CAPTURE(name);
+    std::error_code ec;
+    CHECK(distrib::parse_compression(name, ec) == Compression::none);
+    CHECK(ec == distrib::record_errc::unknown_compression);
+    CHECK(ec == distrib::failure::invalid_argument);
+  }
+  CHECK_THROWS_WITH(distrib::parse_compression("BZ2"),
+                    ContainsSubstring("compression \"BZ2\": not a valid compression"));
+}
+
+TEST_CASE("DeflateOptions: TensorFlow's defaults, and what no compressor takes", "[record][compression]") {
+  using distrib::DeflateOptions;
+  const DeflateOptions defaults;
+  CHECK(defaults.level == -1);
+  CHECK(defaults.memory_level == 9);
+  CHECK(defaults.window_bits == 15);
+  CHECK(static_cast<int>(defaults.strategy) == 0);
+  for (const DeflateOptions& good :
+       {defaults, DeflateOptions{0, 1, 9, distrib::DeflateStrategy::filtered}, DeflateOptions{.level = 9}})
+    CHECK_FALSE(distrib::check_options(good));
+  for (const int level : {-2, 10}) CHECK(distrib::check_options({.level = level}) == distrib::record_errc::bad_level);
+  for (const DeflateOptions& bad :
+       {DeflateOptions{.memory_level = 0}, DeflateOptions{.memory_level = 10}, DeflateOptions{.window_bits = 8},
+        DeflateOptions{.window_bits = 31}, DeflateOptions{.strategy = static_cast<distrib::DeflateStrategy>(5)},
+        DeflateOptions{.strategy = static_cast<distrib::DeflateStrategy>(-1)}})
+    CHECK(distrib::check_options(bad) == distrib::record_errc::bad_deflate_option);
+}

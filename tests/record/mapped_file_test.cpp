@@ -46,3 +46,12 @@ TEST_CASE("MappedFile: what cannot be mapped", "[record][mapped_file]") {
   CHECK_THROWS_WITH(distrib::MappedFile{directory / "missing"},
                     ContainsSubstring("missing: No such file or directory"));
 }
+
+TEST_CASE("MappedFile: file systems of other machines and processes", "[record][mapped_file]") {
+  for (const std::uint32_t number : {0x6969U, 0xFF534D42U, 0xFE534D42U, 0x65735546U, 0x01021997U})  // NFS .. 9P
+    CHECK(distrib::detail::is_remote_file_system(number));
+  for (const std::uint32_t number : {0xEF53U, 0x01021994U, 0x58465342U, 0x9123683EU, 0x794C7630U})  // ext4 .. overlay
+    CHECK_FALSE(distrib::detail::is_remote_file_system(number));
+  CHECK_FALSE(distrib::detail::is_on_remote_file_system("/no/such/place"));
+  CHECK_FALSE(distrib::detail::is_on_remote_file_system("/proc"));
+}

@@ -47,6 +47,41 @@ TEST_CASE("RecordIndex: a payload is verified when it is asked for", "[record][r
   CHECK_THROWS_WITH(index.at(std::numeric_limits<std::size_t>::max()), ContainsSubstring("no record of this number"));
 }
 
+TEST_CASE("RecordIndex: a header is verified again when its record is asked for", "[record][record_index]") {
+  const support::TempDirectory directory;
+  support::write_file(directory / "file", support::framed("hello") + support::framed(""));
+  std::error_code ec;
+  const auto index_of = [&](std::vector<std::uint64_t> offsets) {
+    return RecordIndex::of_offsets("file", distrib::MappedFile{directory / "file"}, std::move(offsets));
+  };
+  REQUIRE(index_of({0, 21, 37}));
+  CHECK(index_of({0, 21, 37})->length(0) == 5);
+  const std::optional<RecordIndex> wrong = index_of({0, 20, 37});
+  REQUIRE(wrong);
+  CHECK(wrong->at(0, ec).bytes.empty());
+  CHECK(ec == record_errc::corrupt_length);
+  CHECK_THROWS_WITH(wrong->at(1), Equals("file: record 1 at offset 20: the length does not match its checksum "
+                                         "(damaged, or not a TFRecord file)"));
+  for (const auto& offsets : std::vector<std::vector<std::uint64_t>>{
+           {}, {0}, {37}, {1, 37}, {0, 21}, {0, 22, 37}, {0, 15, 37}, {0, 21, 21, 37}, {0, 37, 21, 37}, {0, ~0ULL, 37}})
+    CHECK_FALSE(index_of(offsets));
+}
+
+TEST_CASE("RecordIndex: prefetching changes nothing", "[record][record_index]") {
+  const RecordIndex index{support::fixture("lines-0.tfrecord")};
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    index.prefetch_offset(i);
+    index.prefetch(i);
+  }
+  CHECK(index.at(index.size() - 1).number == index.size() - 1);
+  distrib::Error error{record_errc::closed, "before"};
+  CHECK(RecordIndex(support::fixture("lines-0.tfrecord"), error).size() == index.size());
+  CHECK_FALSE(error);
+  CHECK(RecordIndex(support::fixture("truncated_payload.tfrecord"), error).size() == 0);
+  CHECK(error.code == record_errc::truncated_payload);
+  CHECK_THAT(error.where, ContainsSubstring("record 4 at offset 5196"));
+}
+
 TEST_CASE("RecordIndex: what cannot be indexed", "[record][record_index]") {
   const support::TempDirectory directory;
   std::error_code ec;

@@ -18,6 +18,8 @@
 
 using distrib::Record;
 using distrib::record_errc;
+using distrib::CutHeader;
+using distrib::FileAccess;
 using distrib::RecordReader;
 using distrib::RecordReaderOptions;
 
@@ -47,7 +49,7 @@ auto read(const std::filesystem::path& path, const RecordReaderOptions& options 
 /// Mapped and through the buffer: the same.
 auto read_both(const std::filesystem::path& path, RecordReaderOptions options = {}) -> Reading {
   const Reading mapped = read(path, options);
-  options.map = false;
+  options.access = FileAccess::buffered;
   const Reading buffered = read(path, options);
   CHECK(mapped.payloads == buffered.payloads);
   CHECK(mapped.error.code == buffered.error.code);
@@ -161,16 +163,30 @@ TEST_CASE("RecordReader: a range of views into the mapping", "[record][record_re
   CHECK(hello->bytes.data() == empty->bytes.data() + 4 + 12);  // not copied
 }
 
+TEST_CASE("RecordReader: bytes that somebody else keeps", "[record][record_reader]") {
+  const std::string cut = three.substr(0, three.size() - 1);
+  RecordReader reader{distrib::as_bytes(cut), "memory"};
+  CHECK(reader.try_next()->bytes.empty());
+  CHECK(distrib::as_text(reader.try_next()->bytes) == "hello");
+  CHECK_FALSE(reader.try_next());
+  CHECK(reader.error().code == record_errc::truncated_payload);
+  CHECK(reader.error().where == "memory: record 2 at offset 37");
+  const std::string compressed = support::read_file(support::fixture("example.tfrecord.gz"));
+  RecordReader plain_only{distrib::as_bytes(compressed), "memory"};
+  CHECK_FALSE(plain_only.try_next());
+  CHECK(plain_only.error().code == record_errc::corrupt_length);
+}
+
 TEST_CASE("RecordReader: what cannot be opened", "[record][record_reader]") {
   const support::TempDirectory directory;
   CHECK_THROWS_WITH(RecordReader{directory / "missing"}, ContainsSubstring("missing: No such file or directory"));
-  for (const bool map : {true, false}) {
+  for (const auto access : {FileAccess::automatic, FileAccess::mapped, FileAccess::buffered}) {
     std::error_code ec;
-    RecordReader missing{directory / "missing", {.map = map}, ec};
+    RecordReader missing{directory / "missing", {.access = access}, ec};
     CHECK(ec == std::errc::no_such_file_or_directory);
     CHECK(missing.error().code == ec);
     CHECK_FALSE(missing.try_next());
-    const Reading reading = read(directory.path(), {.map = map});
+    const Reading reading = read(directory.path(), {.access = access});
     CHECK(reading.error.code == std::errc::is_a_directory);
   }
 }
@@ -191,9 +207,100 @@ TEST_CASE("RecordReader: cut at every byte", "[record][record_reader]") {
     const Reading strict = read_both(directory / "file");
     CHECK(strict.payloads.size() == whole);
     CHECK(strict.error.code == expected);
-    const Reading lenient = read_both(directory / "file", {.cut_header_is_end = true});
-    CHECK(lenient.payloads.size() == whole);
-    CHECK(lenient.error.code == (left < 12 ? std::error_code{} : expected));
+    const Reading tensorflow = read_both(directory / "file", {.cut_header = CutHeader::end_like_tensorflow});
+    CHECK(tensorflow.payloads.size() == whole);
+    CHECK(tensorflow.error.code == (left < 12 ? std::error_code{} : expected));
+    const Reading hadoop = read_both(directory / "file", {.cut_header = CutHeader::end_like_hadoop});
+    CHECK(hadoop.payloads.size() == whole);
+    CHECK(hadoop.error.code == (left < 8 ? std::error_code{} : expected));
+  }
+}
+
+TEST_CASE("RecordReader: checksums ignored, as Hadoop can", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  RecordReaderOptions options;
+  options.checksums = distrib::Checksums::ignore_like_hadoop;
+  options.cut_header = CutHeader::end_like_hadoop;
+  const std::string file = support::framed("hello") + support::framed("world");
+  for (std::size_t cut = 0; cut <= file.size(); ++cut) {
+    CAPTURE(cut);
+    support::write_file(directory / "file", file.substr(0, cut));
+    const Reading reading = read_both(directory / "file", options);
+    const std::size_t left = cut % 21;
+    CHECK(reading.payloads.size() == cut / 21 + (left >= 17 ? 1 : 0));  // the last checksum may be cut
+    CHECK(reading.error.code == (left < 8 || left >= 17 ? std::error_code{} : record_errc::truncated_payload));
+  }
+  for (std::size_t at = 8; at < file.size(); at = at == 11 ? 17 : at == 20 ? 29 : at == 32 ? 38 : at + 1) {
+    std::string bytes = file;
+    bytes[at] = 'x';  // in a checksum
+    support::write_file(directory / "file", bytes);
+    CHECK((read_both(directory / "file", options).payloads == std::vector<std::string>{"hello", "world"}));
+  }
+  support::write_file(directory / "file", support::framed("").substr(0, 8));  // a length of 0, and nothing else
+  CHECK((read_both(directory / "file", options).payloads == std::vector<std::string>{""}));
+  for (const std::uint64_t length : {std::uint64_t{1} << 31, std::uint64_t{1} << 63}) {
+    support::write_file(directory / "file", support::header_of(length));
+    CHECK(read_both(directory / "file", options).error.code == record_errc::too_large);
+  }
+  for (const char* name : {"example.tfrecord", "example.tfrecord.gz", "lines-0.tfrecord"})
+    CHECK((read_both(support::fixture(name), options).payloads == read_both(support::fixture(name)).payloads));
+}
+
+TEST_CASE("RecordReader: the wrapping that is asked for", "[record][record_reader]") {
+  using distrib::Compression;
+  struct Row {
+    const char* file;
+    Compression wanted;
+    std::error_code error;
+  };
+  const Row rows[] = {
+      {"example.tfrecord", Compression::none, {}},
+      {"example.tfrecord", Compression::gzip, record_errc::corrupt_compression},
+      {"example.tfrecord", Compression::zlib, record_errc::corrupt_compression},
+      {"example.tfrecord.gz", Compression::none, record_errc::corrupt_length},
+      {"example.tfrecord.gz", Compression::gzip, {}},
+      {"example.tfrecord.gz", Compression::zlib, record_errc::corrupt_compression},
+      {"example.tfrecord.zlib", Compression::none, record_errc::corrupt_length},
+      {"example.tfrecord.zlib", Compression::gzip, record_errc::corrupt_compression},
+      {"example.tfrecord.zlib", Compression::zlib, {}},
+      {"empty.tfrecord", Compression::gzip, {}},
+      {"empty.tfrecord", Compression::none, {}},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.file, static_cast<int>(row.wanted));
+    RecordReaderOptions options;
+    options.compression = row.wanted;
+    const Reading mapped = read(support::fixture(row.file), options);
+    options.access = FileAccess::buffered;
+    const Reading buffered = read(support::fixture(row.file), options);
+    CHECK(mapped.error.code == row.error);
+    CHECK(buffered.error.code == row.error);
+    CHECK(mapped.payloads == buffered.payloads);
+    if (row.error) CHECK_THAT(mapped.error.where, ContainsSubstring("record 0 at offset 0"));
+  }
+}
+
+TEST_CASE("RecordReader: many small records, all verified before a damaged one", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  std::string bytes;
+  std::vector<std::string> expected;
+  for (std::size_t i = 0; i < 3000; ++i) {
+    expected.push_back(support::noise(i * 7 % 400));
+    bytes += support::framed(expected.back());
+  }
+  support::write_file(directory / "file", bytes);
+  CHECK((read_both(directory / "file").payloads == expected));
+  for (const std::size_t at : {bytes.size() - 1, bytes.size() / 2, bytes.size() / 3, std::size_t{70'000}}) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    support::write_file(directory / "file", damaged);
+    const Reading reading = read_both(directory / "file");
+    CHECK(reading.error);
+    std::size_t end = 0;
+    for (const std::string& payload : reading.payloads) end += payload.size() + distrib::record_frame_bytes;
+    CHECK(end <= at);
+    CHECK(end + 400 + distrib::record_frame_bytes > at);  // up to the record that is damaged
+    CHECK(std::equal(reading.payloads.begin(), reading.payloads.end(), expected.begin()));
   }
 }
 
@@ -226,7 +333,7 @@ TEST_CASE("RecordReader: a compressed file cut or flipped anywhere ends in an er
       support::write_file(directory / "file", good.substr(0, cut));
       const Reading strict = read(directory / "file");
       CHECK(strict.error.code == (cut == 1 ? record_errc::truncated_header : record_errc::truncated_compression));
-      const Reading lenient = read(directory / "file", {.cut_header_is_end = true});
+      const Reading lenient = read(directory / "file", {.cut_header = CutHeader::end_like_tensorflow});
       CHECK(lenient.payloads == strict.payloads);
       if (strict.payloads.size() == 5) CHECK_FALSE(lenient.error);
     }

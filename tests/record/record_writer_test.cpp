@@ -2,11 +2,17 @@
 #include <distrib/record/record_writer.hpp>
 
 #include <distrib/record/record_reader.hpp>
+#include <distrib/record/gzip_members.hpp>
+#include <distrib/record/index_file.hpp>
 
 #include "record/files.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <sys/resource.h>
+
+#include <csignal>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -25,6 +31,35 @@ auto payloads_of(const std::filesystem::path& path, const distrib::RecordReaderO
   return payloads;
 }
 
+/// Members that the file's headers announce; 0 if it is not all of them.
+auto members_in(const std::filesystem::path& path) -> std::size_t {
+  const std::string bytes = support::read_file(path);
+  distrib::GzipMembers members{as_bytes(bytes)};
+  std::size_t count = 0;
+  while (members.try_next()) ++count;
+  return members.complete() ? count : 0;
+}
+
+/// While it lives, files of this process end at `bytes`, as if the disk were full.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const ::rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  ::rlimit before_{};
+  void (*handler_)(int) = SIG_DFL;
+};
+
 auto files_in(const std::filesystem::path& directory) -> std::size_t {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator{directory}, {}));
 }
@@ -42,12 +77,12 @@ TEST_CASE("RecordWriter: the bytes TensorFlow writes", "[record][record_writer]"
 
 TEST_CASE("RecordWriter: small and large records, every compression", "[record][record_writer]") {
   std::vector<std::string> payloads;
-  for (const std::size_t size : {0U, 1U, 100U, 8191U, 8192U, 8193U, 262'144U, 3U, 700'000U})
+  for (const std::size_t size : {0U, 1U, 100U, 65'535U, 65'536U, 65'537U, 262'143U, 262'144U, 262'145U, 3U, 700'000U})
     payloads.push_back(support::noise(size));
   for (int i = 0; i < 3000; ++i) payloads.push_back(std::to_string(i) + std::string(100, 'x'));  // fills the buffer
   const support::TempDirectory directory;
   for (const Compression compression : {Compression::none, Compression::gzip, Compression::zlib}) {
-    RecordWriter writer{directory / "file", {.compression = compression, .level = 1}};
+    RecordWriter writer{directory / "file", {.compression = compression, .deflate = {.level = 1}}};
     for (const std::string& payload : payloads) writer.append(as_bytes(payload));
     writer.close();
     const std::string head = support::read_file(directory / "file").substr(0, distrib::detection_bytes);
@@ -71,11 +106,11 @@ TEST_CASE("RecordWriter: after flush others find the records", "[record][record_
     RecordWriter writer{directory / "file", {.compression = compression}};
     writer.append(as_bytes("one"));
     writer.flush();
-    CHECK(payloads_of(directory / "file", {.cut_header_is_end = true}) == std::vector<std::string>{"one"});
+    CHECK(payloads_of(directory / "file", {.cut_header = distrib::CutHeader::end_like_tensorflow}) == std::vector<std::string>{"one"});
     writer.append(as_bytes("two"));
     writer.flush();
     writer.flush();
-    CHECK(payloads_of(directory / "file", {.cut_header_is_end = true}) == std::vector<std::string>{"one", "two"});
+    CHECK(payloads_of(directory / "file", {.cut_header = distrib::CutHeader::end_like_tensorflow}) == std::vector<std::string>{"one", "two"});
     writer.close();
     CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one", "two"});
   }
@@ -143,7 +178,7 @@ TEST_CASE("RecordWriter: what cannot be opened", "[record][record_writer]") {
                     ContainsSubstring("missing/file: No such file or directory"));
   for (const int level : {-2, 10}) {
     std::error_code ec;
-    RecordWriter writer{directory / "file", {.compression = Compression::gzip, .level = level}, ec};
+    RecordWriter writer{directory / "file", {.compression = Compression::gzip, .deflate = {.level = level}}, ec};
     CHECK(ec == record_errc::bad_level);
     CHECK(ec == distrib::failure::invalid_argument);
     CHECK_THROWS_WITH(writer.append({}), ContainsSubstring("level " + std::to_string(level)));
@@ -157,7 +192,7 @@ TEST_CASE("RecordWriter: a full disk is told, and sticks", "[record][record_writ
   std::error_code ec;
   writer.append(as_bytes("one"), ec);
   CHECK_FALSE(ec);  // in the buffer
-  CHECK_THROWS_WITH(writer.append(as_bytes(std::string(10'000, 'x'))),
+  CHECK_THROWS_WITH(writer.append(as_bytes(std::string(100'000, 'x'))),
                     ContainsSubstring("/dev/full: record 1: No space left on device"));
   writer.append(as_bytes("three"), ec);
   CHECK(ec == std::errc::no_space_on_device);
@@ -171,4 +206,119 @@ TEST_CASE("RecordWriter: a full disk is told, and sticks", "[record][record_writ
   compressed.append(as_bytes("one"));
   compressed.close(ec);
   CHECK(ec == std::errc::no_space_on_device);
+}
+
+TEST_CASE("RecordWriter: gzip members end with records", "[record][record_writer]") {
+  const support::TempDirectory directory;
+  std::vector<std::string> payloads;
+  for (int i = 0; i < 400; ++i) payloads.push_back(support::noise(static_cast<std::size_t>(i * 37 % 5000)));
+  struct Row {
+    std::uint64_t member_bytes;
+    std::size_t least;
+    std::size_t most;
+  };
+  // 400 records of 2500 bytes on average.
+  const Row rows[] = {{0, 0, 0}, {1, 400, 400}, {10'000, 50, 100}, {200'000, 4, 6}, {100'000'000, 1, 1}};
+  for (const Row& row : rows) {
+    CAPTURE(row.member_bytes);
+    RecordWriter writer{directory / "file", {.compression = Compression::gzip, .member_bytes = row.member_bytes}};
+    for (const std::string& payload : payloads) writer.append(as_bytes(payload));
+    writer.close();
+    CHECK((payloads_of(directory / "file") == payloads));
+    CHECK(members_in(directory / "file") >= row.least);
+    CHECK(members_in(directory / "file") <= row.most);
+  }
+  RecordWriter small{directory / "file", {.compression = Compression::gzip}};
+  small.append(as_bytes("one"));
+  small.close();
+  CHECK(members_in(directory / "file") == 1);
+  RecordWriter{directory / "file", {.compression = Compression::gzip}}.close();
+  CHECK(members_in(directory / "file") == 1);
+}
+
+TEST_CASE("RecordWriter: flush ends a member, and an empty one never", "[record][record_writer]") {
+  const support::TempDirectory directory;
+  RecordWriter writer{directory / "file", {.compression = Compression::gzip}};
+  writer.flush();
+  CHECK(support::read_file(directory / "file").empty());
+  writer.append(as_bytes("one"));
+  writer.flush();
+  writer.flush();
+  CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one"});  // whole as it is
+  writer.append(as_bytes("two"));
+  writer.flush();
+  writer.close();
+  CHECK(members_in(directory / "file") == 2);
+  CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one", "two"});
+}
+
+TEST_CASE("RecordWriter: an exception leaves the records so far", "[record][record_writer]") {
+  const support::TempDirectory directory;
+  for (const Compression compression : {Compression::none, Compression::gzip, Compression::zlib}) {
+    try {
+      RecordWriter writer{directory / "file", {.compression = compression}};
+      for (int i = 0; i < 3; ++i) writer.append(as_bytes("record"));
+      throw std::runtime_error{"the program's own"};
+    } catch (const std::runtime_error&) {
+    }
+    CHECK(payloads_of(directory / "file") == std::vector<std::string>(3, "record"));
+  }
+}
+
+TEST_CASE("RecordWriter: where the disk is full the file ends with a whole record", "[record][record_writer]") {
+  const support::TempDirectory directory;
+  struct Row {
+    Compression compression;
+    std::size_t payload_bytes;
+    rlim_t limit;
+  };
+  for (const Row& row : {Row{Compression::none, 1000, 4'000'000}, Row{Compression::none, 100'000, 4'000'000},
+                         Row{Compression::none, 3'000'000, 4'000'000}, Row{Compression::gzip, 1000, 50'000}}) {
+    CAPTURE(row.payload_bytes, static_cast<int>(row.compression));
+    const std::string payload = support::noise(row.payload_bytes);
+    std::error_code ec;
+    {
+      const FileSizeLimit limit{row.limit};
+      RecordWriter writer{directory / "file", {.compression = row.compression}};
+      for (int i = 0; i < 10'000 && !ec; ++i) writer.append(as_bytes(payload), ec);
+      CHECK(ec == std::errc::file_too_large);
+      CHECK(ec == distrib::failure::io);
+      std::error_code closing;
+      writer.close(closing);
+      CHECK(closing == ec);
+    }
+    const std::vector<std::string> left = payloads_of(directory / "file");  // no failure
+    CHECK(left.size() * row.payload_bytes > row.limit / 2);
+    for (const std::string& one : left) CHECK((one == payload));
+  }
+}
+
+TEST_CASE("RecordWriter: the index that readers would build", "[record][record_writer]") {
+  const support::TempDirectory directory;
+  const std::string path = directory / "file";
+  for (const bool rename : {false, true})
+    for (const int records : {0, 1, 100}) {
+      RecordWriter writer{path, {.rename_on_close = rename, .index = true}};
+      for (int i = 0; i < records; ++i) writer.append(as_bytes(support::noise(static_cast<std::size_t>(i * i * 10))));
+      writer.close();
+      CAPTURE(rename, records);
+      const std::string kept = support::read_file(distrib::index_file_path(path));
+      const distrib::RecordIndex index{path};
+      CHECK(index.size() == static_cast<std::size_t>(records));
+      CHECK_FALSE(kept.empty());
+      distrib::write_index_file(path, index.offsets());
+      CHECK((support::read_file(distrib::index_file_path(path)) == kept));
+    }
+  std::error_code ec;
+  RecordWriter compressed{path, {.compression = Compression::gzip, .index = true}, ec};
+  CHECK(ec == record_errc::compressed);
+}
+
+TEST_CASE("RecordWriter: options that no compressor takes", "[record][record_writer]") {
+  const support::TempDirectory directory;
+  std::error_code ec;
+  RecordWriter writer{directory / "file", {.compression = Compression::zlib, .deflate = {.memory_level = 10}}, ec};
+  CHECK(ec == record_errc::bad_deflate_option);
+  const RecordWriter plain{directory / "file", {.deflate = {.memory_level = 10}}, ec};  // of no effect
+  CHECK_FALSE(ec);
 }

@@ -2,18 +2,47 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 
+#include <concepts>
 #include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 namespace distrib::inline v0 {
 
-/// How a whole record file is wrapped. TensorFlow's names are "", "GZIP" and "ZLIB".
+/// How a whole record file is wrapped.
 enum class Compression {
   none,
   gzip,  ///< RFC 1952; members that follow each other are one stream.
   zlib,  ///< RFC 1950; exactly one stream.
 };
+
+/// The compression that TensorFlow calls `name`: "", "GZIP" or "ZLIB", case counts. Another name is an error, where
+/// TensorFlow's data sets read on without compression. Throws `std::system_error`: `record_errc::unknown_compression`.
+[[nodiscard]] inline auto parse_compression(std::string_view name, std::error_code& ec) noexcept -> Compression {
+  ec.clear();
+  if (name == "GZIP") return Compression::gzip;
+  if (name == "ZLIB") return Compression::zlib;
+  if (!name.empty()) ec = record_errc::unknown_compression;
+  return Compression::none;
+}
+[[nodiscard]] inline auto parse_compression(std::string_view name) -> Compression {
+  std::error_code ec;
+  const Compression compression = parse_compression(name, ec);
+  if (ec) throw_error(ec, "compression \"" + std::string{name} + '"');
+  return compression;
+}
+
+/// TensorFlow's name for it; what `parse_compression` takes.
+[[nodiscard]] constexpr auto compression_name(Compression compression) noexcept -> std::string_view {
+  if (compression == Compression::none) return "";
+  return compression == Compression::gzip ? "GZIP" : "ZLIB";
+}
 
 /// Bytes that `detect_compression` wants to see.
 inline constexpr std::size_t detection_bytes = record_header_bytes;
@@ -33,5 +62,66 @@ inline constexpr std::size_t detection_bytes = record_header_bytes;
     return Compression::zlib;
   return Compression::none;
 }
+
+/// What a compressor looks for, with zlib's numbers. `standard` serves nearly always.
+enum class DeflateStrategy {
+  standard = 0,
+  filtered = 1,      ///< Small values around zero.
+  huffman_only = 2,  ///< No matches: fast, and shrinks little.
+  run_length = 3,    ///< Runs of one byte only.
+  fixed = 4,         ///< No code tables of its own.
+};
+
+/// How hard a compressor works. The defaults are those of TensorFlow's writer; its method is always 8, and its sizes of
+/// buffers do not matter here.
+struct DeflateOptions {
+  int level = -1;         ///< -1 (the compressor's choice) .. 9.
+  int memory_level = 9;   ///< 1 .. 9; TensorFlow's mem_level.
+  int window_bits = 15;   ///< 9 .. 15, with either wrapping: TensorFlow's 31 for gzip is 15 here.
+  DeflateStrategy strategy = DeflateStrategy::standard;
+};
+
+/// Success, or why no compressor takes these options: `record_errc::bad_level`, `bad_deflate_option`.
+[[nodiscard]] inline auto check_options(const DeflateOptions& options) noexcept -> std::error_code {
+  if (options.level < -1 || options.level > 9) return record_errc::bad_level;
+  const auto strategy = static_cast<int>(options.strategy);
+  const bool good = options.memory_level >= 1 && options.memory_level <= 9 && options.window_bits >= 9 &&
+                    options.window_bits <= 15 && strategy >= 0 && strategy <= 4;
+  return good ? std::error_code{} : make_error_code(record_errc::bad_deflate_option);
+}
+
+/// What must have come out of a compressor when a call returns with room left.
+enum class DeflateFlush {
+  none,    ///< Whatever is ready.
+  sync,    ///< Everything put in so far can be inflated. Costs size.
+  finish,  ///< The stream and its trailer. The last thing to do.
+};
+
+/// Inflates a gzip file (all members that follow each other) or one zlib stream that comes in pieces; made for either.
+///
+/// `inflate(in, out, ec)` takes bytes off the front of `in` and returns how many it wrote to `out`. Less than all of
+/// `out` means that `in` is used up. What is damaged, or follows the end, is `record_errc::corrupt_compression`, and
+/// the object is of no more use. Memory does not grow with what comes in.
+/// `complete()`: the bytes so far end exactly where a stream or a member ends, with a trailer that matched.
+template <class T>
+concept Inflates = std::constructible_from<T, Compression> &&
+                   requires(T inflater, const T& same, ByteView& in, std::span<std::byte> out, std::error_code& ec) {
+                     { inflater.inflate(in, out, ec) } -> std::same_as<std::size_t>;
+                     { same.complete() } -> std::same_as<bool>;
+                   };
+
+/// Deflates bytes that come in pieces into gzip members or a zlib stream; made for either, with options that
+/// `check_options` lets pass.
+///
+/// `deflate(in, out, flush)` takes bytes off the front of `in` and returns how many it wrote to `out`. When that is all
+/// of `out`, call again with the same `flush`; else `in` is used up and `flush` is done. It cannot fail.
+/// `reset()` begins another stream, with the same options. A member has gzip's shortest header, 10 bytes without name,
+/// time and extra field.
+template <class T>
+concept Deflates = std::constructible_from<T, Compression, const DeflateOptions&> &&
+                   requires(T deflater, ByteView& in, std::span<std::byte> out, DeflateFlush flush) {
+                     { deflater.deflate(in, out, flush) } -> std::same_as<std::size_t>;
+                     deflater.reset();
+                   };
 
 }  // namespace distrib::inline v0

@@ -15,7 +15,7 @@ namespace distrib::inline v0 {
 enum class record_errc {
   corrupt_length = 1,     ///< A length does not match its checksum: damage, or no TFRecord file. Restore it.
   corrupt_payload,        ///< A record's payload does not match its checksum. Restore the file.
-  truncated_header,       ///< The file ends inside a record's header. Restore it, or read it with `cut_header_is_end`.
+  truncated_header,       ///< The file ends inside a record's header. Restore it, or see `CutHeader`.
   truncated_payload,      ///< The file ends inside a record's payload. Restore it, or use the records before.
   too_large,              ///< A record is longer than `RecordReaderOptions::max_record_bytes`. Raise that if need be.
   corrupt_compression,    ///< The gzip or zlib data is damaged, or followed by something else. Restore the file.
@@ -25,6 +25,13 @@ enum class record_errc {
   bad_level,              ///< A compression level is outside of -1 .. 9. Choose one inside.
   no_such_record,         ///< The index has fewer records than the number asked for. Stay below `size()`.
   closed,                 ///< Something was appended after `close()`. Append first, close last.
+  too_much_damage,        ///< More is damaged than `DamagePolicy` allows. Restore the file, or raise its limits.
+  unknown_compression,    ///< A compression's name is none of "", "GZIP", "ZLIB". Spell it so, case counts.
+  bad_deflate_option,     ///< `DeflateOptions`: memory_level is 1 .. 9, window_bits 9 .. 15, strategy a member's value.
+  no_such_shard,          ///< A shard outside of 0 .. shards - 1 was named, or no shards at all. Choose one inside.
+  bad_index,              ///< An index does not fit its file: damaged, or of another file. Build it anew.
+  bad_split,              ///< A split does not lie in its file, or no parts at all were asked for. Find it anew.
+  uncertain_split,        ///< Where records begin in a part cannot be told from it alone. Use `split_file`.
 };
 
 namespace detail {
@@ -44,6 +51,17 @@ inline constexpr ErrorText record_texts[] = {
     {static_cast<int>(record_errc::bad_level), failure::invalid_argument, "compression levels are -1 .. 9"},
     {static_cast<int>(record_errc::no_such_record), failure::not_found, "the file has no record of this number"},
     {static_cast<int>(record_errc::closed), failure::invalid_argument, "the writer is closed"},
+    {static_cast<int>(record_errc::too_much_damage), failure::corrupt,
+     "more of the file is damaged than the damage policy allows"},
+    {static_cast<int>(record_errc::unknown_compression), failure::invalid_argument,
+     "not a valid compression: there are \"\", \"GZIP\" and \"ZLIB\", case counts"},
+    {static_cast<int>(record_errc::bad_deflate_option), failure::invalid_argument,
+     "memory_level is 1 .. 9, window_bits 9 .. 15, strategy a member of DeflateStrategy"},
+    {static_cast<int>(record_errc::no_such_shard), failure::invalid_argument, "there is no shard of this number"},
+    {static_cast<int>(record_errc::bad_index), failure::mismatch, "the index does not fit the file"},
+    {static_cast<int>(record_errc::bad_split), failure::invalid_argument, "there is no such part of the file"},
+    {static_cast<int>(record_errc::uncertain_split), failure::unsupported,
+     "it cannot be told for certain where records begin in this part"},
 };
 
 /// "path: record 2 at offset 33".

@@ -23,7 +23,9 @@ inline constexpr std::size_t record_frame_bytes = record_header_bytes + record_f
 struct Record {
   ByteView bytes;            ///< The payload.
   std::uint64_t offset = 0;  ///< Where its header begins in the file; of a compressed file, in what it inflates to.
-  std::uint64_t number = 0;  ///< Records before it in the file.
+  std::uint64_t number = 0;  ///< Records before it in the file; a range that was lost counts as one.
+  bool suspect = false;      ///< Found behind damage, and perhaps no record of the file: the headers from there on do
+                             ///< not lead to the end of the file, as those of a TFRecord within a payload do not.
 };
 
 /// What stands before a payload of `payload_bytes`.
@@ -31,7 +33,8 @@ struct Record {
     -> std::array<std::byte, record_header_bytes> {
   std::array<std::byte, record_header_bytes> header;
   store_le(header.data(), payload_bytes);
-  store_le(header.data() + 8, mask_crc(crc32c(ByteView{header}.first(8))));
+  // By tables, because eight bytes are not worth the call of anything faster.
+  store_le(header.data() + 8, mask_crc(~detail::crc32c_portable(~std::uint32_t{0}, ByteView{header}.first(8))));
   return header;
 }
 

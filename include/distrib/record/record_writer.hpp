@@ -2,13 +2,17 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/crc32c.hpp>
+#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/record/compression.hpp>
-#include <distrib/core/detail/files.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/gzip_members.hpp>
+#include <distrib/record/index_file.hpp>
 #include <distrib/record/zlib.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,71 +31,72 @@ namespace distrib::inline v0 {
 struct RecordWriterOptions {
   /// Pays for text and ids; floats and images hardly shrink, and reading becomes ten times slower.
   Compression compression = Compression::none;
-  /// -1 (zlib's choice) .. 9; without compression of no effect.
-  int level = -1;
+  /// How hard to compress; without compression of no effect.
+  DeflateOptions deflate = {};
+  /// A gzip file is cut into members (see `GzipMembers`): one ends with the first record that makes it so long before
+  /// compression, and is kept in memory until then. Readers inflate them in parallel, count records without inflating,
+  /// and go on behind damage; 1 MiB costs a thousandth of the size. 0: one member, for readers that know no more.
+  std::uint64_t member_bytes = 1 << 20;
   /// Write under a hidden name beside the file and give it its own name in `close()`, after fsync: others see the whole
   /// file or none. A writer that is destroyed before leaves nothing.
   bool rename_on_close = false;
+  /// `close()` keeps an index beside the file, as `open_index` would: it costs no reading, only 8 bytes a record. Not for
+  /// compressed files.
+  bool index = false;
 };
+
+template <Deflates D>
+class BasicShardedRecordWriter;
 
 /// Writes a TFRecord file. What is there already is replaced.
 ///
 /// Failures come as `std::system_error` or, in the other face, as `ec`; the first one sticks, every later call repeats
-/// it, and `error()` names the file and the record. The destructor closes and cannot tell of a failure, so call
-/// `close()`. Memory: 256 KiB. Movable; one thread at a time.
-class RecordWriter {
+/// it, and `error()` names the file and the record. Where the system takes no more, the file is cut back to whole
+/// records (not one of a single compressed stream). The destructor closes and cannot tell of a failure, so call
+/// `close()`. Memory: 256 KiB, and of a gzip file what one member deflates to. Movable; one thread at a time.
+///
+/// `D` compresses: zlib's unless told.
+template <Deflates D = Deflater>
+class BasicRecordWriter {
  public:
-  /// Creates `path`. Throws `std::system_error`: the system's reason, or `record_errc::bad_level`.
-  explicit RecordWriter(std::string path, const RecordWriterOptions& options = {})
+  /// Creates `path`. Throws `std::system_error`: the system's reason, or `record_errc::bad_level`, `bad_deflate_option`,
+  /// `compressed` for an index of a compressed file.
+  explicit BasicRecordWriter(std::string path, const RecordWriterOptions& options = {})
       : path_{std::move(path)}, options_{options} {
     open();
     throw_if(error_);
   }
 
   /// The same; on failure `ec` is set, and so is `error()`.
-  RecordWriter(std::string path, const RecordWriterOptions& options, std::error_code& ec)
+  BasicRecordWriter(std::string path, const RecordWriterOptions& options, std::error_code& ec)
       : path_{std::move(path)}, options_{options} {
     open();
     ec = error_.code;
   }
 
-  RecordWriter(RecordWriter&&) noexcept = default;
-  auto operator=(RecordWriter&&) -> RecordWriter& = delete;
+  BasicRecordWriter(BasicRecordWriter&&) noexcept = default;
+  auto operator=(BasicRecordWriter&&) -> BasicRecordWriter& = delete;
 
-  ~RecordWriter() {
-    if (!file_.is_open()) return;
+  ~BasicRecordWriter() {
     std::error_code ignored;
-    if (options_.rename_on_close)
-      ::unlink(written_path_.c_str());
-    else
+    if (!options_.rename_on_close)
       close(ignored);
+    else if (file_.is_open() || sealed_)
+      ::unlink(written_path_.c_str());
   }
 
   /// Adds a record of these bytes; afterwards they are the caller's again.
   void append(ByteView payload) {
-    std::error_code ec;
-    append(payload, ec);
-    throw_if(error_);
+    add(payload);
+    if (error_) throw_if(error_);
   }
   void append(ByteView payload, std::error_code& ec) {
-    if (!error_ && !file_.is_open()) fail(record_errc::closed);
-    if (!error_) {
-      const auto header = encode_record_header(payload.size());
-      const auto footer = encode_record_footer(payload);
-      if (deflater_) {
-        deflate(header);
-        deflate(payload);
-        deflate(footer);
-      } else {
-        write(header, payload, footer);
-      }
-      if (!error_) ++records_;
-    }
+    add(payload);
     ec = error_.code;
   }
 
   /// Hands all records so far to the operating system: who reads the file now finds them. Compressed files grow by a
-  /// flush mark. No fsync.
+  /// flush mark or, cut into members, by the end of one. No fsync.
   void flush() {
     std::error_code ec;
     flush(ec);
@@ -100,8 +105,8 @@ class RecordWriter {
   void flush(std::error_code& ec) {
     if (!error_ && !file_.is_open()) fail(record_errc::closed);
     if (!error_) {
-      if (deflater_) deflate({}, Deflater::Flush::sync);
-      write_buffer();
+      if (deflater_ && !in_members()) deflate({}, DeflateFlush::sync);
+      write_out();
     }
     ec = error_.code;
   }
@@ -113,11 +118,8 @@ class RecordWriter {
     throw_if(error_);
   }
   void close(std::error_code& ec) {
-    if (file_.is_open()) {
-      if (deflater_) deflate({}, Deflater::Flush::finish);
-      write_buffer();
-      finish();
-    }
+    seal();
+    publish();
     ec = error_.code;
   }
 
@@ -127,17 +129,31 @@ class RecordWriter {
   /// How many records were appended.
   [[nodiscard]] auto records() const noexcept -> std::uint64_t { return records_; }
 
+  /// The file that is written.
+  [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
+
  private:
+  friend BasicShardedRecordWriter<D>;
+
   static constexpr std::size_t buffer_bytes = 256 << 10;
-  static constexpr std::size_t copied_bytes = 8 << 10;  // payloads above go to the system without a copy
+  static constexpr std::size_t copied_bytes = 64 << 10;  // payloads above go to the system without a copy; those below
+                                                         // are too short for a call of their own
+  static constexpr std::size_t slice_bytes = 256 << 10;  // of those, checked and handed over while still in the cache
 
   void open() {
     if (options_.compression != Compression::none) {
-      if (options_.level < -1 || options_.level > 9) {
-        error_ = {record_errc::bad_level, path_ + ": level " + std::to_string(options_.level)};
+      if (options_.index) {
+        error_ = {record_errc::compressed, path_ + ": index"};
         return;
       }
-      deflater_.emplace(options_.compression, options_.level);
+      if (const std::error_code ec = check_options(options_.deflate)) {
+        error_ = {ec, path_ + ": level " + std::to_string(options_.deflate.level) + ", memory_level " +
+                          std::to_string(options_.deflate.memory_level) + ", window_bits " +
+                          std::to_string(options_.deflate.window_bits)};
+        return;
+      }
+      deflater_.emplace(options_.compression, options_.deflate);
+      if (in_members()) filled_ = detail::gzip_extra_bytes;
     }
     buffer_.resize(buffer_bytes);
     written_path_ = path_;
@@ -148,52 +164,157 @@ class RecordWriter {
     if (ec) error_ = {ec, written_path_};
   }
 
-  /// A whole record, uncompressed.
-  void write(ByteView header, ByteView payload, ByteView footer) {
-    if (payload.size() > copied_bytes) {
-      const ByteView before = ByteView{buffer_}.first(filled_);
-      std::array<iovec, 4> pieces{piece(before), piece(header), piece(payload), piece(footer)};
-      filled_ = 0;
-      write_pieces(pieces);
-      return;
+  [[nodiscard]] auto in_members() const noexcept -> bool {
+    return options_.compression == Compression::gzip && options_.member_bytes != 0;
+  }
+
+  void add(ByteView payload) {
+    if (error_) return;
+    if (!file_.is_open()) return fail(record_errc::closed);
+    if (deflater_)
+      compress(payload);
+    else if (payload.size() <= copied_bytes)
+      copy(payload);
+    else
+      gather(payload);
+    if (error_) return;
+    ++records_;
+    if (options_.index) offsets_.push_back(offsets_.back() + record_frame_bytes + payload.size());
+  }
+
+  /// A small record, through the buffer.
+  void copy(ByteView payload) {
+    if (buffer_.size() - filled_ < record_frame_bytes + payload.size()) {
+      write_out();
+      if (error_) return;
     }
-    if (buffer_.size() - filled_ < record_frame_bytes + payload.size()) write_buffer();
-    for (const ByteView part : {header, payload, footer}) {
-      if (!part.empty()) std::memcpy(buffer_.data() + filled_, part.data(), part.size());
-      filled_ += part.size();
+    std::byte* const at = buffer_.data() + filled_;
+    const auto header = encode_record_header(payload.size());
+    const auto footer = encode_record_footer(payload);
+    std::memcpy(at, header.data(), header.size());
+    if (!payload.empty()) std::memcpy(at + header.size(), payload.data(), payload.size());
+    std::memcpy(at + header.size() + payload.size(), footer.data(), footer.size());
+    filled_ += record_frame_bytes + payload.size();
+  }
+
+  /// A large record, from where it lies, behind what the buffer holds. Slice by slice, so that its bytes come from
+  /// memory once.
+  void gather(ByteView payload) {
+    const auto header = encode_record_header(payload.size());
+    ByteView before = ByteView{buffer_}.first(filled_);
+    ByteView head = header;
+    std::uint32_t crc = 0;
+    filled_ = 0;
+    while (!payload.empty() && !error_) {
+      const ByteView slice = payload.first(std::min(payload.size(), slice_bytes));
+      payload = payload.subspan(slice.size());
+      crc = crc32c_extend(crc, slice);
+      std::array<std::byte, record_footer_bytes> footer;
+      store_le(footer.data(), mask_crc(crc));
+      const std::size_t last = payload.empty() ? footer.size() : 0;
+      std::array<iovec, 4> pieces{piece(before), piece(head), piece(slice), piece(ByteView{footer}.first(last))};
+      write(pieces);
+      before = {};
+      head = {};
+    }
+    if (!error_) whole_bytes_ = bytes_;
+  }
+
+  /// A record through the compressor.
+  void compress(ByteView payload) {
+    deflate(encode_record_header(payload.size()));
+    deflate(payload);
+    deflate(encode_record_footer(payload));
+    if (!in_members()) return;
+    ++member_records_;
+    member_size_ += record_frame_bytes + payload.size();
+    if (member_size_ >= options_.member_bytes) write_out();
+  }
+
+  /// Some bytes through the compressor into the buffer. A member stays there; else what is full is written.
+  void deflate(ByteView bytes, DeflateFlush flush = DeflateFlush::none) {
+    while (!error_) {
+      filled_ += deflater_->deflate(bytes, std::span{buffer_}.subspan(filled_), flush);
+      if (filled_ < buffer_.size()) return;
+      if (in_members())
+        buffer_.resize(2 * buffer_.size());
+      else
+        write_buffer();
     }
   }
 
-  /// Some bytes through zlib into the buffer, which is written whenever it is full.
-  void deflate(ByteView bytes, Deflater::Flush flush = Deflater::Flush::none) {
-    while (!error_) {
-      const std::span<std::byte> room = std::span{buffer_}.subspan(filled_);
-      filled_ += deflater_->deflate(bytes, room, flush);
-      if (filled_ < buffer_.size()) return;
-      write_buffer();
+  /// All that can be written now: in members, the end of one if there is anything in it.
+  void write_out() {
+    if (in_members()) {
+      if (member_records_ != 0) end_member();
+      return;
     }
+    write_buffer();
+    if (!error_ && !deflater_) whole_bytes_ = bytes_;
+  }
+
+  void end_member() {
+    deflate({}, DeflateFlush::finish);
+    detail::announce_gzip_member(std::span{buffer_}.first(filled_), member_size_, member_records_);
+    write_buffer();
+    if (!error_) whole_bytes_ = bytes_;
+    deflater_->reset();
+    filled_ = detail::gzip_extra_bytes;
+    member_size_ = 0;
+    member_records_ = 0;
   }
 
   void write_buffer() {
     std::array<iovec, 1> pieces{piece(ByteView{buffer_}.first(filled_))};
     filled_ = 0;
-    if (!error_) write_pieces(pieces);
+    if (!error_) write(pieces);
   }
 
-  void write_pieces(std::span<iovec> pieces) {
+  void write(std::span<iovec> pieces) {
+    std::uint64_t size = 0;
+    for (const iovec& one : pieces) size += one.iov_len;
     std::error_code ec;
     file_.write(pieces, ec);
-    if (ec) fail(ec);
+    bytes_ += size;
+    if (!ec) return;
+    fail(ec);
+    if (deflater_ && !in_members()) return;
+    // Not possible for a device or a pipe; the failure to write tells more than that.
+    [[maybe_unused]] const int cut = ::ftruncate(file_.get(), static_cast<off_t>(whole_bytes_));
   }
 
-  void finish() {
+  /// Everything but the name: writes what is left, fsyncs if the name will follow, closes.
+  void seal() {
+    if (!file_.is_open()) return;
+    if (in_members()) {
+      if (!error_ && (member_records_ != 0 || bytes_ == 0)) end_member();  // no records at all are a member, too
+    } else {
+      if (deflater_) deflate({}, DeflateFlush::finish);
+      write_out();
+    }
     if (options_.rename_on_close && !error_ && ::fsync(file_.get()) != 0) fail(detail::last_os_error());
     std::error_code ec;
     file_.close(ec);
     if (ec && !error_) fail(ec);
-    if (!options_.rename_on_close) return;
-    if (!error_ && std::rename(written_path_.c_str(), path_.c_str()) != 0) fail(detail::last_os_error());
-    if (error_) ::unlink(written_path_.c_str());
+    sealed_ = true;
+  }
+
+  /// Gives a sealed file its name, or removes it if anything failed, and keeps its index.
+  void publish() {
+    if (!sealed_) return;
+    sealed_ = false;
+    std::error_code ec;
+    if (options_.rename_on_close) {
+      if (!error_ && std::rename(written_path_.c_str(), path_.c_str()) != 0) fail(detail::last_os_error());
+      if (error_)
+        ::unlink(written_path_.c_str());
+      else
+        detail::sync_path(detail::directory_of(path_), O_RDONLY | O_DIRECTORY, ec);
+    }
+    if (ec) fail(ec);
+    if (error_ || !options_.index) return;
+    write_index_file(path_, offsets_, ec);
+    if (ec) error_ = {ec, index_file_path(path_)};
   }
 
   void fail(std::error_code code) {
@@ -209,11 +330,20 @@ class RecordWriter {
   std::string written_path_;
   RecordWriterOptions options_;
   detail::FileDescriptor file_;
-  std::optional<Deflater> deflater_;
+  std::optional<D> deflater_;
   std::vector<std::byte> buffer_;
   std::size_t filled_ = 0;
+  std::uint64_t bytes_ = 0;           // handed to the system
+  std::uint64_t whole_bytes_ = 0;     // of those, up to the end of a record or a member
+  std::uint64_t member_size_ = 0;     // of the present member, before compression
+  std::uint64_t member_records_ = 0;  // in it
   std::uint64_t records_ = 0;
+  std::vector<std::uint64_t> offsets_{0};  // for the index: of each record, and the end of the last
   Error error_;
+  bool sealed_ = false;  // closed, but without its name yet
 };
+
+/// Compresses with zlib.
+using RecordWriter = BasicRecordWriter<>;
 
 }  // namespace distrib::inline v0

@@ -21,12 +21,9 @@ namespace distrib::inline v0 {
 
 namespace detail {
 
-inline constexpr int zlib_window_bits = 15;
-inline constexpr int gzip_window_bits = 15 + 16;  // zlib's way to say "with a gzip header"
-inline constexpr int zlib_memory_level = 9;       // TensorFlow's; zlib's own default is 8
-
-inline auto window_bits(Compression compression) noexcept -> int {
-  return compression == Compression::gzip ? gzip_window_bits : zlib_window_bits;
+/// zlib says "with a gzip header" by 16 more.
+inline auto zlib_window_bits(Compression compression, int bits) noexcept -> int {
+  return compression == Compression::gzip ? bits + 16 : bits;
 }
 
 /// Offers `in` and `out` to a stream, as much as its 32-bit counters hold.
@@ -40,13 +37,13 @@ inline void offer(z_stream& stream, ByteView in, std::span<std::byte> out) noexc
 
 }  // namespace detail
 
-/// Inflates gzip (all members that follow each other) or zlib bytes that come in pieces. Holds about 40 KiB, whatever
-/// comes in. Movable; one thread at a time.
+/// Inflates gzip (all members that follow each other) or zlib bytes that come in pieces (concept `Inflates`). Holds about
+/// 40 KiB, whatever comes in. Movable; one thread at a time.
 class Inflater {
  public:
   /// `compression` is gzip or zlib. Throws `std::bad_alloc`.
   explicit Inflater(Compression compression) : stream_{new z_stream{}}, compression_{compression} {
-    if (::inflateInit2(stream_.get(), detail::window_bits(compression)) != Z_OK) throw std::bad_alloc{};
+    if (::inflateInit2(stream_.get(), detail::zlib_window_bits(compression, 15)) != Z_OK) throw std::bad_alloc{};
   }
 
   /// Takes bytes off the front of `in` and writes what they inflate to; returns how many bytes were written. Less than
@@ -97,41 +94,39 @@ class Inflater {
   bool complete_ = false;
 };
 
-/// Deflates bytes that come in pieces into one gzip member or one zlib stream. Movable; one thread at a time.
+/// Deflates bytes that come in pieces into gzip members or a zlib stream (concept `Deflates`). Movable; one thread at a
+/// time.
 class Deflater {
  public:
-  /// What must have come out when a call returns with room left in `out`.
-  enum class Flush {
-    none = Z_NO_FLUSH,    ///< Whatever is ready.
-    sync = Z_SYNC_FLUSH,  ///< Everything put in so far can be inflated. Costs size.
-    finish = Z_FINISH,    ///< The stream and its trailer. The last thing to do.
-  };
-
-  /// `compression` is gzip or zlib; `level` is -1 (zlib's choice) .. 9, which the caller has checked. Throws
-  /// `std::bad_alloc`.
-  Deflater(Compression compression, int level) : stream_{new z_stream{}} {
-    assert(level >= -1 && level <= 9);
-    if (::deflateInit2(stream_.get(), level, Z_DEFLATED, detail::window_bits(compression), detail::zlib_memory_level,
-                       Z_DEFAULT_STRATEGY) != Z_OK)
+  /// `compression` is gzip or zlib; the options are ones that `check_options` lets pass. Throws `std::bad_alloc`.
+  explicit Deflater(Compression compression, const DeflateOptions& options = {}) : stream_{new z_stream{}} {
+    assert(!check_options(options));
+    if (::deflateInit2(stream_.get(), options.level, Z_DEFLATED,
+                       detail::zlib_window_bits(compression, options.window_bits), options.memory_level,
+                       static_cast<int>(options.strategy)) != Z_OK)
       throw std::bad_alloc{};
   }
 
   /// Takes bytes off the front of `in` and writes what comes out; returns how many bytes were written. When that is
   /// all of `out`, call again with the same `flush`; else `in` is used up and `flush` is done. Cannot fail.
-  auto deflate(ByteView& in, std::span<std::byte> out, Flush flush) noexcept -> std::size_t {
+  auto deflate(ByteView& in, std::span<std::byte> out, DeflateFlush flush) noexcept -> std::size_t {
+    constexpr int flushes[] = {Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FINISH};
     std::size_t written = 0;
     while (written < out.size()) {
       detail::offer(*stream_, in, out.subspan(written));
       const uInt offered_in = stream_->avail_in;
       const uInt offered_out = stream_->avail_out;
       const bool last_piece = offered_in == in.size();
-      ::deflate(stream_.get(), last_piece ? static_cast<int>(flush) : Z_NO_FLUSH);
+      ::deflate(stream_.get(), last_piece ? flushes[static_cast<int>(flush)] : Z_NO_FLUSH);
       in = in.subspan(offered_in - stream_->avail_in);
       written += offered_out - stream_->avail_out;
       if (last_piece && stream_->avail_out != 0) break;
     }
     return written;
   }
+
+  /// Begins another member or stream.
+  void reset() noexcept { ::deflateReset(stream_.get()); }
 
  private:
   struct End {

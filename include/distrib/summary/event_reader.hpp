@@ -31,7 +31,7 @@ inline auto refuse_events(Error& error, std::error_code code, std::string where)
 inline auto read_event_file(const std::string& path, std::vector<ScalarEvent>& scalars, Error& error)
     -> bool {
   std::error_code ec;
-  RecordReader reader{path, {.map = false}, ec};
+  RecordReader reader{path, {.access = FileAccess::buffered}, ec};
   ParsedEvent event;
   while (const auto record = reader.try_next()) {
     const auto where = [&] { return path + ": record " + std::to_string(record->number); };

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/record/compression.hpp>
 #include <distrib/core/detail/files.hpp>
+#include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
-#include <distrib/record/zlib.hpp>
+#include <distrib/record/gzip_members.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <system_error>
@@ -19,6 +20,10 @@ namespace distrib::inline v0::detail {
 
 /// The bytes of a file, inflated where its first bytes say so, read in pieces of 256 KiB into a buffer that grows with
 /// what really arrives, so that a length that lies costs nothing. One thread at a time.
+///
+/// Of a member that announces its size, the inflater gets that many bytes and no more: damage in one never eats the
+/// beginning of the next.
+template <Inflates I>
 class RecordStream {
  public:
   static constexpr std::size_t piece_bytes = 256 << 10;
@@ -43,10 +48,35 @@ class RecordStream {
   /// Whether the file turned out to be compressed; false before the first `fill`.
   [[nodiscard]] auto inflates() const noexcept -> bool { return inflater_.has_value(); }
 
+  /// How the file is wrapped, by its content; `none` before the first `fill`.
+  [[nodiscard]] auto compression() const noexcept -> Compression { return compression_; }
+
   /// What ended the stream early.
   [[nodiscard]] auto error() const noexcept -> const std::error_code& { return error_; }
 
+  /// After damage in compressed data: goes on at the next member of `RecordWriter`, where a record begins; the caller
+  /// forgets its window. False: there is none, and the stream has ended.
+  [[nodiscard]] auto resume() -> bool {
+    if (!inflater_ || compression_ != Compression::gzip) return false;
+    error_.clear();
+    do {
+      const std::size_t at = find_gzip_member(raw_);
+      if (at < raw_.size()) {
+        raw_ = raw_.subspan(at);
+        inflater_.emplace(compression_);
+        border_ = true;
+        ended_ = false;
+        return true;
+      }
+      raw_ = raw_.last(std::min(raw_.size(), gzip_member_header_bytes - 1));
+    } while (refill());
+    ended_ = true;
+    return false;
+  }
+
  private:
+  static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+
   /// Writes what comes next, at least a byte unless the end or a failure is reached.
   auto read(std::span<std::byte> to) -> std::size_t {
     if (!started_) return start(to);
@@ -56,15 +86,42 @@ class RecordStream {
       return count;
     }
     while (true) {
-      const std::size_t count = inflater_->inflate(raw_, to, error_);
+      const std::size_t count = inflate(to);
       if (error_) ended_ = true;
       if (count != 0 || ended_) return count;
-      raw_ = ByteView{raw_buffer_}.first(file_.read(raw_buffer_, error_));
-      if (!raw_.empty()) continue;
+      if (!raw_.empty() || refill()) continue;
       ended_ = true;
       if (!error_ && !inflater_->complete()) error_ = record_errc::truncated_compression;
       return 0;
     }
+  }
+
+  /// What the raw bytes at hand inflate to, at most to the end of a member whose size is known.
+  auto inflate(std::span<std::byte> to) -> std::size_t {
+    if (border_) {
+      while (raw_.size() < gzip_member_header_bytes && refill()) {
+      }
+      const std::optional<GzipMember> member = parse_gzip_member(raw_);
+      member_left_ = member ? member->size : unknown;
+      border_ = false;
+    }
+    const ByteView offered = raw_.first(static_cast<std::size_t>(std::min<std::uint64_t>(raw_.size(), member_left_)));
+    ByteView rest = offered;
+    const std::size_t count = inflater_->inflate(rest, to, error_);
+    const std::size_t used = offered.size() - rest.size();
+    raw_ = raw_.subspan(used);
+    if (member_left_ != unknown) member_left_ -= used;
+    border_ = compression_ == Compression::gzip && inflater_->complete();
+    if (!border_ && member_left_ == 0 && count < to.size() && !error_) error_ = record_errc::corrupt_compression;
+    return count;
+  }
+
+  /// Reads behind the raw bytes at hand. False: nothing comes any more.
+  auto refill() -> bool {
+    if (raw_.data() != raw_buffer_.data()) std::copy(raw_.begin(), raw_.end(), raw_buffer_.begin());
+    const std::size_t count = file_.read(std::span{raw_buffer_}.subspan(raw_.size()), error_);
+    raw_ = ByteView{raw_buffer_}.first(raw_.size() + count);
+    return count != 0;
   }
 
   /// The first bytes decide whether there is anything to inflate.
@@ -77,12 +134,13 @@ class RecordStream {
       ended_ = count == 0;
     }
     const ByteView head{to.first(filled)};
-    const Compression compression = detect_compression(head.first(std::min(filled, detection_bytes)));
-    if (compression == Compression::none) return filled;
+    compression_ = detect_compression(head.first(std::min(filled, detection_bytes)));
+    if (compression_ == Compression::none) return filled;
     raw_buffer_.resize(std::max(filled, piece_bytes));
     std::copy(head.begin(), head.end(), raw_buffer_.begin());
     raw_ = ByteView{raw_buffer_}.first(filled);
-    inflater_.emplace(compression);
+    inflater_.emplace(compression_);
+    border_ = compression_ == Compression::gzip;
     ended_ = static_cast<bool>(error_);
     return ended_ ? 0 : read(to);
   }
@@ -91,7 +149,10 @@ class RecordStream {
   std::vector<std::byte> buffer_;
   std::vector<std::byte> raw_buffer_;  // compressed bytes; empty without compression
   ByteView raw_;                       // those not inflated yet
-  std::optional<Inflater> inflater_;
+  Compression compression_ = Compression::none;
+  std::optional<I> inflater_;
+  std::uint64_t member_left_ = unknown;  // bytes of the present member not inflated yet
+  bool border_ = false;                  // the next raw byte begins a member
   std::error_code error_;
   bool started_ = false;
   bool ended_ = false;

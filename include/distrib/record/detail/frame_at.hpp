@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/record/error.hpp>
+#include <distrib/record/frame.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <system_error>
+
+namespace distrib::inline v0::detail {
+
+/// Payload bytes of the record at `offset` when its header is in order and the whole frame lies in `file`.
+inline auto frame_at(ByteView file, std::uint64_t offset) noexcept -> std::optional<std::uint64_t> {
+  if (offset > file.size() || file.size() - offset < record_frame_bytes) return std::nullopt;
+  const ByteView rest = file.subspan(static_cast<std::size_t>(offset));
+  const std::uint64_t length = load_le<std::uint64_t>(rest.data());
+  if (length > rest.size() - record_frame_bytes || !parse_record_header(rest.first<record_header_bytes>()))
+    return std::nullopt;
+  return length;
+}
+
+/// Why there is no frame at `offset <= file.size()`.
+inline auto frame_error(ByteView file, std::uint64_t offset) noexcept -> std::error_code {
+  const ByteView rest = file.subspan(static_cast<std::size_t>(offset));
+  if (rest.size() < record_header_bytes) return record_errc::truncated_header;
+  if (!parse_record_header(rest.first<record_header_bytes>())) return record_errc::corrupt_length;
+  return record_errc::truncated_payload;
+}
+
+}  // namespace distrib::inline v0::detail

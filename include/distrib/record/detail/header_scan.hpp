@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/crc32c.hpp>
+#include <distrib/record/detail/frame_at.hpp>
+#include <distrib/record/frame.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+// Searching a file for a record's header when it is not known where records begin. A length is u64 and not longer than
+// the file, so its high bytes are zero: that alone rules out nearly every offset of texts, images and floats, 32 or 64
+// of them at once. Only for what is left the checksum of the eight bytes is computed.
+namespace distrib::inline v0::detail {
+
+inline constexpr std::uint64_t no_offset = std::numeric_limits<std::uint64_t>::max();
+
+/// What the high bytes of a length can be in a file of some size: bytes 7 down to `zero[0]` are zero, and the byte at
+/// `top_index` is at most `top`.
+struct LengthFilter {
+  explicit LengthFilter(std::size_t file_bytes) noexcept {
+    const std::uint64_t longest = file_bytes - record_frame_bytes;
+    const auto used = static_cast<std::size_t>(std::bit_width(longest) + 7) / 8;
+    for (std::size_t i = 0; i < zero.size(); ++i) zero[i] = std::min<std::size_t>(std::max(used, 4 + i), 7);
+    if (used > 3) {
+      top_index = used - 1;
+      top = static_cast<unsigned char>(longest >> (8 * top_index));
+    }
+  }
+
+  std::array<std::size_t, 4> zero{};
+  std::size_t top_index = 3;
+  unsigned char top = 0;
+};
+
+/// First byte of the masked checksum of eight zeros: where a run of zeros goes on instead, no empty record begins.
+inline constexpr auto empty_record_mark = static_cast<unsigned char>(mask_crc(crc32c(std::array<std::byte, 8>{})));
+
+/// The way for every machine: 16 offsets at once are ruled out, and if not, tried one by one.
+inline auto find_header_portable(ByteView file, std::uint64_t from, std::uint64_t to) noexcept -> std::uint64_t {
+  using Block = unsigned char __attribute__((vector_size(16)));
+  using Halves = std::array<std::uint64_t, 2>;
+  const LengthFilter filter{file.size()};
+  const std::byte* const bytes = file.data();
+  std::uint64_t p = from;
+  while (p < to) {
+    if (to - p >= 16 && file.size() - p >= 32) {
+      const auto at = [&](std::size_t i) {
+        Block block;  // copied, since clang loses on the way that bytes lie anywhere
+        std::memcpy(&block, bytes + p + i, sizeof block);
+        return block;
+      };
+      const Block high = at(filter.zero[0]) | at(filter.zero[1]) | at(filter.zero[2]) | at(filter.zero[3]);
+      const auto fits = (high == 0) & (at(filter.top_index) <= filter.top);
+      const auto halves = std::bit_cast<Halves>(fits);
+      if ((halves[0] | halves[1]) == 0) {
+        p += 16;
+        continue;
+      }
+    }
+    const std::uint64_t stop = std::min(to, p + 16);
+    for (; p < stop; ++p) {
+      if (load_le<std::uint64_t>(bytes + p) == 0 &&
+          static_cast<unsigned char>(bytes[p + 8]) != empty_record_mark)
+        continue;
+      if (frame_at(file, p)) return p;
+    }
+  }
+  return no_offset;
+}
+
+#if defined(__x86_64__)
+/// 64 offsets at once. Call it only where the processor has AVX2 and SSE4.2.
+__attribute__((target("avx2,sse4.2"))) inline auto find_header_avx2(ByteView file, std::uint64_t from,
+                                                                    std::uint64_t to) noexcept -> std::uint64_t {
+  using Block = unsigned char __attribute__((vector_size(32)));
+  using Signed = char __attribute__((vector_size(32)));
+  constexpr std::uint64_t reach = 64 + 8;  // bytes that a step looks at
+  constexpr std::uint64_t ahead = 4096;    // bytes that memory is asked for beforehand
+  const LengthFilter filter{file.size()};
+  const std::byte* const bytes = file.data();
+  std::uint64_t p = from;
+  for (; to - p >= 64 && file.size() - p >= reach + record_frame_bytes; p += 64) {
+    __builtin_prefetch(bytes + std::min<std::uint64_t>(p + ahead, file.size() - 1));
+    std::uint64_t fits = 0;
+    std::uint64_t zeros = 0;
+    for (std::size_t half = 0; half < 64; half += 32) {
+      const std::byte* const base = bytes + p + half;
+      Block high{};
+      Block part;
+      for (const std::size_t i : filter.zero) {
+        std::memcpy(&part, base + i, sizeof part);
+        high |= part;
+      }
+      Block top;
+      std::memcpy(&top, base + filter.top_index, sizeof top);
+      const auto lanes = (high == 0) & (top <= filter.top);
+      const auto mask = static_cast<std::uint32_t>(__builtin_ia32_pmovmskb256(reinterpret_cast<const Signed&>(lanes)));
+      fits |= std::uint64_t{mask} << half;
+    }
+    if (fits == 0) continue;
+    for (std::size_t half = 0; half < 64; half += 32) {
+      const std::byte* const base = bytes + p + half;
+      Block any{};
+      Block next;
+      for (std::size_t i = 0; i < 8; ++i) {
+        std::memcpy(&next, base + i, sizeof next);
+        any |= next;
+      }
+      std::memcpy(&next, base + 8, sizeof next);
+      const auto lanes = (any == 0) & (next != empty_record_mark);
+      const auto mask = static_cast<std::uint32_t>(__builtin_ia32_pmovmskb256(reinterpret_cast<const Signed&>(lanes)));
+      zeros |= std::uint64_t{mask} << half;
+    }
+    for (fits &= ~zeros; fits != 0; fits &= fits - 1) {
+      const std::uint64_t q = p + static_cast<std::uint64_t>(std::countr_zero(fits));
+      const std::uint64_t length = load_le<std::uint64_t>(bytes + q);
+      const auto crc = ~static_cast<std::uint32_t>(__builtin_ia32_crc32di(0xFFFF'FFFF, length));
+      if (mask_crc(crc) == load_le<std::uint32_t>(bytes + q + 8) && length <= file.size() - record_frame_bytes - q)
+        return q;
+    }
+  }
+  return find_header_portable(file, p, to);
+}
+#endif
+
+/// First offset in [from, to) where a header is in order and its frame lies in `file`; `no_offset` when there is none.
+inline auto find_header(ByteView file, std::uint64_t from, std::uint64_t to) noexcept -> std::uint64_t {
+  if (file.size() < record_frame_bytes) return no_offset;
+  to = std::min<std::uint64_t>(to, file.size() - record_frame_bytes + 1);
+  if (from >= to) return no_offset;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("sse4.2")) return find_header_avx2(file, from, to);
+#endif
+  return find_header_portable(file, from, to);
+}
+
+}  // namespace distrib::inline v0::detail

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/record/compression.hpp>
+#include <distrib/record/error.hpp>
+#include <distrib/record/record_writer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// "NAME-00003-of-00010", the name of shard 3 of 10.
+[[nodiscard]] inline auto shard_name(std::string_view name, std::size_t shard, std::size_t shards) -> std::string {
+  const auto digits = [](std::size_t number) {
+    const std::string text = std::to_string(number);
+    return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
+  };
+  return std::string{name} + "-" + digits(shard) + "-of-" + digits(shards);
+}
+
+/// Writes records over `shards` TFRecord files, in turn or where the caller says. All files get their names in `close()`
+/// and not before: when one cannot be finished, none appears. (Names are given one after the other. Should that fail
+/// half-way, those given are taken back; files of these names that were there before are then lost.)
+///
+/// Failures, options and the destructor are as with `RecordWriter`, `rename_on_close` being always set; a writer that is
+/// destroyed before `close()` leaves nothing. Memory and open files: those of one `RecordWriter` a shard. Movable; one
+/// thread at a time.
+template <Deflates D = Deflater>
+class BasicShardedRecordWriter {
+ public:
+  /// Files `NAME-00000-of-0000N` and so on. Throws `std::system_error`: as `RecordWriter`, or `record_errc::no_such_shard`
+  /// for no shards.
+  BasicShardedRecordWriter(std::string name, std::size_t shards, const RecordWriterOptions& options = {})
+      : name_{std::move(name)} {
+    open(shards, options);
+    throw_if(error_);
+  }
+
+  /// The same; on failure `ec` is set, and so is `error()`.
+  BasicShardedRecordWriter(std::string name, std::size_t shards, const RecordWriterOptions& options,
+                           std::error_code& ec)
+      : name_{std::move(name)} {
+    open(shards, options);
+    ec = error_.code;
+  }
+
+  /// Adds a record to the shard whose turn it is: of n shards, record i of these calls is in shard i mod n.
+  void append(ByteView payload) {
+    std::error_code ec;
+    append(payload, ec);
+    throw_if(error_);
+  }
+  void append(ByteView payload, std::error_code& ec) {
+    append_to(turn_, payload, ec);
+    if (++turn_ >= shards_.size()) turn_ = 0;
+  }
+
+  /// Adds a record to the shard of this number, and takes nobody's turn.
+  void append_to(std::size_t shard, ByteView payload) {
+    std::error_code ec;
+    append_to(shard, payload, ec);
+    throw_if(error_);
+  }
+  void append_to(std::size_t shard, ByteView payload, std::error_code& ec) {
+    if (!error_ && shard >= shards_.size())
+      error_ = {record_errc::no_such_shard, name_ + ": shard " + std::to_string(shard)};
+    if (!error_) {
+      shards_[shard].append(payload, ec);
+      if (ec) error_ = shards_[shard].error();
+    }
+    ec = error_.code;
+  }
+
+  /// Finishes all files, then gives all of them their names. Closing again is fine.
+  void close() {
+    std::error_code ec;
+    close(ec);
+    throw_if(error_);
+  }
+  void close(std::error_code& ec) {
+    for (Shard& shard : shards_) {
+      shard.seal();
+      if (!error_) error_ = shard.error();
+    }
+    std::size_t named = 0;
+    for (; named < shards_.size() && !error_ && shards_[named].sealed_; ++named) {
+      shards_[named].publish();
+      error_ = shards_[named].error();
+    }
+    if (error_)
+      for (std::size_t i = 0; i < named; ++i) ::unlink(shards_[i].path().c_str());
+    ec = error_.code;
+  }
+
+  /// The first failure and its place; empty while there is none.
+  [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
+
+  /// How many records were appended, to all files.
+  [[nodiscard]] auto records() const noexcept -> std::uint64_t {
+    std::uint64_t sum = 0;
+    for (const Shard& shard : shards_) sum += shard.records();
+    return sum;
+  }
+
+  /// How many shards there are.
+  [[nodiscard]] auto shards() const noexcept -> std::size_t { return shards_.size(); }
+
+ private:
+  using Shard = BasicRecordWriter<D>;
+
+  void open(std::size_t shards, RecordWriterOptions options) {
+    options.rename_on_close = true;
+    if (shards == 0) error_ = {record_errc::no_such_shard, name_ + ": 0 shards"};
+    for (std::size_t i = 0; i < shards && !error_; ++i) {
+      std::error_code ec;
+      shards_.emplace_back(shard_name(name_, i, shards), options, ec);
+      if (ec) error_ = shards_.back().error();
+    }
+  }
+
+  std::string name_;
+  std::vector<Shard> shards_;
+  std::size_t turn_ = 0;
+  Error error_;
+};
+
+/// Compresses with zlib.
+using ShardedRecordWriter = BasicShardedRecordWriter<>;
+
+}  // namespace distrib::inline v0

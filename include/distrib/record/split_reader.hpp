@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/record/detail/frame_at.hpp>
+#include <distrib/record/detail/verified_frames.hpp>
+#include <distrib/record/error.hpp>
+#include <distrib/record/frame.hpp>
+#include <distrib/record/mapped_file.hpp>
+#include <distrib/record/splits.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+/// Reads the records of one split of a plain TFRecord file in order and verifies both checksums of each. A range as
+/// `RecordReader` is, with the same two faces: as an input range it throws `std::system_error`; `try_next` returns
+/// nothing and `error()` says why. The text names file, record and offset; the first failure sticks.
+///
+/// Records' bytes live as long as the reader, also when it is moved: they lie in the mapping (see the hazard at
+/// `MappedFile`). Threads: one at a time; each split of a file has a reader of its own.
+class SplitReader {
+ public:
+  class Iterator;
+
+  /// Maps `path`, for the split of it that `split_file` or `find_split` gave. Throws `std::system_error`:
+  /// `record_errc::bad_split` when it does not lie in the file, `uncertain_split`, or why the file cannot be mapped.
+  SplitReader(std::string path, const RecordSplit& split) : path_{std::move(path)}, split_{split} {
+    open();
+    throw_if(error_);
+  }
+
+  /// The same; on failure `ec` is set, and so is `error()`.
+  SplitReader(std::string path, const RecordSplit& split, std::error_code& ec)
+      : path_{std::move(path)}, split_{split} {
+    open();
+    ec = error_.code;
+  }
+
+  /// The next record, or nothing: at the end of the split, or after a failure, which `error()` tells apart. Behind the
+  /// last record of a split that is broken, the failure is what damage there is.
+  [[nodiscard]] auto try_next() -> std::optional<Record> {
+    if (next_ == verified_ && !verify_more()) return std::nullopt;
+    return frames_[next_++];
+  }
+
+  /// The first failure and its place; empty while there is none.
+  [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
+
+  /// Where the next record begins; after a failure, the record that failed.
+  [[nodiscard]] auto offset() const noexcept -> std::uint64_t {
+    return next_ != verified_ ? frames_[next_].offset : offset_;
+  }
+
+  /// The number of the next record, counted on from `RecordSplit::number`.
+  [[nodiscard]] auto number() const noexcept -> std::uint64_t {
+    return next_ != verified_ ? frames_[next_].number : number_;
+  }
+
+  /// Reads on, as an input range: begin() fetches a record, so call it once.
+  [[nodiscard]] auto begin() -> Iterator;
+  [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
+
+ private:
+  void open() {
+    offset_ = split_.first;
+    number_ = split_.number;
+    mapping_ = MappedFile{path_, error_.code};
+    const ByteView file = mapping_.bytes();
+    if (!error_ && split_.uncertain) error_.code = record_errc::uncertain_split;
+    if (!error_ && (split_.first > split_.end || split_.end > file.size())) error_.code = record_errc::bad_split;
+    if (error_) {
+      error_.where = path_ + ": " + std::to_string(split_.first) + " to " + std::to_string(split_.end);
+      return;
+    }
+    window_ = file.first(static_cast<std::size_t>(split_.end)).subspan(static_cast<std::size_t>(split_.first));
+  }
+
+  auto verify_more() -> bool {
+    if (error_) return false;
+    next_ = 0;
+    constexpr std::uint64_t any_length = std::numeric_limits<std::uint64_t>::max();
+    verified_ = detail::verify_frames(window_, any_length, {{}, offset_, number_}, frames_);
+    if (verified_ != 0) {
+      const Record& last = frames_[verified_ - 1];
+      const std::uint64_t end = last.offset + record_frame_bytes + last.bytes.size();
+      window_ = window_.subspan(static_cast<std::size_t>(end - offset_));
+      offset_ = end;
+      number_ += verified_;
+      return true;
+    }
+    if (window_.empty() && !split_.broken) return false;
+    // A frame that leads beyond the split's end is damage as well: the file is not what it was.
+    const std::optional<std::uint64_t> length = detail::frame_at(mapping_.bytes(), offset_);
+    const bool fits = length && record_frame_bytes + *length <= window_.size();
+    error_ = {fits     ? make_error_code(record_errc::corrupt_payload)
+              : length ? make_error_code(record_errc::bad_split)
+                       : detail::frame_error(mapping_.bytes(), offset_),
+              detail::record_place(path_, number_, offset_)};
+    window_ = {};
+    return false;
+  }
+
+  std::string path_;
+  RecordSplit split_;
+  MappedFile mapping_;
+  ByteView window_;                  // the rest of the split, behind the records that are verified
+  detail::VerifiedFrames frames_{};  // those
+  std::size_t next_ = 0;             // of the frames, the next to be handed out
+  std::size_t verified_ = 0;         // how many there are
+  std::uint64_t offset_ = 0;
+  std::uint64_t number_ = 0;
+  Error error_;
+};
+
+/// Input iterator over the records that are left. Throws `std::system_error` where the reader fails.
+class SplitReader::Iterator {
+ public:
+  using iterator_concept = std::input_iterator_tag;
+  using difference_type = std::ptrdiff_t;
+  using value_type = Record;
+
+  explicit Iterator(SplitReader& reader) : reader_{&reader} { ++*this; }
+
+  [[nodiscard]] auto operator*() const noexcept -> const Record& { return *record_; }
+  [[nodiscard]] auto operator->() const noexcept -> const Record* { return &*record_; }
+  auto operator++() -> Iterator& {
+    record_ = reader_->try_next();
+    if (!record_) throw_if(reader_->error());
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  [[nodiscard]] auto operator==(std::default_sentinel_t) const noexcept -> bool { return !record_; }
+
+ private:
+  SplitReader* reader_;
+  std::optional<Record> record_;
+};
+
+inline auto SplitReader::begin() -> Iterator { return Iterator{*this}; }
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/record/compression.hpp>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using distrib::ByteView;
+using Room = std::span<std::byte>;
+
+/// The least that Deflates: cannot be copied, moved or made without compression and options.
+class LeastDeflater {
+ public:
+  LeastDeflater(distrib::Compression, const distrib::DeflateOptions&) {}
+  LeastDeflater(const LeastDeflater&) = delete;
+  auto operator=(const LeastDeflater&) -> LeastDeflater& = delete;
+  auto deflate(ByteView&, Room, distrib::DeflateFlush) -> std::size_t { return 0; }
+  void reset() {}
+};
+
+struct NoOptions {
+  explicit NoOptions(distrib::Compression) {}
+  auto deflate(ByteView&, Room, distrib::DeflateFlush) -> std::size_t { return 0; }
+  void reset() {}
+};
+struct OneStream {
+  OneStream(distrib::Compression, const distrib::DeflateOptions&) {}
+  auto deflate(ByteView&, Room, distrib::DeflateFlush) -> std::size_t { return 0; }
+};
+struct NoFlush {
+  NoFlush(distrib::Compression, const distrib::DeflateOptions&) {}
+  auto deflate(ByteView&, Room) -> std::size_t { return 0; }
+  void reset() {}
+};
+
+}  // namespace
+
+TEST_CASE("Deflates: the least model, and what is none", "[concepts]") {
+  STATIC_REQUIRE(distrib::Deflates<LeastDeflater>);
+  STATIC_REQUIRE_FALSE(distrib::Deflates<NoOptions>);
+  STATIC_REQUIRE_FALSE(distrib::Deflates<OneStream>);
+  STATIC_REQUIRE_FALSE(distrib::Deflates<NoFlush>);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/record/compression.hpp>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using distrib::ByteView;
+using Room = std::span<std::byte>;
+
+/// The least that Inflates: cannot be copied, moved or made without a compression.
+class LeastInflater {
+ public:
+  explicit LeastInflater(distrib::Compression) {}
+  LeastInflater(const LeastInflater&) = delete;
+  auto operator=(const LeastInflater&) -> LeastInflater& = delete;
+  auto inflate(ByteView&, Room, std::error_code&) -> std::size_t { return 0; }
+  auto complete() const -> bool { return true; }
+};
+
+struct NoCompression {
+  auto inflate(ByteView&, Room, std::error_code&) -> std::size_t { return 0; }
+  auto complete() const -> bool { return true; }
+};
+struct NeverComplete {
+  explicit NeverComplete(distrib::Compression) {}
+  auto inflate(ByteView&, Room, std::error_code&) -> std::size_t { return 0; }
+};
+struct KeepsInput {
+  explicit KeepsInput(distrib::Compression) {}
+  auto inflate(ByteView&&, Room, std::error_code&) -> std::size_t { return 0; }
+  auto complete() const -> bool { return true; }
+};
+
+}  // namespace
+
+TEST_CASE("Inflates: the least model, and what is none", "[concepts]") {
+  STATIC_REQUIRE(distrib::Inflates<LeastInflater>);
+  STATIC_REQUIRE_FALSE(distrib::Inflates<NoCompression>);
+  STATIC_REQUIRE_FALSE(distrib::Inflates<NeverComplete>);
+  STATIC_REQUIRE_FALSE(distrib::Inflates<KeepsInput>);
+}

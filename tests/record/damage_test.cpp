@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/record/damage.hpp>
+
+#include <distrib/record/record_reader.hpp>
+#include <distrib/record/record_writer.hpp>
+
+#include "record/files.hpp"
+#include "record/random_files.hpp"
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+using distrib::Damage;
+using distrib::FileAccess;
+using distrib::OnDamage;
+using distrib::record_errc;
+using distrib::RecordReader;
+using distrib::RecordReaderOptions;
+
+namespace {
+
+struct Found {
+  std::string payload;
+  std::uint64_t offset = 0;
+  std::uint64_t number = 0;
+  bool suspect = false;
+  auto operator==(const Found&) const -> bool = default;
+};
+
+struct Reading {
+  std::vector<Found> records;
+  std::vector<Damage> damage;
+  std::error_code error;
+  auto operator==(const Reading&) const -> bool = default;
+};
+
+auto read(RecordReader& reader) -> Reading {
+  Reading reading;
+  while (const auto record = reader.try_next()) {
+    reading.records.push_back(
+        {std::string{distrib::as_text(record->bytes)}, record->offset, record->number, record->suspect});
+    if (reading.records.size() > 100'000) FAIL("no end");
+  }
+  CHECK_FALSE(reader.try_next());
+  reading.damage = reader.damage();
+  reading.error = reader.error().code;
+  return reading;
+}
+
+auto read(const std::string& path, const RecordReaderOptions& options) -> Reading {
+  std::error_code ec;
+  RecordReader reader{path, options, ec};
+  REQUIRE_FALSE(ec);
+  return read(reader);
+}
+
+/// The rules, as plainly as they can be said: every byte is looked at as often as need be.
+class Oracle {
+ public:
+  Oracle(std::string_view file, OnDamage action) : file_{file}, action_{action} {}
+
+  auto read() -> Reading {
+    while (at_ != file_.size()) {
+      const auto size = frame(at_);
+      const std::error_code code = wrong(at_);
+      if (!code) {
+        result_.records.push_back({std::string{file_.substr(at_ + 12, *size - 16)}, at_, number_++, suspect_});
+        at_ += *size;
+      } else if (action_ != OnDamage::stop && code == record_errc::corrupt_payload && ends_right(at_ + *size)) {
+        lose(at_ + *size, code);
+      } else if (action_ == OnDamage::salvage) {
+        std::size_t next = at_ + 1;
+        while (next < file_.size() && wrong(next)) ++next;
+        suspect_ = !leads_to_end(next);
+        lose(next, code);
+      } else {
+        result_.error = code;
+        break;
+      }
+    }
+    return result_;
+  }
+
+ private:
+  /// Bytes of the frame that begins at `at`, when its header is in order.
+  auto frame(std::size_t at) const -> std::optional<std::size_t> {
+    if (file_.size() - at < 12) return std::nullopt;
+    const auto head = distrib::as_bytes(file_.substr(at, 12));
+    const auto length = distrib::parse_record_header(head.first<12>());
+    return length ? std::optional<std::size_t>{*length + 16} : std::nullopt;
+  }
+
+  auto wrong(std::size_t at) const -> std::error_code {
+    const std::size_t left = file_.size() - at;
+    const auto size = frame(at);
+    if (left < 12) return record_errc::truncated_header;
+    if (!size) return record_errc::corrupt_length;
+    if (*size - 16 >= std::uint64_t{1} << 31) return record_errc::too_large;
+    if (*size > left) return record_errc::truncated_payload;
+    if (support::framed(file_.substr(at + 12, *size - 16)) != file_.substr(at, *size))
+      return record_errc::corrupt_payload;
+    return {};
+  }
+
+  auto ends_right(std::size_t at) const -> bool { return file_.size() - at < 12 || frame(at); }
+
+  auto leads_to_end(std::size_t at) const -> bool {
+    while (at < file_.size()) {
+      const auto size = frame(at);
+      if (!size || *size > file_.size() - at) return false;
+      at += *size;
+    }
+    return at == file_.size();
+  }
+
+  void lose(std::size_t to, std::error_code code) {
+    result_.damage.push_back({at_, to - at_, number_++, code});
+    at_ = to;
+  }
+
+  std::string_view file_;
+  OnDamage action_;
+  Reading result_;
+  std::size_t at_ = 0;
+  std::uint64_t number_ = 0;
+  bool suspect_ = false;
+};
+
+constexpr OnDamage actions[] = {OnDamage::stop, OnDamage::skip, OnDamage::salvage};
+
+/// Reads `bytes` in every way and finds what the rules say.
+class Comparison {
+ public:
+  void operator()(const std::string& bytes) const {
+    support::write_file(directory_ / "file", bytes);
+    for (const OnDamage action : actions) {
+      const Reading expected = Oracle{bytes, action}.read();
+      for (const FileAccess access : {FileAccess::mapped, FileAccess::buffered}) {
+        const Reading reading = read(directory_ / "file", {.access = access, .damage = {.action = action}});
+        if (reading == expected) continue;
+        CAPTURE(static_cast<int>(action), static_cast<int>(access));
+        CHECK(reading.records.size() == expected.records.size());
+        CHECK(reading.damage.size() == expected.damage.size());
+        CHECK(reading.error == expected.error);
+        CHECK((reading == expected));
+      }
+    }
+  }
+
+ private:
+  support::TempDirectory directory_;
+};
+
+/// An empty record, one in the middle, one that holds two others, an empty one and a last one.
+auto small_file() -> std::string {
+  return support::framed("") + support::framed("hello") + support::framed(support::framed("inner") +
+                                                                          support::framed(std::string(20, 'i'))) +
+         support::framed("") + support::framed(std::string(30, 'x'));
+}
+
+/// `bytes` as one gzip member or zlib stream.
+auto compressed(distrib::Compression compression, std::string_view bytes) -> std::string {
+  distrib::Deflater deflater{compression};
+  std::string text(bytes.size() + 1000, '\0');
+  distrib::ByteView in = distrib::as_bytes(bytes);
+  text.resize(deflater.deflate(in, std::as_writable_bytes(std::span{text}), distrib::DeflateFlush::finish));
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("DamagePolicy: a small file cut at every byte, under each", "[record][damage]") {
+  const Comparison compare;
+  const std::string file = small_file();
+  for (std::size_t cut = 0; cut <= file.size(); ++cut) {
+    CAPTURE(cut);
+    compare(file.substr(0, cut));
+  }
+}
+
+TEST_CASE("DamagePolicy: a small file flipped at every byte, under each", "[record][damage]") {
+  const Comparison compare;
+  std::string file = small_file();
+  for (std::size_t at = 0; at < file.size(); ++at)
+    for (const int bits : {0x01, 0x80, 0xFF}) {
+      CAPTURE(at, bits);
+      file[at] = static_cast<char>(file[at] ^ bits);
+      compare(file);
+      file[at] = static_cast<char>(file[at] ^ bits);
+    }
+}
+
+TEST_CASE("DamagePolicy: bytes lost and bytes too many at every place", "[record][damage]") {
+  const Comparison compare;
+  const std::string file = small_file();
+  for (std::size_t at = 0; at < file.size(); at += 3) {
+    CAPTURE(at);
+    compare(file.substr(0, at) + file.substr(std::min(file.size(), at + 5)));
+    compare(file.substr(0, at) + "too many" + file.substr(at));
+    compare(file.substr(0, at) + small_file());  // a writer that died, and one that went on behind it
+  }
+}
+
+TEST_CASE("DamagePolicy: tails of 1 to 11 bytes, zeros, rubbish, nothing else", "[record][damage]") {
+  const Comparison compare;
+  for (std::size_t size = 1; size < 40; ++size) {
+    CAPTURE(size);
+    compare(small_file() + std::string(size, '\0'));
+    compare(std::string(size, '\0'));
+    compare(support::noise(size));
+    compare(small_file() + support::noise(size) + small_file());
+  }
+}
+
+TEST_CASE("DamagePolicy: lengths in order that lie", "[record][damage]") {
+  const Comparison compare;
+  for (const std::uint64_t length :
+       {std::uint64_t{200}, std::uint64_t{1} << 30, std::uint64_t{1} << 31, std::uint64_t{1} << 62,
+        std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max() - 15,
+        std::numeric_limits<std::uint64_t>::max()}) {
+    CAPTURE(length);
+    compare(support::framed("before") + support::header_of(length) + small_file());
+    compare(support::header_of(length));
+  }
+}
+
+TEST_CASE("DamagePolicy: random damage of files, ordinary and nested", "[record][damage]") {
+  const Comparison compare;
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random{seed};
+    std::string file =
+        seed % 2 == 0 ? support::ordinary_file(seed, 60, 200).bytes : support::nested_file(seed, 6).bytes;
+    for (std::size_t hit = 0; hit < 1 + seed % 5; ++hit)
+      file[random() % file.size()] = static_cast<char>(random());
+    compare(file);
+    compare(file + file);
+  }
+}
+
+TEST_CASE("DamagePolicy: limits", "[record][damage]") {
+  const support::TempDirectory directory;
+  std::string file;
+  for (int i = 0; i < 6; ++i) {
+    file += support::framed("record");
+    if (i % 2 == 1) file[file.size() - 1] = static_cast<char>(file[file.size() - 1] ^ 1);
+  }
+  support::write_file(directory / "file", file);
+  for (const OnDamage action : {OnDamage::skip, OnDamage::salvage}) {
+    const Reading all = read(directory / "file", {.damage = {.action = action, .max_ranges = 3, .max_bytes = 66}});
+    CHECK_FALSE(all.error);
+    CHECK(all.records.size() == 3);
+    CHECK(all.damage[1] == Damage{66, 22, 3, record_errc::corrupt_payload});
+
+    for (const auto& policy : {distrib::DamagePolicy{action, 2}, distrib::DamagePolicy{action, 9, 65}}) {
+      RecordReader reader{directory / "file", {.damage = policy}};
+      const Reading some = read(reader);
+      CHECK(some.error == record_errc::too_much_damage);
+      CHECK(some.error == distrib::failure::corrupt);
+      CHECK(some.records.size() == 3);
+      CHECK(some.damage.size() == 3);  // with the range that was too much
+      CHECK_THAT(reader.error().where, ContainsSubstring("file: record 5 at offset 110"));
+    }
+  }
+}
+
+TEST_CASE("DamagePolicy: the list can be read while reading", "[record][damage]") {
+  const support::TempDirectory directory;
+  std::string file = support::framed("a") + support::framed("b") + support::framed("c");
+  file[17 + 12] = 'B';
+  support::write_file(directory / "file", file);
+  RecordReader reader{directory / "file", {.damage = {.action = OnDamage::skip}}};
+  CHECK(distrib::as_text(reader.try_next()->bytes) == "a");
+  CHECK(reader.damage().empty());
+  CHECK(distrib::as_text(reader.try_next()->bytes) == "c");
+  REQUIRE(reader.damage().size() == 1);
+  CHECK(reader.damage()[0] == Damage{17, 17, 1, record_errc::corrupt_payload});
+  CHECK(reader.number() == 3);
+}
+
+TEST_CASE("DamagePolicy: a limit of the reader is not damage, unless it is salvaged", "[record][damage]") {
+  const support::TempDirectory directory;
+  support::write_file(directory / "file", support::framed("a") + support::framed("bb") + support::framed("c"));
+  const Reading skipped =
+      read(directory / "file", {.damage = {.action = OnDamage::skip}, .max_record_bytes = 1});
+  CHECK(skipped.error == record_errc::too_large);
+  CHECK(skipped.records.size() == 1);
+  const Reading salvaged =
+      read(directory / "file", {.damage = {.action = OnDamage::salvage}, .max_record_bytes = 1});
+  CHECK_FALSE(salvaged.error);
+  CHECK(salvaged.records.size() == 2);
+  CHECK(salvaged.damage == std::vector{Damage{17, 18, 1, record_errc::too_large}});
+}
+
+TEST_CASE("DamagePolicy: through a pipe with a name", "[record][damage]") {
+  const support::TempDirectory directory;
+  REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that stops leaves the writer alone
+  std::string file = support::ordinary_file(5, 3000, 300).bytes;
+  for (const std::size_t at : {file.size() / 5, file.size() / 2, file.size() - 2})
+    for (std::size_t i = 0; i < 20 && at + i < file.size(); ++i) file[at + i] = 'x';
+  for (const OnDamage action : actions) {
+    const Reading expected = Oracle{file, action}.read();
+    std::thread writer{[&] {
+      const int fd = ::open((directory / "pipe").c_str(), O_WRONLY | O_CLOEXEC);
+      std::size_t written = 0;
+      while (written < file.size()) {
+        const ssize_t count = ::write(fd, file.data() + written, std::min<std::size_t>(file.size() - written, 1000));
+        if (count <= 0) break;  // the reader stopped
+        written += static_cast<std::size_t>(count);
+      }
+      ::close(fd);
+    }};
+    const Reading reading = read(directory / "pipe", {.damage = {.action = action}});
+    writer.join();
+    CHECK((reading == expected));
+  }
+}
+
+TEST_CASE("DamagePolicy: inside of compressed files", "[record][damage]") {
+  const support::TempDirectory directory;
+  std::string plain = small_file();
+  plain[16 + 12] = 'H';  // the payload "hello"
+  support::write_file(directory / "damaged", plain);
+  for (const auto compression : {distrib::Compression::gzip, distrib::Compression::zlib}) {
+    support::write_file(directory / "file", compressed(compression, plain));
+    const Reading skipped = read(directory / "file", {.damage = {.action = OnDamage::skip}});
+    CHECK((skipped == Oracle{plain, OnDamage::skip}.read()));
+    CHECK(read(directory / "file", {}).error == record_errc::corrupt_payload);
+    const std::string whole = support::read_file(directory / "file");
+    support::write_file(directory / "file", whole.substr(0, whole.size() - 12));
+    const Reading cut = read(directory / "file", {.damage = {.action = OnDamage::salvage}});
+    CHECK_FALSE(cut.error);
+    CHECK(cut.damage.back().code == record_errc::truncated_compression);
+    CHECK(read(directory / "file", {.damage = {.action = OnDamage::skip}}).error == record_errc::truncated_compression);
+  }
+  plain[0] = 1;  // a header: what follows in the compressed data is lost
+  support::write_file(directory / "file", compressed(distrib::Compression::gzip, plain));
+  const Reading lost = read(directory / "file", {.damage = {.action = OnDamage::salvage}});
+  CHECK_FALSE(lost.error);
+  CHECK(lost.records.empty());
+  CHECK(lost.damage == std::vector{Damage{0, plain.size(), 0, record_errc::corrupt_length}});
+}
+
+TEST_CASE("DamagePolicy: damaged members of a gzip file are passed", "[record][damage]") {
+  const support::TempDirectory directory;
+  std::vector<std::string> payloads;
+  {
+    distrib::RecordWriter writer{directory / "file",
+                                 {.compression = distrib::Compression::gzip, .member_bytes = 4096}};
+    for (std::uint32_t i = 0; i < 400; ++i) {
+      payloads.push_back(std::to_string(i) + support::noise(100));
+      writer.append(distrib::as_bytes(payloads.back()));
+    }
+    writer.close();
+  }
+  const std::string good = support::read_file(directory / "file");
+  std::mt19937 random{7};
+  for (int round = 0; round < 100; ++round) {
+    std::string bytes = good;
+    const std::size_t at = random() % bytes.size();
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << (round % 8)));
+    support::write_file(directory / "file", bytes);
+    CAPTURE(round, at);
+    const Reading reading = read(directory / "file", {.damage = {.action = OnDamage::salvage}});
+    CHECK_FALSE(reading.error);
+    CHECK(reading.records.size() + 90 > payloads.size());  // two members of some 40 records at most
+    CHECK(reading.damage.size() <= 90);
+    std::size_t next = 0;  // in order, none twice
+    for (const Found& record : reading.records) {
+      CHECK_FALSE(record.suspect);
+      while (next < payloads.size() && payloads[next] != record.payload) ++next;
+      REQUIRE(next++ < payloads.size());
+    }
+  }
+}
