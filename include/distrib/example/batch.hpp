@@ -3,11 +3,13 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/example/detail/column.hpp>
+#include <distrib/example/detail/feature_slot.hpp>
 #include <distrib/example/error.hpp>
 #include <distrib/example/schema.hpp>
 
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +18,14 @@
 #include <vector>
 
 namespace distrib::inline v0 {
+
+/// Rows of different lengths: `values` of all rows, and `row_splits`, one more than there are rows: row i has
+/// `values[row_splits[i]]` up to, without, `values[row_splits[i + 1]]`. As in TensorFlow's RaggedTensor.
+template <class T>
+struct RaggedRows {
+  std::span<const T> values;
+  std::span<const std::int64_t> row_splits;
+};
 
 /// Records of struct E as columns, one for each member that the schema binds: `batch.column(&Digit::label)` is a
 /// std::span of labels, one for each record. Filled by `parse_examples` or by a BatchSource.
@@ -52,6 +62,19 @@ class Batch {
     return {};
   }
 
+  /// A list of any length as a ragged tensor: `values` of all records, one after the other, and where each record's
+  /// begin and end in them: `row_splits[i]` to `row_splits[i + 1]`, beginning with 0. Both are aligned like columns.
+  /// Throws as `column` does.
+  template <class T>
+  [[nodiscard]] auto ragged(std::span<const T> E::* member) const -> RaggedRows<T> {
+    (void)column(member);
+    for (const auto& column : columns_)
+      if (const auto* typed = dynamic_cast<const detail::Column<E, std::span<const T>>*>(column.get()))
+        if (typed->member() == member)
+          return {typed->slot().values.template as<T>(), typed->slot().splits.template as<std::int64_t>()};
+    return {};
+  }
+
   /// Record `i < size()`. Members that are not bound are as E's default constructor leaves them.
   [[nodiscard]] auto operator[](std::size_t i) const -> E {
     assert(i < size_);
@@ -67,32 +90,43 @@ class Batch {
   /// Drops all records, makes room for `rows` new ones; the columns are those of `schema`, in its order.
   template <FeatureMember... Ms>
   auto start(const Schema<E, Ms...>& schema, std::size_t rows, std::shared_ptr<const void> keep_alive)
-      -> std::tuple<detail::Column<E, Ms>*...> {
+      -> std::span<detail::FeatureSlot> {
     size_ = 0;
     keep_alive_ = std::move(keep_alive);
-    auto columns = std::apply([this](const auto&... f) { return this->find(std::index_sequence_for<Ms...>{}, f...); },
-                              schema.features());
-    std::apply([rows](auto*... column) { (column->start(rows), ...); }, columns);
-    return columns;
+    std::apply([this](const auto&... f) { this->bind(std::index_sequence_for<Ms...>{}, f...); }, schema.features());
+    const std::span slots{slots_.get(), sizeof...(Ms)};
+    for (detail::FeatureSlot& slot : slots) slot.start(rows);
+    return slots;
   }
 
   template <std::size_t... Is, FeatureMember... Ms>
-  auto find(std::index_sequence<Is...>, const Feature<E, Ms>&... features) -> std::tuple<detail::Column<E, Ms>*...> {
-    const bool same = columns_.size() == sizeof...(Ms) && ((typed<Ms>(Is, features) != nullptr) && ...);
-    if (!same) {
+  void bind(std::index_sequence<Is...>, const Feature<E, Ms>&... features) {
+    if (columns_.size() != sizeof...(Ms) || !(fits(Is, features) && ...)) {
       columns_.clear();
-      (columns_.push_back(std::make_unique<detail::Column<E, Ms>>(features.name(), features.member())), ...);
+      slots_ = std::make_unique<detail::FeatureSlot[]>(sizeof...(Ms));
+      (columns_.push_back(std::make_unique<detail::Column<E, Ms>>(slots_[Is], features.member())), ...);
+      (slots_[Is].want(features.name(), detail::MemberTraits<Ms>::kind, detail::MemberTraits<Ms>::list,
+                       detail::MemberTraits<Ms>::count),
+       ...);
     }
-    return {typed<Ms>(Is, features)...};
+    ((slots_[Is].fallback = features.fallback() ? reinterpret_cast<const std::byte*>(&*features.fallback()) : nullptr),
+     ...);
   }
 
   template <FeatureMember M>
-  auto typed(std::size_t i, const Feature<E, M>& feature) const -> detail::Column<E, M>* {
-    auto* column = dynamic_cast<detail::Column<E, M>*>(columns_[i].get());
-    return column != nullptr && column->member() == feature.member() && column->name() == feature.name() ? column
-                                                                                                         : nullptr;
+  auto fits(std::size_t i, const Feature<E, M>& feature) const -> bool {
+    const auto* column = dynamic_cast<const detail::Column<E, M>*>(columns_[i].get());
+    return column != nullptr && column->member() == feature.member() && column->name() == feature.name();
   }
 
+  template <FeatureMember... Ms>
+  void finish(std::size_t rows) {
+    std::size_t i = 0;
+    (static_cast<detail::Column<E, Ms>&>(*columns_[i++]).finish(rows), ...);
+    size_ = rows;
+  }
+
+  std::unique_ptr<detail::FeatureSlot[]> slots_;
   std::vector<std::unique_ptr<detail::AnyColumn<E>>> columns_;
   std::size_t size_ = 0;
   std::shared_ptr<const void> keep_alive_;

@@ -15,12 +15,16 @@ enum class example_errc {
   wrong_count,        ///< A feature has more or fewer values than its member takes. Use a span for lists of any length.
   duplicate_feature,  ///< A schema names a feature twice, or binds a member twice. Name each once.
   unbound_member,     ///< A batch was asked for a member that its schema does not bind. Add it to the schema.
+  bad_spec,           ///< A spec of a feature lacks something or contradicts another. The text says what; mend it.
+  bad_index,          ///< Indices of a sparse feature do not fit its values or its size. Mend the records or the spec.
+  bad_partition,      ///< A partition of a ragged feature does not fit its values. Mend the records or the spec.
+  too_many_features,  ///< Records have more names than any schema. Check what the file holds.
 };
 
 namespace detail {
 inline constexpr ErrorText example_texts[] = {
     {static_cast<int>(example_errc::malformed), failure::corrupt, "the record is no tf.train.Example"},
-    {static_cast<int>(example_errc::missing_feature), failure::mismatch, "a feature of the schema is missing"},
+    {static_cast<int>(example_errc::missing_feature), failure::mismatch, "it is required but could not be found"},
     {static_cast<int>(example_errc::wrong_kind), failure::mismatch, "a feature has another kind than the schema"},
     {static_cast<int>(example_errc::wrong_count), failure::mismatch,
      "a feature has another number of values than the schema"},
@@ -28,6 +32,11 @@ inline constexpr ErrorText example_texts[] = {
      "the schema names a feature or binds a member twice"},
     {static_cast<int>(example_errc::unbound_member), failure::invalid_argument,
      "the schema of the batch does not bind this member"},
+    {static_cast<int>(example_errc::bad_spec), failure::invalid_argument, "the spec of a feature is wrong"},
+    {static_cast<int>(example_errc::bad_index), failure::mismatch, "the indices of a sparse feature do not fit"},
+    {static_cast<int>(example_errc::bad_partition), failure::mismatch,
+     "a partition of a ragged feature does not fit its values"},
+    {static_cast<int>(example_errc::too_many_features), failure::exhausted, "the records have too many features"},
 };
 }  // namespace detail
 

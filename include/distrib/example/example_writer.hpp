@@ -2,17 +2,17 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/protowire.hpp>
+#include <distrib/example/detail/feature_encoder.hpp>
 #include <distrib/example/schema.hpp>
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <tuple>
-#include <utility>
+#include <type_traits>
 
 namespace distrib::inline v0 {
 
@@ -22,98 +22,75 @@ namespace distrib::inline v0 {
 template <class E, FeatureMember... Ms>
 class ExampleWriter {
  public:
-  explicit ExampleWriter(const Schema<E, Ms...>& schema) : schema_{schema} {}
+  explicit ExampleWriter(const Schema<E, Ms...>& schema) {
+    const E probe{};
+    const auto describe = [&probe](const auto& f) -> Field {
+      using Traits = detail::MemberTraits<typename std::remove_cvref_t<decltype(f)>::Member>;
+      const auto* const member = reinterpret_cast<const std::byte*>(&(probe.*f.member()));
+      const bool number = !Traits::list && Traits::count == 1 && Traits::kind != FeatureKind::bytes &&
+                          f.name().size() <= detail::NumberEntry::longest_name;
+      return {number ? detail::NumberEntry{f.name(), Traits::kind} : detail::NumberEntry{},
+              f.name(),
+              Traits::kind,
+              number,
+              Traits::list,
+              Traits::count,
+              member - reinterpret_cast<const std::byte*>(&probe)};
+    };
+    const auto given = std::apply([&](const auto&... f) { return std::array{describe(f)...}; }, schema.features());
+    for (std::size_t i = 0; i < given.size(); ++i) fields_[i] = given[schema.by_name()[i]];
+  }
 
   /// The bytes of `record`, valid until the next write. Throws only `std::bad_alloc`.
   [[nodiscard]] auto write(const E& record) -> ByteView {
-    wire_.clear();
-    std::array<Sizes, sizeof...(Ms)> sizes{};
-    std::size_t total = 0;
-    for (const std::size_t i : schema_.by_name()) {
-      with_feature(i, [&](const auto& f) { sizes[i] = measure(f.name(), record.*f.member()); });
-      total += framed(sizes[i].entry);
+    const auto* const base = reinterpret_cast<const std::byte*>(&record);
+    std::byte* to = encoder_.start(fields_.size());
+    for (const Field& field : fields_) {
+      const std::byte* const member = base + field.offset;
+      if (!field.number) {
+        to = encoder_.put(to, field.name, field.values(member), fields_.size());
+      } else if (field.kind == FeatureKind::floats) {
+        to = field.entry.put(to, sizeof(float));
+        std::memcpy(to, member, sizeof(float));
+        to += sizeof(float);
+      } else if constexpr (has_integers) {  // else g++ warns of what would lie outside of a struct of floats
+        const auto value = load_le<std::uint64_t>(member);
+        const std::size_t size = detail::varint_size(value);
+        to = field.entry.put(to, size);
+        detail::put_varint(to, value, size);
+        to += size;
+      }
     }
-    begin(1, total);
-    for (const std::size_t i : schema_.by_name())
-      with_feature(i, [&](const auto& f) { put(f.name(), record.*f.member(), sizes[i]); });
-    return wire_.view();
+    return encoder_.finish(to);
   }
 
  private:
-  /// Bytes of a feature's nested messages, without what stands before each.
-  struct Sizes {
-    std::size_t values = 0;   // the packed numbers, or the bytes value
-    std::size_t list = 0;     // BytesList, FloatList or Int64List
-    std::size_t feature = 0;  // Feature
-    std::size_t entry = 0;    // entry of the map
+  static constexpr bool has_integers = ((detail::MemberTraits<Ms>::kind == FeatureKind::int64s) || ...);
+
+  /// Where a member lies in every E.
+  struct Field {
+    detail::NumberEntry entry;
+    std::string_view name;
+    FeatureKind kind = FeatureKind::none;
+    bool number = false;  // just one, and `entry` begins it
+    bool list = false;
+    std::size_t count = 0;
+    std::ptrdiff_t offset = 0;
+
+    [[nodiscard]] auto values(const std::byte* member) const noexcept -> detail::FeatureValues {
+      if (!list) return {kind, member, count};
+      if (kind == FeatureKind::floats) return of(*reinterpret_cast<const std::span<const float>*>(member));
+      if (kind == FeatureKind::int64s) return of(*reinterpret_cast<const std::span<const std::int64_t>*>(member));
+      return of(*reinterpret_cast<const std::span<const ByteView>*>(member));
+    }
+    template <class T>
+    [[nodiscard]] auto of(std::span<const T> list_of) const noexcept -> detail::FeatureValues {
+      return {kind, reinterpret_cast<const std::byte*>(list_of.data()), list_of.size()};
+    }
   };
 
-  static constexpr auto varint_size(std::uint64_t value) noexcept -> std::size_t {
-    return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
-  }
-
-  /// A field of `size` bytes with its tag, which is one byte for all fields here, and its length.
-  static constexpr auto framed(std::size_t size) noexcept -> std::size_t { return 1 + varint_size(size) + size; }
-
-  template <class M>
-  static auto values_of(const M& member) noexcept {
-    using Traits = detail::MemberTraits<M>;
-    if constexpr (Traits::form == detail::Form::ragged)
-      return member;
-    else if constexpr (requires { member.data(); } && Traits::form == detail::Form::fixed)
-      return std::span<const typename Traits::Element>{member};
-    else
-      return std::span<const typename Traits::Element>{&member, 1};
-  }
-
-  template <class M>
-  static auto measure(std::string_view name, const M& member) noexcept -> Sizes {
-    constexpr FeatureKind kind = detail::MemberTraits<M>::kind;
-    Sizes sizes;
-    if constexpr (kind == FeatureKind::bytes)
-      sizes.values = member.size();
-    else if constexpr (kind == FeatureKind::floats)
-      sizes.values = values_of(member).size_bytes();
-    else
-      for (const std::int64_t value : values_of(member)) sizes.values += varint_size(static_cast<std::uint64_t>(value));
-    const bool no_values = kind != FeatureKind::bytes && sizes.values == 0;
-    sizes.list = no_values ? 0 : framed(sizes.values);
-    sizes.feature = framed(sizes.list);
-    sizes.entry = framed(name.size()) + framed(sizes.feature);
-    return sizes;
-  }
-
-  template <class M>
-  void put(std::string_view name, const M& member, const Sizes& sizes) {
-    constexpr FeatureKind kind = detail::MemberTraits<M>::kind;
-    begin(1, sizes.entry);
-    wire_.text(1, name);
-    begin(2, sizes.feature);
-    begin(static_cast<std::uint32_t>(kind), sizes.list);
-    if (sizes.list == 0) return;
-    begin(1, sizes.values);
-    if constexpr (kind == FeatureKind::bytes)
-      wire_.raw(member);
-    else if constexpr (kind == FeatureKind::floats)
-      wire_.raw(std::as_bytes(values_of(member)));
-    else
-      for (const std::int64_t value : values_of(member)) wire_.raw_varint(static_cast<std::uint64_t>(value));
-  }
-
-  void begin(std::uint32_t field, std::size_t size) {
-    wire_.raw_varint(wire_tag(field, WireType::bytes));
-    wire_.raw_varint(size);
-  }
-
-  template <class F>
-  void with_feature(std::size_t i, F&& f) {
-    [&]<std::size_t... Is>(std::index_sequence<Is...>) {
-      ((Is == i ? f(std::get<Is>(schema_.features())) : void()), ...);
-    }(std::index_sequence_for<Ms...>{});
-  }
-
-  Schema<E, Ms...> schema_;
-  WireWriter wire_;
+  std::array<Field, sizeof...(Ms)> fields_;
+  detail::FeatureEncoder encoder_;
 };
 
 }  // namespace distrib::inline v0

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <tuple>
+#include <type_traits>
 
 namespace distrib::inline v0 {
 
@@ -32,64 +32,47 @@ enum class FeatureKind : std::uint8_t {
 
 namespace detail {
 
-/// How the values of a feature lie in a member of this type.
-enum class Form : std::uint8_t {
-  fixed,   // so many numbers, inside the member
-  ragged,  // any number of numbers, which the batch owns
-  view,    // one value of bytes, which somebody else owns
-};
-
-/// What a member of type M holds; no `kind` for types that fit no feature.
+/// What a member of type M holds: `kind`, and `count` values of type Element, or any number of them (`list`). No `kind`
+/// for types that fit no feature.
 template <class M>
 struct MemberTraits {};
 
-template <>
-struct MemberTraits<float> {
-  using Element = float;
-  static constexpr auto kind = FeatureKind::floats;
-  static constexpr auto form = Form::fixed;
+template <class T, FeatureKind Kind>
+struct ValueTraits {
+  using Element = T;
+  static constexpr auto kind = Kind;
+  static constexpr bool list = false;
   static constexpr std::size_t count = 1;
 };
 
 template <>
-struct MemberTraits<std::int64_t> {
-  using Element = std::int64_t;
-  static constexpr auto kind = FeatureKind::int64s;
-  static constexpr auto form = Form::fixed;
-  static constexpr std::size_t count = 1;
-};
+struct MemberTraits<float> : ValueTraits<float, FeatureKind::floats> {};
+template <>
+struct MemberTraits<std::int64_t> : ValueTraits<std::int64_t, FeatureKind::int64s> {};
+template <>
+struct MemberTraits<std::span<const std::byte>> : ValueTraits<std::span<const std::byte>, FeatureKind::bytes> {};
 
 template <class T, std::size_t N>
-  requires(MemberTraits<T>::form == Form::fixed && N > 0 && sizeof(std::array<T, N>) == N * sizeof(T) &&
-           !requires { std::tuple_size<T>::value; })
+  requires(!MemberTraits<T>::list && N > 0 && sizeof(std::array<T, N>) == N * sizeof(T))
 struct MemberTraits<std::array<T, N>> : MemberTraits<T> {
-  static constexpr std::size_t count = N;
+  static constexpr std::size_t count = N * MemberTraits<T>::count;
 };
 
 template <class T>
-  requires(MemberTraits<T>::form == Form::fixed && !requires { std::tuple_size<T>::value; })
+  requires std::is_same_v<typename MemberTraits<T>::Element, T>
 struct MemberTraits<std::span<const T>> : MemberTraits<T> {
-  static constexpr auto form = Form::ragged;
-};
-
-template <>
-struct MemberTraits<std::span<const std::byte>> {
-  using Element = std::span<const std::byte>;
-  static constexpr auto kind = FeatureKind::bytes;
-  static constexpr auto form = Form::view;
-  static constexpr std::size_t count = 1;
+  static constexpr bool list = true;
 };
 
 }  // namespace detail
 
 /// Types of struct members that a feature can fill:
 ///
-/// | member                                                    | feature                 | missing                  |
+/// | member | feature | missing |
 /// |---|---|---|
-/// | `float`, `std::int64_t`                                   | exactly one number      | an error, or `otherwise` |
-/// | `std::array<float, N>`, `std::array<std::int64_t, N>`     | exactly N numbers       | an error, or `otherwise` |
-/// | `std::span<const float>`, `std::span<const std::int64_t>` | any number of numbers   | an empty span            |
-/// | `std::span<const std::byte>`                              | exactly one bytes value | an error                 |
+/// | `float`, `std::int64_t`, `std::span<const std::byte>` | exactly one value | an error, or `otherwise` |
+/// | `std::array` of one of these, also of several axes | exactly so many values | an error, or `otherwise` |
+/// | `std::span<const T>` of one of these | any number of values | an empty span |
 ///
 /// There are no others, because tf.train.Example has no others: integers are 64 bits wide, numbers are floats.
 template <class M>
@@ -112,12 +95,11 @@ class Feature {
 
   constexpr Feature(FeatureName name, M E::* member) noexcept : name_{name.text}, member_{member} {}
 
-  /// The same, with `value` for records that lack the feature. For numbers and arrays.
+  /// The same, with `value` for records that lack the feature, or have it without a kind. For numbers, bytes and
+  /// arrays; the bytes must outlive what is parsed.
   [[nodiscard]] constexpr auto otherwise(M value) const noexcept -> Feature {
-    static_assert(detail::MemberTraits<M>::form != detail::Form::ragged,
+    static_assert(!detail::MemberTraits<M>::list,
                   "distrib: otherwise() is for numbers and arrays: a list that is missing is an empty span");
-    static_assert(detail::MemberTraits<M>::form != detail::Form::view,
-                  "distrib: otherwise() is for numbers and arrays: bytes must be in every record");
     Feature copy = *this;
     copy.fallback_ = value;
     return copy;
@@ -155,8 +137,8 @@ template <class E, class M>
 constexpr auto feature(FeatureName, M E::*) noexcept -> detail::NoFeature {
   constexpr bool fits = FeatureMember<M>;
   static_assert(fits,
-                "distrib: a feature fills float, std::int64_t, std::array of these, std::span<const float>, "
-                "std::span<const std::int64_t> or std::span<const std::byte>; change the type of the member");
+                "distrib: a feature fills float, std::int64_t, std::array of these, std::span<const std::byte>, "
+                "or std::span<const T> of one of these; change the type of the member");
   return {};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/example/detail/key_table.hpp>
 #include <distrib/example/error.hpp>
 #include <distrib/example/feature.hpp>
 
@@ -32,6 +33,7 @@ class Schema {
     std::sort(by_name_.begin(), by_name_.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
     for (std::size_t i = 1; i < size; ++i)
       if (names[by_name_[i - 1]] == names[by_name_[i]]) refuse(names[by_name_[i]]);
+    keys_.fill(names.data(), size, places_.data(), places_.size());
     if (!((times_bound(features.member(), features...) == 1) && ...)) refuse("a member that is bound twice");
   }
 
@@ -55,8 +57,13 @@ class Schema {
 
   [[noreturn]] static void refuse(std::string_view what) { throw_error(example_errc::duplicate_feature, what); }
 
+  template <class, FeatureMember...>
+  friend class ExampleParser;
+
   std::tuple<Feature<E, Ms>...> features_;
   std::array<std::size_t, size> by_name_{};
+  std::array<detail::KeyPlace, detail::key_places(size)> places_{};
+  detail::KeyTable keys_;
 };
 
 namespace detail {

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/example/detail/walk.hpp>
+#include <distrib/example/error.hpp>
+#include <distrib/example/feature.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+
+/// Counts the values of a feature as they stand after its last change of kind. A sink of `read_entry`.
+struct CountValues {
+  std::string_view name;
+  FeatureKind kind = FeatureKind::none;
+  std::size_t changes = 0;  // of kind
+  std::size_t count = 0;
+
+  [[nodiscard]] auto begin(std::string_view key) noexcept -> bool {
+    name = key;
+    return true;
+  }
+  [[nodiscard]] auto value(ByteView feature, unsigned levels) noexcept -> bool {
+    return read_feature(feature, levels, *this);
+  }
+  void kind_is(FeatureKind now) noexcept {
+    if (kind == now) return;
+    kind = now;
+    ++changes;
+    count = 0;
+  }
+  void bytes(ByteView) noexcept { ++count; }
+  void floats(ByteView values) noexcept { count += values.size() / sizeof(float); }
+  void int64(std::int64_t) noexcept { ++count; }
+  [[nodiscard]] auto int64s(ByteView packed) noexcept -> bool {
+    count += count_varints(packed);
+    return true;
+  }
+};
+
+/// Hands the values after `skip` changes of kind to a function, where they are of type T. A sink of `read_entry`.
+template <class T, class F>
+struct VisitValues {
+  F& visit;
+  std::size_t skip;
+  FeatureKind kind = FeatureKind::none;
+  std::size_t changes = 0;
+
+  [[nodiscard]] auto begin(std::string_view) noexcept -> bool { return true; }
+  [[nodiscard]] auto value(ByteView feature, unsigned levels) -> bool { return read_feature(feature, levels, *this); }
+  void kind_is(FeatureKind now) noexcept {
+    changes += kind == now ? 0 : 1;
+    kind = now;
+  }
+  void bytes(ByteView content) {
+    if constexpr (std::is_same_v<T, ByteView>)
+      if (changes == skip) visit(content);
+  }
+  void floats(ByteView values) {
+    if constexpr (std::is_same_v<T, float>)
+      for (std::size_t i = 0; changes == skip && i < values.size(); i += sizeof(float))
+        visit(load_le<float>(values.data() + i));
+  }
+  void int64(std::int64_t number) {
+    if constexpr (std::is_same_v<T, std::int64_t>)
+      if (changes == skip) visit(number);
+  }
+  [[nodiscard]] auto int64s(ByteView packed) -> bool {
+    const std::byte* at = packed.data();
+    const std::byte* const end = at + packed.size();
+    std::uint64_t number = 0;
+    while (at != end && take_varint(at, end, number)) int64(static_cast<std::int64_t>(number));
+    return true;
+  }
+};
+
+}  // namespace detail
+
+/// One feature of a serialized Example: what its bytes say, read anew at each call. Made by ExampleView. A view.
+class FeatureView {
+ public:
+  FeatureView() = default;
+
+  /// An entry of the map, or (`is_entry` false) a Feature alone, which has no name. They must be well formed.
+  explicit FeatureView(ByteView bytes, bool is_entry = true) noexcept : bytes_{bytes}, is_entry_{is_entry} {
+    (void)read(about_);
+  }
+
+  [[nodiscard]] auto name() const noexcept -> std::string_view { return about_.name; }
+  /// `none`: no kind is set, which is not the same as an empty list.
+  [[nodiscard]] auto kind() const noexcept -> FeatureKind { return about_.kind; }
+  /// Number of values.
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return about_.count; }
+
+  /// Calls `visit` with each value, in order, when they are of type T: float, std::int64_t or ByteView. Calls it never
+  /// when the feature is of another kind.
+  template <class T, class F>
+  void for_each(F&& visit) const {
+    detail::VisitValues<T, std::remove_reference_t<F>> sink{visit, about_.changes};
+    if (about_.kind != FeatureKind::none) (void)read(sink);
+  }
+
+ private:
+  template <class Sink>
+  [[nodiscard]] auto read(Sink& sink) const -> bool {
+    return is_entry_ ? detail::read_entry(bytes_, detail::most_levels - 2, sink)
+                     : detail::read_feature(bytes_, detail::most_levels - 3, sink);
+  }
+
+  ByteView bytes_;
+  bool is_entry_ = true;
+  detail::CountValues about_;
+};
+
+/// A serialized tf.train.Example whose features are not known beforehand: goes over them, or finds one, without a copy
+/// and without an allocation. Everything is checked once, at construction, by the rules of protobuf's parser.
+///
+///     ExampleView example{record};
+///     example.for_each([](const FeatureView& feature) { print(feature.name(), feature.kind(), feature.size()); });
+///     example.find("label").for_each<std::int64_t>([](std::int64_t label) { ... });
+///
+/// Also for the context of a SequenceExample, which lies in the same place. A view of the bytes; const access from any
+/// thread.
+class ExampleView {
+ public:
+  /// Throws `std::system_error` with `example_errc::malformed`.
+  explicit ExampleView(ByteView record) : record_{record} {
+    if (!detail::is_example(record)) throw_error(example_errc::malformed, "ExampleView");
+  }
+  /// The same; a failure goes to `ec`, and there are no features.
+  ExampleView(ByteView record, std::error_code& ec) noexcept : record_{record} {
+    ec = {};
+    if (detail::is_example(record)) return;
+    record_ = {};
+    ec = example_errc::malformed;
+  }
+
+  /// Calls `visit` with the features in the order of the bytes. A name that comes again there comes again here, and the
+  /// last one counts.
+  template <class F>
+  void for_each(F&& visit) const {
+    detail::FieldReader example{record_, detail::most_levels};
+    while (example.next()) {
+      if (example.tag() != detail::first_message) continue;
+      detail::FieldReader map{example.bytes(), detail::most_levels - 1};
+      while (map.next())
+        if (map.tag() == detail::first_message) visit(FeatureView{map.bytes()});
+    }
+  }
+
+  /// The feature of this name that counts; one without name and kind when there is none. One walk over the record.
+  [[nodiscard]] auto find(std::string_view name) const -> FeatureView {
+    FeatureView found;
+    for_each([&](const FeatureView& feature) {
+      if (feature.name() == name) found = feature;
+    });
+    return found;
+  }
+
+  /// Whether there is a feature of this name, be it without a kind.
+  [[nodiscard]] auto contains(std::string_view name) const -> bool {
+    bool found = false;
+    for_each([&](const FeatureView& feature) { found = found || feature.name() == name; });
+    return found;
+  }
+
+ private:
+  ByteView record_;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/example/batch.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace distrib::inline v0 {
+
+/// Lists of a batch as one matrix: `rows` x `columns`, row-major, begins at a multiple of `tensor_alignment`.
+template <class T>
+struct PaddedRows {
+  std::size_t rows = 0;
+  std::size_t columns = 0;  ///< Length of the longest list.
+  AlignedBuffer memory;
+
+  [[nodiscard]] auto values() const noexcept -> std::span<const T> { return memory.as<T>().first(rows * columns); }
+  [[nodiscard]] auto operator[](std::size_t row) const noexcept -> std::span<const T> {
+    return values().subspan(row * columns, columns);
+  }
+};
+
+/// The lists that `member` holds in a batch, the short ones padded at the end with `filler` to the longest
+/// (TensorFlow's FixedLenSequence of single values, and `padded_batch`). Throws as `Batch::column` does.
+template <class E, class T>
+[[nodiscard]] auto padded(const Batch<E>& batch, std::span<const T> E::* member, T filler = {}) -> PaddedRows<T> {
+  const RaggedRows<T> lists = batch.ragged(member);
+  PaddedRows<T> result;
+  result.rows = batch.size();
+  for (std::size_t i = 0; i < result.rows; ++i)
+    result.columns = std::max(result.columns, static_cast<std::size_t>(lists.row_splits[i + 1] - lists.row_splits[i]));
+  result.memory = AlignedBuffer::for_overwrite(result.rows * result.columns * sizeof(T));
+  T* to = result.memory.template as<T>().data();
+  for (std::size_t i = 0; i < result.rows; ++i, to += result.columns) {
+    const T* const from = lists.values.data() + lists.row_splits[i];
+    const std::int64_t count = lists.row_splits[i + 1] - lists.row_splits[i];
+    std::fill(std::copy_n(from, count, to), to + result.columns, filler);
+  }
+  return result;
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/example/detail/row_parser.hpp>
+#include <distrib/example/detail/spec_keys.hpp>
+#include <distrib/example/detail/tensor_builder.hpp>
+#include <distrib/example/error.hpp>
+#include <distrib/example/feature_spec.hpp>
+#include <distrib/example/parsed_feature.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+
+/// A key table of slots that are known at run time only.
+template <class Spec>
+struct SlotTable {
+  explicit SlotTable(const SpecKeys<Spec>& keys) : places(key_places(keys.slots().size())) {
+    std::vector<std::string_view> names;
+    for (const FeatureSlot& slot : keys.slots()) names.push_back(slot.name);
+    table.fill(names.data(), names.size(), places.data(), places.size());
+  }
+
+  std::vector<KeyPlace> places;
+  KeyTable table;
+};
+
+inline void say_record(Error& error, std::size_t record) {
+  error.where = "record " + std::to_string(record) + (error.where.empty() ? "" : ", ") + error.where;
+}
+
+}  // namespace detail
+
+/// Parses serialized tf.train.Examples into one tensor for each spec, in the order of their names; the specs are known
+/// at run time only. The rules are those of TensorFlow's `parse_example`; what a struct can hold, `parse_examples`
+/// parses faster. `records` is a range whose elements convert to ByteView.
+///
+///     const std::vector<NamedSpec> specs{{"label", FixedLen{.shape = {}, .kind = FeatureKind::int64s}},
+///                                        {"words", VarLen{.kind = FeatureKind::bytes}}};
+///     for (const ParsedFeature& feature : parse_example(specs, records)) ...
+///
+/// `error`, with record and feature: `example_errc::bad_spec` and `duplicate_feature`, before any record is looked at;
+/// `malformed`, `missing_feature`, `wrong_kind`, `wrong_count`, `bad_index`, `bad_partition`; then the result is empty.
+/// Lifetime: views of bytes point into `records`.
+template <class Spec, class Records>
+[[nodiscard]] auto parse_example(std::span<const Spec> specs, const Records& records, Error& error)
+    -> std::vector<ParsedFeature> {
+  error = {};
+  const detail::SpecKeys<Spec> keys{specs, detail::SpecPlace::features, error};
+  if (error) return {};
+  const detail::SlotTable<Spec> table{keys};
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& record : records) ++count;
+  for (detail::FeatureSlot& slot : keys.slots()) slot.start(count);
+  detail::RowParser parser{table.table, table.places.data(), keys.slots()};
+  for (const auto& record : records) {
+    parser.add(ByteView{record}, error);
+    if (!error) continue;
+    detail::say_record(error, parser.rows());
+    return {};
+  }
+  std::vector<ParsedFeature> result;
+  detail::TensorBuilder<Spec> builder{keys, count, error};
+  for (const Spec* spec : keys.specs()) {
+    result.push_back(builder.build(*spec, nullptr));
+    if (error) return {};
+  }
+  return result;
+}
+
+/// The same; a failure is thrown as `std::system_error`.
+template <class Records>
+[[nodiscard]] auto parse_example(const std::vector<NamedSpec>& specs, const Records& records)
+    -> std::vector<ParsedFeature> {
+  Error error;
+  auto result = parse_example(std::span<const NamedSpec>{specs}, records, error);
+  throw_if(error);
+  return result;
+}
+
+/// The same; a failure goes to `ec`.
+template <class Records>
+[[nodiscard]] auto parse_example(const std::vector<NamedSpec>& specs, const Records& records, std::error_code& ec)
+    -> std::vector<ParsedFeature> {
+  Error error;
+  auto result = parse_example(std::span<const NamedSpec>{specs}, records, error);
+  ec = error.code;
+  return result;
+}
+
+/// One Example: the same without the axis of records.
+template <class Spec>
+[[nodiscard]] auto parse_single_example(std::span<const Spec> specs, ByteView record, Error& error)
+    -> std::vector<ParsedFeature> {
+  auto result = parse_example(specs, std::span{&record, 1}, error);
+  for (ParsedFeature& feature : result) {
+    if (feature.form == ParsedFeature::Form::sparse) {
+      std::vector<std::int64_t> indices;
+      for (std::size_t i = 0; i < feature.indices.size(); ++i)
+        if (i % feature.shape.size() != 0) indices.push_back(feature.indices[i]);
+      feature.indices = std::move(indices);
+    }
+    if (feature.form == ParsedFeature::Form::ragged)
+      feature.row_splits.erase(feature.row_splits.begin());
+    else
+      feature.shape.erase(feature.shape.begin());
+  }
+  return result;
+}
+
+/// The same; a failure is thrown as `std::system_error`.
+template <class Record>
+[[nodiscard]] auto parse_single_example(const std::vector<NamedSpec>& specs, const Record& record)
+    -> std::vector<ParsedFeature> {
+  Error error;
+  auto result = parse_single_example(std::span<const NamedSpec>{specs}, ByteView{record}, error);
+  throw_if(error);
+  return result;
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/example/detail/walk.hpp>
+#include <distrib/example/error.hpp>
+#include <distrib/example/example_view.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+
+/// Hands the steps of a FeatureList to a function. A sink of `read_entry`.
+template <class F>
+struct VisitSteps {
+  F& visit;
+  std::string_view name{};
+
+  [[nodiscard]] auto begin(std::string_view key) noexcept -> bool {
+    name = key;
+    return true;
+  }
+  [[nodiscard]] auto value(ByteView list, unsigned levels) -> bool {
+    FieldReader reader{list, levels};
+    while (reader.next())
+      if (reader.tag() == first_message) visit(FeatureView{reader.bytes(), false});
+    return true;
+  }
+};
+
+}  // namespace detail
+
+/// One list of a serialized SequenceExample. Made by SequenceExampleView. A view.
+class FeatureListView {
+ public:
+  FeatureListView() = default;
+  /// An entry of the map, which must be well formed.
+  explicit FeatureListView(ByteView entry) noexcept : entry_{entry} {
+    const auto count = [this](const FeatureView&) { ++size_; };
+    detail::VisitSteps<decltype(count)> steps{count};
+    (void)detail::read_entry(entry_, detail::most_levels - 2, steps);
+    name_ = steps.name;
+  }
+
+  [[nodiscard]] auto name() const noexcept -> std::string_view { return name_; }
+  /// Number of steps.
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
+
+  /// Calls `visit` with the FeatureView of each step, in order; these have no name.
+  template <class F>
+  void for_each(F&& visit) const {
+    detail::VisitSteps<std::remove_reference_t<F>> steps{visit};
+    (void)detail::read_entry(entry_, detail::most_levels - 2, steps);
+  }
+
+ private:
+  ByteView entry_;
+  std::string_view name_;
+  std::size_t size_ = 0;
+};
+
+/// A serialized tf.train.SequenceExample whose features are not known beforehand; otherwise as ExampleView.
+class SequenceExampleView {
+ public:
+  /// Throws `std::system_error` with `example_errc::malformed`.
+  explicit SequenceExampleView(ByteView record) : record_{record} {
+    if (!detail::is_sequence_example(record)) throw_error(example_errc::malformed, "SequenceExampleView");
+  }
+  /// The same; a failure goes to `ec`, and there are no features.
+  SequenceExampleView(ByteView record, std::error_code& ec) noexcept : record_{record} {
+    ec = {};
+    if (detail::is_sequence_example(record)) return;
+    record_ = {};
+    ec = example_errc::malformed;
+  }
+
+  /// The features of the context.
+  [[nodiscard]] auto context() const -> ExampleView { return ExampleView{record_}; }
+
+  /// Calls `visit` with the FeatureListViews in the order of the bytes; of equal names the last one counts.
+  template <class F>
+  void for_each_list(F&& visit) const {
+    detail::FieldReader sequence{record_, detail::most_levels};
+    while (sequence.next()) {
+      if (sequence.tag() != detail::second_message) continue;
+      detail::FieldReader map{sequence.bytes(), detail::most_levels - 1};
+      while (map.next())
+        if (map.tag() == detail::first_message) visit(FeatureListView{map.bytes()});
+    }
+  }
+
+ private:
+  ByteView record_;
+};
+
+}  // namespace distrib::inline v0

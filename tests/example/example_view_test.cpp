@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/example/example_view.hpp>
+
+#include <distrib/example/example_builder.hpp>
+
+#include "example/example_oracle.hpp"
+#include "support/catch.hpp"
+
+#include <string>
+#include <vector>
+
+using distrib::ByteView;
+using distrib::ExampleBuilder;
+using distrib::ExampleView;
+using distrib::FeatureKind;
+using distrib::FeatureView;
+using distrib::WireWriter;
+
+TEST_CASE("ExampleView: goes over the features of an Example", "[example]") {
+  ExampleBuilder builder;
+  builder.set("ids", std::vector<std::int64_t>{1, -2}).set("weight", 0.5F).set("word", "hi").set_none("none");
+  builder.set("empty", std::vector<float>{});
+  const ExampleView view{builder.build()};
+
+  std::string names;
+  view.for_each(
+      [&](const FeatureView& f) { names += std::string{f.name()} + ":" + std::string{name(f.kind())} + " "; });
+  CHECK(names == "empty:floats ids:int64s none:none weight:floats word:bytes ");
+  std::vector<std::int64_t> ids;
+  view.find("ids").for_each<std::int64_t>([&](std::int64_t id) { ids.push_back(id); });
+  CHECK(ids == std::vector<std::int64_t>{1, -2});
+  view.find("ids").for_each<float>([](float) { FAIL("another kind"); });
+  view.find("word").for_each<ByteView>([](ByteView word) { CHECK(distrib::as_text(word) == "hi"); });
+
+  // Three states that differ: absent, without a kind, empty.
+  CHECK(!view.contains("absent"));
+  CHECK(view.find("absent").kind() == FeatureKind::none);
+  CHECK(view.contains("none"));
+  CHECK(view.find("none").kind() == FeatureKind::none);
+  CHECK(view.find("empty").kind() == FeatureKind::floats);
+  CHECK(view.find("empty").size() == 0);
+}
+
+TEST_CASE("ExampleView: of equal names the last one counts", "[example]") {
+  WireWriter wire;
+  for (const float value : {1.0F, 2.0F}) {
+    ExampleBuilder one;
+    wire.raw(one.set("x", value).build());  // several Features are parts of one
+  }
+  const ExampleView view{wire.view()};
+  view.find("x").for_each<float>([](float value) { CHECK(value == 2.0F); });
+}
+
+TEST_CASE("ExampleView: what is no Example is refused", "[example]") {
+  const std::byte bad[] = {std::byte{0x0a}, std::byte{0x05}};
+  CHECK_THROWS_WITH(ExampleView{bad}, ContainsSubstring("is no tf.train.Example"));
+  std::error_code ec;
+  const ExampleView view{bad, ec};
+  CHECK(ec == distrib::example_errc::malformed);
+  view.for_each([](const FeatureView&) { FAIL("a feature of nothing"); });
+  CHECK(!view.contains("x"));
+  ExampleView{ByteView{}, ec}.for_each([](const FeatureView&) { FAIL("a feature of nothing"); });
+  CHECK(!ec);
+}
+
+TEST_CASE("ExampleView: a name must be UTF-8, as protobuf has it", "[example]") {
+  struct Case {
+    std::string_view name;
+    bool good;
+  };
+  for (const Case& c : {Case{"h\xc3\xa4h", true},
+                        {"\xff", false},
+                        {"12345678\xc3", false},
+                        {"\xed\xa0\x80", false},
+                        {"\xf0\x9f\x98\x80", true},
+                        {"\xc0\x80", false}}) {
+    ExampleBuilder builder;
+    const ByteView record = builder.set(c.name, 1).build();
+    CAPTURE(c.name);
+    CHECK(example_oracle::example_disagreement(record).empty());
+    std::error_code ec;
+    (void)ExampleView{record, ec};
+    CHECK(!ec == c.good);
+  }
+}
+
+TEST_CASE("ExampleView: groups are passed over as deep as protobuf goes", "[example]") {
+  for (std::uint32_t levels = 90; levels < 110; ++levels) {
+    CAPTURE(levels);
+    WireWriter wire;
+    const auto groups = [&](WireWriter& w) {
+      for (std::uint32_t i = 0; i < levels; ++i) w.raw_varint(9 << 3 | 3);
+      for (std::uint32_t i = 0; i < levels; ++i) w.raw_varint(9 << 3 | 4);
+    };
+    WireWriter outside;
+    groups(outside);
+    CHECK(example_oracle::example_disagreement(outside.view()).empty());
+    wire.message(1, [&](WireWriter& features) {
+      features.message(1, [&](WireWriter& entry) {
+        entry.text(1, "g");
+        entry.message(2, [&](WireWriter& f) { f.message(3, groups); });
+      });
+    });
+    CHECK(example_oracle::example_disagreement(wire.view()).empty());
+  }
+  WireWriter crossed;  // the end of another group
+  crossed.raw_varint(9 << 3 | 3);
+  crossed.raw_varint(8 << 3 | 4);
+  CHECK(example_oracle::example_disagreement(crossed.view()).empty());
+}
