@@ -24,14 +24,14 @@ constexpr std::uint64_t plenty = 1 << 20;
 
 auto open(const Paths& paths, std::uint64_t max_inflated_bytes = plenty) -> RecordFiles {
   Error error;
-  RecordFiles files{paths, max_inflated_bytes, error};
+  RecordFiles files{paths, {max_inflated_bytes, false}, error};
   CHECK(!error);
   return files;
 }
 
 auto failure_of(const Paths& paths, std::uint64_t max_inflated_bytes = plenty) -> Error {
   Error error;
-  const RecordFiles files{paths, max_inflated_bytes, error};
+  const RecordFiles files{paths, {max_inflated_bytes, false}, error};
   return error;
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("RecordFiles: damage of headers and of compressed data is found when o
   files::write_items(directory / "bad.gz", 0, 3, Compression::gzip);
   const std::uint64_t frame = std::filesystem::file_size(directory / "bad") / 3;
   files::damage(directory / "bad", frame);
-  files::damage(directory / "bad.gz", 20);
+  files::damage(directory / "bad.gz", std::filesystem::file_size(directory / "bad.gz") - 6);
 
   const Error header = failure_of({good[0], directory / "bad"});
   CHECK(header.code == record_errc::corrupt_length);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/data/tfrecord_source.hpp>
 
+#include <distrib/data/tfrecords.hpp>
+
 #include "data/files.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
@@ -13,16 +15,14 @@ using distrib::Batch;
 using distrib::data_errc;
 using distrib::Error;
 using distrib::Permutation;
-using distrib::ReadingPlan;
 using distrib::RecordFiles;
 using distrib::TfRecordSource;
+using distrib::WholeOrder;
 using files::Item;
 
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
-using Source = TfRecordSource<Item, std::int64_t, std::span<const std::byte>>;
-
 /// Ten records in two files.
 struct Ten {
   support::TempDirectory directory;
@@ -33,18 +33,7 @@ struct Ten {
     files::write_items(paths[1], 7, 10);
   }
 
-  auto open(const ReadingPlan& plan, Error& error) const -> Source {
-    Error opening;
-    RecordFiles all{paths, 0, opening};
-    CHECK(!opening);
-    return Source{std::move(all), files::items, plan, error};
-  }
-  auto open(const ReadingPlan& plan) const -> Source {
-    Error error;
-    Source source = open(plan, error);
-    CHECK(!error);
-    return source;
-  }
+  auto batch(std::uint64_t size) const { return distrib::tfrecords(paths).schema(files::items).batch(size); }
 };
 
 auto numbers(const Batch<Item>& batch) -> Numbers {
@@ -52,7 +41,7 @@ auto numbers(const Batch<Item>& batch) -> Numbers {
   return {column.begin(), column.end()};
 }
 
-auto filled(const Source& source, std::uint64_t number) -> Numbers {
+auto filled(const auto& source, std::uint64_t number) -> Numbers {
   Batch<Item> batch;
   source.fill(number, batch);
   return numbers(batch);
@@ -62,7 +51,7 @@ auto filled(const Source& source, std::uint64_t number) -> Numbers {
 
 TEST_CASE("TfRecordSource: in the order of the files, epoch after epoch", "[data]") {
   const Ten ten;
-  const Source source = ten.open({.batch_size = 4});
+  const auto source = ten.batch(4).open();
   CHECK(source.records() == 10);
   CHECK(source.batch_size() == 4);
   CHECK(!source.batches());
@@ -75,14 +64,14 @@ TEST_CASE("TfRecordSource: in the order of the files, epoch after epoch", "[data
 
 TEST_CASE("TfRecordSource: a batch may be longer than an epoch", "[data]") {
   const Ten ten;
-  const Numbers batch = filled(ten.open({.batch_size = 25}), 1);  // positions 25 .. 49
+  const Numbers batch = filled(ten.batch(25).open(), 1);  // positions 25 .. 49
   REQUIRE(batch.size() == 25);
   for (std::size_t i = 0; i < 25; ++i) CHECK(batch[i] == static_cast<std::int64_t>((25 + i) % 10));
 }
 
 TEST_CASE("TfRecordSource: shuffled, every epoch is a permutation of its own", "[data]") {
   const Ten ten;
-  const Source source = ten.open({.batch_size = 4, .seed = 7});
+  const auto source = ten.batch(4).shuffle(7).open();
   Numbers stream;
   for (std::uint64_t b = 0; b < 5; ++b)
     for (const std::int64_t number : filled(source, b)) stream.push_back(number);
@@ -91,16 +80,16 @@ TEST_CASE("TfRecordSource: shuffled, every epoch is a permutation of its own", "
   CHECK(Numbers(stream.begin(), stream.begin() + 10) != Numbers(stream.begin() + 10, stream.end()));
 
   // A pure function of the number: asked backwards, and of another object, it is the same.
-  const Source again = ten.open({.batch_size = 4, .seed = 7});
+  const auto again = ten.batch(4).shuffle(7).open();
   for (std::uint64_t b = 5; b-- > 0;)
     CHECK(filled(again, b) == Numbers(stream.begin() + static_cast<std::ptrdiff_t>(4 * b),
                                       stream.begin() + static_cast<std::ptrdiff_t>(4 * b + 4)));
-  CHECK(filled(ten.open({.batch_size = 10, .seed = 8}), 0) != Numbers(stream.begin(), stream.begin() + 10));
+  CHECK(filled(ten.batch(10).shuffle(8).open(), 0) != Numbers(stream.begin(), stream.begin() + 10));
 }
 
 TEST_CASE("TfRecordSource: a finite number of epochs has an end", "[data]") {
   const Ten ten;
-  const Source source = ten.open({.batch_size = 4, .epochs = 3});
+  const auto source = ten.batch(4).repeat(3).open();
   CHECK(source.batches() == 7);  // 30 positions; two are left over
   CHECK(filled(source, 6) == Numbers{4, 5, 6, 7});
   Batch<Item> batch;
@@ -113,19 +102,19 @@ TEST_CASE("TfRecordSource: a finite number of epochs has an end", "[data]") {
   CHECK_THROWS_WITH(source.fill(7, batch), ContainsSubstring("batch 7: the batch number is beyond"));
 
   // Numbers whose positions do not fit 64 bits, too.
-  const Source endless = ten.open({.batch_size = 4});
+  const auto endless = ten.batch(4).open();
   std::error_code ec;
   endless.fill(std::uint64_t{1} << 62, batch, ec);
   CHECK(ec == data_errc::no_such_batch);
   endless.fill((std::uint64_t{1} << 62) - 2, batch, ec);
   CHECK(!ec);
-  CHECK(ten.open({.batch_size = 4, .epochs = UINT64_MAX}).batches() == UINT64_MAX / 4);
+  CHECK(!ten.batch(4).repeat(UINT64_MAX).open().batches());  // more than can be counted is no end
 }
 
 TEST_CASE("TfRecordSource: in order, every record once", "[data]") {
   const Ten ten;
   for (const std::uint64_t batch_size : {1U, 3U, 4U, 5U, 10U, 11U}) {
-    const Source source = ten.open({.batch_size = batch_size, .seed = 3, .epochs = 20});
+    const auto source = ten.batch(batch_size).shuffle(3).repeat(20).open();
     Batch<Item> batch;
     Numbers all;
     for (std::uint64_t b = 0; b < source.in_order_batches(); ++b) {
@@ -143,25 +132,21 @@ TEST_CASE("TfRecordSource: in order, every record once", "[data]") {
 
 TEST_CASE("TfRecordSource: a plan that does not work is refused", "[data]") {
   const Ten ten;
-  struct Case {
-    ReadingPlan plan;
-    std::error_code code;
-  };
-  const Case cases[] = {
-      {{}, data_errc::bad_batch_size},
-      {{.batch_size = (std::uint64_t{1} << 31) + 1}, data_errc::bad_batch_size},
-      {{.batch_size = 11, .epochs = 1}, data_errc::too_few_records},
-      {{.batch_size = 1, .epochs = 0}, data_errc::too_few_records},
-      {{.batch_size = 11, .epochs = 2}, {}},
-  };
-  for (const Case& c : cases) {
-    Error error;
-    (void)ten.open(c.plan, error);
-    CHECK(error.code == c.code);
-  }
+  std::error_code ec;
+  CHECK(!ten.batch(0).open(ec));
+  CHECK(ec == data_errc::bad_batch_size);
+  CHECK(!ten.batch((std::uint64_t{1} << 31) + 1).open(ec));
+  CHECK(ec == data_errc::bad_batch_size);
+  CHECK(!ten.batch(11).repeat(1).open(ec));
+  CHECK(ec == data_errc::too_few_records);
+  CHECK(!ten.batch(1).repeat(0).open(ec));
+  CHECK(ec == data_errc::too_few_records);
+  CHECK(ten.batch(11).repeat(2).open(ec));
+  CHECK(!ec);
+
   Error error;
-  RecordFiles none{{}, 0, error};
-  const Source source{std::move(none), files::items, {.batch_size = 1}, error};
+  RecordFiles none{{}, {}, error};
+  const TfRecordSource source{std::move(none), files::items, WholeOrder{}, {1}, error};
   CHECK(error.code == data_errc::no_records);
 }
 
@@ -170,7 +155,7 @@ TEST_CASE("TfRecordSource: failures name file, record, offset and feature", "[da
   const std::uint64_t frame = std::filesystem::file_size(ten.paths[0]) / 7;
   files::damage(ten.paths[1], frame + 20);
   const std::string place = ten.paths[1] + ": record 1 at offset " + std::to_string(frame);
-  const Source source = ten.open({.batch_size = 5});
+  const auto source = ten.batch(5).open();
   Batch<Item> batch;
   source.fill(0, batch);
   CHECK(batch.size() == 5);
@@ -184,8 +169,8 @@ TEST_CASE("TfRecordSource: failures name file, record, offset and feature", "[da
   CHECK_THROWS_WITH(source.fill_in_order(1, batch), ContainsSubstring(place));
 
   const auto other = distrib::schema<Item>(distrib::feature("image", &Item::number));
-  RecordFiles all{std::span{ten.paths}.first(1), 0, error};
-  const TfRecordSource wrong{std::move(all), other, {.batch_size = 2}, error};
+  RecordFiles all{std::span{ten.paths}.first(1), {}, error};
+  const TfRecordSource wrong{std::move(all), other, WholeOrder{}, {2}, error};
   wrong.fill(0, batch, error);
   CHECK(error.code == distrib::example_errc::wrong_kind);
   CHECK(error.where == ten.paths[0] + ": record 0 at offset 0, feature \"image\" holds bytes, not int64s");
@@ -195,12 +180,12 @@ TEST_CASE("TfRecordSource: batches outlive it, threads share it", "[data]") {
   const Ten ten;
   Batch<Item> batch;
   {
-    const Source source = ten.open({.batch_size = 5, .seed = 1});
+    const auto source = ten.batch(5).shuffle(1).open();
     source.fill(3, batch);
   }
   CHECK(batch.column(&Item::image)[2][9] == static_cast<std::byte>(batch.column(&Item::number)[2]));
 
-  const Source source = ten.open({.batch_size = 5, .seed = 1});
+  const auto source = ten.batch(5).shuffle(1).open();
   std::vector<Numbers> by_thread(4);
   std::vector<std::thread> threads;
   for (Numbers& mine : by_thread)
@@ -218,10 +203,10 @@ TEST_CASE("TfRecordSource: batches outlive it, threads share it", "[data]") {
 TEST_CASE("TfRecordSource: describe is one canonical line", "[data]") {
   const Ten ten;
   const Ten elsewhere;
-  const std::string line = ten.open({.batch_size = 4, .seed = 7}).describe();
+  const std::string line = ten.batch(4).shuffle(7).open().describe();
   CHECK_THAT(line, ContainsSubstring("tfrecords records=10 batch=4 shuffle=7 repeat=forever fingerprint="));
   CHECK(line.find('\n') == std::string::npos);
-  CHECK(elsewhere.open({.batch_size = 4, .seed = 7}).describe() == line);
-  CHECK_THAT(ten.open({.batch_size = 3, .epochs = 2}).describe(),
+  CHECK(elsewhere.batch(4).shuffle(7).open().describe() == line);
+  CHECK_THAT(ten.batch(3).repeat(2).open().describe(),
              ContainsSubstring("records=10 batch=3 shuffle=none repeat=2 "));
 }

@@ -71,6 +71,13 @@ namespace detail {
 /// Returned where a sentence of ours was the answer, so that nothing else is reported.
 struct NoDataset {
   constexpr auto schema(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto interleave(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto shard(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto take(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto skip(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto filter(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto ignore_errors(auto&&...) const -> NoDataset { return {}; }
+  constexpr auto concatenate(auto&&...) const -> NoDataset { return {}; }
   constexpr auto shuffle(auto&&...) const -> NoDataset { return {}; }
   constexpr auto repeat(auto&&...) const -> NoDataset { return {}; }
   constexpr auto batch(auto&&...) const -> NoDataset { return {}; }

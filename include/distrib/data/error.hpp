@@ -16,6 +16,14 @@ enum class data_errc {
   too_few_records,     ///< A finite `repeat` gives less than one batch. Make batches smaller, or repeat more often.
   inflated_too_large,  ///< Compressed files inflate to more than the limit. Raise `max_inflated_bytes`, or unpack.
   no_such_batch,       ///< A batch number beyond the last one was asked for. Stay below `batches()`.
+  bad_shard,           ///< shard(count, index) cannot be. Give a count above 0 and an index from 0 to count - 1.
+  bad_interleave,      ///< interleave(cycle_length, block_length) cannot be. Give two numbers above 0.
+  bad_buffer,          ///< window_shuffle(0, seed): a window that holds nothing. Give a number above 0.
+  no_end,              ///< A step needs data that end, and they never do. Say `repeat` after it.
+  too_many_errors,     ///< More records are damaged than `ignore_errors` bears. Salvage the files, or raise the bound.
+  cache_full,          ///< Cached elements take more than `cache(bytes)` allows. Raise it, or cache less.
+  bad_state,           ///< A text or bytes are no state of a pipeline. Hand back what `state()` gave.
+  other_data,          ///< A state belongs to other files or other steps. Go on with the data it was taken from.
 };
 
 namespace detail {
@@ -30,6 +38,19 @@ inline constexpr ErrorText data_texts[] = {
      "compressed files inflate to more than max_inflated_bytes"},
     {static_cast<int>(data_errc::no_such_batch), failure::invalid_argument,
      "the batch number is beyond the last batch"},
+    {static_cast<int>(data_errc::bad_shard), failure::invalid_argument,
+     "the number of shards must be greater than zero, and the index from 0 to that number - 1"},
+    {static_cast<int>(data_errc::bad_interleave), failure::invalid_argument,
+     "cycle_length and block_length must be greater than zero"},
+    {static_cast<int>(data_errc::bad_buffer), failure::invalid_argument, "the buffer must be greater than zero"},
+    {static_cast<int>(data_errc::no_end), failure::invalid_argument,
+     "the step needs data that end; say repeat after it"},
+    {static_cast<int>(data_errc::too_many_errors), failure::corrupt,
+     "more records are damaged than ignore_errors bears"},
+    {static_cast<int>(data_errc::cache_full), failure::exhausted, "the cache holds no more bytes"},
+    {static_cast<int>(data_errc::bad_state), failure::invalid_argument, "this is no state of a pipeline"},
+    {static_cast<int>(data_errc::other_data), failure::invalid_argument,
+     "the state belongs to other files or other steps"},
 };
 }  // namespace detail
 

@@ -5,8 +5,10 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/data/error.hpp>
+#include <distrib/record/damage.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/index_file.hpp>
 #include <distrib/record/record_index.hpp>
 #include <distrib/record/record_reader.hpp>
 
@@ -26,15 +28,18 @@ namespace distrib::inline v0 {
 
 namespace detail {
 
-/// The records of a compressed file, inflated into memory and verified.
+/// The records of a compressed or damaged file, read into memory and verified.
+template <Inflates I>
 class InflatedRecords {
  public:
-  /// At most `max_bytes`, with the 16 bytes that frame each record.
-  InflatedRecords(const std::string& path, std::uint64_t max_bytes, Error& error) {
+  /// At most `max_bytes`, with the 16 bytes that frame each record. With `salvage`, what cannot be read goes to `lost`.
+  InflatedRecords(const std::string& path, std::uint64_t max_bytes, bool salvage, std::vector<Error>& lost,
+                  Error& error) {
     std::error_code ec;
     RecordReaderOptions options;
+    if (salvage) options.damage.action = OnDamage::salvage;
     options.max_record_bytes = std::min(options.max_record_bytes, max_bytes);
-    RecordReader reader{path, options, ec};
+    BasicRecordReader<I> reader{path, options, ec};
     if (ec) {
       error = reader.error();
       return;
@@ -49,13 +54,17 @@ class InflatedRecords {
       ends_.push_back(bytes_.size());
     }
     error = reader.error();
+    for (const Damage& damage : reader.damage())
+      lost.push_back({damage.code, record_place(path, damage.record, damage.offset)});
     if (error.code == record_errc::too_large && max_bytes < RecordReaderOptions{}.max_record_bytes)
       error.code = data_errc::inflated_too_large;
   }
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return ends_.size(); }
   /// What the file inflates to.
-  [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_.size() + ends_.size() * record_frame_bytes; }
+  [[nodiscard]] auto bytes() const noexcept -> std::uint64_t {
+    return bytes_.size() + ends_.size() * record_frame_bytes;
+  }
   /// Where record `i <= size()` begins in what the file inflates to.
   [[nodiscard]] auto offset(std::size_t i) const noexcept -> std::uint64_t { return begin(i) + i * record_frame_bytes; }
   [[nodiscard]] auto at(std::size_t i) const noexcept -> ByteView {
@@ -69,61 +78,67 @@ class InflatedRecords {
   std::vector<std::size_t> ends_;
 };
 
-/// `RecordIndex`, with the place of a failure: its text is "place: message".
-inline auto index_file(const std::string& path, Error& error) -> std::optional<RecordIndex> {
-  try {
-    return RecordIndex{path};
-  } catch (const std::system_error& failure) {
-    error = {failure.code(), failure.what()};
-    const std::string message = ": " + error.code.message();
-    if (error.where.ends_with(message)) error.where.resize(error.where.size() - message.size());
-    return std::nullopt;
-  }
-}
-
 }  // namespace detail
 
+/// What `RecordFiles` does beyond opening files.
+struct RecordFilesOptions {
+  std::uint64_t max_inflated_bytes = std::uint64_t{1} << 30;  ///< Of what is held in memory, all files together.
+  bool salvage = false;  ///< Read files whose headers are damaged into memory, as far as they can be read.
+};
+
 /// TFRecord files, one after the other, as one list of records with numbers from 0. Plain files are mapped (see the
-/// hazard at `MappedFile`) and indexed by their headers, 8 bytes a record, and payloads are verified when asked for;
-/// gzip and zlib files are inflated into memory, and verified, when opened.
+/// hazard at `MappedFile`) and indexed by their headers, or by the index that is kept beside them (`open_index`), 8
+/// bytes a record, and records are verified when asked for; gzip and zlib files are inflated into memory, and verified,
+/// when opened.
 ///
-/// Records' bytes live as long as this object, also when it is moved. Const access from any thread.
-class RecordFiles {
+/// Records' bytes live as long as this object, also when it is moved. Const access from any thread. `I` inflates.
+template <Inflates I>
+class BasicRecordFiles {
  public:
-  /// Opens `paths`; compressed ones may inflate to at most `max_inflated_bytes`, all together. `error` names
-  /// file, record and offset: `data_errc::inflated_too_large`, a `record_errc`, or the system's reason.
-  RecordFiles(std::span<const std::string> paths, std::uint64_t max_inflated_bytes, Error& error) {
+  /// Opens `paths`. `error` names file, record and offset: `data_errc::inflated_too_large`, a `record_errc`, or the
+  /// system's reason.
+  BasicRecordFiles(std::span<const std::string> paths, const RecordFilesOptions& options, Error& error) {
     firsts_.push_back(0);
+    std::uint64_t room = options.max_inflated_bytes;
     for (const std::string& path : paths) {
-      std::optional<RecordIndex> index = detail::index_file(path, error);
-      if (index) {
-        const std::size_t records = index->size();
-        add({path, std::move(*index)}, records);
-      } else if (error.code == record_errc::compressed) {
-        error = {};
-        detail::InflatedRecords inflated{path, max_inflated_bytes, error};
-        if (error) return;
-        max_inflated_bytes -= inflated.bytes();
-        const std::size_t records = inflated.size();
-        add({path, std::move(inflated)}, records);
-      } else {
-        return;
+      RecordIndex index = open_index(path, {}, error);
+      if (!error) {
+        const std::size_t records = index.size();
+        add({path, std::move(index)}, records);
+        continue;
       }
+      if (error.code != record_errc::compressed && !(options.salvage && error.code == failure::corrupt)) return;
+      error = {};
+      Inflated inflated{path, room, options.salvage, lost_, error};
+      if (error) return;
+      room -= inflated.bytes();
+      const std::size_t records = inflated.size();
+      add({path, std::move(inflated)}, records);
     }
   }
 
   /// Number of records in all files.
   [[nodiscard]] auto size() const noexcept -> std::uint64_t { return firsts_.back(); }
 
+  /// Number of records in each file.
+  [[nodiscard]] auto lengths() const -> std::vector<std::uint64_t> {
+    std::vector<std::uint64_t> lengths;
+    for (std::size_t f = 0; f < files_.size(); ++f) lengths.push_back(firsts_[f + 1] - firsts_[f]);
+    return lengths;
+  }
+
   /// The payload of record `i < size()`, verified. `error`: `record_errc::corrupt_payload` and its place.
   [[nodiscard]] auto at(std::uint64_t i, Error& error) const -> ByteView {
     const auto [file, record] = locate(i);
-    if (const auto* inflated = std::get_if<detail::InflatedRecords>(&file.records)) return inflated->at(record);
+    if (const auto* inflated = std::get_if<Inflated>(&file.records)) return inflated->at(record);
     std::error_code ec;
     const ByteView bytes = std::get<RecordIndex>(file.records).at(record, ec).bytes;
     if (ec) error = {ec, place(i)};
     return bytes;
   }
+
+  /// What was damaged in files that were salvaged, each with its place: ranges of which no record is left.
+  [[nodiscard]] auto lost() const noexcept -> std::span<const Error> { return lost_; }
 
   /// "path: record 2 at offset 33", for messages about record `i < size()`.
   [[nodiscard]] auto place(std::uint64_t i) const -> std::string {
@@ -146,9 +161,11 @@ class RecordFiles {
   }
 
  private:
+  using Inflated = detail::InflatedRecords<I>;
+
   struct File {
     std::string path;
-    std::variant<RecordIndex, detail::InflatedRecords> records;
+    std::variant<RecordIndex, Inflated> records;
   };
 
   void add(File file, std::uint64_t records) {
@@ -167,7 +184,11 @@ class RecordFiles {
   }
 
   std::vector<File> files_;
+  std::vector<Error> lost_;
   std::vector<std::uint64_t> firsts_;  // number of each file's first record, and of all records
 };
+
+/// Inflated by zlib.
+using RecordFiles = BasicRecordFiles<Inflater>;
 
 }  // namespace distrib::inline v0

@@ -3,89 +3,72 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/data/batching.hpp>
 #include <distrib/data/error.hpp>
-#include <distrib/data/permutation.hpp>
+#include <distrib/data/order.hpp>
 #include <distrib/data/record_files.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/example/example_parser.hpp>
 #include <distrib/example/schema.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace distrib::inline v0 {
 
-/// In which order a source gives its records, and how many at a time.
-struct ReadingPlan {
-  std::uint64_t batch_size = 0;           ///< Records of a batch, 1 .. 2^31.
-  std::optional<std::uint64_t> seed{};    ///< Shuffle, anew in every epoch; unset: the order of the files.
-  std::optional<std::uint64_t> epochs{};  ///< How often every record comes; unset: for ever.
-};
-
 /// Records of TFRecord files as batches of struct E; a BatchSource. Opened by `tfrecords(...).open()`.
 ///
-/// The stream of records has positions from 0: with n records, position p is epoch p / n, and there record p % n, or
-/// with a seed record `Permutation{n, seed, epoch}(p % n)`. Batch b holds positions b * batch_size and following, also
-/// across the end of an epoch, so no batch is short. All is a pure function of (files, seed, b).
+/// Position p of the order O is a record; batch b holds positions b * batch_size and following, also across the end of
+/// an epoch, so no batch is short unless the last one was asked for. All is a pure function of (files, steps, b).
 ///
-/// Movable; const access from any thread, each with a batch of its own. Batches keep the files' bytes alive.
-template <class E, FeatureMember... Ms>
+/// A value that shares the files; const access from any thread, each with a batch of its own. Batches keep the files'
+/// bytes alive.
+template <Order O, class E, FeatureMember... Ms>
 class TfRecordSource {
  public:
   using ExampleType = E;
 
-  /// Checks `plan` against `files`. `error`: `data_errc::no_records`, `bad_batch_size`, `too_few_records`.
-  TfRecordSource(RecordFiles files, const Schema<E, Ms...>& schema, const ReadingPlan& plan, Error& error)
-      : files_{std::make_shared<const RecordFiles>(std::move(files))}, schema_{schema}, plan_{plan} {
-    if (records() == 0)
+  /// Lays `order` over `files`, which may read them. `error`: `data_errc::no_records`, `bad_batch_size`,
+  /// `too_few_records`, and what the steps of the order report.
+  TfRecordSource(RecordFiles files, const Schema<E, Ms...>& schema, O order, const Batching& batching, Error& error)
+      : files_{std::make_shared<const RecordFiles>(std::move(files))},
+        schema_{schema},
+        order_{std::move(order)},
+        batching_{batching} {
+    if (files_->size() == 0) {
       error.code = data_errc::no_records;
-    else if (plan.batch_size == 0 || plan.batch_size > most_in_batch)
-      error.code = data_errc::bad_batch_size;
-    else if (batches() == 0)
-      error.code = data_errc::too_few_records;
+      return;
+    }
+    Records records{*this, {}, ignored_};
+    order_.bind(records, error);
+    if (error) return;
+    error.code = batching_.check();
+    if (!error && batching_.batches(order_.size()) == 0) error.code = data_errc::too_few_records;
   }
 
-  /// Records in the files.
-  [[nodiscard]] auto records() const noexcept -> std::uint64_t { return files_->size(); }
+  /// Records that come in one pass without shuffle and repeat: those of the files, unless a step leaves some out.
+  [[nodiscard]] auto records() const -> std::uint64_t { return order_.plain().size(); }
 
   /// Records in a batch that `fill` fills.
-  [[nodiscard]] auto batch_size() const noexcept -> std::uint64_t { return plan_.batch_size; }
+  [[nodiscard]] auto batch_size() const noexcept -> std::uint64_t { return batching_.size; }
 
   /// Batches that `fill` can fill; empty: any number. Records that are left over after the last one are not used.
   [[nodiscard]] auto batches() const noexcept -> std::optional<std::uint64_t> {
-    if (!plan_.epochs) return std::nullopt;
-    std::uint64_t positions = 0;
-    if (__builtin_mul_overflow(records(), *plan_.epochs, &positions))
-      positions = std::numeric_limits<std::uint64_t>::max();
-    return positions / plan_.batch_size;
+    if (order_.size() == endless) return std::nullopt;
+    return batching_.batches(order_.size());
   }
 
   /// Fills `batch` with batch `number`, from 0. A failure goes to `error` with file, record and offset, and leaves the
   /// batch empty: `record_errc::corrupt_payload`, an `example_errc` with the feature, or `data_errc::no_such_batch`.
   void fill(std::uint64_t number, Batch<E>& batch, Error& error) const {
-    error = {};
-    const std::uint64_t most = batches().value_or(std::numeric_limits<std::uint64_t>::max() / plan_.batch_size);
-    if (number >= most) {
-      batch = {};
-      error = {data_errc::no_such_batch, "batch " + std::to_string(number)};
-      return;
-    }
-    const std::uint64_t first = number * plan_.batch_size;
-    std::uint64_t epoch = first / records();
-    std::optional<Permutation> order = order_of(epoch);
-    const auto record_at = [&](std::uint64_t i) {
-      const std::uint64_t position = first + i;
-      if (position / records() != epoch) order = order_of(epoch = position / records());
-      return order ? (*order)(position % records()) : position % records();
-    };
-    parse(plan_.batch_size, record_at, batch, error);
+    parse(order_, batching_, number, batch, error);
   }
 
   /// The same; a failure is thrown as `std::system_error`.
@@ -103,21 +86,14 @@ class TfRecordSource {
   }
 
   /// Batches that `fill_in_order` can fill.
-  [[nodiscard]] auto in_order_batches() const noexcept -> std::uint64_t {
-    return records() / plan_.batch_size + (records() % plan_.batch_size == 0 ? 0 : 1);
+  [[nodiscard]] auto in_order_batches() const -> std::uint64_t {
+    return in_order().batches(records());
   }
 
-  /// Fills `batch` with part `number`, from 0, of all records in the order of the files, each once; the last part may
-  /// be short. For evaluation: neither shuffle nor repeat matters. Errors as in `fill`.
+  /// Fills `batch` with part `number`, from 0, of one pass over `records()`, as if shuffle and repeat had not been
+  /// said; the last part may be short. For evaluation. Errors as in `fill`.
   void fill_in_order(std::uint64_t number, Batch<E>& batch, Error& error) const {
-    error = {};
-    if (number >= in_order_batches()) {
-      batch = {};
-      error = {data_errc::no_such_batch, "batch " + std::to_string(number)};
-      return;
-    }
-    const std::uint64_t first = number * plan_.batch_size;
-    parse(std::min(plan_.batch_size, records() - first), [first](std::uint64_t i) { return first + i; }, batch, error);
+    parse(order_.plain(), in_order(), number, batch, error);
   }
 
   /// The same; a failure is thrown as `std::system_error`.
@@ -134,25 +110,56 @@ class TfRecordSource {
     ec = error.code;
   }
 
+  /// What `ignore_errors` passed over: each with its place. Empty without that step.
+  [[nodiscard]] auto ignored() const noexcept -> std::span<const Error> { return ignored_; }
+
   /// "tfrecords records=60000 batch=64 shuffle=7 repeat=forever fingerprint=0123456789abcdef" (without a seed
-  /// "shuffle=none"): equal lines, equal batches, as far as sizes and record counts of the files can tell.
+  /// "shuffle=none"), with each step that was said in its place: equal lines, equal batches, as far as sizes and record
+  /// counts of the files can tell.
   [[nodiscard]] auto describe() const -> std::string {
-    return "tfrecords records=" + std::to_string(records()) + " batch=" + std::to_string(plan_.batch_size) +
-           " shuffle=" + (plan_.seed ? std::to_string(*plan_.seed) : "none") +
-           " repeat=" + (plan_.epochs ? std::to_string(*plan_.epochs) : "forever") +
-           " fingerprint=" + files_->fingerprint();
+    return "tfrecords records=" + std::to_string(files_->size()) + " batch=" + std::to_string(batching_.size) +
+           (batching_.remainder == Remainder::keep ? " remainder=kept" : "") + (O::shuffles ? "" : " shuffle=none") +
+           order_.describe() + " fingerprint=" + files_->fingerprint();
   }
 
  private:
-  static constexpr std::uint64_t most_in_batch = std::uint64_t{1} << 31;
+  // What the order is bound to: steps that look at records do so through it.
+  struct Records {
+    const TfRecordSource& source;
+    Batch<E> one;
+    std::vector<Error>& ignored;
 
-  auto order_of(std::uint64_t epoch) const noexcept -> std::optional<Permutation> {
-    if (!plan_.seed) return std::nullopt;
-    return Permutation{records(), *plan_.seed, epoch};
+    auto lengths() const -> std::vector<std::uint64_t> { return source.files_->lengths(); }
+    template <class Predicate>
+    auto matches(Predicate& predicate, std::uint64_t number, Error& error) -> bool {
+      check(number, error);
+      return !error && predicate(std::as_const(one)[0]);
+    }
+    void check(std::uint64_t number, Error& error) {
+      source.parse_records(1, [number](std::uint64_t) { return number; }, one, error);
+    }
+    void ignore(const Error& error) { ignored.push_back(error); }
+    auto lost() const noexcept -> std::span<const Error> { return source.files_->lost(); }
+  };
+
+  auto in_order() const noexcept -> Batching { return {batching_.size, Remainder::keep}; }
+
+  // The order by value: it notes things while it is asked.
+  template <Order Any>
+  void parse(Any order, const Batching& batching, std::uint64_t number, Batch<E>& batch, Error& error) const {
+    error = {};
+    if (number >= batching.batches(order.size())) {
+      batch = {};
+      error = {data_errc::no_such_batch, "batch " + std::to_string(number)};
+      return;
+    }
+    const std::uint64_t first = batching.first(number);
+    parse_records(batching.count(number, order.size()), [&](std::uint64_t i) { return order.at(0, first + i); }, batch,
+                  error);
   }
 
   template <class RecordAt>
-  void parse(std::uint64_t count, RecordAt&& record_at, Batch<E>& batch, Error& error) const {
+  void parse_records(std::uint64_t count, RecordAt&& record_at, Batch<E>& batch, Error& error) const {
     ExampleParser<E, Ms...> parser{schema_, batch, static_cast<std::size_t>(count), files_};
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t record = record_at(i);
@@ -168,7 +175,9 @@ class TfRecordSource {
 
   std::shared_ptr<const RecordFiles> files_;
   Schema<E, Ms...> schema_;
-  ReadingPlan plan_;
+  O order_;
+  Batching batching_;
+  std::vector<Error> ignored_;
 };
 
 }  // namespace distrib::inline v0

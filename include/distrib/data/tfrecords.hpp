@@ -3,9 +3,16 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/data/batch_source.hpp>
+#include <distrib/data/batching.hpp>
 #include <distrib/data/find_files.hpp>
+#include <distrib/data/order.hpp>
+#include <distrib/data/order_steps.hpp>
+#include <distrib/data/pipeline.hpp>
+#include <distrib/data/pipeline_steps.hpp>
 #include <distrib/data/record_files.hpp>
+#include <distrib/data/split_stream.hpp>
 #include <distrib/data/tfrecord_source.hpp>
+#include <distrib/data/tfrecord_stream.hpp>
 #include <distrib/example/schema.hpp>
 
 #include <concepts>
@@ -21,35 +28,36 @@
 namespace distrib::inline v0 {
 
 /// Which records to read, what is in them, in which order, how many at a time; a Dataset. Every call gives a copy with
-/// one more thing said; the last one counts. No file is touched before `open()`. Made by `tfrecords(...).schema(...)`.
+/// one more thing said; the steps of the order are those of `PipelineSteps`. Unless `repeat` is among them, the data
+/// come again for ever. No file is touched before `open()`. Made by `tfrecords(...).schema(...)`.
 /// A value; const access from any thread.
-template <class E, FeatureMember... Ms>
-class TfRecordDataset {
+template <Order O, class E, FeatureMember... Ms>
+class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
  public:
   using ExampleType = E;
-  using Source = TfRecordSource<E, Ms...>;
+  using Element = E;  ///< What `filter` looks at.
+  /// The order with the repetition that was not said.
+  using OpenOrder = std::conditional_t<O::repeats, O, RepeatedOrder<O>>;
+  using Source = TfRecordSource<OpenOrder, E, Ms...>;
 
-  TfRecordDataset(std::vector<std::string> sources, const Schema<E, Ms...>& schema)
-      : sources_{std::move(sources)}, schema_{schema} {}
+  TfRecordDataset(std::vector<std::string> sources, const Schema<E, Ms...>& schema, O order = {})
+      : sources_{std::move(sources)}, schema_{schema}, order_{std::move(order)} {}
 
-  /// A shuffled order, another one in each epoch, that is a function of `seed`. Unless called: the order of the files.
-  [[nodiscard]] auto shuffle(std::uint64_t seed) const -> TfRecordDataset {
-    TfRecordDataset copy = *this;
-    copy.plan_.seed = seed;
-    return copy;
+  [[nodiscard]] auto order() const noexcept -> const O& { return order_; }
+
+  /// The same data in another order.
+  template <Order Other>
+  [[nodiscard]] auto with_order(Other order) const -> TfRecordDataset<Other, E, Ms...> {
+    return TfRecordDataset<Other, E, Ms...>{sources_, schema_, std::move(order)}.batch(batching_.size,
+                                                                                      batching_.remainder)
+        .max_inflated_bytes(max_inflated_bytes_);
   }
 
-  /// Every record comes `epochs` times. Unless called: for ever.
-  [[nodiscard]] auto repeat(std::uint64_t epochs) const -> TfRecordDataset {
+  /// `records` (1 .. 2^31) a batch, anywhere among the steps; the last call counts. Has to be called. With
+  /// `Remainder::keep`, records that are left at the end of the last epoch make a short batch; a trainer wants none.
+  [[nodiscard]] auto batch(std::uint64_t records, Remainder remainder = Remainder::drop) const -> TfRecordDataset {
     TfRecordDataset copy = *this;
-    copy.plan_.epochs = epochs;
-    return copy;
-  }
-
-  /// `records` (1 .. 2^31) a batch. Has to be called.
-  [[nodiscard]] auto batch(std::uint64_t records) const -> TfRecordDataset {
-    TfRecordDataset copy = *this;
-    copy.plan_.batch_size = records;
+    copy.batching_ = {records, remainder};
     return copy;
   }
 
@@ -60,16 +68,18 @@ class TfRecordDataset {
     return copy;
   }
 
-  /// Finds the files, reads the headers of all records and inflates what is compressed. Empty after a failure; `error`
-  /// then names it and its place: a `data_errc`, a `record_errc`, or the system's reason.
+  /// Finds the files, reads the headers of all records and inflates what is compressed; filter and ignore_errors read
+  /// the records. Empty after a failure; `error` then names it and its place: a `data_errc`, a `record_errc`, an
+  /// `example_errc`, or the system's reason.
   [[nodiscard]] auto open(Error& error) const -> std::optional<Source> {
     error = {};
     const std::vector<std::string> paths = find_files(sources_, error);
     if (error) return std::nullopt;
-    RecordFiles files{paths, max_inflated_bytes_, error};
+    RecordFiles files{paths, {max_inflated_bytes_, O::forgives}, error};
     if (error) return std::nullopt;
-    std::optional<Source> source{std::in_place, std::move(files), schema_, plan_, error};
+    std::optional<Source> source{std::in_place, std::move(files), schema_, open_order(), batching_, error};
     if (!error) return source;
+    if (!error.where.empty()) return std::nullopt;
     for (const std::string& path : sources_) error.where += (error.where.empty() ? "" : ", ") + path;
     return std::nullopt;
   }
@@ -91,9 +101,17 @@ class TfRecordDataset {
   }
 
  private:
+  auto open_order() const -> OpenOrder {
+    if constexpr (O::repeats)
+      return order_;
+    else
+      return {order_, endless};
+  }
+
   std::vector<std::string> sources_;
   Schema<E, Ms...> schema_;
-  ReadingPlan plan_;
+  O order_;
+  Batching batching_;
   std::uint64_t max_inflated_bytes_ = std::uint64_t{1} << 30;
 };
 
@@ -121,7 +139,8 @@ class TfRecords {
     requires(detail::is_feature_of<Fs, typename detail::RecordOf<Fs...>::Type> && ...)
   [[nodiscard]] auto schema(Fs... features) const {
     using E = typename detail::RecordOf<Fs...>::Type;
-    return TfRecordDataset<E, typename Fs::Member...>{sources_, Schema<E, typename Fs::Member...>{features...}};
+    using AsStored = TfRecordDataset<WholeOrder, E, typename Fs::Member...>;
+    return AsStored{sources_, Schema<E, typename Fs::Member...>{features...}};
   }
   template <class... Fs>
   auto schema(Fs...) const -> detail::NoDataset {
@@ -131,11 +150,31 @@ class TfRecords {
 
   /// The same with a schema made before by `distrib::schema`.
   template <class E, FeatureMember... Ms>
-  [[nodiscard]] auto schema(const Schema<E, Ms...>& schema) const -> TfRecordDataset<E, Ms...> {
+  [[nodiscard]] auto schema(const Schema<E, Ms...>& schema) const -> TfRecordDataset<WholeOrder, E, Ms...> {
     return {sources_, schema};
   }
 
+  /// The records themselves, one after the other, without an index: for pipes, and for compressed files that do not fit
+  /// into memory. Files are interleaved as in `TfRecordStream`, and not touched before the first record is asked for.
+  template <class Reader = RecordReader>
+  [[nodiscard]] auto stream(std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
+      -> Pipeline<TfRecordStream<Reader>> {
+    return Pipeline{TfRecordStream<Reader>{sources_, cycle_length, block_length}};
+  }
+
+  /// Share `index` of `count` of the records, exact for any number of files: see `SplitStream`.
+  template <class Reader = SplitReader>
+  [[nodiscard]] auto split_stream(std::int64_t count, std::int64_t index) const -> Pipeline<SplitStream<Reader>> {
+    return Pipeline{SplitStream<Reader>{sources_, count, index}};
+  }
+
   // What comes after the schema, for those who forgot it.
+  constexpr auto interleave(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
+  constexpr auto shard(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
+  constexpr auto take(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
+  constexpr auto skip(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
+  constexpr auto filter(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
+  constexpr auto ignore_errors(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
   constexpr auto shuffle(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
   constexpr auto repeat(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
   constexpr auto batch(auto... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }

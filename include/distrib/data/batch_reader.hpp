@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/data/batch_source.hpp>
+#include <distrib/data/data_state.hpp>
+#include <distrib/data/error.hpp>
+#include <distrib/data/order.hpp>
+#include <distrib/example/batch.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/io_pool.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Which of several workers reads: worker `index` takes the batches whose number divided by `count` leaves `index`.
+struct BatchShare {
+  std::uint64_t index = 0;
+  std::uint64_t count = 1;  ///< Above `index`.
+};
+
+/// Goes through the batches of a source in the order of their numbers, on the caller's thread or ahead of it on those
+/// of a pool: what comes, and in which order, is the same.
+///
+///     BatchReader reader{source, pool, 2};
+///     while (const Batch<Digit>* batch = reader.next()) train(*batch);
+///
+/// A batch that nobody has begun when it is wanted is filled by the caller, so a busy or stopped pool costs time only.
+/// A failure comes with its batch: `next` throws it, and the call after that goes on with the batch behind.
+///
+/// Memory: `ahead` + 1 batches. The source, and the pool if any, outlive the reader, which waits when it goes for the
+/// batches that are being filled, and drops those that are not. One thread at a time. Movable.
+template <BatchSource Source>
+class BatchReader {
+ public:
+  using BatchType = Batch<typename Source::ExampleType>;
+
+  /// Without a pool: each batch is filled when it is wanted.
+  explicit BatchReader(const Source& source, BatchShare share = {}) : BatchReader{source, nullptr, 0, share} {}
+
+  /// Prefetches: keeps `ahead` batches ready or in work on the threads of `pool`.
+  BatchReader(const Source& source, IoPool& pool, std::size_t ahead, BatchShare share = {})
+      : BatchReader{source, &pool, ahead, share} {}
+
+  // A source that would be gone before the reader.
+  template <class... Rest>
+  BatchReader(const Source&&, Rest&&...) = delete;
+
+  BatchReader(BatchReader&&) = default;
+  auto operator=(BatchReader&&) -> BatchReader& = delete;
+  ~BatchReader() { stop(); }
+
+  /// The next batch, valid until the next call; null when there is none. Throws what the source threw for this batch.
+  [[nodiscard]] auto next() -> const BatchType* {
+    ask_ahead();
+    if (given_ == asked_) return nullptr;
+    Slot& slot = *slots_[given_++ % slots_.size()];
+    slot.finish(*source_);
+    if (slot.failure) std::rethrow_exception(std::exchange(slot.failure, nullptr));
+    return &slot.batch;
+  }
+
+  /// Where the readers of all workers stand when each has made as many calls as this one.
+  [[nodiscard]] auto state() const -> DataState {
+    return {detail::data_hash(source_->describe()), 0, first_ + given_ * share_.count};
+  }
+
+  /// Goes on behind the batches that were taken when `state` was made, whatever the number of workers then: none is
+  /// left out, none comes twice. A failure goes to `ec` and changes nothing: `data_errc::other_data`, `no_such_batch`.
+  void resume(const DataState& state, std::error_code& ec) {
+    ec.clear();
+    if (state.data != detail::data_hash(source_->describe()) || state.epoch != 0)
+      ec = data_errc::other_data;
+    else if (state.position > endless / 2)
+      ec = data_errc::no_such_batch;
+    if (ec) return;
+    stop();
+    first_ = state.position;
+    given_ = asked_ = 0;
+  }
+
+  /// The same; a failure is thrown as `std::system_error`.
+  void resume(const DataState& state) {
+    std::error_code ec;
+    resume(state, ec);
+    if (ec) throw_error(ec, "resume of " + to_string(state));
+  }
+
+ private:
+  // One batch on its way. Whoever claims it fills it: a thread of the pool, or the caller who wants it.
+  struct Slot {
+    enum State : int { idle, wanted, working, done };
+    std::atomic<int> state = idle;
+    std::uint64_t number = 0;
+    BatchType batch;
+    std::exception_ptr failure;
+
+    auto claim() noexcept -> bool {
+      int expected = wanted;
+      return state.compare_exchange_strong(expected, working, std::memory_order_acquire);
+    }
+    void fill(const Source& source) noexcept {
+      try {
+        source.fill(number, batch);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      state.store(done, std::memory_order_release);
+      state.notify_one();
+    }
+    void finish(const Source& source) noexcept {
+      if (claim()) return fill(source);
+      wait();
+    }
+    void wait() noexcept { state.wait(working, std::memory_order_acquire); }
+  };
+
+  BatchReader(const Source& source, IoPool* pool, std::size_t ahead, BatchShare share)
+      : source_{&source}, pool_{pool}, share_{share} {
+    for (std::size_t i = 0; i <= ahead; ++i) slots_.push_back(std::make_shared<Slot>());
+  }
+
+  // Asks for batches until every slot has one.
+  void ask_ahead() {
+    const auto batches = source_->batches();
+    for (; asked_ < given_ + slots_.size(); ++asked_) {
+      const std::uint64_t number = first_ + asked_ * share_.count + share_.index;
+      if (batches && number >= *batches) return;
+      const std::shared_ptr<Slot>& slot = slots_[asked_ % slots_.size()];
+      slot->number = number;
+      slot->state.store(Slot::wanted, std::memory_order_release);
+      if (pool_ == nullptr || asked_ == given_) continue;  // this one the caller waits for: he fills it
+      asio::post(pool_->executor(), [slot, source = source_] {
+        if (slot->claim()) slot->fill(*source);
+      });
+    }
+  }
+
+  void stop() noexcept {
+    for (const std::shared_ptr<Slot>& slot : slots_) {
+      int expected = Slot::wanted;
+      if (!slot->state.compare_exchange_strong(expected, Slot::idle, std::memory_order_acquire)) slot->wait();
+      slot->failure = nullptr;
+    }
+  }
+
+  const Source* source_;
+  IoPool* pool_;
+  BatchShare share_;
+  std::vector<std::shared_ptr<Slot>> slots_;
+  std::uint64_t first_ = 0;  // number of the first batch that any worker takes
+  std::uint64_t asked_ = 0;  // batches of this worker's share that were asked for
+  std::uint64_t given_ = 0;  // of these, those that were given out
+};
+
+}  // namespace distrib::inline v0

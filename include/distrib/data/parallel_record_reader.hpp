@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/record/compression.hpp>
+#include <distrib/record/error.hpp>
+#include <distrib/record/frame.hpp>
+#include <distrib/record/gzip_members.hpp>
+#include <distrib/record/mapped_file.hpp>
+#include <distrib/record/record_reader.hpp>
+#include <distrib/record/zlib.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+
+/// One gzip member inflated into memory, its records verified.
+template <Inflates I>
+class InflatedMember {
+ public:
+  /// Inflates `compressed`, a whole member that announces `size` bytes.
+  void inflate(ByteView compressed, std::uint64_t size, std::uint64_t max_record_bytes) {
+    if (buffer_.size() < size) buffer_ = AlignedBuffer::for_overwrite(static_cast<std::size_t>(size));
+    I inflater{Compression::gzip};
+    error_.clear();
+    bytes_ = inflater.inflate(compressed, buffer_.bytes().first(static_cast<std::size_t>(size)), error_);
+    std::byte beyond;
+    if (!error_ && bytes_ == size && !inflater.complete() &&  // the trailer may still be to come
+        inflater.inflate(compressed, {&beyond, 1}, error_) != 0)
+      error_ = record_errc::corrupt_compression;
+    if (!error_ && (bytes_ != size || !inflater.complete() || !compressed.empty()))
+      error_ = record_errc::corrupt_compression;
+    verify(max_record_bytes);
+  }
+
+  /// The frames that are in order, from the front on.
+  [[nodiscard]] auto good() const noexcept -> ByteView { return ByteView{buffer_.bytes()}.first(good_); }
+
+  /// What is wrong behind them; empty: nothing, they are all.
+  [[nodiscard]] auto error() const noexcept -> const std::error_code& { return error_; }
+
+ private:
+  /// Finds the end of the frames that are in order. Why the next is not comes before what ended the data early, unless
+  /// that is why.
+  void verify(std::uint64_t max_record_bytes) {
+    ByteView rest = ByteView{buffer_.bytes()}.first(bytes_);
+    std::error_code found;
+    while (!rest.empty() && !found) found = step(rest, max_record_bytes);
+    good_ = bytes_ - rest.size();
+    const bool cut = found == record_errc::truncated_header || found == record_errc::truncated_payload;
+    if (found && !(cut && error_)) error_ = found;
+  }
+
+  /// Takes one frame off the front of `rest`.
+  static auto step(ByteView& rest, std::uint64_t max_record_bytes) noexcept -> std::error_code {
+    if (rest.size() < record_header_bytes) return record_errc::truncated_header;
+    const std::optional<std::uint64_t> length = parse_record_header(rest.first<record_header_bytes>());
+    if (!length) return record_errc::corrupt_length;
+    if (*length > max_record_bytes) return record_errc::too_large;
+    if (rest.size() < record_frame_bytes || *length > rest.size() - record_frame_bytes)
+      return record_errc::truncated_payload;
+    const ByteView payload = rest.subspan(record_header_bytes, static_cast<std::size_t>(*length));
+    const ByteView behind = rest.subspan(record_header_bytes + payload.size());
+    if (!payload_matches(payload, behind.first<record_footer_bytes>())) return record_errc::corrupt_payload;
+    rest = behind.subspan(record_footer_bytes);
+    return {};
+  }
+
+  AlignedBuffer buffer_;
+  std::size_t bytes_ = 0;  // inflated
+  std::size_t good_ = 0;   // of those, in order
+  std::error_code error_;
+};
+
+/// What a reader shares with the threads of a pool.
+template <Inflates I>
+struct InflateAhead {
+  enum : int { idle, wanted, begun, done };
+
+  struct Slot {
+    std::atomic<int> state = idle;
+    GzipMember member;
+    InflatedMember<I> inflated;
+    std::exception_ptr thrown;
+  };
+
+  InflateAhead(MappedFile mapped, std::size_t count, std::uint64_t longest)
+      : file{std::move(mapped)}, slots(count), max_record_bytes{longest} {}
+
+  /// Does what is wanted of a slot. False: nothing is, or somebody has begun.
+  auto work(Slot& slot) noexcept -> bool {
+    int expected = wanted;
+    if (!slot.state.compare_exchange_strong(expected, begun)) return false;
+    try {
+      slot.inflated.inflate(file.bytes().subspan(slot.member.offset, slot.member.size), slot.member.inflated_size,
+                            max_record_bytes);
+    } catch (...) {
+      slot.thrown = std::current_exception();
+    }
+    slot.state.store(done);
+    slot.state.notify_one();
+    return true;
+  }
+
+  /// Waits until slot `at` is done, and meanwhile does what is wanted of it or of those behind it.
+  void finish(std::size_t at) noexcept {
+    Slot& slot = slots[at];
+    for (int state = slot.state; state != done; state = slot.state) {
+      bool helped = false;
+      for (std::size_t i = 0; i < slots.size() && !helped; ++i) helped = work(slots[(at + i) % slots.size()]);
+      if (!helped) slot.state.wait(state);
+    }
+  }
+
+  /// Nothing more begins, and what has begun is over: nobody touches the file any more, which may then be changed.
+  void halt() noexcept {
+    for (Slot& slot : slots) {
+      int state = wanted;
+      if (slot.state.compare_exchange_strong(state, idle)) continue;
+      for (; state == begun; state = slot.state) slot.state.wait(state);
+    }
+  }
+
+  MappedFile file;
+  std::vector<Slot> slots;
+  std::uint64_t max_record_bytes;
+};
+
+/// The reader's own share.
+template <Inflates I>
+class InflateAheadOwner {
+ public:
+  InflateAheadOwner() = default;
+  explicit InflateAheadOwner(std::shared_ptr<InflateAhead<I>> ahead) noexcept : ahead_{std::move(ahead)} {}
+  InflateAheadOwner(InflateAheadOwner&&) noexcept = default;
+  auto operator=(InflateAheadOwner&& other) noexcept -> InflateAheadOwner& {
+    std::swap(ahead_, other.ahead_);
+    return *this;
+  }
+  ~InflateAheadOwner() {
+    if (ahead_) ahead_->halt();
+  }
+
+  [[nodiscard]] auto operator->() const noexcept -> InflateAhead<I>* { return ahead_.get(); }
+  [[nodiscard]] auto weak() const noexcept -> std::weak_ptr<InflateAhead<I>> { return ahead_; }
+
+ private:
+  std::shared_ptr<InflateAhead<I>> ahead_;
+};
+
+}  // namespace detail
+
+/// How `ParallelRecordReader` reads.
+struct ParallelReadOptions {
+  RecordReaderOptions reader{};
+  /// Inflated bytes that may wait; a file with a longer member is read as one stream.
+  std::uint64_t max_bytes_ahead = 64 << 20;
+};
+
+/// Reads the records of a TFRecord file in order, as `RecordReader` does, and has the threads of a pool inflate and
+/// verify ahead: the members of a gzip file that `RecordWriter` wrote. All other files, and damage policies other than
+/// `OnDamage::stop`, get the one stream of `RecordReader`. Records, order and failures are the same either way, except
+/// that a member whose header lies is damaged here and may be in order there.
+///
+/// Where it would wait, the caller's thread inflates as well: a pool of one thread makes two, and the reader gets on when
+/// the pool is busy, stopped, or the one that it is called from.
+///
+/// Lifetime of a record's bytes: until the next record is asked for. Threads: one at a time. Movable; one that was moved
+/// from can only be destroyed or assigned to. It may be dropped half-way, which waits for members that are being
+/// inflated. The pool must outlive it, and the file must not be changed meanwhile (see the hazard at `MappedFile`).
+/// `I` inflates.
+template <Inflates I = Inflater>
+class BasicParallelRecordReader {
+ public:
+  class Iterator;
+
+  /// Opens `path`. Throws `std::system_error` with the system's reason.
+  BasicParallelRecordReader(IoPool& pool, std::string path, const ParallelReadOptions& options = {})
+      : pool_{&pool}, path_{std::move(path)} {
+    std::error_code ec;
+    open(options, ec);
+    throw_if(error());
+  }
+
+  /// The same; on failure `ec` is set, and so is `error()`.
+  BasicParallelRecordReader(IoPool& pool, std::string path, const ParallelReadOptions& options, std::error_code& ec)
+      : pool_{&pool}, path_{std::move(path)} {
+    open(options, ec);
+  }
+
+  /// The next record, or nothing: at the end of the file, or after a failure, which `error()` tells apart. Throws what
+  /// a thread of the pool could not do for lack of memory.
+  [[nodiscard]] auto try_next() -> std::optional<Record> {
+    if (stream_) return stream_->try_next();
+    while (window_.empty())
+      if (!next_member()) return std::nullopt;
+    const auto size = static_cast<std::size_t>(load_le<std::uint64_t>(window_.data()));
+    const Record record{window_.subspan(record_header_bytes, size), offset_, number_};
+    window_ = window_.subspan(record_frame_bytes + size);
+    offset_ += record_frame_bytes + size;
+    ++number_;
+    return record;
+  }
+
+  /// The first failure and its place; empty while there is none.
+  [[nodiscard]] auto error() const noexcept -> const Error& { return stream_ ? stream_->error() : error_; }
+
+  /// Whether the file's members are inflated in parallel.
+  [[nodiscard]] auto parallel() const noexcept -> bool { return !stream_; }
+
+  /// Reads on, as an input range that throws what `error()` tells: begin() fetches a record, so call it once.
+  [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
+  [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
+
+ private:
+  using Ahead = detail::InflateAhead<I>;
+
+  void open(const ParallelReadOptions& options, std::error_code& ec) {
+    ec.clear();
+    if (!open_members(options)) {
+      stream_ = std::make_unique<BasicRecordReader<I>>(path_, options.reader, ec);
+      return;
+    }
+    for (std::size_t i = 0; i < ahead_->slots.size(); ++i) want(i);
+  }
+
+  /// False: one stream is all that can be made of this file, or one that cannot be opened.
+  auto open_members(const ParallelReadOptions& options) -> bool {
+    const RecordReaderOptions& reader = options.reader;
+    if (reader.access == FileAccess::buffered || reader.damage.action != OnDamage::stop ||
+        reader.checksums != Checksums::verify || reader.compression.value_or(Compression::gzip) != Compression::gzip)
+      return false;
+    if (reader.access != FileAccess::mapped && detail::is_on_remote_file_system(path_)) return false;
+    std::error_code ec;
+    MappedFile file{path_, ec};
+    GzipMembers members{file.bytes()};
+    std::uint64_t largest = 1;
+    while (const std::optional<GzipMember> member = members.try_next()) {
+      members_.push_back(*member);
+      largest = std::max(largest, member->inflated_size);
+    }
+    if (!members.complete() || members_.size() < 2 || largest > options.max_bytes_ahead) return false;
+    const std::uint64_t most = std::min<std::uint64_t>(2 * pool_->size() + 2, members_.size());
+    const std::uint64_t slots = std::clamp<std::uint64_t>(options.max_bytes_ahead / largest, 1, most);
+    ahead_ = detail::InflateAheadOwner<I>{
+        std::make_shared<Ahead>(std::move(file), static_cast<std::size_t>(slots), reader.max_record_bytes)};
+    return true;
+  }
+
+  /// Gives member `i` to the pool, in the slot that the one before in it has left.
+  void want(std::size_t i) {
+    typename Ahead::Slot& slot = ahead_->slots[i % ahead_->slots.size()];
+    slot.member = members_[i];
+    slot.state.store(Ahead::wanted);
+    asio::post(pool_->executor(), [weak = ahead_.weak(), &slot] {  // the reader may be gone by then
+      if (const std::shared_ptr<Ahead> ahead = weak.lock()) ahead->work(slot);
+    });
+  }
+
+  /// Leaves the member at hand for the next one. False: there is none, or it is damaged from the front on.
+  auto next_member() -> bool {
+    if (error_) return false;
+    const std::size_t slots = ahead_->slots.size();
+    if (member_ != 0) {
+      const std::error_code ec = ahead_->slots[(member_ - 1) % slots].inflated.error();
+      if (ec) {
+        error_ = {ec, detail::record_place(path_, number_, offset_) + " of the inflated bytes"};
+        return false;
+      }
+      if (member_ - 1 + slots < members_.size()) want(member_ - 1 + slots);
+    }
+    if (member_ == members_.size()) return false;
+    typename Ahead::Slot& slot = ahead_->slots[member_ % slots];
+    ahead_->finish(member_ % slots);
+    if (slot.thrown) std::rethrow_exception(slot.thrown);
+    window_ = slot.inflated.good();
+    ++member_;
+    return true;
+  }
+
+  IoPool* pool_;
+  std::string path_;
+  std::unique_ptr<BasicRecordReader<I>> stream_;  // null when the members are inflated ahead
+  std::vector<GzipMember> members_;
+  detail::InflateAheadOwner<I> ahead_;
+  std::size_t member_ = 0;  // members taken; the last of them is at hand
+  ByteView window_;         // verified frames of it
+  std::uint64_t offset_ = 0;
+  std::uint64_t number_ = 0;
+  Error error_;
+};
+
+/// Input iterator over the records that are left. Throws `std::system_error` where the reader fails.
+template <Inflates I>
+class BasicParallelRecordReader<I>::Iterator {
+ public:
+  using iterator_concept = std::input_iterator_tag;
+  using difference_type = std::ptrdiff_t;
+  using value_type = Record;
+
+  explicit Iterator(BasicParallelRecordReader& reader) : reader_{&reader} { ++*this; }
+
+  [[nodiscard]] auto operator*() const noexcept -> const Record& { return *record_; }
+  [[nodiscard]] auto operator->() const noexcept -> const Record* { return &*record_; }
+  auto operator++() -> Iterator& {
+    record_ = reader_->try_next();
+    if (!record_) throw_if(reader_->error());
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  [[nodiscard]] auto operator==(std::default_sentinel_t) const noexcept -> bool { return !record_; }
+
+ private:
+  BasicParallelRecordReader* reader_;
+  std::optional<Record> record_;
+};
+
+/// Inflates with zlib.
+using ParallelRecordReader = BasicParallelRecordReader<>;
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/data/error.hpp>
+#include <distrib/data/find_files.hpp>
+#include <distrib/record/error.hpp>
+#include <distrib/record/frame.hpp>
+#include <distrib/record/record_reader.hpp>
+#include <distrib/record/split_reader.hpp>
+#include <distrib/record/splits.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// One of `count` shares of the records of files, a Stream: part `index` of every plain file, cut by bytes, so that a
+/// worker reads about its share of the bytes and no more; all shares together are every record exactly once, however
+/// few files there are (`split_file` proves it). Of compressed files, which cannot be cut, all is read, and the records
+/// are taken whose number divided by `count` leaves `index`.
+///
+/// Within a share, records come in the order of files and places. After a failure the rest of that file's share is
+/// passed over. `next`: a `record_errc` with file, record and offset. `rewind`: `data_errc::no_files`, `bad_shard`.
+template <class Reader = SplitReader>
+class SplitStream {
+ public:
+  using Element = Record;
+
+  SplitStream(std::vector<std::string> sources, std::int64_t count, std::int64_t index)
+      : sources_{std::move(sources)}, count_{count}, index_{index} {}
+
+  [[nodiscard]] auto next(Error& error) -> std::optional<Record> {
+    while (true) {
+      if (part_ != nullptr) {
+        if (const std::optional<Record> record = part_->try_next()) return record;
+        error = part_->error();
+      } else if (whole_ != nullptr) {
+        while (const std::optional<Record> record = whole_->try_next())
+          if (record->number % static_cast<std::uint64_t>(count_) == static_cast<std::uint64_t>(index_)) return record;
+        error = whole_->error();
+      }
+      part_.reset();
+      whole_.reset();
+      if (error || next_file_ == files_.size()) return std::nullopt;
+      open(files_[next_file_++], error);
+      if (error) return std::nullopt;
+    }
+  }
+
+  void rewind(std::uint64_t, Error& error) {
+    if (count_ <= 0 || index_ < 0 || index_ >= count_)
+      error = {data_errc::bad_shard, "split_stream(" + std::to_string(count_) + ", " + std::to_string(index_) + ")"};
+    else if (files_.empty())
+      files_ = find_files(sources_, error);
+    part_.reset();
+    whole_.reset();
+    next_file_ = error ? files_.size() : 0;
+  }
+
+  /// Names of files do not count, but how many there are does.
+  [[nodiscard]] auto describe() const -> std::string {
+    return "split_stream files=" + std::to_string(files_.size()) + " shard=" + std::to_string(count_) + '/' +
+           std::to_string(index_);
+  }
+
+ private:
+  void open(const std::string& path, Error& error) {
+    const auto one_by_one = [](std::size_t count, auto&& job) {
+      for (std::size_t i = 0; i < count; ++i) job(i);
+    };
+    std::error_code ec;
+    const FileSplits found = split_file(path, static_cast<std::size_t>(count_), one_by_one, error);
+    if (error.code == record_errc::compressed || error.code == record_errc::not_regular) {
+      error = {};
+      whole_ = std::make_unique<RecordReader>(path, RecordReaderOptions{}, ec);
+    } else if (error && (error.code != failure::corrupt || found.splits.empty())) {
+      return;
+    } else {
+      error = {};  // the reader of the share that holds the damage tells it
+      part_ = std::make_unique<Reader>(path, found.splits[static_cast<std::size_t>(index_)], ec);
+    }
+    if (!ec) return;
+    error = whole_ != nullptr ? whole_->error() : part_->error();
+    whole_.reset();
+    part_.reset();
+  }
+
+  std::vector<std::string> sources_;
+  std::int64_t count_;
+  std::int64_t index_;
+  std::vector<std::string> files_;
+  std::size_t next_file_ = 0;
+  std::unique_ptr<Reader> part_;
+  std::unique_ptr<RecordReader> whole_;
+};
+
+}  // namespace distrib::inline v0

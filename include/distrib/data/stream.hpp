@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/record/frame.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Elements that can only be had one after the other. A Stream can be moved from place to place and has
+/// - `Element`, a type that can be copied; what an element points to lives until the next one is asked for;
+/// - `stream.next(error)`: the next element; empty at the end, or with `error` after a failure. After a failure it may
+///   be asked again, and goes on behind what could not be read;
+/// - `stream.rewind(epoch, error)`: begins again, for the `epoch`-th time from 0; also before the first element. The
+///   same epoch gives the same elements in the same order;
+/// - `stream.describe()`: a line that is equal for equal data and steps.
+///
+/// One thread at a time.
+template <class S>
+concept Stream = std::move_constructible<S> && requires(S& stream, const S& fixed, std::uint64_t epoch, Error& error) {
+  typename S::Element;
+  { stream.next(error) } -> std::same_as<std::optional<typename S::Element>>;
+  stream.rewind(epoch, error);
+  { fixed.describe() } -> std::convertible_to<std::string>;
+};
+
+/// Where a stream stands that can say it by itself: in this epoch, behind so many elements.
+struct StreamPosition {
+  std::uint64_t epoch = 0;
+  std::uint64_t elements = 0;
+};
+
+namespace detail {
+
+/// A Stream that knows its position and goes there without passing through all epochs before.
+template <class S>
+concept SeekableStream = Stream<S> && requires(S& stream, const S& fixed, StreamPosition position, Error& error) {
+  { fixed.position() } -> std::same_as<StreamPosition>;
+  stream.seek(position, error);
+};
+
+/// An element that outlives the stream's next step.
+template <class T>
+struct Held {
+  T value;
+  explicit Held(const T& element) : value{element} {}
+  [[nodiscard]] auto get() const -> T { return value; }
+  [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return sizeof(T); }
+};
+template <>
+struct Held<Record> {
+  std::vector<std::byte> payload;
+  std::uint64_t offset;
+  std::uint64_t number;
+  explicit Held(const Record& record)
+      : payload{record.bytes.begin(), record.bytes.end()}, offset{record.offset}, number{record.number} {}
+  [[nodiscard]] auto get() const -> Record { return {payload, offset, number}; }
+  [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return sizeof(Held) + payload.size(); }
+};
+
+/// Passes over `count` elements, fewer at the end.
+template <class S>
+void pass_over(S& stream, std::uint64_t count, Error& error) {
+  while (count-- > 0 && !error)
+    if (!stream.next(error)) return;
+}
+
+}  // namespace detail
+
+/// Elements that are held in memory.
+template <std::copyable T>
+class VectorStream {
+ public:
+  using Element = T;
+
+  explicit VectorStream(std::vector<T> elements) : elements_{std::move(elements)} {}
+
+  [[nodiscard]] auto next(Error&) -> std::optional<T> {
+    if (next_ == elements_.size()) return std::nullopt;
+    return elements_[next_++];
+  }
+  void rewind(std::uint64_t, Error&) { next_ = 0; }
+  [[nodiscard]] auto describe() const -> std::string { return "elements=" + std::to_string(elements_.size()); }
+
+ private:
+  std::vector<T> elements_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace distrib::inline v0

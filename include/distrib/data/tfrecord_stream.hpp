@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/data/error.hpp>
+#include <distrib/data/find_files.hpp>
+#include <distrib/record/frame.hpp>
+#include <distrib/record/record_reader.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// The records of files, one after the other as they lie there, each verified: a Stream. For what has no index: pipes,
+/// compressed files that do not fit into memory. Files are found at the first `rewind`, opened when their turn comes.
+///
+/// Up to `cycle_length` files are open, each gives `block_length` records when its turn comes, in the deterministic
+/// order of TensorFlow's interleave; 1 and 1: one file after the other.
+///
+/// After a failure the rest of that file is passed over (as TensorFlow does) and the next call goes on behind it.
+/// `next`: a `record_errc` with file, record and offset. `rewind`: `data_errc::no_files`, `bad_interleave`.
+template <class Reader = RecordReader>
+class TfRecordStream {
+ public:
+  using Element = Record;
+
+  explicit TfRecordStream(std::vector<std::string> sources, std::int64_t cycle_length = 1,
+                          std::int64_t block_length = 1)
+      : sources_{std::move(sources)}, cycle_length_{cycle_length}, block_length_{block_length} {}
+
+  [[nodiscard]] auto next(Error& error) -> std::optional<Record> {
+    while (open_ > 0 || next_file_ < files_.size()) {
+      std::unique_ptr<Reader>& slot = slots_[turn_];
+      if (slot == nullptr) {
+        if (next_file_ == files_.size() || !open(slot, error)) {
+          end_turn();
+          if (error) return std::nullopt;
+          continue;
+        }
+      }
+      if (const std::optional<Record> record = slot->try_next()) {
+        if (++given_ == block_length_) end_turn();
+        return record;
+      }
+      const Error failure = slot->error();
+      slot.reset();
+      --open_;
+      end_turn();
+      if (!failure) continue;
+      error = failure;
+      return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  void rewind(std::uint64_t, Error& error) {
+    if (files_.empty()) files_ = find_files(sources_, error);
+    if (!error && (cycle_length_ <= 0 || block_length_ <= 0))
+      error = {data_errc::bad_interleave,
+               "stream(" + std::to_string(cycle_length_) + ", " + std::to_string(block_length_) + ")"};
+    if (error) return;
+    slots_.clear();
+    slots_.resize(std::min(static_cast<std::size_t>(cycle_length_), files_.size()));
+    next_file_ = open_ = turn_ = 0;
+    given_ = 0;
+  }
+
+  /// Names of files do not count, but how many there are does.
+  [[nodiscard]] auto describe() const -> std::string {
+    return "tfrecord_stream files=" + std::to_string(files_.size()) + " interleave=" + std::to_string(cycle_length_) +
+           '/' + std::to_string(block_length_);
+  }
+
+ private:
+  auto open(std::unique_ptr<Reader>& slot, Error& error) -> bool {
+    std::error_code ec;
+    slot = std::make_unique<Reader>(files_[next_file_], RecordReaderOptions{}, ec);
+    if (ec) {
+      error = {ec, files_[next_file_]};
+      slot.reset();
+    }
+    ++next_file_;
+    if (slot == nullptr) return false;
+    ++open_;
+    return true;
+  }
+
+  void end_turn() noexcept {
+    turn_ = (turn_ + 1) % slots_.size();
+    given_ = 0;
+  }
+
+  std::vector<std::string> sources_;
+  std::int64_t cycle_length_;
+  std::int64_t block_length_;
+  std::vector<std::string> files_;
+  std::vector<std::unique_ptr<Reader>> slots_;
+  std::size_t next_file_ = 0;
+  std::size_t open_ = 0;
+  std::size_t turn_ = 0;  // whose it is
+  std::int64_t given_ = 0;  // records in this turn
+};
+
+}  // namespace distrib::inline v0

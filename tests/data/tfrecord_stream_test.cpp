@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/data/tfrecord_stream.hpp>
+
+#include <distrib/data/elements.hpp>
+#include <distrib/data/tfrecords.hpp>
+#include <distrib/record/record_writer.hpp>
+
+#include "data/numbers.hpp"
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+using distrib::data_errc;
+using distrib::Error;
+using distrib::tfrecords;
+
+namespace {
+
+/// Files of records that hold their number, counted through.
+struct Files {
+  support::TempDirectory directory;
+  std::vector<std::uint64_t> lengths;
+
+  explicit Files(std::vector<std::uint64_t> sizes, distrib::Compression compression = distrib::Compression::none)
+      : lengths{std::move(sizes)} {
+    std::uint64_t number = 0;
+    for (std::size_t f = 0; f < lengths.size(); ++f) {
+      distrib::RecordWriter writer{directory / ("part-" + std::to_string(f)), {.compression = compression}};
+      for (std::uint64_t i = 0; i < lengths[f]; ++i)
+        writer.append(distrib::as_bytes(std::to_string(number++)));
+      writer.close();
+    }
+  }
+  auto pattern() const -> std::string { return directory / "part-*"; }
+};
+
+auto number(const distrib::Record& record) -> std::uint64_t {
+  return std::stoull(std::string{distrib::as_text(record.bytes)});
+}
+auto all(auto stream) { return numbers::drained(stream); }
+
+}  // namespace
+
+TEST_CASE("TfRecordStream: files one after the other, or in turn, as by index", "[data]") {
+  for (const auto compression : {distrib::Compression::none, distrib::Compression::gzip, distrib::Compression::zlib}) {
+    const Files files{{4, 1, 0, 7, 2}, compression};
+    CHECK(all(tfrecords(files.pattern()).stream().map(number)) == numbers::all(distrib::elements(14)));
+    for (const std::int64_t cycle : {1, 2, 3, 9})
+      for (const std::int64_t block : {1, 2, 5}) {
+        CAPTURE(cycle, block);
+        CHECK(all(tfrecords(files.pattern()).stream(cycle, block).map(number)) ==
+              numbers::all(distrib::elements(files.lengths).interleave(cycle, block)));
+      }
+  }
+}
+
+TEST_CASE("TfRecordStream: shuffled in a window, cached, repeated: records keep their bytes", "[data]") {
+  const Files files{{4, 9}, distrib::Compression::gzip};
+  auto sorted = all(tfrecords(files.pattern()).stream().window_shuffle(5, 1).cache(10000).repeat(2).map(number));
+  REQUIRE(sorted.size() == 26);
+  CHECK(std::equal(sorted.begin(), sorted.begin() + 13, sorted.begin() + 13));
+  std::sort(sorted.begin(), sorted.end());
+  for (std::uint64_t i = 0; i < 26; ++i) CHECK(sorted[i] == i / 2);
+}
+
+TEST_CASE("TfRecordStream: after damage it goes on with the next file, as TensorFlow does", "[data]") {
+  const Files files{{3, 3}};
+  {
+    std::fstream file{files.directory / "part-0", std::ios::binary | std::ios::in | std::ios::out};
+    file.seekp(17 + 12);  // the payload of record 1
+    file.put('x');
+  }
+  auto stream = tfrecords(files.pattern()).stream().map(number);
+  Error error;
+  CHECK(stream.next(error) == 0);
+  CHECK(!stream.next(error));
+  CHECK(error.code == distrib::record_errc::corrupt_payload);
+  CHECK_THAT(error.where, ContainsSubstring("part-0: record 1 at offset 17"));
+  CHECK(stream.next(error) == 3);
+  std::vector<Error> report;
+  CHECK(all(tfrecords(files.pattern()).stream().ignore_errors(1, &report).map(number)) ==
+        numbers::Numbers{0, 3, 4, 5});
+  CHECK(report.size() == 1);
+}
+
+TEST_CASE("TfRecordStream: what cannot be begun", "[data]") {
+  const Files files{{3, 3}};
+  Error error;
+  auto nothing = tfrecords(files.directory / "other-*").stream();
+  CHECK(!nothing.next(error));
+  CHECK(error.code == data_errc::no_files);
+  auto no_turns = tfrecords(files.pattern()).stream(0);
+  CHECK(!no_turns.next(error));
+  CHECK(error.code == data_errc::bad_interleave);
+
+  // A file that is gone when its turn comes.
+  auto gone = tfrecords(files.pattern()).stream().map(number);
+  CHECK(gone.next(error) == 0);
+  std::filesystem::remove(files.directory / "part-1");
+  CHECK(gone.next(error) == 1);
+  CHECK(gone.next(error) == 2);
+  CHECK(!gone.next(error));
+  CHECK(error.code == distrib::failure::not_found);
+  CHECK(!gone.next(error));
+  CHECK(!error);
+}
