@@ -31,7 +31,7 @@ class ClusterSpec {
   ClusterSpec(std::initializer_list<std::pair<std::string_view, std::vector<std::string>>> jobs) {
     for (const auto& [job, addresses] : jobs) {
       Tasks tasks;
-      for (const std::string& address : addresses) tasks.emplace(static_cast<std::uint32_t>(tasks.size()), address);
+      for (const std::string& address : addresses) tasks.insert({static_cast<std::uint32_t>(tasks.size()), address});
       add(job, std::move(tasks));
     }
   }

@@ -183,7 +183,7 @@ class ClusterTrainer : public Trainer<M, D, C, U> {
     const std::string prefix = finished_checkpoint(this->save_->directory);
     if (prefix.empty() || checkpoint_step(prefix) != static_cast<std::int64_t>(job.total_steps)) return end;
     WorkerEnd done;
-    for (const Cut& cut : CheckpointStore{*this->save_, job, U::slots}.restore().cuts) done.result.push_back(cut.values);
+    for (const Cut& cut : CheckpointStore<U>{*this->save_, job}.restore().cuts) done.result.push_back(cut.values);
     return done;
   }
 

@@ -83,8 +83,8 @@ class Trainer {
     job.cut_interval = save_ ? std::max<std::uint64_t>(save_->every_steps, 1) : job.total_steps;
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     const Measure measure = open_evaluation_ ? open_evaluation_(model_) : Measure{};
-    std::optional<CheckpointStore> store;
-    if (save_) store.emplace(*save_, job, U::slots);
+    std::optional<CheckpointStore<U>> store;
+    if (save_) store.emplace(*save_, job);
 
     JobStart start = begin(job, source);
     std::vector<Cut> restored;
@@ -160,7 +160,7 @@ class Trainer {
   }
 
   // Returns the values at the end, one block a shard.
-  auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, CheckpointStore* store,
+  auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, CheckpointStore<U>* store,
              Contribute contribute, const MeasureBlocks& measure) -> std::vector<SharedBuffer> {
     std::optional<LocalJob<C, U>> local;
     LocalJobEvents events;
@@ -198,7 +198,7 @@ class Trainer {
     result_.examples_per_second = result_.steps_per_second * static_cast<double>(start.examples_per_step);
   }
 
-  void save_in_background(LocalJob<C, U>& local, Step step, std::vector<Cut> cuts, CheckpointStore* store) {
+  void save_in_background(LocalJob<C, U>& local, Step step, std::vector<Cut> cuts, CheckpointStore<U>* store) {
     auto kept = std::make_shared<std::vector<Cut>>(std::move(cuts));
     auto prefix = std::make_shared<std::string>();
     local.in_background(
