@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `distrib`. Each subcommand is a header of its own; here are only their options.
 #include "launch.hpp"
+#include "records.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -44,6 +45,10 @@ int main(int argc, char** argv) try {
   launch->footer("Each process gets ARGS, then --job_name, --task_index, --ps_hosts and --worker_hosts, and the same\n"
                  "in TF_CONFIG. Exit code: 0 when all end with 0, else that of the first that failed for good.");
 
+  tools::RecordsOptions records;
+  int code = 0;
+  tools::add_records(app, records, code);
+
   // Ours ends at the first --; CLI11 would interpret what PROGRAM is meant to.
   char** const end = argv + argc;
   char** const dashes = std::find(argv, end, std::string_view{"--"});
@@ -53,6 +58,7 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : exit_usage;
   }
+  if (!launch->parsed()) return code;
 
   if (options.ps == 0) return refuse("--ps 0: a cluster has a parameter server; for one process run PROGRAM itself");
   if (options.workers == 0) return refuse("--workers 0: a cluster has a worker");

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/distrib/example_json.hpp"
+
+#include "support/catch.hpp"
+
+#include <distrib/example/example_builder.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+using tools::record_json;
+
+namespace {
+
+auto shown(distrib::ByteView record, bool sequence = false) -> std::string {
+  std::error_code ec;
+  std::string text = record_json(record, sequence, ec);
+  return ec ? ec.message() : text;
+}
+
+const std::array<std::int64_t, 2> ids{1, -2};
+
+}  // namespace
+
+TEST_CASE("an Example") {
+  distrib::ExampleBuilder builder;
+  builder.set("word", "hi").set("ids", ids).set("weight", 0.5F).set_none("nothing");
+  CHECK(shown(builder.build()) == R"({"feature":{"ids":{"int64_list":[1,-2]},"nothing":{},)"
+                                  R"("weight":{"float_list":[0.5]},"word":{"bytes_list":["aGk="]}}})");
+  CHECK(shown({}) == R"({"feature":{}})");
+}
+
+TEST_CASE("a SequenceExample") {
+  distrib::SequenceExampleBuilder builder;
+  builder.context().set("id", std::int64_t{7});
+  const auto context_only = std::string{distrib::as_text(builder.build())};
+  CHECK(shown(distrib::as_bytes(context_only)) == R"({"feature":{"id":{"int64_list":[7]}}})");
+  CHECK(shown(distrib::as_bytes(context_only), true) ==
+        R"({"context":{"feature":{"id":{"int64_list":[7]}}},"feature_lists":{"feature_list":{}}})");
+  builder.add("steps", ids).add("steps", std::span<const std::int64_t>{});
+  CHECK(shown(builder.build()) == R"({"context":{"feature":{"id":{"int64_list":[7]}}},"feature_lists":)"
+                                  R"({"feature_list":{"steps":[{"int64_list":[1,-2]},{"int64_list":[]}]}}})");
+}
+
+TEST_CASE("of equal names the last one counts") {
+  distrib::ExampleBuilder first;
+  distrib::ExampleBuilder second;
+  first.set("a", std::int64_t{1});
+  second.set("a", 2.0F);
+  std::string both{distrib::as_text(first.build())};
+  both += distrib::as_text(second.build());
+  CHECK(shown(distrib::as_bytes(both)) == R"({"feature":{"a":{"float_list":[2]}}})");
+}
+
+TEST_CASE("what is no Example") {
+  CHECK(shown(distrib::as_bytes(std::string_view{"\x0a\xff"})) ==
+        make_error_code(distrib::example_errc::malformed).message());
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/distrib/progress.hpp"
+
+#include "support/catch.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+using tools::bytes_text;
+using tools::Progress;
+
+TEST_CASE("bytes for people") {
+  CHECK(bytes_text(0) == "0 B");
+  CHECK(bytes_text(1023) == "1023 B");
+  CHECK(bytes_text(1024) == "1.0 KiB");
+  CHECK(bytes_text(1536) == "1.5 KiB");
+  CHECK(bytes_text(10 << 10) == "10 KiB");
+  CHECK(bytes_text(std::uint64_t{3} << 30) == "3.0 GiB");
+  CHECK(bytes_text(~std::uint64_t{0}) == "15 EiB");
+}
+
+TEST_CASE("how far work is") {
+  std::FILE* const log = std::tmpfile();
+  REQUIRE(log != nullptr);
+  {
+    Progress progress{3, log};
+    progress.begin("a");
+    progress.begin("b");
+    progress.add(3 << 20);
+    CHECK(progress.line(std::chrono::seconds{2}) == "2 of 3 files, 3.0 MiB, 1.5 MiB/s: b");
+    CHECK(progress.line(std::chrono::seconds{0}) == "2 of 3 files, 3.0 MiB, 0 B/s: b");
+  }
+  CHECK(std::ftell(log) == 0);  // nothing is said in the first second
+  {
+    Progress progress{1, log};
+    progress.begin("one");
+    progress.add(1024);
+    CHECK(progress.line(std::chrono::seconds{1}) == "1.0 KiB, 1.0 KiB/s: one");
+  }
+  std::fclose(log);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "json_line.hpp"
+
+#include <distrib/example/example_view.hpp>
+#include <distrib/example/sequence_example_view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace tools {
+
+/// "int64_list" and so on; empty for a feature without a kind.
+[[nodiscard]] inline auto list_name(distrib::FeatureKind kind) -> std::string_view {
+  switch (kind) {
+    case distrib::FeatureKind::bytes: return "bytes_list";
+    case distrib::FeatureKind::floats: return "float_list";
+    case distrib::FeatureKind::int64s: return "int64_list";
+    case distrib::FeatureKind::none: break;
+  }
+  return {};
+}
+
+/// {"int64_list":[1,2]}; bytes are base64; {} without a kind.
+[[nodiscard]] inline auto feature_json(const distrib::FeatureView& feature) -> std::string {
+  const std::string_view name = list_name(feature.kind());
+  if (name.empty()) return "{}";
+  std::string list = "[";
+  const auto add = [&list](const std::string& value) { (list += list.size() > 1 ? "," : "") += value; };
+  feature.for_each<std::int64_t>([&](std::int64_t value) { add(distrib::json_text(value)); });
+  feature.for_each<float>([&](float value) { add(float_json(value)); });
+  feature.for_each<distrib::ByteView>([&](distrib::ByteView value) { add('"' + base64(value) + '"'); });
+  return JsonLine{}.add_json(name, list + "]").text();
+}
+
+/// {"name":{"int64_list":[1,2]}}, by name; of equal names the last one counts.
+[[nodiscard]] inline auto features_json(const distrib::ExampleView& example) -> std::string {
+  std::map<std::string_view, distrib::FeatureView> features;
+  example.for_each([&](const distrib::FeatureView& feature) { features.insert_or_assign(feature.name(), feature); });
+  JsonLine line;
+  for (const auto& [name, feature] : features) line.add_json(name, feature_json(feature));
+  return line.text();
+}
+
+/// {"name":[{"int64_list":[1,2]},{"int64_list":[3]}]}, by name.
+[[nodiscard]] inline auto lists_json(const distrib::SequenceExampleView& sequence) -> std::string {
+  std::map<std::string_view, distrib::FeatureListView> lists;
+  sequence.for_each_list([&](const distrib::FeatureListView& list) { lists.insert_or_assign(list.name(), list); });
+  JsonLine line;
+  for (const auto& [name, list] : lists) {
+    std::string steps = "[";
+    list.for_each([&steps](const distrib::FeatureView& step) {
+      (steps += steps.size() > 1 ? "," : "") += feature_json(step);
+    });
+    line.add_json(name, steps + "]");
+  }
+  return line.text();
+}
+
+/// One record as JSON: {"feature":{...}}, or, where it has feature lists or `sequence` says so,
+/// {"context":{"feature":{...}},"feature_lists":{"feature_list":{...}}}. `ec`: `example_errc::malformed`.
+[[nodiscard]] inline auto record_json(distrib::ByteView record, bool sequence, std::error_code& ec) -> std::string {
+  const distrib::ExampleView example{record, ec};
+  if (ec) return {};
+  std::error_code no_sequence;
+  const distrib::SequenceExampleView view{record, no_sequence};
+  bool has_lists = false;
+  if (!no_sequence) view.for_each_list([&has_lists](const distrib::FeatureListView&) { has_lists = true; });
+  if (sequence) ec = no_sequence;
+  if (ec) return {};
+  if (!sequence && !has_lists) return JsonLine{}.add_json("feature", features_json(example)).text();
+  return JsonLine{}
+      .add_json("context", JsonLine{}.add_json("feature", features_json(example)).text())
+      .add_json("feature_lists", JsonLine{}.add_json("feature_list", lists_json(view)).text())
+      .text();
+}
+
+}  // namespace tools

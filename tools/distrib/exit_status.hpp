@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <cerrno>
+
+namespace tools {
+
+// What our commands end with; the larger ones are those of sysexits.h.
+inline constexpr int exit_good = 0;
+inline constexpr int exit_damage = 1;     ///< Something that was looked at is damaged.
+inline constexpr int exit_usage = 64;     ///< EX_USAGE
+inline constexpr int exit_no_input = 66;  ///< EX_NOINPUT: it is not there, or may not be read.
+inline constexpr int exit_io = 74;        ///< EX_IOERR
+
+/// The exit code that tells of a failure.
+[[nodiscard]] inline auto exit_status(const std::error_code& code) noexcept -> int {
+  using distrib::failure;
+  if (code == failure::not_found || code == std::errc::permission_denied || code == std::errc::is_a_directory)
+    return exit_no_input;
+  if (code == failure::corrupt || code == failure::exhausted) return exit_damage;
+  if (code == failure::io) return exit_io;
+  return exit_usage;
+}
+
+}  // namespace tools

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/json_text.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tools {
+
+/// One JSON object, member by member: `JsonLine{}.add("file", name).add("records", n).text()`.
+class JsonLine {
+ public:
+  template <class T>
+  auto add(std::string_view name, const T& value) -> JsonLine& {
+    return add_json(name, distrib::json_text(value));
+  }
+
+  /// A member that is JSON already.
+  auto add_json(std::string_view name, std::string_view json) -> JsonLine& {
+    text_ += text_.size() > 1 ? "," : "";
+    text_ += distrib::json_text(name) + ":";
+    text_ += json;
+    return *this;
+  }
+
+  [[nodiscard]] auto text() const -> std::string { return text_ + "}"; }
+
+ private:
+  std::string text_ = "{";
+};
+
+/// RFC 4648, with padding, as protobuf's JSON has bytes.
+[[nodiscard]] inline auto base64(distrib::ByteView bytes) -> std::string {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = bytes.size() - i < 3 ? bytes.size() - i : 3;
+    std::uint32_t word = 0;
+    for (std::size_t j = 0; j < 3; ++j) word = word << 8 | (j < count ? static_cast<std::uint32_t>(bytes[i + j]) : 0);
+    for (std::size_t j = 0; j < 4; ++j) text += j <= count ? digits[word >> (18 - 6 * j) & 63] : '=';
+  }
+  return text;
+}
+
+/// The number as protobuf's JSON has floats: what JSON has no number for is a text.
+[[nodiscard]] inline auto float_json(float value) -> std::string {
+  if (std::isnan(value)) return "\"NaN\"";
+  if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  return distrib::json_text(value);
+}
+
+}  // namespace tools

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// `distrib records count` and `check`.
+#include "records_input.hpp"
+
+#include <distrib/core/sha256.hpp>
+
+namespace tools {
+
+namespace {
+
+struct Contents {
+  std::uint64_t records = 0;
+  std::uint64_t suspect = 0;
+  std::uint64_t payload_bytes = 0;
+  distrib::Sha256 hash;  // of all payloads, one behind the other
+};
+
+auto damage_json(const std::vector<distrib::Damage>& ranges) -> std::string {
+  std::string list = "[";
+  for (const distrib::Damage& range : ranges)
+    (list += list.size() > 1 ? "," : "") += JsonLine{}
+                                                .add("offset", range.offset)
+                                                .add("record", range.record)
+                                                .add("kind", damage_kind(range.code))
+                                                .add("bytes", range.bytes)
+                                                .text();
+  return list + "]";
+}
+
+void tell(RecordsReport& report, const std::string& file, Contents& contents,
+          const std::vector<distrib::Damage>& damage, bool list_damage) {
+  if (report.json()) {
+    JsonLine line;
+    line.add("file", file).add("records", contents.records).add("payload_bytes", contents.payload_bytes);
+    line.add("sha256", distrib::to_hex(contents.hash.finish())).add_json("damage", damage_json(damage));
+    if (contents.suspect != 0) line.add("suspect", contents.suspect);
+    return report.line(line.text());
+  }
+  if (!list_damage) return report.line(std::to_string(contents.records) + "\t" + file);
+  report.line(file + ": " + (damage.empty() ? "good" : "DAMAGED") + ", " + std::to_string(contents.records) +
+              " records, " + bytes_text(contents.payload_bytes));
+  for (const distrib::Damage& range : damage)
+    report.line("  record " + std::to_string(range.record) + " at offset " + std::to_string(range.offset) + ": " +
+                range.code.message() + "; " + std::to_string(range.bytes) + " bytes lost");
+  if (contents.suspect != 0)
+    report.line("  " + std::to_string(contents.suspect) +
+                " records behind damage may belong to a file inside a record");
+}
+
+}  // namespace
+
+auto records_check(const RecordsOptions& options, bool list_damage) -> int {
+  RecordsReport report{options.json};
+  const auto files = files_of(options, report);
+  Progress progress{files.size()};
+  std::uint64_t total = 0;
+  for (const std::string& file : files) {
+    progress.begin(file);
+    std::error_code ec;
+    distrib::RecordReader reader{file, salvage_all(), ec};
+    Contents contents;
+    while (const auto record = reader.try_next()) {
+      ++contents.records;
+      contents.suspect += record->suspect ? 1U : 0U;
+      contents.payload_bytes += record->bytes.size();
+      if (options.json) contents.hash.update(record->bytes);
+      progress.add(distrib::record_frame_bytes + record->bytes.size());
+    }
+    progress.clear();
+    total += contents.records;
+    if (reader.error()) {
+      report.failure(reader.error());
+      if (exit_status(reader.error().code) != exit_damage) continue;
+    }
+    if (!reader.damage().empty()) report.worst(exit_damage);
+    tell(report, file, contents, reader.damage(), list_damage);
+  }
+  if (!options.json && !list_damage && files.size() > 1) report.line(std::to_string(total) + "\ttotal");
+  return report.finish();
+}
+
+}  // namespace tools

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// `distrib records index` and `split`: where records begin, and where files may be cut.
+#include "records_input.hpp"
+
+#include <distrib/core/detail/files.hpp>
+#include <distrib/record/dali_index.hpp>
+#include <distrib/record/index_file.hpp>
+#include <distrib/record/record_writer.hpp>
+#include <distrib/record/split_reader.hpp>
+#include <distrib/record/splits.hpp>
+
+namespace tools {
+
+namespace {
+
+void here(std::size_t count, const auto& job) {
+  for (std::size_t i = 0; i < count; ++i) job(i);
+}
+
+/// "NAME-00003-of-00010".
+auto part_path(const std::string& name, std::size_t part, std::size_t parts) -> std::string {
+  char text[64];
+  std::snprintf(text, sizeof text, "-%05zu-of-%05zu", part, parts);
+  return name + text;
+}
+
+/// Writes the records of a split into a file of their own. Throws.
+void write_part(const std::string& file, const distrib::RecordSplit& split, const std::string& output) {
+  distrib::SplitReader reader{file, split};
+  distrib::RecordWriter writer{output, {.rename_on_close = true}};
+  for (const distrib::Record& record : reader) writer.append(record.bytes);
+  writer.close();
+}
+
+/// Whether none of the outputs is there, or may be replaced.
+auto outputs_are_free(const RecordsOptions& options, std::size_t files, RecordsReport& report) -> bool {
+  if (options.output.empty()) return true;
+  if (files > 1) report.refuse("--output", "it is for the parts of one file, and there are several");
+  if (files > 1) return false;
+  for (std::size_t part = 0; part < options.parts; ++part)
+    if (!report.may_write(part_path(options.output, part, options.parts), options.force)) return false;
+  return true;
+}
+
+}  // namespace
+
+auto records_index(const RecordsOptions& options) -> int {
+  RecordsReport report{options.json};
+  Progress progress{1};
+  for (const std::string& file : files_of(options, report)) try {
+      progress.begin(file);
+      const std::string path = options.dali ? file + ".idx" : distrib::index_file_path(file);
+      if (options.dali && !report.may_write(path, options.force)) continue;
+      const distrib::RecordIndex index{file};
+      if (options.dali)
+        distrib::write_dali_index(index, path);
+      else
+        distrib::write_index_file(file, index.offsets());
+      report.line(options.json
+                      ? JsonLine{}.add("file", file).add("records", index.size()).add("index", path).text()
+                      : path + ": " + std::to_string(index.size()) + " records");
+    } catch (const std::system_error& error) {
+      report.failure(distrib::error_of(error));
+    }
+  return report.finish();
+}
+
+auto records_split(const RecordsOptions& options) -> int {
+  RecordsReport report{options.json};
+  const auto files = files_of(options, report);
+  if (!outputs_are_free(options, files.size(), report)) return report.finish();
+  const auto parts = static_cast<std::size_t>(options.parts);
+  for (const std::string& file : files) {
+    distrib::Error error;
+    const auto found = distrib::split_file(file, parts, [](std::size_t n, const auto& job) { here(n, job); }, error);
+    if (error) report.failure(error);
+    if (error && found.splits.empty()) continue;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const distrib::RecordSplit& split = found.splits[part];
+      if (options.json)
+        report.line(JsonLine{}
+                        .add("file", file)
+                        .add("part", part)
+                        .add("first", split.first)
+                        .add("end", split.end)
+                        .add("records", split.records)
+                        .text());
+      else
+        report.line(file + ": part " + std::to_string(part) + ": " + std::to_string(split.records) +
+                    " records, bytes " + std::to_string(split.first) + " to " + std::to_string(split.end));
+      if (options.output.empty() || error) continue;
+      try {
+        write_part(file, split, part_path(options.output, part, parts));
+      } catch (const std::system_error& failure) {
+        report.failure(distrib::error_of(failure));
+        break;
+      }
+    }
+  }
+  return report.finish();
+}
+
+}  // namespace tools

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "exit_status.hpp"
+#include "json_line.hpp"
+#include "progress.hpp"
+#include "records.hpp"
+
+#include <distrib/core/detail/files.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/data/find_files.hpp>
+#include <distrib/record/record_reader.hpp>
+
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace tools {
+
+/// The kind of a failure in a word: the enumerator of `distrib::failure`.
+[[nodiscard]] inline auto failure_word(const std::error_code& code) -> std::string {
+  using distrib::failure;
+  for (const failure kind : {failure::invalid_argument, failure::not_found, failure::corrupt, failure::mismatch,
+                             failure::unsupported, failure::exhausted, failure::io}) {
+    if (code != kind) continue;
+    std::string word = make_error_condition(kind).message();
+    for (char& c : word)
+      if (c == ' ') c = '_';
+    return kind == failure::io ? "io" : kind == failure::exhausted ? "exhausted" : word;
+  }
+  return code.category().name();
+}
+
+/// Lines of output and of failures in one of two forms, and the exit code that sums them up.
+class RecordsReport {
+ public:
+  explicit RecordsReport(bool json) : json_{json} {}
+
+  /// A line for standard output.
+  void line(const std::string& text) {
+    if (std::fputs((text + '\n').c_str(), stdout) < 0) worst(exit_io);
+  }
+
+  /// A failure, and what it means for the exit code. With JSON it is a line of output, else one of standard error.
+  void failure(const distrib::Error& error) {
+    if (json_)
+      line(JsonLine{}
+               .add("error", failure_word(error.code))
+               .add("where", error.where)
+               .add("what", error.code.message())
+               .text());
+    else
+      std::fprintf(stderr, "error: %s: %s\n", error.where.c_str(), error.code.message().c_str());
+    worst(exit_status(error.code));
+  }
+
+  /// Wrong usage, likewise.
+  void refuse(const std::string& where, const std::string& what) {
+    if (json_)
+      line(JsonLine{}.add("error", "invalid_argument").add("where", where).add("what", what).text());
+    else
+      std::fprintf(stderr, "error: %s: %s\n", where.c_str(), what.c_str());
+    worst(exit_usage);
+  }
+
+  /// Refuses to write to `path` when something is there that may not be replaced; false then.
+  auto may_write(const std::string& path, bool force) -> bool {
+    if (force || !distrib::detail::path_exists(path)) return true;
+    refuse(path, "it is there already; --force replaces it");
+    return false;
+  }
+
+  /// The larger code is the worse one.
+  void worst(int code) noexcept { code_ = code > code_ ? code : code_; }
+
+  [[nodiscard]] auto json() const noexcept -> bool { return json_; }
+
+  /// The exit code, once everything is written.
+  [[nodiscard]] auto finish() -> int {
+    if (std::fflush(stdout) != 0) worst(exit_io);
+    return code_;
+  }
+
+ private:
+  bool json_;
+  int code_ = exit_good;
+};
+
+/// The files that the sources stand for; none and a failure in `report` when one stands for nothing.
+[[nodiscard]] inline auto files_of(const RecordsOptions& options, RecordsReport& report) -> std::vector<std::string> {
+  distrib::Error error;
+  auto files = distrib::find_files(options.sources, error);
+  if (error) {
+    report.failure(error);
+    report.worst(exit_no_input);
+  }
+  return files;
+}
+
+/// Goes on behind everything that is damaged.
+[[nodiscard]] inline auto salvage_all() -> distrib::RecordReaderOptions {
+  constexpr auto no_limit = static_cast<std::uint64_t>(-1);
+  return {.damage = {distrib::OnDamage::salvage, no_limit, no_limit}};
+}
+
+/// A damage's kind in a word: the enumerator of `record_errc`.
+[[nodiscard]] inline auto damage_kind(const std::error_code& code) -> std::string {
+  using distrib::record_errc;
+  if (code == record_errc::corrupt_length) return "corrupt_length";
+  if (code == record_errc::corrupt_payload) return "corrupt_payload";
+  if (code == record_errc::truncated_header) return "truncated_header";
+  if (code == record_errc::truncated_payload) return "truncated_payload";
+  if (code == record_errc::too_large) return "too_large";
+  if (code == record_errc::corrupt_compression) return "corrupt_compression";
+  if (code == record_errc::truncated_compression) return "truncated_compression";
+  return code.message();
+}
+
+}  // namespace tools

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// `distrib records merge`, `salvage` and `recompress`: records into new files. An output appears whole or not at all.
+#include "records_input.hpp"
+
+#include <distrib/core/detail/files.hpp>
+#include <distrib/core/detail/paths.hpp>
+#include <distrib/record/record_writer.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace tools {
+
+namespace {
+
+using distrib::Compression;
+using distrib::RecordReader;
+using distrib::RecordWriter;
+
+auto writer_options(const RecordsOptions& options) -> distrib::RecordWriterOptions {
+  distrib::RecordWriterOptions to;
+  if (options.compression == "gzip") to.compression = Compression::gzip;
+  if (options.compression == "zlib") to.compression = Compression::zlib;
+  to.deflate.level = options.level;
+  to.rename_on_close = true;
+  return to;
+}
+
+struct Copied {
+  std::uint64_t records = 0;
+  std::uint64_t suspect = 0;  ///< Of them, or left out when `certain` was asked for.
+};
+
+/// Appends what `reader` gives. Failures of the writer are thrown.
+auto copy(RecordReader& reader, RecordWriter& writer, Progress& progress, bool certain) -> Copied {
+  Copied copied;
+  while (const auto record = reader.try_next()) {
+    progress.add(distrib::record_frame_bytes + record->bytes.size());
+    copied.suspect += record->suspect ? 1U : 0U;
+    if (record->suspect && certain) continue;
+    writer.append(record->bytes);
+    ++copied.records;
+  }
+  return copied;
+}
+
+/// Where what is made of `file` goes.
+auto output_of(const std::string& file, const RecordsOptions& options) -> std::string {
+  if (options.directory.empty()) return options.output;
+  return distrib::detail::join_path(options.directory, distrib::detail::file_of(file));
+}
+
+/// Whether each of `files` has an output of its own.
+auto outputs_are_told(const std::vector<std::string>& files, const RecordsOptions& options, RecordsReport& report)
+    -> bool {
+  std::vector<std::string> outputs;
+  for (const std::string& file : files) outputs.push_back(output_of(file, options));
+  std::sort(outputs.begin(), outputs.end());
+  if (options.output.empty() && options.directory.empty())
+    report.refuse("--output", "write where the output goes: --output FILE or --directory DIRECTORY");
+  else if (!options.output.empty() && files.size() > 1)
+    report.refuse("--output", "it is one file, and there are several inputs: write --directory");
+  else if (std::adjacent_find(outputs.begin(), outputs.end()) != outputs.end())
+    report.refuse("--directory", "two of the inputs have the same name");
+  else
+    return true;
+  return false;
+}
+
+void tell_copied(const std::string& file, const std::string& output, const Copied& copied,
+                 const std::vector<distrib::Damage>& damage, RecordsReport& report) {
+  std::uint64_t lost = 0;
+  for (const distrib::Damage& range : damage) lost += range.bytes;
+  if (report.json()) {
+    JsonLine line;
+    line.add("file", file).add("output", output).add("records", copied.records);
+    line.add("lost_ranges", damage.size()).add("lost_bytes", lost).add("suspect", copied.suspect);
+    return report.line(line.text());
+  }
+  std::string text = file + " -> " + output + ": " + std::to_string(copied.records) + " records";
+  if (!damage.empty()) text += ", " + std::to_string(damage.size()) + " ranges lost, " + bytes_text(lost);
+  if (copied.suspect != 0) text += ", " + std::to_string(copied.suspect) + " suspect";
+  report.line(text);
+}
+
+/// One output for each input.
+auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& reading) -> int {
+  RecordsReport report{options.json};
+  const auto files = files_of(options, report);
+  if (files.empty() || !outputs_are_told(files, options, report)) return report.finish();
+  if (!options.directory.empty()) {
+    std::error_code ec;
+    distrib::detail::make_directories(options.directory, ec);
+    if (ec) report.failure({ec, options.directory});
+    if (ec) return report.finish();
+  }
+  Progress progress{files.size()};
+  for (const std::string& file : files) {
+    const std::string output = output_of(file, options);
+    if (!report.may_write(output, options.force)) continue;
+    progress.begin(file);
+    try {
+      std::error_code ec;
+      RecordReader reader{file, reading, ec};
+      throw_if(reader.error());
+      RecordWriter writer{output, writer_options(options)};
+      const Copied copied = copy(reader, writer, progress, options.certain);
+      progress.clear();
+      throw_if(reader.error());  // the output is dropped
+      writer.close();
+      if (!reader.damage().empty()) report.worst(exit_damage);
+      tell_copied(file, output, copied, reader.damage(), report);
+    } catch (const std::system_error& error) {
+      progress.clear();
+      report.failure(distrib::error_of(error));
+    }
+  }
+  return report.finish();
+}
+
+}  // namespace
+
+auto records_merge(const RecordsOptions& options) -> int {
+  RecordsReport report{options.json};
+  const auto files = files_of(options, report);
+  if (files.empty() || !report.may_write(options.output, options.force)) return report.finish();
+  Progress progress{files.size()};
+  try {
+    RecordWriter writer{options.output, writer_options(options)};
+    for (const std::string& file : files) {
+      progress.begin(file);
+      RecordReader reader{file};
+      copy(reader, writer, progress, false);
+      throw_if(reader.error());
+    }
+    progress.clear();
+    const std::uint64_t records = writer.records();
+    writer.close();
+    report.line(options.json ? JsonLine{}
+                                   .add("output", options.output)
+                                   .add("files", files.size())
+                                   .add("records", records)
+                                   .text()
+                             : options.output + ": " + std::to_string(records) + " records of " +
+                                   std::to_string(files.size()) + " files");
+  } catch (const std::system_error& error) {
+    progress.clear();
+    report.failure(distrib::error_of(error));
+  }
+  return report.finish();
+}
+
+auto records_salvage(const RecordsOptions& options) -> int { return rewrite(options, salvage_all()); }
+
+auto records_recompress(const RecordsOptions& options) -> int {
+  if (options.compression.empty()) {
+    RecordsReport report{options.json};
+    report.refuse("--compression", "write --compression none, gzip or zlib");
+    return report.finish();
+  }
+  return rewrite(options, {});
+}
+
+}  // namespace tools
