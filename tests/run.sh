@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tests/run.sh           installs what is missing, builds (g++, release), runs every test
 #        tests/run.sh all       the same, then clang, each header alone, sanitizers and budgets
+#        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
 #        tests/run.sh interop   our files against real TensorFlow and TensorBoard (from PyPI, in a cache directory)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 logs=build/logs
 . tools/setup.sh
+. tools/tensorflow.sh
 jobs=$(nproc)
 
 configure_and_build() {  # PRESET [TARGET...]
@@ -67,23 +69,34 @@ table() {
 
 # Real TensorFlow reads what our programs wrote, and our programs what it wrote.
 interop() {
-  local venv=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/interop script
-  local packages=(tensorflow-cpu tensorboard)
-  if [ "$(cat "$venv/installed" 2>/dev/null)" != "${packages[*]}" ]; then
-    phase "create a Python environment" python3 -m venv --clear "$venv" &&
-      phase "install ${packages[*]}" "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}" &&
-      echo "${packages[*]}" >"$venv/installed" || return
-  fi
+  local script
+  ensure_tensorflow || return
   build release distrib_interop || return
   for script in tests/interop/*.py; do
     [ -e "$script" ] || continue
-    if phase "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$venv/bin/python" -B "$script" build/release/tests/interop; then
+    if phase "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$tensorflow_python" -B "$script" build/release/tests/interop; then
       passed=$((passed + 1))
     else
       failed=$((failed + 1))
     fi
   done
   [ "$failed" -eq 0 ]
+}
+
+# Inputs that end a target stay in build/fuzz/findings, those that reach something new in build/fuzz/corpus.
+fuzz() {  # TARGET SECONDS
+  local new=build/fuzz/corpus/$1 findings=build/fuzz/findings/$1
+  mkdir -p "$new" "$findings"
+  # The system's protobuf is not instrumented, so its containers look damaged to the sanitizer.
+  if phase "fuzz $1 for $2 s" env ASAN_OPTIONS=detect_container_overflow=0 "build/fuzz/tests/fuzz/distrib_fuzz_$1" \
+      -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 \
+      -artifact_prefix="$findings/" "$new" "tests/fuzz/corpus/$1"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "  findings: $findings"
+    return 1
+  fi
 }
 
 case ${1:-} in
@@ -103,12 +116,20 @@ case ${1:-} in
     part "thread" thread
     part "budgets" budgets
     ;;
+  fuzz)
+    case ${2:-60} in '' | *[!0-9]*) echo "error: fuzz takes a number of seconds, not '$2'" >&2; exit 64 ;; esac
+    ensure_packages build tests fuzz
+    build fuzz distrib_fuzzers || exit
+    for corpus in tests/fuzz/corpus/*/; do
+      part "fuzz $(basename "$corpus")" fuzz "$(basename "$corpus")" "${2:-60}"
+    done
+    ;;
   interop)
     ensure_packages build tests interop
     part "interop" interop
     ;;
   *)
-    sed -n '3,5s/^# //p' "$0" >&2
+    sed -n '3,6s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -78,6 +78,16 @@ def check_examples(expected):
     return len(found)
 
 
+def check_sequences(expected):
+    found = []
+    for record in tf.data.TFRecordDataset(expected["file"]):
+        context, lists, _ = tf.io.parse_sequence_example(
+            [record], {"id": tf.io.FixedLenFeature([], tf.int64)}, {"steps": tf.io.RaggedFeature(tf.int64)})
+        found.append({"id": int(context["id"][0]), "steps": lists["steps"][0].to_list()})
+    same("SequenceExamples", found, expected["rows"])
+    return len(found)
+
+
 def scalars_of(directory):
     """tag -> [(step, wall_time, value)], as TensorBoard's own reader sees them."""
     events = event_accumulator.EventAccumulator(directory, size_guidance={event_accumulator.TENSORS: 0})
@@ -109,6 +119,7 @@ def check(directory):
     print(f"  {check_checkpoint(expected['checkpoint'])} tensors of a checkpoint")
     print(f"  {check_records(expected['records'])} files of records")
     print(f"  {check_examples(expected['examples'])} Examples")
+    print(f"  {check_sequences(expected['sequences'])} SequenceExamples")
     print(f"TensorBoard reads\n  {check_events(expected['events'])} points of curves")
 
 

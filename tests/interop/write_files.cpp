@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes files of every kind into a directory, and expected.json, which says what is in them, for tensorflow_reads.py.
 #include <distrib/checkpoint/save.hpp>
+#include <distrib/example/example_builder.hpp>
 #include <distrib/example/example_writer.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/summary/event_writer.hpp>
@@ -110,17 +111,16 @@ auto write_checkpoint(const std::string& directory) -> std::string {
          "}";
 }
 
-auto write_records(const std::string& path, distrib::Compression compression, const char* tensorflow_name)
-    -> std::string {
+auto write_records(const std::string& path, const distrib::RecordWriterOptions& options) -> std::string {
   std::vector<Bytes> payloads{{},
                               some_bytes(DType::int8, 1),
                               some_bytes(DType::int8, 1000),
                               some_bytes(DType::int8, 300'000),
                               some_bytes(DType::int8, 7)};
-  distrib::RecordWriter writer{path, {.compression = compression}};
+  distrib::RecordWriter writer{path, options};
   for (const Bytes& payload : payloads) writer.append(payload);
   writer.close();
-  return "{\"file\": \"" + path + "\", \"compression\": \"" + tensorflow_name +
+  return "{\"file\": \"" + path + "\", \"compression\": \"" + std::string{compression_name(options.compression)} +
          "\", \"payloads\": " + list(payloads, [](const Bytes& payload) { return hex(payload); }) + "}";
 }
 
@@ -152,6 +152,28 @@ auto write_examples(const std::string& path) -> std::string {
     rows.push_back("{\"image\": " + hex(row.image) + ", \"label\": " + std::to_string(row.label) +
                    ", \"weights\": " + weights +
                    ", \"clicks\": " + list(row.clicks, [](std::int64_t click) { return std::to_string(click); }) + "}");
+  }
+  file.close();
+  return "{\"file\": \"" + path + "\", \"rows\": " + list(rows, [](const std::string& text) { return text; }) + "}";
+}
+
+auto write_sequences(const std::string& path) -> std::string {
+  distrib::SequenceExampleBuilder builder;
+  distrib::RecordWriter file{path};
+  std::vector<std::string> rows;
+  for (std::int64_t row = 0; row < 5; ++row) {
+    builder.clear();
+    builder.context().set("id", row - 2);
+    builder.list("steps");
+    std::vector<std::string> steps;
+    for (std::int64_t step = 0; step < row; ++step) {
+      const std::vector<std::int64_t> values(static_cast<std::size_t>(step), row * 100 - step);
+      builder.add("steps", values);
+      steps.push_back(list(values, [](std::int64_t value) { return std::to_string(value); }));
+    }
+    file.append(builder.build());
+    rows.push_back("{\"id\": " + std::to_string(row - 2) +
+                   ", \"steps\": " + list(steps, [](const std::string& text) { return text; }) + "}");
   }
   file.close();
   return "{\"file\": \"" + path + "\", \"rows\": " + list(rows, [](const std::string& text) { return text; }) + "}";
@@ -198,14 +220,17 @@ auto main(int argc, char** argv) -> int try {
   const std::string directory = argv[1];
   std::filesystem::create_directories(directory);
   const std::string checkpoint = write_checkpoint(directory + "/train");
-  const std::string records = "[" + write_records(directory + "/plain", distrib::Compression::none, "") + ", " +
-                              write_records(directory + "/gzip", distrib::Compression::gzip, "GZIP") + ", " +
-                              write_records(directory + "/zlib", distrib::Compression::zlib, "ZLIB") + "]";
+  const std::string records =
+      "[" + write_records(directory + "/plain", {}) + ", " +
+      write_records(directory + "/gzip", {.compression = distrib::Compression::gzip, .member_bytes = 0}) + ", " +
+      write_records(directory + "/members", {.compression = distrib::Compression::gzip, .member_bytes = 100}) + ", " +
+      write_records(directory + "/zlib", {.compression = distrib::Compression::zlib}) + "]";
   const std::string examples = write_examples(directory + "/examples");
+  const std::string sequences = write_sequences(directory + "/sequences");
   const std::string events = write_events(directory + "/events");
   std::ofstream file{directory + "/expected.json"};
   file << "{\"checkpoint\": " << checkpoint << ",\n\"records\": " << records << ",\n\"examples\": " << examples
-       << ",\n\"events\": " << events << "}\n";
+       << ",\n\"sequences\": " << sequences << ",\n\"events\": " << events << "}\n";
   return file.flush() ? 0 : 1;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());

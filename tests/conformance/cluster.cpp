@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is who: cluster specs, TF_CONFIG, roles, flags.
+#include "answers.hpp"
+
+#include <distrib/cluster.hpp>
+
+#include <map>
+#include <utility>
+
+namespace conformance {
+
+namespace {
+
+using distrib::ClusterSpec;
+
+auto cluster_of(const Json& jobs) -> ClusterSpec {
+  std::map<std::string, ClusterSpec::Tasks> sparse;
+  for (const auto& [job, tasks] : jobs.items()) {
+    ClusterSpec::Tasks& to = sparse[job];
+    std::uint32_t next = 0;
+    for (const auto& [index, address] : tasks.items()) {
+      const auto at = tasks.is_array() ? next++ : static_cast<std::uint32_t>(std::stoul(index));
+      to.emplace(at, address.get<std::string>());
+    }
+  }
+  return ClusterSpec::from_sparse(sparse);
+}
+
+/// As ClusterSpec.as_dict has it: a list where the tasks are 0, 1, 2, ..., else a mapping.
+auto as_dict(const ClusterSpec& cluster) -> Json {
+  Json jobs = Json::object();
+  for (const std::string& job : cluster.jobs()) {
+    const ClusterSpec::Tasks& tasks = *cluster.find(job);
+    const bool dense = !tasks.empty() && tasks.rbegin()->first + 1 == tasks.size();
+    Json& to = jobs[job] = dense ? Json::array() : Json::object();
+    for (const auto& [index, address] : tasks)
+      dense ? to.push_back(address) : void(to[std::to_string(index)] = address);
+  }
+  return jobs;
+}
+
+auto job_tasks(const ClusterSpec& cluster, const std::string& job) -> Json {
+  Json list = Json::array();
+  for (const auto& address : cluster.job_tasks(job)) list.push_back(address ? Json(*address) : Json());
+  return list;
+}
+
+auto cluster_call(const ClusterSpec& cluster, const std::string& call, const Json& args) -> Json {
+  const auto job = args.at(0).get<std::string>();
+  if (call == "num_tasks") return {{"num_tasks", cluster.num_tasks(job)}};
+  if (call == "task_indices") return {{"task_indices", cluster.task_indices(job)}};
+  if (call == "job_tasks") return {{"job_tasks", job_tasks(cluster, job)}};
+  if (call == "task_address") return {{"task_address", cluster.task_address(job, args.at(1).get<std::uint32_t>())}};
+  throw Unsupported{};
+}
+
+auto cluster_spec(const Json& input) -> Json {
+  if (input.contains("clusters")) {
+    Json truth = Json::array();
+    for (const Json& jobs : input["clusters"]) truth.push_back(static_cast<bool>(cluster_of(jobs)));
+    return {{"truthiness", truth}};
+  }
+  if (input.contains("a")) return {{"equal", cluster_of(input["a"]) == cluster_of(input.at("b"))}};
+  const ClusterSpec cluster = cluster_of(input.at("cluster"));
+  if (input.contains("call"))
+    return cluster_call(cluster, input["call"].get<std::string>(), input.value("args", Json::array()));
+
+  Json answer{{"truthiness", static_cast<bool>(cluster)}, {"jobs", cluster.jobs()}, {"as_dict", as_dict(cluster)}};
+  answer["str"] = to_string(cluster);
+  Json& def = answer["cluster_def"] = Json::array();
+  Json addresses = Json::array();
+  for (const std::string& job : cluster.jobs()) {
+    answer["num_tasks"][job] = cluster.num_tasks(job);
+    answer["task_indices"][job] = cluster.task_indices(job);
+    answer["job_tasks"][job] = job_tasks(cluster, job);
+    Json tasks = Json::array();
+    for (const auto& [index, address] : *cluster.find(job)) {
+      tasks.push_back({index, address});
+      addresses.push_back({job, index, address});
+    }
+    def.push_back({{"name", job}, {"tasks", tasks}});
+  }
+  answer["task_address"] = addresses;
+  return answer;
+}
+
+auto optional_json(const auto& value) -> Json { return value ? Json(*value) : Json(); }
+
+auto tf_config(const Json& input) -> Json {
+  const Json& given = input.at("TF_CONFIG");
+  distrib::TfConfig config = distrib::parse_tf_config(given.is_string() ? given.get<std::string>() : given.dump());
+  if (input.contains("constructor_overrides")) {
+    const Json& overrides = input["constructor_overrides"];
+    if (overrides.contains("task_type")) config.task_type = overrides["task_type"].get<std::string>();
+    if (overrides.contains("task_id")) config.task_index = overrides["task_id"].get<std::uint32_t>();
+    if (overrides.contains("rpc_layer")) config.rpc_layer = overrides["rpc_layer"].get<std::string>();
+    if (overrides.contains("environment")) config.environment = overrides["environment"].get<std::string>();
+  }
+  Json answer{{"task_type", optional_json(config.task_type)},
+              {"task_id", optional_json(config.task_index)},
+              {"rpc_layer", optional_json(config.rpc_layer)},
+              {"master", config.master()},
+              {"cluster", as_dict(config.cluster)}};
+  for (const std::string& job : config.cluster.jobs())
+    answer["task_indices"][job] = config.cluster.task_indices(job);
+  return answer;
+}
+
+auto tf_config_kind(const std::error_code& code) -> std::string {
+  const bool no_json = code.category() != distrib::cluster_category();
+  return no_json ? "JSON parse error (ValueError family)" : exception_of(code);
+}
+
+auto cluster_roles(const Json& input) -> Json {
+  const ClusterSpec cluster = cluster_of(input.at("cluster"));
+  const auto job = input.at("task_type").get<std::string>();
+  const distrib::TaskId task{job, input.value("task_id", 0U)};
+  const auto call = input.at("call").get<std::string>();
+  if (call == "is_chief") return {{"is_chief", is_chief(cluster, task)}};
+  if (call == "id_in_cluster") return {{"id", id_in_cluster(cluster, task)}};
+  if (call == "worker_count") return {{"count", worker_count(cluster, job)}};
+  throw Unsupported{};
+}
+
+auto flag_list(const Json& argv) -> distrib::ClusterFlags {
+  std::vector<std::string> texts{"program"};
+  for (const Json& text : argv) texts.push_back(text.get<std::string>());
+  std::vector<const char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  std::vector<std::string> rest;
+  return distrib::ClusterFlags::parse_known(static_cast<int>(pointers.size()), pointers.data(), rest);
+}
+
+auto flags(const Json& input) -> Json {
+  if (input.contains("ps_hosts")) {
+    Json split = Json::array();
+    for (const Json& text : input["ps_hosts"]) split.push_back(distrib::split_hosts(text.get<std::string>()));
+    return {{"split", split}};
+  }
+  if (input.contains("text")) {
+    const auto text = input["text"].get<std::string>();
+    const Json value = input.at("type") == "integer"   ? optional_json(distrib::integer_flag(text))
+                       : input.at("type") == "boolean" ? optional_json(distrib::boolean_flag(text))
+                                                       : throw Unsupported{};
+    if (value.is_null()) throw Refused{"illegal flag value"};
+    return {{"value", value}};
+  }
+  const distrib::ClusterFlags parsed = flag_list(input.at("argv"));
+  if (parsed.local()) return {{"mode", "single machine, no device, empty master"}};
+  Json answer{{"mode", "distributed"}};
+  if (parsed.job_name == "ps") {
+    answer["role"] = "parameter server: joins and never returns";
+    return answer;
+  }
+  answer["cluster"] = {{"ps", parsed.ps_hosts}, {"worker", parsed.worker_hosts}};
+  answer["job_name"] = parsed.job_name;
+  answer["task_index"] = parsed.task_index;
+  answer["is_chief"] = parsed.is_chief();
+  answer["worker_device"] = parsed.worker_device();
+  return answer;
+}
+
+auto device_spec_parse(const Json& input) -> Json {
+  const auto spec = distrib::DeviceSpec::parse(input.at("spec").get<std::string>());
+  return {{"job", optional_json(spec.job)},          {"replica", optional_json(spec.replica)},
+          {"task", optional_json(spec.task)},        {"device_type", optional_json(spec.type)},
+          {"device_index", optional_json(spec.index)}, {"to_string", to_string(spec)}};
+}
+
+template <class T>
+void replace(const Json& fields, const char* name, std::optional<T>& field) {
+  if (!fields.contains(name)) return;
+  field = fields[name].is_null() ? std::nullopt : std::optional<T>{fields[name].get<T>()};
+}
+
+auto device_spec_merge(const Json& input) -> Json {
+  auto spec = distrib::DeviceSpec::parse(input.at("base").get<std::string>());
+  Json texts = Json::array();
+  for (const Json& text : input.value("merge_in_order", Json::array())) {
+    spec = spec.merged_with(distrib::DeviceSpec::parse(text.get<std::string>()));
+    texts.push_back(to_string(spec));
+  }
+  for (const Json& fields : input.value("replace_in_order", Json::array())) {
+    replace(fields, "job", spec.job);
+    replace(fields, "replica", spec.replica);
+    replace(fields, "task", spec.task);
+    replace(fields, "device_type", spec.type);
+    replace(fields, "device_index", spec.index);
+    texts.push_back(to_string(spec));
+  }
+  return {{"to_string_after_each", texts}};
+}
+
+}  // namespace
+
+auto cluster_groups() -> std::vector<Group> {
+  return {{"cluster_spec", cluster_spec, exception_of},
+          {"cluster_roles", cluster_roles, exception_of},
+          {"tf_config", tf_config, tf_config_kind},
+          {"flags", flags, exception_of},
+          {"device_spec_parse", device_spec_parse, exception_of},
+          {"device_spec_merge", device_spec_merge, exception_of}};
+}
+
+}  // namespace conformance

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answers to a sample of questions (vectors.json) are those of the originals.
+#include "answers.hpp"
+
+#include "support/catch.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+
+namespace {
+
+using conformance::Json;
+
+/// Groups that answer as the originals do, each case of the sample.
+const std::set<std::string> answered{
+    "checkpoint_state", "cluster_roles", "crc32c",        "data_batch",       "data_interleave",
+    "data_shard",       "device_spec_merge", "device_spec_parse", "example_proto", "hadoop_reader",
+    "parse_example",    "partition_slices", "replica_device_setter", "tfrecord_bytes", "tfrecord_corruption",
+};
+
+auto close(double value, double expected, double rtol) -> bool {
+  return value == expected || std::abs(value - expected) <= rtol * std::max(std::abs(value), std::abs(expected));
+}
+
+/// Whether `answer` says all that `expected` does. Hints at messages are for people.
+auto agrees(const Json& answer, const Json& expected, double rtol) -> bool {
+  if (expected.is_number()) return answer.is_number() && close(answer.get<double>(), expected.get<double>(), rtol);
+  if (expected.is_array()) {
+    if (!answer.is_array() || answer.size() != expected.size()) return false;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      if (!agrees(answer[i], expected[i], rtol)) return false;
+    return true;
+  }
+  if (expected == "0a00 or empty") return answer == "0a00" || answer == "";
+  if (!expected.is_object()) return answer == expected;
+  if (!answer.is_object()) return false;
+  for (const auto& [key, value] : expected.items()) {
+    if (key == "message_contains" || key == "note" || key == "rtol") continue;
+    if (!answer.contains(key) || !agrees(answer[key], value, rtol)) return false;
+  }
+  return true;
+}
+
+auto vectors() -> Json {
+  std::ifstream file{DISTRIB_TEST_DIR "/conformance/vectors.json"};
+  return Json::parse(file).at("vectors");
+}
+
+}  // namespace
+
+TEST_CASE("answers are those of the originals") {
+  std::map<std::string, std::pair<int, int>> groups;  // cases, and how many agree
+  for (const Json& vector : vectors()) {
+    const std::string group = vector.at("group");
+    const Json answer = conformance::answer({{"id", vector.at("id")}, {"group", group}, {"input", vector.at("input")}});
+    const Json& expected = vector.at("expected");
+    const bool good = agrees(answer, expected, expected.is_object() ? expected.value("rtol", 1e-5) : 1e-5);
+    ++groups[group].first;
+    groups[group].second += good ? 1 : 0;
+    if (!answered.contains(group)) continue;
+    INFO(vector.at("id") << ": " << vector.at("desc") << "\n  answer   " << answer.dump() << "\n  expected "
+                         << expected.dump());
+    CHECK(good);
+  }
+  std::size_t whole = 0;
+  for (const auto& [group, cases] : groups) {
+    if (cases.first == cases.second) ++whole;
+    if (cases.first == cases.second && !answered.contains(group)) UNSCOPED_INFO(group << " could be listed");
+  }
+  std::printf("%zu of %zu groups are answered\n", whole, groups.size());
+  CHECK(whole >= answered.size());
+}
+
+TEST_CASE("lines that are no questions") {
+  const char* const refused = R"({"error":"INVALID_ARGUMENT"})";
+  for (const char* line :
+       {"", "{", "[]", "7", "\"text\"", "{}", R"({"id": "x"})", "\xff\xfe", R"({"id":"x","group":7})"})
+    CHECK(Json::parse(conformance::answer_line(line)).dump().find("INVALID_ARGUMENT") != std::string::npos);
+  CHECK(conformance::answer_line("{") == refused);
+  CHECK(conformance::answer_line(R"({"id": "x", "group": "no_such", "input": {}})") ==
+        R"({"id":"x","output":{"unsupported":true}})");
+  CHECK(conformance::answer_line(R"({"id": "x", "group": "crc32c", "input": {"hex": "0"}})") ==
+        R"({"id":"x","output":{"error":"INVALID_ARGUMENT"}})");
+  CHECK(conformance::answer_line(R"({"id": "x", "group": "crc32c", "input": 7})") ==
+        R"({"id":"x","output":{"unsupported":true}})");
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expect.hpp"
+#include "made_file.hpp"
+#include "memory_file.hpp"
+#include "targets.hpp"
+
+#include <distrib/record/record_reader.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace fuzz {
+
+namespace {
+
+using distrib::FileAccess;
+using distrib::OnDamage;
+
+struct Read {
+  std::vector<distrib::Record> records;  // their bytes are those of `file`, see `same_bytes`
+  std::vector<distrib::Damage> damage;
+  std::error_code code;
+  std::uint64_t end = 0;
+};
+
+/// Reads all of it; what every reader promises is looked at on the way.
+auto read(const std::string& path, ByteView file, const distrib::RecordReaderOptions& options) -> Read {
+  std::error_code ec;
+  distrib::RecordReader reader{path, options, ec};
+  Read read;
+  std::uint64_t behind = 0;
+  while (const auto record = reader.try_next()) {
+    expect(record->offset >= behind, "records come in order and do not overlap");
+    behind = record->offset + distrib::record_frame_bytes + record->bytes.size();
+    expect(behind <= file.size(), "a record lies in the file");
+    const ByteView there = file.subspan(static_cast<std::size_t>(record->offset) + distrib::record_header_bytes,
+                                        record->bytes.size());
+    expect(std::ranges::equal(there, record->bytes), "a record's bytes are those of the file");
+    expect(distrib::payload_matches(there, file.subspan(static_cast<std::size_t>(behind) - 4).first<4>()),
+           "a record's payload is verified");
+    read.records.push_back(*record);
+    read.records.back().bytes = there;
+  }
+  read.damage = reader.damage();
+  read.code = reader.error().code;
+  read.end = reader.offset();
+  return read;
+}
+
+auto same(const Read& a, const Read& b) -> bool {
+  const auto equal = [](const distrib::Record& x, const distrib::Record& y) {
+    return x.offset == y.offset && x.number == y.number && x.bytes.size() == y.bytes.size();
+  };
+  return a.code == b.code && std::ranges::equal(a.records, b.records, equal);
+}
+
+/// Whether records and lost ranges make up the whole file, each byte once.
+auto accounted(const Read& read, ByteView file) -> bool {
+  std::uint64_t at = 0;
+  auto damage = read.damage.begin();
+  auto record = read.records.begin();
+  while (at < file.size()) {
+    if (record != read.records.end() && record->offset == at) {
+      at += distrib::record_frame_bytes + record->bytes.size();
+      ++record;
+    } else if (damage != read.damage.end() && damage->offset == at && damage->bytes > 0) {
+      at += damage->bytes;
+      ++damage;
+    } else {
+      return false;
+    }
+  }
+  return at == file.size() && record == read.records.end() && damage == read.damage.end();
+}
+
+void look_at(ByteView file) {
+  const MemoryFile memory{file};
+  const std::string path = memory.path();
+  const distrib::RecordReaderOptions strict{.compression = distrib::Compression::none};
+  const Read mapped = read(path, file, strict);
+  for (const auto cut : {distrib::CutHeader::end_like_tensorflow, distrib::CutHeader::end_like_hadoop}) {
+    const Read cut_short = read(path, file, {.cut_header = cut, .compression = distrib::Compression::none});
+    expect(cut_short.records.size() == mapped.records.size(), "how a cut header ends changes no record");
+  }
+  for (const OnDamage action : {OnDamage::stop, OnDamage::skip, OnDamage::salvage}) {
+    distrib::RecordReaderOptions options = strict;
+    options.damage = {action, 1'000'000, 1U << 30};
+    const Read by_map = read(path, file, options);
+    options.access = FileAccess::buffered;
+    const Read by_buffer = read(path, file, options);
+    expect(same(by_map, by_buffer), "mapped and buffered reading agree");
+    expect(by_map.damage == by_buffer.damage, "mapped and buffered reading report the same damage");
+    expect(by_map.records.size() >= mapped.records.size(), "going on behind damage loses no record");
+    if (action == OnDamage::stop) expect(same(mapped, by_map) && by_map.damage.empty(), "stop stops");
+    if (action == OnDamage::salvage) expect(!by_map.code && accounted(by_map, file), "salvage accounts for every byte");
+  }
+}
+
+}  // namespace
+
+void frame(ByteView input) {
+  if (input.empty()) return look_at(input);
+  const bool made = (static_cast<unsigned>(input[0]) & 1) != 0;
+  if (made)
+    look_at(MadeFile{input.subspan(1)}.bytes());
+  else
+    look_at(input.subspan(1));
+}
+
+}  // namespace fuzz

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "expect.hpp"
+
+#include <distrib/core/bytes.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace fuzz {
+
+/// A file that no disk has, with these bytes, by a name that can be opened.
+class MemoryFile {
+ public:
+  explicit MemoryFile(distrib::ByteView bytes) : file_{::memfd_create("records", MFD_CLOEXEC)} {
+    expect(file_ >= 0, "a file in memory");
+    while (!bytes.empty()) {
+      const ::ssize_t written = ::write(file_, bytes.data(), bytes.size());
+      expect(written > 0, "a file in memory is written");
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  ~MemoryFile() { ::close(file_); }
+
+  [[nodiscard]] auto path() const -> std::string { return "/proc/self/fd/" + std::to_string(file_); }
+
+ private:
+  int file_;
+};
+
+}  // namespace fuzz

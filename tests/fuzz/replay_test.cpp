@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes that are kept for each fuzzer, and every beginning of the shorter ones: nothing ends the process.
+#include "targets.hpp"
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+auto corpus(const std::string& target) -> std::vector<std::string> {
+  std::vector<std::string> inputs;
+  for (const auto& entry : std::filesystem::directory_iterator{DISTRIB_TEST_DIR "/fuzz/corpus/" + target}) {
+    std::ifstream file{entry.path(), std::ios::binary};
+    inputs.emplace_back(std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{});
+  }
+  return inputs;
+}
+
+void replay(const std::string& target, void (*run)(distrib::ByteView)) {
+  const auto inputs = corpus(target);
+  REQUIRE(!inputs.empty());
+  for (const std::string& input : inputs) {
+    // In memory of its own, so that a sanitizer sees every byte too far.
+    const std::size_t shortest = input.size() > 300 ? input.size() : 0;
+    for (std::size_t size = shortest; size <= input.size(); ++size) {
+      const std::vector<char> copy{input.begin(), input.begin() + static_cast<std::ptrdiff_t>(size)};
+      run(std::as_bytes(std::span{copy}));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("frame") { replay("frame", fuzz::frame); }
+TEST_CASE("inflate") { replay("inflate", fuzz::inflate); }
+TEST_CASE("index") { replay("index", fuzz::index); }
+TEST_CASE("splits") { replay("splits", fuzz::splits); }
+TEST_CASE("example") { replay("example", fuzz::example); }
+TEST_CASE("sequence_example") { replay("sequence_example", fuzz::sequence_example); }

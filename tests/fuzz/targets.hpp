@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+
+/// What outsiders may hand to the library, byte by byte. Each function takes any bytes, and ends the process when the
+/// library does what it must not. `tests/run.sh fuzz` lets libFuzzer look for such bytes; fuzz/replay_test.cpp goes
+/// through those that are kept in fuzz/corpus.
+namespace fuzz {
+
+using distrib::ByteView;
+
+void frame(ByteView input);             ///< A plain record file, under every damage policy.
+void inflate(ByteView input);           ///< A compressed record file, and what inflates it.
+void index(ByteView input);             ///< Index files, ours and DALI's, beside a file that is well.
+void splits(ByteView input);            ///< A record file cut into splits that are put together again.
+void example(ByteView input);           ///< A tf.train.Example; protobuf is the judge.
+void sequence_example(ByteView input);  ///< A tf.train.SequenceExample; protobuf is the judge.
+
+}  // namespace fuzz
