@@ -4,22 +4,24 @@
 #   kernels    update rules beside plain loops
 #   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its matrix products, beside bare
 #              sockets that move the same bytes
+#   records    reading, writing, parsing, shuffling, compressing records beside sums of the same memory, protobuf, zlib
+#   records-tensorflow   the same beside TensorFlow (installed into a cache directory); only when named
 # Prints a table and writes build/benchmarks/results.jsonl. Exit code 1: a target is missed; 70: nothing was measured.
 # Leave the machine alone meanwhile.
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,6s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,8s/^# //p' benchmarks/run.sh)
 
 names=()
 for name in "$@"; do
   case $name in
-    kernels | main-job) names+=("$name") ;;
+    kernels | main-job | records | records-tensorflow) names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
 done
-[ ${#names[@]} -gt 0 ] || names=(kernels main-job)
+[ ${#names[@]} -gt 0 ] || names=(kernels main-job records)
 
 logs=build/logs
 . tools/setup.sh
@@ -32,12 +34,20 @@ compile() {
     cmake --build $build --target distrib_benchmarks distrib_command fashion_mnist_convert fashion_mnist_train
 }
 phase 'build the benchmarks' compile
+case " ${names[*]} " in *' records-tensorflow '*)
+  ensure_packages interop
+  . tools/tensorflow.sh
+  ensure_tensorflow || exit 69
+  ;;
+esac
 
 results=$build/results.jsonl
 rm -f $results
 measure() {  # NAME
   case $1 in
     kernels) python3 -B benchmarks/kernels.py $build ;;
+    records) python3 -B benchmarks/records.py $build ;;
+    records-tensorflow) "$tensorflow_python" -B benchmarks/records_tensorflow.py $build ;;
     main-job)
       local raw=${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist} records=$build/fashion_mnist
       case $raw in /*) ;; *) raw=$started/$raw ;; esac
