@@ -45,7 +45,7 @@ FIGURES = [
     ("row12", r".*(zero|int64|worst|integer).*", ANY, "figure", "bytes_per_second", 1e9, "GB/s", 0.4),
     ("row12", ANY, ANY, "figure", "bytes_per_second", 1e9, "GB/s", 4),
 ]
-FEATURES = 39  # of a click
+FEATURES = 40  # of a click
 
 
 def measure(program, wanted):

@@ -43,19 +43,19 @@ esac
 
 results=$build/results.jsonl
 rm -f $results
+records=$build/fashion_mnist
+convert() {  # Fashion-MNIST, once
+  local raw=${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist}
+  case $raw in /*) ;; *) raw=$started/$raw ;; esac
+  [ -e $records/complete ] || { $build/examples/fashion_mnist_convert "$raw" $records >&2 && touch $records/complete; }
+}
 measure() {  # NAME
   case $1 in
     kernels) python3 -B benchmarks/kernels.py $build ;;
     records) python3 -B benchmarks/records.py $build ;;
-    records-tensorflow) "$tensorflow_python" -B benchmarks/records_tensorflow.py $build ;;
-    main-job)
-      local raw=${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist} records=$build/fashion_mnist
-      case $raw in /*) ;; *) raw=$started/$raw ;; esac
-      if [ ! -e $records/complete ]; then
-        $build/examples/fashion_mnist_convert "$raw" $records >&2 && touch $records/complete || return
-      fi
-      python3 -B benchmarks/main_job.py $build $records
-      ;;
+    records-tensorflow)
+      convert && "$tensorflow_python" -B benchmarks/records_tensorflow.py $build $records ;;
+    main-job) convert && python3 -B benchmarks/main_job.py $build $records ;;
   esac
 }
 for name in "${names[@]}"; do

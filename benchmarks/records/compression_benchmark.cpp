@@ -26,7 +26,7 @@ namespace {
 
 using distrib::Compression;
 
-constexpr std::int64_t inflated_bytes = 32 << 20;
+constexpr std::int64_t inflated_bytes = 64 << 20;
 constexpr std::size_t buffer_bytes = 256 << 10;
 
 /// Records of about 600 bytes: 39 features by name, small counts and a few thousand ids.

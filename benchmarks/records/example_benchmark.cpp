@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Examples parsed into columns, and written, beside protobuf's generated code with a reused message and beside a model
-// of TensorFlow's own parser. Rows as in benchmarks/records.py: 6 (39 numbers), 7 (a picture, 1024 floats), 8 (file to
+// of TensorFlow's own parser. Rows as in benchmarks/records.py: 6 (40 numbers), 7 (a picture, 1024 floats), 8 (file to
 // batch), 9 (encode and frame). An iteration works on one batch; items are Examples.
+#include "records.hpp"
+
 #include <distrib/example.pb.h>
 #include <distrib/core/crc32c.hpp>
 #include <distrib/core/philox.hpp>
@@ -29,43 +31,16 @@
 
 namespace {
 
-using distrib::feature;
 using distrib::FeatureKind;
 using distrib::proto::Example;
 using google::protobuf::io::CodedInputStream;
 
-struct Click {
-  float i1 = 0, i2 = 0, i3 = 0, i4 = 0, i5 = 0, i6 = 0, i7 = 0, i8 = 0, i9 = 0, i10 = 0, i11 = 0, i12 = 0, i13 = 0;
-  std::int64_t c1 = 0, c2 = 0, c3 = 0, c4 = 0, c5 = 0, c6 = 0, c7 = 0, c8 = 0, c9 = 0, c10 = 0, c11 = 0, c12 = 0,
-               c13 = 0, c14 = 0, c15 = 0, c16 = 0, c17 = 0, c18 = 0, c19 = 0, c20 = 0, c21 = 0, c22 = 0, c23 = 0,
-               c24 = 0, c25 = 0, c26 = 0;
-};
-
-constexpr auto clicks = distrib::schema<Click>(
-    feature("I1", &Click::i1), feature("I2", &Click::i2), feature("I3", &Click::i3), feature("I4", &Click::i4),
-    feature("I5", &Click::i5), feature("I6", &Click::i6), feature("I7", &Click::i7), feature("I8", &Click::i8),
-    feature("I9", &Click::i9), feature("I10", &Click::i10), feature("I11", &Click::i11), feature("I12", &Click::i12),
-    feature("I13", &Click::i13), feature("C1", &Click::c1), feature("C2", &Click::c2), feature("C3", &Click::c3),
-    feature("C4", &Click::c4), feature("C5", &Click::c5), feature("C6", &Click::c6), feature("C7", &Click::c7),
-    feature("C8", &Click::c8), feature("C9", &Click::c9), feature("C10", &Click::c10), feature("C11", &Click::c11),
-    feature("C12", &Click::c12), feature("C13", &Click::c13), feature("C14", &Click::c14), feature("C15", &Click::c15),
-    feature("C16", &Click::c16), feature("C17", &Click::c17), feature("C18", &Click::c18), feature("C19", &Click::c19),
-    feature("C20", &Click::c20), feature("C21", &Click::c21), feature("C22", &Click::c22), feature("C23", &Click::c23),
-    feature("C24", &Click::c24), feature("C25", &Click::c25), feature("C26", &Click::c26));
-
-struct Picture {
-  std::span<const std::byte> image;
-  std::int64_t label = 0;
-};
-constexpr auto pictures =
-    distrib::schema<Picture>(feature("image", &Picture::image), feature("label", &Picture::label));
-
 struct Embedding {
   std::array<float, 1024> values{};
 };
-constexpr auto embeddings = distrib::schema<Embedding>(feature("values", &Embedding::values));
+constexpr auto embeddings = distrib::schema<Embedding>(distrib::feature("values", &Embedding::values));
 
-constexpr std::size_t numbers = 39;
+constexpr std::size_t numbers = 40;
 
 /// Serialized records, and spans over them.
 struct Records {
@@ -85,6 +60,7 @@ auto random_click(distrib::Philox& random) -> Example {
     features["I" + std::to_string(i)].mutable_float_list()->add_value(static_cast<float>(random()) * 0x1p-20F);
   for (int i = 1; i <= 26; ++i)
     features["C" + std::to_string(i)].mutable_int64_list()->add_value(random() >> (random() % 4 * 4));
+  features["label"].mutable_int64_list()->add_value(random() % 2);
   return example;
 }
 
@@ -230,6 +206,7 @@ auto click_names() -> std::vector<std::pair<std::string, FeatureKind>> {
   std::vector<std::pair<std::string, FeatureKind>> names;
   for (int i = 1; i <= 13; ++i) names.emplace_back("I" + std::to_string(i), FeatureKind::floats);
   for (int i = 1; i <= 26; ++i) names.emplace_back("C" + std::to_string(i), FeatureKind::int64s);
+  names.emplace_back("label", FeatureKind::int64s);
   return names;
 }
 
@@ -389,7 +366,7 @@ void encode_protobuf(benchmark::State& state, const Records& records) {
   const auto names = click_names();
   auto& features = *example.mutable_features()->mutable_feature();
   std::array<distrib::proto::FloatList*, 13> floats{};
-  std::array<distrib::proto::Int64List*, 26> ints{};
+  std::array<distrib::proto::Int64List*, 27> ints{};
   for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = features[names[i].first].mutable_float_list();
   for (std::size_t i = 0; i < ints.size(); ++i) ints[i] = features[names[13 + i].first].mutable_int64_list();
   std::string bytes;
