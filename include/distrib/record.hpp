@@ -11,6 +11,7 @@
 #include <distrib/record/index_file.hpp>
 #include <distrib/record/mapped_file.hpp>
 #include <distrib/record/record_index.hpp>
+#include <distrib/record/record_iterator.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/record/resync.hpp>

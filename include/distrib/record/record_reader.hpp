@@ -10,6 +10,7 @@
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/mapped_file.hpp>
+#include <distrib/record/record_iterator.hpp>
 #include <distrib/record/resync.hpp>
 #include <distrib/record/zlib.hpp>
 
@@ -80,7 +81,7 @@ struct RecordReaderOptions {
 template <Inflates I = Inflater>
 class BasicRecordReader {
  public:
-  class Iterator;
+  using Iterator = RecordIterator<BasicRecordReader>;
 
   /// Opens `path`. Throws `std::system_error` with the system's reason.
   explicit BasicRecordReader(std::string path, const RecordReaderOptions& options = {})
@@ -131,6 +132,7 @@ class BasicRecordReader {
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:
+  friend Iterator;
   using Stream = detail::RecordStream<I>;
   static constexpr std::uint64_t longest = std::uint64_t{1} << 62;  // keeps sums below from overflowing
 
@@ -331,31 +333,5 @@ class BasicRecordReader {
 
 /// The reader of plain files and, with zlib, of compressed ones.
 using RecordReader = BasicRecordReader<>;
-
-/// Input iterator over the records that are left. Throws `std::system_error` where the reader fails. Good until the
-/// reader is moved.
-template <Inflates I>
-class BasicRecordReader<I>::Iterator {
- public:
-  using iterator_concept = std::input_iterator_tag;
-  using difference_type = std::ptrdiff_t;
-  using value_type = Record;
-
-  explicit Iterator(BasicRecordReader& reader) : reader_{&reader} { ++*this; }
-
-  [[nodiscard]] auto operator*() const noexcept -> const Record& { return *record_; }
-  [[nodiscard]] auto operator->() const noexcept -> const Record* { return record_; }
-  auto operator++() -> Iterator& {
-    record_ = reader_->step();
-    if (record_ == nullptr) throw_if(reader_->error());
-    return *this;
-  }
-  void operator++(int) { ++*this; }
-  [[nodiscard]] auto operator==(std::default_sentinel_t) const noexcept -> bool { return record_ == nullptr; }
-
- private:
-  BasicRecordReader* reader_;
-  const Record* record_ = nullptr;  // in the reader
-};
 
 }  // namespace distrib::inline v0

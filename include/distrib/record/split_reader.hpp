@@ -8,6 +8,7 @@
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/mapped_file.hpp>
+#include <distrib/record/record_iterator.hpp>
 #include <distrib/record/splits.hpp>
 
 #include <cstddef>
@@ -29,7 +30,7 @@ namespace distrib::inline v0 {
 /// `MappedFile`). Threads: one at a time; each split of a file has a reader of its own.
 class SplitReader {
  public:
-  class Iterator;
+  using Iterator = RecordIterator<SplitReader>;
 
   /// Maps `path`, for the split of it that `split_file` or `find_split` gave. Throws `std::system_error`:
   /// `record_errc::bad_split` when it does not lie in the file, `uncertain_split`, or why the file cannot be mapped.
@@ -48,8 +49,8 @@ class SplitReader {
   /// The next record, or nothing: at the end of the split, or after a failure, which `error()` tells apart. Behind the
   /// last record of a split that is broken, the failure is what damage there is.
   [[nodiscard]] auto try_next() -> std::optional<Record> {
-    if (next_ == verified_ && !verify_more()) return std::nullopt;
-    return frames_[next_++];
+    const Record* const record = step();
+    return record != nullptr ? std::optional{*record} : std::nullopt;
   }
 
   /// The first failure and its place; empty while there is none.
@@ -66,10 +67,12 @@ class SplitReader {
   }
 
   /// Reads on, as an input range: begin() fetches a record, so call it once.
-  [[nodiscard]] auto begin() -> Iterator;
+  [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:
+  friend Iterator;
+
   void open() {
     offset_ = split_.first;
     number_ = split_.number;
@@ -82,6 +85,12 @@ class SplitReader {
       return;
     }
     window_ = file.first(static_cast<std::size_t>(split_.end)).subspan(static_cast<std::size_t>(split_.first));
+  }
+
+  /// The next record, which stays until the one after the next is asked for; null: there is none.
+  auto step() -> const Record* {
+    if (next_ == verified_ && !verify_more()) return nullptr;
+    return &frames_[next_++];
   }
 
   auto verify_more() -> bool {
@@ -120,31 +129,5 @@ class SplitReader {
   std::uint64_t number_ = 0;
   Error error_;
 };
-
-/// Input iterator over the records that are left. Throws `std::system_error` where the reader fails.
-class SplitReader::Iterator {
- public:
-  using iterator_concept = std::input_iterator_tag;
-  using difference_type = std::ptrdiff_t;
-  using value_type = Record;
-
-  explicit Iterator(SplitReader& reader) : reader_{&reader} { ++*this; }
-
-  [[nodiscard]] auto operator*() const noexcept -> const Record& { return *record_; }
-  [[nodiscard]] auto operator->() const noexcept -> const Record* { return &*record_; }
-  auto operator++() -> Iterator& {
-    record_ = reader_->try_next();
-    if (!record_) throw_if(reader_->error());
-    return *this;
-  }
-  void operator++(int) { ++*this; }
-  [[nodiscard]] auto operator==(std::default_sentinel_t) const noexcept -> bool { return !record_; }
-
- private:
-  SplitReader* reader_;
-  std::optional<Record> record_;
-};
-
-inline auto SplitReader::begin() -> Iterator { return Iterator{*this}; }
 
 }  // namespace distrib::inline v0

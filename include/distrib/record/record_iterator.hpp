@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/record/frame.hpp>
+
+#include <cstddef>
+#include <iterator>
+
+namespace distrib::inline v0 {
+
+/// Input iterator over the records that a reader has left. Throws `std::system_error` where the reader fails. Good until
+/// the reader is moved.
+///
+/// `Reader` befriends it and has `step()`: the next record, which stays in the reader until the next step; null at the
+/// end, and after a failure, which `error()` then tells.
+template <class Reader>
+class RecordIterator {
+ public:
+  using iterator_concept = std::input_iterator_tag;
+  using difference_type = std::ptrdiff_t;
+  using value_type = Record;
+
+  explicit RecordIterator(Reader& reader) : reader_{&reader} { ++*this; }
+
+  [[nodiscard]] auto operator*() const noexcept -> const Record& { return *record_; }
+  [[nodiscard]] auto operator->() const noexcept -> const Record* { return record_; }
+  auto operator++() -> RecordIterator& {
+    record_ = reader_->step();
+    if (record_ == nullptr) throw_if(reader_->error());
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  [[nodiscard]] auto operator==(std::default_sentinel_t) const noexcept -> bool { return record_ == nullptr; }
+
+ private:
+  Reader* reader_;
+  const Record* record_ = nullptr;
+};
+
+}  // namespace distrib::inline v0
