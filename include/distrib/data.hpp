@@ -18,11 +18,13 @@
 #include <distrib/data/permutation.hpp>
 #include <distrib/data/pipeline.hpp>
 #include <distrib/data/pipeline_steps.hpp>
+#include <distrib/data/prefetched_stream.hpp>
 #include <distrib/data/record_files.hpp>
 #include <distrib/data/selected_order.hpp>
 #include <distrib/data/shuffled_stream.hpp>
 #include <distrib/data/split_stream.hpp>
 #include <distrib/data/stream.hpp>
+#include <distrib/data/stream_step.hpp>
 #include <distrib/data/stream_steps.hpp>
 #include <distrib/data/tfrecord_source.hpp>
 #include <distrib/data/tfrecord_stream.hpp>

@@ -5,6 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/data/batching.hpp>
 #include <distrib/data/stream.hpp>
+#include <distrib/data/stream_step.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/example/example_parser.hpp>
 #include <distrib/example/schema.hpp>
@@ -21,43 +22,46 @@
 
 namespace distrib::inline v0 {
 
+namespace detail {
+
+/// Hands the elements of one batch to `take`, one after the other. False: there is no batch, or a failure.
+template <Stream S, class Take>
+auto gather(S& below, const Batching& batching, Take take, Error& error) -> bool {
+  error.code = batching.check();
+  std::uint64_t taken = 0;
+  for (; !error && taken < batching.size; ++taken) {
+    auto element = below.next(error);
+    if (!element) break;
+    take(*std::move(element));
+  }
+  return !error && (taken == batching.size || (batching.remainder == Remainder::keep && taken > 0));
+}
+
+}  // namespace detail
+
 /// Several elements at a time, as a vector. Elements that point to memory of the stream below are no longer good when
 /// the next one is asked for: map them to values of their own first. `next`: `data_errc::bad_batch_size`.
 template <Stream Below>
-class BatchedStream {
+class BatchedStream : public StreamStep<Below> {
  public:
   static_assert(!std::is_same_v<typename Below::Element, Record>,
                 "distrib: a record's bytes live until the next record: batch(schema, n), or map(...) to values first");
   using Element = std::vector<typename Below::Element>;
 
-  BatchedStream(Below below, const Batching& batching) : below_{std::move(below)}, batching_{batching} {}
+  BatchedStream(Below below, const Batching& batching)
+      : StreamStep<Below>{std::move(below)}, batching_{batching} {}
 
   [[nodiscard]] auto next(Error& error) -> std::optional<Element> {
-    error.code = batching_.check();
     Element batch;
-    while (!error && batch.size() < batching_.size) {
-      auto element = below_.next(error);
-      if (!element) break;
-      batch.push_back(*std::move(element));
-    }
-    const bool whole = batch.size() == batching_.size || (batching_.remainder == Remainder::keep && !batch.empty());
-    if (error || !whole) return std::nullopt;
-    return batch;
+    const auto take = [&batch](auto&& element) { batch.push_back(std::move(element)); };
+    return detail::gather(below_, batching_, take, error) ? std::optional{std::move(batch)} : std::nullopt;
   }
-  void rewind(std::uint64_t epoch, Error& error) { below_.rewind(epoch, error); }
   [[nodiscard]] auto describe() const -> std::string {
     return below_.describe() + " batch=" + std::to_string(batching_.size);
   }
 
-  [[nodiscard]] auto position() const -> StreamPosition requires detail::SeekableStream<Below> {
-    return below_.position();
-  }
-  void seek(StreamPosition position, Error& error) requires detail::SeekableStream<Below> {
-    below_.seek(position, error);
-  }
-
  private:
-  Below below_;
+  using StreamStep<Below>::below_;
   Batching batching_;
 };
 
@@ -67,25 +71,24 @@ class BatchedStream {
 /// `next`: `data_errc::bad_batch_size`, what the stream below reports, or an `example_errc` with record and feature;
 /// the elements of a batch that failed are lost.
 template <Stream Below, class E, FeatureMember... Ms>
-class ExampleStream {
+class ExampleStream : public StreamStep<Below> {
  public:
   using Element = const Batch<E>*;
 
   ExampleStream(Below below, const Schema<E, Ms...>& schema, const Batching& batching)
-      : below_{std::move(below)}, schema_{schema}, batching_{batching}, batch_{std::make_unique<Batch<E>>()} {}
+      : StreamStep<Below>{std::move(below)},
+        schema_{schema},
+        batching_{batching},
+        batch_{std::make_unique<Batch<E>>()} {}
 
   [[nodiscard]] auto next(Error& error) -> std::optional<Element> {
-    error.code = batching_.check();
     bytes_.clear();
     ends_.clear();
-    while (!error && ends_.size() < batching_.size) {
-      const std::optional<Record> record = below_.next(error);
-      if (!record) break;
-      bytes_.insert(bytes_.end(), record->bytes.begin(), record->bytes.end());
+    const auto take = [this](const Record& record) {
+      bytes_.insert(bytes_.end(), record.bytes.begin(), record.bytes.end());
       ends_.push_back(bytes_.size());
-    }
-    const bool whole = ends_.size() == batching_.size || (batching_.remainder == Remainder::keep && !ends_.empty());
-    if (error || !whole) return std::nullopt;
+    };
+    if (!detail::gather(below_, batching_, take, error)) return std::nullopt;
     ExampleParser<E, Ms...> parser{schema_, *batch_, ends_.size()};
     std::size_t begin = 0;
     for (std::size_t i = 0; i < ends_.size(); begin = ends_[i++]) {
@@ -97,20 +100,12 @@ class ExampleStream {
     parser.finish();
     return batch_.get();
   }
-  void rewind(std::uint64_t epoch, Error& error) { below_.rewind(epoch, error); }
   [[nodiscard]] auto describe() const -> std::string {
     return below_.describe() + " batch=" + std::to_string(batching_.size);
   }
 
-  [[nodiscard]] auto position() const -> StreamPosition requires detail::SeekableStream<Below> {
-    return below_.position();
-  }
-  void seek(StreamPosition position, Error& error) requires detail::SeekableStream<Below> {
-    below_.seek(position, error);
-  }
-
  private:
-  Below below_;
+  using StreamStep<Below>::below_;
   Schema<E, Ms...> schema_;
   Batching batching_;
   std::vector<std::byte> bytes_;

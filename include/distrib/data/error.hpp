@@ -18,7 +18,7 @@ enum class data_errc {
   no_such_batch,       ///< A batch number beyond the last one was asked for. Stay below `batches()`.
   bad_shard,           ///< shard(count, index) cannot be. Give a count above 0 and an index from 0 to count - 1.
   bad_interleave,      ///< interleave(cycle_length, block_length) cannot be. Give two numbers above 0.
-  bad_buffer,          ///< window_shuffle(0, seed): a window that holds nothing. Give a number above 0.
+  bad_buffer,          ///< window_shuffle or prefetch of no elements. Give a number above 0.
   no_end,              ///< A step needs data that end, and they never do. Say `repeat` after it.
   too_many_errors,     ///< More records are damaged than `ignore_errors` bears. Salvage the files, or raise the bound.
   cache_full,          ///< Cached elements take more than `cache(bytes)` allows. Raise it, or cache less.

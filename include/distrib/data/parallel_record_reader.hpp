@@ -10,6 +10,7 @@
 #include <distrib/record/frame.hpp>
 #include <distrib/record/gzip_members.hpp>
 #include <distrib/record/mapped_file.hpp>
+#include <distrib/record/record_iterator.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/zlib.hpp>
 
@@ -188,7 +189,7 @@ struct ParallelReadOptions {
 template <Inflates I = Inflater>
 class BasicParallelRecordReader {
  public:
-  class Iterator;
+  using Iterator = RecordIterator<BasicParallelRecordReader>;
 
   /// Opens `path`. Throws `std::system_error` with the system's reason.
   BasicParallelRecordReader(IoPool& pool, std::string path, const ParallelReadOptions& options = {})
@@ -207,15 +208,8 @@ class BasicParallelRecordReader {
   /// The next record, or nothing: at the end of the file, or after a failure, which `error()` tells apart. Throws what
   /// a thread of the pool could not do for lack of memory.
   [[nodiscard]] auto try_next() -> std::optional<Record> {
-    if (stream_) return stream_->try_next();
-    while (window_.empty())
-      if (!next_member()) return std::nullopt;
-    const auto size = static_cast<std::size_t>(load_le<std::uint64_t>(window_.data()));
-    const Record record{window_.subspan(record_header_bytes, size), offset_, number_};
-    window_ = window_.subspan(record_frame_bytes + size);
-    offset_ += record_frame_bytes + size;
-    ++number_;
-    return record;
+    const Record* const record = step();
+    return record != nullptr ? std::optional{*record} : std::nullopt;
   }
 
   /// The first failure and its place; empty while there is none.
@@ -229,7 +223,26 @@ class BasicParallelRecordReader {
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:
+  friend Iterator;
   using Ahead = detail::InflateAhead<I>;
+
+  /// The next record, which stays until the next one is asked for; null: there is none.
+  auto step() -> const Record* {
+    if (stream_) {
+      const std::optional<Record> record = stream_->try_next();
+      if (!record) return nullptr;
+      record_ = *record;
+      return &record_;
+    }
+    while (window_.empty())
+      if (!next_member()) return nullptr;
+    const auto size = static_cast<std::size_t>(load_le<std::uint64_t>(window_.data()));
+    record_ = {window_.subspan(record_header_bytes, size), offset_, number_};
+    window_ = window_.subspan(record_frame_bytes + size);
+    offset_ += record_frame_bytes + size;
+    ++number_;
+    return &record_;
+  }
 
   void open(const ParallelReadOptions& options, std::error_code& ec) {
     ec.clear();
@@ -303,35 +316,21 @@ class BasicParallelRecordReader {
   ByteView window_;         // verified frames of it
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;
+  Record record_;  // handed out last
   Error error_;
-};
-
-/// Input iterator over the records that are left. Throws `std::system_error` where the reader fails.
-template <Inflates I>
-class BasicParallelRecordReader<I>::Iterator {
- public:
-  using iterator_concept = std::input_iterator_tag;
-  using difference_type = std::ptrdiff_t;
-  using value_type = Record;
-
-  explicit Iterator(BasicParallelRecordReader& reader) : reader_{&reader} { ++*this; }
-
-  [[nodiscard]] auto operator*() const noexcept -> const Record& { return *record_; }
-  [[nodiscard]] auto operator->() const noexcept -> const Record* { return &*record_; }
-  auto operator++() -> Iterator& {
-    record_ = reader_->try_next();
-    if (!record_) throw_if(reader_->error());
-    return *this;
-  }
-  void operator++(int) { ++*this; }
-  [[nodiscard]] auto operator==(std::default_sentinel_t) const noexcept -> bool { return !record_; }
-
- private:
-  BasicParallelRecordReader* reader_;
-  std::optional<Record> record_;
 };
 
 /// Inflates with zlib.
 using ParallelRecordReader = BasicParallelRecordReader<>;
+
+/// How a stream opens a file: with a reader that has the threads of a pool, which outlives it.
+template <class R = ParallelRecordReader>
+struct OpenOnPool {
+  using Reader = R;
+  IoPool* pool = nullptr;
+  auto operator()(const std::string& path, std::error_code& ec) const -> std::unique_ptr<Reader> {
+    return std::make_unique<Reader>(*pool, path, ParallelReadOptions{}, ec);
+  }
+};
 
 }  // namespace distrib::inline v0

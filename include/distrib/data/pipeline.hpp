@@ -8,10 +8,12 @@
 #include <distrib/data/data_state.hpp>
 #include <distrib/data/error.hpp>
 #include <distrib/data/order.hpp>
+#include <distrib/data/prefetched_stream.hpp>
 #include <distrib/data/shuffled_stream.hpp>
 #include <distrib/data/stream.hpp>
 #include <distrib/data/stream_steps.hpp>
 #include <distrib/example/schema.hpp>
+#include <distrib/net/io_pool.hpp>
 #include <distrib/record/frame.hpp>
 
 #include <concepts>
@@ -97,6 +99,11 @@ class Pipeline {
     return after(CachedStream<S>{std::move(stream_), max_bytes});
   }
 
+  /// Reads up to `ahead` elements ahead on a thread of `pool`, which outlives the pipeline: see `PrefetchedStream`.
+  [[nodiscard]] auto prefetch(IoPool& pool, std::uint64_t ahead) && {
+    return after(PrefetchedStream<S>{std::move(stream_), pool, ahead});
+  }
+
   /// Passes over what cannot be read, at most `at_most` times an epoch; `report`, which outlives the pipeline, has what
   /// was passed over in this epoch. More are `data_errc::too_many_errors`.
   [[nodiscard]] auto ignore_errors(std::uint64_t at_most, std::vector<Error>* report = nullptr) && {
@@ -158,8 +165,8 @@ class Pipeline {
     return element;
   }
 
-  /// Where the pipeline stands. With `repeat` as the last step, or behind it nothing but map, filter and batch, that is
-  /// an epoch and elements of it; else the number of elements since the beginning.
+  /// Where the pipeline stands. With `repeat` as the last step, or behind it nothing but map, filter, batch and
+  /// prefetch, that is an epoch and elements of it; else the number of elements since the beginning.
   [[nodiscard]] auto state() -> DataState {
     Error error;
     if (!begun_) begin_again(error);

@@ -4,6 +4,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/data/error.hpp>
 #include <distrib/data/stream.hpp>
+#include <distrib/data/stream_step.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -19,57 +20,42 @@ namespace distrib::inline v0 {
 
 /// What `function` makes of each element. Descriptions tell functions not apart.
 template <Stream Below, class Function>
-class MappedStream {
+class MappedStream : public StreamStep<Below> {
  public:
   using Element = std::remove_cvref_t<std::invoke_result_t<Function&, const typename Below::Element&>>;
 
-  MappedStream(Below below, Function function) : below_{std::move(below)}, function_{std::move(function)} {}
+  MappedStream(Below below, Function function) : StreamStep<Below>{std::move(below)}, function_{std::move(function)} {}
 
   [[nodiscard]] auto next(Error& error) -> std::optional<Element> {
     const auto element = below_.next(error);
     if (!element) return std::nullopt;
     return std::invoke(function_, *element);
   }
-  void rewind(std::uint64_t epoch, Error& error) { below_.rewind(epoch, error); }
   [[nodiscard]] auto describe() const -> std::string { return below_.describe() + " map"; }
 
-  [[nodiscard]] auto position() const -> StreamPosition requires detail::SeekableStream<Below> {
-    return below_.position();
-  }
-  void seek(StreamPosition position, Error& error) requires detail::SeekableStream<Below> {
-    below_.seek(position, error);
-  }
-
  private:
-  Below below_;
+  using StreamStep<Below>::below_;
   Function function_;
 };
 
 /// The elements for which `predicate` is true. Descriptions tell predicates not apart.
 template <Stream Below, class Predicate>
-class FilteredStream {
+class FilteredStream : public StreamStep<Below> {
  public:
   using Element = typename Below::Element;
 
-  FilteredStream(Below below, Predicate predicate) : below_{std::move(below)}, predicate_{std::move(predicate)} {}
+  FilteredStream(Below below, Predicate predicate)
+      : StreamStep<Below>{std::move(below)}, predicate_{std::move(predicate)} {}
 
   [[nodiscard]] auto next(Error& error) -> std::optional<Element> {
     while (std::optional<Element> element = below_.next(error))
       if (std::invoke(predicate_, std::as_const(*element))) return element;
     return std::nullopt;
   }
-  void rewind(std::uint64_t epoch, Error& error) { below_.rewind(epoch, error); }
   [[nodiscard]] auto describe() const -> std::string { return below_.describe() + " filter"; }
 
-  [[nodiscard]] auto position() const -> StreamPosition requires detail::SeekableStream<Below> {
-    return below_.position();
-  }
-  void seek(StreamPosition position, Error& error) requires detail::SeekableStream<Below> {
-    below_.seek(position, error);
-  }
-
  private:
-  Below below_;
+  using StreamStep<Below>::below_;
   Predicate predicate_;
 };
 

@@ -19,6 +19,15 @@
 
 namespace distrib::inline v0 {
 
+/// How a stream opens a file: with a reader that reads it by itself.
+template <class R = RecordReader>
+struct OpenReader {
+  using Reader = R;
+  auto operator()(const std::string& path, std::error_code& ec) const -> std::unique_ptr<Reader> {
+    return std::make_unique<Reader>(path, RecordReaderOptions{}, ec);
+  }
+};
+
 /// The records of files, one after the other as they lie there, each verified: a Stream. For what has no index: pipes,
 /// compressed files that do not fit into memory. Files are found at the first `rewind`, opened when their turn comes.
 ///
@@ -27,14 +36,16 @@ namespace distrib::inline v0 {
 ///
 /// After a failure the rest of that file is passed over (as TensorFlow does) and the next call goes on behind it.
 /// `next`: a `record_errc` with file, record and offset. `rewind`: `data_errc::no_files`, `bad_interleave`.
-template <class Reader = RecordReader>
+///
+/// `open(path, ec)` gives a reader by `std::unique_ptr`; its type is `Open::Reader`.
+template <class Open = OpenReader<>>
 class TfRecordStream {
  public:
   using Element = Record;
 
   explicit TfRecordStream(std::vector<std::string> sources, std::int64_t cycle_length = 1,
-                          std::int64_t block_length = 1)
-      : sources_{std::move(sources)}, cycle_length_{cycle_length}, block_length_{block_length} {}
+                          std::int64_t block_length = 1, Open open = {})
+      : sources_{std::move(sources)}, cycle_length_{cycle_length}, block_length_{block_length}, open_with_{open} {}
 
   [[nodiscard]] auto next(Error& error) -> std::optional<Record> {
     while (open_ > 0 || next_file_ < files_.size()) {
@@ -80,9 +91,11 @@ class TfRecordStream {
   }
 
  private:
+  using Reader = typename Open::Reader;
+
   auto open(std::unique_ptr<Reader>& slot, Error& error) -> bool {
     std::error_code ec;
-    slot = std::make_unique<Reader>(files_[next_file_], RecordReaderOptions{}, ec);
+    slot = open_with_(files_[next_file_], ec);
     if (ec) {
       error = {ec, files_[next_file_]};
       slot.reset();
@@ -101,6 +114,7 @@ class TfRecordStream {
   std::vector<std::string> sources_;
   std::int64_t cycle_length_;
   std::int64_t block_length_;
+  Open open_with_;
   std::vector<std::string> files_;
   std::vector<std::unique_ptr<Reader>> slots_;
   std::size_t next_file_ = 0;

@@ -7,6 +7,7 @@
 #include <distrib/data/find_files.hpp>
 #include <distrib/data/order.hpp>
 #include <distrib/data/order_steps.hpp>
+#include <distrib/data/parallel_record_reader.hpp>
 #include <distrib/data/pipeline.hpp>
 #include <distrib/data/pipeline_steps.hpp>
 #include <distrib/data/record_files.hpp>
@@ -14,6 +15,7 @@
 #include <distrib/data/tfrecord_source.hpp>
 #include <distrib/data/tfrecord_stream.hpp>
 #include <distrib/example/schema.hpp>
+#include <distrib/net/io_pool.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -158,8 +160,16 @@ class TfRecords {
   /// into memory. Files are interleaved as in `TfRecordStream`, and not touched before the first record is asked for.
   template <class Reader = RecordReader>
   [[nodiscard]] auto stream(std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
-      -> Pipeline<TfRecordStream<Reader>> {
-    return Pipeline{TfRecordStream<Reader>{sources_, cycle_length, block_length}};
+      -> Pipeline<TfRecordStream<OpenReader<Reader>>> {
+    return Pipeline{TfRecordStream<OpenReader<Reader>>{sources_, cycle_length, block_length}};
+  }
+
+  /// The same, with the members of gzip files inflated and verified on the threads of `pool`, which outlives the
+  /// pipeline: see `ParallelRecordReader`. For whatever else costs time, see `Pipeline::prefetch`.
+  template <class Reader = ParallelRecordReader>
+  [[nodiscard]] auto stream(IoPool& pool, std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
+      -> Pipeline<TfRecordStream<OpenOnPool<Reader>>> {
+    return Pipeline{TfRecordStream<OpenOnPool<Reader>>{sources_, cycle_length, block_length, {&pool}}};
   }
 
   /// Share `index` of `count` of the records, exact for any number of files: see `SplitStream`.
