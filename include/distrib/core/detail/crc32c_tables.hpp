@@ -3,7 +3,6 @@
 
 #include <distrib/core/bytes.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,20 +37,25 @@ consteval auto crc32c_shift(std::size_t bytes) -> std::uint64_t {
 }
 
 /// Row 0 is the remainder of one byte; row k that byte followed by k zeros.
-using Crc32cTables = std::array<std::array<std::uint32_t, 256>, 8>;
+/// Arrays of the language: the compiler fills them several times cheaper than a std::array, in whose every access it
+/// calls a function.
+struct Crc32cTables {
+  std::uint32_t rows[8][256];
+
+  constexpr auto operator[](std::size_t row) const noexcept -> const std::uint32_t* { return rows[row]; }
+};
 
 consteval auto make_crc32c_tables() -> Crc32cTables {
   Crc32cTables tables{};
+  auto& rows = tables.rows;
   std::uint32_t remainder = 1;
   for (std::size_t bit = 128; bit != 0; bit /= 2) {
     remainder = crc32c_times_x(remainder);
-    for (std::size_t byte = bit; byte < 256; byte += 2 * bit) tables[0][byte] = remainder ^ tables[0][byte - bit];
+    for (std::size_t byte = bit; byte < 256; byte += 2 * bit) rows[0][byte] = remainder ^ rows[0][byte - bit];
   }
-  for (std::size_t row = 1; row < tables.size(); ++row)
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t before = tables[row - 1][byte];
-      tables[row][byte] = (before >> 8) ^ tables[0][before & 0xFF];
-    }
+  for (std::size_t row = 1; row < 8; ++row)
+    for (std::size_t byte = 0; byte < 256; ++byte)
+      rows[row][byte] = (rows[row - 1][byte] >> 8) ^ rows[0][rows[row - 1][byte] & 0xFF];
   return tables;
 }
 
