@@ -175,9 +175,9 @@ inline void fill(const Initializer& initializer, std::uint64_t seed, std::string
                  const Slice& part, std::span<float> out) {
   assert(part.inside(whole));
   assert(out.size() == static_cast<std::size_t>(part.extents.elements()));
-  if (std::holds_alternative<ZerosInitializer>(initializer.choice())) std::ranges::fill(out, 0.0F);
+  if (std::holds_alternative<ZerosInitializer>(initializer.choice())) std::fill(out.begin(), out.end(), 0.0F);
   if (const auto* constant = std::get_if<ConstantInitializer>(&initializer.choice()))
-    std::ranges::fill(out, constant->value);
+    std::fill(out.begin(), out.end(), constant->value);
   if (const auto* uniform = std::get_if<UniformInitializer>(&initializer.choice()))
     detail::fill_uniform(*uniform, seed, name, whole, part, out);
   if (std::holds_alternative<GlorotUniformInitializer>(initializer.choice()))

@@ -14,7 +14,7 @@ namespace distrib::inline v0 {
 /// be the memory of one of them. Programmer errors: no contribution, one that is not as long as `out`.
 inline void reduce_mean(std::span<const std::span<const float>> contributions, std::span<float> out) noexcept {
   assert(!contributions.empty());
-  assert(std::ranges::all_of(contributions, [&](auto one) { return one.size() == out.size(); }));
+  assert(std::all_of(contributions.begin(), contributions.end(), [&](auto one) { return one.size() == out.size(); }));
   detail::mean_kernel(contributions, out);
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -121,9 +122,8 @@ class AsyncShardCore {
   /// This rank is done.
   void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end()) {
-      goodbyes_.push_back(found->second);
-      std::ranges::sort(goodbyes_);
-      goodbyes_.erase(std::ranges::unique(goodbyes_).begin(), goodbyes_.end());
+      if (std::find(goodbyes_.begin(), goodbyes_.end(), found->second) == goodbyes_.end())
+        goodbyes_.push_back(found->second);
     }
     finish(out);
   }
@@ -148,7 +148,7 @@ class AsyncShardCore {
 
   // Whether every rank's share is in `counted`.
   auto everything_in(const std::vector<Step>& counted) const -> bool {
-    return std::ranges::equal(counted, last_, std::ranges::greater_equal{});
+    return std::equal(counted.begin(), counted.end(), last_.begin(), last_.end(), std::greater_equal<Step>{});
   }
 
   void answer_parked(auto& out) {

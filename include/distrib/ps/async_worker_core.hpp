@@ -44,7 +44,7 @@ class AsyncWorkerCore {
     view.progress = std::move(progress);
     if (!view.joined) {
       view.joined = true;
-      if (!t_ && std::ranges::all_of(shards_, &ShardView::joined)) begin(out);
+      if (!t_ && every_shard([](const ShardView& v) { return v.joined; })) begin(out);
     } else if (t_) {
       serve(shard, out);
       go_on(out);  // what is durable there may be what was waited for
@@ -90,6 +90,13 @@ class AsyncWorkerCore {
     SharedBuffer got;
   };
 
+  // Whether all shards are like that.
+  auto every_shard(auto is_like_that) const -> bool {
+    for (const ShardView& view : shards_)
+      if (!is_like_that(view)) return false;
+    return true;
+  }
+
   [[nodiscard]] auto durable() const -> Step {
     Step least = last_;
     for (const ShardView& view : shards_)
@@ -99,7 +106,8 @@ class AsyncWorkerCore {
 
   // Every shard has answered: go on after the smallest number counted; shards that are ahead drop the repeats (rule 4).
   void begin(auto& out) {
-    t_ = std::ranges::min_element(shards_, {}, [](const ShardView& v) { return v.progress.done; })->progress.done;
+    t_ = shards_.front().progress.done;
+    for (const ShardView& view : shards_) t_ = std::min(*t_, view.progress.done);
     ask(out);
     go_on(out);
   }
@@ -165,7 +173,7 @@ class AsyncWorkerCore {
   }
 
   [[nodiscard]] auto has_all() const -> bool {
-    return std::ranges::all_of(shards_, [](const ShardView& v) { return v.got != nullptr; });
+    return every_shard([](const ShardView& v) { return v.got != nullptr; });
   }
 
   void leave(auto& out) {

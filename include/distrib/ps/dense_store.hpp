@@ -28,16 +28,15 @@ class DenseStore {
       : updater_{std::move(updater)}, blocks_{values.size()},
         current_{std::make_shared<const AlignedBuffer>(std::move(values))} {
     for (const auto& slot : U::slots) {
-      slots_.emplace_back(current_->size());
-      std::ranges::fill(slots_.back().template as<float>(), slot.initial);
+      const auto elements = slots_.emplace_back(current_->size()).template as<float>();
+      std::fill(elements.begin(), elements.end(), slot.initial);
     }
   }
 
   /// Goes to the state of a cut of the same layout.
   void load(const Cut& cut) {
     current_ = cut.values;
-    for (std::size_t i = 0; i < slots_.size(); ++i)
-      std::ranges::copy(cut.slots[i]->bytes(), slots_[i].bytes().begin());
+    for (std::size_t i = 0; i < slots_.size(); ++i) copy(*cut.slots[i], slots_[i]);
   }
 
   /// The values as they are now; the block never changes.
@@ -58,14 +57,18 @@ class DenseStore {
   [[nodiscard]] auto cut(Step step, std::vector<Step> applied = {}) const -> Cut {
     Cut made{step, current_, {}, std::move(applied)};
     for (const AlignedBuffer& slot : slots_) {
-      auto copy = std::make_shared<AlignedBuffer>(slot.size());
-      std::ranges::copy(slot.bytes(), copy->bytes().begin());
-      made.slots.push_back(std::move(copy));
+      auto kept = std::make_shared<AlignedBuffer>(slot.size());
+      copy(slot, *kept);
+      made.slots.push_back(std::move(kept));
     }
     return made;
   }
 
  private:
+  static void copy(const AlignedBuffer& from, AlignedBuffer& to) {
+    std::copy(from.bytes().begin(), from.bytes().end(), to.bytes().begin());
+  }
+
   U updater_;
   BlockPool blocks_;
   SharedBuffer current_;

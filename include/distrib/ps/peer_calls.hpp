@@ -61,7 +61,7 @@ class PeerCalls {
 
   /// The core has answered a pull of this step: the one that came first has waited for it.
   void answer(Step step, const PullReply& reply) {
-    const auto first = std::ranges::find(pulls_, step, &Parked::first);
+    const auto first = std::find_if(pulls_.begin(), pulls_.end(), [step](const Parked& parked) { return parked.first == step; });
     if (first == pulls_.end()) return;  // taken back
     const Call<Pull, Connection> pull = std::move(first->second);
     pulls_.erase(first);

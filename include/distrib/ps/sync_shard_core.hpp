@@ -93,7 +93,7 @@ class SyncShardCore {
   void restore(Peer peer, Step c, auto& out) {
     if (loading_ && c == k_) return;  // everybody is told when the values are there
     const bool kept = c == k_ || (previous_ != nullptr && c + 1 == k_);
-    if (kept || loading_ || !std::ranges::binary_search(cuts_, c))
+    if (kept || loading_ || !std::binary_search(cuts_.begin(), cuts_.end(), c))
       return out(JoinedReply{peer, progress()});
     if (c < k_) forget_after(c, out);
     k_ = c;
@@ -121,7 +121,7 @@ class SyncShardCore {
     if (std::exchange(outdated_, false)) {  // overtaken by a restore to an older one
       out(DropCut{step});
     } else {
-      cuts_.insert(std::ranges::upper_bound(cuts_, step), step);
+      cuts_.insert(std::upper_bound(cuts_.begin(), cuts_.end(), step), step);
       checksums_.erase(checksums_.begin(), checksums_.upper_bound({step, ranks_}));
     }
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
@@ -137,9 +137,8 @@ class SyncShardCore {
   /// This rank is done (rule 12).
   void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end()) {
-      goodbyes_.push_back(found->second);
-      std::ranges::sort(goodbyes_);
-      goodbyes_.erase(std::ranges::unique(goodbyes_).begin(), goodbyes_.end());
+      if (std::find(goodbyes_.begin(), goodbyes_.end(), found->second) == goodbyes_.end())
+        goodbyes_.push_back(found->second);
     }
     finish(out);
   }
@@ -167,7 +166,7 @@ class SyncShardCore {
   auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
     if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, 0}));
     if (step <= cuts_.back() || step > k_ + window_) return true;
-    return checksums_.try_emplace({step, rank}, checksum).first->second == checksum;
+    return checksums_.insert({{step, rank}, checksum}).first->second == checksum;
   }
 
   // Rule 5: of the cuts not newer than the common one, the two newest stay (and 0, for ever).
@@ -199,12 +198,12 @@ class SyncShardCore {
   }
 
   static auto complete(const std::vector<SharedBuffer>& of_step) -> bool {
-    return std::ranges::none_of(of_step, [](const SharedBuffer& block) { return block == nullptr; });
+    return std::find(of_step.begin(), of_step.end(), nullptr) == of_step.end();
   }
 
   // Rule 5: the running one finishes, the newest due one is next.
   void cut_due(auto& out) {
-    if (std::ranges::binary_search(cuts_, k_)) return;
+    if (std::binary_search(cuts_.begin(), cuts_.end(), k_)) return;
     if (saving_)
       due_ = store_.cut(k_);
     else

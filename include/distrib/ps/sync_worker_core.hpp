@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -47,7 +46,7 @@ class SyncWorkerCore {
     view.cut_asked = 0;
     if (!view.joined) {
       view.joined = true;
-      if (std::ranges::all_of(shards_, &ShardView::joined)) begin(out);
+      if (every_shard([](const ShardView& v) { return v.joined; })) begin(out);
     } else if (t_) {
       serve(shard, out);
       if (t_) out(SendPull{shard, *t_});  // even when its values are here: the answer tells when it is there
@@ -101,7 +100,8 @@ class SyncWorkerCore {
     std::vector<Step> common = shards_.front().progress.cuts;
     for (const ShardView& view : shards_) {
       std::vector<Step> both;
-      std::ranges::set_intersection(common, view.progress.cuts, std::back_inserter(both));
+      for (const Step cut : view.progress.cuts)
+        if (std::binary_search(common.begin(), common.end(), cut)) both.push_back(cut);
       common = std::move(both);
     }
     return common.empty() ? 0 : common.back();
@@ -109,7 +109,7 @@ class SyncWorkerCore {
 
   /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do.
   [[nodiscard]] auto everything_saved() const -> bool {
-    return std::ranges::all_of(shards_, [this](const ShardView& v) {
+    return every_shard([this](const ShardView& v) {
       return !v.progress.cuts.empty() && v.progress.cuts.back() >= total_steps_;
     });
   }
@@ -123,6 +123,13 @@ class SyncWorkerCore {
     Step cut_asked = 0;  // asked since it joined to make a cut at this step
     SharedBuffer got;    // its values of t
   };
+
+  // Whether all shards are like that.
+  auto every_shard(auto is_like_that) const -> bool {
+    for (const ShardView& view : shards_)
+      if (!is_like_that(view)) return false;
+    return true;
+  }
 
   void join_all(auto& out) {
     forget();
@@ -151,7 +158,8 @@ class SyncWorkerCore {
 
   // Every shard has answered: t is the smallest k (rule 7).
   void begin(auto& out) {
-    t_ = std::ranges::min_element(shards_, {}, [](const ShardView& v) { return v.progress.done; })->progress.done;
+    t_ = shards_.front().progress.done;
+    for (const ShardView& view : shards_) t_ = std::min(*t_, view.progress.done);
     buffer_.drop_after(*t_);  // made again from here
     if (everything_saved() && (!wants_result_ || *t_ < total_steps_)) return go_on(out);
     for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) {
@@ -187,7 +195,7 @@ class SyncWorkerCore {
     if (!t_ || done_) return;
     if (everything_saved()) return end(out);
     if (computing_ || stopping_ || *t_ >= total_steps_) return;
-    if (!std::ranges::all_of(shards_, [](const ShardView& v) { return v.got != nullptr; })) return;
+    if (!every_shard([](const ShardView& v) { return v.got != nullptr; })) return;
     buffer_.drop_through(common_cut());
     if (buffer_.full() && !somebody_is_ahead()) return ask_for_cuts(out);  // rule 6: until the common cut moves
     computing_ = true;
@@ -200,9 +208,7 @@ class SyncWorkerCore {
   void end(auto& out) {
     WorkerDone ended;
     if (wants_result_ && !stopping_) {
-      if (*t_ < total_steps_ || std::ranges::any_of(shards_, [this](const ShardView& v) {
-            return v.progress.done < total_steps_;
-          }))
+      if (*t_ < total_steps_ || !every_shard([this](const ShardView& v) { return v.progress.done >= total_steps_; }))
         return restore(out);
       for (const ShardView& view : shards_) {
         if (view.got == nullptr) return;
@@ -217,7 +223,7 @@ class SyncWorkerCore {
 
   // A shard that is beyond t has this rank's next contribution from another incarnation; others may wait for it.
   [[nodiscard]] auto somebody_is_ahead() const -> bool {
-    return std::ranges::any_of(shards_, [this](const ShardView& v) { return v.progress.done > *t_; });
+    return !every_shard([this](const ShardView& v) { return v.progress.done <= *t_; });
   }
 
   // The next cut that is due may lie beyond what the buffer allows; but every shard comes to t and can make one there.

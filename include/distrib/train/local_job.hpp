@@ -20,6 +20,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -326,11 +327,11 @@ class LocalJob {
       float loss = 0;
       if constexpr (C::synchronous) {
         auto of_step = losses_.extract(reported_);
-        std::ranges::sort(of_step.mapped());
+        std::sort(of_step.mapped().begin(), of_step.mapped().end());
         for (const auto& [rank, value] : of_step.mapped()) loss += value;
         loss /= static_cast<float>(of_step.mapped().size());
       } else {
-        loss = losses_.rbegin()->second.back().second;
+        loss = std::prev(losses_.end())->second.back().second;
         if (reported_ == step()) losses_.clear();
       }
       events_.step_done(reported_, loss);
