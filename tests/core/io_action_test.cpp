@@ -18,3 +18,12 @@ TEST_CASE("what is to be written knows its size, and moving it keeps its views",
   CHECK(moved.size() == 8);
   CHECK(distrib::as_text(moved.views[1]) == "de");
 }
+
+TEST_CASE("append: one plan after another", "[io_action]") {
+  distrib::FilePlan plan{distrib::FileAction::sync("a")};
+  append(plan, {distrib::FileAction::remove("b"), distrib::FileAction::sync_directory("c")});
+  REQUIRE(plan.size() == 3);
+  CHECK(plan[0].path == "a");
+  CHECK(plan[1].path == "b");
+  CHECK(plan[2].path == "c");
+}

@@ -142,7 +142,7 @@ inline auto join_entries(const std::string& name, const BundleEntry& entry, cons
     detail::BundleEntry entry;
     if (!detail::decode_entry(key, value, entry))
       return refuse(error, checkpoint_errc::corrupt_index, "entry of " + std::string{key});
-    entries.emplace_hint(entries.end(), key, std::move(entry));
+    entries.insert(entries.end(), {std::string{key}, std::move(entry)});
     return true;
   };
   if (!read_table(file, visit, error)) return false;

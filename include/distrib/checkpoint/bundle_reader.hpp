@@ -90,7 +90,9 @@ class BundleReader {
   /// All that the index file says.
   [[nodiscard]] auto index() const noexcept -> const BundleIndex& { return index_; }
   /// All tensors, in ascending order of their names.
-  [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> { return index_.tensors; }
+  [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> {
+    return {index_.tensors.data(), index_.tensors.size()};
+  }
   /// The tensor called `name`; nullptr when there is none.
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const StoredTensor* { return index_.find(name); }
 

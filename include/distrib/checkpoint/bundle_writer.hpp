@@ -74,7 +74,7 @@ class BundleEntries {
         dtype, piece.slice.extents, piece.shard, piece.offset, piece.size_bytes, piece.masked_crc, {}, {}};
     if (piece.slice == Slice::whole(shape)) return insert(name, entry, error);
 
-    const auto [at, first] = entries_.try_emplace(name);
+    const auto [at, first] = entries_.insert({name, {}});
     BundleEntry& full = at->second;
     if (first) full = {dtype, shape, 0, 0, 0, 0, {}, {}};
     if (!first && full.slices.empty()) return refuse(error, checkpoint_errc::duplicate, name);
@@ -85,7 +85,7 @@ class BundleEntries {
   }
 
   [[nodiscard]] auto insert(std::string key, BundleEntry entry, Error& error, std::string_view shown = {}) -> bool {
-    const auto [at, first] = entries_.try_emplace(std::move(key), std::move(entry));
+    const auto [at, first] = entries_.insert({std::move(key), std::move(entry)});
     if (!first) return refuse(error, checkpoint_errc::duplicate, shown.empty() ? at->first : std::string{shown});
     return true;
   }

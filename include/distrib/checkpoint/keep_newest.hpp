@@ -38,7 +38,7 @@ struct SaveOptions {
   state.model_checkpoint_path = name;
   for (SavedCheckpoint& other : saved) {
     if (options.max_to_keep != 0 && series > options.max_to_keep && same_series(other)) {
-      dropped.insert(dropped.end(), other.files.begin(), other.files.end());
+      for (std::string& file : other.files) dropped.push_back(std::move(file));
       --series;
     } else {
       state.all_model_checkpoint_paths.push_back(detail::relative_path(other.prefix, directory));

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,25 +62,35 @@ inline auto prefix_of_file(std::string_view file) -> std::string_view {
   return shard_file ? shard_file->prefix : std::string_view{};
 }
 
-/// The checkpoints found in a directory, by prefix. A directory that is not there has none.
-inline auto scan_checkpoints(const std::string& directory, Error& error) -> std::map<std::string, SavedCheckpoint> {
-  std::map<std::string, SavedCheckpoint> found;
+/// The checkpoint of this prefix; nullptr when there is none. Of files by name the newest found is the likeliest.
+inline auto find_checkpoint(std::vector<SavedCheckpoint>& list, std::string_view prefix) -> SavedCheckpoint* {
+  for (std::size_t i = list.size(); i-- > 0;)
+    if (list[i].prefix == prefix) return &list[i];
+  return nullptr;
+}
+
+/// The checkpoints found in a directory, by the step in their names, those without one first; then by prefix. A
+/// directory that is not there has none.
+inline auto scan_checkpoints(const std::string& directory, Error& error) -> std::vector<SavedCheckpoint> {
+  std::vector<SavedCheckpoint> found;
   std::error_code ec;
-  const std::vector<std::string> files = list_directory(directory, ec);
+  std::vector<std::string> files = list_directory(directory, ec);
+  std::sort(files.begin(), files.end());
   if (ec && ec != std::errc::no_such_file_or_directory)
     error = {checkpoint_errc::cannot_read, with_reason(directory, ec)};
   for (const std::string& file : files) {
-    const std::string_view prefix = prefix_of_file(file);
-    if (prefix.empty()) continue;
-    SavedCheckpoint& checkpoint = found[join_path(directory, prefix)];
-    checkpoint.prefix = join_path(directory, prefix);
-    checkpoint.files.push_back(join_path(directory, file));
+    if (prefix_of_file(file).empty()) continue;
+    std::string prefix = join_path(directory, prefix_of_file(file));
+    SavedCheckpoint* checkpoint = find_checkpoint(found, prefix);
+    if (checkpoint == nullptr) checkpoint = &found.emplace_back(SavedCheckpoint{std::move(prefix), {}});
+    std::vector<std::string>& its_files = checkpoint->files;
+    its_files.insert(file.ends_with(".index") ? its_files.begin() : its_files.end(), join_path(directory, file));
   }
-  for (auto& [prefix, checkpoint] : found)
-    std::sort(checkpoint.files.begin(), checkpoint.files.end(), [](const std::string& a, const std::string& b) {
-      const bool a_first = a.ends_with(".index");
-      return a_first == b.ends_with(".index") ? a < b : a_first;
-    });
+  std::sort(found.begin(), found.end(), [](const SavedCheckpoint& a, const SavedCheckpoint& b) {
+    const auto a_step = checkpoint_step(a.prefix);
+    const auto b_step = checkpoint_step(b.prefix);
+    return a_step == b_step ? a.prefix < b.prefix : a_step < b_step;
+  });
   return found;
 }
 
@@ -97,13 +106,8 @@ inline auto scan_checkpoints(const std::string& directory, Error& error) -> std:
 
   std::vector<SavedCheckpoint> list;
   if (!state) {
-    for (auto& [prefix, checkpoint] : found)
+    for (SavedCheckpoint& checkpoint : found)
       if (checkpoint.files.front().ends_with(".index")) list.push_back(std::move(checkpoint));
-    std::sort(list.begin(), list.end(), [](const SavedCheckpoint& a, const SavedCheckpoint& b) {
-      const auto a_step = checkpoint_step(a.prefix);
-      const auto b_step = checkpoint_step(b.prefix);
-      return a_step == b_step ? a.prefix < b.prefix : a_step < b_step;
-    });
     return list;
   }
   std::vector<std::string> paths = state->all_model_checkpoint_paths;
@@ -111,8 +115,8 @@ inline auto scan_checkpoints(const std::string& directory, Error& error) -> std:
   paths.push_back(state->model_checkpoint_path);
   for (const std::string& path : paths) {
     std::string prefix = detail::join_path(directory, path);
-    const auto at = found.find(prefix);
-    list.push_back({prefix, at == found.end() ? std::vector<std::string>{} : at->second.files});
+    const SavedCheckpoint* at = detail::find_checkpoint(found, prefix);
+    list.push_back(at != nullptr ? *at : SavedCheckpoint{std::move(prefix), {}});
   }
   return list;
 }
@@ -125,8 +129,8 @@ inline auto scan_checkpoints(const std::string& directory, Error& error) -> std:
   Error error;
   const auto list = list_checkpoints(directory, error);
   if (error) refused.push_back(error);
-  for (auto at = list.rbegin(); at != list.rend(); ++at) {
-    auto reader = BundleReader::open(at->prefix, error);
+  for (std::size_t left = list.size(); left-- > 0;) {
+    auto reader = BundleReader::open(list[left].prefix, error);
     if (reader) reader->verify(error);
     if (!error) return reader;
     refused.push_back(error);

@@ -9,7 +9,6 @@
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/core/io_action.hpp>
 
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,8 +30,7 @@ namespace distrib::inline v0 {
   FilePlan plan = plan_bundle(prefix, parts, error);
   if (error) return {};
 
-  FilePlan kept = plan_keep_newest(directory, name, std::move(saved), options);
-  plan.insert(plan.end(), std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
+  append(plan, plan_keep_newest(directory, name, std::move(saved), options));
   return plan;
 }
 

@@ -56,4 +56,9 @@ struct FileAction {
 /// What is to be done, in order.
 using FilePlan = std::vector<FileAction>;
 
+/// Adds what is to be done after all that `plan` has.
+inline void append(FilePlan& plan, FilePlan more) {
+  for (FileAction& action : more) plan.push_back(std::move(action));
+}
+
 }  // namespace distrib::inline v0

@@ -23,7 +23,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <span>
 #include <string>
@@ -246,8 +245,7 @@ class CutStore {
       found.step = step;
       for (std::uint32_t shard = 0; shard < shards; ++shard)
         found.part_files.push_back(part_file_name(prefix, shard, shards));
-      FilePlan settled = plan_settled(found);
-      plan.insert(plan.end(), std::make_move_iterator(settled.begin()), std::make_move_iterator(settled.end()));
+      append(plan, plan_settled(found));
     }
     perform_(plan);
     return true;
@@ -261,8 +259,7 @@ class CutStore {
         settings_.max_to_keep == 0 ? 0 : std::max<std::size_t>(2, static_cast<std::size_t>(settings_.max_to_keep));
     FilePlan plan =
         plan_keep_newest(settings_.directory, name_of(checkpoint.step), saved, {.max_to_keep = most}, writer());
-    FilePlan leftovers = plan_leftovers(checkpoint.step, saved);
-    plan.insert(plan.end(), std::make_move_iterator(leftovers.begin()), std::make_move_iterator(leftovers.end()));
+    append(plan, plan_leftovers(checkpoint.step, saved));
     for (const std::string& file : checkpoint.part_files) plan.push_back(FileAction::remove(file));
     plan.push_back(FileAction::sync_directory(settings_.directory));
     return plan;

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -38,10 +37,7 @@ class ReplayBuffer {
 
   /// Forgets everything after `step`: it will be made again.
   void drop_after(Step step) {
-    while (!steps_.empty() && steps_.rbegin()->first > step) {
-      bytes_ -= size_bytes(steps_.rbegin()->second);
-      steps_.erase(std::prev(steps_.end()));
-    }
+    for (auto at = steps_.upper_bound(step); at != steps_.end(); at = steps_.erase(at)) bytes_ -= size_bytes(at->second);
   }
 
   void clear() {

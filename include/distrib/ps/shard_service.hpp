@@ -262,7 +262,7 @@ class ShardService final : private ShardSink {
   // --- peers ---
 
   auto number_of(const Connection& connection) -> Peer {
-    const auto [at, first] = numbers_.try_emplace(connection, last_peer_ + 1);
+    const auto [at, first] = numbers_.insert({connection, last_peer_ + 1});
     if (first) ++last_peer_;
     return at->second;
   }

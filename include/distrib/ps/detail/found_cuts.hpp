@@ -7,7 +7,6 @@
 #include <distrib/core/error.hpp>
 #include <distrib/ps/messages.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -33,7 +32,8 @@ struct FoundCut {
 inline auto find_cuts(const std::string& directory, std::string_view series, std::uint32_t shard, std::uint32_t shards,
                       Error& error) -> std::vector<FoundCut> {
   std::vector<FoundCut> list;
-  for (auto& [prefix, checkpoint] : scan_checkpoints(directory, error)) {
+  for (SavedCheckpoint& checkpoint : scan_checkpoints(directory, error)) {
+    const std::string& prefix = checkpoint.prefix;
     const auto step = checkpoint_step(prefix);
     if (!step || prefix != join_path(directory, std::string{series} + "-" + std::to_string(*step))) continue;
     FoundCut found;
@@ -54,7 +54,6 @@ inline auto find_cuts(const std::string& directory, std::string_view series, std
     }
     list.push_back(std::move(found));
   }
-  std::sort(list.begin(), list.end(), [](const FoundCut& a, const FoundCut& b) { return a.step < b.step; });
   return list;
 }
 
