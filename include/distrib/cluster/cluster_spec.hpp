@@ -3,9 +3,11 @@
 
 #include <distrib/cluster/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,7 +41,7 @@ class ClusterSpec {
   /// Jobs with the address of each task that there is, in the order of their names.
   [[nodiscard]] static auto from_sparse(const std::map<std::string, Tasks>& jobs) -> ClusterSpec {
     ClusterSpec cluster;
-    for (const auto& [job, tasks] : jobs) cluster.jobs_.emplace_back(job, tasks);
+    for (const auto& [job, tasks] : jobs) cluster.jobs_.push_back({job, tasks});
     return cluster;
   }
 
@@ -51,7 +53,7 @@ class ClusterSpec {
   }
   void add(std::string_view job, Tasks tasks, std::error_code& ec) {
     ec = contains(job) ? make_error_code(cluster_errc::duplicate_job) : std::error_code{};
-    if (!ec) jobs_.emplace_back(job, std::move(tasks));
+    if (!ec) jobs_.push_back({std::string{job}, std::move(tasks)});
   }
 
   /// Whether there is a job at all, be it one without tasks.
@@ -120,22 +122,32 @@ class ClusterSpec {
     if (tasks == nullptr) return {};
     if (tasks->empty()) ec = cluster_errc::empty_job;
     // One past the highest index may be far beyond the number of tasks: a list that long is refused, not allocated.
-    if (!tasks->empty() && tasks->rbegin()->first > tasks->size() + max_gap) ec = cluster_errc::sparse_job;
+    if (!tasks->empty() && last_index(*tasks) > tasks->size() + max_gap) ec = cluster_errc::sparse_job;
     if (ec) return {};
-    std::vector<std::optional<std::string>> list(std::size_t{tasks->rbegin()->first} + 1);
+    std::vector<std::optional<std::string>> list(last_index(*tasks) + 1);
     for (const auto& [index, address] : *tasks) list[index] = address;
     return list;
   }
 
   /// Same jobs with the same addresses at the same indices; the order of jobs does not matter.
-  [[nodiscard]] auto operator==(const ClusterSpec& other) const -> bool { return sorted() == other.sorted(); }
+  [[nodiscard]] auto operator==(const ClusterSpec& other) const -> bool {
+    if (jobs_.size() != other.jobs_.size()) return false;
+    for (const auto& [job, tasks] : jobs_) {
+      const Tasks* theirs = other.find(job);
+      if (theirs == nullptr || *theirs != tasks) return false;
+    }
+    return true;
+  }
 
   /// TensorFlow's text, jobs by name: "ClusterSpec({'ps': ['a:1'], 'worker': {1: 'c:1'}})".
   [[nodiscard]] friend auto to_string(const ClusterSpec& cluster) -> std::string {
     std::string text = "ClusterSpec({";
-    for (const auto& [job, tasks] : cluster.sorted()) {
+    std::vector<std::string> names = cluster.jobs();
+    std::sort(names.begin(), names.end());
+    for (const std::string& job : names) {
+      const Tasks& tasks = *cluster.find(job);
       if (text.back() != '{') text += ", ";
-      const bool dense = !tasks.empty() && tasks.rbegin()->first + std::size_t{1} == tasks.size();
+      const bool dense = !tasks.empty() && last_index(tasks) + 1 == tasks.size();
       text.append("'").append(job).append(dense ? "': [" : "': {");
       for (const auto& [index, address] : tasks) {
         if (index != tasks.begin()->first) text += ", ";
@@ -169,7 +181,8 @@ class ClusterSpec {
     return indices;
   }
 
-  [[nodiscard]] auto sorted() const -> std::map<std::string, Tasks> { return {jobs_.begin(), jobs_.end()}; }
+  // Of tasks that there are.
+  [[nodiscard]] static auto last_index(const Tasks& tasks) -> std::size_t { return std::prev(tasks.end())->first; }
 
   std::vector<std::pair<std::string, Tasks>> jobs_;
 };

@@ -103,7 +103,7 @@ class TfConfigReader {
 
   auto read_dense(ClusterSpec::Tasks& tasks) -> bool {
     while (json_.next() == JsonToken::string)
-      tasks.emplace(static_cast<std::uint32_t>(tasks.size()), std::string{json_.text()});
+      tasks.insert({static_cast<std::uint32_t>(tasks.size()), std::string{json_.text()}});
     return json_.token() == JsonToken::end_array;
   }
 
@@ -111,7 +111,7 @@ class TfConfigReader {
     while (json_.next() == JsonToken::name) {
       const std::optional<std::uint32_t> index = index_from(json_.text());
       if (!index || json_.next() != JsonToken::string) return false;
-      if (!tasks.emplace(*index, std::string{json_.text()}).second) return false;
+      if (!tasks.insert({*index, std::string{json_.text()}}).second) return false;
     }
     return json_.token() == JsonToken::end_object;
   }
