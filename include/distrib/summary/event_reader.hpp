@@ -28,10 +28,10 @@ inline auto refuse_events(Error& error, std::error_code code, std::string where)
 
 /// Appends the scalars of one file. A last record that is cut short ends it: a process that was killed, or one that is
 /// writing now, leaves such a file.
-inline auto read_event_file(const std::string& path, std::vector<ScalarEvent>& scalars, Error& error)
-    -> bool {
+template <Inflates I>
+auto read_event_file(const std::string& path, std::vector<ScalarEvent>& scalars, Error& error) -> bool {
   std::error_code ec;
-  RecordReader reader{path, {.access = FileAccess::buffered}, ec};
+  BasicRecordReader<I> reader{path, {.access = FileAccess::buffered}, ec};
   ParsedEvent event;
   while (const auto record = reader.try_next()) {
     const auto where = [&] { return path + ": record " + std::to_string(record->number); };
@@ -72,15 +72,16 @@ inline auto event_files(const std::string& directory, Error& error) -> std::vect
 /// Reads the scalars, of either form, from one event file or from all event files of a directory (not of those below
 /// it), in the order of their wall time. A last record that is cut short is left out. Everything else that is wrong is
 /// a failure: a `record_errc`, a `summary_errc` or the system's own reason, with the file; what was read until then is
-/// returned. Memory: all scalars.
-[[nodiscard]] inline auto read_scalars(const std::string& path, Error& error) -> std::vector<ScalarEvent> {
+/// returned. Memory: all scalars. `I`: how compressed files are inflated, as in `BasicRecordReader`.
+template <Inflates I = Inflater>
+[[nodiscard]] auto read_scalars(const std::string& path, Error& error) -> std::vector<ScalarEvent> {
   error = {};
   std::vector<std::string> files{path};
   if (detail::is_directory(path)) files = detail::event_files(path, error);
   std::vector<ScalarEvent> scalars;
   if (!error)
     for (const auto& file : files)
-      if (!detail::read_event_file(file, scalars, error)) break;
+      if (!detail::read_event_file<I>(file, scalars, error)) break;
 
   std::vector<std::size_t> order(scalars.size());  // equal times keep the order they were written in
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -95,18 +96,19 @@ inline auto event_files(const std::string& directory, Error& error) -> std::vect
 }
 
 /// The same; fills `ec` only.
-[[nodiscard]] inline auto read_scalars(const std::string& path, std::error_code& ec)
-    -> std::vector<ScalarEvent> {
+template <Inflates I = Inflater>
+[[nodiscard]] auto read_scalars(const std::string& path, std::error_code& ec) -> std::vector<ScalarEvent> {
   Error error;
-  auto scalars = read_scalars(path, error);
+  auto scalars = read_scalars<I>(path, error);
   ec = error.code;
   return scalars;
 }
 
 /// The same; throws `std::system_error` that names the file.
-[[nodiscard]] inline auto read_scalars(const std::string& path) -> std::vector<ScalarEvent> {
+template <Inflates I = Inflater>
+[[nodiscard]] auto read_scalars(const std::string& path) -> std::vector<ScalarEvent> {
   Error error;
-  auto scalars = read_scalars(path, error);
+  auto scalars = read_scalars<I>(path, error);
   throw_if(error);
   return scalars;
 }
