@@ -22,7 +22,7 @@ using ByteView = std::span<const std::byte>;
 
 /// The bytes of a text, not copied.
 [[nodiscard]] inline auto as_bytes(std::string_view text) noexcept -> ByteView {
-  return std::as_bytes(std::span{text.data(), text.size()});
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
 /// Bytes as text, not copied and not checked for any encoding.

@@ -81,7 +81,8 @@ class LearningRate {
 
   /// Canonical text without spaces; equal texts are equal rates.
   [[nodiscard]] auto describe() const -> std::string {
-    return std::visit([](const auto& schedule) { return schedule.describe(); }, schedule_);
+    const auto* linear = std::get_if<Linear>(&schedule_);
+    return linear != nullptr ? linear->describe() : std::get_if<Constant>(&schedule_)->describe();
   }
 
   /// The opposite of `describe()`; empty for every other text.

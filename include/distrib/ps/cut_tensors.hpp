@@ -122,7 +122,7 @@ class CutTensors {
       for (std::size_t i = 0; i < slots_.size(); ++i) read(slot_name(place.name, i), *slots[i]);
     }
     cut.values = std::move(values);
-    cut.slots.assign(slots.begin(), slots.end());
+    for (auto& slot : slots) cut.slots.push_back(std::move(slot));
     return cut;
   }
   /// The same; throws `std::system_error`.
@@ -191,12 +191,12 @@ class CutTensors {
       return std::vector<Step>{};
     };
     if (tensor == nullptr || tensor->dtype != DType::int64) return mismatch(" is no int64 tensor");
-    std::vector<std::int64_t> numbers(static_cast<std::size_t>(slice.extents.elements()));
+    std::vector<Step> numbers(static_cast<std::size_t>(slice.extents.elements()));
     reader.read(name, slice, std::as_writable_bytes(std::span{numbers}), error);
     if (error) return {};
-    if (std::any_of(numbers.begin(), numbers.end(), [](std::int64_t number) { return number < 0; }))
-      return mismatch(" is negative");
-    return {numbers.begin(), numbers.end()};
+    for (const Step number : numbers)
+      if (static_cast<std::int64_t>(number) < 0) return mismatch(" is negative");
+    return numbers;
   }
 
   ShardLayout layout_;

@@ -39,7 +39,9 @@ class ShardLayout {
   }
 
   [[nodiscard]] auto shard() const noexcept -> std::uint32_t { return shard_; }
-  [[nodiscard]] auto places() const noexcept -> std::span<const Place> { return places_; }
+  [[nodiscard]] auto places() const noexcept -> std::span<const Place> {
+    return {places_.data(), places_.size()};
+  }
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
 
  private:
