@@ -5,9 +5,11 @@
 usage: check.py [--cache DIR] COMPILER FILE
 
 FILE's first line is `// error: <regular expression>`; the fault is compiled in by DISTRIB_COMPILE_FAIL. The directory
-given by --cache remembers what passed, by the content of every file that could change the answer.
+given by --cache remembers what passed, by the content of every file that could change the answer. In DIR/precompiled it
+keeps the headers that several wrong programs begin with, compiled; those may be removed at any time.
 """
 
+import fcntl
 import hashlib
 import pathlib
 import re
@@ -15,25 +17,27 @@ import subprocess
 import sys
 
 MOST_LINES = 15
+WORTH_PRECOMPILING = 3  # files that begin with the same header
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+INCLUDE = re.compile(r'^#include ["<]((?:distrib|support)/[^">]+)[">]', re.MULTILINE)
 
 
-def compile_once(compiler, file, *flags):
-    command = [compiler, "-std=c++20", "-fsyntax-only", f"-I{ROOT}/include", f"-I{ROOT}/tests", *flags, str(file)]
+def run_compiler(compiler, *arguments):
+    command = [compiler, "-std=c++20", *arguments, f"-I{ROOT}/include", f"-I{ROOT}/tests"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def problem(compiler, file):
+def problem(compiler, file, *flags):
     """What is wrong with the file, in words; empty when nothing is."""
     first = file.read_text().split("\n", 1)[0]
     if not first.startswith("// error: "):
         return "the first line must be `// error: <regular expression>`"
     expected = first.removeprefix("// error: ")
 
-    clean = compile_once(compiler, file)
+    clean = run_compiler(compiler, *flags, "-fsyntax-only", str(file))
     if clean.returncode != 0 or clean.stderr:
         return f"does not compile cleanly with the fault off:\n{clean.stderr}"
-    faulty = compile_once(compiler, file, "-DDISTRIB_COMPILE_FAIL")
+    faulty = run_compiler(compiler, *flags, "-fsyntax-only", "-DDISTRIB_COMPILE_FAIL", str(file))
     if faulty.returncode == 0:
         return "compiles although the fault is on"
     if not re.search(expected, faulty.stderr):
@@ -44,11 +48,43 @@ def problem(compiler, file):
     return ""
 
 
-def fingerprint(compiler, file):
+def first_header(file):
+    found = INCLUDE.search(file.read_text())
+    return found[1] if found else ""
+
+
+def precompiled(compiler, file, cache, key):
+    """The options by which `file` finds its first header compiled; none where few files begin with it.
+
+    What the compiler prints is as long with them as without, or a line longer (clang: another "In file included from").
+    """
+    header = first_header(file)
+    if sum(first_header(other) == header for other in file.parent.glob("*_fail.cpp")) < WORTH_PRECOMPILING:
+        return []
+    is_clang = "clang" in pathlib.Path(compiler).name
+    folder = cache / "precompiled" / pathlib.Path(compiler).name
+    made = folder / (header + (".pch" if is_clang else ".gch"))
+    stamp = made.with_suffix(".key")
+    made.parent.mkdir(parents=True, exist_ok=True)
+    with open(made.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one test makes it, the others wait
+        if not stamp.exists() or stamp.read_text() != key:
+            stamp.unlink(missing_ok=True)
+            source = made.with_suffix(".source")
+            source.write_text(f"#include <{header}>\n")
+            done = run_compiler(compiler, "-x", "c++-header", str(source), "-o", str(made))
+            if done.returncode != 0 or done.stderr:
+                made.unlink(missing_ok=True)
+                return []  # it is the file's own compilation that shall say so
+            stamp.write_text(key)
+    return ["-include-pch", str(made)] if is_clang else [f"-I{folder}"]
+
+
+def fingerprint(compiler, *files):
     version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
     digest = hashlib.sha256(version)
     headers = sorted([*ROOT.glob("include/**/*.hpp"), *ROOT.glob("tests/support/*.hpp")])
-    for path in [pathlib.Path(__file__), file, *headers]:
+    for path in [pathlib.Path(__file__), *files, *headers]:
         digest.update(f"{path}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
@@ -65,7 +101,10 @@ def main(arguments):
     key = fingerprint(compiler, file)
     if passed and passed.exists() and passed.read_text() == key:
         return
-    found = problem(compiler, file)
+    quick = precompiled(compiler, file, cache, fingerprint(compiler)) if cache else []
+    found = problem(compiler, file, *quick)
+    if found and quick:
+        found = problem(compiler, file)  # only without them a failure counts
     if found:
         sys.exit(f"{file.relative_to(ROOT)} with {compiler}: {found}")
     if passed:
