@@ -18,6 +18,8 @@ namespace distrib::inline v0 {
 [[nodiscard]] constexpr auto crc32c_extend(std::uint32_t crc, ByteView bytes) noexcept -> std::uint32_t {
   if (std::is_constant_evaluated()) return ~detail::crc32c_bytewise(~crc, bytes);
 #if defined(__x86_64__)
+  if (bytes.size() <= detail::crc32c_most_few && detail::crc32c_has_pclmul())
+    return ~detail::crc32c_few(~crc, bytes.data(), bytes.size());
   if (detail::crc32c_has_wide()) return ~detail::crc32c_wide(~crc, bytes);
   if (detail::crc32c_has_pclmul()) return ~detail::crc32c_pclmul(~crc, bytes);
 #elif defined(__aarch64__)

@@ -201,6 +201,12 @@ class WireWriter {
   }
   void raw(ByteView value) { bytes_.insert(bytes_.end(), value.begin(), value.end()); }
 
+  /// Room for `count` bytes, which the caller writes before anything else is.
+  auto extend(std::size_t count) -> std::span<std::byte> {
+    bytes_.resize(bytes_.size() + count);
+    return std::span{bytes_}.last(count);
+  }
+
   /// What was written so far; valid until the next write.
   [[nodiscard]] auto view() const noexcept -> ByteView { return bytes_; }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return bytes_.size(); }

@@ -271,6 +271,20 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_long(std::uint32_t moved, con
   return crc32c_wide_state(sums, d) ^ moved;
 }
 
+/// Up to so many bytes, which may have been written a moment ago: a wide load would wait until narrow stores are in the
+/// cache.
+inline constexpr std::size_t crc32c_most_few = 40;
+DISTRIB_CRC32C_TARGET inline auto crc32c_few(std::uint32_t state, const std::byte* at, std::size_t size) noexcept
+    -> std::uint32_t {
+  std::uint64_t sum = state;
+  for (; size >= 8; at += 8, size -= 8) sum = __builtin_ia32_crc32di(sum, load_le<std::uint64_t>(at));
+  state = static_cast<std::uint32_t>(sum);
+  if ((size & 4) != 0) state = __builtin_ia32_crc32si(state, load_le<std::uint32_t>(at));
+  if ((size & 2) != 0) state = __builtin_ia32_crc32hi(state, load_le<std::uint16_t>(at + (size & 4)));
+  if ((size & 1) != 0) state = __builtin_ia32_crc32qi(state, load_le<std::uint8_t>(at + (size & 6)));
+  return state;
+}
+
 /// Call it only where `crc32c_has_wide()`.
 DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
   const std::size_t size = bytes.size();
