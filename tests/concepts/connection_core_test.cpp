@@ -7,7 +7,10 @@ namespace {
 
 /// The least that is a ConnectionCore.
 struct Archetype {
-  auto read_space() -> std::span<std::byte> { return {}; }
+  auto reads() const -> bool { return false; }
+  auto read_space(std::span<std::byte> lent) -> distrib::ReadSpace { return {lent}; }
+  void keep() {}
+  auto ready() const -> bool { return false; }
   void bytes_read(std::size_t, distrib::Instant) {}
   auto output() -> std::span<const distrib::ByteView> { return {}; }
   void written(distrib::Instant) {}
@@ -19,7 +22,7 @@ struct Archetype {
 static_assert(distrib::ConnectionCore<Archetype>);
 
 struct ReadsNumbers : Archetype {
-  auto read_space() -> std::span<int> { return {}; }
+  auto read_space(std::span<std::byte>) -> std::span<int> { return {}; }
 };
 struct WritesNothing : Archetype {
   void output() {}

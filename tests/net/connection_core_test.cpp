@@ -5,6 +5,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 using distrib::ByteView;
 using distrib::Instant;
@@ -14,7 +15,10 @@ namespace {
 /// Sends back what it reads, by the contract of the concept: what is being written stays as it is.
 class Echo {
  public:
-  auto read_space() -> std::span<std::byte> { return reading_; }
+  auto reads() const -> bool { return !lost_; }
+  auto read_space(std::span<std::byte>) -> distrib::ReadSpace { return {reading_}; }
+  void keep() {}
+  auto ready() const -> bool { return false; }
   void bytes_read(std::size_t count, Instant) { next_ += distrib::as_text(std::span{reading_}.first(count)); }
   auto output() -> std::span<const ByteView> {
     if (now_.empty()) now_.swap(next_);
@@ -38,10 +42,13 @@ static_assert(distrib::ConnectionCore<Echo>);
 
 template <distrib::ConnectionCore Core>
 void give(Core& core, std::string_view text) {
-  const auto space = core.read_space();
+  std::vector<std::byte> lent(distrib::least_read_bytes);
+  REQUIRE(core.reads());
+  const std::span<std::byte> space = core.read_space(lent).front;
   REQUIRE(text.size() <= space.size());
   std::memcpy(space.data(), text.data(), text.size());
   core.bytes_read(text.size(), Instant{});
+  core.keep();
 }
 
 }  // namespace

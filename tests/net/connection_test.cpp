@@ -28,7 +28,13 @@ auto now() -> Instant { return std::chrono::steady_clock::now(); }
 struct Tape {
   explicit Tape(std::size_t space = 4096) : buffer(space) {}
 
-  auto read_space() -> std::span<std::byte> { return reads ? std::span{buffer} : std::span<std::byte>{}; }
+  auto reads() const -> bool { return wants_bytes; }
+  auto read_space(std::span<std::byte> lent) -> distrib::ReadSpace {
+    CHECK(lent.size() >= distrib::least_read_bytes);
+    return {buffer};
+  }
+  void keep() { ++kept; }
+  auto ready() const -> bool { return has_more; }
   void bytes_read(std::size_t count, Instant at) {
     CHECK(alive());
     CHECK(count > 0);
@@ -76,7 +82,9 @@ struct Tape {
   int writes_done = 0;
   int losses = 0;
   std::error_code reason;
-  bool reads = true;
+  int kept = 0;
+  bool wants_bytes = true;
+  bool has_more = false;
   bool is_finished = false;
 };
 
@@ -175,12 +183,12 @@ TEST_CASE("Connection: requests and answers", "[net]") {
 
 TEST_CASE("Connection: nothing is read without space", "[net]") {
   Story story;
-  story.core.reads = false;
+  story.core.wants_bytes = false;
   story.connection->settle();
   story.send("waiting");
   CHECK(story.context.poll() == 0);
   CHECK(story.core.received.empty());
-  story.core.reads = true;
+  story.core.wants_bytes = true;
   story.connection->settle();  // after something from outside of an event
   story.connection->settle();  // once more does no harm
   story.until([&] { return story.core.received == "waiting"; });
@@ -294,13 +302,13 @@ TEST_CASE("Connection: what came before it broke is read first", "[net]") {
   }
   SECTION("as far as there is space for it") {
     story.core.buffer.resize(7);
-    story.owner.activity = [&] { story.core.reads = false; };
+    story.owner.activity = [&] { story.core.wants_bytes = false; };
     story.connection->settle();
     story.run();
     CHECK(story.core.received == "refused");
   }
   SECTION("no space") {
-    story.core.reads = false;
+    story.core.wants_bytes = false;
     story.connection->settle();
     story.run();
   }
@@ -383,7 +391,7 @@ TEST_CASE("Connection: finished with output pending", "[net]") {
   };
   SECTION("the peer listens") {}
   SECTION("the peer still talks: a reset would take from it what is on its way") {
-    story.core.reads = false;
+    story.core.wants_bytes = false;
     story.send(numbers(50'000, 3));
   }
   reader.read();
@@ -558,9 +566,9 @@ struct Dribble {
   TcpSocket socket;
   auto get_executor() { return socket.get_executor(); }
   auto lowest_layer() -> TcpSocket::lowest_layer_type& { return socket.lowest_layer(); }
-  template <class Handler>
-  void async_read_some(asio::mutable_buffer to, Handler handler) {
-    socket.async_read_some(asio::buffer(to, 1), std::move(handler));
+  template <class Buffers, class Handler>
+  void async_read_some(const Buffers& to, Handler handler) {
+    socket.async_read_some(asio::buffer(*asio::buffer_sequence_begin(to), 1), std::move(handler));
   }
   template <class Buffers, class Handler>
   void async_write_some(const Buffers& from, Handler handler) {

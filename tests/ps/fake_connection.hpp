@@ -31,14 +31,13 @@ class Connection {
   auto begin(std::uint64_t call, const typename M::Request& request) -> distrib::ServerEvent {
     methods_[call] = M::id;
     head_.clear();
-    request.encode(head_);
     distrib::ServerEvent event;
+    event.body = distrib::RpcCodec<typename M::Request>::encode(request, head_).body;
     event.kind = distrib::ServerEvent::Kind::request;
     event.call = call;
     event.method = M::id;
     event.head = head_.view();
-    event.body = distrib::detail::body_of(request);
-    if (event.body != nullptr) event.body_checksum = distrib::crc32c(event.body->bytes());
+    if (!event.body.empty()) event.body_checksum = distrib::crc32c(event.body.bytes());
     return event;
   }
   /// The client takes a call back.
@@ -55,18 +54,22 @@ class Connection {
   /// Calls that have no answer yet.
   [[nodiscard]] auto open() const -> std::size_t { return methods_.size(); }
 
-  void reply(std::uint64_t call, distrib::ByteView head, const distrib::SharedBuffer& body,
+  auto writer() -> distrib::WireWriter& {
+    answer_.clear();
+    return answer_;
+  }
+  void reply(std::uint64_t call, distrib::ByteView head, const distrib::FrameBody& body,
              std::optional<std::uint32_t> checksum = std::nullopt) {
-    if (checksum) CHECK(*checksum == distrib::crc32c(body->bytes()));
+    if (checksum) CHECK(*checksum == distrib::crc32c(body.bytes()));
     std::string text = " ok";
     if (methods_.at(call) == distrib::Pull::id) {
       distrib::PullReply reply;
-      REQUIRE(distrib::detail::decode_message(head, body, reply));
+      REQUIRE(decode(head, body, reply));
       text = reply.gone ? " gone" : " values counted=" + std::to_string(reply.counted) + story::text(reply.body);
       text += story::text(reply.progress);
     } else if (methods_.at(call) == distrib::Push::id) {
       distrib::PushReply reply;
-      REQUIRE(distrib::detail::decode_message(head, body, reply));
+      REQUIRE(decode(head, body, reply));
       text = " pushed" + story::text(reply.progress) + (reply.not_repeatable ? " not repeatable" : "");
     }
     over(call, text);
@@ -74,11 +77,11 @@ class Connection {
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     over(call, " failed: " + code.message() + (where.empty() ? "" : " (" + std::string{where} + ")"));
   }
-  auto item(std::uint64_t call, distrib::ByteView head, const distrib::SharedBuffer& body) -> bool {
+  auto item(std::uint64_t call, distrib::ByteView head, const distrib::FrameBody& body) -> bool {
     if (credit == 0 || !methods_.contains(call)) return false;
     --credit;
     distrib::JoinItem item;
-    REQUIRE(distrib::detail::decode_message(head, body, item));
+    REQUIRE(decode(head, body, item));
     const char* kinds[] = {"", " joined", " notice", " text wanted", " lost"};
     std::string text = kinds[static_cast<int>(item.kind)];
     if (item.kind == distrib::JoinItem::Kind::rank_lost) text += " rank " + std::to_string(item.rank);
@@ -89,6 +92,11 @@ class Connection {
   void end_stream(std::uint64_t call) { over(call, " end"); }
 
  private:
+  template <class T>
+  static auto decode(distrib::ByteView head, const distrib::FrameBody& body, T& message) -> bool {
+    return distrib::RpcCodec<T>::decode({head, body}, message);
+  }
+
   // As a real one: answers to calls that are over are passed over in silence.
   void over(std::uint64_t call, const std::string& text) {
     if (methods_.erase(call) == 1) told_.push_back(name_ + std::to_string(call) + text);
@@ -98,6 +106,7 @@ class Connection {
   std::vector<std::string>& told_;
   std::map<std::uint64_t, std::uint32_t> methods_;
   distrib::WireWriter head_;
+  distrib::WireWriter answer_;
 };
 
 }  // namespace fake

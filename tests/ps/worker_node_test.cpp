@@ -99,8 +99,8 @@ struct Bench : distrib::WorkerShell {
   auto reply(std::uint32_t shard, typename M::Reply answer = {}) {
     return [=, this] {
       distrib::WireWriter head;
-      answer.encode(head);
-      links[shard]->server.reply(take_call<M>(shard), head.view(), distrib::detail::body_of(answer));
+      const auto body = distrib::RpcCodec<typename M::Reply>::encode(answer, head).body;
+      links[shard]->server.reply(take_call<M>(shard), head.view(), body);
       carry();
     };
   }
@@ -174,25 +174,24 @@ struct Bench : distrib::WorkerShell {
   }
   auto carry(std::uint32_t shard) -> bool {
     Link& link = *links[shard];
-    const bool up = move(link.client, link.server);
-    while (const distrib::ServerEvent* event = link.server.next(now)) hear(shard, *event);
-    const bool down = move(link.server, link.client);
-    while (const distrib::ClientEvent* event = link.client.next(now)) {
-      const distrib::ClientEvent kept = *event;
-      node.happened(shard, kept, now);
-    }
+    const auto hear_all = [&] {
+      while (const distrib::ServerEvent* event = link.server.next(now)) hear(shard, *event);
+    };
+    const auto tell_all = [&] {
+      while (const distrib::ClientEvent* event = link.client.next(now)) {
+        const distrib::ClientEvent kept = *event;
+        node.happened(shard, kept, now);
+      }
+    };
+    const bool up = move(link.client, link.server, hear_all);
+    const bool down = move(link.server, link.client, tell_all);
     return up || down;
   }
-  auto move(auto& from, auto& to) -> bool {
+  auto move(auto& from, auto& to, auto take) -> bool {
     const stream::Bytes bytes = stream::take_output(from, now);
-    for (std::span<const std::byte> rest = bytes; !rest.empty();) {
-      const auto space = to.read_space();
-      if (space.empty()) break;
-      const std::size_t count = std::min(space.size(), rest.size());
-      std::copy_n(rest.begin(), count, space.begin());
-      to.bytes_read(count, now);
-      rest = rest.subspan(count);
-    }
+    for (distrib::ByteView rest = bytes; !rest.empty() && to.reads(); take(), to.keep())
+      rest = rest.subspan(stream::give(to, rest, rest.size(), now));
+    take();
     return !bytes.empty();
   }
 
@@ -217,7 +216,7 @@ struct Bench : distrib::WorkerShell {
   auto text(const distrib::ServerEvent& event) -> std::string {
     CHECK_FALSE(event.deadline);
     const auto read = [&](auto request) {
-      REQUIRE(distrib::detail::decode_message(event.head, event.body, request));
+      REQUIRE(distrib::RpcCodec<decltype(request)>::decode({event.head, event.body}, request));
       return request;
     };
     if (event.method == Join::id) {

@@ -71,8 +71,7 @@ TEST_CASE("ClientCore: replies overtake each other; a late one never reaches a n
   CHECK(static_cast<std::uint32_t>(third) == static_cast<std::uint32_t>(first));
   CHECK(third != first);
   const std::size_t before = pair.at_client.size();
-  std::copy(late.begin(), late.end(), pair.client.read_space().begin());
-  pair.client.bytes_read(late.size(), pair.now);
+  CHECK(stream::give(pair.client, late, late.size(), pair.now) == late.size());
   pair.take_events();
   CHECK(pair.at_client.size() == before);
   pair.carry();
@@ -104,8 +103,9 @@ TEST_CASE("ClientCore: a deadline ends its call only, and tells the server", "[r
   const auto other = pair.call("b", {}, nullptr, 5000ms);
   pair.carry();
   REQUIRE(pair.client.wake());
-  CHECK(*pair.client.wake() == pair.now + 50ms);
-  pair.pass(50ms);
+  CHECK(*pair.client.wake() >= pair.now + 50ms);
+  CHECK(*pair.client.wake() <= pair.now + 54ms);
+  pair.pass(54ms);
   CHECK(pair.at_client.back().call == slow);
   CHECK(pair.at_client.back().code == rpc_errc::deadline_passed);
   pair.carry();
@@ -158,7 +158,7 @@ TEST_CASE("ClientCore: losing the connection ends every call once, and none can 
   REQUIRE(pair.at_client.size() == 4);
   CHECK(pair.at_client[3].call == third);
   CHECK(pair.at_client[3].code == rpc_errc::closed);
-  CHECK(pair.client.read_space().empty());
+  CHECK_FALSE(pair.client.reads());
 }
 
 TEST_CASE("ClientCore: more calls than are allowed are refused one by one", "[rpc]") {

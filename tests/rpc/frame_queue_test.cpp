@@ -30,16 +30,19 @@ TEST_CASE("FrameQueue: what is queued together leaves together, large bodies wit
   FrameQueue queue;
   CHECK(queue.output().empty());
   const auto large = stream::body(1 << 20);
-  queue.add({FrameKind::request, 0, 1, 0, 1, 0}, distrib::as_bytes("a"), stream::body(100));
-  queue.add({FrameKind::request, 0, 1, 0, 2, 0}, {}, large);
-  queue.add({FrameKind::ping}, {});
+  CHECK(queue.batch() == 1);
+  queue.add({FrameKind::request, 0, 1, 0, 1, 0}, {{}, distrib::as_bytes("a"), stream::body(100), {}});
+  queue.add({FrameKind::request, 0, 1, 0, 2, 0}, {{}, {}, large, {}});
+  queue.add({FrameKind::ping});
+  CHECK(queue.batch() == 1);
   const auto pieces = queue.output();
   REQUIRE(pieces.size() == 3);
   CHECK(pieces[1].data() == large->data());
   const std::size_t size = 32 + 5 + 104 + 32 + (1 << 20) + 4 + 32;
   CHECK(queue.queued_bytes() == size);
 
-  queue.add({FrameKind::pong}, {});  // while the others are being written
+  CHECK(queue.batch() == 2);
+  queue.add({FrameKind::pong});  // while the others are being written
   CHECK(queue.output().data() == pieces.data());
   CHECK(queue.queued_bytes() == size + 32);
   CHECK(large.use_count() == 2);
@@ -50,4 +53,15 @@ TEST_CASE("FrameQueue: what is queued together leaves together, large bodies wit
   queue.written();
   CHECK(queue.queued_bytes() == 0);
   CHECK(queue.output().empty());
+}
+
+TEST_CASE("FrameQueue: a head in two parts is one, and a body that nobody keeps is copied", "[rpc]") {
+  FrameQueue queue;
+  std::vector<std::byte> mine(10'000, std::byte{7});
+  queue.add({FrameKind::request}, {distrib::as_bytes("he"), distrib::as_bytes("ad"), distrib::FrameBody{mine}, {}});
+  std::fill(mine.begin(), mine.end(), std::byte{8});
+  const auto bytes = stream::take_output(queue);
+  CHECK(bytes.size() == 32 + 4 + 4 + 10'000 + 4);
+  CHECK(distrib::as_text(ByteView{bytes}.subspan(32, 4)) == "head");
+  CHECK(bytes[50] == std::byte{7});
 }

@@ -29,18 +29,13 @@ template <class Piece>
 auto feed(FrameReader& reader, const Bytes& bytes, Piece piece) -> std::vector<Received> {
   std::vector<Received> frames;
   std::size_t at = 0;
-  while (at < bytes.size()) {
-    const auto space = reader.read_space();
-    if (space.empty()) break;
-    const std::size_t count = std::min({space.size(), bytes.size() - at, std::size_t{piece()}});
-    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count, space.begin());
-    reader.bytes_read(count);
-    at += count;
+  while (at < bytes.size() && !reader.error()) {
+    at += stream::give(reader, distrib::ByteView{bytes}.subspan(at), piece());
     while (const distrib::Frame* frame = reader.next()) {
-      Bytes body;
-      if (frame->body != nullptr) body.assign(frame->body->bytes().begin(), frame->body->bytes().end());
-      frames.push_back({frame->header, std::string{distrib::as_text(frame->head)}, body});
+      const distrib::ByteView body = frame->body.bytes();
+      frames.push_back({frame->header, std::string{distrib::as_text(frame->head)}, {body.begin(), body.end()}});
     }
+    reader.keep();
   }
   return frames;
 }
@@ -82,7 +77,6 @@ auto first_error(Bytes bytes, distrib::FrameLimits limits = {}) -> std::error_co
   FrameReader reader{limits};
   CHECK(feed(reader, bytes, all_at_once).empty());
   CHECK(reader.error());
-  CHECK(reader.read_space().empty());
   CHECK(reader.next() == nullptr);
   return reader.error();
 }
@@ -106,23 +100,63 @@ TEST_CASE("FrameReader: the same frames however the stream is cut", "[rpc]") {
   }
 }
 
-TEST_CASE("FrameReader: a large body is received where it stays", "[rpc]") {
-  const auto bytes = stream::frame({FrameKind::request}, "h", stream::body(1 << 20));
+TEST_CASE("FrameReader: a large body is received where it stays, and what follows is read with it", "[rpc]") {
+  auto bytes = stream::frame({FrameKind::request}, "h", stream::body(1 << 20));
+  const auto next = stream::frame({FrameKind::ping});
+  bytes.insert(bytes.end(), next.begin(), next.end());
   FrameReader reader;
   const std::size_t before = 32 + 5 + 10;  // of the body, 10 bytes come with the head
-  std::copy_n(bytes.begin(), before, reader.read_space().begin());
-  reader.bytes_read(before);
+  CHECK(stream::give(reader, distrib::ByteView{bytes}.first(before), before) == before);
   CHECK(reader.next() == nullptr);
-  const auto space = reader.read_space();
-  REQUIRE(space.size() == (1 << 20) - 10);
-  std::copy_n(bytes.begin() + before, space.size(), space.begin());
-  reader.bytes_read(space.size());
-  CHECK(reader.next() == nullptr);  // the checksum is missing
-  std::copy(bytes.end() - 4, bytes.end(), reader.read_space().begin());
-  reader.bytes_read(4);
+  reader.keep();
+  CHECK(reader.in_frame());
+  CHECK_FALSE(reader.has_rest());
+  std::vector<std::byte> lent(distrib::least_read_bytes);
+  const auto space = reader.read_space(lent);
+  REQUIRE(space.front.size() == (1 << 20) - 10);
+  REQUIRE(space.back.data() == lent.data());
+  std::copy_n(bytes.begin() + before, space.front.size(), space.front.begin());
+  std::copy(bytes.end() - 36, bytes.end(), space.back.begin());
+  reader.bytes_read(space.front.size() + 36);
   const distrib::Frame* frame = reader.next();
   REQUIRE(frame != nullptr);
-  CHECK(frame->body->data() + 10 == space.data());
+  REQUIRE(frame->body.owner() != nullptr);
+  CHECK(frame->body.bytes().data() + 10 == space.front.data());
+  CHECK(frame->body_checksum == distrib::crc32c(frame->body.bytes()));
+  frame = reader.next();
+  REQUIRE(frame != nullptr);
+  CHECK(frame->header.kind == FrameKind::ping);
+  CHECK(frame->body.empty());
+  CHECK_FALSE(reader.in_frame());
+}
+
+TEST_CASE("FrameReader: small frames are parsed where they were received, and copied only when they are cut", "[rpc]") {
+  const auto one = stream::frame({FrameKind::request}, "head", stream::body(100));
+  Bytes bytes = one;
+  bytes.insert(bytes.end(), one.begin(), one.begin() + 50);
+  FrameReader reader;
+  std::vector<std::byte> lent(distrib::least_read_bytes);
+  CHECK(reader.read_space(lent).front.data() == lent.data());
+  CHECK(reader.read_space(lent).front.size() == lent.size());  // asked again, nothing has changed
+  std::copy(bytes.begin(), bytes.end(), lent.begin());
+  reader.bytes_read(bytes.size());
+  const distrib::Frame* frame = reader.next();
+  REQUIRE(frame != nullptr);
+  CHECK(frame->head.data() == lent.data() + 32);
+  CHECK(frame->body.owner() == nullptr);
+  CHECK(frame->body.share()->size() == 100);
+  CHECK(reader.next() == nullptr);
+  reader.keep();
+  reader.keep();
+  std::vector<std::byte> other(distrib::least_read_bytes);
+  const auto space = reader.read_space(other);
+  CHECK(space.front.data() > other.data());
+  std::copy(one.begin() + 50, one.end(), space.front.begin());
+  reader.bytes_read(one.size() - 50);
+  frame = reader.next();
+  REQUIRE(frame != nullptr);
+  CHECK(distrib::as_text(frame->head) == "head");
+  CHECK(frame->head.data() == other.data());  // the header was parsed before
 }
 
 TEST_CASE("FrameReader: refuses damage, strangers and what is too large before taking memory", "[rpc]") {

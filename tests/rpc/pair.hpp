@@ -49,23 +49,20 @@ struct Pair {
     while (const distrib::ServerEvent* event = server.next(now))
       at_server.push_back({static_cast<int>(event->kind), event->call,
                            event->kind == distrib::ServerEvent::Kind::greeted ? event->service : event->method,
-                           std::string{distrib::as_text(event->head)}, event->body ? event->body->size() : 0, {}, {}});
+                           std::string{distrib::as_text(event->head)}, event->body.bytes().size(), {}, {}});
     while (const distrib::ClientEvent* event = client.next(now))
       at_client.push_back({static_cast<int>(event->kind), event->call, 0, std::string{distrib::as_text(event->head)},
-                           event->body ? event->body->size() : 0, event->error.code, event->error.where});
+                           event->body.bytes().size(), event->error.code, event->error.where});
   }
 
   template <class From, class To>
   auto carry_one(From& from, To& to, std::size_t piece) -> bool {
     const stream::Bytes bytes = stream::take_output(from, now);
     for (std::size_t at = 0; at < bytes.size();) {
-      const auto space = to.read_space();
-      if (space.empty()) break;  // the rest is lost, as it is when somebody closes
-      const std::size_t count = std::min({piece, space.size(), bytes.size() - at});
-      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count, space.begin());
-      to.bytes_read(count, now);
-      at += count;
+      if (!to.reads()) break;  // the rest is lost, as it is when somebody closes
+      at += stream::give(to, distrib::ByteView{bytes}.subspan(at), piece, now);
       take_events();
+      to.keep();
     }
     return !bytes.empty();
   }

@@ -23,8 +23,7 @@ auto asked(Router& router, std::uint32_t method, distrib::ByteView head, distrib
   pair::Pair pair;
   pair.client.call(method, head, std::move(body), {}, pair.now);
   const auto bytes = stream::take_output(pair.client, pair.now);
-  std::copy(bytes.begin(), bytes.end(), pair.server.read_space().begin());
-  pair.server.bytes_read(bytes.size(), pair.now);
+  REQUIRE(stream::give(pair.server, bytes, bytes.size(), pair.now) == bytes.size());
   while (const ServerEvent* event = pair.server.next(pair.now))
     if (event->kind == ServerEvent::Kind::request) router.dispatch(&pair.server, *event);
   pair.carry();

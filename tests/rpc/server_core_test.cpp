@@ -19,11 +19,9 @@ constexpr int greeted = static_cast<int>(distrib::ServerEvent::Kind::greeted);
 
 /// Hands bytes to the server alone.
 void give(Pair& pair, const Bytes& bytes) {
-  const auto space = pair.server.read_space();
-  REQUIRE(space.size() >= bytes.size());
-  std::copy(bytes.begin(), bytes.end(), space.begin());
-  pair.server.bytes_read(bytes.size(), pair.now);
+  REQUIRE(stream::give(pair.server, bytes, bytes.size(), pair.now) == bytes.size());
   pair.take_events();
+  pair.server.keep();
 }
 
 auto text(std::initializer_list<std::uint32_t> numbers) -> std::string {
@@ -82,7 +80,7 @@ TEST_CASE("ServerCore: a stranger is closed without an answer, a damaged friend 
     give(pair, Bytes(100, std::byte{'G'}));
     CHECK(pair.server.reason().code == rpc_errc::not_ours);
     CHECK_FALSE(pair.server.output().empty());
-    CHECK(pair.server.read_space().empty());
+    CHECK_FALSE(pair.server.reads());
   }
 }
 
@@ -157,25 +155,27 @@ TEST_CASE("ServerCore: a client that does not read gets no more answers queued t
     const Bytes one = request((1ULL << 32) | i, text({1000, 0}));
     requests.insert(requests.end(), one.begin(), one.end());
   }
-  const auto space = pair.server.read_space();
-  std::copy(requests.begin(), requests.end(), space.begin());
-  pair.server.bytes_read(requests.size(), pair.now);
+  REQUIRE(stream::give(pair.server, requests, requests.size(), pair.now) == requests.size());
   unsigned answered = 0;
   while (const distrib::ServerEvent* event = pair.server.next(pair.now)) {
     pair.server.reply(event->call, {}, stream::body(30'000));
     ++answered;
   }
   CHECK(answered == 4);  // checked at each frame, not at each read
-  CHECK(pair.server.read_space().empty());
+  CHECK_FALSE(pair.server.reads());
+  CHECK_FALSE(pair.server.ready());
+  pair.server.keep();
   while (!pair.server.output().empty()) {  // the client reads: what was parked comes first
     pair.server.written(pair.now);
+    CHECK(pair.server.ready() == (answered < 100));
+    CHECK(pair.server.reads() == (answered == 100));
     while (const distrib::ServerEvent* event = pair.server.next(pair.now)) {
       pair.server.reply(event->call, {}, stream::body(30'000));
       ++answered;
     }
   }
   CHECK(answered == 100);
-  CHECK_FALSE(pair.server.read_space().empty());
+  CHECK(pair.server.reads());
 }
 
 TEST_CASE("ServerCore: whatever a peer sends, it answers or closes, and never more than it was asked", "[rpc]") {
@@ -200,17 +200,14 @@ TEST_CASE("ServerCore: whatever a peer sends, it answers or closes, and never mo
     std::size_t at = 0;
     unsigned requests = 0;
     while (at < bytes.size()) {
-      const auto space = pair.server.read_space();
-      if (space.empty()) break;
-      const std::size_t count = std::min({space.size(), bytes.size() - at, std::size_t{1} + random() % 700});
-      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count, space.begin());
-      pair.server.bytes_read(count, pair.now);
-      at += count;
+      if (!pair.server.reads()) break;
+      at += stream::give(pair.server, distrib::ByteView{bytes}.subspan(at), std::size_t{1} + random() % 700, pair.now);
       while (const distrib::ServerEvent* event = pair.server.next(pair.now))
         if (event->kind == distrib::ServerEvent::Kind::request) {
           ++requests;
           pair.server.reply(event->call, event->head, event->body);
         }
+      pair.server.keep();
     }
     CAPTURE(seed);
     CHECK(requests <= 21);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/net/connection_core.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_queue.hpp>
 
@@ -37,11 +38,26 @@ auto take_output(Core& core, auto... now) -> Bytes {
   }
 }
 
+/// Hands a reader, or a core at an instant, the front of `bytes`, at most `piece`; returns how many it took. Then take
+/// what there is, and call `keep`.
+template <class Reader>
+auto give(Reader& reader, distrib::ByteView bytes, std::size_t piece, auto... now) -> std::size_t {
+  static std::vector<std::byte> lent(distrib::least_read_bytes);
+  std::fill(lent.begin(), lent.end(), std::byte{0xEE});  // nothing there is of anybody's
+  const distrib::ReadSpace space = reader.read_space(lent);
+  const std::size_t count = std::min({piece, space.front.size() + space.back.size(), bytes.size()});
+  const std::size_t in_front = std::min(count, space.front.size());
+  std::copy_n(bytes.begin(), in_front, space.front.begin());
+  std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(in_front), count - in_front, space.back.begin());
+  reader.bytes_read(count, now...);
+  return count;
+}
+
 /// One frame.
 inline auto frame(const distrib::FrameHeader& header, std::string_view head = {},
                   const distrib::SharedBuffer& body = nullptr) -> Bytes {
   distrib::FrameQueue queue;
-  queue.add(header, distrib::as_bytes(head), body);
+  queue.add(header, {{}, distrib::as_bytes(head), distrib::FrameBody{body}, {}});
   return take_output(queue);
 }
 

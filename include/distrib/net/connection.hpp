@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/net/detail/read_scratch.hpp>
 
 #include <array>
 #include <chrono>
@@ -17,11 +18,27 @@
 
 namespace distrib::inline v0 {
 
+namespace detail {
+
+/// A stream that can be waited for, and then read and written without waiting: a socket. Others are given the buffers
+/// beforehand.
+template <class Stream>
+concept DirectStream = requires(Stream& stream, std::error_code& ec, asio::mutable_buffer buffer) {
+  stream.non_blocking(true, ec);
+  stream.async_wait(Stream::wait_read, [](const std::error_code&) {});
+  stream.read_some(buffer, ec);
+};
+
+}  // namespace detail
+
 /// Runs a core over a connected stream: at most one read, one write and one timer at a time. It decides nothing.
 ///
 /// Made by `std::make_shared`; the first `settle()` starts it. Its handlers hold it, so that it lives until the stream
 /// is closed, whoever else lets go. After every event it calls `owner.on_activity(now)`, where the owner takes from the
 /// core what is there for it, and may call the core, `settle()`, `detach()` and `close()`; then it settles.
+///
+/// What comes up in one event leaves in one gather write. A socket is read into memory that all connections of a thread
+/// share, and written at once; only what the system does not take is waited for.
 ///
 /// A connection that breaks while there is something to read is read to its end first, because that may say why. When
 /// the core is finished and its output is written, the peer is told that nothing follows, and what it still sends is
@@ -44,6 +61,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
         core_(std::forward<CoreArgs>(core)...) {
     std::error_code ignored;
     stream_.lowest_layer().set_option(asio::ip::tcp::no_delay{true}, ignored);
+    if constexpr (direct) stream_.non_blocking(true, ignored);
   }
 
   [[nodiscard]] auto core() noexcept -> Core& { return core_; }
@@ -64,7 +82,17 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     start_read();
     if (peer_ended_ && shut_down_) return close();
     arm();
+    if (is_broken() || (owner_ != nullptr && core_.ready())) settle_soon();
   }
+
+  /// Settles when the handlers that are due now have run: what they all tell the core leaves in one write.
+  void settle_soon() {
+    if (!open_ || std::exchange(soon_, true)) return;
+    asio::post(stream_.get_executor(), [self = this->shared_from_this()] { self->on_posted(); });
+  }
+
+  /// Whether that is going to happen.
+  [[nodiscard]] auto settles_soon() const noexcept -> bool { return soon_; }
 
   /// From now on the owner is called no more; the connection goes on until it is lost, or its core is finished.
   void detach() noexcept { owner_ = nullptr; }
@@ -82,13 +110,30 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   using Clock = std::chrono::steady_clock;
   static constexpr Instant never = Instant::max();
 
+  static constexpr bool direct = detail::DirectStream<Stream>;
+
   [[nodiscard]] auto is_finishing() const noexcept -> bool { return finish_by_ != never; }
+
+  /// Nothing can be written, and nothing is awaited from the peer any more.
+  [[nodiscard]] auto is_broken() const noexcept -> bool { return write_error_ && !reading_; }
+
+  void on_posted() {
+    soon_ = false;
+    if (!open_) return;
+    if (is_broken()) return lose({});
+    if (core_.ready()) return activity(Clock::now());
+    settle();
+  }
 
   /// The end of every event of the core.
   void activity(Instant now) {
-    if (owner_ != nullptr) owner_->on_activity(now);
+    {
+      const Active active{active_};
+      if (owner_ != nullptr) owner_->on_activity(now);
+    }
+    core_.keep();
     settle();
-    if (open_ && write_error_ && !reading_) lose({});
+    if (open_ && is_broken()) lose({});
   }
 
   void lose(const std::error_code& reason) {
@@ -101,14 +146,35 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   // --- reading ---
 
   void start_read() {
-    if (reading_ || peer_ended_) return;
-    const std::span<std::byte> space = is_finishing() ? std::span<std::byte>{dropped_} : core_.read_space();
-    if (space.empty()) return;
+    if (reading_ || active_ || peer_ended_ || !(is_finishing() || core_.reads())) return;
     reading_ = true;
-    stream_.async_read_some(asio::mutable_buffer{space.data(), space.size()},
-                            [self = this->shared_from_this()](const std::error_code& ec, std::size_t count) {
-                              self->on_read(ec, count);
-                            });
+    if constexpr (direct) {
+      stream_.async_wait(Stream::wait_read,
+                         [self = this->shared_from_this()](const std::error_code&) { self->on_readable(); });
+    } else {
+      if (buffer_.empty()) buffer_.resize(least_read_bytes);
+      stream_.async_read_some(space_in(buffer_),
+                              [self = this->shared_from_this()](const std::error_code& ec, std::size_t count) {
+                                self->on_read(ec, count);
+                              });
+    }
+  }
+
+  void on_readable() {
+    if (!open_) return;
+    const detail::ReadScratch scratch;
+    std::error_code ec;
+    std::size_t count = 0;
+    if (is_finishing() || core_.reads()) count = stream_.read_some(space_in(scratch.bytes()), ec);
+    reading_ = false;
+    if (ec == asio::error::would_block || (!ec && count == 0)) return settle();
+    on_read(ec, count);
+  }
+
+  auto space_in(std::span<std::byte> lent) -> std::array<asio::mutable_buffer, 2> {
+    const ReadSpace space = is_finishing() ? ReadSpace{lent} : core_.read_space(lent);
+    return {asio::mutable_buffer{space.front.data(), space.front.size()},
+            asio::mutable_buffer{space.back.data(), space.back.size()}};
   }
 
   void on_read(const std::error_code& ec, std::size_t count) {
@@ -127,37 +193,66 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   // --- writing ---
 
   void start_write() {
-    if (writing_ || write_error_ || shut_down_) return;
-    const std::span<const ByteView> output = core_.output();
-    if (output.empty()) {
-      if (is_finishing()) shut_down(asio::socket_base::shutdown_send);
-      return;
+    while (!writing_ && !write_error_ && !shut_down_) {
+      const std::span<const ByteView> output = core_.output();
+      if (output.empty()) {
+        if (is_finishing()) shut_down(asio::socket_base::shutdown_send);
+        return;
+      }
+      buffers_.clear();
+      for (const ByteView view : output)
+        if (!view.empty()) buffers_.emplace_back(view.data(), view.size());
+      unwritten_ = buffers_;
+      writing_ = true;
+      write_some();
     }
-    buffers_.clear();
-    for (const ByteView view : output)
-      if (!view.empty()) buffers_.emplace_back(view.data(), view.size());
-    unwritten_ = buffers_;
-    writing_ = true;
-    write_some();
   }
 
   void write_some() {
-    stream_.async_write_some(unwritten_,
-                             [self = this->shared_from_this()](const std::error_code& ec, std::size_t count) {
-                               self->on_written(ec, count);
-                             });
+    if constexpr (direct) {
+      std::error_code ec;
+      while (!unwritten_.empty() && !ec) pass_written(stream_.write_some(unwritten_, ec));
+      if (ec == asio::error::would_block)
+        return stream_.async_wait(Stream::wait_write, [self = this->shared_from_this()](const std::error_code&) {
+          self->on_writable();
+        });
+      if (ec) return on_write_error(ec);
+      writing_ = false;
+      core_.written(Clock::now());
+    } else {
+      stream_.async_write_some(unwritten_,
+                               [self = this->shared_from_this()](const std::error_code& ec, std::size_t count) {
+                                 self->on_written(ec, count);
+                               });
+    }
   }
 
-  void on_written(const std::error_code& ec, std::size_t count) {
-    if (!open_) return;
-    if (ec) return on_write_error(ec);
-
+  void pass_written(std::size_t count) noexcept {
     while (!unwritten_.empty() && count >= unwritten_.front().size()) {
       count -= unwritten_.front().size();
       unwritten_ = unwritten_.subspan(1);
     }
     if (!unwritten_.empty()) unwritten_.front() += count;
+  }
 
+  /// The system takes more.
+  void on_writable() {
+    if (!open_) return;
+    const Instant now = Clock::now();
+    if (is_finishing()) finish_by_ = now + linger_;
+    write_some();
+    if (!open_) return;
+    writing_ ? settle() : activity(now);
+  }
+
+  void on_written(const std::error_code& ec, std::size_t count) {
+    if (!open_) return;
+    if (ec) {
+      on_write_error(ec);
+      if (open_ && is_broken()) lose({});
+      return;
+    }
+    pass_written(count);
     const Instant now = Clock::now();
     if (is_finishing()) finish_by_ = now + linger_;
     if (!unwritten_.empty()) return write_some();
@@ -170,7 +265,6 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     if (is_finishing()) return close();
     write_error_ = detail::without_asio(ec);
     shut_down(asio::socket_base::shutdown_both);  // what arrived can still be read, and then comes an end
-    if (!reading_) lose({});
   }
 
   void shut_down(asio::socket_base::shutdown_type what) noexcept {
@@ -201,11 +295,21 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     activity(now);
   }
 
+  /// While the owner is called.
+  struct Active {
+    explicit Active(bool& flag) : active{flag} { active = true; }
+    Active(const Active&) = delete;
+    ~Active() { active = false; }
+    bool& active;
+  };
+
   Stream stream_;
   detail::SteadyTimer timer_;
   Owner* owner_;
   Core core_;
   bool open_ = true;
+  bool active_ = false;
+  bool soon_ = false;  // `on_posted` will come
   bool reading_ = false;
   bool writing_ = false;
   bool peer_ended_ = false;  // while finishing: nothing more to read
@@ -216,7 +320,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   Instant armed_ = never;
   std::vector<asio::const_buffer> buffers_;
   std::span<asio::const_buffer> unwritten_;  // of buffers_
-  std::array<std::byte, 512> dropped_;
+  std::vector<std::byte> buffer_;            // lent to the core, where the stream is no socket
 };
 
 }  // namespace distrib::inline v0

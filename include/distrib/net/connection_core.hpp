@@ -15,12 +15,26 @@ namespace distrib::inline v0 {
 /// Time as cores know it: handed in with each event, only ever compared and added to.
 using Instant = std::chrono::steady_clock::time_point;
 
+/// Where the next bytes are to go: into `front` first, what is left into `back`. At least one has room.
+struct ReadSpace {
+  std::span<std::byte> front;
+  std::span<std::byte> back = {};
+};
+
+/// The least memory that a shell lends a core to read into.
+inline constexpr std::size_t least_read_bytes = std::size_t{64} << 10;
+
 /// One end of a duplex connection, without the connection: is told what was read, written and lost, and says what it
 /// wants read, written and when it wants to be woken. It performs no I/O and reads no clock. `Connection` runs it over
 /// a socket, the simulator over its network.
 ///
-/// - `read_space()`: where the next bytes are to go; empty: read nothing now. Stays valid until `bytes_read`.
+/// - `reads()`: whether it takes bytes now.
+/// - `read_space(lent)`: called when it does: where the next bytes are to go, which may be `lent`, at least
+///   `least_read_bytes`, or memory of the core's own.
 /// - `bytes_read(n, now)`: the first n > 0 bytes of that space were filled.
+/// - `keep()`: after each `bytes_read`, when the owner has taken what there was: `lent` goes back, and the core keeps
+///   elsewhere what it still needs of it.
+/// - `ready()`: whether the owner could take something although nothing was read or woken.
 /// - `output()`: what is to be written, in order; empty: nothing. Stays valid and unchanged until `written`, whatever
 ///   else is called in between; what comes up meanwhile is in the next one.
 /// - `written(now)`: all of the last `output()` was written.
@@ -29,9 +43,13 @@ using Instant = std::chrono::steady_clock::time_point;
 ///   event; called once, not after `finished()`.
 /// - `finished()`: nothing is left to do: close when `output()` is written.
 template <class C>
-concept ConnectionCore = requires(C& core, const C& view, std::size_t n, Instant now, const std::error_code& reason) {
-  { core.read_space() } -> std::same_as<std::span<std::byte>>;
+concept ConnectionCore = requires(C& core, const C& view, std::span<std::byte> lent, std::size_t n, Instant now,
+                                  const std::error_code& reason) {
+  { view.reads() } -> std::same_as<bool>;
+  { core.read_space(lent) } -> std::same_as<ReadSpace>;
   core.bytes_read(n, now);
+  core.keep();
+  { view.ready() } -> std::same_as<bool>;
   { core.output() } -> std::convertible_to<std::span<const ByteView>>;
   core.written(now);
   { view.wake() } -> std::same_as<std::optional<Instant>>;

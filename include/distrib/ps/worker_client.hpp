@@ -212,12 +212,8 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
 
   // Has what the node has said written.
   void flush() {
-    for (Link& link : links_) {
-      if (link.connection == nullptr) continue;
-      link.connection->settle();
-      if (!link.connection->core().refused()) continue;
-      asio::post(executor_, [self = this->shared_from_this(), &link] { self->on_activity(link, Clock::now()); });
-    }
+    for (Link& link : links_)
+      if (link.connection != nullptr) link.connection->settle();
   }
 
   // --- what the node tells ---

@@ -14,7 +14,9 @@
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/worker_action.hpp>
 #include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/error.hpp>
+#include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/method.hpp>
 
 #include <cstddef>
@@ -111,7 +113,7 @@ class WorkerNode {
     std::uint32_t method;
     Step step;
     std::vector<std::byte> head;
-    SharedBuffer body;
+    FrameBody body;
   };
   struct CallState {
     std::uint32_t method;
@@ -181,9 +183,8 @@ class WorkerNode {
   void send(std::uint32_t shard, const typename M::Request& request, Step step, Instant now) {
     if (links_[shard].core == nullptr) return;
     WireWriter head;
-    request.encode(head);
-    links_[shard].waiting.push_back(
-        {M::id, step, {head.view().begin(), head.view().end()}, detail::body_of(request)});
+    MessageBody body = RpcCodec<typename M::Request>::encode(request, head);
+    links_[shard].waiting.push_back({M::id, step, head.take(), std::move(body.body)});
     pump(shard, now);
   }
 
@@ -199,9 +200,14 @@ class WorkerNode {
     }
   }
 
+  template <RpcMessage T>
+  static auto decode(const ClientEvent& event, T& message) -> bool {
+    return RpcCodec<T>::decode({event.head, event.body}, message);
+  }
+
   void joined(std::uint32_t shard, const ClientEvent& event, Instant now) {
     JoinItem item;
-    if (!detail::decode_message(event.head, event.body, item)) return bad_message(shard, Join::name);
+    if (!decode(event, item)) return bad_message(shard, Join::name);
     switch (item.kind) {
       case JoinItem::Kind::joined:
         return run(now, [&](Core& core, auto& out) { core.joined(shard, std::move(item.progress), out); });
@@ -216,7 +222,7 @@ class WorkerNode {
 
   void pulled(std::uint32_t shard, Step step, const ClientEvent& event, Instant now) {
     PullReply reply;
-    if (!detail::decode_message(event.head, event.body, reply)) return bad_message(shard, Pull::name);
+    if (!decode(event, reply)) return bad_message(shard, Pull::name);
     if (reply.gone) {
       if constexpr (requires(Core& core, Out& out) { core.gone(shard, step, Progress{}, out); })
         run(now, [&](Core& core, auto& out) { core.gone(shard, step, std::move(reply.progress), out); });
@@ -232,7 +238,7 @@ class WorkerNode {
 
   void pushed(std::uint32_t shard, Step step, const ClientEvent& event, Instant now) {
     PushReply reply;
-    if (!detail::decode_message(event.head, event.body, reply)) return bad_message(shard, Push::name);
+    if (!decode(event, reply)) return bad_message(shard, Push::name);
     if (reply.not_repeatable) shell_.not_repeatable(step);
     run(now, [&](Core& core, auto& out) { core.pushed(shard, std::move(reply.progress), out); });
   }

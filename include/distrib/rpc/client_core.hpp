@@ -5,8 +5,10 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/rpc/deadline_wheel.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
+#include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
@@ -48,16 +50,17 @@ struct ClientEvent {
   };
   Kind kind{};
   std::uint64_t call = 0;
-  ByteView head;      ///< Of `reply` and `item`. Valid until the core is asked for anything else.
-  SharedBuffer body;  ///< Of `reply` and `item`; null when it has no bytes.
-  Error error;        ///< Of `failed`.
+  ByteView head;   ///< Of `reply` and `item`. Valid, as `body` is, until the core is asked for anything else.
+  FrameBody body;  ///< Of `reply` and `item`.
+  Error error;     ///< Of `failed`.
 };
 
 /// The client's end of a connection: calls out, answers in, by any order. Every call ends by exactly one event, also
 /// when the connection is lost, a deadline passes or the call is refused at once; never from inside `call`.
 ///
-/// A `ConnectionCore`; after each of its events take all that `next` has. Memory: what is queued, and 24 bytes for each
-/// call that was ever in flight at once. Threads: one at a time.
+/// A `ConnectionCore`; after each of its events take all that `next` has. Memory: what is queued, 56 bytes for each call
+/// that was ever in flight at once, and 2 KiB once there was a deadline; nothing is allocated for a further call.
+/// Threads: one at a time.
 class ClientCore {
  public:
   ClientCore(const RpcClientOptions& options, Instant now)
@@ -65,47 +68,46 @@ class ClientCore {
     Greeting greeting;
     greeting.limits = options.limits;
     greeting.service = options.service;
-    queue_.add({FrameKind::greeting}, greeting.encode());
+    const std::vector<std::byte> head = greeting.encode();
+    queue_.add({FrameKind::greeting}, {{}, head, {}, {}});
   }
 
-  /// Begins a call; returns its id. `head` is copied, `body` is shared until it is written.
-  auto call(std::uint32_t method, ByteView head, SharedBuffer body, std::optional<Instant> deadline, Instant now)
-      -> std::uint64_t {
+  /// Begins a call; returns its id, of which the low half is a slot: no two calls that are not over have the same one.
+  /// `head` is copied, and so is a body that nobody keeps; others are shared until they are written.
+  auto call(std::uint32_t method, ByteView head, FrameBody body, std::optional<Instant> deadline, Instant now,
+            ByteView metadata = {}) -> std::uint64_t {
     const std::uint32_t slot = take_slot();
-    const std::uint64_t id = (std::uint64_t{slots_[slot].generation} << 32) | slot;
+    const std::uint64_t id = id_of(slot);
     if (reason_ || closing_ || no_more_) return refuse(id, rpc_errc::closed);
     if (active_ > max_calls_) return refuse(id, rpc_errc::exhausted);
     if (deadline && *deadline <= now) return refuse(id, rpc_errc::deadline_passed);
-    request_.clear();
-    request_.raw_number(milliseconds_left(deadline, now));
-    request_.raw_number(std::uint32_t{0});  // bytes of metadata
-    request_.raw(head);
-    queue_.add({FrameKind::request, 0, method, 0, id, 0}, request_.view(), std::move(body));
-    if (deadline) await_until(*deadline, id);
+    slots_[slot].batch = queue_.batch();
+    prefix_.clear();
+    prefix_.raw_number(milliseconds_left(deadline, now));
+    prefix_.raw_number(static_cast<std::uint32_t>(metadata.size()));
+    prefix_.raw(metadata);
+    queue_.add({FrameKind::request, 0, method, 0, id, 0}, {prefix_.view(), head, std::move(body), {}});
+    if (deadline) deadlines_.set(slot, *deadline);
     return id;
   }
 
   /// Takes a call back: it fails with `rpc_errc::cancelled`, unless it is over.
   void cancel(std::uint64_t id) {
     if (!active(id)) return;
-    queue_.add({FrameKind::cancel, 0, 0, 0, id, 0}, {});
+    queue_.add({FrameKind::cancel, 0, 0, 0, id, 0});
     refuse(id, rpc_errc::cancelled);
   }
 
   /// No more calls: `finished()` when those in flight are over.
   void close() {
-    if (!std::exchange(closing_, true)) queue_.add({FrameKind::goodbye}, {});
+    if (!std::exchange(closing_, true)) queue_.add({FrameKind::goodbye});
   }
 
   /// Gives the connection up: every call fails with `reason`, as when it was lost.
   void give_up(Error reason) {
     if (reason_) return;
     reason_ = std::move(reason);
-    deadlines_.clear();
   }
-
-  /// Whether `next` has something although nothing was read or woken: calls that were refused at once or taken back.
-  [[nodiscard]] auto refused() const noexcept -> bool { return !failed_.empty(); }
 
   /// The next thing that has happened; null: nothing more. Valid until the core is asked for anything else.
   [[nodiscard]] auto next(Instant now) -> const ClientEvent* {
@@ -114,7 +116,7 @@ class ClientCore {
       if (!failed_.empty()) {
         auto [id, error] = std::move(failed_.front());
         failed_.pop_front();
-        return end(id, ClientEvent::Kind::failed, {}, nullptr, std::move(error));
+        return end(id, ClientEvent::Kind::failed, nullptr, std::move(error));
       }
       if (reason_) return fail_one();
       const Frame* frame = reader_.next();
@@ -129,19 +131,20 @@ class ClientCore {
 
   // --- ConnectionCore ---
 
-  [[nodiscard]] auto read_space() -> std::span<std::byte> {
-    return finished() ? std::span<std::byte>{} : reader_.read_space();
-  }
+  [[nodiscard]] auto reads() const -> bool { return !finished() && !reader_.error(); }
+  [[nodiscard]] auto read_space(std::span<std::byte> lent) -> ReadSpace { return reader_.read_space(lent); }
   void bytes_read(std::size_t count, Instant now) {
     reader_.bytes_read(count);
     heard_ = pinged_ = now;
   }
+  void keep() { reader_.keep(); }
+  [[nodiscard]] auto ready() const -> bool { return !failed_.empty(); }  // refused at once, or taken back
   [[nodiscard]] auto output() -> std::span<const ByteView> { return queue_.output(); }
   void written(Instant) { queue_.written(); }
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (finished()) return std::nullopt;
     Instant first = std::min(heard_ + options_.silent_after, pinged_ + options_.ping_after);
-    if (!deadlines_.empty()) first = std::min(first, deadlines_.front().when);
+    if (const auto deadline = deadlines_.wake()) first = std::min(first, *deadline);
     return first;
   }
   void woken(Instant now) {
@@ -149,7 +152,7 @@ class ClientCore {
     if (now >= heard_ + options_.silent_after) return give_up({rpc_errc::silent, {}});
     if (now >= pinged_ + options_.ping_after) {
       pinged_ = now;
-      queue_.add({FrameKind::ping}, {});
+      queue_.add({FrameKind::ping});
     }
   }
   void lost(const std::error_code& reason) {
@@ -166,19 +169,18 @@ class ClientCore {
  private:
   struct Slot {
     std::uint32_t generation = 0;
-    std::uint32_t items = 0;  // since the last credit
+    std::uint32_t items = 0;   // since the last credit
+    std::uint64_t batch = 0;   // of the queue, that the request leaves with
     bool active = false;
-  };
-  struct Deadline {
-    Instant when;
-    std::uint64_t call;
   };
   struct Failed {
     std::uint64_t call;
     Error error;
   };
 
-  static auto later(const Deadline& a, const Deadline& b) noexcept -> bool { return a.when > b.when; }
+  [[nodiscard]] auto id_of(std::uint32_t slot) const noexcept -> std::uint64_t {
+    return (std::uint64_t{slots_[slot].generation} << 32) | slot;
+  }
 
   // 2^32 - 1: no deadline.
   static auto milliseconds_left(const std::optional<Instant>& deadline, Instant now) -> std::uint32_t {
@@ -216,41 +218,41 @@ class ClientCore {
   }
   auto refuse(std::uint64_t id, rpc_errc code) -> std::uint64_t { return refuse(id, Error{code, {}}); }
 
-  auto end(std::uint64_t id, ClientEvent::Kind kind, ByteView head, SharedBuffer body, Error error)
-      -> const ClientEvent* {
+  auto end(std::uint64_t id, ClientEvent::Kind kind, const Frame* frame, Error error) -> const ClientEvent* {
     const auto slot = static_cast<std::uint32_t>(id);
     slots_[slot].active = false;
+    deadlines_.clear(slot);
     free_.push_back(slot);
     --active_;
-    event_ = {kind, id, head, std::move(body), std::move(error)};
+    return tell(kind, id, frame, std::move(error));
+  }
+
+  auto tell(ClientEvent::Kind kind, std::uint64_t id, const Frame* frame, Error error) -> const ClientEvent* {
+    event_.kind = kind;
+    event_.call = id;
+    event_.head = frame != nullptr ? frame->head : ByteView{};
+    event_.body = frame != nullptr ? frame->body : FrameBody{};
+    event_.error = std::move(error);
     return &event_;
   }
 
+  // The connection is over. What had not begun to be written was never sent.
   auto fail_one() -> const ClientEvent* {
-    for (; failing_ < slots_.size(); ++failing_)
-      if (slots_[failing_].active)
-        return end((std::uint64_t{slots_[failing_].generation} << 32) | failing_, ClientEvent::Kind::failed, {},
-                   nullptr, reason_);
+    for (; failing_ < slots_.size(); ++failing_) {
+      if (!slots_[failing_].active) continue;
+      const bool sent = slots_[failing_].batch != queue_.batch();
+      return end(id_of(failing_), ClientEvent::Kind::failed, nullptr,
+                 sent ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
+    }
     return nullptr;
   }
 
-  // Those of calls that are over go when they are most of the heap.
-  void await_until(Instant when, std::uint64_t id) {
-    if (deadlines_.size() > 2 * active_ + 64) {
-      std::erase_if(deadlines_, [this](const Deadline& deadline) { return !active(deadline.call); });
-      std::make_heap(deadlines_.begin(), deadlines_.end(), later);
-    }
-    deadlines_.push_back({when, id});
-    std::push_heap(deadlines_.begin(), deadlines_.end(), later);
-  }
-
   void expire(Instant now) {
-    while (!deadlines_.empty() && deadlines_.front().when <= now) {
-      const std::uint64_t id = deadlines_.front().call;
-      std::pop_heap(deadlines_.begin(), deadlines_.end(), later);
-      deadlines_.pop_back();
+    if (now == std::exchange(expired_, now)) return;
+    while (const auto slot = deadlines_.expired(now)) {
+      const std::uint64_t id = id_of(*slot);
       if (!active(id)) continue;
-      queue_.add({FrameKind::cancel, 0, 0, 0, id, 0}, {});
+      queue_.add({FrameKind::cancel, 0, 0, 0, id, 0});
       refuse(id, rpc_errc::deadline_passed);
     }
   }
@@ -264,17 +266,17 @@ class ClientCore {
     if (!greeted_) return take_greeting(frame);
     switch (frame.header.kind) {
       case FrameKind::reply:
-        if (active(id)) return end(id, ClientEvent::Kind::reply, frame.head, frame.body, {});
+        if (active(id)) return end(id, ClientEvent::Kind::reply, &frame, {});
         return nullptr;  // late: the call is over
       case FrameKind::error:
         if (active(id))
-          return end(id, ClientEvent::Kind::failed, {}, nullptr, decode_error(frame.head, options_.categories));
+          return end(id, ClientEvent::Kind::failed, nullptr, decode_error(frame.head, options_.categories));
         return nullptr;
       case FrameKind::end:
-        if (active(id)) return end(id, ClientEvent::Kind::ended, {}, nullptr, {});
+        if (active(id)) return end(id, ClientEvent::Kind::ended, nullptr, {});
         return nullptr;
       case FrameKind::item: return active(id) ? take_item(frame) : nullptr;
-      case FrameKind::ping: queue_.add({FrameKind::pong}, {}); return nullptr;
+      case FrameKind::ping: queue_.add({FrameKind::pong}); return nullptr;
       case FrameKind::pong: return nullptr;
       case FrameKind::goodbye: no_more_ = true; return nullptr;
       default: give_up({rpc_errc::protocol, {}}); return nullptr;
@@ -294,8 +296,7 @@ class ClientCore {
     greeted_ = true;
     max_calls_ = std::min(max_calls_, greeting->max_calls);
     reader_.set_limits(options_.limits);
-    event_ = {ClientEvent::Kind::greeted, 0, {}, nullptr, {}};
-    return &event_;
+    return tell(ClientEvent::Kind::greeted, 0, nullptr, {});
   }
 
   auto take_item(const Frame& frame) -> const ClientEvent* {
@@ -304,10 +305,9 @@ class ClientCore {
       slot.items = 0;
       std::array<std::byte, 4> more;
       store_le(more.data(), initial_credit / 2);
-      queue_.add({FrameKind::credit, 0, 0, 0, frame.header.call, 0}, more);
+      queue_.add({FrameKind::credit, 0, 0, 0, frame.header.call, 0}, {{}, more, {}, {}});
     }
-    event_ = {ClientEvent::Kind::item, frame.header.call, frame.head, frame.body, {}};
-    return &event_;
+    return tell(ClientEvent::Kind::item, frame.header.call, &frame, {});
   }
 
   RpcClientOptions options_;
@@ -323,10 +323,11 @@ class ClientCore {
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   std::size_t active_ = 0;  // slots in use: calls that have not had their last event
-  std::size_t failing_ = 0;
-  std::vector<Deadline> deadlines_;  // a heap, those of calls that are over included
+  std::uint32_t failing_ = 0;
+  DeadlineWheel deadlines_;  // by slot
+  Instant expired_;          // when they were last looked at
   std::deque<Failed> failed_;
-  WireWriter request_;
+  WireWriter prefix_;
   ClientEvent event_;
 };
 

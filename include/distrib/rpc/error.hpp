@@ -23,6 +23,7 @@ enum class rpc_errc {
   unknown_method,       ///< The peer has no such method. Build both of one release; check which server was asked.
   bad_message,          ///< A request or reply does not decode as its method says. Build both ends of one release.
   unknown_service,      ///< The greeting asked for a service that the server has not. Check the number of shards.
+  not_sent,             ///< The connection ended before the call was sent: it was not carried out. Retry.
 };
 
 namespace detail {
@@ -42,6 +43,7 @@ inline constexpr ErrorText rpc_texts[] = {
     {static_cast<int>(rpc_errc::unknown_method), failure::unsupported, "the server has no such method"},
     {static_cast<int>(rpc_errc::bad_message), failure::corrupt, "the message does not decode"},
     {static_cast<int>(rpc_errc::unknown_service), failure::not_found, "the server has no such service"},
+    {static_cast<int>(rpc_errc::not_sent), failure::unavailable, "the connection ended before the call was sent"},
 };
 
 }  // namespace detail

@@ -4,10 +4,13 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/crc32c.hpp>
 #include <distrib/rpc/frame.hpp>
+#include <distrib/rpc/frame_body.hpp>
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -15,90 +18,152 @@
 
 namespace distrib::inline v0 {
 
-/// Frames on their way out: all that were added since the last write leave in one gather write. Small bodies are
-/// copied, larger ones are referenced until they are written. A core: it writes nothing by itself.
+/// What a frame carries, as it is handed in: a head in two parts, of which the first may be empty, and a body.
+struct FrameContent {
+  ByteView prefix;
+  ByteView head;
+  FrameBody body;
+  std::optional<std::uint32_t> body_checksum;  ///< CRC-32C of the body, when it is known.
+};
+
+/// Frames on their way out: all that were added since the last write leave in one gather write. Small bodies, and those
+/// that nobody keeps, are copied; larger ones are referenced until they are written. A core: it writes nothing by
+/// itself.
 ///
-/// Memory: the frames that are queued and being written; `queued_bytes` tells how much. Threads: one at a time.
+/// Memory: the frames that are queued and being written; `queued_bytes` tells how much. Up to 256 KiB of it is kept for
+/// the next ones. Threads: one at a time.
 class FrameQueue {
  public:
-  /// Adds a frame; the lengths in `header` are set from `head` and `body`. `checksum`: CRC-32C of the body, when it is
-  /// known.
-  void add(FrameHeader header, ByteView head, SharedBuffer body = nullptr,
-           std::optional<std::uint32_t> checksum = std::nullopt) {
-    const ByteView content = body == nullptr ? ByteView{} : body->bytes();
-    header.head_bytes = static_cast<std::uint32_t>(head.size());
-    header.body_bytes = static_cast<std::uint32_t>(content.size());
-    copy(encode_frame_header(header));
-    if (!head.empty()) {
-      copy(head);
-      copy_checksum(crc32c(head));
+  /// Adds a frame; the lengths in `header` are set here.
+  void add(FrameHeader header, const FrameContent& content = {}) {
+    const ByteView body = content.body.bytes();
+    const std::size_t head_bytes = content.prefix.size() + content.head.size();
+    const bool copied = body.size() <= most_copied_bytes || content.body.owner() == nullptr;
+    header.head_bytes = static_cast<std::uint32_t>(head_bytes);
+    header.body_bytes = static_cast<std::uint32_t>(body.size());
+
+    std::byte* to = next_.extend(frame_header_bytes + checked(head_bytes) + (copied ? checked(body.size()) : 0));
+    to = put(to, encode_frame_header(header));
+    if (head_bytes != 0) {
+      std::byte* const head = to;
+      to = put(put(to, content.prefix), content.head);
+      to = put_checksum(to, crc32c({head, head_bytes}));
     }
-    if (content.empty()) return;
-    const std::uint32_t of_content = checksum ? *checksum : crc32c(content);
-    if (content.size() <= most_copied_bytes) {
-      copy(content);
+    if (body.empty()) return;
+    const std::uint32_t checksum = content.body_checksum ? *content.body_checksum : crc32c(body);
+    if (copied) {
+      put_checksum(put(to, body), checksum);
     } else {
-      next_.size += content.size();
-      next_.pieces.push_back({0, content.size(), std::move(body)});
+      next_.refer_to(content.body);
+      put_checksum(next_.extend(frame_checksum_bytes), checksum);
     }
-    copy_checksum(of_content);
   }
 
   /// Everything that is to be written, in order; empty: nothing. Unchanged until `written`.
   [[nodiscard]] auto output() -> std::span<const ByteView> {
-    if (writing_.pieces.empty() && !next_.pieces.empty()) {
+    if (writing_.size() == 0 && next_.size() != 0) {
       std::swap(writing_, next_);
-      for (const Piece& piece : writing_.pieces)
-        writing_.views.push_back(piece.body != nullptr ? piece.body->bytes()
-                                                       : ByteView{writing_.bytes}.subspan(piece.offset, piece.size));
+      ++batch_;
+      writing_.look();
     }
-    return writing_.views;
+    return writing_.views();
   }
 
   /// The last `output()` was written.
   void written() noexcept { writing_.clear(); }
 
   /// Bytes that are not written yet.
-  [[nodiscard]] auto queued_bytes() const noexcept -> std::size_t { return writing_.size + next_.size; }
+  [[nodiscard]] auto queued_bytes() const noexcept -> std::size_t { return writing_.size() + next_.size(); }
+
+  /// The number of the batch that a frame added now would leave with; grows when that one begins to be written.
+  [[nodiscard]] auto batch() const noexcept -> std::uint64_t { return batch_; }
 
  private:
   static constexpr std::size_t most_copied_bytes = 4 << 10;
 
-  struct Piece {
-    std::size_t offset;  // in the batch's bytes, when there is no body
-    std::size_t size;
-    SharedBuffer body;
-  };
-  struct Batch {
-    std::vector<std::byte> bytes;
-    std::vector<Piece> pieces;
-    std::vector<ByteView> views;
-    std::size_t size = 0;
+  /// Bytes that were copied here, and between them bodies that were not.
+  class Batch {
+   public:
+    /// Room for so many bytes more.
+    auto extend(std::size_t count) -> std::byte* {
+      if (capacity_ - used_ < count) grow(count);
+      std::byte* const to = bytes_.get() + used_;
+      used_ += count;
+      size_ += count;
+      return to;
+    }
+
+    /// A body comes here.
+    void refer_to(const FrameBody& body) {
+      bodies_.push_back({used_, body});
+      size_ += body.bytes().size();
+    }
+
+    /// No more is added.
+    void look() {
+      std::size_t from = 0;
+      for (const Reference& reference : bodies_) {
+        views_.push_back({bytes_.get() + from, reference.at - from});
+        views_.push_back(reference.body.bytes());
+        from = reference.at;
+      }
+      if (from != used_) views_.push_back({bytes_.get() + from, used_ - from});
+    }
+
+    [[nodiscard]] auto views() const noexcept -> std::span<const ByteView> { return views_; }
+    [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
     void clear() noexcept {
-      bytes.clear();
-      pieces.clear();
-      views.clear();
-      size = 0;
+      views_.clear();
+      bodies_.clear();
+      used_ = size_ = 0;
+      if (capacity_ <= most_kept_bytes) return;
+      bytes_.reset();
+      capacity_ = 0;
     }
+
+   private:
+    struct Reference {
+      std::size_t at;  // of the bytes, those before come first
+      FrameBody body;
+    };
+
+    // Given back after one burst and taken again at the next, memory would cost a quarter of the speed of small calls.
+    static constexpr std::size_t most_kept_bytes = std::size_t{256} << 10;
+
+    void grow(std::size_t count) {
+      const std::size_t capacity = std::max(2 * capacity_, used_ + count);
+      auto bytes = std::make_unique_for_overwrite<std::byte[]>(capacity);
+      if (used_ != 0) std::memcpy(bytes.get(), bytes_.get(), used_);
+      bytes_ = std::move(bytes);
+      capacity_ = capacity;
+    }
+
+    std::unique_ptr<std::byte[]> bytes_;
+    std::size_t capacity_ = 0;
+    std::size_t used_ = 0;
+    std::size_t size_ = 0;  // with the bodies
+    std::vector<Reference> bodies_;
+    std::vector<ByteView> views_;
   };
 
-  void copy(ByteView bytes) {
-    if (next_.pieces.empty() || next_.pieces.back().body != nullptr)
-      next_.pieces.push_back({next_.bytes.size(), 0, {}});
-    next_.bytes.insert(next_.bytes.end(), bytes.begin(), bytes.end());
-    next_.pieces.back().size += bytes.size();
-    next_.size += bytes.size();
+  /// With the checksum behind, when there is something to sum up.
+  static constexpr auto checked(std::size_t bytes) noexcept -> std::size_t {
+    return bytes == 0 ? 0 : bytes + frame_checksum_bytes;
   }
 
-  void copy_checksum(std::uint32_t number) {
-    std::array<std::byte, frame_checksum_bytes> checksum;
-    store_le(checksum.data(), number);
-    copy(checksum);
+  static auto put(std::byte* to, ByteView bytes) noexcept -> std::byte* {
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+    return to + bytes.size();
+  }
+  static auto put_checksum(std::byte* to, std::uint32_t checksum) noexcept -> std::byte* {
+    store_le(to, checksum);
+    return to + frame_checksum_bytes;
   }
 
   Batch writing_;
   Batch next_;
+  std::uint64_t batch_ = 1;
 };
 
 }  // namespace distrib::inline v0

@@ -3,8 +3,10 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/crc32c.hpp>
+#include <distrib/net/connection_core.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
+#include <distrib/rpc/frame_body.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +15,7 @@
 #include <memory>
 #include <span>
 #include <system_error>
-#include <vector>
+#include <utility>
 
 namespace distrib::inline v0 {
 
@@ -23,18 +25,21 @@ struct FrameLimits {
   std::uint32_t body_bytes = 256U << 20;  ///< 256 MiB: one block of a shard.
 };
 
-/// A frame that was received whole, its checksums verified.
+/// A frame that was received whole, its checksums verified. Head and, unless it has an owner, body are valid until the
+/// reader is asked for anything else.
 struct Frame {
   FrameHeader header;
-  ByteView head;      ///< Valid until the reader is asked for anything else.
-  SharedBuffer body;  ///< Null when it has no bytes.
+  ByteView head;
+  FrameBody body;
   std::uint32_t body_checksum = 0;  ///< CRC-32C of the body.
 };
 
-/// Makes frames of a stream of bytes, however it is cut. Heads are parsed where they were received; a body goes into
-/// memory of its own, of which a large part is received without a copy. A core: it reads nothing by itself.
+/// Makes frames of a stream of bytes, however it is cut. Small frames are parsed where they were received, in memory
+/// that was lent; a large body goes into memory of its own, where it is received without a copy, its checksum computed
+/// while its bytes are still in the cache. A core: it reads nothing by itself.
 ///
-/// Memory: 16 KiB, more for larger heads, and the body that is being received. Threads: one at a time.
+/// Memory: of a frame that has not come to its end yet, what came; of one whose body is over 4 KiB, all of the body; of
+/// frames that nobody takes, what was read. Threads: one at a time.
 class FrameReader {
  public:
   explicit FrameReader(FrameLimits limits = {}) : limits_{limits} {}
@@ -42,104 +47,136 @@ class FrameReader {
   /// Other limits from the next frame on.
   void set_limits(FrameLimits limits) noexcept { limits_ = limits; }
 
-  /// Where the next bytes are to go; empty after an error. Call `next` until it gives none before.
-  [[nodiscard]] auto read_space() -> std::span<std::byte> {
-    if (error_) return {};
-    if (state_ == State::body && frame_.header.body_bytes - filled_ >= least_direct_bytes) {
-      direct_ = true;
-      return body_->bytes().subspan(filled_);
-    }
-    if (delivered_) begin_frame();
-    if (begin_ == end_) begin_ = at_ = end_ = 0;
-    if (2 * end_ >= buffer_.size()) make_room();
-    return std::span{buffer_}.subspan(end_);
+  // `reads` (of a ConnectionCore) is true while there is no error, and `next` was asked until it gave none.
+
+  [[nodiscard]] auto read_space(std::span<std::byte> lent) -> ReadSpace {
+    lent_ = lent;
+    direct_ = {};
+    if (state_ == State::body && here_.empty())
+      direct_ = body_->bytes().subspan(filled_);
+    else if (state_ == State::head && here_.empty())
+      direct_ = std::span{large_head_.get(), large_head_bytes()}.subspan(filled_);
+    if (!direct_.empty()) return {direct_, lent};
+    if (!here_.empty()) std::memcpy(lent.data(), here_.data(), here_.size());  // less than the least that is lent
+    return {lent.subspan(here_.size())};
   }
 
-  /// The first `count` bytes of `read_space()` were filled.
-  void bytes_read(std::size_t count) noexcept {
-    if (direct_)
-      filled_ += static_cast<std::uint32_t>(count);
-    else
-      end_ += count;
-    direct_ = false;
+  void bytes_read(std::size_t count) {
+    const std::size_t direct = std::min(count, direct_.size());
+    if (direct != 0) fill(direct);
+    here_ = ByteView{lent_}.first(here_.size() + count - direct);
+    is_lent_ = true;
+  }
+
+  void keep() {
+    if (state_ == State::header || state_ == State::small) large_head_.reset();
+    if (here_.empty() && kept_capacity_ > most_kept_bytes) {
+      kept_.reset();
+      kept_capacity_ = 0;
+    }
+    if (!std::exchange(is_lent_, false) || here_.empty()) return;
+    if (kept_capacity_ < here_.size()) {
+      kept_ = std::make_unique_for_overwrite<std::byte[]>(here_.size());
+      kept_capacity_ = here_.size();
+    }
+    std::memcpy(kept_.get(), here_.data(), here_.size());
+    here_ = {kept_.get(), here_.size()};
   }
 
   /// The next whole frame; null: read more, or `error()` says why there will be none. Valid until the reader is asked
   /// for anything else.
   [[nodiscard]] auto next() -> const Frame* {
-    if (delivered_) begin_frame();
     if (error_) return nullptr;
+    frame_.body = {};
+    frame_.body_checksum = 0;
     if (state_ == State::header && !take_header()) return nullptr;
+    if (state_ == State::small) return take_small() ? &frame_ : nullptr;
     if (state_ == State::head && !take_head()) return nullptr;
     if (state_ == State::body && !take_body()) return nullptr;
-    if (!take_checksum()) return nullptr;
-    frame_.head = ByteView{buffer_}.subspan(begin_ + frame_header_bytes, frame_.header.head_bytes);
-    frame_.body = std::move(body_);
-    delivered_ = true;
-    return &frame_;
+    return take_checksum() ? &frame_ : nullptr;
   }
 
   /// What was wrong with the bytes: `not_ours`, `corrupt`, `unsupported_version`, `protocol`, `too_large`. Stays.
   [[nodiscard]] auto error() const noexcept -> std::error_code { return error_; }
 
+  /// Whether bytes are at hand that `next` was not asked for, or that make no whole frame.
+  [[nodiscard]] auto has_rest() const noexcept -> bool { return !here_.empty(); }
+
+  /// Whether a frame has begun and not come to its end.
+  [[nodiscard]] auto in_frame() const noexcept -> bool { return state_ != State::header || !here_.empty(); }
+
  private:
-  enum class State : std::uint8_t { header, head, body, checksum };
+  /// Of a frame that is small: what is awaited is the rest of it. Of one that is large: its head, its body, the body's
+  /// checksum.
+  enum class State : std::uint8_t { header, small, head, body, checksum };
 
-  static constexpr std::size_t first_buffer_bytes = 16 << 10;
-  static constexpr std::uint32_t least_direct_bytes = 4 << 10;  // of a body: less is read together with what follows
+  static constexpr std::uint32_t most_small_head_bytes = 16 << 10;
+  static constexpr std::uint32_t most_small_body_bytes = 4 << 10;
+  static constexpr std::size_t most_kept_bytes = std::size_t{64} << 10;
+  static_assert(frame_header_bytes + most_small_head_bytes + most_small_body_bytes + 2 * frame_checksum_bytes <
+                least_read_bytes);
 
-  void begin_frame() noexcept {
-    delivered_ = false;
-    frame_.body.reset();
-    frame_.body_checksum = 0;
-    begin_ = at_;
+  static constexpr auto checked(std::size_t bytes) noexcept -> std::size_t {
+    return bytes == 0 ? 0 : bytes + frame_checksum_bytes;
   }
-
-  // What is kept moves to the front; when that is most of the buffer, the buffer grows (a head has its limit).
-  void make_room() {
-    if (begin_ != 0) {
-      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-      at_ -= begin_;
-      end_ -= begin_;
-      begin_ = 0;
-    }
-    if (buffer_.empty()) buffer_.resize(first_buffer_bytes);
-    if (buffer_.size() - end_ < buffer_.size() / 4) buffer_.resize(2 * buffer_.size());
-  }
-
-  [[nodiscard]] auto here(std::size_t count) const noexcept -> bool { return end_ - at_ >= count; }
+  [[nodiscard]] auto large_head_bytes() const noexcept -> std::size_t { return checked(frame_.header.head_bytes); }
 
   auto take_header() -> bool {
-    if (!here(frame_header_bytes)) return false;
-    frame_.header = parse_frame_header(
-        std::span<const std::byte, frame_header_bytes>{buffer_.data() + at_, frame_header_bytes}, error_);
+    if (here_.size() < frame_header_bytes) return false;
+    frame_.header = parse_frame_header(here_.first<frame_header_bytes>(), error_);
     if (!error_ && (frame_.header.head_bytes > limits_.head_bytes || frame_.header.body_bytes > limits_.body_bytes))
       error_ = rpc_errc::too_large;
     if (error_) return false;
-    at_ += frame_header_bytes;
-    state_ = State::head;
+    here_ = here_.subspan(frame_header_bytes);
+    filled_ = 0;
+    if (frame_.header.head_bytes <= most_small_head_bytes && frame_.header.body_bytes <= most_small_body_bytes) {
+      state_ = State::small;
+    } else if (frame_.header.head_bytes != 0) {
+      large_head_ = std::make_unique_for_overwrite<std::byte[]>(large_head_bytes());
+      state_ = State::head;
+    } else {
+      frame_.head = {};
+      begin_body();
+    }
+    return true;
+  }
+
+  auto take_small() -> bool {
+    const std::size_t head = frame_.header.head_bytes;
+    const std::size_t body = frame_.header.body_bytes;
+    if (here_.size() < checked(head) + checked(body)) return false;
+    frame_.head = here_.first(head);
+    if (head != 0 && !matches(crc32c(frame_.head), here_.data() + head)) return false;
+    here_ = here_.subspan(checked(head));
+    if (body != 0) {
+      frame_.body = FrameBody{here_.first(body)};
+      frame_.body_checksum = crc32c(frame_.body.bytes());
+      if (!matches(frame_.body_checksum, here_.data() + body)) return false;
+      here_ = here_.subspan(checked(body));
+    }
+    state_ = State::header;
     return true;
   }
 
   auto take_head() -> bool {
-    const std::size_t size = frame_.header.head_bytes;
-    if (size != 0) {
-      if (!here(size + frame_checksum_bytes)) return false;
-      if (!matches({buffer_.data() + at_, size}, buffer_.data() + at_ + size)) return false;
-      at_ += size + frame_checksum_bytes;
-    }
-    filled_ = 0;
-    if (frame_.header.body_bytes != 0)
-      body_ = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(frame_.header.body_bytes));
-    state_ = State::body;
+    take_into(std::span{large_head_.get(), large_head_bytes()});
+    if (filled_ < large_head_bytes()) return false;
+    frame_.head = {large_head_.get(), frame_.header.head_bytes};
+    if (!matches(crc32c(frame_.head), frame_.head.data() + frame_.head.size())) return false;
+    begin_body();
     return true;
   }
 
+  void begin_body() {
+    filled_ = 0;
+    sum_ = 0;
+    state_ = frame_.header.body_bytes == 0 ? State::checksum : State::body;
+    if (state_ == State::body)
+      body_ = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(frame_.header.body_bytes));
+  }
+
   auto take_body() -> bool {
-    const std::size_t count = std::min<std::size_t>(end_ - at_, frame_.header.body_bytes - filled_);
-    if (count != 0) std::memcpy(body_->data() + filled_, buffer_.data() + at_, count);
-    at_ += count;
-    filled_ += static_cast<std::uint32_t>(count);
+    take_into(body_->bytes());
     if (filled_ < frame_.header.body_bytes) return false;
     state_ = State::checksum;
     return true;
@@ -147,32 +184,50 @@ class FrameReader {
 
   auto take_checksum() -> bool {
     if (frame_.header.body_bytes != 0) {
-      if (!here(frame_checksum_bytes)) return false;
-      if (!matches(body_->bytes(), buffer_.data() + at_)) return false;
-      frame_.body_checksum = load_le<std::uint32_t>(buffer_.data() + at_);
-      at_ += frame_checksum_bytes;
+      if (here_.size() < frame_checksum_bytes) return false;
+      if (!matches(sum_, here_.data())) return false;
+      here_ = here_.subspan(frame_checksum_bytes);
+      frame_.body = FrameBody{SharedBuffer{std::move(body_)}};
+      frame_.body_checksum = sum_;
     }
     state_ = State::header;
     return true;
   }
 
-  auto matches(ByteView bytes, const std::byte* checksum) noexcept -> bool {
-    if (crc32c(bytes) == load_le<std::uint32_t>(checksum)) return true;
+  /// Moves what is at hand to where it belongs.
+  void take_into(std::span<std::byte> to) {
+    const std::size_t count = std::min(here_.size(), to.size() - filled_);
+    if (count == 0) return;
+    std::memcpy(to.data() + filled_, here_.data(), count);
+    here_ = here_.subspan(count);
+    fill(count);
+  }
+
+  /// So many more bytes of head or body are where they belong.
+  void fill(std::size_t count) {
+    if (state_ == State::body) sum_ = crc32c_extend(sum_, ByteView{body_->bytes()}.subspan(filled_, count));
+    filled_ += count;
+  }
+
+  auto matches(std::uint32_t sum, const std::byte* checksum) noexcept -> bool {
+    if (sum == load_le<std::uint32_t>(checksum)) return true;
     error_ = rpc_errc::corrupt;
     return false;
   }
 
   FrameLimits limits_;
-  std::vector<std::byte> buffer_;
-  std::size_t begin_ = 0;  // of the frame that is being received
-  std::size_t at_ = 0;     // of what was not looked at yet
-  std::size_t end_ = 0;    // of what was received
+  ByteView here_;                // not parsed yet: in the memory that was lent, or in kept_
+  bool is_lent_ = false;
+  std::span<std::byte> lent_;
+  std::span<std::byte> direct_;  // where the next bytes go in front of that
+  std::unique_ptr<std::byte[]> kept_;
+  std::size_t kept_capacity_ = 0;
   State state_ = State::header;
-  bool delivered_ = false;  // the frame was handed out
-  bool direct_ = false;     // `read_space` was the body's memory
   Frame frame_;
+  std::unique_ptr<std::byte[]> large_head_;
   std::shared_ptr<AlignedBuffer> body_;
-  std::uint32_t filled_ = 0;  // of the body
+  std::size_t filled_ = 0;  // of head or body
+  std::uint32_t sum_ = 0;   // of the body's bytes so far
   std::error_code error_;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
-#include <distrib/core/protowire.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/rpc/call.hpp>
+#include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/server_core.hpp>
@@ -19,54 +20,6 @@
 
 namespace distrib::inline v0 {
 
-/// One call of method `M` at the server: answer it once, at once or later, on the connection's executor. A value;
-/// copies stand for the same call. Answers to a call that is over are passed over in silence. `Connection` points to a
-/// `ServerCore` or to what behaves like one, and keeps it alive or is outlived by it.
-template <RpcMethod M, class Connection>
-class Call {
- public:
-  Call(Connection connection, const ServerEvent& event)
-      : connection_{std::move(connection)}, id_{event.call}, deadline_{event.deadline} {}
-
-  [[nodiscard]] auto id() const noexcept -> std::uint64_t { return id_; }
-  [[nodiscard]] auto connection() const noexcept -> const Connection& { return connection_; }
-
-  /// When nobody waits for the answer any more; empty: never.
-  [[nodiscard]] auto deadline() const noexcept -> const std::optional<Instant>& { return deadline_; }
-
-  void reply(const typename M::Reply& reply) const
-    requires(!M::streaming)
-  {
-    WireWriter head;
-    reply.encode(head);
-    if constexpr (requires { reply.body_checksum; })
-      connection_->reply(id_, head.view(), detail::body_of(reply), reply.body_checksum);
-    else
-      connection_->reply(id_, head.view(), detail::body_of(reply));
-  }
-
-  /// False: not taken, see `ServerCore::item`.
-  auto item(const typename M::Reply& item) const -> bool
-    requires M::streaming
-  {
-    WireWriter head;
-    item.encode(head);
-    return connection_->item(id_, head.view(), detail::body_of(item));
-  }
-  void end() const
-    requires M::streaming
-  {
-    connection_->end_stream(id_);
-  }
-
-  void fail(const std::error_code& code, std::string_view where = {}) const { connection_->fail(id_, code, where); }
-
- private:
-  Connection connection_;
-  std::uint64_t id_;
-  std::optional<Instant> deadline_;
-};
-
 namespace detail {
 struct NoMethod : Method<"", Empty, Empty> {};  // returned where a sentence of ours was the answer
 
@@ -81,7 +34,10 @@ struct Route {
   Handler handler;
 };
 
-/// Calls of `M` go to `handler(request, call)`: an rvalue of `M::Request` and a `Call<M, Connection>`.
+/// Calls of `M` go to `handler`, which is one of
+/// - `handler(request, call)`: an rvalue of `M::Request` and a `Call<M, Connection>`, which it answers at once or later;
+/// - `handler(request)`, which returns the `M::Reply`; a `std::system_error` that it throws fails the call;
+/// - either of them, returning `asio::awaitable`: see `rpc/awaitable.hpp`.
 template <RpcMethod M, class Handler>
 [[nodiscard]] constexpr auto on(Handler handler) -> Route<M, Handler> {
   return {std::move(handler)};
@@ -96,6 +52,14 @@ constexpr auto on(Handler) -> Route<detail::NoMethod, Handler> {
                 "void encode(WireWriter&) const and bool decode(ByteView)");
   return {};
 }
+
+/// What becomes of what a handler returns that is no reply. Has `static void run(Result, const Call<M, Connection>&)`.
+template <class Result>
+struct HandlerResult {
+  static_assert(sizeof(Result) == 0,
+                "distrib: a handler returns nothing or the method's reply; to return asio::awaitable, "
+                "#include <distrib/rpc/awaitable.hpp>");
+};
 
 namespace detail {
 
@@ -136,12 +100,33 @@ class Router {
   static auto dispatch_to(Route<M, Handler>& route, const Connection& connection, const ServerEvent& event) -> bool {
     if (event.method != M::id) return false;
     typename M::Request request{};
-    if constexpr (requires { request.body_checksum; }) request.body_checksum = event.body_checksum;
-    if (detail::decode_message(event.head, event.body, request))
-      route.handler(std::move(request), Call<M, Connection>{connection, event});
-    else
+    if (!RpcCodec<typename M::Request>::decode({event.head, event.body, event.body_checksum}, request)) {
       connection->fail(event.call, rpc_errc::bad_message, M::name);
+      return true;
+    }
+    Call<M, Connection> call{connection, event};
+    if constexpr (std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>>) {
+      using Result = std::invoke_result_t<Handler&, typename M::Request, Call<M, Connection>>;
+      if constexpr (std::is_void_v<Result>)
+        route.handler(std::move(request), std::move(call));
+      else
+        HandlerResult<Result>::run(route.handler(std::move(request), call), call);
+    } else {
+      using Result = std::invoke_result_t<Handler&, typename M::Request>;
+      if constexpr (std::is_convertible_v<Result, typename M::Reply>)
+        answer(call, route.handler, std::move(request));
+      else
+        HandlerResult<Result>::run(route.handler(std::move(request)), call);
+    }
     return true;
+  }
+
+  template <class M, class Handler, class Connection>
+  static void answer(const Call<M, Connection>& call, Handler& handler, typename M::Request request) try {
+    call.reply(handler(std::move(request)));
+  } catch (const std::system_error& thrown) {
+    const Error error = error_of(thrown);
+    call.fail(error.code, error.where);
   }
 
   std::tuple<Routes...> routes_;

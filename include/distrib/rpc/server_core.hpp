@@ -7,6 +7,7 @@
 #include <distrib/net/connection_core.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
+#include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
@@ -49,9 +50,9 @@ struct ServerEvent {
   std::uint32_t method = 0;         ///< Of `request`: `method_id` of its name.
   std::uint32_t service = 0;        ///< Of `greeted`.
   std::optional<Instant> deadline;  ///< Of `request`, on this machine's clock.
-  ByteView metadata;                ///< Of `request`; with `head` valid until the core is asked for anything else.
-  ByteView head;
-  SharedBuffer body;                ///< Of `request`; null when it has no bytes.
+  ByteView metadata;                ///< Of `request`; with `head` and `body` valid until the core is asked for
+  ByteView head;                    ///< anything else.
+  FrameBody body;                   ///< Of `request`.
   std::uint32_t body_checksum = 0;  ///< CRC-32C of the body.
 };
 
@@ -63,13 +64,19 @@ struct ServerEvent {
 class ServerCore {
  public:
   ServerCore(const RpcServerOptions& options, Instant now)
-      : options_{options}, reader_{greeting_limits}, opened_{now}, heard_{now} {}
+      : options_{options}, reader_{greeting_limits}, opened_{now}, heard_{now}, read_{now} {}
 
-  /// Answers a call, which is then over. `head` is copied, `body` is shared until it is written; `checksum` is the
-  /// body's CRC-32C, when it is known.
-  void reply(std::uint64_t call, ByteView head, SharedBuffer body = nullptr,
+  /// An empty writer for the head of an answer, good for one: its memory is kept from call to call.
+  [[nodiscard]] auto writer() noexcept -> WireWriter& {
+    answer_.clear();
+    return answer_;
+  }
+
+  /// Answers a call, which is then over. `head` is copied, and so is a body that nobody keeps; others are shared until
+  /// they are written. `checksum` is the body's CRC-32C, when it is known.
+  void reply(std::uint64_t call, ByteView head, FrameBody body = {},
              std::optional<std::uint32_t> checksum = std::nullopt) {
-    if (end(call)) queue_.add({FrameKind::reply, 0, 0, 0, call, 0}, head, std::move(body), checksum);
+    if (end(call)) queue_.add({FrameKind::reply, 0, 0, 0, call, 0}, {{}, head, std::move(body), checksum});
   }
 
   /// Refuses a call, which is then over. `where`: what people are told beside the code's message.
@@ -79,7 +86,7 @@ class ServerCore {
 
   /// One more item of a streaming call. False: it was not taken, because the client has not asked for so many or the
   /// call is over. Try again after a `credit` event.
-  auto item(std::uint64_t call, ByteView head, SharedBuffer body = nullptr) -> bool {
+  auto item(std::uint64_t call, ByteView head, FrameBody body = {}) -> bool {
     if (!open(call)) return false;
     Slot& slot = slots_[static_cast<std::uint32_t>(call)];
     if (slot.credit == 0) {
@@ -87,19 +94,19 @@ class ServerCore {
       return false;
     }
     --slot.credit;
-    queue_.add({FrameKind::item, 0, 0, 0, call, 0}, head, std::move(body));
+    queue_.add({FrameKind::item, 0, 0, 0, call, 0}, {{}, head, std::move(body), {}});
     return true;
   }
 
   /// Ends a streaming call well.
   void end_stream(std::uint64_t call) {
-    if (end(call)) queue_.add({FrameKind::end, 0, 0, 0, call, 0}, {});
+    if (end(call)) queue_.add({FrameKind::end, 0, 0, 0, call, 0});
   }
 
   /// Takes no more calls and tells the client so; `finished()` when those in flight are answered.
   void drain() {
     if (!greeted_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
-    if (!std::exchange(draining_, true)) queue_.add({FrameKind::goodbye}, {});
+    if (!std::exchange(draining_, true)) queue_.add({FrameKind::goodbye});
   }
 
   /// Ends the connection and tells the client why.
@@ -111,7 +118,9 @@ class ServerCore {
 
   /// The next thing that has happened; null: nothing more. Valid until the core is asked for anything else.
   [[nodiscard]] auto next(Instant now) -> const ServerEvent* {
-    while (!finished() && queue_.queued_bytes() <= options_.owed_bytes) {
+    while (!finished()) {
+      parked_ = owes_too_much() && reader_.has_rest();
+      if (owes_too_much()) return nullptr;
       const Frame* frame = reader_.next();
       if (frame == nullptr) {
         // A stranger gets no answer: he would not understand it.
@@ -126,14 +135,15 @@ class ServerCore {
 
   // --- ConnectionCore ---
 
-  [[nodiscard]] auto read_space() -> std::span<std::byte> {
-    if (finished() || queue_.queued_bytes() > options_.owed_bytes) return {};
-    return reader_.read_space();
-  }
+  [[nodiscard]] auto reads() const -> bool { return !finished() && !parked_ && !owes_too_much(); }
+  [[nodiscard]] auto read_space(std::span<std::byte> lent) -> ReadSpace { return reader_.read_space(lent); }
   void bytes_read(std::size_t count, Instant now) {
     reader_.bytes_read(count);
-    heard_ = now;
+    heard_ = read_ = now;
   }
+  void keep() { reader_.keep(); }
+  /// What was read and not taken, because too much was owed, can be taken now.
+  [[nodiscard]] auto ready() const -> bool { return parked_ && !finished() && !owes_too_much(); }
   [[nodiscard]] auto output() -> std::span<const ByteView> { return queue_.output(); }
   void written(Instant now) {
     queue_.written();
@@ -166,6 +176,8 @@ class ServerCore {
     bool refused = false;  // an item was not taken
   };
 
+  [[nodiscard]] auto owes_too_much() const noexcept -> bool { return queue_.queued_bytes() > options_.owed_bytes; }
+
   [[nodiscard]] auto open(std::uint64_t call) const -> bool {
     const auto slot = static_cast<std::uint32_t>(call);
     return !reason_ && slot < slots_.size() && slots_[slot].open && slots_[slot].generation == call >> 32;
@@ -179,9 +191,8 @@ class ServerCore {
   }
 
   void add_error(std::uint64_t call, const std::error_code& code, std::string_view where) {
-    answer_.clear();
-    encode_error(answer_, code, where);
-    queue_.add({FrameKind::error, 0, 0, 0, call, 0}, answer_.view());
+    encode_error(writer(), code, where);
+    queue_.add({FrameKind::error, 0, 0, 0, call, 0}, {{}, answer_.view(), {}, {}});
   }
 
   auto take(const Frame& frame, Instant now) -> const ServerEvent* {
@@ -195,7 +206,7 @@ class ServerCore {
         event_.call = frame.header.call;
         return &event_;
       case FrameKind::credit: return take_credit(frame);
-      case FrameKind::ping: queue_.add({FrameKind::pong}, {}); return nullptr;
+      case FrameKind::ping: queue_.add({FrameKind::pong}); return nullptr;
       case FrameKind::pong: return nullptr;
       case FrameKind::goodbye: draining_ = true; return nullptr;
       default: refuse(rpc_errc::protocol, {}); return nullptr;
@@ -218,7 +229,8 @@ class ServerCore {
       answer.version = std::min(greeting->version, rpc_version);
       answer.limits = options_.limits;
       answer.max_calls = options_.max_calls;
-      queue_.add({FrameKind::greeting}, answer.encode());
+      const std::vector<std::byte> head = answer.encode();
+      queue_.add({FrameKind::greeting}, {{}, head, {}, {}});
       event_ = {};
       event_.service = greeting->service;
       return &event_;
@@ -241,7 +253,8 @@ class ServerCore {
     const auto metadata_bytes = load_le<std::uint32_t>(frame.head.data() + 4);
     const ByteView rest = frame.head.subspan(request_prefix_bytes);
     if (metadata_bytes > rest.size()) return refuse_call(call, rpc_errc::bad_message);
-    if (left == 0) return refuse_call(call, rpc_errc::deadline_passed);
+    const Instant deadline = read_ + std::chrono::milliseconds{left};  // may have waited here
+    if (left != no_deadline && deadline <= now) return refuse_call(call, rpc_errc::deadline_passed);
 
     slots_[slot] = {static_cast<std::uint32_t>(call >> 32), initial_credit, true, false};
     ++calls_;
@@ -249,7 +262,7 @@ class ServerCore {
     event_.kind = ServerEvent::Kind::request;
     event_.call = call;
     event_.method = frame.header.method;
-    if (left != no_deadline) event_.deadline = now + std::chrono::milliseconds{left};
+    if (left != no_deadline) event_.deadline = deadline;
     event_.metadata = rest.first(metadata_bytes);
     event_.head = rest.subspan(metadata_bytes);
     event_.body = frame.body;
@@ -287,6 +300,8 @@ class ServerCore {
   FrameQueue queue_;
   Instant opened_;
   Instant heard_;  // when the last bytes came or went
+  Instant read_;   // when the last bytes came
+  bool parked_ = false;  // what was read waits until less is owed
   bool greeted_ = false;
   bool draining_ = false;
   Error reason_;

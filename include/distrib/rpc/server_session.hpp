@@ -2,8 +2,10 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/protowire.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
+#include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/server_core.hpp>
 
 #include <chrono>
@@ -51,7 +53,10 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
     connection_->close();
   }
 
-  void reply(std::uint64_t call, ByteView head, SharedBuffer body,
+  /// See `ServerCore::writer`.
+  [[nodiscard]] auto writer() noexcept -> WireWriter& { return connection_->core().writer(); }
+
+  void reply(std::uint64_t call, ByteView head, FrameBody body,
              std::optional<std::uint32_t> checksum = std::nullopt) {
     connection_->core().reply(call, head, std::move(body), checksum);
     answered();
@@ -60,7 +65,7 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
     connection_->core().fail(call, code, where);
     answered();
   }
-  auto item(std::uint64_t call, ByteView head, SharedBuffer body) -> bool {
+  auto item(std::uint64_t call, ByteView head, FrameBody body) -> bool {
     const bool taken = connection_->core().item(call, head, std::move(body));
     answered();
     return taken;
@@ -97,7 +102,7 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
     if (active_ || owner_ == nullptr) return;
     const auto self = this->shared_from_this();
     leave_when_finished();
-    connection_->settle();
+    connection_->settle_soon();
   }
 
   void leave_when_finished() {

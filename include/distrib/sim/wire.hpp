@@ -122,11 +122,14 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   template <class Core, class Other>
   void read(End<Core>& end, End<Other>& other) {
     if (end.core == nullptr || broken_ || end.arrived.empty()) return;
-    const std::span<std::byte> space = end.core->read_space();
-    const std::size_t count = std::min(
-        {space.size(), end.arrived.size() - end.read, std::size_t{dice_.between(1, options_.piece_bytes)}});
-    if (count == 0) return;  // it wants nothing now: happened() comes here again
-    std::copy_n(end.arrived.begin() + static_cast<std::ptrdiff_t>(end.read), count, space.begin());
+    if (!end.core->reads()) return;  // it wants nothing now: happened() comes here again
+    const ReadSpace space = end.core->read_space(lent_);
+    const std::size_t count = std::min({space.front.size() + space.back.size(), end.arrived.size() - end.read,
+                                        std::size_t{dice_.between(1, options_.piece_bytes)}});
+    const ByteView from = ByteView{end.arrived}.subspan(end.read, count);
+    const std::size_t in_front = std::min(count, space.front.size());
+    std::copy_n(from.begin(), in_front, space.front.begin());
+    std::copy(from.begin() + static_cast<std::ptrdiff_t>(in_front), from.end(), space.back.begin());
     end.read += count;
     if (end.read == end.arrived.size()) {
       end.arrived.clear();
@@ -140,6 +143,7 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   void happened(End<Core>& end, End<Other>& other) {
     end.owner();
     if (end.core == nullptr) return;  // the owner has left
+    end.core->keep();
     serve(end, other);
     if (end.core != nullptr && !end.arrived.empty())
       scheduler_.after(std::chrono::microseconds{1}, [self = hold(), &end, &other] { self->read(end, other); });
@@ -198,6 +202,7 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   NetworkOptions options_;
   End<A> a_;
   End<B> b_;
+  std::vector<std::byte> lent_ = std::vector<std::byte>(least_read_bytes);
   bool broken_ = false;
 };
 

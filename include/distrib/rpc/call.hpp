@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/protowire.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/rpc/codec.hpp>
+#include <distrib/rpc/method.hpp>
+#include <distrib/rpc/server_core.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+/// One call of method `M` at the server: answer it once, at once or later, on the connection's executor. A value;
+/// copies stand for the same call. Answers to a call that is over are passed over in silence. `Connection` points to a
+/// `ServerCore` or to what behaves like one, and keeps it alive or is outlived by it.
+template <RpcMethod M, class Connection>
+class Call {
+ public:
+  Call(Connection connection, const ServerEvent& event)
+      : connection_{std::move(connection)}, id_{event.call}, deadline_{event.deadline}, metadata_{event.metadata} {}
+
+  [[nodiscard]] auto id() const noexcept -> std::uint64_t { return id_; }
+  [[nodiscard]] auto connection() const noexcept -> const Connection& { return connection_; }
+
+  /// When nobody waits for the answer any more; empty: never.
+  [[nodiscard]] auto deadline() const noexcept -> const std::optional<Instant>& { return deadline_; }
+
+  /// What the caller sent beside the request; valid until the handler returns.
+  [[nodiscard]] auto metadata() const noexcept -> ByteView { return metadata_; }
+
+  void reply(const typename M::Reply& reply) const
+    requires(!M::streaming)
+  {
+    WireWriter& head = connection_->writer();
+    MessageBody body = RpcCodec<typename M::Reply>::encode(reply, head);
+    connection_->reply(id_, head.view(), std::move(body.body), body.checksum);
+  }
+
+  /// False: not taken, see `ServerCore::item`.
+  auto item(const typename M::Reply& item) const -> bool
+    requires M::streaming
+  {
+    WireWriter& head = connection_->writer();
+    MessageBody body = RpcCodec<typename M::Reply>::encode(item, head);
+    return connection_->item(id_, head.view(), std::move(body.body));
+  }
+  void end() const
+    requires M::streaming
+  {
+    connection_->end_stream(id_);
+  }
+
+  void fail(const std::error_code& code, std::string_view where = {}) const { connection_->fail(id_, code, where); }
+
+ private:
+  Connection connection_;
+  std::uint64_t id_;
+  std::optional<Instant> deadline_;
+  ByteView metadata_;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/protowire.hpp>
+#include <distrib/rpc/frame_body.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// What a call brought: head and, unless it has an owner, body are valid while it is decoded.
+struct MessageReceived {
+  ByteView head;
+  FrameBody body;
+  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body, which was verified.
+};
+
+/// The body of a message, beside the head that was written. Without an owner it must live until it was handed over.
+struct MessageBody {
+  FrameBody body;
+  std::optional<std::uint32_t> checksum = std::nullopt;  ///< CRC-32C of the body, when it is known.
+};
+
+/// How values of a type are carried by calls. Has
+/// - `static auto encode(const T& value, WireWriter& head) -> MessageBody`: writes the head, gives the body;
+/// - `static auto decode(const MessageReceived& received, T& value) -> bool`: false when it is not one of these. What it
+///   reads is a stranger's: bound every number before it is used.
+///
+/// There is one for each of these; specialise it for others:
+/// - types with `void encode(WireWriter&) const` and `bool decode(ByteView)`, which write and read the head, and, if
+///   they have a member `SharedBuffer body`, bulk that is never copied and is there when `decode` is called. A request
+///   with a member `std::uint32_t body_checksum` is told the body's; a reply with `std::optional<std::uint32_t>
+///   body_checksum` may bring it, so that a body that many ask for is summed up once;
+/// - messages of Protocol Buffers (whatever has `ByteSizeLong`, `SerializeToArray` and `ParseFromArray`);
+/// - numbers, enumerations, and structs of such that have no padding, as they lie in memory (little endian);
+/// - `std::string`, `std::vector<std::byte>`, and `SharedBuffer`, which alone is not copied.
+template <class T>
+struct RpcCodec;
+
+/// A value that lies in one piece and means the same at the other end, as it lies. For structs with padding, or with
+/// floating-point members, say so: `template <> struct distrib::RpcCodec<Point> : distrib::PlainCodec<Point> {};`
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+struct PlainCodec {
+  static auto encode(const T& value, WireWriter& head) -> MessageBody {
+    head.raw(std::as_bytes(std::span{&value, 1}));
+    return {};
+  }
+  static auto decode(const MessageReceived& received, T& value) noexcept -> bool {
+    if (received.head.size() != sizeof(T) || !received.body.empty()) return false;
+    std::memcpy(&value, received.head.data(), sizeof(T));
+    return true;
+  }
+};
+
+namespace detail {
+
+template <class T>
+concept WritesItself = requires(const T& view, T& message, WireWriter& head, ByteView bytes) {
+  view.encode(head);
+  { message.decode(bytes) } -> std::same_as<bool>;
+};
+
+template <class T>
+concept ProtobufMessage = requires(const T& view, T& message, void* to, const void* from, int size) {
+  { view.ByteSizeLong() } -> std::convertible_to<std::size_t>;
+  { view.SerializeToArray(to, size) } -> std::same_as<bool>;
+  { message.ParseFromArray(from, size) } -> std::same_as<bool>;
+};
+
+/// Says the same to both ends although nobody wrote it down.
+template <class T>
+concept PlainValue = (std::is_arithmetic_v<T> || std::is_enum_v<T> ||
+                      (std::is_class_v<T> && std::is_trivially_copyable_v<T> && !std::is_empty_v<T> &&
+                       std::has_unique_object_representations_v<T> && !requires(T& value) { value.data(); })) &&
+                     !WritesItself<T>;
+
+}  // namespace detail
+
+template <detail::WritesItself T>
+struct RpcCodec<T> {
+  static auto encode(const T& value, WireWriter& head) -> MessageBody {
+    value.encode(head);
+    MessageBody body;
+    if constexpr (requires { value.body; }) body.body = FrameBody{value.body};
+    if constexpr (requires { value.body_checksum.has_value(); }) body.checksum = value.body_checksum;
+    return body;
+  }
+  static auto decode(const MessageReceived& received, T& value) -> bool {
+    if constexpr (requires { value.body; })
+      value.body = received.body.share();
+    else if (!received.body.empty())
+      return false;
+    if constexpr (requires {
+                    { value.body_checksum } -> std::same_as<std::uint32_t&>;
+                  })
+      value.body_checksum = received.body_checksum;
+    return value.decode(received.head);
+  }
+};
+
+template <detail::PlainValue T>
+struct RpcCodec<T> : PlainCodec<T> {};
+
+/// Up to 4 KiB in the head, more in a body: neither is copied at the receiver.
+template <detail::ProtobufMessage T>
+struct RpcCodec<T> {
+  static auto encode(const T& value, WireWriter& head) -> MessageBody {
+    const std::size_t size = value.ByteSizeLong();
+    if (size <= most_in_head) {
+      (void)value.SerializeToArray(head.extend(size).data(), static_cast<int>(size));
+      return {};
+    }
+    auto body = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(size));
+    (void)value.SerializeToArray(body->data(), static_cast<int>(size));
+    return {FrameBody{SharedBuffer{std::move(body)}}};
+  }
+  static auto decode(const MessageReceived& received, T& value) -> bool {
+    const ByteView bytes = received.body.empty() ? received.head : received.body.bytes();
+    return bytes.size() <= std::numeric_limits<int>::max() &&
+           value.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  }
+
+ private:
+  static constexpr std::size_t most_in_head = 4 << 10;
+};
+
+template <>
+struct RpcCodec<SharedBuffer> {
+  static auto encode(const SharedBuffer& value, WireWriter&) -> MessageBody { return {FrameBody{value}}; }
+  static auto decode(const MessageReceived& received, SharedBuffer& value) -> bool {
+    value = received.body.share();
+    return received.head.empty();
+  }
+};
+
+template <>
+struct RpcCodec<std::string> {
+  static auto encode(const std::string& value, WireWriter&) -> MessageBody {
+    return {FrameBody{as_bytes(std::string_view{value})}};
+  }
+  static auto decode(const MessageReceived& received, std::string& value) -> bool {
+    value = as_text(received.body.bytes());
+    return received.head.empty();
+  }
+};
+
+template <>
+struct RpcCodec<std::vector<std::byte>> {
+  static auto encode(const std::vector<std::byte>& value, WireWriter&) -> MessageBody {
+    return {FrameBody{ByteView{value}}};
+  }
+  static auto decode(const MessageReceived& received, std::vector<std::byte>& value) -> bool {
+    value.assign(received.body.bytes().begin(), received.body.bytes().end());
+    return received.head.empty();
+  }
+};
+
+/// What calls can carry: a value with an `RpcCodec`.
+template <class T>
+concept RpcMessage = std::default_initializable<T> && std::movable<T> &&
+                     requires(const T& view, T& message, WireWriter& head, const MessageReceived& received) {
+                       { RpcCodec<T>::encode(view, head) } -> std::same_as<MessageBody>;
+                       { RpcCodec<T>::decode(received, message) } -> std::same_as<bool>;
+                     };
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/asio.hpp>
+#include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/codec.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/method.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+/// How a call of method `M` is completed.
+template <RpcMethod M>
+using CallSignature = void(std::error_code, typename M::Reply);
+
+namespace detail {
+
+/// A place where the handler of one call waits, then that of another one: handlers of up to 64 bytes lie inside, so a
+/// call allocates nothing.
+template <class Executor>
+class CallWaiter {
+ public:
+  CallWaiter() = default;
+  CallWaiter(const CallWaiter&) = delete;
+  auto operator=(const CallWaiter&) -> CallWaiter& = delete;
+  ~CallWaiter() {
+    if (operate_ != nullptr) operate_(*this, nullptr);
+  }
+
+  /// Waits for the end of a call of `M`. Nobody else waits here.
+  template <RpcMethod M, class Handler>
+  void wait(Handler handler, const Executor& executor) {
+    using Waiting = WaitingFor<M, Handler>;
+    if constexpr (fits<Waiting>)
+      ::new (static_cast<void*>(place_)) Waiting{std::move(handler), executor};
+    else
+      ::new (static_cast<void*>(place_)) Waiting*(new Waiting{std::move(handler), executor});
+    operate_ = &operate<Waiting>;
+  }
+
+  /// The call has ended. The handler is called at once where it wants to be called on the executor itself, else
+  /// there where it wants to; the place is free before.
+  void complete(const ClientEvent& event) { std::exchange(operate_, nullptr)(*this, &event); }
+
+ private:
+  static constexpr std::size_t place_bytes = 64;
+
+  template <RpcMethod M, class Handler>
+  struct WaitingFor {
+    Handler handler;
+    Executor executor;
+
+    void complete(const ClientEvent& event) && {
+      typename M::Reply reply{};
+      std::error_code ec = event.error.code;
+      if (!ec && !RpcCodec<typename M::Reply>::decode({event.head, event.body}, reply)) ec = rpc_errc::bad_message;
+      const auto where = asio::get_associated_executor(handler, executor);
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(where)>, Executor>)
+        if (where == executor) return std::move(handler)(ec, std::move(reply));
+      asio::dispatch(where, [handler = std::move(handler), ec, reply = std::move(reply)]() mutable {
+        std::move(handler)(ec, std::move(reply));
+      });
+    }
+  };
+
+  template <class Waiting>
+  static constexpr bool fits = sizeof(Waiting) <= place_bytes && alignof(Waiting) <= alignof(std::max_align_t) &&
+                               std::is_nothrow_move_constructible_v<Waiting>;
+
+  /// Completes what waits, or, without an event, drops it.
+  template <class Waiting>
+  static void operate(CallWaiter& self, const ClientEvent* event) {
+    if constexpr (fits<Waiting>) {
+      Waiting& inside = *std::launder(reinterpret_cast<Waiting*>(self.place_));
+      Waiting waiting = std::move(inside);
+      inside.~Waiting();
+      if (event != nullptr) std::move(waiting).complete(*event);
+    } else {
+      const std::unique_ptr<Waiting> outside{*std::launder(reinterpret_cast<Waiting**>(self.place_))};
+      if (event != nullptr) std::move(*outside).complete(*event);
+    }
+  }
+
+  void (*operate_)(CallWaiter&, const ClientEvent*) = nullptr;
+  alignas(std::max_align_t) std::byte place_[place_bytes];
+};
+
+}  // namespace detail
+
+}  // namespace distrib::inline v0
