@@ -563,6 +563,7 @@ namespace {
 
 /// A layer above a socket, as TLS is one: gives and takes little at a time.
 struct Dribble {
+  using executor_type = TcpSocket::executor_type;
   TcpSocket socket;
   auto get_executor() { return socket.get_executor(); }
   auto lowest_layer() -> TcpSocket::lowest_layer_type& { return socket.lowest_layer(); }

@@ -8,6 +8,11 @@
 #include "rpc/messages.hpp"
 #include "support/catch.hpp"
 
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/use_future.hpp>
+
+#include <array>
 #include <functional>
 #include <future>
 #include <memory>
@@ -131,4 +136,100 @@ TEST_CASE("RpcClient: destroyed from inside of a completion, on a thread of a po
     });
   });
   CHECK(ended.get_future().get() == rpc_errc::unknown_method);
+}
+
+namespace {
+
+/// Answers with the metadata of the call; keeps calls of "never".
+struct Told {
+  std::vector<std::uint64_t> cancelled;
+  void dispatch(const distrib::ServerConnection& connection, const distrib::ServerEvent& event) {
+    router.dispatch(connection, event);
+  }
+  void happened(const distrib::ServerConnection&, const distrib::ServerEvent& event) {
+    if (event.kind == distrib::ServerEvent::Kind::cancelled) cancelled.push_back(event.call);
+  }
+  static void echo(const Text& request, const auto& call) {
+    if (request.text != "never") call.reply({std::string{distrib::as_text(call.metadata())}});
+  }
+  Router<distrib::Route<Echo, void (*)(Text, distrib::Call<Echo, distrib::ServerConnection>)>> router{
+      distrib::on<Echo>(+[](Text request, distrib::Call<Echo, distrib::ServerConnection> call) { echo(request, call); })};
+};
+
+}  // namespace
+
+TEST_CASE("RpcClient: metadata, and calls that are taken back by Asio's cancellation", "[rpc]") {
+  asio::io_context context{1};
+  distrib::RpcServer<Told> server{context.get_executor(), anywhere, Told{}};
+  RpcClient client{loopback::connect(context, server.port())};
+  int open = 3;
+  asio::cancellation_signal first;
+  asio::cancellation_signal second;
+  client.async_call<Echo>({"never"}, {}, asio::bind_cancellation_slot(first.slot(), [&](std::error_code ec, Text) {
+                            CHECK(ec == rpc_errc::cancelled);
+                            --open;
+                          }));
+  client.async_call<Echo>({"a"}, {10s, "who I am"},
+                          asio::bind_cancellation_slot(second.slot(), [&](std::error_code ec, Text reply) {
+                            CHECK_FALSE(ec);
+                            CHECK(reply.text == "who I am");
+                            second.emit(asio::cancellation_type::terminal);  // too late: nobody is there
+                            first.emit(asio::cancellation_type::terminal);
+                            --open;
+                          }));
+  client.async_call<Echo>({"b"}, 10s, [&](std::error_code ec, Text) {
+    CHECK_FALSE(ec);
+    --open;
+  });
+  while (open > 0) context.run_one();
+}
+
+TEST_CASE("RpcClient: the tokens of Asio", "[rpc]") {
+  asio::io_context context{1};
+  const auto server = echo_server(context);
+  RpcClient client{loopback::connect(context, server->port())};
+  // A future. It is ready when the context ran.
+  std::future<Text> future = client.async_call<Echo>({"f"}, {}, asio::use_future);
+  bool deferred_done = false;
+  auto deferred = client.async_call<Echo>({"d"}, {}, distrib::detail::deferred);  // nothing yet
+  context.run_for(20ms);
+  CHECK(future.wait_for(0s) == std::future_status::ready);
+  CHECK(future.get().text == "f");
+  std::move(deferred)([&](std::error_code ec, Text reply) {
+    CHECK_FALSE(ec);
+    deferred_done = reply.text == "d";
+  });
+  while (!deferred_done) context.run_one();
+  // A handler with an executor of its own.
+  asio::io_context other{1};
+  bool elsewhere = false;
+  client.async_call<Echo>({"e"}, {}, asio::bind_executor(other.get_executor(), [&](std::error_code, const Text& reply) {
+                            elsewhere = reply.text == "e" && other.get_executor().running_in_this_thread();
+                          }));
+  for (int i = 0; i < 1000 && !elsewhere; ++i) {
+    context.poll();
+    other.restart();
+    other.poll();
+  }
+  CHECK(elsewhere);
+}
+
+TEST_CASE("RpcClient: handlers that are too large for the slot, and ones that can only be moved", "[rpc]") {
+  asio::io_context context{1};
+  const auto server = echo_server(context);
+  RpcClient client{loopback::connect(context, server->port())};
+  int open = 2;
+  std::array<std::uint64_t, 50> large{};
+  large[49] = 7;
+  client.async_call<Echo>({"a"}, {}, [&open, large](std::error_code, const Text&) {
+    CHECK(large[49] == 7);
+    --open;
+  });
+  client.async_call<Echo>({"a"}, {}, [&open, mine = std::make_unique<int>(3)](std::error_code, const Text&) {
+    CHECK(*mine == 3);
+    --open;
+  });
+  while (open > 0) context.run_one();
+  // Dropped unanswered: what the handler holds is freed, whoever goes first.
+  client.async_call<Echo>({"never"}, {}, [mine = std::make_unique<int>(3)](std::error_code, const Text&) {});
 }

@@ -56,13 +56,16 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   template <class... CoreArgs>
   Connection(Stream stream, Owner& owner, CoreArgs&&... core)
       : stream_{std::move(stream)},
-        timer_{stream_.get_executor()},
+        executor_{stream_.get_executor()},
+        timer_{executor_},
         owner_{&owner},
         core_(std::forward<CoreArgs>(core)...) {
     std::error_code ignored;
     stream_.lowest_layer().set_option(asio::ip::tcp::no_delay{true}, ignored);
     if constexpr (direct) stream_.non_blocking(true, ignored);
   }
+
+  [[nodiscard]] auto get_executor() const noexcept -> typename Stream::executor_type { return executor_; }
 
   [[nodiscard]] auto core() noexcept -> Core& { return core_; }
   [[nodiscard]] auto core() const noexcept -> const Core& { return core_; }
@@ -88,7 +91,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   /// Settles when the handlers that are due now have run: what they all tell the core leaves in one write.
   void settle_soon() {
     if (!open_ || std::exchange(soon_, true)) return;
-    asio::post(stream_.get_executor(), [self = this->shared_from_this()] { self->on_posted(); });
+    asio::post(executor_, [self = this->shared_from_this()] { self->on_posted(); });
   }
 
   /// Whether that is going to happen.
@@ -304,6 +307,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   };
 
   Stream stream_;
+  typename Stream::executor_type executor_;
   detail::SteadyTimer timer_;
   Owner* owner_;
   Core core_;

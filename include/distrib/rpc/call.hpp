@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/net/asio.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/method.hpp>
@@ -10,11 +11,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace distrib::inline v0 {
+
+template <RpcMethod M, class Connection>
+class CallFromAnywhere;
 
 /// One call of method `M` at the server: answer it once, at once or later, on the connection's executor. A value;
 /// copies stand for the same call. Answers to a call that is over are passed over in silence. `Connection` points to a
@@ -31,7 +36,7 @@ class Call {
   /// When nobody waits for the answer any more; empty: never.
   [[nodiscard]] auto deadline() const noexcept -> const std::optional<Instant>& { return deadline_; }
 
-  /// What the caller sent beside the request; valid until the handler returns.
+  /// What the caller sent beside the request; valid until the handler returns (of a coroutine: until it begins).
   [[nodiscard]] auto metadata() const noexcept -> ByteView { return metadata_; }
 
   void reply(const typename M::Reply& reply) const
@@ -58,11 +63,38 @@ class Call {
 
   void fail(const std::error_code& code, std::string_view where = {}) const { connection_->fail(id_, code, where); }
 
+  /// The same call, to be answered from any thread, while the connection's context lives.
+  [[nodiscard]] auto from_anywhere() const -> CallFromAnywhere<M, Connection> {
+    return CallFromAnywhere<M, Connection>{*this};
+  }
+
  private:
   Connection connection_;
   std::uint64_t id_;
   std::optional<Instant> deadline_;
   ByteView metadata_;
+};
+
+/// A call that may be answered from any thread: the answer is posted to the connection's executor. Made by
+/// `Call::from_anywhere`.
+template <RpcMethod M, class Connection>
+class CallFromAnywhere {
+ public:
+  explicit CallFromAnywhere(const Call<M, Connection>& call) : call_{call} {}
+
+  void reply(typename M::Reply reply) const
+    requires(!M::streaming)
+  {
+    asio::post(call_.connection()->get_executor(),
+               [call = call_, reply = std::move(reply)] { call.reply(reply); });
+  }
+  void fail(const std::error_code& code, std::string where = {}) const {
+    asio::post(call_.connection()->get_executor(),
+               [call = call_, code, where = std::move(where)] { call.fail(code, where); });
+  }
+
+ private:
+  Call<M, Connection> call_;
 };
 
 }  // namespace distrib::inline v0

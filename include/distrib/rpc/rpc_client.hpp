@@ -17,11 +17,29 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
 namespace distrib::inline v0 {
+
+/// What may be said of a call. A duration alone is a deadline.
+struct CallOptions {
+  /// How long the answer may take, from the begin of the handler that calls (the clock is not asked for each call); for
+  /// ever unless told. It ends up to 4 ms late.
+  std::optional<std::chrono::milliseconds> within = std::nullopt;
+  /// What the server's handler is told beside the request: `Call::metadata`.
+  std::string metadata = {};
+
+  CallOptions() = default;
+  CallOptions(std::nullopt_t) noexcept {}
+  template <class Rep, class Period>
+  CallOptions(std::chrono::duration<Rep, Period> time) noexcept
+      : within{std::chrono::ceil<std::chrono::milliseconds>(time)} {}
+  CallOptions(std::optional<std::chrono::milliseconds> time, std::string text)
+      : within{time}, metadata{std::move(text)} {}
+};
 
 /// Calls the methods of a server over one connection (made by a `Connector`).
 ///
@@ -52,15 +70,16 @@ class BasicRpcClient {
 
   [[nodiscard]] auto get_executor() const noexcept -> Executor { return state_->executor; }
 
-  /// Calls `M`; completes with `CallSignature<M>`. `within`: how long the answer may take, from the begin of the handler
-  /// that calls (the clock is not asked for each call); for ever unless told. It ends up to 4 ms late. The body of the
-  /// request is shared until it is written. Calls of one handler leave together when it returns.
+  /// Calls `M`; completes with `CallSignature<M>`. Bytes of the request that have an owner are shared until they are
+  /// written. Calls of one handler leave together when it returns.
+  ///
+  /// Cancellation of any type takes the call back: it completes with `rpc_errc::cancelled`, the server is told.
   template <RpcMethod M, class Token>
     requires(!M::streaming)
-  auto async_call(typename M::Request request, std::optional<std::chrono::milliseconds> within, Token&& token) {
+  auto async_call(typename M::Request request, CallOptions options, Token&& token) {
     return asio::async_initiate<Token, CallSignature<M>>(
-        [state = state_, request = std::move(request), within](auto handler) {
-          state->template begin<M>(request, within, std::move(handler));
+        [state = state_, request = std::move(request), options = std::move(options)](auto handler) {
+          state->template begin<M>(request, options, std::move(handler));
         },
         token);
   }
@@ -71,16 +90,31 @@ class BasicRpcClient {
         : executor{given}, closed{std::move(function)} {}
 
     template <RpcMethod M, class Handler>
-    void begin(const typename M::Request& request, std::optional<std::chrono::milliseconds> within, Handler handler) {
+    void begin(const typename M::Request& request, const CallOptions& options, Handler handler) {
       look_at_clock();
       std::optional<Instant> deadline;
-      if (within) deadline = now + *within;
+      if (options.within) deadline = now + *options.within;
       head.clear();
       MessageBody body = RpcCodec<typename M::Request>::encode(request, head);
-      const std::uint64_t call = connection->core().call(M::id, head.view(), std::move(body.body), deadline, now);
+      const std::uint64_t call = connection->core().call(M::id, head.view(), std::move(body.body), deadline, now,
+                                                           as_bytes(options.metadata));
       const auto slot = static_cast<std::uint32_t>(call);
       while (waiters.size() <= slot) waiters.emplace_back();
+      if (auto cancellation = asio::get_associated_cancellation_slot(handler); cancellation.is_connected())
+        cancellation.assign([weak = this->weak_from_this(), call](asio::cancellation_type) {
+          if (const auto self = weak.lock()) self->cancel(call);
+        });
       waiters[slot].template wait<M>(std::move(handler), executor);
+      happen();
+    }
+
+    void cancel(std::uint64_t call) {
+      connection->core().cancel(call);
+      happen();
+    }
+
+    /// What the core was told is written, what it has to say is taken, when the present handler returns.
+    void happen() {
       if (active) return;
       if (!connection->core().finished()) return connection->settle_soon();
       if (std::exchange(soon, true)) return;

@@ -38,6 +38,10 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
         connection_{std::make_shared<ConnectionType>(std::move(stream), *this, options,
                                                      std::chrono::steady_clock::now())} {}
 
+  [[nodiscard]] auto get_executor() const noexcept -> typename Stream::executor_type {
+    return connection_->get_executor();
+  }
+
   /// Begins to read; once.
   void start() { connection_->settle(); }
 

@@ -61,6 +61,8 @@ class CallWaiter {
       typename M::Reply reply{};
       std::error_code ec = event.error.code;
       if (!ec && !RpcCodec<typename M::Reply>::decode({event.head, event.body}, reply)) ec = rpc_errc::bad_message;
+      if (auto cancellation = asio::get_associated_cancellation_slot(handler); cancellation.is_connected())
+        cancellation.clear();
       const auto where = asio::get_associated_executor(handler, executor);
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(where)>, Executor>)
         if (where == executor) return std::move(handler)(ec, std::move(reply));

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/rpc/awaitable.hpp>
+
+#include <distrib/rpc/rpc_client.hpp>
+#include <distrib/rpc/rpc_server.hpp>
+
+#include "rpc/loopback.hpp"
+#include "rpc/messages.hpp"
+#include "support/catch.hpp"
+
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+using distrib::on;
+using distrib::Router;
+using distrib::rpc_errc;
+using distrib::RpcClient;
+using distrib::RpcServer;
+using messages::Echo;
+using messages::Text;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Twice : distrib::Method<"test.Twice", Text, Text> {};
+struct Bad : distrib::Method<"test.Bad", Text, Text> {};
+
+auto pause(std::chrono::milliseconds time) -> asio::awaitable<void> {
+  const auto executor = co_await asio::this_coro::executor;
+  asio::steady_timer timer{executor, time};
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+auto echo(Text request) -> asio::awaitable<Text> {
+  co_await pause(1ms);
+  co_return request;
+}
+
+auto bad(Text request) -> asio::awaitable<Text> {
+  co_await pause(1ms);
+  distrib::throw_error(rpc_errc::bad_message, request.text);
+  co_return request;
+}
+
+/// One call after the other, and what an error looks like.
+auto use(RpcClient& client, bool& done) -> asio::awaitable<void> {
+  std::string text = "a";
+  for (int i = 0; i < 20; ++i) {
+    Text request;
+    request.text = text;
+    const Text reply = co_await client.async_call<Echo>(request, 10s, asio::use_awaitable);
+    text = reply.text + "b";
+  }
+  CHECK(text == "a" + std::string(20, 'b'));
+  Text two;
+  two.text = "2";
+  const Text twice = co_await client.async_call<Twice>(two, 10s, asio::use_awaitable);
+  CHECK(twice.text == "22");
+  std::error_code ec;
+  try {
+    const Text never = co_await client.async_call<Bad>(two, 10s, asio::use_awaitable);
+    CHECK(never.text.empty());
+  } catch (const std::system_error& error) {
+    ec = error.code();
+  }
+  CHECK(ec == rpc_errc::bad_message);
+  done = true;
+}
+
+}  // namespace
+
+TEST_CASE("HandlerResult: coroutines at both ends", "[rpc]") {
+  asio::io_context context{1};
+  const auto twice = [](Text request, auto call) -> asio::awaitable<void> {
+    co_await pause(1ms);
+    Text reply;
+    reply.text = request.text + request.text;
+    call.reply(reply);
+  };
+  RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0},
+                   Router{on<Echo>(echo), on<Twice>(twice), on<Bad>(bad)}};
+  RpcClient client{loopback::connect(context, server.port())};
+  bool done = false;
+  asio::co_spawn(context, use(client, done), [](const std::exception_ptr& thrown) { CHECK_FALSE(thrown); });
+  while (!done) context.run_one();
+}
+
+TEST_CASE("HandlerResult: what is no system_error comes out of run", "[rpc]") {
+  asio::io_context context{1};
+  const auto breaks = [](Text) -> asio::awaitable<Text> {
+    co_await pause(1ms);
+    throw std::runtime_error{"a bug"};
+  };
+  RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0}, Router{on<Echo>(breaks)}};
+  RpcClient client{loopback::connect(context, server.port())};
+  client.async_call<Echo>({"a"}, 10s, [](std::error_code, const Text&) {});
+  CHECK_THROWS_WITH(context.run_for(5s), "a bug");
+}
