@@ -57,7 +57,7 @@ auto give(Reader& reader, distrib::ByteView bytes, std::size_t piece, auto... no
 inline auto frame(const distrib::FrameHeader& header, std::string_view head = {},
                   const distrib::SharedBuffer& body = nullptr) -> Bytes {
   distrib::FrameQueue queue;
-  queue.add(header, {{}, distrib::as_bytes(head), distrib::FrameBody{body}, {}});
+  queue.add(header, {{}, {}, distrib::as_bytes(head)}, distrib::FrameBody{body});
   return take_output(queue);
 }
 

@@ -43,8 +43,8 @@ class Call {
     requires(!M::streaming)
   {
     WireWriter& head = connection_->writer();
-    MessageBody body = RpcCodec<typename M::Reply>::encode(reply, head);
-    connection_->reply(id_, head.view(), std::move(body.body), body.checksum);
+    const MessageBody body = RpcCodec<typename M::Reply>::encode(reply, head);
+    connection_->reply(id_, head.view(), body.body, body.checksum);
   }
 
   /// False: not taken, see `ServerCore::item`.
@@ -52,8 +52,8 @@ class Call {
     requires M::streaming
   {
     WireWriter& head = connection_->writer();
-    MessageBody body = RpcCodec<typename M::Reply>::encode(item, head);
-    return connection_->item(id_, head.view(), std::move(body.body));
+    const MessageBody body = RpcCodec<typename M::Reply>::encode(item, head);
+    return connection_->item(id_, head.view(), body.body);
   }
   void end() const
     requires M::streaming

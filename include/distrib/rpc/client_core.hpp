@@ -69,12 +69,12 @@ class ClientCore {
     greeting.limits = options.limits;
     greeting.service = options.service;
     const std::vector<std::byte> head = greeting.encode();
-    queue_.add({FrameKind::greeting}, {{}, head, {}, {}});
+    queue_.add({FrameKind::greeting}, {{}, {}, head});
   }
 
   /// Begins a call; returns its id, of which the low half is a slot: no two calls that are not over have the same one.
   /// `head` is copied, and so is a body that nobody keeps; others are shared until they are written.
-  auto call(std::uint32_t method, ByteView head, FrameBody body, std::optional<Instant> deadline, Instant now,
+  auto call(std::uint32_t method, ByteView head, const FrameBody& body, std::optional<Instant> deadline, Instant now,
             ByteView metadata = {}) -> std::uint64_t {
     const std::uint32_t slot = take_slot();
     const std::uint64_t id = id_of(slot);
@@ -82,11 +82,8 @@ class ClientCore {
     if (active_ > max_calls_) return refuse(id, rpc_errc::exhausted);
     if (deadline && *deadline <= now) return refuse(id, rpc_errc::deadline_passed);
     slots_[slot].batch = queue_.batch();
-    prefix_.clear();
-    prefix_.raw_number(milliseconds_left(deadline, now));
-    prefix_.raw_number(static_cast<std::uint32_t>(metadata.size()));
-    prefix_.raw(metadata);
-    queue_.add({FrameKind::request, 0, method, 0, id, 0}, {prefix_.view(), head, std::move(body), {}});
+    const std::uint64_t prefix = std::uint64_t{milliseconds_left(deadline, now)} | std::uint64_t{metadata.size()} << 32;
+    queue_.add({FrameKind::request, 0, method, 0, id, 0}, {std::as_bytes(std::span{&prefix, 1}), metadata, head}, body);
     if (deadline) deadlines_.set(slot, *deadline);
     return id;
   }
@@ -232,7 +229,7 @@ class ClientCore {
     event_.call = id;
     event_.head = frame != nullptr ? frame->head : ByteView{};
     event_.body = frame != nullptr ? frame->body : FrameBody{};
-    event_.error = std::move(error);
+    if (error || event_.error) event_.error = std::move(error);
     return &event_;
   }
 
@@ -305,7 +302,7 @@ class ClientCore {
       slot.items = 0;
       std::array<std::byte, 4> more;
       store_le(more.data(), initial_credit / 2);
-      queue_.add({FrameKind::credit, 0, 0, 0, frame.header.call, 0}, {{}, more, {}, {}});
+      queue_.add({FrameKind::credit, 0, 0, 0, frame.header.call, 0}, {{}, {}, more});
     }
     return tell(ClientEvent::Kind::item, frame.header.call, &frame, {});
   }
@@ -327,7 +324,6 @@ class ClientCore {
   DeadlineWheel deadlines_;  // by slot
   Instant expired_;          // when they were last looked at
   std::deque<Failed> failed_;
-  WireWriter prefix_;
   ClientEvent event_;
 };
 

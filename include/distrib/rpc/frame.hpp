@@ -60,19 +60,22 @@ struct FrameHeader {
   return hash;
 }
 
+/// Writes a header, checksum included, to 32 bytes.
+inline void encode_frame_header(const FrameHeader& header, std::byte* to) noexcept {
+  // Eight bytes at a time, as the checksum reads them: bytes that were written in smaller pieces make it wait.
+  store_le(to, std::uint64_t{frame_magic} | std::uint64_t{rpc_version} << 32 |
+                   std::uint64_t{static_cast<std::uint8_t>(header.kind)} << 40 | std::uint64_t{header.flags} << 48);
+  store_le(to + 8, std::uint64_t{header.method} | std::uint64_t{header.head_bytes} << 32);
+  store_le(to + 16, header.call);
+  store_le(to + 24, header.body_bytes);
+  store_le(to + 28, crc32c(ByteView{to, 28}));
+}
+
 /// The bytes of a header, checksum included.
 [[nodiscard]] inline auto encode_frame_header(const FrameHeader& header) noexcept
     -> std::array<std::byte, frame_header_bytes> {
   std::array<std::byte, frame_header_bytes> bytes;
-  store_le(bytes.data(), frame_magic);
-  store_le(bytes.data() + 4, rpc_version);
-  store_le(bytes.data() + 5, static_cast<std::uint8_t>(header.kind));
-  store_le(bytes.data() + 6, header.flags);
-  store_le(bytes.data() + 8, header.method);
-  store_le(bytes.data() + 12, header.head_bytes);
-  store_le(bytes.data() + 16, header.call);
-  store_le(bytes.data() + 24, header.body_bytes);
-  store_le(bytes.data() + 28, crc32c(ByteView{bytes}.first(28)));
+  encode_frame_header(header, bytes.data());
   return bytes;
 }
 

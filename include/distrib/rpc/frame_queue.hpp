@@ -18,12 +18,13 @@
 
 namespace distrib::inline v0 {
 
-/// What a frame carries, as it is handed in: a head in two parts, of which the first may be empty, and a body.
-struct FrameContent {
+/// A head in parts, most of which may be empty, as it is handed in.
+struct FrameHead {
   ByteView prefix;
-  ByteView head;
-  FrameBody body;
-  std::optional<std::uint32_t> body_checksum;  ///< CRC-32C of the body, when it is known.
+  ByteView metadata;
+  ByteView rest;
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return prefix.size() + metadata.size() + rest.size(); }
 };
 
 /// Frames on their way out: all that were added since the last write leave in one gather write. Small bodies, and those
@@ -34,28 +35,30 @@ struct FrameContent {
 /// the next ones. Threads: one at a time.
 class FrameQueue {
  public:
-  /// Adds a frame; the lengths in `header` are set here.
-  void add(FrameHeader header, const FrameContent& content = {}) {
-    const ByteView body = content.body.bytes();
-    const std::size_t head_bytes = content.prefix.size() + content.head.size();
-    const bool copied = body.size() <= most_copied_bytes || content.body.owner() == nullptr;
-    header.head_bytes = static_cast<std::uint32_t>(head_bytes);
-    header.body_bytes = static_cast<std::uint32_t>(body.size());
+  /// Adds a frame; the lengths in `header` are set here. `checksum`: CRC-32C of the body, when it is known.
+  void add(FrameHeader header, const FrameHead& head = {}, const FrameBody& body = {},
+           std::optional<std::uint32_t> checksum = std::nullopt) {
+    const ByteView content = body.bytes();
+    const bool copied = content.size() <= most_copied_bytes || body.owner() == nullptr;
+    header.head_bytes = static_cast<std::uint32_t>(head.size());
+    header.body_bytes = static_cast<std::uint32_t>(content.size());
 
-    std::byte* to = next_.extend(frame_header_bytes + checked(head_bytes) + (copied ? checked(body.size()) : 0));
-    to = put(to, encode_frame_header(header));
-    if (head_bytes != 0) {
-      std::byte* const head = to;
-      to = put(put(to, content.prefix), content.head);
-      to = put_checksum(to, crc32c({head, head_bytes}));
+    std::byte* to =
+        next_.extend(frame_header_bytes + checked(header.head_bytes) + (copied ? checked(header.body_bytes) : 0));
+    encode_frame_header(header, to);
+    to += frame_header_bytes;
+    if (header.head_bytes != 0) {
+      std::byte* const begin = to;
+      to = put(put(put(to, head.prefix), head.metadata), head.rest);
+      to = put_checksum(to, crc32c({begin, header.head_bytes}));
     }
-    if (body.empty()) return;
-    const std::uint32_t checksum = content.body_checksum ? *content.body_checksum : crc32c(body);
+    if (content.empty()) return;
+    const std::uint32_t of_content = checksum ? *checksum : crc32c(content);
     if (copied) {
-      put_checksum(put(to, body), checksum);
+      put_checksum(put(to, content), of_content);
     } else {
-      next_.refer_to(content.body);
-      put_checksum(next_.extend(frame_checksum_bytes), checksum);
+      next_.refer_to(body);
+      put_checksum(next_.extend(frame_checksum_bytes), of_content);
     }
   }
 

@@ -13,7 +13,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,6 +20,7 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace distrib::inline v0 {
 
@@ -85,6 +85,9 @@ class BasicRpcClient {
   }
 
  private:
+  using Waiter = detail::CallWaiter<Executor>;
+  static constexpr std::uint32_t waiters_together = 16;
+
   struct State : std::enable_shared_from_this<State> {
     State(const Executor& given, std::function<void(const Error&)> function)
         : executor{given}, closed{std::move(function)} {}
@@ -95,16 +98,15 @@ class BasicRpcClient {
       std::optional<Instant> deadline;
       if (options.within) deadline = now + *options.within;
       head.clear();
-      MessageBody body = RpcCodec<typename M::Request>::encode(request, head);
-      const std::uint64_t call = connection->core().call(M::id, head.view(), std::move(body.body), deadline, now,
+      const MessageBody body = RpcCodec<typename M::Request>::encode(request, head);
+      const std::uint64_t call = connection->core().call(M::id, head.view(), body.body, deadline, now,
                                                            as_bytes(options.metadata));
       const auto slot = static_cast<std::uint32_t>(call);
-      while (waiters.size() <= slot) waiters.emplace_back();
       if (auto cancellation = asio::get_associated_cancellation_slot(handler); cancellation.is_connected())
         cancellation.assign([weak = this->weak_from_this(), call](asio::cancellation_type) {
           if (const auto self = weak.lock()) self->cancel(call);
         });
-      waiters[slot].template wait<M>(std::move(handler), executor);
+      waiter(slot).template wait<M>(std::move(handler), executor);
       happen();
     }
 
@@ -134,7 +136,7 @@ class BasicRpcClient {
       now = at;
       active = true;
       while (const ClientEvent* event = connection->core().next(now))
-        if (event->kind != ClientEvent::Kind::greeted) waiters[static_cast<std::uint32_t>(event->call)].complete(*event);
+        if (event->kind != ClientEvent::Kind::greeted) waiter(static_cast<std::uint32_t>(event->call)).complete(*event);
       active = false;
       if (!connection->core().finished()) return;
       connection->detach();
@@ -149,10 +151,16 @@ class BasicRpcClient {
       asio::post(executor, [self = this->shared_from_this()] { self->on_activity(std::chrono::steady_clock::now()); });
     }
 
+    auto waiter(std::uint32_t slot) -> Waiter& {
+      while (waiters.size() <= slot / waiters_together)
+        waiters.push_back(std::make_unique<Waiter[]>(waiters_together));
+      return waiters[slot / waiters_together][slot % waiters_together];
+    }
+
     Executor executor;
     std::function<void(const Error&)> closed;
     std::shared_ptr<Connection<ClientCore, State, Stream>> connection;
-    std::deque<detail::CallWaiter<Executor>> waiters;  // by slot, each where it is for good
+    std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot, each where it is for good
     WireWriter head;
     Instant now{};        // when the handler that calls began
     bool active = false;  // it is called from `on_activity`

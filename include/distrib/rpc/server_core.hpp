@@ -74,9 +74,9 @@ class ServerCore {
 
   /// Answers a call, which is then over. `head` is copied, and so is a body that nobody keeps; others are shared until
   /// they are written. `checksum` is the body's CRC-32C, when it is known.
-  void reply(std::uint64_t call, ByteView head, FrameBody body = {},
+  void reply(std::uint64_t call, ByteView head, const FrameBody& body = {},
              std::optional<std::uint32_t> checksum = std::nullopt) {
-    if (end(call)) queue_.add({FrameKind::reply, 0, 0, 0, call, 0}, {{}, head, std::move(body), checksum});
+    if (end(call)) queue_.add({FrameKind::reply, 0, 0, 0, call, 0}, {{}, {}, head}, body, checksum);
   }
 
   /// Refuses a call, which is then over. `where`: what people are told beside the code's message.
@@ -86,7 +86,7 @@ class ServerCore {
 
   /// One more item of a streaming call. False: it was not taken, because the client has not asked for so many or the
   /// call is over. Try again after a `credit` event.
-  auto item(std::uint64_t call, ByteView head, FrameBody body = {}) -> bool {
+  auto item(std::uint64_t call, ByteView head, const FrameBody& body = {}) -> bool {
     if (!open(call)) return false;
     Slot& slot = slots_[static_cast<std::uint32_t>(call)];
     if (slot.credit == 0) {
@@ -94,7 +94,7 @@ class ServerCore {
       return false;
     }
     --slot.credit;
-    queue_.add({FrameKind::item, 0, 0, 0, call, 0}, {{}, head, std::move(body), {}});
+    queue_.add({FrameKind::item, 0, 0, 0, call, 0}, {{}, {}, head}, body);
     return true;
   }
 
@@ -192,7 +192,7 @@ class ServerCore {
 
   void add_error(std::uint64_t call, const std::error_code& code, std::string_view where) {
     encode_error(writer(), code, where);
-    queue_.add({FrameKind::error, 0, 0, 0, call, 0}, {{}, answer_.view(), {}, {}});
+    queue_.add({FrameKind::error, 0, 0, 0, call, 0}, {{}, {}, answer_.view()});
   }
 
   auto take(const Frame& frame, Instant now) -> const ServerEvent* {
@@ -230,7 +230,7 @@ class ServerCore {
       answer.limits = options_.limits;
       answer.max_calls = options_.max_calls;
       const std::vector<std::byte> head = answer.encode();
-      queue_.add({FrameKind::greeting}, {{}, head, {}, {}});
+      queue_.add({FrameKind::greeting}, {{}, {}, head});
       event_ = {};
       event_.service = greeting->service;
       return &event_;

@@ -60,17 +60,17 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
   /// See `ServerCore::writer`.
   [[nodiscard]] auto writer() noexcept -> WireWriter& { return connection_->core().writer(); }
 
-  void reply(std::uint64_t call, ByteView head, FrameBody body,
+  void reply(std::uint64_t call, ByteView head, const FrameBody& body,
              std::optional<std::uint32_t> checksum = std::nullopt) {
-    connection_->core().reply(call, head, std::move(body), checksum);
+    connection_->core().reply(call, head, body, checksum);
     answered();
   }
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     connection_->core().fail(call, code, where);
     answered();
   }
-  auto item(std::uint64_t call, ByteView head, FrameBody body) -> bool {
-    const bool taken = connection_->core().item(call, head, std::move(body));
+  auto item(std::uint64_t call, ByteView head, const FrameBody& body) -> bool {
+    const bool taken = connection_->core().item(call, head, body);
     answered();
     return taken;
   }
