@@ -60,14 +60,15 @@ struct FrameHeader {
   return hash;
 }
 
-/// Writes a header, checksum included, to 32 bytes.
-inline void encode_frame_header(const FrameHeader& header, std::byte* to) noexcept {
+/// Writes a header, checksum included, to 32 bytes; with these lengths in place of its own.
+inline void encode_frame_header(const FrameHeader& header, std::uint32_t head_bytes, std::uint32_t body_bytes,
+                                std::byte* to) noexcept {
   // Eight bytes at a time, as the checksum reads them: bytes that were written in smaller pieces make it wait.
   store_le(to, std::uint64_t{frame_magic} | std::uint64_t{rpc_version} << 32 |
                    std::uint64_t{static_cast<std::uint8_t>(header.kind)} << 40 | std::uint64_t{header.flags} << 48);
-  store_le(to + 8, std::uint64_t{header.method} | std::uint64_t{header.head_bytes} << 32);
+  store_le(to + 8, std::uint64_t{header.method} | std::uint64_t{head_bytes} << 32);
   store_le(to + 16, header.call);
-  store_le(to + 24, header.body_bytes);
+  store_le(to + 24, body_bytes);
   store_le(to + 28, crc32c(ByteView{to, 28}));
 }
 
@@ -75,7 +76,7 @@ inline void encode_frame_header(const FrameHeader& header, std::byte* to) noexce
 [[nodiscard]] inline auto encode_frame_header(const FrameHeader& header) noexcept
     -> std::array<std::byte, frame_header_bytes> {
   std::array<std::byte, frame_header_bytes> bytes;
-  encode_frame_header(header, bytes.data());
+  encode_frame_header(header, header.head_bytes, header.body_bytes, bytes.data());
   return bytes;
 }
 

@@ -35,22 +35,20 @@ struct FrameHead {
 /// the next ones. Threads: one at a time.
 class FrameQueue {
  public:
-  /// Adds a frame; the lengths in `header` are set here. `checksum`: CRC-32C of the body, when it is known.
-  void add(FrameHeader header, const FrameHead& head = {}, const FrameBody& body = {},
+  /// Adds a frame; its lengths are those of `head` and `body`. `checksum`: CRC-32C of the body, when it is known.
+  void add(const FrameHeader& header, const FrameHead& head = {}, const FrameBody& body = {},
            std::optional<std::uint32_t> checksum = std::nullopt) {
     const ByteView content = body.bytes();
     const bool copied = content.size() <= most_copied_bytes || body.owner() == nullptr;
-    header.head_bytes = static_cast<std::uint32_t>(head.size());
-    header.body_bytes = static_cast<std::uint32_t>(content.size());
+    const std::size_t head_bytes = head.size();
 
-    std::byte* to =
-        next_.extend(frame_header_bytes + checked(header.head_bytes) + (copied ? checked(header.body_bytes) : 0));
-    encode_frame_header(header, to);
+    std::byte* to = next_.extend(frame_header_bytes + checked(head_bytes) + (copied ? checked(content.size()) : 0));
+    encode_frame_header(header, static_cast<std::uint32_t>(head_bytes), static_cast<std::uint32_t>(content.size()), to);
     to += frame_header_bytes;
-    if (header.head_bytes != 0) {
+    if (head_bytes != 0) {
       std::byte* const begin = to;
       to = put(put(put(to, head.prefix), head.metadata), head.rest);
-      to = put_checksum(to, crc32c({begin, header.head_bytes}));
+      to = put_checksum(to, crc32c({begin, head_bytes}));
     }
     if (content.empty()) return;
     const std::uint32_t of_content = checksum ? *checksum : crc32c(content);
