@@ -2,12 +2,17 @@
 // Calls over a connection: frames, both ends, methods.
 #pragma once
 
+#include <distrib/rpc/call.hpp>
 #include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/codec.hpp>
+#include <distrib/rpc/deadline_wheel.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
+#include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
+#include <distrib/rpc/handler_result.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/remote_error.hpp>
 #include <distrib/rpc/router.hpp>

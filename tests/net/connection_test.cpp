@@ -31,6 +31,7 @@ struct Tape {
   auto reads() const -> bool { return wants_bytes; }
   auto read_space(std::span<std::byte> lent) -> distrib::ReadSpace {
     CHECK(lent.size() >= distrib::least_read_bytes);
+    on_lend(lent);
     return {buffer};
   }
   void keep() { ++kept; }
@@ -83,6 +84,7 @@ struct Tape {
   int losses = 0;
   std::error_code reason;
   int kept = 0;
+  std::function<void(std::span<std::byte>)> on_lend = [](std::span<std::byte>) {};
   bool wants_bytes = true;
   bool has_more = false;
   bool is_finished = false;
@@ -622,4 +624,63 @@ TEST_CASE("Connection: two threads talk", "[net]") {
   CHECK(a->core().losses == 0);
   CHECK(b->core().losses == 1);
   CHECK(!b->core().reason);
+}
+
+TEST_CASE("Connection: what several handlers tell the core leaves in one write", "[net]") {
+  Story story;
+  story.connection->settle();
+  int writes = 0;
+  for (const char* text : {"a", "b", "c"})
+    asio::post(story.context, [&story, &writes, text] {
+      story.core.pending.emplace_back(text);
+      story.connection->settle_soon();
+      CHECK(story.connection->settles_soon());
+      writes = story.core.writes_done;
+    });
+  story.until([&] { return story.core.writes_done > 0; });
+  CHECK(writes == 0);
+  CHECK(story.core.writes_done == 1);
+  CHECK_FALSE(story.connection->settles_soon());
+  char received[3];
+  asio::read(story.peer, asio::buffer(received));
+  CHECK(std::string(received, 3) == "abc");
+  story.connection->close();
+  story.connection->settle_soon();  // closed: nothing
+  CHECK_FALSE(story.connection->settles_soon());
+}
+
+TEST_CASE("Connection: an owner for whom the core has something is called although nothing was read", "[net]") {
+  Story story;
+  story.owner.activity = [&] { story.core.has_more = false; };
+  story.core.has_more = true;
+  story.connection->settle();
+  CHECK(story.owner.calls == 0);  // never from inside of settle
+  story.until([&] { return story.owner.calls == 1; });
+  story.connection->detach();
+  story.core.has_more = true;  // nobody is there to be told
+  story.connection->settle();
+  story.context.restart();
+  CHECK(story.context.poll() == 0);
+  story.connection->close();
+}
+
+TEST_CASE("Connection: memory that is lent goes back after each event, and a nested run has memory of its own", "[net]") {
+  Story outer;
+  Story inner;
+  std::span<std::byte> lent;
+  outer.connection->settle();
+  inner.connection->settle();
+  outer.core.on_lend = [&](std::span<std::byte> bytes) { lent = bytes; };
+  inner.core.on_lend = [&](std::span<std::byte> bytes) { CHECK(bytes.data() != lent.data()); };
+  outer.owner.activity = [&] {
+    CHECK(outer.core.kept == outer.core.reads_done - 1);
+    inner.send("in");
+    inner.until([&] { return inner.core.received == "in"; });
+  };
+  outer.send("out");
+  outer.until([&] { return outer.core.received == "out"; });
+  CHECK(inner.core.reads_done == 1);
+  CHECK(outer.core.kept >= 1);
+  outer.connection->close();
+  inner.connection->close();
 }

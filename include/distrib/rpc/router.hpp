@@ -5,6 +5,7 @@
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/error.hpp>
+#include <distrib/rpc/handler_result.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/server_core.hpp>
 
@@ -37,7 +38,7 @@ struct Route {
 /// Calls of `M` go to `handler`, which is one of
 /// - `handler(request, call)`: an rvalue of `M::Request` and a `Call<M, Connection>`, which it answers at once or later;
 /// - `handler(request)`, which returns the `M::Reply`; a `std::system_error` that it throws fails the call;
-/// - either of them, returning `asio::awaitable`: see `rpc/awaitable.hpp`.
+/// - either of them as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
 template <RpcMethod M, class Handler>
 [[nodiscard]] constexpr auto on(Handler handler) -> Route<M, Handler> {
   return {std::move(handler)};
@@ -52,14 +53,6 @@ constexpr auto on(Handler) -> Route<detail::NoMethod, Handler> {
                 "void encode(WireWriter&) const and bool decode(ByteView)");
   return {};
 }
-
-/// What becomes of what a handler returns that is no reply. Has `static void run(Result, const Call<M, Connection>&)`.
-template <class Result>
-struct HandlerResult {
-  static_assert(sizeof(Result) == 0,
-                "distrib: a handler returns nothing or the method's reply; to return asio::awaitable, "
-                "#include <distrib/rpc/awaitable.hpp>");
-};
 
 namespace detail {
 

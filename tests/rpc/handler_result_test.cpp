@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/rpc/awaitable.hpp>
+#include <distrib/rpc/handler_result.hpp>
 
+#include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 
 #include "rpc/loopback.hpp"
 #include "rpc/messages.hpp"
 #include "support/catch.hpp"
-
-#include <asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <stdexcept>

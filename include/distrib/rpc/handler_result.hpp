@@ -4,19 +4,20 @@
 #include <distrib/core/error.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/rpc/call.hpp>
-#include <distrib/rpc/router.hpp>
-
-#include <asio/awaitable.hpp>
-#include <asio/co_spawn.hpp>
 
 #include <exception>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
-// For handlers that are coroutines. Not part of `rpc.hpp`: Asio's coroutines take long to compile.
-
 namespace distrib::inline v0 {
+
+/// What becomes of what a handler returns that is no reply. Has `static void run(Result, const Call<M, Connection>&)`.
+template <class Result>
+struct HandlerResult {
+  static_assert(sizeof(Result) == 0,
+                "distrib: a handler returns nothing, the method's reply, or asio::awaitable of one of these");
+};
 
 /// A coroutine that answers: it runs on the connection's executor; what it returns is the reply, unless it has answered
 /// the call by itself and returns nothing. A `std::system_error` that it throws fails the call; other exceptions come
