@@ -89,17 +89,18 @@ class Cluster {
     void answered() {
       if (!active && flush) flush();
     }
-    void reply(std::uint64_t call, distrib::ByteView head, SharedBuffer body,
+    auto writer() -> distrib::WireWriter& { return core.writer(); }
+    void reply(std::uint64_t call, distrib::ByteView head, const distrib::FrameBody& body,
                std::optional<std::uint32_t> checksum = std::nullopt) {
-      core.reply(call, head, std::move(body), checksum);
+      core.reply(call, head, body, checksum);
       answered();
     }
     void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
       core.fail(call, code, where);
       answered();
     }
-    auto item(std::uint64_t call, distrib::ByteView head, SharedBuffer body) -> bool {
-      const bool taken = core.item(call, head, std::move(body));
+    auto item(std::uint64_t call, distrib::ByteView head, const distrib::FrameBody& body) -> bool {
+      const bool taken = core.item(call, head, body);
       answered();
       return taken;
     }
