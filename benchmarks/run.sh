@@ -5,33 +5,43 @@
 #   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its matrix products, beside bare
 #              sockets that move the same bytes
 #   records    reading, writing, parsing, shuffling, compressing records beside sums of the same memory, protobuf, zlib
+#   rpc        calls beside bare Asio, bare epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling
+#   rpc-abuse  what a server does under garbage, half frames, slow readers, resets, deadlines, overload, its own end
 #   records-tensorflow   the same beside TensorFlow (installed into a cache directory); only when named
 # Prints a table and writes build/benchmarks/results.jsonl. Exit code 1: a target is missed; 70: nothing was measured.
 # Leave the machine alone meanwhile.
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,8s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,10s/^# //p' benchmarks/run.sh)
 
 names=()
 for name in "$@"; do
   case $name in
-    kernels | main-job | records | records-tensorflow) names+=("$name") ;;
+    kernels | main-job | records | records-tensorflow | rpc | rpc-abuse) names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
 done
-[ ${#names[@]} -gt 0 ] || names=(kernels main-job records)
+[ ${#names[@]} -gt 0 ] || names=(kernels main-job records rpc rpc-abuse)
 
 logs=build/logs
 . tools/setup.sh
 ensure_packages build example benchmarks
+targets=()
+for name in "${names[@]}"; do
+  case $name in
+    rpc) ensure_packages grpc; targets+=(distrib_rpc_benchmarks) ;;
+    rpc-abuse) targets+=(distrib_rpc_benchmarks) ;;
+    *) targets+=(distrib_benchmarks distrib_command fashion_mnist_convert fashion_mnist_train) ;;
+  esac
+done
 
 build=build/benchmarks
 compile() {
   cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDISTRIB_BUILD_TESTS=OFF -DDISTRIB_BUILD_DOCS=OFF \
     -DDISTRIB_INSTALL=OFF &&
-    cmake --build $build --target distrib_benchmarks distrib_command fashion_mnist_convert fashion_mnist_train
+    cmake --build $build --target "${targets[@]}"
 }
 phase 'build the benchmarks' compile
 case " ${names[*]} " in *' records-tensorflow '*)
@@ -55,6 +65,8 @@ measure() {  # NAME
     records) python3 -B benchmarks/records.py $build ;;
     records-tensorflow)
       convert && "$tensorflow_python" -B benchmarks/records_tensorflow.py $build $records ;;
+    rpc) python3 -B benchmarks/rpc.py $build ;;
+    rpc-abuse) python3 -B benchmarks/rpc_abuse.py $build ;;
     main-job) convert && python3 -B benchmarks/main_job.py $build $records ;;
   esac
 }

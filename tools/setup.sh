@@ -13,6 +13,7 @@ packages_of() {
     clang) echo clang-19 ;;
     fuzz) echo libclang-rt-19-dev; packages_of clang ;;
     benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev ;;
+    grpc) echo libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler ;;
     interop) echo python3-venv ;;
     *) echo "setup.sh: no package group '$1'" >&2; return 64 ;;
   esac

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library's RpcServer and RpcClient, with all that they do: checksums, limits, a deadline of every call.
+#include "methods.hpp"
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/rpc.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The first bytes of the block, made once for every size.
+auto live_block(std::uint32_t size) -> const distrib::SharedBuffer& {
+  static std::map<std::uint32_t, distrib::SharedBuffer> blocks;
+  distrib::SharedBuffer& made = blocks[size];
+  if (made == nullptr) {
+    auto buffer = std::make_shared<distrib::AlignedBuffer>(size);
+    std::memcpy(buffer->data(), block().data(), size);
+    made = std::move(buffer);
+  }
+  return made;
+}
+
+auto wanted_size(const Small& pull) -> std::uint32_t {
+  return std::min(distrib::load_le<std::uint32_t>(pull.bytes.data()), static_cast<std::uint32_t>(block_bytes));
+}
+
+void serve(const Options& options) {
+  asio::io_context context{1};
+  distrib::RpcServerOptions how;
+  how.max_calls = static_cast<std::uint32_t>(options.max_calls);
+  how.owed_bytes = std::size_t{32} << 20;
+  how.silent_after = 600s;
+  distrib::RpcServer server{
+      context.get_executor(),
+      {"127.0.0.1", 0},
+      distrib::Router{
+          distrib::on<Echo>([](const Small& request, const auto& call) { call.reply(request); }),
+          distrib::on<Echo256>([](const Sized<256>& request, const auto& call) { call.reply(request); }),
+          distrib::on<Push>([](Bulk, auto call) { call.reply(small()); }),
+          distrib::on<Pull>([](Small request, auto call) { call.reply({live_block(wanted_size(request))}); }),
+          distrib::on<Make>([](Small request, auto call) {
+            auto fresh = std::make_shared<distrib::AlignedBuffer>(wanted_size(request));
+            call.reply({std::move(fresh)});
+          }),
+          distrib::on<Hang>([](Small, auto) {}), distrib::on<Sleep>([&context](Small request, auto call) {
+            const auto timer = std::make_shared<asio::steady_timer>(context, 300ms);
+            timer->async_wait([timer, call, request](std::error_code) { call.reply(request); });
+          })},
+      how};
+  asio::signal_set end{context, SIGTERM};
+  end.async_wait([&](std::error_code, int) { server.drain(); });
+  map_counters(options);
+  block();
+  tell_port(server.port());
+  context.run();
+}
+
+/// Keeps calls in flight: whenever one ends, the next begins.
+template <class Method>
+class Loop {
+ public:
+  Loop(const Options& options, std::vector<distrib::RpcClient>& clients)
+      : load_{options}, reply_size_{reply_size(options)}, goes_on_{options.role == "load"} {
+    const auto bytes = request_bytes(options);
+    if constexpr (requires { request_.body; }) {
+      request_.body = live_block(options.bytes);
+    } else {
+      if (bytes.size() != request_.bytes.size()) fail("no method for requests of this size");
+      std::memcpy(request_.bytes.data(), bytes.data(), bytes.size());
+    }
+    if (goes_on_) load_.start();
+    for (distrib::RpcClient& client : clients)
+      for (std::size_t i = 0; i < options.in_flight; ++i) call(client);
+  }
+
+ private:
+  void call(distrib::RpcClient& client) {
+    client.async_call<Method>(request_, 10s, [this, &client](std::error_code ec, const typename Method::Reply& reply) {
+      if (ec) fail(ec.message());
+      if (size_of(reply) != reply_size_) fail("a reply of another size");
+      load_.completed();
+      if (goes_on_) call(client);
+    });
+  }
+
+  static auto size_of(const auto& reply) -> std::size_t { return reply.bytes.size(); }
+  static auto size_of(const Bulk& reply) -> std::size_t { return reply.body->size(); }
+
+  Load load_;
+  std::size_t reply_size_;
+  bool goes_on_;
+  typename Method::Request request_;
+};
+
+void load(const Options& options) {
+  asio::io_context context{1};
+  std::vector<distrib::RpcClient> clients;
+  clients.reserve(options.connections);
+  for (std::size_t i = 0; i < options.connections; ++i) {
+    clients.push_back(connect(context, options));
+    context.poll();
+  }
+  if (options.role == "idle" && !options.used) {
+    context.run_for(500ms);
+    tell_connected(clients.size());
+    context.run();
+    return;
+  }
+  std::optional<Loop<Echo>> echoes;
+  std::optional<Loop<Echo256>> large_echoes;
+  std::optional<Loop<Push>> pushes;
+  std::optional<Loop<Pull>> pulls;
+  std::optional<Loop<Make>> makes;
+  if (options.method == "push")
+    pushes.emplace(options, clients);
+  else if (options.method == "pull")
+    pulls.emplace(options, clients);
+  else if (options.method == "make")
+    makes.emplace(options, clients);
+  else if (options.bytes == small_bytes)
+    echoes.emplace(options, clients);
+  else
+    large_echoes.emplace(options, clients);
+  if (options.role == "idle") {
+    context.run_for(1s);
+    tell_connected(clients.size());
+  }
+  context.run();
+}
+
+}  // namespace
+
+auto main(int argc, char** argv) -> int {
+  const Options options{argc, argv};
+  if (!options.checksums) fail("checksums cannot be turned off");
+  if (options.threads != 1) fail("the server runs on one thread");
+  options.role == "serve" ? serve(options) : load(options);
+}
