@@ -174,7 +174,7 @@ TEST_CASE("RecordStream: damage in one member costs that member", "[record][gzip
     bad[at] = static_cast<char>(bad[at] ^ 0x15);
     support::write_file(directory / "file", bad);
     std::error_code ec;
-    Stream stream{directory / "file", ec};
+    Stream stream{directory / "file", false, ec};
     const std::string before = drain(stream);
     CHECK((before.substr(0, hit.inflated_offset) == whole.substr(0, hit.inflated_offset)));
     if (!stream.error()) {  // what says nothing of the data: how hard the compressor worked, the size that is announced
@@ -197,7 +197,7 @@ TEST_CASE("RecordStream: a member that lies about its size takes nothing from th
   put(bad, 16, distrib::parse_gzip_member(as_bytes(good))->size - 1);
   support::write_file(directory / "file", bad);
   std::error_code ec;
-  Stream stream{directory / "file", ec};
+  Stream stream{directory / "file", false, ec};
   drain(stream);
   CHECK(stream.error() == record_errc::corrupt_compression);
   CHECK(stream.resume());
@@ -211,7 +211,7 @@ TEST_CASE("RecordStream: nothing to go on with", "[record][gzip_members]") {
     bytes[bytes.size() - 9] = static_cast<char>(bytes[bytes.size() - 9] ^ 0x55);
     support::write_file(directory / "file", bytes);
     std::error_code ec;
-    Stream stream{directory / "file", ec};
+    Stream stream{directory / "file", false, ec};
     drain(stream);
     CHECK_FALSE(stream.resume());
     CHECK(drain(stream).empty());
@@ -223,7 +223,7 @@ TEST_CASE("RecordStream: who asks for little holds little, however much is annou
   const std::string zeros(20 << 20, '\0');
   support::write_file(directory / "file", support::deflated<distrib::Deflater>(Compression::gzip, zeros));
   std::error_code ec;
-  Stream stream{directory / "file", ec};
+  Stream stream{directory / "file", false, ec};
   distrib::ByteView window;
   for (const std::size_t wanted : {1U, 12U, 100'000U, 300'000U, 1'000'000U}) {
     REQUIRE(stream.fill(window, wanted));
@@ -241,7 +241,7 @@ TEST_CASE("RecordStream: members cut at every byte", "[record][gzip_members]") {
     CAPTURE(cut);
     support::write_file(directory / "file", good.substr(0, cut));
     std::error_code ec;
-    Stream stream{directory / "file", ec};
+    Stream stream{directory / "file", false, ec};
     const std::string text = drain(stream);
     CHECK((whole.substr(0, text.size()) == text));
     const bool at_border = cut == members[1].offset || cut == members[2].offset;  // nothing tells that more was there

@@ -280,6 +280,19 @@ TEST_CASE("RecordReader: the wrapping that is asked for", "[record][record_reade
   }
 }
 
+TEST_CASE("RecordReader: what is to be read as plain is so, although it looks compressed", "[record][record_reader]") {
+  const support::TempDirectory directory;
+  std::ofstream{directory / "short", std::ios::binary} << "\x08\x99";  // a good header of zlib
+  RecordReaderOptions options;
+  for (const FileAccess access : {FileAccess::automatic, FileAccess::buffered}) {
+    options.access = access;
+    options.compression = distrib::Compression::none;
+    CHECK(read(directory / "short", options).error.code == record_errc::truncated_header);
+    options.compression.reset();
+    CHECK(read(directory / "short", options).error.code == record_errc::truncated_compression);
+  }
+}
+
 TEST_CASE("RecordReader: many small records, all verified before a damaged one", "[record][record_reader]") {
   const support::TempDirectory directory;
   std::string bytes;

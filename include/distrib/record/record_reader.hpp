@@ -154,7 +154,7 @@ class BasicRecordReader {
       mapping_ = {};
     }
     std::error_code ec;
-    stream_ = std::make_unique<Stream>(path_, ec);
+    stream_ = std::make_unique<Stream>(path_, options_.compression == Compression::none, ec);
     if (!ec) return;
     error_ = {ec, path_};
     stream_.reset();
@@ -169,13 +169,11 @@ class BasicRecordReader {
     return stream_ != nullptr ? stream_->error() : std::error_code{};
   }
 
-  /// Whether the file is wrapped as the options want it.
+  /// Whether the file is wrapped as the options want it. What is to be read as plain is always right.
   auto wrapped_right() -> bool {
-    if (!options_.compression || !has(1)) return true;
+    if (!options_.compression || *options_.compression == Compression::none || !has(1)) return true;
     const Compression found = stream_ != nullptr ? stream_->compression() : Compression::none;
-    if (found == *options_.compression) return true;
-    const bool plain = *options_.compression == Compression::none;
-    return fail(plain ? record_errc::corrupt_length : record_errc::corrupt_compression);
+    return found == *options_.compression || fail(record_errc::corrupt_compression);
   }
 
   auto inflates() const noexcept -> bool { return stream_ != nullptr && stream_->inflates(); }

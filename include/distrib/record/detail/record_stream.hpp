@@ -18,7 +18,7 @@
 
 namespace distrib::inline v0::detail {
 
-/// The bytes of a file, inflated where its first bytes say so, read in pieces of 256 KiB into a buffer that grows with
+/// The bytes of a file, inflated where its first bytes say so unless it is to be read as it is, read in pieces of 256 KiB into a buffer that grows with
 /// what really arrives, so that a length that lies costs nothing. One thread at a time.
 ///
 /// Of a member that announces its size, the inflater gets that many bytes and no more: damage in one never eats the
@@ -28,8 +28,9 @@ class RecordStream {
  public:
   static constexpr std::size_t piece_bytes = 256 << 10;
 
-  /// Opens `path`; reads nothing yet.
-  RecordStream(const std::string& path, std::error_code& ec) : file_{path, O_RDONLY, ec} {}
+  /// Opens `path`; reads nothing yet. `plain`: nothing is inflated, whatever is in it.
+  RecordStream(const std::string& path, bool plain, std::error_code& ec)
+      : file_{path, O_RDONLY, ec}, plain_{plain} {}
 
   /// Makes `window`, what the caller has not used of the bytes it got, at least `wanted` bytes long, by moving it to
   /// the front of the buffer and reading behind it. False: that many do not come; `window` is all there is, and
@@ -134,7 +135,7 @@ class RecordStream {
       ended_ = count == 0;
     }
     const ByteView head{to.first(filled)};
-    compression_ = detect_compression(head.first(std::min(filled, detection_bytes)));
+    if (!plain_) compression_ = detect_compression(head.first(std::min(filled, detection_bytes)));
     if (compression_ == Compression::none) return filled;
     raw_buffer_.resize(std::max(filled, piece_bytes));
     std::copy(head.begin(), head.end(), raw_buffer_.begin());
@@ -146,6 +147,7 @@ class RecordStream {
   }
 
   FileDescriptor file_;
+  bool plain_;
   std::vector<std::byte> buffer_;
   std::vector<std::byte> raw_buffer_;  // compressed bytes; empty without compression
   ByteView raw_;                       // those not inflated yet
