@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
 #include <limits>
 #include <ranges>
 #include <string>
