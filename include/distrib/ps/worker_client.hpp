@@ -77,6 +77,13 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
         node_{job, rank, options_.worker, std::move(cuts), *this}, hang_up_{executor} {
     for (std::uint32_t shard = 0; shard < job.shards(); ++shard) links_.emplace_back(executor);
   }
+  WorkerClient(const WorkerClient&) = delete;
+  auto operator=(const WorkerClient&) -> WorkerClient& = delete;
+  /// Dropped before `ended`: connections, which their handlers hold, have nobody to tell any more.
+  ~WorkerClient() override {
+    for (Link& link : links_)
+      if (link.connection != nullptr) link.connection->close();
+  }
 
   void start() {
     std::uint32_t number = 0;
