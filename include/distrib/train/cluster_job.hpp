@@ -65,9 +65,13 @@ class ClusterJob final : private WorkerOwner {
   ClusterJob(const ClusterJob&) = delete;
   auto operator=(const ClusterJob&) -> ClusterJob& = delete;
   ~ClusterJob() override {
-    // Connections and timers belong to the I/O thread: it lets go of them.
-    asio::post(io_.executor(0), [client = std::move(client_)]() mutable { client.reset(); });
+    // First its thread ends, which may be calling the client; then the client goes, while its context is still there.
     io_.stop();
+    try {
+      io_.join();
+    } catch (...) {  // `run()` has thrown something before that
+    }
+    client_.reset();
   }
 
   /// Trains until the worker's part is over. Throws what an event handler threw.
