@@ -175,13 +175,10 @@ struct Bench : distrib::WorkerShell {
   auto carry(std::uint32_t shard) -> bool {
     Link& link = *links[shard];
     const auto hear_all = [&] {
-      while (const distrib::ServerEvent* event = link.server.next(now)) hear(shard, *event);
+      for (distrib::ServerEvent event; link.server.next(now, event);) hear(shard, event);
     };
     const auto tell_all = [&] {
-      while (const distrib::ClientEvent* event = link.client.next(now)) {
-        const distrib::ClientEvent kept = *event;
-        node.happened(shard, kept, now);
-      }
+      for (distrib::ClientEvent event; link.client.next(now, event);) node.happened(shard, event, now);
     };
     const bool up = move(link.client, link.server, hear_all);
     const bool down = move(link.server, link.client, tell_all);

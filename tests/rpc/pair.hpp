@@ -46,13 +46,13 @@ struct Pair {
   }
 
   void take_events() {
-    while (const distrib::ServerEvent* event = server.next(now))
-      at_server.push_back({static_cast<int>(event->kind), event->call,
-                           event->kind == distrib::ServerEvent::Kind::greeted ? event->service : event->method,
-                           std::string{distrib::as_text(event->head)}, event->body.bytes().size(), {}, {}});
-    while (const distrib::ClientEvent* event = client.next(now))
-      at_client.push_back({static_cast<int>(event->kind), event->call, 0, std::string{distrib::as_text(event->head)},
-                           event->body.bytes().size(), event->error.code, event->error.where});
+    for (distrib::ServerEvent event; server.next(now, event);)
+      at_server.push_back({static_cast<int>(event.kind), event.call,
+                           event.kind == distrib::ServerEvent::Kind::greeted ? event.service : event.method,
+                           std::string{distrib::as_text(event.head)}, event.body.bytes().size(), {}, {}});
+    for (distrib::ClientEvent event; client.next(now, event);)
+      at_client.push_back({static_cast<int>(event.kind), event.call, 0, std::string{distrib::as_text(event.head)},
+                           event.body.bytes().size(), event.error.code, event.error.where});
   }
 
   template <class From, class To>

@@ -24,8 +24,8 @@ auto asked(Router& router, std::uint32_t method, distrib::ByteView head, distrib
   pair.client.call(method, head, std::move(body), {}, pair.now);
   const auto bytes = stream::take_output(pair.client, pair.now);
   REQUIRE(stream::give(pair.server, bytes, bytes.size(), pair.now) == bytes.size());
-  while (const ServerEvent* event = pair.server.next(pair.now))
-    if (event->kind == ServerEvent::Kind::request) router.dispatch(&pair.server, *event);
+  for (ServerEvent event; pair.server.next(pair.now, event);)
+    if (event.kind == ServerEvent::Kind::request) router.dispatch(&pair.server, event);
   pair.carry();
   pair.at_client.erase(pair.at_client.begin());  // the greeting
   return pair.at_client;

@@ -157,8 +157,8 @@ TEST_CASE("ServerCore: a client that does not read gets no more answers queued t
   }
   REQUIRE(stream::give(pair.server, requests, requests.size(), pair.now) == requests.size());
   unsigned answered = 0;
-  while (const distrib::ServerEvent* event = pair.server.next(pair.now)) {
-    pair.server.reply(event->call, {}, stream::body(30'000));
+  for (distrib::ServerEvent event; pair.server.next(pair.now, event);) {
+    pair.server.reply(event.call, {}, stream::body(30'000));
     ++answered;
   }
   CHECK(answered == 4);  // checked at each frame, not at each read
@@ -169,8 +169,8 @@ TEST_CASE("ServerCore: a client that does not read gets no more answers queued t
     pair.server.written(pair.now);
     CHECK(pair.server.ready() == (answered < 100));
     CHECK(pair.server.reads() == (answered == 100));
-    while (const distrib::ServerEvent* event = pair.server.next(pair.now)) {
-      pair.server.reply(event->call, {}, stream::body(30'000));
+    for (distrib::ServerEvent event; pair.server.next(pair.now, event);) {
+      pair.server.reply(event.call, {}, stream::body(30'000));
       ++answered;
     }
   }
@@ -202,10 +202,10 @@ TEST_CASE("ServerCore: whatever a peer sends, it answers or closes, and never mo
     while (at < bytes.size()) {
       if (!pair.server.reads()) break;
       at += stream::give(pair.server, distrib::ByteView{bytes}.subspan(at), std::size_t{1} + random() % 700, pair.now);
-      while (const distrib::ServerEvent* event = pair.server.next(pair.now))
-        if (event->kind == distrib::ServerEvent::Kind::request) {
+      for (distrib::ServerEvent event; pair.server.next(pair.now, event);)
+        if (event.kind == distrib::ServerEvent::Kind::request) {
           ++requests;
-          pair.server.reply(event->call, event->head, event->body);
+          pair.server.reply(event.call, event.head, event.body);
         }
       pair.server.keep();
     }

@@ -164,8 +164,8 @@ class Cluster {
       if (!link->server_open) return;
       const Instant now = cluster_.scheduler_.now();
       link->session->active = true;
-      while (const distrib::ServerEvent* event = link->session->core.next(now))
-        if (service_) service_->happened(link->session, *event, now);
+      for (distrib::ServerEvent event; link->session->core.next(now, event);)
+        if (service_) service_->happened(link->session, event, now);
       link->session->active = false;
       if (!link->session->core.finished()) return link->session->answered();
       link->server_open = false;
@@ -333,10 +333,7 @@ class Cluster {
     void on_activity(const LinkPointer& link, std::uint32_t shard) {
       if (!link->client_open) return;
       const Instant now = cluster_.scheduler_.now();
-      while (const distrib::ClientEvent* event = link->client.next(now)) {
-        const distrib::ClientEvent kept = *event;
-        node_->happened(shard, kept, now);
-      }
+      for (distrib::ClientEvent event; link->client.next(now, event);) node_->happened(shard, event, now);
       flush();
       if (!link->client.finished()) return;
       link->client_open = false;

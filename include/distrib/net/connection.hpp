@@ -195,47 +195,73 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   // --- writing ---
 
+  /// Some of the core's output, as Asio takes it.
+  struct Pieces {
+    using value_type = asio::const_buffer;
+    using const_iterator = const asio::const_buffer*;
+    [[nodiscard]] auto begin() const noexcept -> const_iterator { return views.data(); }
+    [[nodiscard]] auto end() const noexcept -> const_iterator { return views.data() + count; }
+
+    std::array<asio::const_buffer, 64> views;  // the system takes no more at once
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    bool is_all = true;
+  };
+
   void start_write() {
     while (!writing_ && !write_error_ && !shut_down_) {
-      const std::span<const ByteView> output = core_.output();
-      if (output.empty()) {
+      if (core_.output().empty()) {
         if (is_finishing()) shut_down(asio::socket_base::shutdown_send);
         return;
       }
-      buffers_.clear();
-      for (const ByteView view : output)
-        if (!view.empty()) buffers_.emplace_back(view.data(), view.size());
-      unwritten_ = buffers_;
-      writing_ = true;
+      written_ = 0;
       write_some();
     }
+  }
+
+  /// What is left of the core's output, or the front of it.
+  [[nodiscard]] auto unwritten() -> Pieces {
+    Pieces pieces;
+    std::size_t before = written_;
+    for (const ByteView view : core_.output()) {
+      if (before >= view.size()) {
+        before -= view.size();
+        continue;
+      }
+      if (pieces.count == pieces.views.size()) {
+        pieces.is_all = false;
+        break;
+      }
+      pieces.views[pieces.count++] = {view.data() + before, view.size() - before};
+      pieces.bytes += view.size() - before;
+      before = 0;
+    }
+    return pieces;
   }
 
   void write_some() {
     if constexpr (direct) {
       std::error_code ec;
-      while (!unwritten_.empty() && !ec) pass_written(stream_.write_some(unwritten_, ec));
-      if (ec == asio::error::would_block)
+      for (bool more = true; more && !ec;) {
+        const Pieces pieces = unwritten();
+        const std::size_t count = stream_.write_some(pieces, ec);
+        written_ += count;
+        more = count != pieces.bytes || !pieces.is_all;
+      }
+      writing_ = ec == asio::error::would_block;
+      if (writing_)
         return stream_.async_wait(Stream::wait_write, [self = this->shared_from_this()](const std::error_code&) {
           self->on_writable();
         });
       if (ec) return on_write_error(ec);
-      writing_ = false;
       core_.written(Clock::now());
     } else {
-      stream_.async_write_some(unwritten_,
+      writing_ = true;
+      stream_.async_write_some(unwritten(),
                                [self = this->shared_from_this()](const std::error_code& ec, std::size_t count) {
                                  self->on_written(ec, count);
                                });
     }
-  }
-
-  void pass_written(std::size_t count) noexcept {
-    while (!unwritten_.empty() && count >= unwritten_.front().size()) {
-      count -= unwritten_.front().size();
-      unwritten_ = unwritten_.subspan(1);
-    }
-    if (!unwritten_.empty()) unwritten_.front() += count;
   }
 
   /// The system takes more.
@@ -245,21 +271,21 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     if (is_finishing()) finish_by_ = now + linger_;
     write_some();
     if (!open_) return;
-    writing_ ? settle() : activity(now);
+    writing_ || write_error_ ? settle() : activity(now);
   }
 
   void on_written(const std::error_code& ec, std::size_t count) {
     if (!open_) return;
+    writing_ = false;
     if (ec) {
       on_write_error(ec);
       if (open_ && is_broken()) lose({});
       return;
     }
-    pass_written(count);
+    written_ += count;
     const Instant now = Clock::now();
     if (is_finishing()) finish_by_ = now + linger_;
-    if (!unwritten_.empty()) return write_some();
-    writing_ = false;
+    if (unwritten().count != 0) return write_some();
     core_.written(now);
     activity(now);
   }
@@ -322,9 +348,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   std::chrono::milliseconds linger_{5'000};
   Instant finish_by_ = never;  // set: the core is finished
   Instant armed_ = never;
-  std::vector<asio::const_buffer> buffers_;
-  std::span<asio::const_buffer> unwritten_;  // of buffers_
-  std::vector<std::byte> buffer_;            // lent to the core, where the stream is no socket
+  std::size_t written_ = 0;        // bytes of the core's output
+  std::vector<std::byte> buffer_;  // lent to the core, where the stream is no socket
 };
 
 }  // namespace distrib::inline v0

@@ -172,9 +172,10 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     const auto self = this->shared_from_this();
     const auto connection = link.connection;
     if (connection == nullptr) return;
-    while (const ClientEvent* event = connection->core().next(now)) {
-      if (event->kind == ClientEvent::Kind::greeted) greeted(link);
-      node_.happened(link.shard, *event, now);
+    ClientEvent event;
+    while (connection->core().next(now, event)) {
+      if (event.kind == ClientEvent::Kind::greeted) greeted(link);
+      node_.happened(link.shard, event, now);
       if (link.connection != connection) return;  // it was all over
     }
     if (connection->core().finished()) lost(link);

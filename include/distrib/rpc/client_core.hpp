@@ -106,22 +106,23 @@ class ClientCore {
     reason_ = std::move(reason);
   }
 
-  /// The next thing that has happened; null: nothing more. Valid until the core is asked for anything else.
-  [[nodiscard]] auto next(Instant now) -> const ClientEvent* {
+  /// Writes the next thing that has happened to `event`; false: nothing more. What it points to is valid until the core
+  /// is asked for anything else.
+  [[nodiscard]] auto next(Instant now, ClientEvent& event) -> bool {
     expire(now);
     while (true) {
       if (!failed_.empty()) {
         auto [id, error] = std::move(failed_.front());
         failed_.pop_front();
-        return end(id, ClientEvent::Kind::failed, nullptr, std::move(error));
+        return end(event, id, ClientEvent::Kind::failed, nullptr, std::move(error));
       }
-      if (reason_) return fail_one();
+      if (reason_) return fail_one(event);
       const Frame* frame = reader_.next();
       if (frame == nullptr) {
         if (reader_.error()) give_up({reader_.error(), {}});
-        if (!reason_) return nullptr;
-      } else if (const ClientEvent* event = take(*frame)) {
-        return event;
+        if (!reason_) return false;
+      } else if (take(*frame, event)) {
+        return true;
       }
     }
   }
@@ -215,33 +216,34 @@ class ClientCore {
   }
   auto refuse(std::uint64_t id, rpc_errc code) -> std::uint64_t { return refuse(id, Error{code, {}}); }
 
-  auto end(std::uint64_t id, ClientEvent::Kind kind, const Frame* frame, Error error) -> const ClientEvent* {
+  auto end(ClientEvent& event, std::uint64_t id, ClientEvent::Kind kind, const Frame* frame, Error error) -> bool {
     const auto slot = static_cast<std::uint32_t>(id);
     slots_[slot].active = false;
     deadlines_.clear(slot);
     free_.push_back(slot);
     --active_;
-    return tell(kind, id, frame, std::move(error));
+    return tell(event, kind, id, frame, std::move(error));
   }
 
-  auto tell(ClientEvent::Kind kind, std::uint64_t id, const Frame* frame, Error error) -> const ClientEvent* {
-    event_.kind = kind;
-    event_.call = id;
-    event_.head = frame != nullptr ? frame->head : ByteView{};
-    event_.body = frame != nullptr ? frame->body : FrameBody{};
-    if (error || event_.error) event_.error = std::move(error);
-    return &event_;
+  static auto tell(ClientEvent& event, ClientEvent::Kind kind, std::uint64_t id, const Frame* frame, Error error)
+      -> bool {
+    event.kind = kind;
+    event.call = id;
+    event.head = frame != nullptr ? frame->head : ByteView{};
+    event.body = frame != nullptr ? frame->body : FrameBody{};
+    if (error || event.error) event.error = std::move(error);
+    return true;
   }
 
   // The connection is over. What had not begun to be written was never sent.
-  auto fail_one() -> const ClientEvent* {
+  auto fail_one(ClientEvent& event) -> bool {
     for (; failing_ < slots_.size(); ++failing_) {
       if (!slots_[failing_].active) continue;
       const bool sent = slots_[failing_].batch != queue_.batch();
-      return end(id_of(failing_), ClientEvent::Kind::failed, nullptr,
+      return end(event, id_of(failing_), ClientEvent::Kind::failed, nullptr,
                  sent ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
     }
-    return nullptr;
+    return false;
   }
 
   void expire(Instant now) {
@@ -254,49 +256,49 @@ class ClientCore {
     }
   }
 
-  auto take(const Frame& frame) -> const ClientEvent* {
+  auto take(const Frame& frame, ClientEvent& event) -> bool {
     const std::uint64_t id = frame.header.call;
     if (frame.header.kind == FrameKind::error && id == 0) {
       give_up(decode_error(frame.head, options_.categories));
-      return nullptr;
+      return false;
     }
-    if (!greeted_) return take_greeting(frame);
+    if (!greeted_) return take_greeting(frame, event);
     switch (frame.header.kind) {
       case FrameKind::reply:
-        if (active(id)) return end(id, ClientEvent::Kind::reply, &frame, {});
-        return nullptr;  // late: the call is over
+        if (active(id)) return end(event, id, ClientEvent::Kind::reply, &frame, {});
+        return false;  // late: the call is over
       case FrameKind::error:
         if (active(id))
-          return end(id, ClientEvent::Kind::failed, nullptr, decode_error(frame.head, options_.categories));
-        return nullptr;
+          return end(event, id, ClientEvent::Kind::failed, nullptr, decode_error(frame.head, options_.categories));
+        return false;
       case FrameKind::end:
-        if (active(id)) return end(id, ClientEvent::Kind::ended, nullptr, {});
-        return nullptr;
-      case FrameKind::item: return active(id) ? take_item(frame) : nullptr;
-      case FrameKind::ping: queue_.add({FrameKind::pong}); return nullptr;
-      case FrameKind::pong: return nullptr;
-      case FrameKind::goodbye: no_more_ = true; return nullptr;
-      default: give_up({rpc_errc::protocol, {}}); return nullptr;
+        if (active(id)) return end(event, id, ClientEvent::Kind::ended, nullptr, {});
+        return false;
+      case FrameKind::item: return active(id) && take_item(frame, event);
+      case FrameKind::ping: queue_.add({FrameKind::pong}); return false;
+      case FrameKind::pong: return false;
+      case FrameKind::goodbye: no_more_ = true; return false;
+      default: give_up({rpc_errc::protocol, {}}); return false;
     }
   }
 
-  auto take_greeting(const Frame& frame) -> const ClientEvent* {
+  auto take_greeting(const Frame& frame, ClientEvent& event) -> bool {
     const auto greeting = Greeting::decode(frame.head);
     if (frame.header.kind != FrameKind::greeting || !greeting) {
       give_up({rpc_errc::protocol, "instead of a greeting"});
-      return nullptr;
+      return false;
     }
     if (greeting->version > rpc_version || greeting->version < oldest_rpc_version) {
       give_up({rpc_errc::unsupported_version, "version " + std::to_string(greeting->version)});
-      return nullptr;
+      return false;
     }
     greeted_ = true;
     max_calls_ = std::min(max_calls_, greeting->max_calls);
     reader_.set_limits(options_.limits);
-    return tell(ClientEvent::Kind::greeted, 0, nullptr, {});
+    return tell(event, ClientEvent::Kind::greeted, 0, nullptr, {});
   }
 
-  auto take_item(const Frame& frame) -> const ClientEvent* {
+  auto take_item(const Frame& frame, ClientEvent& event) -> bool {
     Slot& slot = slots_[static_cast<std::uint32_t>(frame.header.call)];
     if (++slot.items == initial_credit / 2) {
       slot.items = 0;
@@ -304,7 +306,7 @@ class ClientCore {
       store_le(more.data(), initial_credit / 2);
       queue_.add({FrameKind::credit, 0, 0, 0, frame.header.call, 0}, {{}, {}, more});
     }
-    return tell(ClientEvent::Kind::item, frame.header.call, &frame, {});
+    return tell(event, ClientEvent::Kind::item, frame.header.call, &frame, {});
   }
 
   RpcClientOptions options_;
@@ -324,7 +326,6 @@ class ClientCore {
   DeadlineWheel deadlines_;  // by slot
   Instant expired_;          // when they were last looked at
   std::deque<Failed> failed_;
-  ClientEvent event_;
 };
 
 static_assert(ConnectionCore<ClientCore>);

@@ -135,8 +135,9 @@ class BasicRpcClient {
       const auto self = this->shared_from_this();
       now = at;
       active = true;
-      while (const ClientEvent* event = connection->core().next(now))
-        if (event->kind != ClientEvent::Kind::greeted) waiter(static_cast<std::uint32_t>(event->call)).complete(*event);
+      ClientEvent event;
+      while (connection->core().next(now, event))
+        if (event.kind != ClientEvent::Kind::greeted) waiter(static_cast<std::uint32_t>(event.call)).complete(event);
       active = false;
       if (!connection->core().finished()) return;
       connection->detach();

@@ -116,21 +116,22 @@ class ServerCore {
     reason_ = {code, std::string{where}};
   }
 
-  /// The next thing that has happened; null: nothing more. Valid until the core is asked for anything else.
-  [[nodiscard]] auto next(Instant now) -> const ServerEvent* {
+  /// Writes the next thing that has happened to `event`; false: nothing more. What it points to is valid until the core
+  /// is asked for anything else.
+  [[nodiscard]] auto next(Instant now, ServerEvent& event) -> bool {
     while (!finished()) {
       parked_ = owes_too_much() && reader_.has_rest();
-      if (owes_too_much()) return nullptr;
+      if (owes_too_much()) return false;
       const Frame* frame = reader_.next();
       if (frame == nullptr) {
         // A stranger gets no answer: he would not understand it.
         if (reader_.error() && !greeted_) reason_ = {reader_.error(), {}};
         if (reader_.error()) refuse(reader_.error(), {});
-        return nullptr;
+        return false;
       }
-      if (const ServerEvent* event = take(*frame, now)) return event;
+      if (take(*frame, now, event)) return true;
     }
-    return nullptr;
+    return false;
   }
 
   // --- ConnectionCore ---
@@ -195,25 +196,25 @@ class ServerCore {
     queue_.add({FrameKind::error, 0, 0, 0, call, 0}, {{}, {}, answer_.view()});
   }
 
-  auto take(const Frame& frame, Instant now) -> const ServerEvent* {
-    if (!greeted_) return take_greeting(frame);
+  auto take(const Frame& frame, Instant now, ServerEvent& event) -> bool {
+    if (!greeted_) return take_greeting(frame, event);
     switch (frame.header.kind) {
-      case FrameKind::request: return take_request(frame, now);
+      case FrameKind::request: return take_request(frame, now, event);
       case FrameKind::cancel:
-        if (!end(frame.header.call)) return nullptr;
-        event_ = {};
-        event_.kind = ServerEvent::Kind::cancelled;
-        event_.call = frame.header.call;
-        return &event_;
-      case FrameKind::credit: return take_credit(frame);
-      case FrameKind::ping: queue_.add({FrameKind::pong}); return nullptr;
-      case FrameKind::pong: return nullptr;
-      case FrameKind::goodbye: draining_ = true; return nullptr;
-      default: refuse(rpc_errc::protocol, {}); return nullptr;
+        if (!end(frame.header.call)) return false;
+        event = {};
+        event.kind = ServerEvent::Kind::cancelled;
+        event.call = frame.header.call;
+        return true;
+      case FrameKind::credit: return take_credit(frame, event);
+      case FrameKind::ping: queue_.add({FrameKind::pong}); return false;
+      case FrameKind::pong: return false;
+      case FrameKind::goodbye: draining_ = true; return false;
+      default: refuse(rpc_errc::protocol, {}); return false;
     }
   }
 
-  auto take_greeting(const Frame& frame) -> const ServerEvent* {
+  auto take_greeting(const Frame& frame, ServerEvent& event) -> bool {
     const auto greeting = Greeting::decode(frame.head);
     if (frame.header.kind != FrameKind::greeting || !greeting) {
       refuse(rpc_errc::protocol, "instead of a greeting");
@@ -231,14 +232,14 @@ class ServerCore {
       answer.max_calls = options_.max_calls;
       const std::vector<std::byte> head = answer.encode();
       queue_.add({FrameKind::greeting}, {{}, {}, head});
-      event_ = {};
-      event_.service = greeting->service;
-      return &event_;
+      event = {};
+      event.service = greeting->service;
+      return true;
     }
-    return nullptr;
+    return false;
   }
 
-  auto take_request(const Frame& frame, Instant now) -> const ServerEvent* {
+  auto take_request(const Frame& frame, Instant now, ServerEvent& event) -> bool {
     const std::uint64_t call = frame.header.call;
     const auto slot = static_cast<std::uint32_t>(call);
     if (draining_) return refuse_call(call, rpc_errc::closed);
@@ -246,7 +247,7 @@ class ServerCore {
     if (slot >= slots_.size()) slots_.resize(slot + 1);
     if (slots_[slot].open || call >> 32 == 0) {
       refuse(rpc_errc::protocol, "a call was begun twice");
-      return nullptr;
+      return false;
     }
     if (frame.head.size() < request_prefix_bytes) return refuse_call(call, rpc_errc::bad_message);
     const auto left = load_le<std::uint32_t>(frame.head.data());
@@ -258,37 +259,37 @@ class ServerCore {
 
     slots_[slot] = {static_cast<std::uint32_t>(call >> 32), initial_credit, true, false};
     ++calls_;
-    event_ = {};
-    event_.kind = ServerEvent::Kind::request;
-    event_.call = call;
-    event_.method = frame.header.method;
-    if (left != no_deadline) event_.deadline = deadline;
-    event_.metadata = rest.first(metadata_bytes);
-    event_.head = rest.subspan(metadata_bytes);
-    event_.body = frame.body;
-    event_.body_checksum = frame.body_checksum;
-    return &event_;
+    event = {};
+    event.kind = ServerEvent::Kind::request;
+    event.call = call;
+    event.method = frame.header.method;
+    if (left != no_deadline) event.deadline = deadline;
+    event.metadata = rest.first(metadata_bytes);
+    event.head = rest.subspan(metadata_bytes);
+    event.body = frame.body;
+    event.body_checksum = frame.body_checksum;
+    return true;
   }
 
-  auto refuse_call(std::uint64_t call, rpc_errc code) -> const ServerEvent* {
+  auto refuse_call(std::uint64_t call, rpc_errc code) -> bool {
     add_error(call, code, {});
-    return nullptr;
+    return false;
   }
 
-  auto take_credit(const Frame& frame) -> const ServerEvent* {
+  auto take_credit(const Frame& frame, ServerEvent& event) -> bool {
     if (frame.head.size() != sizeof(std::uint32_t)) {
       refuse(rpc_errc::protocol, "a credit without a number");
-      return nullptr;
+      return false;
     }
-    if (!open(frame.header.call)) return nullptr;
+    if (!open(frame.header.call)) return false;
     Slot& slot = slots_[static_cast<std::uint32_t>(frame.header.call)];
     const auto more = load_le<std::uint32_t>(frame.head.data());
     slot.credit = more > most_credit - slot.credit ? most_credit : slot.credit + more;
-    if (!std::exchange(slot.refused, false)) return nullptr;
-    event_ = {};
-    event_.kind = ServerEvent::Kind::credit;
-    event_.call = frame.header.call;
-    return &event_;
+    if (!std::exchange(slot.refused, false)) return false;
+    event = {};
+    event.kind = ServerEvent::Kind::credit;
+    event.call = frame.header.call;
+    return true;
   }
 
   static constexpr std::size_t request_prefix_bytes = 8;  // milliseconds left, bytes of metadata
@@ -308,7 +309,6 @@ class ServerCore {
   std::vector<Slot> slots_;
   std::size_t calls_ = 0;
   WireWriter answer_;
-  ServerEvent event_;
 };
 
 static_assert(ConnectionCore<ServerCore>);

@@ -89,11 +89,8 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
   void on_activity(Instant now) {
     const auto self = this->shared_from_this();
     active_ = true;
-    while (owner_ != nullptr) {
-      const ServerEvent* event = connection_->core().next(now);
-      if (event == nullptr) break;
-      owner_->happened(self, *event);
-    }
+    ServerEvent event;
+    while (owner_ != nullptr && connection_->core().next(now, event)) owner_->happened(self, event);
     active_ = false;
     leave_when_finished();
   }
