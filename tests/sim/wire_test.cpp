@@ -85,22 +85,22 @@ class Run {
   }
 
   void take_client() {
-    while (const ClientEvent* event = client_.next(scheduler_.now())) {
-      if (event->kind == ClientEvent::Kind::greeted) continue;
-      ++ends_[event->call];
-      if (event->kind != ClientEvent::Kind::reply) continue;
+    for (ClientEvent event; client_.next(scheduler_.now(), event);) {
+      if (event.kind == ClientEvent::Kind::greeted) continue;
+      ++ends_[event.call];
+      if (event.kind != ClientEvent::Kind::reply) continue;
       ++answered_;
-      if (distrib::as_text(event->head) != asked_[event->call]) wrong_ = "the answer of another call";
+      if (distrib::as_text(event.head) != asked_[event.call]) wrong_ = "the answer of another call";
     }
   }
 
   void take_server() {
-    while (const ServerEvent* event = server_.next(scheduler_.now())) {
-      if (event->kind != ServerEvent::Kind::request) continue;
+    for (ServerEvent event; server_.next(scheduler_.now(), event);) {
+      if (event.kind != ServerEvent::Kind::request) continue;
       const auto chance = dice_.below(10);
       if (chance == 0) continue;  // never
-      const std::string text{distrib::as_text(event->head)};
-      scheduler_.after(some_time(), [this, chance, call = event->call, text] {
+      const std::string text{distrib::as_text(event.head)};
+      scheduler_.after(some_time(), [this, chance, call = event.call, text] {
         if (chance == 1)
           server_.fail(call, distrib::rpc_errc::exhausted);
         else
