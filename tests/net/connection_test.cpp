@@ -554,8 +554,9 @@ TEST_CASE("Connection: what the owner throws comes out of run", "[net]") {
   story.owner.activity = [] { throw std::runtime_error{"the owner's own"}; };
   story.send("!");
   CHECK_THROWS_WITH(story.context.run(), Equals("the owner's own"));
+  CHECK(story.core.kept == 1);  // the memory that was lent is free again
   story.owner.activity = [] {};
-  story.connection->settle();  // and it can go on
+  story.until([&] { return story.owner.calls == 2; });  // it can go on: what was left is offered again
   story.send("?");
   story.until([&] { return story.core.received == "!?"; });
   story.connection->close();

@@ -31,9 +31,9 @@ auto feed(FrameReader& reader, const Bytes& bytes, Piece piece) -> std::vector<R
   std::size_t at = 0;
   while (at < bytes.size() && !reader.error()) {
     at += stream::give(reader, distrib::ByteView{bytes}.subspan(at), piece());
-    while (const distrib::Frame* frame = reader.next()) {
-      const distrib::ByteView body = frame->body.bytes();
-      frames.push_back({frame->header, std::string{distrib::as_text(frame->head)}, {body.begin(), body.end()}});
+    for (distrib::Frame frame; reader.next(frame);) {
+      const distrib::ByteView body = frame.body.bytes();
+      frames.push_back({frame.header, std::string{distrib::as_text(frame.head)}, {body.begin(), body.end()}});
     }
     reader.keep();
   }
@@ -77,7 +77,8 @@ auto first_error(Bytes bytes, distrib::FrameLimits limits = {}) -> std::error_co
   FrameReader reader{limits};
   CHECK(feed(reader, bytes, all_at_once).empty());
   CHECK(reader.error());
-  CHECK(reader.next() == nullptr);
+  distrib::Frame none;
+  CHECK_FALSE(reader.next(none));
   return reader.error();
 }
 
@@ -105,9 +106,10 @@ TEST_CASE("FrameReader: a large body is received where it stays, and what follow
   const auto next = stream::frame({FrameKind::ping});
   bytes.insert(bytes.end(), next.begin(), next.end());
   FrameReader reader;
+  distrib::Frame frame;
   const std::size_t before = 32 + 5 + 10;  // of the body, 10 bytes come with the head
   CHECK(stream::give(reader, distrib::ByteView{bytes}.first(before), before) == before);
-  CHECK(reader.next() == nullptr);
+  CHECK_FALSE(reader.next(frame));
   reader.keep();
   CHECK(reader.in_frame());
   CHECK_FALSE(reader.has_rest());
@@ -118,15 +120,13 @@ TEST_CASE("FrameReader: a large body is received where it stays, and what follow
   std::copy_n(bytes.begin() + before, space.front.size(), space.front.begin());
   std::copy(bytes.end() - 36, bytes.end(), space.back.begin());
   reader.bytes_read(space.front.size() + 36);
-  const distrib::Frame* frame = reader.next();
-  REQUIRE(frame != nullptr);
-  REQUIRE(frame->body.owner() != nullptr);
-  CHECK(frame->body.bytes().data() + 10 == space.front.data());
-  CHECK(frame->body_checksum == distrib::crc32c(frame->body.bytes()));
-  frame = reader.next();
-  REQUIRE(frame != nullptr);
-  CHECK(frame->header.kind == FrameKind::ping);
-  CHECK(frame->body.empty());
+  REQUIRE(reader.next(frame));
+  REQUIRE(frame.body.owner() != nullptr);
+  CHECK(frame.body.bytes().data() + 10 == space.front.data());
+  CHECK(frame.body_checksum == distrib::crc32c(frame.body.bytes()));
+  REQUIRE(reader.next(frame));
+  CHECK(frame.header.kind == FrameKind::ping);
+  CHECK(frame.body.empty());
   CHECK_FALSE(reader.in_frame());
 }
 
@@ -135,17 +135,17 @@ TEST_CASE("FrameReader: small frames are parsed where they were received, and co
   Bytes bytes = one;
   bytes.insert(bytes.end(), one.begin(), one.begin() + 50);
   FrameReader reader;
+  distrib::Frame frame;
   std::vector<std::byte> lent(distrib::least_read_bytes);
   CHECK(reader.read_space(lent).front.data() == lent.data());
   CHECK(reader.read_space(lent).front.size() == lent.size());  // asked again, nothing has changed
   std::copy(bytes.begin(), bytes.end(), lent.begin());
   reader.bytes_read(bytes.size());
-  const distrib::Frame* frame = reader.next();
-  REQUIRE(frame != nullptr);
-  CHECK(frame->head.data() == lent.data() + 32);
-  CHECK(frame->body.owner() == nullptr);
-  CHECK(frame->body.share()->size() == 100);
-  CHECK(reader.next() == nullptr);
+  REQUIRE(reader.next(frame));
+  CHECK(frame.head.data() == lent.data() + 32);
+  CHECK(frame.body.owner() == nullptr);
+  CHECK(frame.body.share()->size() == 100);
+  CHECK_FALSE(reader.next(frame));
   reader.keep();
   reader.keep();
   std::vector<std::byte> other(distrib::least_read_bytes);
@@ -153,10 +153,9 @@ TEST_CASE("FrameReader: small frames are parsed where they were received, and co
   CHECK(space.front.data() > other.data());
   std::copy(one.begin() + 50, one.end(), space.front.begin());
   reader.bytes_read(one.size() - 50);
-  frame = reader.next();
-  REQUIRE(frame != nullptr);
-  CHECK(distrib::as_text(frame->head) == "head");
-  CHECK(frame->head.data() == other.data());  // the header was parsed before
+  REQUIRE(reader.next(frame));
+  CHECK(distrib::as_text(frame.head) == "head");
+  CHECK(frame.head.data() == other.data());  // the header was parsed before
 }
 
 TEST_CASE("FrameReader: refuses damage, strangers and what is too large before taking memory", "[rpc]") {

@@ -11,6 +11,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,21 @@ TEST_CASE("RpcServer: strangers are closed, and others are served meanwhile", "[
   client.async_call<Echo>({"a"}, 10s, [&](std::error_code ec, Text) { answered = !ec; });
   while (!closed || !answered) context.run_one();
   while (server.connections() != 1) context.run_one();
+}
+
+TEST_CASE("RpcServer: after a handler has thrown, the requests that came with its own are served", "[rpc]") {
+  asio::io_context context{1};
+  bool throws = true;
+  RpcServer server{context.get_executor(), anywhere, Router{on<Echo>([&](Text request, auto call) {
+                     if (std::exchange(throws, false)) throw std::runtime_error{"a fault"};
+                     call.reply(request);
+                   })}};
+  RpcClient client{loopback::connect(context, server.port())};
+  int answered = 0;
+  for (int i = 0; i < 10; ++i)
+    client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, Text) { answered += ec ? 0 : 1; });
+  CHECK_THROWS_AS(context.run(), std::runtime_error);
+  while (answered < 9) context.run_one();
 }
 
 TEST_CASE("RpcServer: drains, and calls that are kept outlive it", "[rpc]") {

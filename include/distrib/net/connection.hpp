@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/net/detail/flag_while.hpp>
 #include <distrib/net/detail/read_scratch.hpp>
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -114,6 +116,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   static constexpr Instant never = Instant::max();
 
   static constexpr bool direct = detail::DirectStream<Stream>;
+  struct Nothing {};
 
   [[nodiscard]] auto is_finishing() const noexcept -> bool { return finish_by_ != never; }
 
@@ -130,13 +133,21 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   /// The end of every event of the core.
   void activity(Instant now) {
-    {
-      const Active active{active_};
-      if (owner_ != nullptr) owner_->on_activity(now);
-    }
+    if (owner_ != nullptr) call_owner(now);
     core_.keep();
     settle();
     if (open_ && is_broken()) lose({});
+  }
+
+  void call_owner(Instant now) try {
+    const detail::FlagWhile active{active_};
+    owner_->on_activity(now);
+  } catch (...) {
+    core_.keep();  // the context may be run again, and then there is more to be taken
+    asio::post(executor_, [self = this->shared_from_this()] {
+      if (self->open_) self->activity(Clock::now());
+    });
+    throw;
   }
 
   void lose(const std::error_code& reason) {
@@ -324,14 +335,6 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     activity(now);
   }
 
-  /// While the owner is called.
-  struct Active {
-    explicit Active(bool& flag) : active{flag} { active = true; }
-    Active(const Active&) = delete;
-    ~Active() { active = false; }
-    bool& active;
-  };
-
   Stream stream_;
   typename Stream::executor_type executor_;
   detail::SteadyTimer timer_;
@@ -348,8 +351,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   std::chrono::milliseconds linger_{5'000};
   Instant finish_by_ = never;  // set: the core is finished
   Instant armed_ = never;
-  std::size_t written_ = 0;        // bytes of the core's output
-  std::vector<std::byte> buffer_;  // lent to the core, where the stream is no socket
+  std::size_t written_ = 0;  // bytes of the core's output
+  [[no_unique_address]] std::conditional_t<direct, Nothing, std::vector<std::byte>> buffer_;  // lent to the core
 };
 
 }  // namespace distrib::inline v0

@@ -110,6 +110,7 @@ class ClientCore {
   /// is asked for anything else.
   [[nodiscard]] auto next(Instant now, ClientEvent& event) -> bool {
     expire(now);
+    Frame frame;
     while (true) {
       if (!failed_.empty()) {
         auto [id, error] = std::move(failed_.front());
@@ -117,11 +118,10 @@ class ClientCore {
         return end(event, id, ClientEvent::Kind::failed, nullptr, std::move(error));
       }
       if (reason_) return fail_one(event);
-      const Frame* frame = reader_.next();
-      if (frame == nullptr) {
+      if (!reader_.next(frame)) {
         if (reader_.error()) give_up({reader_.error(), {}});
         if (!reason_) return false;
-      } else if (take(*frame, event)) {
+      } else if (take(frame, event)) {
         return true;
       }
     }

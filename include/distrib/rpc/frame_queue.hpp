@@ -65,13 +65,16 @@ class FrameQueue {
     if (writing_.size() == 0 && next_.size() != 0) {
       std::swap(writing_, next_);
       ++batch_;
-      writing_.look();
+      writing_.list(views_);
     }
-    return writing_.views();
+    return views_;
   }
 
   /// The last `output()` was written.
-  void written() noexcept { writing_.clear(); }
+  void written() noexcept {
+    views_.clear();
+    writing_.clear();
+  }
 
   /// Bytes that are not written yet.
   [[nodiscard]] auto queued_bytes() const noexcept -> std::size_t { return writing_.size() + next_.size(); }
@@ -100,22 +103,20 @@ class FrameQueue {
       size_ += body.bytes().size();
     }
 
-    /// No more is added.
-    void look() {
+    /// All of it, in order.
+    void list(std::vector<ByteView>& views) const {
       std::size_t from = 0;
       for (const Reference& reference : bodies_) {
-        views_.push_back({bytes_.get() + from, reference.at - from});
-        views_.push_back(reference.body.bytes());
+        views.push_back({bytes_.get() + from, reference.at - from});
+        views.push_back(reference.body.bytes());
         from = reference.at;
       }
-      if (from != used_) views_.push_back({bytes_.get() + from, used_ - from});
+      if (from != used_) views.push_back({bytes_.get() + from, used_ - from});
     }
 
-    [[nodiscard]] auto views() const noexcept -> std::span<const ByteView> { return views_; }
     [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
     void clear() noexcept {
-      views_.clear();
       bodies_.clear();
       used_ = size_ = 0;
       if (capacity_ <= most_kept_bytes) return;
@@ -145,7 +146,6 @@ class FrameQueue {
     std::size_t used_ = 0;
     std::size_t size_ = 0;  // with the bodies
     std::vector<Reference> bodies_;
-    std::vector<ByteView> views_;
   };
 
   /// With the checksum behind, when there is something to sum up.
@@ -163,6 +163,7 @@ class FrameQueue {
   }
 
   Batch writing_;
+  std::vector<ByteView> views_;  // of what is being written
   Batch next_;
   std::uint64_t batch_ = 1;
 };

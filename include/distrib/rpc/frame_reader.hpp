@@ -50,21 +50,22 @@ class FrameReader {
   // `reads` (of a ConnectionCore) is true while there is no error, and `next` was asked until it gave none.
 
   [[nodiscard]] auto read_space(std::span<std::byte> lent) -> ReadSpace {
-    lent_ = lent;
-    direct_ = {};
+    lent_ = lent.data();
+    std::span<std::byte> direct;
     if (state_ == State::body && here_.empty())
-      direct_ = body_->bytes().subspan(filled_);
+      direct = body_->bytes().subspan(filled_);
     else if (state_ == State::head && here_.empty())
-      direct_ = std::span{large_head_.get(), large_head_bytes()}.subspan(filled_);
-    if (!direct_.empty()) return {direct_, lent};
+      direct = std::span{large_head_.get(), large_head_bytes()}.subspan(filled_);
+    direct_bytes_ = direct.size();
+    if (!direct.empty()) return {direct, lent};
     if (!here_.empty()) std::memcpy(lent.data(), here_.data(), here_.size());  // less than the least that is lent
     return {lent.subspan(here_.size())};
   }
 
   void bytes_read(std::size_t count) {
-    const std::size_t direct = std::min(count, direct_.size());
+    const std::size_t direct = std::min(count, direct_bytes_);
     if (direct != 0) fill(direct);
-    here_ = ByteView{lent_}.first(here_.size() + count - direct);
+    here_ = {lent_, here_.size() + count - direct};
     is_lent_ = true;
   }
 
@@ -83,17 +84,14 @@ class FrameReader {
     here_ = {kept_.get(), here_.size()};
   }
 
-  /// The next whole frame; null: read more, or `error()` says why there will be none. Valid until the reader is asked
-  /// for anything else.
-  [[nodiscard]] auto next() -> const Frame* {
-    if (error_) return nullptr;
-    frame_.body = {};
-    frame_.body_checksum = 0;
-    if (state_ == State::header && !take_header()) return nullptr;
-    if (state_ == State::small) return take_small() ? &frame_ : nullptr;
-    if (state_ == State::head && !take_head()) return nullptr;
-    if (state_ == State::body && !take_body()) return nullptr;
-    return take_checksum() ? &frame_ : nullptr;
+  /// Writes the next whole frame to `frame`; false: read more, or `error()` says why there will be none.
+  [[nodiscard]] auto next(Frame& frame) -> bool {
+    if (error_ || (state_ == State::header && !take_header())) return false;
+    frame = {};
+    if (state_ == State::small) return take_small(frame);
+    if (state_ == State::head && !take_head()) return false;
+    if (state_ == State::body && !take_body()) return false;
+    return take_checksum(frame);
   }
 
   /// What was wrong with the bytes: `not_ours`, `corrupt`, `unsupported_version`, `protocol`, `too_large`. Stays.
@@ -119,41 +117,41 @@ class FrameReader {
   static constexpr auto checked(std::size_t bytes) noexcept -> std::size_t {
     return bytes == 0 ? 0 : bytes + frame_checksum_bytes;
   }
-  [[nodiscard]] auto large_head_bytes() const noexcept -> std::size_t { return checked(frame_.header.head_bytes); }
+  [[nodiscard]] auto large_head_bytes() const noexcept -> std::size_t { return checked(header_.head_bytes); }
 
   auto take_header() -> bool {
     if (here_.size() < frame_header_bytes) return false;
-    frame_.header = parse_frame_header(here_.first<frame_header_bytes>(), error_);
-    if (!error_ && (frame_.header.head_bytes > limits_.head_bytes || frame_.header.body_bytes > limits_.body_bytes))
+    header_ = parse_frame_header(here_.first<frame_header_bytes>(), error_);
+    if (!error_ && (header_.head_bytes > limits_.head_bytes || header_.body_bytes > limits_.body_bytes))
       error_ = rpc_errc::too_large;
     if (error_) return false;
     here_ = here_.subspan(frame_header_bytes);
     filled_ = 0;
-    if (frame_.header.head_bytes <= most_small_head_bytes && frame_.header.body_bytes <= most_small_body_bytes) {
+    if (header_.head_bytes <= most_small_head_bytes && header_.body_bytes <= most_small_body_bytes) {
       state_ = State::small;
-    } else if (frame_.header.head_bytes != 0) {
+    } else if (header_.head_bytes != 0) {
       large_head_ = std::make_unique_for_overwrite<std::byte[]>(large_head_bytes());
       state_ = State::head;
     } else {
-      frame_.head = {};
       begin_body();
     }
     return true;
   }
 
-  auto take_small() -> bool {
-    const std::size_t head = frame_.header.head_bytes;
-    const std::size_t body = frame_.header.body_bytes;
+  auto take_small(Frame& frame) -> bool {
+    const std::size_t head = header_.head_bytes;
+    const std::size_t body = header_.body_bytes;
     if (here_.size() < checked(head) + checked(body)) return false;
-    frame_.head = here_.first(head);
-    if (head != 0 && !matches(crc32c(frame_.head), here_.data() + head)) return false;
+    frame.head = here_.first(head);
+    if (head != 0 && !matches(crc32c(frame.head), here_.data() + head)) return false;
     here_ = here_.subspan(checked(head));
     if (body != 0) {
-      frame_.body = FrameBody{here_.first(body)};
-      frame_.body_checksum = crc32c(frame_.body.bytes());
-      if (!matches(frame_.body_checksum, here_.data() + body)) return false;
+      frame.body = FrameBody{here_.first(body)};
+      frame.body_checksum = crc32c(frame.body.bytes());
+      if (!matches(frame.body_checksum, here_.data() + body)) return false;
       here_ = here_.subspan(checked(body));
     }
+    frame.header = header_;
     state_ = State::header;
     return true;
   }
@@ -161,8 +159,8 @@ class FrameReader {
   auto take_head() -> bool {
     take_into(std::span{large_head_.get(), large_head_bytes()});
     if (filled_ < large_head_bytes()) return false;
-    frame_.head = {large_head_.get(), frame_.header.head_bytes};
-    if (!matches(crc32c(frame_.head), frame_.head.data() + frame_.head.size())) return false;
+    const ByteView head{large_head_.get(), header_.head_bytes};
+    if (!matches(crc32c(head), head.data() + head.size())) return false;
     begin_body();
     return true;
   }
@@ -170,26 +168,28 @@ class FrameReader {
   void begin_body() {
     filled_ = 0;
     sum_ = 0;
-    state_ = frame_.header.body_bytes == 0 ? State::checksum : State::body;
+    state_ = header_.body_bytes == 0 ? State::checksum : State::body;
     if (state_ == State::body)
-      body_ = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(frame_.header.body_bytes));
+      body_ = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(header_.body_bytes));
   }
 
   auto take_body() -> bool {
     take_into(body_->bytes());
-    if (filled_ < frame_.header.body_bytes) return false;
+    if (filled_ < header_.body_bytes) return false;
     state_ = State::checksum;
     return true;
   }
 
-  auto take_checksum() -> bool {
-    if (frame_.header.body_bytes != 0) {
+  auto take_checksum(Frame& frame) -> bool {
+    if (header_.body_bytes != 0) {
       if (here_.size() < frame_checksum_bytes) return false;
       if (!matches(sum_, here_.data())) return false;
       here_ = here_.subspan(frame_checksum_bytes);
-      frame_.body = FrameBody{SharedBuffer{std::move(body_)}};
-      frame_.body_checksum = sum_;
+      frame.body = FrameBody{SharedBuffer{std::move(body_)}};
+      frame.body_checksum = sum_;
     }
+    frame.header = header_;
+    if (header_.head_bytes != 0) frame.head = {large_head_.get(), header_.head_bytes};
     state_ = State::header;
     return true;
   }
@@ -218,12 +218,12 @@ class FrameReader {
   FrameLimits limits_;
   ByteView here_;                // not parsed yet: in the memory that was lent, or in kept_
   bool is_lent_ = false;
-  std::span<std::byte> lent_;
-  std::span<std::byte> direct_;  // where the next bytes go in front of that
+  std::byte* lent_ = nullptr;
+  std::size_t direct_bytes_ = 0;  // so many of the next bytes go elsewhere, in front of that
   std::unique_ptr<std::byte[]> kept_;
   std::size_t kept_capacity_ = 0;
   State state_ = State::header;
-  Frame frame_;
+  FrameHeader header_;  // of the frame that has begun
   std::unique_ptr<std::byte[]> large_head_;
   std::shared_ptr<AlignedBuffer> body_;
   std::size_t filled_ = 0;  // of head or body

@@ -6,6 +6,7 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
+#include <distrib/net/detail/flag_while.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/detail/call_waiter.hpp>
 #include <distrib/rpc/error.hpp>
@@ -134,14 +135,16 @@ class BasicRpcClient {
     void on_activity(Instant at) {
       const auto self = this->shared_from_this();
       now = at;
-      active = true;
-      ClientEvent event;
-      while (connection->core().next(now, event))
-        if (event.kind != ClientEvent::Kind::greeted) waiter(static_cast<std::uint32_t>(event.call)).complete(event);
-      active = false;
+      complete_calls();
       if (!connection->core().finished()) return;
       connection->detach();
       if (const auto told = std::exchange(closed, {})) told(connection->core().reason());
+    }
+
+    void complete_calls() {
+      const detail::FlagWhile here{active};
+      for (ClientEvent event; connection->core().next(now, event);)
+        if (event.kind != ClientEvent::Kind::greeted) waiter(static_cast<std::uint32_t>(event.call)).complete(event);
     }
 
     // The calls are completed later: the owner may be in the middle of his own destruction.

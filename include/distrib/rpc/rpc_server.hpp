@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <utility>
+#include <vector>
 
 namespace distrib::inline v0 {
 
@@ -55,7 +55,7 @@ class RpcServer : private ServerSession::Owner {
   /// Takes no more connections and calls; each connection ends when its calls are answered.
   void drain() {
     listener_.close();
-    for (const auto& session : std::set{sessions_}) session->drain();
+    for (const auto& session : std::vector{sessions_}) session->drain();
   }
 
  private:
@@ -67,20 +67,25 @@ class RpcServer : private ServerSession::Owner {
   }
 
   void closed(const ServerConnection& session) override {
-    sessions_.erase(session);
-    if constexpr (requires { router_.closed(session); }) router_.closed(session);
+    const std::size_t place = session->place;  // of `session`, which may lie there
+    sessions_.back()->place = place;
+    std::swap(sessions_[place], sessions_.back());
+    const ServerConnection gone = std::move(sessions_.back());
+    sessions_.pop_back();
+    if constexpr (requires { router_.closed(gone); }) router_.closed(session);
   }
 
   void accept(TcpSocket socket) {
     ServerSession::Owner& owner = *this;
     const auto session = std::make_shared<ServerSession>(owner, std::move(socket), options_);
-    sessions_.insert(session);
+    session->place = sessions_.size();
+    sessions_.push_back(session);
     session->start();
   }
 
   RouterType router_;
   RpcServerOptions options_;
-  std::set<ServerConnection> sessions_;
+  std::vector<ServerConnection> sessions_;
   Listener listener_;
 };
 

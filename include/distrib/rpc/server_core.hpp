@@ -113,23 +113,23 @@ class ServerCore {
   void refuse(const std::error_code& code, std::string_view where) {
     if (reason_) return;
     add_error(0, code, where);
-    reason_ = {code, std::string{where}};
+    reason_ = code;
   }
 
   /// Writes the next thing that has happened to `event`; false: nothing more. What it points to is valid until the core
   /// is asked for anything else.
   [[nodiscard]] auto next(Instant now, ServerEvent& event) -> bool {
+    Frame frame;
     while (!finished()) {
       parked_ = owes_too_much() && reader_.has_rest();
       if (owes_too_much()) return false;
-      const Frame* frame = reader_.next();
-      if (frame == nullptr) {
+      if (!reader_.next(frame)) {
         // A stranger gets no answer: he would not understand it.
-        if (reader_.error() && !greeted_) reason_ = {reader_.error(), {}};
+        if (reader_.error() && !greeted_) reason_ = reader_.error();
         if (reader_.error()) refuse(reader_.error(), {});
         return false;
       }
-      if (take(*frame, now, event)) return true;
+      if (take(frame, now, event)) return true;
     }
     return false;
   }
@@ -156,15 +156,15 @@ class ServerCore {
   }
   void woken(Instant now) {
     if (finished() || now < *wake()) return;
-    reason_ = {rpc_errc::silent, {}};
+    reason_ = rpc_errc::silent;
   }
   void lost(const std::error_code& reason) {
-    if (!reason_) reason_ = {rpc_errc::lost, reason ? reason.message() : "closed by the peer"};
+    if (!reason_) reason_ = reason ? reason : rpc_errc::lost;
   }
   [[nodiscard]] auto finished() const -> bool { return reason_ || (draining_ && calls_ == 0); }
 
   /// Why the connection ended; empty while it has not.
-  [[nodiscard]] auto reason() const noexcept -> const Error& { return reason_; }
+  [[nodiscard]] auto reason() const noexcept -> std::error_code { return reason_; }
 
   /// Calls that are not answered.
   [[nodiscard]] auto calls() const noexcept -> std::size_t { return calls_; }
@@ -305,7 +305,7 @@ class ServerCore {
   bool parked_ = false;  // what was read waits until less is owed
   bool greeted_ = false;
   bool draining_ = false;
-  Error reason_;
+  std::error_code reason_;
   std::vector<Slot> slots_;
   std::size_t calls_ = 0;
   WireWriter answer_;

@@ -5,10 +5,12 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
+#include <distrib/net/detail/flag_while.hpp>
 #include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/server_core.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,7 +25,10 @@ namespace distrib::inline v0 {
 ///
 /// Threads: one at a time, which is the executor's. Handlers hold it by `ServerConnection` for as long as they like.
 template <class Stream>
-class BasicServerSession : public std::enable_shared_from_this<BasicServerSession<Stream>> {
+class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stream>, Stream> {
+  using Base = Connection<ServerCore, BasicServerSession, Stream>;
+  friend Base;
+
  public:
   /// Who takes what comes in.
   class Owner {
@@ -34,86 +39,91 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
   };
 
   BasicServerSession(Owner& owner, Stream stream, const RpcServerOptions& options)
-      : owner_{&owner},
-        connection_{std::make_shared<ConnectionType>(std::move(stream), *this, options,
-                                                     std::chrono::steady_clock::now())} {}
-
-  [[nodiscard]] auto get_executor() const noexcept -> typename Stream::executor_type {
-    return connection_->get_executor();
-  }
+      : Base{std::move(stream), *this, options, std::chrono::steady_clock::now()}, owner_{&owner} {}
 
   /// Begins to read; once.
-  void start() { connection_->settle(); }
+  void start() { settle(); }
 
   /// Takes no more calls; ends when those in flight are answered.
   void drain() {
-    connection_->core().drain();
+    core().drain();
     answered();
   }
 
   /// Ends it at once; the owner hears nothing any more.
   void close() {
     owner_ = nullptr;
-    connection_->close();
+    Base::close();
   }
 
   /// See `ServerCore::writer`.
-  [[nodiscard]] auto writer() noexcept -> WireWriter& { return connection_->core().writer(); }
+  [[nodiscard]] auto writer() noexcept -> WireWriter& { return core().writer(); }
 
   void reply(std::uint64_t call, ByteView head, const FrameBody& body,
              std::optional<std::uint32_t> checksum = std::nullopt) {
-    connection_->core().reply(call, head, body, checksum);
+    core().reply(call, head, body, checksum);
     answered();
   }
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
-    connection_->core().fail(call, code, where);
+    core().fail(call, code, where);
     answered();
   }
   auto item(std::uint64_t call, ByteView head, const FrameBody& body) -> bool {
-    const bool taken = connection_->core().item(call, head, body);
+    const bool taken = core().item(call, head, body);
     answered();
     return taken;
   }
   void end_stream(std::uint64_t call) {
-    connection_->core().end_stream(call);
+    core().end_stream(call);
     answered();
   }
 
   /// Ends the connection and tells the client why.
   void refuse(const std::error_code& code, std::string_view where) {
-    connection_->core().refuse(code, where);
+    core().refuse(code, where);
     answered();
+  }
+
+  std::size_t place = 0;  ///< Where its owner keeps it; the owner's business alone.
+
+ private:
+  using Base::core;
+  using Base::detach;
+  using Base::set_linger;
+  using Base::settle;
+  using Base::settle_soon;
+  using Base::settles_soon;
+
+  [[nodiscard]] auto self() -> std::shared_ptr<BasicServerSession> {
+    return std::static_pointer_cast<BasicServerSession>(this->shared_from_this());
   }
 
   /// Of the shell: something came in, or went out.
   void on_activity(Instant now) {
-    const auto self = this->shared_from_this();
-    active_ = true;
-    ServerEvent event;
-    while (owner_ != nullptr && connection_->core().next(now, event)) owner_->happened(self, event);
-    active_ = false;
+    take_events(now);
     leave_when_finished();
   }
 
- private:
-  using ConnectionType = Connection<ServerCore, BasicServerSession, Stream>;
+  void take_events(Instant now) {
+    const auto session = self();
+    const detail::FlagWhile here{active_};
+    for (ServerEvent event; owner_ != nullptr && core().next(now, event);) owner_->happened(session, event);
+  }
 
   // An answer from outside of `on_activity`. It reads no request: whoever answers is never called from there.
   void answered() {
     if (active_ || owner_ == nullptr) return;
-    const auto self = this->shared_from_this();
     leave_when_finished();
-    connection_->settle_soon();
+    settle_soon();
   }
 
   void leave_when_finished() {
-    if (owner_ == nullptr || !connection_->core().finished()) return;
-    connection_->detach();
-    std::exchange(owner_, nullptr)->closed(this->shared_from_this());
+    if (owner_ == nullptr || !core().finished()) return;
+    detach();
+    std::exchange(owner_, nullptr)->closed(self());
   }
 
   Owner* owner_;  // null: it is gone, or this connection is over
-  std::shared_ptr<ConnectionType> connection_;
   bool active_ = false;
 };
 
