@@ -62,7 +62,7 @@ void serve(const Options& options) {
           })},
       how};
   asio::signal_set end{context, SIGTERM};
-  end.async_wait([&](std::error_code, int) { server.drain(); });
+  end.async_wait([&](std::error_code, int) { server.drain(2s); });
   map_counters(options);
   block();
   tell_port(server.port());

@@ -9,6 +9,7 @@
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
+#include <distrib/rpc/frame_progress.hpp>
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
@@ -18,5 +19,7 @@
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/rpc_server.hpp>
+#include <distrib/rpc/server_budget.hpp>
 #include <distrib/rpc/server_core.hpp>
+#include <distrib/rpc/server_options.hpp>
 #include <distrib/rpc/server_session.hpp>

@@ -84,7 +84,7 @@ TEST_CASE("ClientCore: errors of the server keep their category where it is know
   distrib::RpcClientOptions options;
   options.categories = categories;
   for (const bool known : {true, false}) {
-    Pair pair{{}, known ? options : distrib::RpcClientOptions{}};
+    Pair pair{distrib::RpcServerOptions{}, known ? options : distrib::RpcClientOptions{}};
     const auto id = pair.call("a");
     pair.carry();
     pair.server.fail(id, {static_cast<int>(bad::habit), bad_category}, "rank 3");
@@ -193,6 +193,11 @@ TEST_CASE("ClientCore: items come in order, and more than the first credit when 
   while (pair.server.item(id, distrib::as_bytes(std::to_string(sent)))) ++sent;
   CHECK(sent == distrib::initial_credit);
   pair.carry();
+  for (unsigned i = 0; i < sent; ++i) {
+    CHECK(pair.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::request));
+    pair.client.taken(id);  // so far they only wait
+  }
+  pair.carry();
   CHECK(pair.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::credit));
   while (pair.server.item(id, distrib::as_bytes(std::to_string(sent)))) ++sent;
   CHECK(sent == 2 * distrib::initial_credit);
@@ -205,13 +210,54 @@ TEST_CASE("ClientCore: items come in order, and more than the first credit when 
     CHECK(pair.at_client[1 + i].head == std::to_string(i));
   }
   CHECK_FALSE(pair.server.item(id, {}));
+
+  Pair greedy;
+  const auto other = greedy.call("a");
+  greedy.carry();
+  for (unsigned i = 0; i <= distrib::initial_credit; ++i) {
+    CHECK_FALSE(greedy.client.finished());
+    const stream::Bytes bytes = stream::frame({FrameKind::item, 0, 0, 0, other, 0}, "i");
+    stream::give(greedy.client, bytes, bytes.size(), greedy.now);
+    greedy.take_events();
+  }
+  CHECK(greedy.at_client.back().code == rpc_errc::protocol);
+}
+
+TEST_CASE("ClientCore: a frame that is not brought to its end ends the connection", "[rpc]") {
+  distrib::RpcClientOptions options;
+  options.frame_within = 5s;
+  Pair pair{distrib::RpcServerOptions{}, options};
+  const auto id = pair.call("a");
+  pair.carry();
+  const stream::Bytes whole = stream::frame({FrameKind::reply, 0, 0, 0, id, 0}, "answer");
+  stream::give(pair.client, stream::Bytes{whole.begin(), whole.begin() + 10}, 10, pair.now);
+  pair.take_events();
+  CHECK(*pair.client.wake() == pair.now + 5s);
+  pair.pass(5s);
+  CHECK(pair.at_client.back().code == rpc_errc::silent);
+}
+
+TEST_CASE("ClientCore: what a server does not read is bounded", "[rpc]") {
+  distrib::RpcClientOptions options;
+  options.owed_bytes = 1000;
+  Pair pair{distrib::RpcServerOptions{}, options};
+  pair.carry();
+  pair.call("a", {}, stream::body(2000));
+  pair.call("a");
+  pair.take_events();
+  CHECK(pair.at_client.back().code == rpc_errc::exhausted);
+  pair.carry();
+  pair.call("a");
+  const auto before = pair.at_client.size();
+  pair.take_events();
+  CHECK(pair.at_client.size() == before);
 }
 
 TEST_CASE("ClientCore: a server that drains answers what it has", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");
   pair.carry();
-  pair.server.drain();
+  pair.server.drain(pair.now + 1min);
   CHECK_FALSE(pair.server.finished());
   pair.carry();
   pair.call("b");

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,9 @@ struct Pair {
   std::vector<Seen> at_client;
 
   explicit Pair(const distrib::RpcServerOptions& server_options = {}, const distrib::RpcClientOptions& options = {})
-      : server{server_options, now}, client{options, now} {}
+      : Pair{std::make_shared<distrib::ServerBudget>(server_options), options} {}
+  explicit Pair(std::shared_ptr<distrib::ServerBudget> budget, const distrib::RpcClientOptions& options = {})
+      : server{std::move(budget), now}, client{options, now} {}
 
   auto call(std::string_view method, std::string_view head = {}, distrib::SharedBuffer body = nullptr,
             std::chrono::milliseconds within = 0ms) -> std::uint64_t {

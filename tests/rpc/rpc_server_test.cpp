@@ -117,7 +117,7 @@ TEST_CASE("RpcServer: drains, and calls that are kept outlive it", "[rpc]") {
     client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, Text) { ends.push_back(ec); });
   while (kept.size() < 2) context.run_one();
 
-  owned->drain();
+  owned->drain(1min);
   kept[0]();
   while (ends.empty()) context.run_one();
   CHECK_FALSE(ends[0]);

@@ -86,7 +86,7 @@ TEST_CASE("ServerCore: a stranger is closed without an answer, a damaged friend 
 
 TEST_CASE("ServerCore: frames that have no place end the connection", "[rpc]") {
   const Bytes wrong[] = {
-      stream::frame({FrameKind::reply}), stream::frame({FrameKind::item}), stream::frame({FrameKind::greeting}),
+      stream::frame({FrameKind::reply}), stream::frame({FrameKind::error}), stream::frame({FrameKind::greeting}),
       stream::frame({FrameKind::credit, 0, 0, 0, 1, 0}, "abc"), request(5, text({1, 0}))};  // a call without generation
   for (const Bytes& bytes : wrong) {
     Pair pair;
@@ -143,6 +143,148 @@ TEST_CASE("ServerCore: time limits of greeting and silence", "[rpc]") {
   pair.now += 60s;
   pair.server.woken(pair.now);
   CHECK(pair.server.reason() == rpc_errc::silent);
+}
+
+TEST_CASE("ServerCore: a frame that is not brought to its end ends the connection, unless it is we who do not read",
+          "[rpc]") {
+  distrib::RpcServerOptions options;
+  options.frame_within = 10s;
+  const Bytes whole = request(1ULL << 32, text({60'000, 0}) + std::string(2000, 'h'));
+  const auto part = [](const Bytes& bytes, std::size_t from, std::size_t to) {
+    return Bytes{bytes.begin() + static_cast<std::ptrdiff_t>(from), bytes.begin() + static_cast<std::ptrdiff_t>(to)};
+  };
+  const auto cut = [&](Pair& pair, std::size_t from, std::size_t to) { give(pair, part(whole, from, to)); };
+  {
+    Pair pair{options};
+    pair.carry();
+    cut(pair, 0, 20);
+    CHECK(*pair.server.wake() == pair.now + 10s);
+    pair.pass(6s);
+    cut(pair, 20, 21);  // a byte is no progress
+    CHECK(*pair.server.wake() == pair.now + 4s);
+    pair.pass(4s);
+    CHECK(pair.server.reason() == rpc_errc::silent);
+  }
+  {
+    Pair pair{options};
+    pair.carry();
+    cut(pair, 0, 20);
+    pair.pass(6s);
+    cut(pair, 20, whole.size());
+    cut(pair, 0, 20);  // another one: its own time
+    CHECK(*pair.server.wake() == pair.now + 10s);
+  }
+  {
+    Pair pair{options};
+    pair.carry();
+    const Bytes large = stream::frame({FrameKind::request, 0, 1, 0, 1ULL << 32, 0}, text({60'000, 0}),
+                                      stream::body(4 * distrib::frame_progress_bytes));
+    for (std::size_t at = 0; at < large.size(); at += distrib::frame_progress_bytes) {
+      give(pair, part(large, at, std::min(large.size(), at + distrib::frame_progress_bytes)));
+      pair.pass(9s);  // slow, but it goes on
+    }
+    CHECK_FALSE(pair.server.finished());
+    CHECK(pair.server.calls() == 1);
+  }
+  options.held_bytes = 1000;
+  Pair pair{options};
+  pair.carry();
+  cut(pair, 0, whole.size());
+  CHECK(pair.server.calls() == 1);
+  CHECK_FALSE(pair.server.reads());
+  for (int i = 0; i < 100; ++i) {  // so long does the handler take
+    pair.now += 20ms;
+    CHECK(*pair.server.wake() == pair.now);
+    pair.server.woken(pair.now);
+    pair.take_events();
+  }
+  pair.pass(200s);
+  CHECK_FALSE(pair.server.finished());
+  pair.server.reply(1ULL << 32, {});
+  CHECK(pair.server.reads());
+}
+
+TEST_CASE("ServerCore: what all connections have taken on together is bounded", "[rpc]") {
+  distrib::RpcServerOptions options;
+  options.server_calls = 3;
+  options.server_bytes = 5000;
+  const auto budget = std::make_shared<distrib::ServerBudget>(options);
+  Pair a{budget};
+  Pair b{budget};
+  a.carry();
+  b.carry();
+  for (std::uint64_t i = 0; i < 2; ++i) give(a, request((1ULL << 32) | i, text({60'000, 0}) + std::string(2000, 'h')));
+  CHECK(budget->calls == 2);
+  CHECK(budget->bytes == 2 * 2008);
+  give(b, request(1ULL << 32, text({60'000, 0}) + std::string(2000, 'h')));  // the one over the limit
+  CHECK(b.server.calls() == 1);
+  give(b, request((1ULL << 32) | 1, text({60'000, 0})));
+  CHECK(b.server.calls() == 1);  // it waits
+  CHECK_FALSE(b.server.ready());
+  a.server.reply(1ULL << 32, {});
+  a.server.reply((1ULL << 32) | 1, {});
+  CHECK(budget->calls == 1);
+  static_cast<void>(a.server.output());
+  a.server.written(a.now);
+  CHECK(budget->bytes == 2008);
+  CHECK(b.server.ready());
+  b.pass(20ms);
+  CHECK(b.server.calls() == 2);
+  for (std::uint64_t i = 2; i < 4; ++i) give(b, request((1ULL << 32) | i, text({60'000, 0})));
+  b.carry();
+  CHECK(b.server.calls() == 3);
+  { const auto gone = std::move(b); }
+  CHECK(budget->calls == 0);
+  CHECK(budget->bytes == 0);
+}
+
+TEST_CASE("ServerCore: items of a client come, are bounded, and make room when they are taken", "[rpc]") {
+  Pair pair;
+  const auto id = pair.call("a");
+  pair.carry();
+  unsigned sent = 0;
+  while (pair.client.item(id, distrib::as_bytes(std::to_string(sent)), stream::body(100))) ++sent;
+  CHECK(sent == distrib::initial_credit);
+  const auto before = pair.at_client.size();
+  pair.carry();
+  REQUIRE(pair.at_server.size() == 2 + sent);
+  CHECK(pair.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::item));
+  CHECK(pair.at_server.back().head == std::to_string(sent - 1));
+  for (unsigned i = 0; i < distrib::initial_credit / 2; ++i) pair.server.taken(id, 101);
+  pair.carry();
+  REQUIRE(pair.at_client.size() == before + 1);
+  CHECK(pair.at_client.back().kind == static_cast<int>(distrib::ClientEvent::Kind::credit));
+  while (pair.client.item(id, {})) ++sent;
+  CHECK(sent == distrib::initial_credit * 3 / 2);
+  pair.client.end_items(id);
+  pair.carry();
+  CHECK(pair.at_server.back().kind == static_cast<int>(distrib::ServerEvent::Kind::ended));
+  give(pair, stream::frame({FrameKind::item, 0, 0, 0, id, 0}, "after the end"));
+  CHECK(pair.server.reason() == rpc_errc::protocol);
+
+  Pair greedy;
+  const auto other = greedy.call("a");
+  greedy.carry();
+  for (unsigned i = 0; i <= distrib::initial_credit; ++i) {
+    CHECK_FALSE(greedy.server.finished());
+    give(greedy, stream::frame({FrameKind::item, 0, 0, 0, other, 0}, "i"));
+  }
+  CHECK(greedy.server.reason() == rpc_errc::protocol);
+}
+
+TEST_CASE("ServerCore: a drain has an end", "[rpc]") {
+  Pair pair;
+  const auto id = pair.call("a");
+  pair.carry();
+  pair.server.drain(pair.now + 10s);
+  pair.carry();
+  pair.pass(9s);
+  CHECK_FALSE(pair.server.finished());
+  pair.pass(1s);
+  CHECK(pair.server.finished());
+  pair.carry();
+  CHECK(pair.at_client.back().call == id);
+  CHECK(pair.at_client.back().code == rpc_errc::lost);
 }
 
 TEST_CASE("ServerCore: a client that does not read gets no more answers queued than the limit", "[rpc]") {
@@ -218,7 +360,7 @@ TEST_CASE("ServerCore: whatever a peer sends, it answers or closes, and never mo
 TEST_CASE("ServerCore: drained before the greeting, it says that it takes no more", "[rpc]") {
   pair::Pair ends;
   ends.call("test.Echo", "too late");
-  ends.server.drain();
+  ends.server.drain(ends.now);
   ends.carry();
   CHECK(ends.server.finished());
   REQUIRE(ends.at_client.size() == 1);

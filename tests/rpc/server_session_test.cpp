@@ -34,7 +34,8 @@ struct Keeper : ServerSession::Owner {
 struct Ends {
   Ends() {
     support::SocketPair pair{context};
-    session = std::make_shared<ServerSession>(keeper, std::move(pair.socket), RpcServerOptions{});
+    session = std::make_shared<ServerSession>(keeper, std::move(pair.socket),
+                                              std::make_shared<ServerBudget>(RpcServerOptions{}));
     session->start();
     client.emplace(std::move(pair.peer));
   }
@@ -75,7 +76,7 @@ TEST_CASE("ServerSession: drained, it answers what it has and tells its end once
   Ends ends;
   ends.call();
   support::run_until(ends.context, [&] { return !ends.keeper.kept.empty(); });
-  ends.session->drain();
+  ends.session->drain(Instant::max());
   CHECK(ends.keeper.ends == 0);
   ends.session->reply(ends.keeper.kept[0], head_of("last").view(), nullptr);
   CHECK(ends.keeper.ends == 1);

@@ -38,7 +38,7 @@ class Run {
     scheduler_.after(some_time(), [this, fate] {
       if (fate == 0) wire_->reset();
       if (fate == 1) wire_->detach_b();
-      if (fate == 2) server_.drain();
+      if (fate == 2) server_.drain(scheduler_.now() + std::chrono::minutes{1});
       wire_->flush();
     });
     scheduler_.after(10s, [this] {
@@ -115,7 +115,7 @@ class Run {
   bool byte_by_byte_;
   Scheduler scheduler_;
   ClientCore client_{{}, scheduler_.now()};
-  ServerCore server_{{}, scheduler_.now()};
+  ServerCore server_{std::make_shared<distrib::ServerBudget>(distrib::RpcServerOptions{}), scheduler_.now()};
   std::shared_ptr<Wire<ClientCore, ServerCore>> wire_;
   std::map<std::uint64_t, std::string> asked_;
   std::map<std::uint64_t, int> ends_;

@@ -77,9 +77,10 @@ class WorkerNode {
   /// What `ClientCore::next` of the shard's connection gave.
   void happened(std::uint32_t shard, const ClientEvent& event, Instant now) {
     Link& link = links_[shard];
-    if (event.kind == ClientEvent::Kind::greeted || over_) return;
+    if (event.kind == ClientEvent::Kind::greeted || event.kind == ClientEvent::Kind::credit || over_) return;
     if (event.kind == ClientEvent::Kind::item) {
       if (event.call == link.stream) joined(shard, event, now);
+      if (link.core != nullptr) link.core->taken(event.call);
       return;
     }
     if (event.kind == ClientEvent::Kind::failed) return call_failed(shard, event, now);

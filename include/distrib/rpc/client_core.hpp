@@ -9,13 +9,13 @@
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
+#include <distrib/rpc/frame_progress.hpp>
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
 #include <distrib/rpc/remote_error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +34,13 @@ struct RpcClientOptions {
   FrameLimits limits;                            ///< The largest frame that is taken.
   std::uint32_t service = 0;                     ///< Which of the server's services is wanted.
   std::uint32_t max_calls = 1024;                ///< Most calls in flight; the server may allow fewer.
+  /// While more bytes than these wait to be written, further calls fail with `rpc_errc::exhausted`.
+  std::size_t owed_bytes = std::size_t{1} << 30;
   std::chrono::milliseconds ping_after{10'000};  ///< The server is asked for a sign of life when silent for so long,
-  std::chrono::milliseconds silent_after{30'000};  ///< and given up when it was silent for so long.
+  std::chrono::milliseconds silent_after{30'000};  ///< and given up when it was silent for so long,
+  /// or when a frame of its own did not come to its end: so long may it take from the first byte on, and from each
+  /// further `frame_progress_bytes` on.
+  std::chrono::milliseconds frame_within{30'000};
   ErrorCategories categories;                    ///< Errors of the server are looked up in these; must live on.
 };
 
@@ -44,8 +49,9 @@ struct ClientEvent {
   enum class Kind : std::uint8_t {
     greeted,  ///< The server has answered the greeting. Calls may be made before.
     reply,    ///< The call has its answer, and is over.
-    item,     ///< One more item of a streaming call.
+    item,     ///< One more item of a streaming call: tell `taken` when it was used.
     ended,    ///< A streaming call has ended well.
+    credit,   ///< `item` of `call` is taken again.
     failed,   ///< The call is over; `error` says why.
   };
   Kind kind{};
@@ -58,8 +64,8 @@ struct ClientEvent {
 /// The client's end of a connection: calls out, answers in, by any order. Every call ends by exactly one event, also
 /// when the connection is lost, a deadline passes or the call is refused at once; never from inside `call`.
 ///
-/// A `ConnectionCore`; after each of its events take all that `next` has. Memory: what is queued, 56 bytes for each call
-/// that was ever in flight at once, and 2 KiB once there was a deadline; nothing is allocated for a further call.
+/// A `ConnectionCore`; after each of its events take all that `next` has. Memory: what is queued, 64 bytes for each
+/// call that was ever in flight at once, and 2 KiB once there was a deadline; nothing is allocated for a further call.
 /// Threads: one at a time.
 class ClientCore {
  public:
@@ -79,13 +85,42 @@ class ClientCore {
     const std::uint32_t slot = take_slot();
     const std::uint64_t id = id_of(slot);
     if (reason_ || closing_ || no_more_) return refuse(id, rpc_errc::closed);
-    if (active_ > max_calls_) return refuse(id, rpc_errc::exhausted);
+    if (active_ > max_calls_ || queue_.queued_bytes() > options_.owed_bytes) return refuse(id, rpc_errc::exhausted);
     if (deadline && *deadline <= now) return refuse(id, rpc_errc::deadline_passed);
     slots_[slot].batch = queue_.batch();
     const std::uint64_t prefix = std::uint64_t{milliseconds_left(deadline, now)} | std::uint64_t{metadata.size()} << 32;
     queue_.add({FrameKind::request, 0, method, 0, id, 0}, {std::as_bytes(std::span{&prefix, 1}), metadata, head}, body);
     if (deadline) deadlines_.set(slot, *deadline);
     return id;
+  }
+
+  /// One more item of a call that streams to the server. False: it was not taken, because the server has not asked for
+  /// so many or the call is over. Try again after a `credit` event.
+  auto item(std::uint64_t id, ByteView head, const FrameBody& body = {}) -> bool {
+    if (!active(id)) return false;
+    Slot& slot = slots_[static_cast<std::uint32_t>(id)];
+    if (slot.credit == 0) {
+      slot.refused = true;
+      return false;
+    }
+    --slot.credit;
+    queue_.add({FrameKind::item, 0, 0, 0, id, 0}, {{}, {}, head}, body);
+    return true;
+  }
+
+  /// No more items: the answer may come.
+  void end_items(std::uint64_t id) {
+    if (active(id)) queue_.add({FrameKind::end, 0, 0, 0, id, 0});
+  }
+
+  /// An `item` was used up: the server may send another one in its place.
+  void taken(std::uint64_t id) {
+    if (!active(id)) return;
+    Slot& slot = slots_[static_cast<std::uint32_t>(id)];
+    if (++slot.taken < initial_credit / 2) return;
+    const auto more = std::exchange(slot.taken, 0U);
+    slot.granted += more;
+    queue_.add({FrameKind::credit, 0, 0, 0, id, 0}, {{}, {}, std::as_bytes(std::span{&more, 1})});
   }
 
   /// Takes a call back: it fails with `rpc_errc::cancelled`, unless it is over.
@@ -120,10 +155,12 @@ class ClientCore {
       if (reason_) return fail_one(event);
       if (!reader_.next(frame)) {
         if (reader_.error()) give_up({reader_.error(), {}});
+        progress_.look(reader_.in_frame(), std::exchange(came_whole_, false), now);
         if (!reason_) return false;
-      } else if (take(frame, event)) {
-        return true;
+        continue;
       }
+      came_whole_ = true;
+      if (take(frame, event)) return true;
     }
   }
 
@@ -133,6 +170,7 @@ class ClientCore {
   [[nodiscard]] auto read_space(std::span<std::byte> lent) -> ReadSpace { return reader_.read_space(lent); }
   void bytes_read(std::size_t count, Instant now) {
     reader_.bytes_read(count);
+    progress_.read(count);
     heard_ = pinged_ = now;
   }
   void keep() { reader_.keep(); }
@@ -141,13 +179,13 @@ class ClientCore {
   void written(Instant) { queue_.written(); }
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (finished()) return std::nullopt;
-    Instant first = std::min(heard_ + options_.silent_after, pinged_ + options_.ping_after);
+    Instant first = std::min(silent_at(), pinged_ + options_.ping_after);
     if (const auto deadline = deadlines_.wake()) first = std::min(first, *deadline);
     return first;
   }
   void woken(Instant now) {
     if (finished()) return;
-    if (now >= heard_ + options_.silent_after) return give_up({rpc_errc::silent, {}});
+    if (now >= silent_at()) return give_up({rpc_errc::silent, {}});
     if (now >= pinged_ + options_.ping_after) {
       pinged_ = now;
       queue_.add({FrameKind::ping});
@@ -167,14 +205,22 @@ class ClientCore {
  private:
   struct Slot {
     std::uint32_t generation = 0;
-    std::uint32_t items = 0;   // since the last credit
-    std::uint64_t batch = 0;   // of the queue, that the request leaves with
+    std::uint32_t credit = 0;   // so many items may be sent
+    std::uint32_t granted = 0;  // and so many may come
+    std::uint32_t taken = 0;    // of those that came, since the last credit
+    std::uint64_t batch = 0;    // of the queue, that the request leaves with
     bool active = false;
+    bool refused = false;  // an item was not sent
   };
   struct Failed {
     std::uint64_t call;
     Error error;
   };
+
+  [[nodiscard]] auto silent_at() const noexcept -> Instant {
+    const Instant silent = heard_ + options_.silent_after;
+    return progress_.since() == Instant::max() ? silent : std::min(silent, progress_.since() + options_.frame_within);
+  }
 
   [[nodiscard]] auto id_of(std::uint32_t slot) const noexcept -> std::uint64_t {
     return (std::uint64_t{slots_[slot].generation} << 32) | slot;
@@ -198,8 +244,7 @@ class ClientCore {
       free_.pop_back();
     }
     if (++slots_[slot].generation == 0) slots_[slot].generation = 1;  // no call has the id 0
-    slots_[slot].items = 0;
-    slots_[slot].active = true;
+    slots_[slot] = {slots_[slot].generation, initial_credit, initial_credit, 0, 0, true};
     return slot;
   }
 
@@ -275,6 +320,7 @@ class ClientCore {
         if (active(id)) return end(event, id, ClientEvent::Kind::ended, nullptr, {});
         return false;
       case FrameKind::item: return active(id) && take_item(frame, event);
+      case FrameKind::credit: return take_credit(frame, event);
       case FrameKind::ping: queue_.add({FrameKind::pong}); return false;
       case FrameKind::pong: return false;
       case FrameKind::goodbye: no_more_ = true; return false;
@@ -300,13 +346,24 @@ class ClientCore {
 
   auto take_item(const Frame& frame, ClientEvent& event) -> bool {
     Slot& slot = slots_[static_cast<std::uint32_t>(frame.header.call)];
-    if (++slot.items == initial_credit / 2) {
-      slot.items = 0;
-      std::array<std::byte, 4> more;
-      store_le(more.data(), initial_credit / 2);
-      queue_.add({FrameKind::credit, 0, 0, 0, frame.header.call, 0}, {{}, {}, more});
+    if (slot.granted == 0) {
+      give_up({rpc_errc::protocol, "more items than were asked for"});
+      return false;
     }
+    --slot.granted;
     return tell(event, ClientEvent::Kind::item, frame.header.call, &frame, {});
+  }
+
+  auto take_credit(const Frame& frame, ClientEvent& event) -> bool {
+    const std::uint64_t id = frame.header.call;
+    if (frame.head.size() != sizeof(std::uint32_t)) {
+      give_up({rpc_errc::protocol, "a credit without a number"});
+      return false;
+    }
+    if (!active(id)) return false;
+    Slot& slot = slots_[static_cast<std::uint32_t>(id)];
+    slot.credit = add_credit(slot.credit, load_le<std::uint32_t>(frame.head.data()));
+    return std::exchange(slot.refused, false) && tell(event, ClientEvent::Kind::credit, id, nullptr, {});
   }
 
   RpcClientOptions options_;
@@ -315,6 +372,8 @@ class ClientCore {
   FrameQueue queue_;
   Instant heard_;   // when the last bytes came
   Instant pinged_;  // then, or when the last ping was sent
+  FrameProgress progress_;
+  bool came_whole_ = false;  // frames have, since all was looked at
   bool greeted_ = false;
   bool closing_ = false;
   bool no_more_ = false;  // the server said goodbye

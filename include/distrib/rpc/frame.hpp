@@ -36,9 +36,9 @@ enum class FrameKind : std::uint8_t {
   ping,          ///< Answer me with pong.
   pong,          ///< I am here.
   goodbye,       ///< I begin no more calls, or take none; those in flight end as usual.
-  item,          ///< Server: one item of a streaming call.
-  end,           ///< Server: ends a streaming call well.
-  credit,        ///< Client: so many more items (u32, the head) may come on this call.
+  item,          ///< One item of a streaming call.
+  end,           ///< Server: ends a streaming call well. Client: no more items come.
+  credit,        ///< So many more items (u32, the head) may come on this call.
 };
 
 /// A frame's header. A value.

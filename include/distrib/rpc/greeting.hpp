@@ -11,8 +11,15 @@
 
 namespace distrib::inline v0 {
 
-/// Most items of a streaming call that are under way before the client has granted more by credit frames.
+/// Most items of a streaming call that are under way, in one direction, before the peer has granted more by credit
+/// frames.
 inline constexpr std::uint32_t initial_credit = 64;
+
+/// What a peer may send after a further credit; bounded, whatever it is told.
+[[nodiscard]] constexpr auto add_credit(std::uint32_t credit, std::uint32_t more) noexcept -> std::uint32_t {
+  constexpr std::uint32_t most = 1U << 20;
+  return more > most - credit ? most : credit + more;
+}
 
 /// The largest greeting that is taken, in bytes: nothing else is, before the peer has shown who it is.
 inline constexpr FrameLimits greeting_limits{4 << 10, 0};

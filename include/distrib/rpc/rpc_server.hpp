@@ -8,6 +8,7 @@
 #include <distrib/rpc/server_core.hpp>
 #include <distrib/rpc/server_session.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,7 +37,7 @@ class RpcServer : private ServerSession::Owner {
 
   /// Listens from now on; port 0 takes a free one. Throws as `Listener` does.
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {})
-      : router_{std::move(router)}, options_{options},
+      : router_{std::move(router)}, budget_{std::make_shared<ServerBudget>(options)},
         listener_{executor, address, [this](TcpSocket socket) { accept(std::move(socket)); }} {}
   RpcServer(const RpcServer&) = delete;
   auto operator=(const RpcServer&) -> RpcServer& = delete;
@@ -52,10 +53,12 @@ class RpcServer : private ServerSession::Owner {
   /// Connections that are open.
   [[nodiscard]] auto connections() const noexcept -> std::size_t { return sessions_.size(); }
 
-  /// Takes no more connections and calls; each connection ends when its calls are answered.
-  void drain() {
+  /// Takes no more connections and calls; each connection ends when its calls are answered, at the latest after
+  /// `grace`: then clients are told that the calls that are left are lost.
+  void drain(std::chrono::milliseconds grace) {
     listener_.close();
-    for (const auto& session : std::vector{sessions_}) session->drain();
+    const Instant by = std::chrono::steady_clock::now() + grace;
+    for (const auto& session : std::vector{sessions_}) session->drain(by);
   }
 
  private:
@@ -77,14 +80,14 @@ class RpcServer : private ServerSession::Owner {
 
   void accept(TcpSocket socket) {
     ServerSession::Owner& owner = *this;
-    const auto session = std::make_shared<ServerSession>(owner, std::move(socket), options_);
+    const auto session = std::make_shared<ServerSession>(owner, std::move(socket), budget_);
     session->place = sessions_.size();
     sessions_.push_back(session);
     session->start();
   }
 
   RouterType router_;
-  RpcServerOptions options_;
+  std::shared_ptr<ServerBudget> budget_;
   std::vector<ServerConnection> sessions_;
   Listener listener_;
 };

@@ -8,15 +8,18 @@
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
+#include <distrib/rpc/frame_progress.hpp>
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
 #include <distrib/rpc/remote_error.hpp>
+#include <distrib/rpc/server_budget.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,21 +30,13 @@
 
 namespace distrib::inline v0 {
 
-/// How a server behaves on one connection.
-struct RpcServerOptions {
-  FrameLimits limits;                              ///< The largest frame that is taken.
-  std::uint32_t services = 1;                      ///< Greetings may ask for services 0 .. services - 1.
-  std::uint32_t max_calls = 1024;                  ///< Most calls in flight.
-  std::size_t owed_bytes = std::size_t{64} << 20;  ///< When so much waits to be written, no more requests are read.
-  std::chrono::milliseconds greeting_within{5'000};  ///< A peer that has not shown who it is by then is closed,
-  std::chrono::milliseconds silent_after{60'000};    ///< and so is one that was silent for so long.
-};
-
 /// One thing that has happened on a server's connection.
 struct ServerEvent {
   enum class Kind : std::uint8_t {
     greeted,    ///< The client has shown who it is and wants `service`.
     request,    ///< A call has begun: answer it once by `reply`, `fail`, or `item`s and `end`.
+    item,       ///< One more item of a call whose client streams: tell `taken` when it was used.
+    ended,      ///< No more items of `call` come.
     cancelled,  ///< The answer of `call` is wanted no more; it is over.
     credit,     ///< `item` of `call` is taken again.
   };
@@ -51,8 +46,8 @@ struct ServerEvent {
   std::uint32_t service = 0;        ///< Of `greeted`.
   std::optional<Instant> deadline;  ///< Of `request`, on this machine's clock.
   ByteView metadata;                ///< Of `request`; with `head` and `body` valid until the core is asked for
-  ByteView head;                    ///< anything else.
-  FrameBody body;                   ///< Of `request`.
+  ByteView head;                    ///< anything else. Of `request` and `item`,
+  FrameBody body;                   ///< and so is this.
   std::uint32_t body_checksum = 0;  ///< CRC-32C of the body.
 };
 
@@ -60,11 +55,12 @@ struct ServerEvent {
 /// connection lost) are passed over in silence.
 ///
 /// A `ConnectionCore`; after each of its events take all that `next` has. It gives nothing, and reads nothing, while
-/// more than `owed_bytes` wait to be written. Memory: what is queued, and 12 bytes a call. Threads: one at a time.
+/// connection or server have taken on as many bytes as they may. Memory: what is queued, and 32 bytes for each call
+/// that was ever in flight at once. Threads: one at a time.
 class ServerCore {
  public:
-  ServerCore(const RpcServerOptions& options, Instant now)
-      : options_{options}, reader_{greeting_limits}, opened_{now}, heard_{now}, read_{now} {}
+  ServerCore(std::shared_ptr<ServerBudget> budget, Instant now)
+      : share_{std::move(budget)}, reader_{greeting_limits}, opened_{now}, heard_{now}, read_{now} {}
 
   /// An empty writer for the head of an answer, good for one: its memory is kept from call to call.
   [[nodiscard]] auto writer() noexcept -> WireWriter& {
@@ -76,7 +72,7 @@ class ServerCore {
   /// they are written. `checksum` is the body's CRC-32C, when it is known.
   void reply(std::uint64_t call, ByteView head, const FrameBody& body = {},
              std::optional<std::uint32_t> checksum = std::nullopt) {
-    if (end(call)) queue_.add({FrameKind::reply, 0, 0, 0, call, 0}, {{}, {}, head}, body, checksum);
+    if (end(call)) queue({FrameKind::reply, 0, 0, 0, call, 0}, head, body, checksum);
   }
 
   /// Refuses a call, which is then over. `where`: what people are told beside the code's message.
@@ -94,19 +90,33 @@ class ServerCore {
       return false;
     }
     --slot.credit;
-    queue_.add({FrameKind::item, 0, 0, 0, call, 0}, {{}, {}, head}, body);
+    queue({FrameKind::item, 0, 0, 0, call, 0}, head, body);
     return true;
   }
 
   /// Ends a streaming call well.
   void end_stream(std::uint64_t call) {
-    if (end(call)) queue_.add({FrameKind::end, 0, 0, 0, call, 0});
+    if (end(call)) queue({FrameKind::end, 0, 0, 0, call, 0});
   }
 
-  /// Takes no more calls and tells the client so; `finished()` when those in flight are answered.
-  void drain() {
+  /// An `item` of so many bytes, of head and body, was used up: the client may send another one in its place.
+  void taken(std::uint64_t call, std::size_t bytes) {
+    if (!open(call)) return;
+    Slot& slot = slots_[static_cast<std::uint32_t>(call)];
+    slot.held -= bytes;
+    share_.release(bytes);
+    if (++slot.taken < initial_credit / 2) return;
+    const auto more = std::exchange(slot.taken, 0U);
+    slot.granted += more;
+    queue({FrameKind::credit, 0, 0, 0, call, 0}, std::as_bytes(std::span{&more, 1}));
+  }
+
+  /// Takes no more calls and tells the client so; `finished()` when those in flight are answered, or at `by`, which
+  /// fails those that are left with `rpc_errc::lost`.
+  void drain(Instant by) {
     if (!greeted_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
-    if (!std::exchange(draining_, true)) queue_.add({FrameKind::goodbye});
+    drain_by_ = std::min(drain_by_, by);
+    if (!std::exchange(draining_, true)) queue({FrameKind::goodbye});
   }
 
   /// Ends the connection and tells the client why.
@@ -121,14 +131,21 @@ class ServerCore {
   [[nodiscard]] auto next(Instant now, ServerEvent& event) -> bool {
     Frame frame;
     while (!finished()) {
-      parked_ = owes_too_much() && reader_.has_rest();
-      if (owes_too_much()) return false;
+      const bool is_full = share_.is_full();
+      parked_ = is_full && reader_.has_rest();
+      look_again_ = is_full && !share_.owes_too_much() ? now + look_again_after : never;
+      if (is_full) {
+        progress_.stop();
+        return false;
+      }
       if (!reader_.next(frame)) {
         // A stranger gets no answer: he would not understand it.
         if (reader_.error() && !greeted_) reason_ = reader_.error();
         if (reader_.error()) refuse(reader_.error(), {});
+        progress_.look(reader_.in_frame(), std::exchange(came_whole_, false), now);
         return false;
       }
+      came_whole_ = true;
       if (take(frame, now, event)) return true;
     }
     return false;
@@ -136,48 +153,70 @@ class ServerCore {
 
   // --- ConnectionCore ---
 
-  [[nodiscard]] auto reads() const -> bool { return !finished() && !parked_ && !owes_too_much(); }
+  [[nodiscard]] auto reads() const -> bool {
+    return !finished() && !parked_ && !share_.owes_too_much() && !share_.holds_too_much();
+  }
   [[nodiscard]] auto read_space(std::span<std::byte> lent) -> ReadSpace { return reader_.read_space(lent); }
   void bytes_read(std::size_t count, Instant now) {
     reader_.bytes_read(count);
+    progress_.read(count);
     heard_ = read_ = now;
   }
   void keep() { reader_.keep(); }
   /// What was read and not taken, because too much was owed, can be taken now.
-  [[nodiscard]] auto ready() const -> bool { return parked_ && !finished() && !owes_too_much(); }
+  [[nodiscard]] auto ready() const -> bool { return parked_ && !finished() && !share_.is_full(); }
   [[nodiscard]] auto output() -> std::span<const ByteView> { return queue_.output(); }
   void written(Instant now) {
     queue_.written();
+    share_.owe(queue_.queued_bytes());
     heard_ = now;  // somebody reads there
   }
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (finished()) return std::nullopt;
-    return greeted_ ? heard_ + options_.silent_after : opened_ + options_.greeting_within;
+    return std::min({silent_at(), look_again_, drain_by_});
   }
   void woken(Instant now) {
-    if (finished() || now < *wake()) return;
-    reason_ = rpc_errc::silent;
+    if (finished()) return;
+    if (now >= look_again_) heard_ = now;  // it is not the peer who is waited for
+    if (now >= silent_at()) reason_ = rpc_errc::silent;
+    if (now >= drain_by_) refuse(rpc_errc::lost, "the server ended before the answer");
   }
   void lost(const std::error_code& reason) {
     if (!reason_) reason_ = reason ? reason : rpc_errc::lost;
   }
-  [[nodiscard]] auto finished() const -> bool { return reason_ || (draining_ && calls_ == 0); }
+  [[nodiscard]] auto finished() const -> bool { return reason_ || (draining_ && share_.calls() == 0); }
 
   /// Why the connection ended; empty while it has not.
   [[nodiscard]] auto reason() const noexcept -> std::error_code { return reason_; }
 
   /// Calls that are not answered.
-  [[nodiscard]] auto calls() const noexcept -> std::size_t { return calls_; }
+  [[nodiscard]] auto calls() const noexcept -> std::size_t { return share_.calls(); }
 
  private:
   struct Slot {
     std::uint32_t generation = 0;
-    std::uint32_t credit = 0;
+    std::uint32_t credit = 0;   // so many items may be sent
+    std::uint32_t granted = 0;  // and so many may come
+    std::uint32_t taken = 0;    // of those that came, since the last credit
+    std::size_t held = 0;       // bytes of the request, and of items that were not taken
     bool open = false;
-    bool refused = false;  // an item was not taken
+    bool refused = false;  // an item was not sent
+    bool ended = false;    // no more items come
   };
 
-  [[nodiscard]] auto owes_too_much() const noexcept -> bool { return queue_.queued_bytes() > options_.owed_bytes; }
+  /// When the peer has made no sign of life for too long, or no progress.
+  [[nodiscard]] auto silent_at() const noexcept -> Instant {
+    const RpcServerOptions& options = share_.options();
+    if (!greeted_) return opened_ + options.greeting_within;
+    const Instant silent = heard_ + options.silent_after;
+    return progress_.since() == never ? silent : std::min(silent, progress_.since() + options.frame_within);
+  }
+
+  void queue(const FrameHeader& header, ByteView head = {}, const FrameBody& body = {},
+             std::optional<std::uint32_t> checksum = std::nullopt) {
+    queue_.add(header, {{}, {}, head}, body, checksum);
+    share_.owe(queue_.queued_bytes());
+  }
 
   [[nodiscard]] auto open(std::uint64_t call) const -> bool {
     const auto slot = static_cast<std::uint32_t>(call);
@@ -186,14 +225,15 @@ class ServerCore {
 
   auto end(std::uint64_t call) -> bool {
     if (!open(call)) return false;
-    slots_[static_cast<std::uint32_t>(call)].open = false;
-    --calls_;
+    Slot& slot = slots_[static_cast<std::uint32_t>(call)];
+    slot.open = false;
+    share_.end(slot.held);
     return true;
   }
 
   void add_error(std::uint64_t call, const std::error_code& code, std::string_view where) {
     encode_error(writer(), code, where);
-    queue_.add({FrameKind::error, 0, 0, 0, call, 0}, {{}, {}, answer_.view()});
+    queue({FrameKind::error, 0, 0, 0, call, 0}, answer_.view());
   }
 
   auto take(const Frame& frame, Instant now, ServerEvent& event) -> bool {
@@ -207,7 +247,9 @@ class ServerCore {
         event.call = frame.header.call;
         return true;
       case FrameKind::credit: return take_credit(frame, event);
-      case FrameKind::ping: queue_.add({FrameKind::pong}); return false;
+      case FrameKind::item: return open(frame.header.call) && take_item(frame, event);
+      case FrameKind::end: return open(frame.header.call) && take_end(frame, event);
+      case FrameKind::ping: queue({FrameKind::pong}); return false;
       case FrameKind::pong: return false;
       case FrameKind::goodbye: draining_ = true; return false;
       default: refuse(rpc_errc::protocol, {}); return false;
@@ -220,18 +262,18 @@ class ServerCore {
       refuse(rpc_errc::protocol, "instead of a greeting");
     } else if (greeting->oldest > rpc_version || greeting->version < oldest_rpc_version) {
       refuse(rpc_errc::unsupported_version, "version " + std::to_string(greeting->version));
-    } else if (greeting->service >= options_.services) {
+    } else if (greeting->service >= share_.options().services) {
       refuse(rpc_errc::unknown_service,
-             "service " + std::to_string(greeting->service) + " of " + std::to_string(options_.services));
+             "service " + std::to_string(greeting->service) + " of " + std::to_string(share_.options().services));
     } else {
       greeted_ = true;
-      reader_.set_limits(options_.limits);
+      reader_.set_limits(share_.options().limits);
       Greeting answer;
       answer.version = std::min(greeting->version, rpc_version);
-      answer.limits = options_.limits;
-      answer.max_calls = options_.max_calls;
+      answer.limits = share_.options().limits;
+      answer.max_calls = share_.options().max_calls;
       const std::vector<std::byte> head = answer.encode();
-      queue_.add({FrameKind::greeting}, {{}, {}, head});
+      queue({FrameKind::greeting}, head);
       event = {};
       event.service = greeting->service;
       return true;
@@ -243,7 +285,7 @@ class ServerCore {
     const std::uint64_t call = frame.header.call;
     const auto slot = static_cast<std::uint32_t>(call);
     if (draining_) return refuse_call(call, rpc_errc::closed);
-    if (slot >= options_.max_calls) return refuse_call(call, rpc_errc::exhausted);
+    if (slot >= share_.options().max_calls || !share_.has_calls()) return refuse_call(call, rpc_errc::exhausted);
     if (slot >= slots_.size()) slots_.resize(slot + 1);
     if (slots_[slot].open || call >> 32 == 0) {
       refuse(rpc_errc::protocol, "a call was begun twice");
@@ -257,8 +299,9 @@ class ServerCore {
     const Instant deadline = read_ + std::chrono::milliseconds{left};  // may have waited here
     if (left != no_deadline && deadline <= now) return refuse_call(call, rpc_errc::deadline_passed);
 
-    slots_[slot] = {static_cast<std::uint32_t>(call >> 32), initial_credit, true, false};
-    ++calls_;
+    const std::size_t held = frame.head.size() + frame.body.bytes().size();
+    slots_[slot] = {static_cast<std::uint32_t>(call >> 32), initial_credit, initial_credit, 0, held, true};
+    share_.begin(held);
     event = {};
     event.kind = ServerEvent::Kind::request;
     event.call = call;
@@ -276,6 +319,32 @@ class ServerCore {
     return false;
   }
 
+  auto take_item(const Frame& frame, ServerEvent& event) -> bool {
+    Slot& slot = slots_[static_cast<std::uint32_t>(frame.header.call)];
+    if (slot.ended || slot.granted == 0) {
+      refuse(rpc_errc::protocol, slot.ended ? "an item after the end" : "more items than were asked for");
+      return false;
+    }
+    --slot.granted;
+    const std::size_t held = frame.head.size() + frame.body.bytes().size();
+    slot.held += held;
+    share_.hold(held);
+    event = {};
+    event.kind = ServerEvent::Kind::item;
+    event.call = frame.header.call;
+    event.head = frame.head;
+    event.body = frame.body;
+    return true;
+  }
+
+  auto take_end(const Frame& frame, ServerEvent& event) -> bool {
+    if (std::exchange(slots_[static_cast<std::uint32_t>(frame.header.call)].ended, true)) return false;
+    event = {};
+    event.kind = ServerEvent::Kind::ended;
+    event.call = frame.header.call;
+    return true;
+  }
+
   auto take_credit(const Frame& frame, ServerEvent& event) -> bool {
     if (frame.head.size() != sizeof(std::uint32_t)) {
       refuse(rpc_errc::protocol, "a credit without a number");
@@ -283,8 +352,7 @@ class ServerCore {
     }
     if (!open(frame.header.call)) return false;
     Slot& slot = slots_[static_cast<std::uint32_t>(frame.header.call)];
-    const auto more = load_le<std::uint32_t>(frame.head.data());
-    slot.credit = more > most_credit - slot.credit ? most_credit : slot.credit + more;
+    slot.credit = add_credit(slot.credit, load_le<std::uint32_t>(frame.head.data()));
     if (!std::exchange(slot.refused, false)) return false;
     event = {};
     event.kind = ServerEvent::Kind::credit;
@@ -294,20 +362,25 @@ class ServerCore {
 
   static constexpr std::size_t request_prefix_bytes = 8;  // milliseconds left, bytes of metadata
   static constexpr std::uint32_t no_deadline = 0xffffffffU;
-  static constexpr std::uint32_t most_credit = 1U << 20;
+  static constexpr Instant never = Instant::max();
+  /// How long a connection waits that has to wait for others.
+  static constexpr std::chrono::milliseconds look_again_after{20};
 
-  RpcServerOptions options_;
+  BudgetShare share_;
   FrameReader reader_;
   FrameQueue queue_;
   Instant opened_;
   Instant heard_;  // when the last bytes came or went
   Instant read_;   // when the last bytes came
+  Instant look_again_ = never;  // nothing is taken until there is less to do here
+  Instant drain_by_ = never;
+  FrameProgress progress_;
+  bool came_whole_ = false;  // frames have, since all was looked at
   bool parked_ = false;  // what was read waits until less is owed
   bool greeted_ = false;
   bool draining_ = false;
   std::error_code reason_;
   std::vector<Slot> slots_;
-  std::size_t calls_ = 0;
   WireWriter answer_;
 };
 

@@ -38,15 +38,15 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     virtual void closed(const std::shared_ptr<BasicServerSession>& session) = 0;  ///< The last that is heard of it.
   };
 
-  BasicServerSession(Owner& owner, Stream stream, const RpcServerOptions& options)
-      : Base{std::move(stream), *this, options, std::chrono::steady_clock::now()}, owner_{&owner} {}
+  BasicServerSession(Owner& owner, Stream stream, std::shared_ptr<ServerBudget> budget)
+      : Base{std::move(stream), *this, std::move(budget), std::chrono::steady_clock::now()}, owner_{&owner} {}
 
   /// Begins to read; once.
   void start() { settle(); }
 
-  /// Takes no more calls; ends when those in flight are answered.
-  void drain() {
-    core().drain();
+  /// Takes no more calls; ends when those in flight are answered, or at `by`.
+  void drain(Instant by) {
+    core().drain(by);
     answered();
   }
 
@@ -72,6 +72,10 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     const bool taken = core().item(call, head, body);
     answered();
     return taken;
+  }
+  void taken(std::uint64_t call, std::size_t bytes) {
+    core().taken(call, bytes);
+    answered();
   }
   void end_stream(std::uint64_t call) {
     core().end_stream(call);

@@ -293,10 +293,10 @@ class ServerTask : public std::enable_shared_from_this<ServerTask<Updaters>> {
   // What was answered is still written; who does not read it is not waited for.
   void hang_up() {
     if (closed_) return;
-    server_->drain();
+    server_->drain(hang_up_within);
     if (server_->connections() == 0) return finish();
     hang_up_timer_.emplace(executor_);
-    hang_up_timer_->expires_after(std::chrono::seconds{2});
+    hang_up_timer_->expires_after(hang_up_within);
     hang_up_timer_->async_wait([self = this->shared_from_this()](const std::error_code&) { self->finish(); });
   }
 
@@ -322,6 +322,7 @@ class ServerTask : public std::enable_shared_from_this<ServerTask<Updaters>> {
     if (options_.observer) options_.observer({kind, name_, {}, {}, name_ + ": " + text});
   }
 
+  static constexpr std::chrono::milliseconds hang_up_within{2'000};
   static constexpr std::uint32_t most_shards = 256;  // of one task
 
   Executor executor_;
