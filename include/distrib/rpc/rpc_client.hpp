@@ -136,8 +136,15 @@ class BasicRpcClient {
       now = at;
       active = true;
       ClientEvent event;
-      while (connection->core().next(now, event))
-        if (event.kind != ClientEvent::Kind::greeted) waiter(static_cast<std::uint32_t>(event.call)).complete(event);
+      while (connection->core().next(now, event)) {
+        using Kind = ClientEvent::Kind;
+        if (event.kind == Kind::item || event.kind == Kind::ended) {  // calls here have one answer
+          event.error = {rpc_errc::protocol, "a stream in place of an answer"};
+          connection->core().give_up(event.error);  // ends the call of an item too
+        }
+        if (event.kind != Kind::greeted && event.kind != Kind::item)
+          waiter(static_cast<std::uint32_t>(event.call)).complete(event);
+      }
       active = false;
       if (!connection->core().finished()) return;
       connection->detach();
