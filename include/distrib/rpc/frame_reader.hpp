@@ -70,6 +70,7 @@ class FrameReader {
 
   void keep() {
     if (state_ == State::header || state_ == State::small) large_head_.reset();
+    if (error_) here_ = {};  // nobody will ask for it
     if (here_.empty() && kept_capacity_ > most_kept_bytes) {
       kept_.reset();
       kept_capacity_ = 0;
