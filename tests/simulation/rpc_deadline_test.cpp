@@ -48,7 +48,7 @@ TEST_CASE("Rpc deadline: passes by max(5 ms, 10 %) at most and never early, with
   }
 }
 
-TEST_CASE("Rpc deadline: an answer that comes too late is nobody's, not of the call with its slot either", "[simulation]") {
+TEST_CASE("Rpc deadline: a late answer is nobody's, not of the call with its slot either", "[simulation]") {
   RpcLine line{1};
   line.on_request = [&](std::uint64_t call, const std::string& text) {
     line.scheduler.after(text == "slow" ? 50ms : 200ms, [&line, call, text] { line.reply(call, "to " + text); });
