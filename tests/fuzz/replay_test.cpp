@@ -43,3 +43,6 @@ TEST_CASE("index") { replay("index", fuzz::index); }
 TEST_CASE("splits") { replay("splits", fuzz::splits); }
 TEST_CASE("example") { replay("example", fuzz::example); }
 TEST_CASE("sequence_example") { replay("sequence_example", fuzz::sequence_example); }
+TEST_CASE("rpc_frame") { replay("rpc_frame", fuzz::rpc_frame); }
+TEST_CASE("rpc_greeting") { replay("rpc_greeting", fuzz::rpc_greeting); }
+TEST_CASE("rpc_head") { replay("rpc_head", fuzz::rpc_head); }

@@ -16,5 +16,8 @@ void index(ByteView input);             ///< Index files, ours and DALI's, besid
 void splits(ByteView input);            ///< A record file cut into splits that are put together again.
 void example(ByteView input);           ///< A tf.train.Example; protobuf is the judge.
 void sequence_example(ByteView input);  ///< A tf.train.SequenceExample; protobuf is the judge.
+void rpc_frame(ByteView input);         ///< A stream of frames, cut anywhere; a slow reader is the judge.
+void rpc_greeting(ByteView input);      ///< What the two ends of a connection hear before they know each other.
+void rpc_head(ByteView input);          ///< Frames with good checksums and any content, to both ends of a connection.
 
 }  // namespace fuzz

@@ -48,7 +48,7 @@ struct Event {
 
 /// Both ends of a connection, and the calls that the shard has heard and not answered.
 struct Link {
-  explicit Link(distrib::Instant now) : client{options(), now}, server{std::make_shared<distrib::ServerBudget>(distrib::RpcServerOptions{}), now} {}
+  explicit Link(distrib::Instant now) : client{options(), now}, server{distrib::RpcServerOptions{}, now} {}
 
   static auto options() -> distrib::RpcClientOptions {
     distrib::RpcClientOptions options;

@@ -192,3 +192,21 @@ TEST_CASE("FrameReader: frames before the damage are handed out", "[rpc]") {
   CHECK(feed(reader, bytes, all_at_once).size() == 1);
   CHECK(reader.error() == rpc_errc::not_ours);
 }
+
+TEST_CASE("FrameReader: a large head that came whole, and alone, is something to be taken", "[rpc]") {
+  const auto bytes = stream::frame({FrameKind::request}, std::string(20'000, 'h'));
+  FrameReader reader;
+  distrib::Frame frame;
+  CHECK(stream::give(reader, bytes, 40) == 40);
+  CHECK_FALSE(reader.next(frame));
+  reader.keep();
+  const distrib::ByteView rest = distrib::ByteView{bytes}.subspan(40);
+  CHECK(stream::give(reader, rest, rest.size() - 1) == rest.size() - 1);
+  CHECK_FALSE(reader.has_rest());
+  CHECK(stream::give(reader, rest.last(1), 1) == 1);  // now nothing was asked in between
+  CHECK(reader.has_rest());
+  reader.keep();
+  CHECK(reader.has_rest());
+  REQUIRE(reader.next(frame));
+  CHECK_FALSE(reader.has_rest());
+}

@@ -37,7 +37,7 @@ struct Pair {
   std::vector<Seen> at_client;
 
   explicit Pair(const distrib::RpcServerOptions& server_options = {}, const distrib::RpcClientOptions& options = {})
-      : Pair{std::make_shared<distrib::ServerBudget>(server_options), options} {}
+      : server{server_options, now}, client{options, now} {}
   explicit Pair(std::shared_ptr<distrib::ServerBudget> budget, const distrib::RpcClientOptions& options = {})
       : server{std::move(budget), now}, client{options, now} {}
 

@@ -12,6 +12,7 @@
 #include <asio/bind_executor.hpp>
 #include <asio/use_future.hpp>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <future>
@@ -93,13 +94,18 @@ TEST_CASE("RpcClient: when the connection is lost every call ends once, then the
   while (closed == 0) context.run_one();
   // A retry from inside of a failure: refused later, so that it never recurses.
   int refused = 0;
+  int depth = 0;
+  int deepest = 0;
   std::function<void(std::error_code, Text)> retry = [&](std::error_code ec, Text) {
-    CHECK(ec == rpc_errc::closed);
-    if (++refused < 10'000) client.async_call<Echo>({"a"}, {}, retry);
+    if (ec != rpc_errc::closed) FAIL(ec.message());
+    deepest = std::max(deepest, ++depth);
+    if (++refused < 100'000) client.async_call<Echo>({"a"}, {}, retry);
+    --depth;
   };
   client.async_call<Echo>({"a"}, {}, retry);
   CHECK(refused == 0);
-  while (refused < 10'000) context.run_one();
+  while (refused < 100'000) context.run_one();
+  CHECK(deepest == 1);
   CHECK(closed == 1);
 }
 
@@ -232,4 +238,35 @@ TEST_CASE("RpcClient: handlers that are too large for the slot, and ones that ca
   while (open > 0) context.run_one();
   // Dropped unanswered: what the handler holds is freed, whoever goes first.
   client.async_call<Echo>({"never"}, {}, [mine = std::make_unique<int>(3)](std::error_code, const Text&) {});
+}
+
+namespace {
+
+/// Answers every call as if it were a streaming one.
+struct Streams {
+  unsigned items;
+  void dispatch(const distrib::ServerConnection& connection, const distrib::ServerEvent& event) const {
+    for (unsigned i = 0; i < items; ++i) connection->item(event.call, {}, nullptr);
+    connection->end_stream(event.call);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("RpcClient: a server that answers a call as a stream is not understood", "[rpc]") {
+  for (const unsigned items : {0U, 1U, 2U}) {
+    asio::io_context context{1};
+    RpcServer<Streams> server{context.get_executor(), anywhere, Streams{items}};
+    int closed = 0;
+    RpcClient client{loopback::connect(context, server.port()), {}, [&](const distrib::Error& reason) {
+                       CHECK(reason.code == rpc_errc::protocol);
+                       ++closed;
+                     }};
+    std::vector<std::error_code> ends;
+    for (int i = 0; i < 3; ++i)
+      client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, Text) { ends.push_back(ec); });
+    while (closed == 0) context.run_one();
+    CAPTURE(items);
+    CHECK(ends == std::vector<std::error_code>(3, rpc_errc::protocol));
+  }
 }

@@ -115,7 +115,7 @@ class Run {
   bool byte_by_byte_;
   Scheduler scheduler_;
   ClientCore client_{{}, scheduler_.now()};
-  ServerCore server_{std::make_shared<distrib::ServerBudget>(distrib::RpcServerOptions{}), scheduler_.now()};
+  ServerCore server_{distrib::RpcServerOptions{}, scheduler_.now()};
   std::shared_ptr<Wire<ClientCore, ServerCore>> wire_;
   std::map<std::uint64_t, std::string> asked_;
   std::map<std::uint64_t, int> ends_;

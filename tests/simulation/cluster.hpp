@@ -116,8 +116,7 @@ class Cluster {
   /// One end-to-end connection; both hosts hold it until it is over for them.
   struct Link : std::enable_shared_from_this<Link> {
     Link(const distrib::RpcClientOptions& client_options, const distrib::RpcServerOptions& server_options, Instant now)
-        : client{client_options, now}, session{std::make_shared<Session>(
-              distrib::ServerCore{std::make_shared<distrib::ServerBudget>(server_options), now})} {}
+        : client{client_options, now}, session{std::make_shared<Session>(distrib::ServerCore{server_options, now})} {}
     distrib::ClientCore client;
     SessionPointer session;
     std::shared_ptr<Wire> wire;

@@ -236,12 +236,13 @@ class ClientCore {
   auto take_slot() -> std::uint32_t {
     ++active_;
     std::uint32_t slot = 0;
-    if (free_.empty()) {
+    std::vector<std::uint32_t>& from = free_.empty() ? spare_ : free_;
+    if (from.empty()) {
       slot = static_cast<std::uint32_t>(slots_.size());
       slots_.push_back({});
     } else {
-      slot = free_.back();
-      free_.pop_back();
+      slot = from.back();
+      from.pop_back();
     }
     if (++slots_[slot].generation == 0) slots_[slot].generation = 1;  // no call has the id 0
     slots_[slot] = {slots_[slot].generation, initial_credit, initial_credit, 0, 0, true};
@@ -265,7 +266,7 @@ class ClientCore {
     const auto slot = static_cast<std::uint32_t>(id);
     slots_[slot].active = false;
     deadlines_.clear(slot);
-    free_.push_back(slot);
+    (slot < max_calls_ ? free_ : spare_).push_back(slot);
     --active_;
     return tell(event, kind, id, frame, std::move(error));
   }
@@ -340,6 +341,10 @@ class ClientCore {
     }
     greeted_ = true;
     max_calls_ = std::min(max_calls_, greeting->max_calls);
+    std::erase_if(free_, [this](std::uint32_t slot) {
+      if (slot >= max_calls_) spare_.push_back(slot);
+      return slot >= max_calls_;
+    });
     reader_.set_limits(options_.limits);
     return tell(event, ClientEvent::Kind::greeted, 0, nullptr, {});
   }
@@ -379,7 +384,8 @@ class ClientCore {
   bool no_more_ = false;  // the server said goodbye
   Error reason_;
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> free_;   // slots below max_calls_, which the server takes: a call that is allowed has one
+  std::vector<std::uint32_t> spare_;  // the others, of calls that were too many
   std::size_t active_ = 0;  // slots in use: calls that have not had their last event
   std::uint32_t failing_ = 0;
   DeadlineWheel deadlines_;  // by slot

@@ -71,6 +71,7 @@ class FrameReader {
 
   void keep() {
     if (state_ == State::header || state_ == State::small) large_head_.reset();
+    if (error_) here_ = {};  // nobody will ask for it
     if (here_.empty() && kept_capacity_ > most_kept_bytes) {
       kept_.reset();
       kept_capacity_ = 0;
@@ -97,8 +98,10 @@ class FrameReader {
   /// What was wrong with the bytes: `not_ours`, `corrupt`, `unsupported_version`, `protocol`, `too_large`. Stays.
   [[nodiscard]] auto error() const noexcept -> std::error_code { return error_; }
 
-  /// Whether bytes are at hand that `next` was not asked for, or that make no whole frame.
-  [[nodiscard]] auto has_rest() const noexcept -> bool { return !here_.empty(); }
+  /// Whether there is something that `next` was not asked for, or that makes no whole frame.
+  [[nodiscard]] auto has_rest() const noexcept -> bool {
+    return !here_.empty() || (state_ == State::head && filled_ == large_head_bytes());  // received where it stays
+  }
 
   /// Whether a frame has begun and not come to its end.
   [[nodiscard]] auto in_frame() const noexcept -> bool { return state_ != State::header || !here_.empty(); }

@@ -143,8 +143,15 @@ class BasicRpcClient {
 
     void complete_calls() {
       const detail::FlagWhile here{active};
-      for (ClientEvent event; connection->core().next(now, event);)
-        if (event.kind != ClientEvent::Kind::greeted) waiter(static_cast<std::uint32_t>(event.call)).complete(event);
+      for (ClientEvent event; connection->core().next(now, event);) {
+        using Kind = ClientEvent::Kind;
+        if (event.kind == Kind::item || event.kind == Kind::ended) {  // calls here have one answer
+          event.error = {rpc_errc::protocol, "a stream in place of an answer"};
+          connection->core().give_up(event.error);  // ends the call of an item too
+        }
+        if (event.kind == Kind::reply || event.kind == Kind::ended || event.kind == Kind::failed)
+          waiter(static_cast<std::uint32_t>(event.call)).complete(event);
+      }
     }
 
     // The calls are completed later: the owner may be in the middle of his own destruction.

@@ -61,6 +61,8 @@ class ServerCore {
  public:
   ServerCore(std::shared_ptr<ServerBudget> budget, Instant now)
       : share_{std::move(budget)}, reader_{greeting_limits}, opened_{now}, heard_{now}, read_{now} {}
+  /// The only connection of its server.
+  ServerCore(const RpcServerOptions& options, Instant now) : ServerCore{std::make_shared<ServerBudget>(options), now} {}
 
   /// An empty writer for the head of an answer, good for one: its memory is kept from call to call.
   [[nodiscard]] auto writer() noexcept -> WireWriter& {

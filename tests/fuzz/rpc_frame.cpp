@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expect.hpp"
+#include "made_frames.hpp"
+#include "targets.hpp"
+
+#include <distrib/rpc/frame_reader.hpp>
+#include <distrib/sim/dice.hpp>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+namespace fuzz {
+
+namespace {
+
+using distrib::FrameHeader;
+using distrib::FrameLimits;
+using distrib::rpc_errc;
+using distrib::sim::Dice;
+using stream::Bytes;
+
+struct Received {
+  FrameHeader header;
+  Bytes head;
+  Bytes body;
+  std::uint32_t body_checksum = 0;
+  auto operator==(const Received&) const -> bool = default;
+};
+
+struct Read {
+  std::vector<Received> frames;
+  std::error_code error;
+  auto operator==(const Read&) const -> bool = default;
+};
+
+/// What is taken until the first frame has come, and from then on: as an end of a connection does it.
+struct Limits {
+  FrameLimits first;
+  FrameLimits then;
+};
+
+/// Slow and obvious: has the whole stream before it. `cut_head_is_bad`: the stream ends in a frame whose head is there
+/// and damaged; whether that is known by then depends on the frame.
+auto judge(const Bytes& bytes, const Limits& limits, bool& cut_head_is_bad) -> Read {
+  Read read;
+  std::size_t at = 0;
+  const auto left = [&] { return bytes.size() - at; };
+  const auto u32 = [&](std::size_t where) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 4; i-- > 0;) value = value << 8 | static_cast<std::uint32_t>(bytes[where + i]);
+    return value;
+  };
+  const auto part = [&](std::size_t where, std::size_t size) {
+    const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(where);
+    return Bytes{from, from + static_cast<std::ptrdiff_t>(size)};
+  };
+  const auto fail = [&](rpc_errc code) {
+    read.error = code;
+    return read;
+  };
+  while (left() >= 32) {
+    const FrameLimits& now = read.frames.empty() ? limits.first : limits.then;
+    const auto kind = static_cast<unsigned>(bytes[at + 5]);
+    if (distrib::as_text(part(at, 4)) != "DSTB") return fail(rpc_errc::not_ours);
+    if (u32(at + 28) != distrib::crc32c(part(at, 28))) return fail(rpc_errc::corrupt);
+    if (bytes[at + 4] != std::byte{1}) return fail(rpc_errc::unsupported_version);
+    if (kind < 1 || kind > 11) return fail(rpc_errc::protocol);
+    const std::uint32_t head = u32(at + 12);
+    const std::uint32_t body = u32(at + 24);
+    if (head > now.head_bytes || body > now.body_bytes) return fail(rpc_errc::too_large);
+    Received frame;
+    frame.header.kind = static_cast<distrib::FrameKind>(kind);
+    frame.header.flags = static_cast<std::uint16_t>(u32(at + 6) & 0xffff);
+    frame.header.method = u32(at + 8);
+    frame.header.head_bytes = head;
+    frame.header.call = u32(at + 16) | std::uint64_t{u32(at + 20)} << 32;
+    frame.header.body_bytes = body;
+    at += 32;
+    const std::size_t head_there = head == 0 ? 0 : head + std::size_t{4};
+    const std::size_t body_there = body == 0 ? 0 : body + std::size_t{4};
+    const bool head_is_bad = head != 0 && left() >= head_there && u32(at + head) != distrib::crc32c(part(at, head));
+    if (left() < head_there + body_there) {
+      cut_head_is_bad = head_is_bad;
+      return read;
+    }
+    if (head_is_bad) return fail(rpc_errc::corrupt);
+    frame.head = part(at, head);
+    at += head_there;
+    frame.body = part(at, body);
+    if (body != 0) {
+      frame.body_checksum = distrib::crc32c(frame.body);
+      if (u32(at + body) != frame.body_checksum) return fail(rpc_errc::corrupt);
+    }
+    at += body_there;
+    read.frames.push_back(std::move(frame));
+  }
+  return read;
+}
+
+/// How a stream is handed to a reader.
+struct Cuts {
+  std::size_t piece;                                // bytes of a read, at most
+  bool random = false;                              // or fewer
+  std::size_t lends = distrib::least_read_bytes;    // bytes of memory
+  bool pauses = false;                              // frames are left lying, as when too much is owed
+};
+
+auto feed(const Bytes& bytes, const Limits& limits, const Cuts& cuts, std::uint64_t seed) -> Read {
+  Dice dice{seed};
+  distrib::FrameReader reader{limits.first};
+  Read read;
+  std::vector<distrib::FrameBody> owned;  // stay what they are
+  std::vector<std::size_t> owned_of;
+  const auto take_one = [&] {
+    const bool had_rest = reader.has_rest();
+    distrib::Frame frame;
+    if (!reader.next(frame)) return false;
+    expect(had_rest, "a frame that can be taken is known to be there");
+    const ByteView body = frame.body.bytes();
+    if (frame.body.owner() != nullptr) {
+      owned.push_back(frame.body);
+      owned_of.push_back(read.frames.size());
+    }
+    read.frames.push_back(
+        {frame.header, {frame.head.begin(), frame.head.end()}, {body.begin(), body.end()}, frame.body_checksum});
+    reader.set_limits(limits.then);
+    return true;
+  };
+  std::size_t at = 0;
+  std::unique_ptr<std::byte[]> memory;
+  while (at < bytes.size() && !reader.error()) {
+    if (memory == nullptr || cuts.piece > 100) memory.reset(new std::byte[cuts.lends]);  // elsewhere than before
+    const std::span lent{memory.get(), cuts.lends};
+    const distrib::ReadSpace space = reader.read_space(lent);
+    const std::size_t room = space.front.size() + space.back.size();
+    expect(room > 0, "there is room to read into");
+    const bool direct = space.front.data() < lent.data() || space.front.data() >= lent.data() + lent.size();
+    const FrameLimits& now = read.frames.empty() ? limits.first : limits.then;
+    if (direct) {
+      const std::size_t most = std::max(std::max(limits.first.head_bytes, now.head_bytes) + std::size_t{4},
+                                        std::size_t{std::max(limits.first.body_bytes, now.body_bytes)});
+      expect(space.front.size() <= most, "no more memory is taken than the limits allow");
+    }
+    const std::size_t piece = cuts.random ? dice.between(1, cuts.piece) : cuts.piece;
+    const std::size_t count = std::min({piece, room, bytes.size() - at});
+    const std::size_t in_front = std::min(count, space.front.size());
+    const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+    std::copy_n(from, in_front, space.front.begin());
+    std::copy_n(from + static_cast<std::ptrdiff_t>(in_front), count - in_front, space.back.begin());
+    reader.bytes_read(count);
+    at += count;
+    if (cuts.pauses)
+      for (auto frames = dice.below(3); frames > 0 && take_one();) --frames;
+    if (cuts.pauses) reader.keep();
+    const std::size_t touched = std::min(cuts.lends, count + 2 * 32 + (20 << 10) + 8);
+    if (cuts.pauses) std::fill_n(lent.begin(), touched, std::byte{0xEE});
+    while (take_one()) {
+    }
+    reader.keep();
+    std::fill_n(lent.begin(), touched, std::byte{0xEE});
+  }
+  while (take_one()) {
+  }
+  read.error = reader.error();
+  for (std::size_t i = 0; i < owned.size(); ++i)
+    expect(std::ranges::equal(owned[i].bytes(), read.frames[owned_of[i]].body), "a body that is owned stays as it is");
+  return read;
+}
+
+void look_at(const Bytes& bytes, const Limits& limits, std::uint64_t seed) {
+  const Read whole = feed(bytes, limits, {bytes.size() + 1}, seed);
+  bool cut_head_is_bad = false;
+  Read judged = judge(bytes, limits, cut_head_is_bad);
+  if (cut_head_is_bad && whole.error == rpc_errc::corrupt) judged.error = rpc_errc::corrupt;
+  expect(whole == judged, "the frames are those of the slow reader");
+  const std::array cuts{Cuts{bytes.size() > 4096 ? std::size_t{61} : std::size_t{1}},
+                        Cuts{.piece = 40, .random = true},
+                        Cuts{.piece = 9000, .random = true, .lends = std::size_t{256} << 10},
+                        Cuts{.piece = 3000, .random = true, .pauses = true},
+                        Cuts{.piece = bytes.size() + 1, .pauses = true}};
+  for (const Cuts& cut : cuts) expect(feed(bytes, limits, cut, seed) == whole, "it matters not how a stream is cut");
+}
+
+auto limits_of(Script& script) -> FrameLimits {
+  constexpr std::array<std::uint32_t, 9> some{0, 1, 100, 4096, 4097, 16384, 16385, 20000, 70000};
+  const std::uint32_t head = some[script.below(some.size())];
+  return {head, some[script.below(some.size())]};
+}
+
+}  // namespace
+
+void rpc_frame(ByteView input) {
+  Script script{input};
+  Limits limits;
+  limits.first = limits_of(script);
+  limits.then = limits_of(script);
+  const std::uint64_t seed = script.number(1);
+  if ((seed & 7) == 0) {
+    const ByteView raw = script.rest();
+    return look_at({raw.begin(), raw.end()}, limits, seed);
+  }
+  look_at(made_stream(script), limits, seed);
+}
+
+}  // namespace fuzz

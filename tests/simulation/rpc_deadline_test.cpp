@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A deadline ends its call in time, and nothing but its call.
+#include "simulation/rpc_line.hpp"
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <vector>
+
+using simulation::CallEnd;
+using simulation::rpc_errc;
+using simulation::RpcLine;
+using namespace std::chrono_literals;
+
+TEST_CASE("Rpc deadline: passes by max(5 ms, 10 %) at most and never early, with hundreds at a time", "[simulation]") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    RpcLine line{seed, {}, {}, {1ms, seed % 5 == 0 ? std::size_t{1} : std::size_t{4096}}};
+    line.on_request = [&](std::uint64_t call, const std::string& text) {
+      if (text == "neighbour") line.scheduler.after(30s, [&line, call] { line.reply(call, "answer"); });
+    };
+    struct Limited {
+      std::uint64_t call;
+      distrib::Instant from;
+      std::chrono::microseconds within;
+    };
+    std::vector<Limited> limited;
+    std::vector<std::uint64_t> neighbours;
+    for (int i = 0; i < 300; ++i) {
+      line.run_for(std::chrono::microseconds{line.dice.below(20'000)});
+      if (i % 10 == 0) neighbours.push_back(line.call("neighbour"));
+      // From 1 ms, most of them short.
+      const std::chrono::microseconds within{1'000 + line.dice.below(std::uint64_t{1} << line.dice.between(4, 24))};
+      limited.push_back({line.call("never", within), line.now(), within});
+    }
+    line.run_for(60s);
+    CAPTURE(seed);
+    for (const Limited& one : limited) {
+      const CallEnd& end = line.ends[one.call];
+      CHECK(end.times == 1);
+      CHECK(end.code == rpc_errc::deadline_passed);
+      const auto took = end.at - one.from;
+      CHECK(took >= one.within);
+      CHECK(took <= one.within + std::max<std::chrono::steady_clock::duration>(5ms, one.within / 10));
+    }
+    for (const std::uint64_t call : neighbours) CHECK(line.ends[call].head == "answer");
+    CHECK(line.server.calls() == 0);  // it was told
+    CHECK_FALSE(line.client.reason());
+    CHECK_FALSE(line.server.reason());
+  }
+}
+
+TEST_CASE("Rpc deadline: a late answer is nobody's, not of the call with its slot either", "[simulation]") {
+  RpcLine line{1};
+  line.on_request = [&](std::uint64_t call, const std::string& text) {
+    line.scheduler.after(text == "slow" ? 50ms : 200ms, [&line, call, text] { line.reply(call, "to " + text); });
+  };
+  const auto slow = line.call("slow", 40ms);
+  line.run_for(49ms);  // it has failed; the answer is not made yet
+  CHECK(line.ends[slow].code == rpc_errc::deadline_passed);
+  const auto next = line.call("next");
+  CHECK(static_cast<std::uint32_t>(next) == static_cast<std::uint32_t>(slow));
+  line.run_for(1s);
+  CHECK(line.ends[slow].times == 1);
+  CHECK(line.ends[next].times == 1);
+  CHECK(line.ends[next].head == "to next");
+}
