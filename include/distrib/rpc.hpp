@@ -13,10 +13,13 @@
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
 #include <distrib/rpc/handler_result.hpp>
+#include <distrib/rpc/handshake.hpp>
 #include <distrib/rpc/method.hpp>
+#include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/remote_error.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 #include <distrib/rpc/server_core.hpp>
 #include <distrib/rpc/server_session.hpp>
+#include <distrib/rpc/shared_secret.hpp>

@@ -12,7 +12,10 @@
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
+#include <distrib/rpc/handshake.hpp>
+#include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/remote_error.hpp>
+#include <distrib/rpc/shared_secret.hpp>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,7 +40,9 @@ struct RpcClientOptions {
   std::uint32_t max_calls = 1024;                ///< Most calls in flight; the server may allow fewer.
   std::chrono::milliseconds ping_after{10'000};  ///< The server is asked for a sign of life when silent for so long,
   std::chrono::milliseconds silent_after{30'000};  ///< and given up when it was silent for so long.
+  std::chrono::milliseconds greeting_within{30'000};  ///< A server that has not shown who it is by then is given up.
   ErrorCategories categories;                    ///< Errors of the server are looked up in these; must live on.
+  SharedSecret secret;  ///< If there is one, calls wait until the server has proved that it has it too.
 };
 
 /// One thing that has happened on a client's connection.
@@ -63,13 +69,15 @@ struct ClientEvent {
 /// Threads: one at a time.
 class ClientCore {
  public:
-  ClientCore(const RpcClientOptions& options, Instant now)
-      : options_{options}, max_calls_{options.max_calls}, reader_{greeting_limits}, heard_{now}, pinged_{now} {
+  /// `nonce`: drawn for this connection (`draw_nonce`). Throws `rpc_errc::unauthorized` for a secret without one.
+  ClientCore(const RpcClientOptions& options, Instant now, const Nonce& nonce = {})
+      : options_{options}, max_calls_{options.max_calls}, reader_{greeting_limits}, opened_{now}, heard_{now},
+        pinged_{now} {
     Greeting greeting;
     greeting.limits = options.limits;
     greeting.service = options.service;
-    const std::vector<std::byte> head = greeting.encode();
-    queue_.add({FrameKind::greeting}, {{}, {}, head});
+    handshake_ = std::make_unique<ClientHandshake>(greeting, options.secret, nonce);
+    handshake_->greet(front());
   }
 
   /// Begins a call; returns its id, of which the low half is a slot: no two calls that are not over have the same one.
@@ -137,21 +145,24 @@ class ClientCore {
   }
   void keep() { reader_.keep(); }
   [[nodiscard]] auto ready() const -> bool { return !failed_.empty(); }  // refused at once, or taken back
-  [[nodiscard]] auto output() -> std::span<const ByteView> { return queue_.output(); }
-  void written(Instant) { queue_.written(); }
+  [[nodiscard]] auto output() -> std::span<const ByteView> { return front().output(); }
+  void written(Instant) {
+    front().written();
+    if (greeted_ && handshake_ && handshake_->queue().queued_bytes() == 0) handshake_.reset();
+  }
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (finished()) return std::nullopt;
-    Instant first = std::min(heard_ + options_.silent_after, pinged_ + options_.ping_after);
+    Instant first = std::min(heard_ + options_.silent_after, ping_or_greeting_at());
     if (const auto deadline = deadlines_.wake()) first = std::min(first, *deadline);
     return first;
   }
   void woken(Instant now) {
     if (finished()) return;
     if (now >= heard_ + options_.silent_after) return give_up({rpc_errc::silent, {}});
-    if (now >= pinged_ + options_.ping_after) {
-      pinged_ = now;
-      queue_.add({FrameKind::ping});
-    }
+    if (now < ping_or_greeting_at()) return;
+    if (!greeted_) return give_up({rpc_errc::silent, "no greeting"});
+    pinged_ = now;
+    queue_.add({FrameKind::ping});
   }
   void lost(const std::error_code& reason) {
     give_up({rpc_errc::lost, reason ? reason.message() : "closed by the peer"});
@@ -175,6 +186,16 @@ class ClientCore {
     std::uint64_t call;
     Error error;
   };
+
+  /// Where the next bytes to write come from: before the proof of a secret, from nowhere else than the handshake.
+  [[nodiscard]] auto front() noexcept -> FrameQueue& {
+    return handshake_ && handshake_->holds_back() ? handshake_->queue() : queue_;
+  }
+
+  /// When the server is asked for a sign of life, or its greeting is no longer waited for.
+  [[nodiscard]] auto ping_or_greeting_at() const -> Instant {
+    return greeted_ ? pinged_ + options_.ping_after : opened_ + options_.greeting_within;
+  }
 
   [[nodiscard]] auto id_of(std::uint32_t slot) const noexcept -> std::uint64_t {
     return (std::uint64_t{slots_[slot].generation} << 32) | slot;
@@ -235,13 +256,14 @@ class ClientCore {
     return true;
   }
 
-  // The connection is over. What had not begun to be written was never sent.
+  // The connection is over. What had not begun to be written was never sent; nor is it worth another try to a server
+  // that knows another secret.
   auto fail_one(ClientEvent& event) -> bool {
     for (; failing_ < slots_.size(); ++failing_) {
       if (!slots_[failing_].active) continue;
-      const bool sent = slots_[failing_].batch != queue_.batch();
+      const bool tell_why = slots_[failing_].batch != queue_.batch() || reason_.code == rpc_errc::unauthorized;
       return end(event, id_of(failing_), ClientEvent::Kind::failed, nullptr,
-                 sent ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
+                 tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
     }
     return false;
   }
@@ -283,17 +305,14 @@ class ClientCore {
   }
 
   auto take_greeting(const Frame& frame, ClientEvent& event) -> bool {
-    const auto greeting = Greeting::decode(frame.head);
-    if (frame.header.kind != FrameKind::greeting || !greeting) {
-      give_up({rpc_errc::protocol, "instead of a greeting"});
-      return false;
-    }
-    if (greeting->version > rpc_version || greeting->version < oldest_rpc_version) {
-      give_up({rpc_errc::unsupported_version, "version " + std::to_string(greeting->version)});
+    Greeting greeting;
+    if (Error error = handshake_->take(frame, front(), greeting)) {
+      give_up(std::move(error));
       return false;
     }
     greeted_ = true;
-    max_calls_ = std::min(max_calls_, greeting->max_calls);
+    if (!handshake_->holds_back()) handshake_.reset();  // else when the proof is written
+    max_calls_ = std::min(max_calls_, greeting.max_calls);
     reader_.set_limits(options_.limits);
     return tell(event, ClientEvent::Kind::greeted, 0, nullptr, {});
   }
@@ -313,8 +332,10 @@ class ClientCore {
   std::uint32_t max_calls_;
   FrameReader reader_;
   FrameQueue queue_;
+  Instant opened_;
   Instant heard_;   // when the last bytes came
   Instant pinged_;  // then, or when the last ping was sent
+  std::unique_ptr<ClientHandshake> handshake_;  // until the greeting, or the proof of a secret, is written
   bool greeted_ = false;
   bool closing_ = false;
   bool no_more_ = false;  // the server said goodbye

@@ -11,12 +11,16 @@
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
+#include <distrib/rpc/handshake.hpp>
+#include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/remote_error.hpp>
+#include <distrib/rpc/shared_secret.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,6 +39,7 @@ struct RpcServerOptions {
   std::size_t owed_bytes = std::size_t{64} << 20;  ///< When so much waits to be written, no more requests are read.
   std::chrono::milliseconds greeting_within{5'000};  ///< A peer that has not shown who it is by then is closed,
   std::chrono::milliseconds silent_after{60'000};    ///< and so is one that was silent for so long.
+  SharedSecret secret;  ///< If there is one, clients prove that they have it, and are shown that the server does.
 };
 
 /// One thing that has happened on a server's connection.
@@ -63,8 +68,14 @@ struct ServerEvent {
 /// more than `owed_bytes` wait to be written. Memory: what is queued, and 12 bytes a call. Threads: one at a time.
 class ServerCore {
  public:
-  ServerCore(const RpcServerOptions& options, Instant now)
-      : options_{options}, reader_{greeting_limits}, opened_{now}, heard_{now}, read_{now} {}
+  /// `nonce`: drawn for this connection (`draw_nonce`). Throws `rpc_errc::unauthorized` for a secret without one.
+  ServerCore(const RpcServerOptions& options, Instant now, const Nonce& nonce = {})
+      : options_{options}, reader_{greeting_limits}, opened_{now}, heard_{now}, read_{now} {
+    Greeting greeting;
+    greeting.limits = options.limits;
+    greeting.max_calls = options.max_calls;
+    handshake_ = std::make_unique<ServerHandshake>(greeting, options.services, options.secret, nonce);
+  }
 
   /// An empty writer for the head of an answer, good for one: its memory is kept from call to call.
   [[nodiscard]] auto writer() noexcept -> WireWriter& {
@@ -105,7 +116,7 @@ class ServerCore {
 
   /// Takes no more calls and tells the client so; `finished()` when those in flight are answered.
   void drain() {
-    if (!greeted_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
+    if (handshake_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
     if (!std::exchange(draining_, true)) queue_.add({FrameKind::goodbye});
   }
 
@@ -125,7 +136,7 @@ class ServerCore {
       const Frame* frame = reader_.next();
       if (frame == nullptr) {
         // A stranger gets no answer: he would not understand it.
-        if (reader_.error() && !greeted_) reason_ = {reader_.error(), {}};
+        if (reader_.error() && handshake_) reason_ = {reader_.error(), {}};
         if (reader_.error()) refuse(reader_.error(), {});
         return false;
       }
@@ -152,7 +163,7 @@ class ServerCore {
   }
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (finished()) return std::nullopt;
-    return greeted_ ? heard_ + options_.silent_after : opened_ + options_.greeting_within;
+    return handshake_ ? opened_ + options_.greeting_within : heard_ + options_.silent_after;
   }
   void woken(Instant now) {
     if (finished() || now < *wake()) return;
@@ -197,7 +208,7 @@ class ServerCore {
   }
 
   auto take(const Frame& frame, Instant now, ServerEvent& event) -> bool {
-    if (!greeted_) return take_greeting(frame, event);
+    if (handshake_) return take_greeting(frame, event);
     switch (frame.header.kind) {
       case FrameKind::request: return take_request(frame, now, event);
       case FrameKind::cancel:
@@ -215,28 +226,20 @@ class ServerCore {
   }
 
   auto take_greeting(const Frame& frame, ServerEvent& event) -> bool {
-    const auto greeting = Greeting::decode(frame.head);
-    if (frame.header.kind != FrameKind::greeting || !greeting) {
-      refuse(rpc_errc::protocol, "instead of a greeting");
-    } else if (greeting->oldest > rpc_version || greeting->version < oldest_rpc_version) {
-      refuse(rpc_errc::unsupported_version, "version " + std::to_string(greeting->version));
-    } else if (greeting->service >= options_.services) {
-      refuse(rpc_errc::unknown_service,
-             "service " + std::to_string(greeting->service) + " of " + std::to_string(options_.services));
-    } else {
-      greeted_ = true;
-      reader_.set_limits(options_.limits);
-      Greeting answer;
-      answer.version = std::min(greeting->version, rpc_version);
-      answer.limits = options_.limits;
-      answer.max_calls = options_.max_calls;
-      const std::vector<std::byte> head = answer.encode();
-      queue_.add({FrameKind::greeting}, {{}, {}, head});
-      event = {};
-      event.service = greeting->service;
-      return true;
+    if (frame.header.kind == FrameKind::error && frame.header.call == 0) {  // we have not proved who we are
+      reason_ = decode_error(frame.head, {});
+      return false;
     }
-    return false;
+    if (const Error error = handshake_->take(frame, queue_)) {
+      refuse(error.code, error.where);
+      return false;
+    }
+    if (!handshake_->over()) return false;
+    event = {};
+    event.service = handshake_->service();
+    handshake_.reset();
+    reader_.set_limits(options_.limits);
+    return true;
   }
 
   auto take_request(const Frame& frame, Instant now, ServerEvent& event) -> bool {
@@ -303,8 +306,8 @@ class ServerCore {
   Instant heard_;  // when the last bytes came or went
   Instant read_;   // when the last bytes came
   bool parked_ = false;  // what was read waits until less is owed
-  bool greeted_ = false;
   bool draining_ = false;
+  std::unique_ptr<ServerHandshake> handshake_;  // until the client has shown who it is
   Error reason_;
   std::vector<Slot> slots_;
   std::size_t calls_ = 0;

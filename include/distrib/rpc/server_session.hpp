@@ -6,6 +6,7 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
 #include <distrib/rpc/frame_body.hpp>
+#include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/server_core.hpp>
 
 #include <chrono>
@@ -36,7 +37,7 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
   BasicServerSession(Owner& owner, Stream stream, const RpcServerOptions& options)
       : owner_{&owner},
         connection_{std::make_shared<ConnectionType>(std::move(stream), *this, options,
-                                                     std::chrono::steady_clock::now())} {}
+                                                     std::chrono::steady_clock::now(), draw_nonce())} {}
 
   [[nodiscard]] auto get_executor() const noexcept -> typename Stream::executor_type {
     return connection_->get_executor();
