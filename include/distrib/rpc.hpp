@@ -4,6 +4,7 @@
 
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/client_options.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/deadline_wheel.hpp>
 #include <distrib/rpc/error.hpp>
@@ -14,7 +15,9 @@
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
 #include <distrib/rpc/handler_result.hpp>
+#include <distrib/rpc/handshake.hpp>
 #include <distrib/rpc/method.hpp>
+#include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/remote_error.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
@@ -23,3 +26,5 @@
 #include <distrib/rpc/server_core.hpp>
 #include <distrib/rpc/server_options.hpp>
 #include <distrib/rpc/server_session.hpp>
+#include <distrib/rpc/shared_secret.hpp>
+#include <distrib/rpc/stream_credit.hpp>

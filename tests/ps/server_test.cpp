@@ -95,6 +95,29 @@ TEST_CASE("Server: stopped in the middle, started again, the same bits", "[ps]")
   CHECK(run((directory / "twice").string(), 17) == undisturbed);
 }
 
+TEST_CASE("Server: whoever does not know its secret is turned away at once, and the others train", "[ps]") {
+  IoPool pool{1};
+  asio::io_context context{1};
+  const Job job = loopback_job::make(1, 1);
+  ServerOptions options;
+  options.rpc.secret = SharedSecret::from_bytes(as_bytes("sixteen bytes ok"));
+  Server server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0, StandardUpdaters{}, options};
+  WorkerClientOptions how;
+  for (const bool other : {false, true}) {
+    if (other) how.rpc.secret = SharedSecret::from_bytes(as_bytes("sixteen bytes no"));
+    Worker stranger{context, job, 0, addresses(server), how};
+    support::run_until(context, [&] { return stranger.is_over; });
+    CHECK(stranger.end.code == 65);
+    CHECK(stranger.end.why.code == rpc_errc::unauthorized);
+    CHECK(stranger.end.why.where.starts_with("/job:ps/task:0 at 127.0.0.1:"));
+  }
+  how.rpc.secret = options.rpc.secret;
+  Worker worker{context, job, 0, addresses(server), how};
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 0);
+  CHECK(code_of(server) == 0);
+}
+
 TEST_CASE("Server: what it refuses, and whom it names", "[ps]") {
   IoPool pool{1};
   asio::io_context context{1};

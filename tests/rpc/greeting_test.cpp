@@ -18,6 +18,32 @@ TEST_CASE("Greeting: written and read back", "[rpc]") {
   CHECK(read->limits.body_bytes == 2000);
   CHECK(read->max_calls == 7);
   CHECK(read->service == 3);
+  CHECK_FALSE(read->nonce);
+  CHECK_FALSE(read->proof);
+}
+
+TEST_CASE("Greeting: nonce and proof, which is the end of the head", "[rpc]") {
+  Greeting greeting;
+  const auto plain = greeting.encode();
+  greeting.nonce.emplace().fill(std::byte{7});
+  const auto without = greeting.encode();
+  CHECK(without.size() > plain.size());
+  greeting.proof.emplace().fill(std::byte{8});
+  const auto head = greeting.encode();
+  REQUIRE(head.size() == without.size() + Greeting::proof_bytes);
+  CHECK(std::equal(without.begin(), without.end(), head.begin()));
+  const auto read = Greeting::decode(head);
+  REQUIRE(read);
+  CHECK(read->nonce == greeting.nonce);
+  CHECK(read->proof == greeting.proof);
+
+  for (const std::uint32_t field : {7U, 8U})
+    for (const std::size_t size : {0U, 31U, 33U}) {
+      distrib::WireWriter wrong;
+      wrong.raw(plain);
+      wrong.bytes(field, std::vector<std::byte>(size));
+      CHECK_FALSE(Greeting::decode(wrong.view()));
+    }
 }
 
 TEST_CASE("Greeting: what does not decode, or has no versions, is none", "[rpc]") {

@@ -16,6 +16,13 @@
 /// A client and a server core, their bytes carried by hand.
 namespace pair {
 
+/// Nonces of two ends that differ, as drawn ones do.
+inline auto nonce(std::uint8_t of) -> distrib::Nonce {
+  distrib::Nonce nonce;
+  nonce.fill(static_cast<std::byte>(of));
+  return nonce;
+}
+
 using namespace std::chrono_literals;
 
 /// An event, kept.
@@ -37,9 +44,9 @@ struct Pair {
   std::vector<Seen> at_client;
 
   explicit Pair(const distrib::RpcServerOptions& server_options = {}, const distrib::RpcClientOptions& options = {})
-      : server{server_options, now}, client{options, now} {}
+      : server{server_options, now, nonce('s')}, client{options, now, nonce('c')} {}
   explicit Pair(std::shared_ptr<distrib::ServerBudget> budget, const distrib::RpcClientOptions& options = {})
-      : server{std::move(budget), now}, client{options, now} {}
+      : server{std::move(budget), now, nonce('s')}, client{options, now, nonce('c')} {}
 
   auto call(std::string_view method, std::string_view head = {}, distrib::SharedBuffer body = nullptr,
             std::chrono::milliseconds within = 0ms) -> std::uint64_t {

@@ -2,6 +2,7 @@
 #include <distrib/rpc/rpc_server.hpp>
 
 #include <distrib/rpc/rpc_client.hpp>
+#include <distrib/rpc/shared_secret.hpp>
 
 #include "rpc/loopback.hpp"
 #include "rpc/messages.hpp"
@@ -13,6 +14,9 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 using distrib::on;
@@ -140,4 +144,31 @@ TEST_CASE("RpcServer: unknown methods", "[rpc]") {
   client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, Text) { end = ec; });
   while (!end) context.run_one();
   CHECK(end == rpc_errc::unknown_method);
+}
+
+TEST_CASE("RpcServer: with a shared secret", "[rpc]") {
+  asio::io_context context{1};
+  const auto with = [](std::string_view text) { return distrib::SharedSecret::from_bytes(distrib::as_bytes(text)); };
+  distrib::RpcServerOptions options;
+  options.secret = with("sixteen bytes ok");
+  RpcServer server{context.get_executor(), anywhere,
+                   Router{on<Echo>([](Text request, auto call) { call.reply(request); })}, options};
+  distrib::RpcClientOptions known;
+  known.secret = with("sixteen bytes ok");
+  distrib::RpcClientOptions other;
+  other.secret = with("sixteen bytes no");
+  std::vector<std::pair<std::error_code, std::string>> ends;
+  for (const auto& how : {known, other, distrib::RpcClientOptions{}}) {
+    RpcClient client{loopback::connect(context, server.port()), how};
+    const std::size_t before = ends.size();
+    for (int i = 0; i < 2; ++i)
+      client.async_call<Echo>({"a"}, 10s, [&](std::error_code ec, Text reply) { ends.emplace_back(ec, reply.text); });
+    while (ends.size() < before + 2) context.run_one();
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(ends[i].second == "a");
+    CHECK(ends[2 + i].first == rpc_errc::unauthorized);
+    CHECK(ends[4 + i].first == rpc_errc::unauthorized);
+  }
+  while (server.connections() != 0) context.run_one();
 }

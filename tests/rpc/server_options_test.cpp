@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 
 TEST_CASE("RpcServerOptions: unless told, a server is bounded, and a frame fits within every bound", "[rpc]") {
-  constexpr distrib::RpcServerOptions options;
+  const distrib::RpcServerOptions options;
   CHECK(options.limits.body_bytes <= options.held_bytes);
   CHECK(options.owed_bytes <= options.server_bytes);
   CHECK(options.held_bytes <= options.server_bytes);

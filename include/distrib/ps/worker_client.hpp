@@ -18,6 +18,7 @@
 #include <distrib/ps/worker_node.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/error.hpp>
+#include <distrib/rpc/nonce.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -163,7 +164,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     rpc.categories = ps_categories();
     const Instant now = Clock::now();
     link.greeted = false;
-    link.connection = std::make_shared<Connection<ClientCore, Link>>(std::move(socket), link, rpc, now);
+    link.connection = std::make_shared<Connection<ClientCore, Link>>(std::move(socket), link, rpc, now, draw_nonce());
     node_.connected(shard, link.connection->core(), now);
     flush();
   }
@@ -189,7 +190,8 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     node_.disconnected(link.shard);
     if (node_.over()) return finish_when_quiet();
     const Error& reason = connection->core().reason();
-    if (reason.code == rpc_errc::unknown_service || reason.code == rpc_errc::unsupported_version)
+    if (reason.code == rpc_errc::unknown_service || reason.code == rpc_errc::unsupported_version ||
+        reason.code == rpc_errc::unauthorized)
       return fail(exit_code::refused, {reason.code, name_of(link.shard) + ": " + reason.where});
     const Instant now = Clock::now();
     if (link.greeted) {

@@ -5,6 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/rpc/client_options.hpp>
 #include <distrib/rpc/deadline_wheel.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
@@ -13,13 +14,17 @@
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
+#include <distrib/rpc/handshake.hpp>
+#include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/remote_error.hpp>
+#include <distrib/rpc/stream_credit.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,21 +33,6 @@
 #include <vector>
 
 namespace distrib::inline v0 {
-
-/// How a client behaves on one connection.
-struct RpcClientOptions {
-  FrameLimits limits;                            ///< The largest frame that is taken.
-  std::uint32_t service = 0;                     ///< Which of the server's services is wanted.
-  std::uint32_t max_calls = 1024;                ///< Most calls in flight; the server may allow fewer.
-  /// While more bytes than these wait to be written, further calls fail with `rpc_errc::exhausted`.
-  std::size_t owed_bytes = std::size_t{1} << 30;
-  std::chrono::milliseconds ping_after{10'000};  ///< The server is asked for a sign of life when silent for so long,
-  std::chrono::milliseconds silent_after{30'000};  ///< and given up when it was silent for so long,
-  /// or when a frame of its own did not come to its end: so long may it take from the first byte on, and from each
-  /// further `frame_progress_bytes` on.
-  std::chrono::milliseconds frame_within{30'000};
-  ErrorCategories categories;                    ///< Errors of the server are looked up in these; must live on.
-};
 
 /// One thing that has happened on a client's connection.
 struct ClientEvent {
@@ -69,13 +59,15 @@ struct ClientEvent {
 /// Threads: one at a time.
 class ClientCore {
  public:
-  ClientCore(const RpcClientOptions& options, Instant now)
-      : options_{options}, max_calls_{options.max_calls}, reader_{greeting_limits}, heard_{now}, pinged_{now} {
+  /// `nonce`: drawn for this connection (`draw_nonce`). Throws `rpc_errc::unauthorized` for a secret without one.
+  ClientCore(const RpcClientOptions& options, Instant now, const Nonce& nonce = {})
+      : options_{options}, max_calls_{options.max_calls}, reader_{greeting_limits}, opened_{now}, heard_{now},
+        pinged_{now} {
     Greeting greeting;
     greeting.limits = options.limits;
     greeting.service = options.service;
-    const std::vector<std::byte> head = greeting.encode();
-    queue_.add({FrameKind::greeting}, {{}, {}, head});
+    handshake_ = std::make_unique<ClientHandshake>(greeting, options.secret, nonce);
+    handshake_->greet(front());
   }
 
   /// Begins a call; returns its id, of which the low half is a slot: no two calls that are not over have the same one.
@@ -97,13 +89,7 @@ class ClientCore {
   /// One more item of a call that streams to the server. False: it was not taken, because the server has not asked for
   /// so many or the call is over. Try again after a `credit` event.
   auto item(std::uint64_t id, ByteView head, const FrameBody& body = {}) -> bool {
-    if (!active(id)) return false;
-    Slot& slot = slots_[static_cast<std::uint32_t>(id)];
-    if (slot.credit == 0) {
-      slot.refused = true;
-      return false;
-    }
-    --slot.credit;
+    if (!active(id) || !slots_[static_cast<std::uint32_t>(id)].credit.send()) return false;
     queue_.add({FrameKind::item, 0, 0, 0, id, 0}, {{}, {}, head}, body);
     return true;
   }
@@ -116,10 +102,8 @@ class ClientCore {
   /// An `item` was used up: the server may send another one in its place.
   void taken(std::uint64_t id) {
     if (!active(id)) return;
-    Slot& slot = slots_[static_cast<std::uint32_t>(id)];
-    if (++slot.taken < initial_credit / 2) return;
-    const auto more = std::exchange(slot.taken, 0U);
-    slot.granted += more;
+    const std::uint32_t more = slots_[static_cast<std::uint32_t>(id)].credit.take();
+    if (more == 0) return;
     queue_.add({FrameKind::credit, 0, 0, 0, id, 0}, {{}, {}, std::as_bytes(std::span{&more, 1})});
   }
 
@@ -175,21 +159,24 @@ class ClientCore {
   }
   void keep() { reader_.keep(); }
   [[nodiscard]] auto ready() const -> bool { return !failed_.empty(); }  // refused at once, or taken back
-  [[nodiscard]] auto output() -> std::span<const ByteView> { return queue_.output(); }
-  void written(Instant) { queue_.written(); }
+  [[nodiscard]] auto output() -> std::span<const ByteView> { return front().output(); }
+  void written(Instant) {
+    front().written();
+    if (greeted_ && handshake_ && handshake_->queue().queued_bytes() == 0) handshake_.reset();
+  }
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (finished()) return std::nullopt;
-    Instant first = std::min(silent_at(), pinged_ + options_.ping_after);
+    Instant first = std::min(silent_at(), ping_or_greeting_at());
     if (const auto deadline = deadlines_.wake()) first = std::min(first, *deadline);
     return first;
   }
   void woken(Instant now) {
     if (finished()) return;
     if (now >= silent_at()) return give_up({rpc_errc::silent, {}});
-    if (now >= pinged_ + options_.ping_after) {
-      pinged_ = now;
-      queue_.add({FrameKind::ping});
-    }
+    if (now < ping_or_greeting_at()) return;
+    if (!greeted_) return give_up({rpc_errc::silent, "no greeting"});
+    pinged_ = now;
+    queue_.add({FrameKind::ping});
   }
   void lost(const std::error_code& reason) {
     give_up({rpc_errc::lost, reason ? reason.message() : "closed by the peer"});
@@ -205,12 +192,9 @@ class ClientCore {
  private:
   struct Slot {
     std::uint32_t generation = 0;
-    std::uint32_t credit = 0;   // so many items may be sent
-    std::uint32_t granted = 0;  // and so many may come
-    std::uint32_t taken = 0;    // of those that came, since the last credit
-    std::uint64_t batch = 0;    // of the queue, that the request leaves with
     bool active = false;
-    bool refused = false;  // an item was not sent
+    StreamCredit credit;
+    std::uint64_t batch = 0;  // of the queue, that the request leaves with
   };
   struct Failed {
     std::uint64_t call;
@@ -220,6 +204,16 @@ class ClientCore {
   [[nodiscard]] auto silent_at() const noexcept -> Instant {
     const Instant silent = heard_ + options_.silent_after;
     return progress_.since() == Instant::max() ? silent : std::min(silent, progress_.since() + options_.frame_within);
+  }
+
+  /// Where the next bytes to write come from: before the proof of a secret, from nowhere else than the handshake.
+  [[nodiscard]] auto front() noexcept -> FrameQueue& {
+    return handshake_ && handshake_->holds_back() ? handshake_->queue() : queue_;
+  }
+
+  /// When the server is asked for a sign of life, or its greeting is no longer waited for.
+  [[nodiscard]] auto ping_or_greeting_at() const -> Instant {
+    return greeted_ ? pinged_ + options_.ping_after : opened_ + options_.greeting_within;
   }
 
   [[nodiscard]] auto id_of(std::uint32_t slot) const noexcept -> std::uint64_t {
@@ -245,7 +239,8 @@ class ClientCore {
       from.pop_back();
     }
     if (++slots_[slot].generation == 0) slots_[slot].generation = 1;  // no call has the id 0
-    slots_[slot] = {slots_[slot].generation, initial_credit, initial_credit, 0, 0, true};
+    slots_[slot].active = true;
+    slots_[slot].credit = {};
     return slot;
   }
 
@@ -281,13 +276,14 @@ class ClientCore {
     return true;
   }
 
-  // The connection is over. What had not begun to be written was never sent.
+  // The connection is over. What had not begun to be written was never sent; nor is it worth another try to a server
+  // that knows another secret.
   auto fail_one(ClientEvent& event) -> bool {
     for (; failing_ < slots_.size(); ++failing_) {
       if (!slots_[failing_].active) continue;
-      const bool sent = slots_[failing_].batch != queue_.batch();
+      const bool tell_why = slots_[failing_].batch != queue_.batch() || reason_.code == rpc_errc::unauthorized;
       return end(event, id_of(failing_), ClientEvent::Kind::failed, nullptr,
-                 sent ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
+                 tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
     }
     return false;
   }
@@ -330,17 +326,14 @@ class ClientCore {
   }
 
   auto take_greeting(const Frame& frame, ClientEvent& event) -> bool {
-    const auto greeting = Greeting::decode(frame.head);
-    if (frame.header.kind != FrameKind::greeting || !greeting) {
-      give_up({rpc_errc::protocol, "instead of a greeting"});
-      return false;
-    }
-    if (greeting->version > rpc_version || greeting->version < oldest_rpc_version) {
-      give_up({rpc_errc::unsupported_version, "version " + std::to_string(greeting->version)});
+    Greeting greeting;
+    if (Error error = handshake_->take(frame, front(), greeting)) {
+      give_up(std::move(error));
       return false;
     }
     greeted_ = true;
-    max_calls_ = std::min(max_calls_, greeting->max_calls);
+    if (!handshake_->holds_back()) handshake_.reset();  // else when the proof is written
+    max_calls_ = std::min(max_calls_, greeting.max_calls);
     std::erase_if(free_, [this](std::uint32_t slot) {
       if (slot >= max_calls_) spare_.push_back(slot);
       return slot >= max_calls_;
@@ -350,12 +343,10 @@ class ClientCore {
   }
 
   auto take_item(const Frame& frame, ClientEvent& event) -> bool {
-    Slot& slot = slots_[static_cast<std::uint32_t>(frame.header.call)];
-    if (slot.granted == 0) {
+    if (!slots_[static_cast<std::uint32_t>(frame.header.call)].credit.receive()) {
       give_up({rpc_errc::protocol, "more items than were asked for"});
       return false;
     }
-    --slot.granted;
     return tell(event, ClientEvent::Kind::item, frame.header.call, &frame, {});
   }
 
@@ -365,20 +356,20 @@ class ClientCore {
       give_up({rpc_errc::protocol, "a credit without a number"});
       return false;
     }
-    if (!active(id)) return false;
-    Slot& slot = slots_[static_cast<std::uint32_t>(id)];
-    slot.credit = add_credit(slot.credit, load_le<std::uint32_t>(frame.head.data()));
-    return std::exchange(slot.refused, false) && tell(event, ClientEvent::Kind::credit, id, nullptr, {});
+    return active(id) && slots_[static_cast<std::uint32_t>(id)].credit.add(load_le<std::uint32_t>(frame.head.data())) &&
+           tell(event, ClientEvent::Kind::credit, id, nullptr, {});
   }
 
   RpcClientOptions options_;
   std::uint32_t max_calls_;
   FrameReader reader_;
   FrameQueue queue_;
+  Instant opened_;
   Instant heard_;   // when the last bytes came
   Instant pinged_;  // then, or when the last ping was sent
   FrameProgress progress_;
   bool came_whole_ = false;  // frames have, since all was looked at
+  std::unique_ptr<ClientHandshake> handshake_;  // until the greeting, or the proof of a secret, is written
   bool greeted_ = false;
   bool closing_ = false;
   bool no_more_ = false;  // the server said goodbye

@@ -24,6 +24,10 @@ enum class rpc_errc {
   bad_message,          ///< A request or reply does not decode as its method says. Build both ends of one release.
   unknown_service,      ///< The greeting asked for a service that the server has not. Check the number of shards.
   not_sent,             ///< The connection ended before the call was sent: it was not carried out. Retry.
+  unauthorized,         ///< The ends have not the same shared secret. Give all tasks of the job the same, or none.
+  bad_secret,           ///< A shared secret has 16 bytes to 4 KiB. Make one: head -c 32 /dev/urandom | base64 > FILE.
+  secret_exposed,       ///< Everybody may read or write the file with the shared secret. Run chmod 600 FILE.
+  no_secret,            ///< The environment variable of the shared secret is not set. Set it, or check its name.
 };
 
 namespace detail {
@@ -44,6 +48,12 @@ inline constexpr ErrorText rpc_texts[] = {
     {static_cast<int>(rpc_errc::bad_message), failure::corrupt, "the message does not decode"},
     {static_cast<int>(rpc_errc::unknown_service), failure::not_found, "the server has no such service"},
     {static_cast<int>(rpc_errc::not_sent), failure::unavailable, "the connection ended before the call was sent"},
+    {static_cast<int>(rpc_errc::unauthorized), failure::mismatch, "the ends have not the same shared secret"},
+    {static_cast<int>(rpc_errc::bad_secret), failure::invalid_argument,
+     "a shared secret must have 16 bytes to 4 KiB, in a regular file if in any"},
+    {static_cast<int>(rpc_errc::secret_exposed), failure::invalid_argument,
+     "everybody may read or write the shared secret; run chmod 600"},
+    {static_cast<int>(rpc_errc::no_secret), failure::not_found, "no environment variable with the shared secret"},
 };
 
 }  // namespace detail

@@ -3,23 +3,19 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/core/sha256.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_reader.hpp>
+#include <distrib/rpc/nonce.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace distrib::inline v0 {
-
-/// Most items of a streaming call that are under way, in one direction, before the peer has granted more by credit
-/// frames.
-inline constexpr std::uint32_t initial_credit = 64;
-
-/// What a peer may send after a further credit; bounded, whatever it is told.
-[[nodiscard]] constexpr auto add_credit(std::uint32_t credit, std::uint32_t more) noexcept -> std::uint32_t {
-  constexpr std::uint32_t most = 1U << 20;
-  return more > most - credit ? most : credit + more;
-}
 
 /// The largest greeting that is taken, in bytes: nothing else is, before the peer has shown who it is.
 inline constexpr FrameLimits greeting_limits{4 << 10, 0};
@@ -32,6 +28,11 @@ struct Greeting {
   FrameLimits limits;                         ///< The largest frame that is taken.
   std::uint32_t max_calls = 0;                ///< Server: most calls in flight on this connection.
   std::uint32_t service = 0;                  ///< Client: which of the server's services (of a ps: which shard).
+  std::optional<Nonce> nonce;                 ///< Who has a shared secret wants it to be proved for this.
+  std::optional<Sha256Digest> proof;          ///< Server: that it has the secret. Always the last bytes of the head.
+
+  /// How many bytes of the head the proof is.
+  static constexpr std::size_t proof_bytes = 2 + sizeof(Sha256Digest);
 
   [[nodiscard]] auto encode() const -> std::vector<std::byte> {
     WireWriter head;
@@ -41,6 +42,8 @@ struct Greeting {
     head.varint(4, limits.body_bytes);
     head.varint(5, max_calls);
     head.varint(6, service);
+    if (nonce) head.bytes(7, *nonce);
+    if (proof) head.bytes(8, *proof);
     return head.take();
   }
 
@@ -57,10 +60,23 @@ struct Greeting {
         case wire_tag(4, WireType::varint): greeting.limits.body_bytes = reader.uint32(); break;
         case wire_tag(5, WireType::varint): greeting.max_calls = reader.uint32(); break;
         case wire_tag(6, WireType::varint): greeting.service = reader.uint32(); break;
+        case wire_tag(7, WireType::bytes):
+          if (!take(reader.bytes(), greeting.nonce)) return std::nullopt;
+          break;
+        case wire_tag(8, WireType::bytes):
+          if (!take(reader.bytes(), greeting.proof)) return std::nullopt;
+          break;
       }
     if (!reader.ok() || greeting.version == 0 || greeting.oldest == 0 || greeting.oldest > greeting.version)
       return std::nullopt;
     return greeting;
+  }
+
+ private:
+  static auto take(ByteView bytes, std::optional<std::array<std::byte, 32>>& to) noexcept -> bool {
+    if (bytes.size() != 32) return false;
+    std::copy(bytes.begin(), bytes.end(), to.emplace().begin());
+    return true;
   }
 };
 

@@ -11,6 +11,7 @@
 #include <distrib/rpc/detail/call_waiter.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>
+#include <distrib/rpc/nonce.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -59,8 +60,8 @@ class BasicRpcClient {
   explicit BasicRpcClient(Stream stream, const RpcClientOptions& options = {},
                           std::function<void(const Error&)> closed = {})
       : state_{std::make_shared<State>(stream.get_executor(), std::move(closed))} {
-    state_->connection = std::make_shared<Connection<ClientCore, State, Stream>>(std::move(stream), *state_, options,
-                                                                                 std::chrono::steady_clock::now());
+    state_->connection = std::make_shared<Connection<ClientCore, State, Stream>>(
+        std::move(stream), *state_, options, std::chrono::steady_clock::now(), draw_nonce());
     state_->connection->settle();
   }
   BasicRpcClient(BasicRpcClient&&) noexcept = default;

@@ -26,7 +26,13 @@ class BudgetShare {
   explicit BudgetShare(std::shared_ptr<ServerBudget> of) noexcept : of_{std::move(of)} {}
   BudgetShare(BudgetShare&& other) noexcept
       : of_{std::move(other.of_)}, calls_{other.calls_}, held_{other.held_}, owed_{other.owed_} {}
-  auto operator=(BudgetShare&&) -> BudgetShare& = delete;
+  auto operator=(BudgetShare&& other) noexcept -> BudgetShare& {
+    std::swap(of_, other.of_);
+    std::swap(calls_, other.calls_);
+    std::swap(held_, other.held_);
+    std::swap(owed_, other.owed_);
+    return *this;
+  }
   ~BudgetShare() {
     if (of_ == nullptr) return;
     of_->calls -= calls_;

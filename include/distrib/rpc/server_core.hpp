@@ -12,8 +12,11 @@
 #include <distrib/rpc/frame_queue.hpp>
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
+#include <distrib/rpc/handshake.hpp>
+#include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/remote_error.hpp>
 #include <distrib/rpc/server_budget.hpp>
+#include <distrib/rpc/stream_credit.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -59,10 +62,18 @@ struct ServerEvent {
 /// that was ever in flight at once. Threads: one at a time.
 class ServerCore {
  public:
-  ServerCore(std::shared_ptr<ServerBudget> budget, Instant now)
-      : share_{std::move(budget)}, reader_{greeting_limits}, opened_{now}, heard_{now}, read_{now} {}
+  /// `nonce`: drawn for this connection (`draw_nonce`). Throws `rpc_errc::unauthorized` for a secret without one.
+  ServerCore(std::shared_ptr<ServerBudget> budget, Instant now, const Nonce& nonce = {})
+      : share_{std::move(budget)}, reader_{greeting_limits}, opened_{now}, heard_{now}, read_{now} {
+    Greeting greeting;
+    greeting.limits = share_.options().limits;
+    greeting.max_calls = share_.options().max_calls;
+    handshake_ =
+        std::make_unique<ServerHandshake>(greeting, share_.options().services, share_.options().secret, nonce);
+  }
   /// The only connection of its server.
-  ServerCore(const RpcServerOptions& options, Instant now) : ServerCore{std::make_shared<ServerBudget>(options), now} {}
+  ServerCore(const RpcServerOptions& options, Instant now, const Nonce& nonce = {})
+      : ServerCore{std::make_shared<ServerBudget>(options), now, nonce} {}
 
   /// An empty writer for the head of an answer, good for one: its memory is kept from call to call.
   [[nodiscard]] auto writer() noexcept -> WireWriter& {
@@ -85,13 +96,7 @@ class ServerCore {
   /// One more item of a streaming call. False: it was not taken, because the client has not asked for so many or the
   /// call is over. Try again after a `credit` event.
   auto item(std::uint64_t call, ByteView head, const FrameBody& body = {}) -> bool {
-    if (!open(call)) return false;
-    Slot& slot = slots_[static_cast<std::uint32_t>(call)];
-    if (slot.credit == 0) {
-      slot.refused = true;
-      return false;
-    }
-    --slot.credit;
+    if (!open(call) || !slots_[static_cast<std::uint32_t>(call)].credit.send()) return false;
     queue({FrameKind::item, 0, 0, 0, call, 0}, head, body);
     return true;
   }
@@ -107,16 +112,14 @@ class ServerCore {
     Slot& slot = slots_[static_cast<std::uint32_t>(call)];
     slot.held -= bytes;
     share_.release(bytes);
-    if (++slot.taken < initial_credit / 2) return;
-    const auto more = std::exchange(slot.taken, 0U);
-    slot.granted += more;
-    queue({FrameKind::credit, 0, 0, 0, call, 0}, std::as_bytes(std::span{&more, 1}));
+    if (const std::uint32_t more = slot.credit.take(); more != 0)
+      queue({FrameKind::credit, 0, 0, 0, call, 0}, std::as_bytes(std::span{&more, 1}));
   }
 
   /// Takes no more calls and tells the client so; `finished()` when those in flight are answered, or at `by`, which
   /// fails those that are left with `rpc_errc::lost`.
   void drain(Instant by) {
-    if (!greeted_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
+    if (handshake_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
     drain_by_ = std::min(drain_by_, by);
     if (!std::exchange(draining_, true)) queue({FrameKind::goodbye});
   }
@@ -142,7 +145,7 @@ class ServerCore {
       }
       if (!reader_.next(frame)) {
         // A stranger gets no answer: he would not understand it.
-        if (reader_.error() && !greeted_) reason_ = reader_.error();
+        if (reader_.error() && handshake_) reason_ = reader_.error();
         if (reader_.error()) refuse(reader_.error(), {});
         progress_.look(reader_.in_frame(), std::exchange(came_whole_, false), now);
         return false;
@@ -197,19 +200,16 @@ class ServerCore {
  private:
   struct Slot {
     std::uint32_t generation = 0;
-    std::uint32_t credit = 0;   // so many items may be sent
-    std::uint32_t granted = 0;  // and so many may come
-    std::uint32_t taken = 0;    // of those that came, since the last credit
-    std::size_t held = 0;       // bytes of the request, and of items that were not taken
     bool open = false;
-    bool refused = false;  // an item was not sent
-    bool ended = false;    // no more items come
+    bool ended = false;  // no more items come
+    StreamCredit credit;
+    std::size_t held = 0;  // bytes of the request, and of items that were not taken
   };
 
   /// When the peer has made no sign of life for too long, or no progress.
   [[nodiscard]] auto silent_at() const noexcept -> Instant {
     const RpcServerOptions& options = share_.options();
-    if (!greeted_) return opened_ + options.greeting_within;
+    if (handshake_) return opened_ + options.greeting_within;
     const Instant silent = heard_ + options.silent_after;
     return progress_.since() == never ? silent : std::min(silent, progress_.since() + options.frame_within);
   }
@@ -238,16 +238,20 @@ class ServerCore {
     queue({FrameKind::error, 0, 0, 0, call, 0}, answer_.view());
   }
 
+  static auto tell(ServerEvent& event, ServerEvent::Kind kind, std::uint64_t call) -> bool {
+    event = {};
+    event.kind = kind;
+    event.call = call;
+    return true;
+  }
+
   auto take(const Frame& frame, Instant now, ServerEvent& event) -> bool {
-    if (!greeted_) return take_greeting(frame, event);
+    if (handshake_) return take_greeting(frame, event);
     switch (frame.header.kind) {
       case FrameKind::request: return take_request(frame, now, event);
       case FrameKind::cancel:
         if (!end(frame.header.call)) return false;
-        event = {};
-        event.kind = ServerEvent::Kind::cancelled;
-        event.call = frame.header.call;
-        return true;
+        return tell(event, ServerEvent::Kind::cancelled, frame.header.call);
       case FrameKind::credit: return take_credit(frame, event);
       case FrameKind::item: return open(frame.header.call) && take_item(frame, event);
       case FrameKind::end: return open(frame.header.call) && take_end(frame, event);
@@ -259,28 +263,20 @@ class ServerCore {
   }
 
   auto take_greeting(const Frame& frame, ServerEvent& event) -> bool {
-    const auto greeting = Greeting::decode(frame.head);
-    if (frame.header.kind != FrameKind::greeting || !greeting) {
-      refuse(rpc_errc::protocol, "instead of a greeting");
-    } else if (greeting->oldest > rpc_version || greeting->version < oldest_rpc_version) {
-      refuse(rpc_errc::unsupported_version, "version " + std::to_string(greeting->version));
-    } else if (greeting->service >= share_.options().services) {
-      refuse(rpc_errc::unknown_service,
-             "service " + std::to_string(greeting->service) + " of " + std::to_string(share_.options().services));
-    } else {
-      greeted_ = true;
-      reader_.set_limits(share_.options().limits);
-      Greeting answer;
-      answer.version = std::min(greeting->version, rpc_version);
-      answer.limits = share_.options().limits;
-      answer.max_calls = share_.options().max_calls;
-      const std::vector<std::byte> head = answer.encode();
-      queue({FrameKind::greeting}, head);
-      event = {};
-      event.service = greeting->service;
-      return true;
+    if (frame.header.kind == FrameKind::error && frame.header.call == 0) {  // we have not proved who we are
+      reason_ = decode_error(frame.head, {}).code;
+      return false;
     }
-    return false;
+    if (const Error error = handshake_->take(frame, queue_)) {
+      refuse(error.code, error.where);
+      return false;
+    }
+    if (!handshake_->over()) return false;
+    tell(event, ServerEvent::Kind::greeted, 0);
+    event.service = handshake_->service();
+    handshake_.reset();
+    reader_.set_limits(share_.options().limits);
+    return true;
   }
 
   auto take_request(const Frame& frame, Instant now, ServerEvent& event) -> bool {
@@ -302,11 +298,9 @@ class ServerCore {
     if (left != no_deadline && deadline <= now) return refuse_call(call, rpc_errc::deadline_passed);
 
     const std::size_t held = frame.head.size() + frame.body.bytes().size();
-    slots_[slot] = {static_cast<std::uint32_t>(call >> 32), initial_credit, initial_credit, 0, held, true};
+    slots_[slot] = {static_cast<std::uint32_t>(call >> 32), true, false, {}, held};
     share_.begin(held);
-    event = {};
-    event.kind = ServerEvent::Kind::request;
-    event.call = call;
+    tell(event, ServerEvent::Kind::request, call);
     event.method = frame.header.method;
     if (left != no_deadline) event.deadline = deadline;
     event.metadata = rest.first(metadata_bytes);
@@ -323,17 +317,14 @@ class ServerCore {
 
   auto take_item(const Frame& frame, ServerEvent& event) -> bool {
     Slot& slot = slots_[static_cast<std::uint32_t>(frame.header.call)];
-    if (slot.ended || slot.granted == 0) {
+    if (slot.ended || !slot.credit.receive()) {
       refuse(rpc_errc::protocol, slot.ended ? "an item after the end" : "more items than were asked for");
       return false;
     }
-    --slot.granted;
     const std::size_t held = frame.head.size() + frame.body.bytes().size();
     slot.held += held;
     share_.hold(held);
-    event = {};
-    event.kind = ServerEvent::Kind::item;
-    event.call = frame.header.call;
+    tell(event, ServerEvent::Kind::item, frame.header.call);
     event.head = frame.head;
     event.body = frame.body;
     return true;
@@ -341,10 +332,7 @@ class ServerCore {
 
   auto take_end(const Frame& frame, ServerEvent& event) -> bool {
     if (std::exchange(slots_[static_cast<std::uint32_t>(frame.header.call)].ended, true)) return false;
-    event = {};
-    event.kind = ServerEvent::Kind::ended;
-    event.call = frame.header.call;
-    return true;
+    return tell(event, ServerEvent::Kind::ended, frame.header.call);
   }
 
   auto take_credit(const Frame& frame, ServerEvent& event) -> bool {
@@ -352,14 +340,10 @@ class ServerCore {
       refuse(rpc_errc::protocol, "a credit without a number");
       return false;
     }
-    if (!open(frame.header.call)) return false;
-    Slot& slot = slots_[static_cast<std::uint32_t>(frame.header.call)];
-    slot.credit = add_credit(slot.credit, load_le<std::uint32_t>(frame.head.data()));
-    if (!std::exchange(slot.refused, false)) return false;
-    event = {};
-    event.kind = ServerEvent::Kind::credit;
-    event.call = frame.header.call;
-    return true;
+    const std::uint64_t call = frame.header.call;
+    const auto more = load_le<std::uint32_t>(frame.head.data());
+    return open(call) && slots_[static_cast<std::uint32_t>(call)].credit.add(more) &&
+           tell(event, ServerEvent::Kind::credit, call);
   }
 
   static constexpr std::size_t request_prefix_bytes = 8;  // milliseconds left, bytes of metadata
@@ -379,8 +363,8 @@ class ServerCore {
   FrameProgress progress_;
   bool came_whole_ = false;  // frames have, since all was looked at
   bool parked_ = false;  // what was read waits until less is owed
-  bool greeted_ = false;
   bool draining_ = false;
+  std::unique_ptr<ServerHandshake> handshake_;  // until the client has shown who it is
   std::error_code reason_;
   std::vector<Slot> slots_;
   WireWriter answer_;

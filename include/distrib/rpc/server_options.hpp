@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/rpc/frame_reader.hpp>
+#include <distrib/rpc/shared_secret.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -27,6 +28,7 @@ struct RpcServerOptions {
   /// and one whose frame does not come to its end: so long may it take from the first byte on, and from each further
   /// `frame_progress_bytes` on.
   std::chrono::milliseconds frame_within{30'000};
+  SharedSecret secret;  ///< If there is one, clients prove that they have it, and are shown that the server does.
 };
 
 }  // namespace distrib::inline v0

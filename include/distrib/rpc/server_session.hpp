@@ -7,6 +7,7 @@
 #include <distrib/net/connection.hpp>
 #include <distrib/net/detail/flag_while.hpp>
 #include <distrib/rpc/frame_body.hpp>
+#include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/server_core.hpp>
 
 #include <chrono>
@@ -39,7 +40,8 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   };
 
   BasicServerSession(Owner& owner, Stream stream, std::shared_ptr<ServerBudget> budget)
-      : Base{std::move(stream), *this, std::move(budget), std::chrono::steady_clock::now()}, owner_{&owner} {}
+      : Base{std::move(stream), *this, std::move(budget), std::chrono::steady_clock::now(), draw_nonce()},
+        owner_{&owner} {}
 
   /// Begins to read; once.
   void start() { settle(); }
