@@ -5,6 +5,7 @@
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/client_options.hpp>
+#include <distrib/rpc/client_stream.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/deadline_wheel.hpp>
 #include <distrib/rpc/error.hpp>
@@ -26,5 +27,6 @@
 #include <distrib/rpc/server_core.hpp>
 #include <distrib/rpc/server_options.hpp>
 #include <distrib/rpc/server_session.hpp>
+#include <distrib/rpc/server_stream.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 #include <distrib/rpc/stream_credit.hpp>

@@ -14,7 +14,8 @@ struct Ask {
   using Reply = distrib::Empty;
   static constexpr std::string_view name = "test.Ask";
   static constexpr std::uint32_t id = 1;
-  static constexpr bool streaming = false;
+  static constexpr bool streams_requests = false;
+  static constexpr bool streams_replies = false;
 };
 
 void likeliest_mistake() {

@@ -36,5 +36,7 @@ struct Bulk {
 struct Echo : distrib::Method<"test.Echo", Text, Text> {};
 struct Store : distrib::Method<"test.Store", Bulk, distrib::Empty> {};
 struct Count : distrib::StreamingMethod<"test.Count", Text, Bulk> {};
+struct Sum : distrib::ClientStreamingMethod<"test.Sum", Bulk, Bulk> {};
+struct Chat : distrib::BidirectionalMethod<"test.Chat", Text, Text> {};
 
 }  // namespace messages

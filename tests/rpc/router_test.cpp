@@ -10,7 +10,6 @@ using distrib::on;
 using distrib::rpc_errc;
 using distrib::ServerCore;
 using distrib::ServerEvent;
-using messages::Count;
 using messages::Echo;
 using messages::Store;
 
@@ -47,10 +46,6 @@ TEST_CASE("Router: each method has its handler", "[rpc]") {
         stored = std::move(request.body);
         CHECK_FALSE(call.deadline());
         call.reply({});
-      }),
-      on<Count>([](messages::Text, auto call) {
-        for (std::uint64_t i = 0; i < 3; ++i) CHECK(call.item({i, stream::body(i)}));
-        call.end();
       })};
 
   const auto echo = asked(router, Echo::id, head_of(messages::Text{"ab"}));
@@ -63,11 +58,6 @@ TEST_CASE("Router: each method has its handler", "[rpc]") {
   CHECK(asked(router, Store::id, head_of(messages::Bulk{}), stream::body(100))[0].kind ==
         static_cast<int>(ClientEvent::Kind::reply));
   CHECK(stored->size() == 100);
-
-  const auto count = asked(router, Count::id, {});
-  REQUIRE(count.size() == 4);
-  CHECK(count[2].body_bytes == 2);
-  CHECK(count[3].kind == static_cast<int>(ClientEvent::Kind::ended));
 }
 
 TEST_CASE("Router: unknown methods and requests that do not decode are refused", "[rpc]") {

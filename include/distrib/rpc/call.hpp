@@ -40,7 +40,7 @@ class Call {
   [[nodiscard]] auto metadata() const noexcept -> ByteView { return metadata_; }
 
   void reply(const typename M::Reply& reply) const
-    requires(!M::streaming)
+    requires(!M::streams_replies)
   {
     WireWriter& head = connection_->writer();
     const MessageBody body = RpcCodec<typename M::Reply>::encode(reply, head);
@@ -49,14 +49,14 @@ class Call {
 
   /// False: not taken, see `ServerCore::item`.
   auto item(const typename M::Reply& item) const -> bool
-    requires M::streaming
+    requires M::streams_replies
   {
     WireWriter& head = connection_->writer();
     const MessageBody body = RpcCodec<typename M::Reply>::encode(item, head);
     return connection_->item(id_, head.view(), body.body);
   }
   void end() const
-    requires M::streaming
+    requires M::streams_replies
   {
     connection_->end_stream(id_);
   }
@@ -83,7 +83,7 @@ class CallFromAnywhere {
   explicit CallFromAnywhere(const Call<M, Connection>& call) : call_{call} {}
 
   void reply(typename M::Reply reply) const
-    requires(!M::streaming)
+    requires(!M::streams_replies)
   {
     asio::post(call_.connection()->get_executor(),
                [call = call_, reply = std::move(reply)] { call.reply(reply); });

@@ -26,25 +26,44 @@ struct Method {
   using Reply = ReplyType;
   static constexpr std::string_view name = Name.view();
   static constexpr std::uint32_t id = method_id(Name.view());  ///< What stands for it in a frame.
-  static constexpr bool streaming = false;
+  static constexpr bool streams_requests = false;  ///< The client sends any number of requests, then an end.
+  static constexpr bool streams_replies = false;   ///< The server sends any number of replies, then an end.
 };
 
 /// A call that is answered by any number of items and then an end.
 template <FixedString Name, RpcMessage RequestType, RpcMessage ItemType>
-struct StreamingMethod {
-  using Request = RequestType;
-  using Reply = ItemType;
-  static constexpr std::string_view name = Name.view();
-  static constexpr std::uint32_t id = method_id(Name.view());
-  static constexpr bool streaming = true;
+struct StreamingMethod : Method<Name, RequestType, ItemType> {
+  static constexpr bool streams_replies = true;
 };
 
-/// A type derived from `Method` or `StreamingMethod`.
+/// A call of any number of items and then an end, with one answer.
+template <FixedString Name, RpcMessage ItemType, RpcMessage ReplyType>
+struct ClientStreamingMethod : Method<Name, ItemType, ReplyType> {
+  static constexpr bool streams_requests = true;
+};
+
+/// A call of items in both directions, each at its own pace.
+template <FixedString Name, RpcMessage ItemType, RpcMessage ReplyItemType>
+struct BidirectionalMethod : Method<Name, ItemType, ReplyItemType> {
+  static constexpr bool streams_requests = true;
+  static constexpr bool streams_replies = true;
+};
+
+/// A type derived from `Method`, `StreamingMethod`, `ClientStreamingMethod` or `BidirectionalMethod`.
 template <class M>
 concept RpcMethod = RpcMessage<typename M::Request> && RpcMessage<typename M::Reply> && requires {
   { M::name } -> std::convertible_to<std::string_view>;
   { M::id } -> std::convertible_to<std::uint32_t>;
-  { M::streaming } -> std::convertible_to<bool>;
+  { M::streams_requests } -> std::convertible_to<bool>;
+  { M::streams_replies } -> std::convertible_to<bool>;
 };
+
+/// A method whose client or server streams.
+template <class M>
+concept StreamMethod = RpcMethod<M> && (M::streams_requests || M::streams_replies);
+
+/// A method with one request and one answer.
+template <class M>
+concept UnaryMethod = RpcMethod<M> && !StreamMethod<M>;
 
 }  // namespace distrib::inline v0

@@ -8,6 +8,7 @@
 #include <distrib/rpc/handler_result.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/server_core.hpp>
+#include <distrib/rpc/server_stream.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -38,7 +39,9 @@ struct Route {
 /// Calls of `M` go to `handler`, which is one of
 /// - `handler(request, call)`: an rvalue of `M::Request` and a `Call<M, Connection>`, which it answers at once or later;
 /// - `handler(request)`, which returns the `M::Reply`; a `std::system_error` that it throws fails the call;
-/// - either of them as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
+/// - for a method that streams, `handler(request, stream)`, or `handler(stream)` where the client streams too, with a
+///   `ServerStream<M, Connection>`;
+/// - each of them as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
 template <RpcMethod M, class Handler>
 [[nodiscard]] constexpr auto on(Handler handler) -> Route<M, Handler> {
   return {std::move(handler)};
@@ -92,26 +95,41 @@ class Router {
   template <class M, class Handler, class Connection>
   static auto dispatch_to(Route<M, Handler>& route, const Connection& connection, const ServerEvent& event) -> bool {
     if (event.method != M::id) return false;
-    typename M::Request request{};
-    if (!RpcCodec<typename M::Request>::decode({event.head, event.body, event.body_checksum}, request)) {
-      connection->fail(event.call, rpc_errc::bad_message, M::name);
-      return true;
-    }
-    Call<M, Connection> call{connection, event};
-    if constexpr (std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>>) {
-      using Result = std::invoke_result_t<Handler&, typename M::Request, Call<M, Connection>>;
-      if constexpr (std::is_void_v<Result>)
-        route.handler(std::move(request), std::move(call));
+    if constexpr (M::streams_requests) {
+      run(route.handler, ServerStream<M, Connection>{connection, event});
+    } else {
+      typename M::Request request{};
+      if (!RpcCodec<typename M::Request>::decode({event.head, event.body, event.body_checksum}, request))
+        connection->fail(event.call, rpc_errc::bad_message, M::name);
+      else if constexpr (M::streams_replies)
+        run(route.handler, ServerStream<M, Connection>{connection, event}, std::move(request));
       else
-        HandlerResult<Result>::run(route.handler(std::move(request), call), call);
+        call(route.handler, Call<M, Connection>{connection, event}, std::move(request));
+    }
+    return true;
+  }
+
+  template <class M, class Handler, class Connection>
+  static void call(Handler& handler, const Call<M, Connection>& call, typename M::Request request) {
+    if constexpr (std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>>) {
+      run(handler, call, std::move(request));
     } else {
       using Result = std::invoke_result_t<Handler&, typename M::Request>;
       if constexpr (std::is_convertible_v<Result, typename M::Reply>)
-        answer(call, route.handler, std::move(request));
+        answer(call, handler, std::move(request));
       else
-        HandlerResult<Result>::run(route.handler(std::move(request)), call);
+        HandlerResult<Result>::run(handler(std::move(request)), call);
     }
-    return true;
+  }
+
+  /// `answer` is what the handler answers by.
+  template <class Handler, class Answer, class... Request>
+  static void run(Handler& handler, const Answer& answer, Request... request) {
+    using Result = std::invoke_result_t<Handler&, Request..., Answer>;
+    if constexpr (std::is_void_v<Result>)
+      handler(std::move(request)..., answer);
+    else
+      HandlerResult<Result>::run(handler(std::move(request)..., answer), answer);
   }
 
   template <class M, class Handler, class Connection>

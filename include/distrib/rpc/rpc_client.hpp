@@ -8,6 +8,8 @@
 #include <distrib/net/connection.hpp>
 #include <distrib/net/detail/flag_while.hpp>
 #include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/client_stream.hpp>
+#include <distrib/rpc/detail/call_sink.hpp>
 #include <distrib/rpc/detail/call_waiter.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>
@@ -76,14 +78,29 @@ class BasicRpcClient {
   /// written. Calls of one handler leave together when it returns.
   ///
   /// Cancellation of any type takes the call back: it completes with `rpc_errc::cancelled`, the server is told.
-  template <RpcMethod M, class Token>
-    requires(!M::streaming)
+  template <UnaryMethod M, class Token>
   auto async_call(typename M::Request request, CallOptions options, Token&& token) {
     return asio::async_initiate<Token, CallSignature<M>>(
         [state = state_, request = std::move(request), options = std::move(options)](auto handler) {
           state->template begin<M>(request, options, std::move(handler));
         },
         token);
+  }
+
+  /// Opens a streaming call of `M`: what is sent and read then goes by the `ClientStream` that it returns. Never fails by
+  /// itself; reading says what became of the call.
+  template <StreamMethod M>
+    requires(!M::streams_requests)
+  [[nodiscard]] auto open(const typename M::Request& request, const CallOptions& options = {}) {
+    state_->head.clear();
+    const MessageBody body = RpcCodec<typename M::Request>::encode(request, state_->head);
+    return ClientStream<M, State>{state_, state_->begin(M::id, body.body, options)};
+  }
+  template <StreamMethod M>
+    requires M::streams_requests
+  [[nodiscard]] auto open(const CallOptions& options = {}) {
+    state_->head.clear();
+    return ClientStream<M, State>{state_, state_->begin(M::id, {}, options)};
   }
 
  private:
@@ -96,19 +113,51 @@ class BasicRpcClient {
 
     template <RpcMethod M, class Handler>
     void begin(const typename M::Request& request, const CallOptions& options, Handler handler) {
-      look_at_clock();
-      std::optional<Instant> deadline;
-      if (options.within) deadline = now + *options.within;
       head.clear();
       const MessageBody body = RpcCodec<typename M::Request>::encode(request, head);
-      const std::uint64_t call = connection->core().call(M::id, head.view(), body.body, deadline, now,
-                                                           as_bytes(options.metadata));
+      const std::uint64_t call = begin(M::id, body.body, options);
       const auto slot = static_cast<std::uint32_t>(call);
       if (auto cancellation = asio::get_associated_cancellation_slot(handler); cancellation.is_connected())
         cancellation.assign([weak = this->weak_from_this(), call](asio::cancellation_type) {
           if (const auto self = weak.lock()) self->cancel(call);
         });
       waiter(slot).template wait<M>(std::move(handler), executor);
+    }
+
+    /// Of what was written to `head`.
+    auto begin(std::uint32_t method, const FrameBody& body, const CallOptions& options) -> std::uint64_t {
+      look_at_clock();
+      std::optional<Instant> deadline;
+      if (options.within) deadline = now + *options.within;
+      const std::uint64_t call =
+          connection->core().call(method, head.view(), body, deadline, now, as_bytes(options.metadata));
+      happen();
+      return call;
+    }
+
+    // --- of streams ---
+
+    [[nodiscard]] auto get_executor() const noexcept -> const Executor& { return executor; }
+    [[nodiscard]] auto writer() noexcept -> WireWriter& {
+      head.clear();
+      return head;
+    }
+    void attach(std::uint64_t call, std::shared_ptr<detail::ClientCallSink> sink) {
+      const auto slot = static_cast<std::uint32_t>(call);
+      if (sinks.size() <= slot) sinks.resize(slot + std::size_t{1});
+      sinks[slot] = std::move(sink);
+    }
+    auto item(std::uint64_t call, ByteView item_head, const FrameBody& body) -> bool {
+      const bool taken = connection->core().item(call, item_head, body);
+      happen();
+      return taken;
+    }
+    void taken(std::uint64_t call, std::size_t) {
+      connection->core().taken(call);
+      happen();
+    }
+    void end_items(std::uint64_t call) {
+      connection->core().end_items(call);
       happen();
     }
 
@@ -146,13 +195,24 @@ class BasicRpcClient {
       const detail::FlagWhile here{active};
       for (ClientEvent event; connection->core().next(now, event);) {
         using Kind = ClientEvent::Kind;
+        const auto slot = static_cast<std::uint32_t>(event.call);
+        if (slot < sinks.size() && sinks[slot] != nullptr && event.kind != Kind::greeted) {
+          tell_sink(slot, event);
+          continue;
+        }
         if (event.kind == Kind::item || event.kind == Kind::ended) {  // calls here have one answer
           event.error = {rpc_errc::protocol, "a stream in place of an answer"};
           connection->core().give_up(event.error);  // ends the call of an item too
         }
         if (event.kind == Kind::reply || event.kind == Kind::ended || event.kind == Kind::failed)
-          waiter(static_cast<std::uint32_t>(event.call)).complete(event);
+          waiter(slot).complete(event);
       }
+    }
+
+    void tell_sink(std::uint32_t slot, const ClientEvent& event) {
+      const bool is_over = event.kind != ClientEvent::Kind::item && event.kind != ClientEvent::Kind::credit;
+      const auto sink = is_over ? std::exchange(sinks[slot], nullptr) : sinks[slot];
+      sink->happened(event);
     }
 
     // The calls are completed later: the owner may be in the middle of his own destruction.
@@ -173,6 +233,7 @@ class BasicRpcClient {
     std::function<void(const Error&)> closed;
     std::shared_ptr<Connection<ClientCore, State, Stream>> connection;
     std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot, each where it is for good
+    std::vector<std::shared_ptr<detail::ClientCallSink>> sinks;  // of streaming calls, by slot
     WireWriter head;
     Instant now{};        // when the handler that calls began
     bool active = false;  // it is called from `on_activity`

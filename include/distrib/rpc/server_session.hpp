@@ -6,6 +6,7 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
 #include <distrib/net/detail/flag_while.hpp>
+#include <distrib/rpc/detail/call_sink.hpp>
 #include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/server_core.hpp>
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -56,6 +58,13 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   void close() {
     owner_ = nullptr;
     Base::close();
+    close_sinks();
+  }
+
+  /// Of a handler: what happens to `call` is told to `sink` from now on, and not to the owner.
+  void attach(std::uint64_t call, std::shared_ptr<detail::ServerCallSink> sink) {
+    if (sinks_ == nullptr) sinks_ = std::make_unique<Sinks>();
+    (*sinks_)[call] = std::move(sink);
   }
 
   /// See `ServerCore::writer`.
@@ -64,10 +73,12 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   void reply(std::uint64_t call, ByteView head, const FrameBody& body,
              std::optional<std::uint32_t> checksum = std::nullopt) {
     core().reply(call, head, body, checksum);
+    detach_sink(call);
     answered();
   }
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     core().fail(call, code, where);
+    detach_sink(call);
     answered();
   }
   auto item(std::uint64_t call, ByteView head, const FrameBody& body) -> bool {
@@ -81,6 +92,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   }
   void end_stream(std::uint64_t call) {
     core().end_stream(call);
+    detach_sink(call);
     answered();
   }
 
@@ -113,7 +125,24 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   void take_events(Instant now) {
     const auto session = self();
     const detail::FlagWhile here{active_};
-    for (ServerEvent event; owner_ != nullptr && core().next(now, event);) owner_->happened(session, event);
+    for (ServerEvent event; owner_ != nullptr && core().next(now, event);)
+      if (sinks_ == nullptr || !tell_sink(event)) owner_->happened(session, event);
+  }
+
+  auto tell_sink(const ServerEvent& event) -> bool {
+    const auto found = sinks_->find(event.call);
+    if (found == sinks_->end()) return false;
+    const auto sink = found->second;
+    if (event.kind == ServerEvent::Kind::cancelled) sinks_->erase(found);
+    sink->happened(event);
+    return true;
+  }
+  void detach_sink(std::uint64_t call) {
+    if (sinks_ != nullptr) sinks_->erase(call);
+  }
+  void close_sinks() {
+    if (const auto sinks = std::move(sinks_))
+      for (const auto& [call, sink] : *sinks) sink->closed();
   }
 
   // An answer from outside of `on_activity`. It reads no request: whoever answers is never called from there.
@@ -126,9 +155,14 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   void leave_when_finished() {
     if (owner_ == nullptr || !core().finished()) return;
     detach();
-    std::exchange(owner_, nullptr)->closed(self());
+    const auto session = self();
+    std::exchange(owner_, nullptr)->closed(session);
+    close_sinks();
   }
 
+  using Sinks = std::map<std::uint64_t, std::shared_ptr<detail::ServerCallSink>>;
+
+  std::unique_ptr<Sinks> sinks_;  // of streaming calls
   Owner* owner_;  // null: it is gone, or this connection is over
   bool active_ = false;
 };
