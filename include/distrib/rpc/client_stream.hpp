@@ -25,9 +25,9 @@ using StreamFinishSignature = void(std::error_code, typename M::Reply);
 /// One streaming call of method `M` at the client, made by `RpcClient::open`. Destroyed before it is over, it takes the
 /// call back.
 ///
-/// At most one read, or finish, and one write at a time; all may be cancelled by their slots, and the stream goes on. At
-/// most `initial_credit` items wait here to be read: the server is held back by what is read. Threads: one
-/// at a time, which is the client's executor. It may outlive the client, but not the executor's context.
+/// At most one read, or finish, and one write at a time; all may be cancelled by their slots, and the stream goes on.
+/// At most `initial_credit` items wait here to be read: the server is held back by what is read. Threads: one at a
+/// time, which is the client's executor. It may outlive the client, but not the executor's context.
 template <StreamMethod M, class Client>
 class ClientStream {
  public:
@@ -53,8 +53,8 @@ class ClientStream {
         [state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
-  /// Sends an item; completes with `StreamWriteSignature` when it is on its way: the server's credit is waited for. With
-  /// an error when the call is over; `async_read` or `async_finish` says why.
+  /// Sends an item; completes with `StreamWriteSignature` when it is on its way: the server's credit is waited for.
+  /// With an error when the call is over; `async_read` or `async_finish` says why.
   template <class Token>
   auto async_write(typename M::Request item, Token&& token)
     requires M::streams_requests

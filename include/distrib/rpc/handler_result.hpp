@@ -11,8 +11,8 @@
 
 namespace distrib::inline v0 {
 
-/// What becomes of what a handler returns that is no reply. Has `static void run(Result, const Answer&)`; the answer is a
-/// `Call` or a `ServerStream`.
+/// What becomes of what a handler returns that is no reply. Has `static void run(Result, const Answer&)`; the answer is
+/// a `Call` or a `ServerStream`.
 template <class Result>
 struct HandlerResult {
   static_assert(sizeof(Result) == 0,

@@ -37,7 +37,8 @@ struct Route {
 };
 
 /// Calls of `M` go to `handler`, which is one of
-/// - `handler(request, call)`: an rvalue of `M::Request` and a `Call<M, Connection>`, which it answers at once or later;
+/// - `handler(request, call)`: an rvalue of `M::Request` and a `Call<M, Connection>`, which it answers at once or
+///   later;
 /// - `handler(request)`, which returns the `M::Reply`; a `std::system_error` that it throws fails the call;
 /// - for a method that streams, `handler(request, stream)`, or `handler(stream)` where the client streams too, with a
 ///   `ServerStream<M, Connection>`;

@@ -87,8 +87,8 @@ class BasicRpcClient {
         token);
   }
 
-  /// Opens a streaming call of `M`: what is sent and read then goes by the `ClientStream` that it returns. Never fails by
-  /// itself; reading says what became of the call.
+  /// Opens a streaming call of `M`: what is sent and read then goes by the `ClientStream` that it returns. Never fails
+  /// by itself; reading says what became of the call.
   template <StreamMethod M>
     requires(!M::streams_requests)
   [[nodiscard]] auto open(const typename M::Request& request, const CallOptions& options = {}) {

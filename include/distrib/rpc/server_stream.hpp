@@ -21,16 +21,16 @@
 
 namespace distrib::inline v0 {
 
-/// How `async_read` of a stream of `Item`s is completed: with the next one, with nothing after the last one, or with why
-/// there are no more.
+/// How `async_read` of a stream of `Item`s is completed: with the next one, with nothing after the last one, or with
+/// why there are no more.
 template <class Item>
 using StreamReadSignature = void(std::error_code, std::optional<Item>);
 
 /// How `async_write` of a stream is completed.
 using StreamWriteSignature = void(std::error_code);
 
-/// One streaming call of method `M` at the server, as its handler has it: reads what the client streams, writes what the
-/// method streams back, and ends the call, once. When the client takes the call back or is lost, reads and writes
+/// One streaming call of method `M` at the server, as its handler has it: reads what the client streams, writes what
+/// the method streams back, and ends the call, once. When the client takes the call back or is lost, reads and writes
 /// complete with `rpc_errc::cancelled` or `closed`.
 ///
 /// At most one read and one write at a time; both may be cancelled by their slots, and the stream goes on. At most

@@ -20,7 +20,8 @@ class StreamCredit {
     return !refused_;
   }
 
-  /// The peer takes so many more; whatever it says, it is a bounded number. True: an item that was refused is taken now.
+  /// The peer takes so many more; whatever it says, it is a bounded number. True: an item that was refused is taken
+  /// now.
   auto add(std::uint32_t more) noexcept -> bool {
     may_send_ = more > most - may_send_ ? most : may_send_ + more;
     return std::exchange(refused_, false);
