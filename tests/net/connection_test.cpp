@@ -421,6 +421,20 @@ TEST_CASE("Connection: a peer that closed its half gets the rest", "[net]") {
   CHECK(story.core.losses == 0);
 }
 
+TEST_CASE("Connection: finished, and the peer is gone before the last words", "[net]") {
+  Story story;
+  story.peer.set_option(asio::socket_base::linger{true, 0});
+  story.peer.close();
+  story.core.pending = {"bye"};
+  story.core.is_finished = true;
+  story.connection->settle();
+  CHECK(!story.connection->is_open());
+  story.run();
+  CHECK(story.core.losses == 0);
+  CHECK(story.core.writes_done == 0);
+  CHECK(story.owner.calls == 0);
+}
+
 TEST_CASE("Connection: finished from the outset", "[net]") {
   Story story;
   story.core.is_finished = true;

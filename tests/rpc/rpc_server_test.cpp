@@ -9,7 +9,10 @@
 #include "rpc/stream.hpp"
 #include "support/catch.hpp"
 
+#include <asio/write.hpp>
+
 #include <array>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -171,4 +174,52 @@ TEST_CASE("RpcServer: with a shared secret", "[rpc]") {
     CHECK(ends[4 + i].first == rpc_errc::unauthorized);
   }
   while (server.connections() != 0) context.run_one();
+}
+
+TEST_CASE("RpcServer: a client that does not read costs what it may, and has every answer when it reads", "[rpc]") {
+  // All requests come with one read, so that what waits is in the server's hands and the socket has nothing more.
+  constexpr std::uint64_t calls = 512;
+  constexpr std::size_t size = 256 << 10;
+  asio::io_context context{1};
+  const auto reply = stream::body(size);
+  distrib::RpcServerOptions options;
+  options.owed_bytes = std::size_t{1} << 20;
+  std::uint64_t answered = 0;
+  RpcServer server{context.get_executor(), anywhere, Router{on<Echo>([&](Text, auto call) {
+                     ++answered;
+                     call.connection()->reply(call.id(), {}, distrib::FrameBody{reply});
+                   })},
+                   options};
+  auto peer = loopback::connect(context, server.port());
+  peer.set_option(asio::socket_base::receive_buffer_size{64 << 10});
+  distrib::ClientCore core{{}, std::chrono::steady_clock::now()};
+  for (std::uint64_t i = 0; i < calls; ++i)
+    static_cast<void>(core.call(Echo::id, {}, nullptr, {}, std::chrono::steady_clock::now()));
+  const auto requests = stream::take_output(core, std::chrono::steady_clock::now());
+  CHECK(requests.size() < 64 << 10);
+  asio::write(peer, asio::buffer(requests));
+
+  // It stops: the system takes some, then so much is owed, and nothing is left to do.
+  while (answered == 0) context.run_one();
+  while (context.poll() != 0) {
+  }
+  const std::uint64_t at_rest = answered;
+  CHECK(at_rest < calls / 2);
+  CHECK(reply.use_count() <= 1 + 1 + static_cast<long>(options.owed_bytes / size) + 1);  // the test's, and those owed
+
+  std::size_t received = 0;
+  const std::size_t expected = distrib::frame_header_bytes + size + distrib::frame_checksum_bytes;
+  std::vector<char> part(1 << 20);
+  bool ended = false;
+  const std::function<void()> read = [&] {
+    peer.async_read_some(asio::buffer(part), [&](std::error_code ec, std::size_t count) {
+      received += count;
+      ended = static_cast<bool>(ec);
+      if (!ec && received < calls * expected) read();
+    });
+  };
+  read();
+  while (received < calls * expected && !ended) context.run_one();
+  CHECK(answered == calls);
+  CHECK_FALSE(ended);
 }

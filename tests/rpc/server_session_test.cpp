@@ -8,6 +8,11 @@
 #include "support/catch.hpp"
 #include "support/loopback.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <array>
 #include <string>
 #include <vector>
 
@@ -34,6 +39,8 @@ struct Keeper : ServerSession::Owner {
 struct Ends {
   Ends() {
     support::SocketPair pair{context};
+    sockets = {pair.socket.native_handle(), pair.peer.native_handle()};
+    waited = {waits_for_acknowledgements(sockets[0]), waits_for_acknowledgements(sockets[1])};
     session = std::make_shared<ServerSession>(keeper, std::move(pair.socket),
                                               std::make_shared<ServerBudget>(RpcServerOptions{}));
     session->start();
@@ -45,7 +52,17 @@ struct Ends {
     });
   }
 
+  /// Whether small writes wait until what was sent before is acknowledged, which takes 40 ms (Nagle's algorithm).
+  static auto waits_for_acknowledgements(int socket) -> bool {
+    int at_once = 0;
+    ::socklen_t size = sizeof at_once;
+    REQUIRE(::getsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &at_once, &size) == 0);
+    return at_once == 0;
+  }
+
   asio::io_context context{1};
+  std::array<int, 2> sockets{};  // of session and client
+  std::array<bool, 2> waited{};  // before these had them
   Keeper keeper;
   ServerConnection session;
   std::optional<RpcClient> client;
@@ -104,4 +121,12 @@ TEST_CASE("ServerSession: closed, nobody is told", "[rpc]") {
   support::run_until(ends.context, [&] { return !ends.answers.empty(); });
   CHECK(ends.answers[0] == make_error_code(rpc_errc::lost).message());
   CHECK(ends.keeper.ends == 0);
+}
+
+TEST_CASE("ServerSession: small answers and small calls leave at once", "[rpc]") {
+  Ends ends;
+  for (const std::size_t end : {0U, 1U}) {
+    CHECK(ends.waited[end]);
+    CHECK_FALSE(Ends::waits_for_acknowledgements(ends.sockets[end]));
+  }
 }

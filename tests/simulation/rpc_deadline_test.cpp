@@ -47,19 +47,3 @@ TEST_CASE("Rpc deadline: passes by max(5 ms, 10 %) at most and never early, with
     CHECK_FALSE(line.server.reason());
   }
 }
-
-TEST_CASE("Rpc deadline: a late answer is nobody's, not of the call with its slot either", "[simulation]") {
-  RpcLine line{1};
-  line.on_request = [&](std::uint64_t call, const std::string& text) {
-    line.scheduler.after(text == "slow" ? 50ms : 200ms, [&line, call, text] { line.reply(call, "to " + text); });
-  };
-  const auto slow = line.call("slow", 40ms);
-  line.run_for(49ms);  // it has failed; the answer is not made yet
-  CHECK(line.ends[slow].code == rpc_errc::deadline_passed);
-  const auto next = line.call("next");
-  CHECK(static_cast<std::uint32_t>(next) == static_cast<std::uint32_t>(slow));
-  line.run_for(1s);
-  CHECK(line.ends[slow].times == 1);
-  CHECK(line.ends[next].times == 1);
-  CHECK(line.ends[next].head == "to next");
-}

@@ -84,6 +84,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     if (!open_) return;
     if (!is_finishing() && core_.finished()) finish_by_ = Clock::now() + linger_;
     start_write();
+    if (!open_) return;
     start_read();
     if (peer_ended_ && shut_down_) return close();
     arm();
@@ -220,7 +221,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   };
 
   void start_write() {
-    while (!writing_ && !write_error_ && !shut_down_) {
+    while (open_ && !writing_ && !write_error_ && !shut_down_) {
       if (core_.output().empty()) {
         if (is_finishing()) shut_down(asio::socket_base::shutdown_send);
         return;

@@ -35,7 +35,7 @@ struct MessageBody {
 
 /// How values of a type are carried by calls. Has
 /// - `static auto encode(const T& value, WireWriter& head) -> MessageBody`: writes the head, gives the body;
-/// - `static auto decode(const MessageReceived& received, T& value) -> bool`: false when it is not one of these. What
+/// - `static auto decode(const MessageReceived& received, T& value) -> bool`: false when it is none of these. What
 ///   it reads is a stranger's: bound every number before it is used.
 ///
 /// There is one for each of these; specialise it for others:
