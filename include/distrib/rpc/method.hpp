@@ -20,6 +20,8 @@ struct Empty {
 };
 
 /// A call with one answer. A method is a type: `struct Push : distrib::Method<"ps.Push", PushRequest, PushReply> {};`
+/// One that does no harm when it is carried out twice may say `static constexpr bool idempotent = true;`: then an
+/// `RpcClientPool` repeats it also where it may have been carried out already.
 template <FixedString Name, RpcMessage RequestType, RpcMessage ReplyType>
 struct Method {
   using Request = RequestType;
@@ -46,5 +48,15 @@ concept RpcMethod = RpcMessage<typename M::Request> && RpcMessage<typename M::Re
   { M::id } -> std::convertible_to<std::uint32_t>;
   { M::streaming } -> std::convertible_to<bool>;
 };
+
+namespace detail {
+
+template <RpcMethod M>
+inline constexpr bool is_idempotent = false;
+template <RpcMethod M>
+  requires requires { M::idempotent; }
+inline constexpr bool is_idempotent<M> = M::idempotent;
+
+}  // namespace detail
 
 }  // namespace distrib::inline v0

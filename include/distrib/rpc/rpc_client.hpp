@@ -54,10 +54,11 @@ class BasicRpcClient {
   using Executor = typename Stream::executor_type;
 
   /// Speaks over `stream`, which must be connected. `closed` is called once when the connection ends by itself, after
-  /// the calls were completed.
+  /// the calls were completed. `available` is called with true when the server has answered the greeting, and with
+  /// false when it takes no more calls.
   explicit BasicRpcClient(Stream stream, const RpcClientOptions& options = {},
-                          std::function<void(const Error&)> closed = {})
-      : state_{std::make_shared<State>(stream.get_executor(), std::move(closed))} {
+                          std::function<void(const Error&)> closed = {}, std::function<void(bool)> available = {})
+      : state_{std::make_shared<State>(stream.get_executor(), std::move(closed), std::move(available))} {
     state_->connection = std::make_shared<Connection<ClientCore, State, Stream>>(std::move(stream), *state_, options,
                                                                                  std::chrono::steady_clock::now());
     state_->connection->settle();
@@ -69,6 +70,12 @@ class BasicRpcClient {
   }
 
   [[nodiscard]] auto get_executor() const noexcept -> Executor { return state_->executor; }
+
+  /// Takes no more calls: the connection ends when those in flight have, and `closed` is called then.
+  void drain() {
+    state_->connection->core().close();
+    state_->happen();
+  }
 
   /// Calls `M`; completes with `CallSignature<M>`. Bytes of the request that have an owner are shared until they are
   /// written. Calls of one handler leave together when it returns.
@@ -85,15 +92,18 @@ class BasicRpcClient {
   }
 
  private:
+  template <class>
+  friend class BasicRpcClientPool;
+
   using Waiter = detail::CallWaiter<Executor>;
   static constexpr std::uint32_t waiters_together = 16;
 
   struct State : std::enable_shared_from_this<State> {
-    State(const Executor& given, std::function<void(const Error&)> function)
-        : executor{given}, closed{std::move(function)} {}
+    State(const Executor& given, std::function<void(const Error&)> at_end, std::function<void(bool)> at_change)
+        : executor{given}, closed{std::move(at_end)}, available{std::move(at_change)} {}
 
     template <RpcMethod M, class Handler>
-    void begin(const typename M::Request& request, const CallOptions& options, Handler handler) {
+    auto begin(const typename M::Request& request, const CallOptions& options, Handler handler) -> std::uint64_t {
       look_at_clock();
       std::optional<Instant> deadline;
       if (options.within) deadline = now + *options.within;
@@ -108,6 +118,7 @@ class BasicRpcClient {
         });
       waiter(slot).template wait<M>(std::move(handler), executor);
       happen();
+      return call;
     }
 
     void cancel(std::uint64_t call) {
@@ -138,15 +149,24 @@ class BasicRpcClient {
       ClientEvent event;
       while (connection->core().next(now, event))
         if (event.kind != ClientEvent::Kind::greeted) waiter(static_cast<std::uint32_t>(event.call)).complete(event);
+      tell_availability();
       active = false;
       if (!connection->core().finished()) return;
       connection->detach();
       if (const auto told = std::exchange(closed, {})) told(connection->core().reason());
     }
 
+    void tell_availability() {
+      const bool is = connection->core().available();
+      if (is == was_available || connection->core().reason()) return;
+      was_available = is;
+      if (const auto told = available) told(is);  // who is told may destroy the client
+    }
+
     // The calls are completed later: the owner may be in the middle of his own destruction.
     void end() {
       closed = {};
+      available = {};
       connection->core().give_up({rpc_errc::closed, {}});
       connection->close();
       asio::post(executor, [self = this->shared_from_this()] { self->on_activity(std::chrono::steady_clock::now()); });
@@ -160,11 +180,13 @@ class BasicRpcClient {
 
     Executor executor;
     std::function<void(const Error&)> closed;
+    std::function<void(bool)> available;
     std::shared_ptr<Connection<ClientCore, State, Stream>> connection;
     std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot, each where it is for good
     WireWriter head;
     Instant now{};        // when the handler that calls began
     bool active = false;  // it is called from `on_activity`
+    bool was_available = false;
     bool soon = false;    // `on_activity` will come, although the connection has ended
   };
 
