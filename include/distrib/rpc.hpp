@@ -2,6 +2,7 @@
 // Calls over a connection: frames, both ends, methods.
 #pragma once
 
+#include <distrib/rpc/backoff.hpp>
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/client_options.hpp>
@@ -20,8 +21,10 @@
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/remote_error.hpp>
+#include <distrib/rpc/retry_policy.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
+#include <distrib/rpc/rpc_client_pool.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 #include <distrib/rpc/server_budget.hpp>
 #include <distrib/rpc/server_core.hpp>

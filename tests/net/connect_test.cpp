@@ -260,3 +260,19 @@ TEST_CASE("Connector: a socket that met itself is no connection", "[net]") {
   CHECK(!distrib::detail::is_connected_to_itself(pair.socket));
   CHECK(!distrib::detail::is_connected_to_itself(TcpSocket{context.get_executor()}));
 }
+
+TEST_CASE("Connector: no more tries than it may make", "[net]") {
+  asio::io_context context{1};
+  const TakenPort port{context};
+  ConnectOptions options{.first_pause = 1ms, .most_tries = 2};
+  int waited = 0;
+  options.waiting = [&](const Error&, std::chrono::milliseconds) { ++waited; };
+  Answer answer;
+  const Connector connector{context.get_executor(), port.address(), options,
+                            [&](const Error& error, TcpSocket socket) { answer(error, std::move(socket)); }};
+  context.run();
+  REQUIRE(answer.error);
+  CHECK(answer.error->code == net_errc::refused);
+  CHECK(!answer.socket->is_open());
+  CHECK(waited == 1);
+}

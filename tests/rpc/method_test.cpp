@@ -17,3 +17,20 @@ TEST_CASE("Method: its id is that of its name", "[rpc]") {
   STATIC_REQUIRE(messages::Chat::streams_replies);
   STATIC_REQUIRE_FALSE(distrib::RpcMethod<messages::Text>);
 }
+
+namespace {
+
+struct Again : distrib::Method<"test.Again", distrib::Empty, distrib::Empty> {
+  static constexpr bool idempotent = true;
+};
+struct Never : Again {
+  static constexpr bool idempotent = false;
+};
+
+}  // namespace
+
+TEST_CASE("Method: one that does no harm twice says so", "[rpc]") {
+  STATIC_REQUIRE(distrib::detail::is_idempotent<Again>);
+  STATIC_REQUIRE_FALSE(distrib::detail::is_idempotent<Never>);
+  STATIC_REQUIRE_FALSE(distrib::detail::is_idempotent<distrib::Method<"test.Plain", distrib::Empty, distrib::Empty>>);
+}

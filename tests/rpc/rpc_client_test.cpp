@@ -270,3 +270,37 @@ TEST_CASE("RpcClient: a server that answers a call as a stream is not understood
     CHECK(ends == std::vector<std::error_code>(3, rpc_errc::protocol));
   }
 }
+
+TEST_CASE("RpcClient: says whether the server takes calls, and drains", "[rpc]") {
+  asio::io_context context{1};
+  auto server = echo_server(context);
+  std::vector<std::string> story;
+  const auto closed = [&](const distrib::Error& reason) { story.push_back(reason ? "lost" : "closed"); };
+  const auto available = [&](bool is) { story.push_back(is ? "available" : "not available"); };
+  RpcClient drained{loopback::connect(context, server->port()), {}, closed, available};
+  drained.async_call<Echo>({"a"}, {}, [&](std::error_code, const Text& reply) { story.push_back(reply.text); });
+  drained.drain();
+  drained.async_call<Echo>({"b"}, {}, [&](std::error_code ec, const Text&) {
+    CHECK(ec == rpc_errc::closed);
+    story.push_back("refused");
+  });
+  while (story.empty() || story.back() != "closed") context.run_one();
+  CHECK(story == std::vector<std::string>{"refused", "a", "closed"});
+
+  story.clear();
+  RpcClient idle{loopback::connect(context, server->port()), {}, closed, available};
+  while (story.empty()) context.run_one();
+  server->drain(1min);
+  while (story.size() < 3) context.run_one();
+  CHECK(story == std::vector<std::string>{"available", "not available", "lost"});
+}
+
+TEST_CASE("RpcClient: destroyed before a call was written, it ends it as every other", "[rpc]") {
+  asio::io_context context{1};
+  auto server = echo_server(context);
+  std::error_code end;
+  RpcClient{loopback::connect(context, server->port())}.async_call<Echo>(
+      {"a"}, {}, [&](std::error_code ec, const Text&) { end = ec; });
+  while (!end) context.run_one();
+  CHECK(end == rpc_errc::closed);
+}

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -42,6 +43,8 @@ struct ConnectOptions {
   std::chrono::milliseconds longest_pause{2'000};
   /// When a try without an answer is given up for a new one, which resolves the name anew: tasks move.
   std::chrono::milliseconds longest_try{5'000};
+  /// After so many it gives up before the deadline; 1: who calls has pauses of his own.
+  unsigned most_tries = std::numeric_limits<unsigned>::max();
   /// Told after each try that failed and is not the last: who is missing and why, and for how long.
   std::function<void(const Error& missing, std::chrono::milliseconds waited)> waiting = {};
 };
@@ -133,7 +136,7 @@ class BasicConnector {
       socket.close(ignored);
       const auto now = Clock::now();
       const Error error{reason, address.to_string()};
-      if (now >= options.deadline) return finish(error);
+      if (now >= options.deadline || --options.most_tries == 0) return finish(error);
 
       arm(now, pause, [](State& self) {
         if (Clock::now() < self.options.deadline) return self.begin();

@@ -189,6 +189,12 @@ class ClientCore {
   /// Calls that are not over.
   [[nodiscard]] auto calls() const noexcept -> std::size_t { return active_; }
 
+  /// Whether the server was heard of, and takes calls: neither end has said goodbye.
+  [[nodiscard]] auto available() const noexcept -> bool { return greeted_ && !reason_ && !closing_ && !no_more_; }
+
+  /// Whether one more call would be sent.
+  [[nodiscard]] auto has_room() const noexcept -> bool { return available() && active_ < max_calls_; }
+
  private:
   struct Slot {
     std::uint32_t generation = 0;
@@ -281,7 +287,9 @@ class ClientCore {
   auto fail_one(ClientEvent& event) -> bool {
     for (; failing_ < slots_.size(); ++failing_) {
       if (!slots_[failing_].active) continue;
-      const bool tell_why = slots_[failing_].batch != queue_.batch() || reason_.code == rpc_errc::unauthorized;
+      // `closed` says as much as `not_sent`, and is what a caller hears who ended it himself.
+      const bool tell_why = slots_[failing_].batch != queue_.batch() || reason_.code == rpc_errc::unauthorized ||
+                            reason_.code == rpc_errc::closed;
       return end(event, id_of(failing_), ClientEvent::Kind::failed, nullptr,
                  tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
     }

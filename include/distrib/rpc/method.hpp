@@ -20,6 +20,8 @@ struct Empty {
 };
 
 /// A call with one answer. A method is a type: `struct Push : distrib::Method<"ps.Push", PushRequest, PushReply> {};`
+/// One that does no harm when it is carried out twice may say `static constexpr bool idempotent = true;`: then an
+/// `RpcClientPool` repeats it also where it may have been carried out already.
 template <FixedString Name, RpcMessage RequestType, RpcMessage ReplyType>
 struct Method {
   using Request = RequestType;
@@ -65,5 +67,15 @@ concept StreamMethod = RpcMethod<M> && (M::streams_requests || M::streams_replie
 /// A method with one request and one answer.
 template <class M>
 concept UnaryMethod = RpcMethod<M> && !StreamMethod<M>;
+
+namespace detail {
+
+template <RpcMethod M>
+inline constexpr bool is_idempotent = false;
+template <RpcMethod M>
+  requires requires { M::idempotent; }
+inline constexpr bool is_idempotent<M> = M::idempotent;
+
+}  // namespace detail
 
 }  // namespace distrib::inline v0

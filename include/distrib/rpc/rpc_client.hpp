@@ -58,10 +58,11 @@ class BasicRpcClient {
   using Executor = typename Stream::executor_type;
 
   /// Speaks over `stream`, which must be connected. `closed` is called once when the connection ends by itself, after
-  /// the calls were completed.
+  /// the calls were completed. `available` is called with true when the server has answered the greeting, and with
+  /// false when it takes no more calls.
   explicit BasicRpcClient(Stream stream, const RpcClientOptions& options = {},
-                          std::function<void(const Error&)> closed = {})
-      : state_{std::make_shared<State>(stream.get_executor(), std::move(closed))} {
+                          std::function<void(const Error&)> closed = {}, std::function<void(bool)> available = {})
+      : state_{std::make_shared<State>(stream.get_executor(), std::move(closed), std::move(available))} {
     state_->connection = std::make_shared<Connection<ClientCore, State, Stream>>(
         std::move(stream), *state_, options, std::chrono::steady_clock::now(), draw_nonce());
     state_->connection->settle();
@@ -73,6 +74,12 @@ class BasicRpcClient {
   }
 
   [[nodiscard]] auto get_executor() const noexcept -> Executor { return state_->executor; }
+
+  /// Takes no more calls: the connection ends when those in flight have, and `closed` is called then.
+  void drain() {
+    state_->connection->core().close();
+    state_->happen();
+  }
 
   /// Calls `M`; completes with `CallSignature<M>`. Bytes of the request that have an owner are shared until they are
   /// written. Calls of one handler leave together when it returns.
@@ -104,15 +111,18 @@ class BasicRpcClient {
   }
 
  private:
+  template <class>
+  friend class BasicRpcClientPool;
+
   using Waiter = detail::CallWaiter<Executor>;
   static constexpr std::uint32_t waiters_together = 16;
 
   struct State : std::enable_shared_from_this<State> {
-    State(const Executor& given, std::function<void(const Error&)> function)
-        : executor{given}, closed{std::move(function)} {}
+    State(const Executor& given, std::function<void(const Error&)> at_end, std::function<void(bool)> at_change)
+        : executor{given}, closed{std::move(at_end)}, available{std::move(at_change)} {}
 
     template <RpcMethod M, class Handler>
-    void begin(const typename M::Request& request, const CallOptions& options, Handler handler) {
+    auto begin(const typename M::Request& request, const CallOptions& options, Handler handler) -> std::uint64_t {
       head.clear();
       const MessageBody body = RpcCodec<typename M::Request>::encode(request, head);
       const std::uint64_t call = begin(M::id, body.body, options);
@@ -122,6 +132,7 @@ class BasicRpcClient {
           if (const auto self = weak.lock()) self->cancel(call);
         });
       waiter(slot).template wait<M>(std::move(handler), executor);
+      return call;
     }
 
     /// Of what was written to `head`.
@@ -207,6 +218,7 @@ class BasicRpcClient {
         if (event.kind == Kind::reply || event.kind == Kind::ended || event.kind == Kind::failed)
           waiter(slot).complete(event);
       }
+      tell_availability();
     }
 
     void tell_sink(std::uint32_t slot, const ClientEvent& event) {
@@ -215,9 +227,17 @@ class BasicRpcClient {
       sink->happened(event);
     }
 
+    void tell_availability() {
+      const bool is = connection->core().available();
+      if (is == was_available || connection->core().reason()) return;
+      was_available = is;
+      if (const auto told = available) told(is);  // who is told may destroy the client
+    }
+
     // The calls are completed later: the owner may be in the middle of his own destruction.
     void end() {
       closed = {};
+      available = {};
       connection->core().give_up({rpc_errc::closed, {}});
       connection->close();
       asio::post(executor, [self = this->shared_from_this()] { self->on_activity(std::chrono::steady_clock::now()); });
@@ -231,12 +251,14 @@ class BasicRpcClient {
 
     Executor executor;
     std::function<void(const Error&)> closed;
+    std::function<void(bool)> available;
     std::shared_ptr<Connection<ClientCore, State, Stream>> connection;
     std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot, each where it is for good
     std::vector<std::shared_ptr<detail::ClientCallSink>> sinks;  // of streaming calls, by slot
     WireWriter head;
     Instant now{};        // when the handler that calls began
     bool active = false;  // it is called from `on_activity`
+    bool was_available = false;
     bool soon = false;    // `on_activity` will come, although the connection has ended
   };
 

@@ -22,6 +22,19 @@ using CallSignature = void(std::error_code, typename M::Reply);
 
 namespace detail {
 
+/// Completes a call: at once where the handler wants to be called on the executor itself, else there where it wants to.
+template <class Handler, class Executor, class Reply>
+void complete_call(Handler&& handler, const Executor& executor, const std::error_code& ec, Reply&& reply) {
+  if (auto cancellation = asio::get_associated_cancellation_slot(handler); cancellation.is_connected())
+    cancellation.clear();
+  const auto where = asio::get_associated_executor(handler, executor);
+  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(where)>, Executor>)
+    if (where == executor) return std::move(handler)(ec, std::move(reply));
+  asio::dispatch(where, [handler = std::move(handler), ec, reply = std::move(reply)]() mutable {
+    std::move(handler)(ec, std::move(reply));
+  });
+}
+
 /// A place where the handler of one call waits, then that of another one: handlers of up to 64 bytes lie inside, so a
 /// call allocates nothing.
 template <class Executor>
@@ -61,14 +74,7 @@ class CallWaiter {
       typename M::Reply reply{};
       std::error_code ec = event.error.code;
       if (!ec && !RpcCodec<typename M::Reply>::decode({event.head, event.body}, reply)) ec = rpc_errc::bad_message;
-      if (auto cancellation = asio::get_associated_cancellation_slot(handler); cancellation.is_connected())
-        cancellation.clear();
-      const auto where = asio::get_associated_executor(handler, executor);
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(where)>, Executor>)
-        if (where == executor) return std::move(handler)(ec, std::move(reply));
-      asio::dispatch(where, [handler = std::move(handler), ec, reply = std::move(reply)]() mutable {
-        std::move(handler)(ec, std::move(reply));
-      });
+      complete_call(std::move(handler), executor, ec, std::move(reply));
     }
   };
 

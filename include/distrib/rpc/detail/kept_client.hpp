@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/connect.hpp>
+#include <distrib/rpc/backoff.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/rpc_client.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::detail {
+
+/// A client that is connected again and again: one of those of a pool.
+///
+/// The owner has `executor`, `address` and `options`, wakes it, and is told what happens: `came()`: it takes calls;
+/// `went(code, text)`: it takes none any more; `missed(error)`: a try brought nothing. It may call `end()` then. Before
+/// it is told of an end the calls that have failed with it were completed.
+template <class Executor, class Owner>
+class KeptClient {
+ public:
+  using Connector = BasicConnector<Executor>;
+  using Socket = typename Connector::Socket;
+  using Client = BasicRpcClient<Socket>;
+
+  KeptClient(Owner& owner, const Backoff& backoff) : owner_{owner}, backoff_{backoff} {}
+
+  /// The first try.
+  void connect() {
+    const Instant now = Clock::now();
+    due_ = never;
+    try_ends_ = now + owner_.options.longest_try;
+    backoff_.begin(now);
+    connector_.emplace(owner_.executor, owner_.address, ConnectOptions{.deadline = try_ends_, .most_tries = 1},
+                       [this](const Error& failure, Socket socket) {
+                         connector_.reset();
+                         failure ? missed(failure) : connected(std::move(socket));
+                       });
+  }
+
+  /// Ends all that there is; tells nothing.
+  void end() {
+    due_ = never;
+    is_up_ = false;
+    connector_.reset();
+    session_.reset();
+    leaving_.clear();
+  }
+
+  [[nodiscard]] auto is_up() const noexcept -> bool { return is_up_; }
+
+  /// Null while it takes no calls.
+  [[nodiscard]] auto client() noexcept -> Client* { return is_up_ ? &session_->client : nullptr; }
+
+  [[nodiscard]] auto wake() const noexcept -> Instant { return due_; }
+  void woken(Instant now) {
+    if (now < due_) return;
+    if (std::exchange(session_, nullptr) == nullptr) return connect();
+    missed({rpc_errc::silent, owner_.address.to_string()});
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr Instant never = Instant::max();
+
+  /// A connection that was made, greeted or not.
+  struct Session {
+    std::uint64_t number;
+    Client client;
+  };
+
+  void connected(Socket socket) {
+    const std::uint64_t number = ++last_number_;
+    session_.reset(new Session{number, Client{std::move(socket), owner_.options.client,
+                                              [this, number](const Error& reason) { closed(number, reason); },
+                                              [this](bool available) { available ? greeted() : goodbye(); }}});
+    due_ = try_ends_;
+    owner_.arm();
+  }
+
+  void greeted() {
+    is_up_ = true;
+    due_ = never;
+    backoff_.succeeded();
+    owner_.came();
+  }
+
+  // The calls in flight are answered yet.
+  void goodbye() {
+    is_up_ = false;
+    session_->client.drain();
+    leaving_.push_back(std::move(session_));
+    due_ = backoff_.failed(Clock::now());
+    owner_.went(rpc_errc::closed, "the server takes no more calls");
+  }
+
+  void closed(std::uint64_t number, const Error& reason) {
+    std::erase_if(leaving_, [&](const auto& session) { return session->number == number; });
+    if (session_ == nullptr || session_->number != number) return;
+    session_.reset();
+    if (!std::exchange(is_up_, false)) return missed(reason);
+    due_ = backoff_.failed(Clock::now());
+    owner_.went(reason.code, reason.where);
+  }
+
+  void missed(const Error& reason) {
+    due_ = backoff_.failed(Clock::now());
+    owner_.missed(reason);
+  }
+
+  Owner& owner_;
+  Backoff backoff_;
+  std::optional<Connector> connector_;
+  std::unique_ptr<Session> session_;
+  std::vector<std::unique_ptr<Session>> leaving_;  // said goodbye, and have calls in flight
+  std::uint64_t last_number_ = 0;
+  bool is_up_ = false;
+  Instant due_ = never;  // without a session or connector: when to connect; with a session: when to give it up
+  Instant try_ends_{};
+};
+
+}  // namespace distrib::inline v0::detail

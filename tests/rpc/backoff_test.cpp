@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/rpc/backoff.hpp>
+
+#include "support/catch.hpp"
+
+#include <vector>
+
+using distrib::Backoff;
+using distrib::BackoffOptions;
+using distrib::Instant;
+using namespace std::chrono_literals;
+
+namespace {
+
+const Instant start{1'000h};
+
+/// The pauses after tries that fail at once.
+auto pauses(Backoff backoff, int count) -> std::vector<Instant::duration> {
+  std::vector<Instant::duration> found;
+  for (int i = 0; i < count; ++i) {
+    backoff.begin(start);
+    found.push_back(backoff.failed(start) - start);
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("Backoff: pauses double up to the longest, each somewhere in its later half", "[rpc]") {
+  const BackoffOptions options{.first = 100ms, .longest = 1'000ms};
+  const std::chrono::milliseconds nominal[] = {100ms, 200ms, 400ms, 800ms, 1'000ms, 1'000ms};
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const auto found = pauses(Backoff{options, seed}, 6);
+    for (std::size_t i = 0; i < 6; ++i) {
+      CHECK(found[i] >= nominal[i] / 2);
+      CHECK(found[i] < nominal[i]);
+    }
+  }
+}
+
+TEST_CASE("Backoff: a seed is its pauses, another one or another sequence has others", "[rpc]") {
+  const auto found = pauses(Backoff{{}, 7}, 5);
+  CHECK(found == pauses(Backoff{{}, 7}, 5));
+  CHECK(found != pauses(Backoff{{}, 8}, 5));
+  CHECK(found != pauses(Backoff{{}, 7, 1}, 5));
+}
+
+TEST_CASE("Backoff: counted from the begin of the try, and small again after a success", "[rpc]") {
+  Backoff backoff{{.first = 100ms, .longest = 10'000ms}};
+  for (int i = 0; i < 5; ++i) {
+    backoff.begin(start);
+    CHECK(backoff.failed(start + 1h) == start + 1h);  // it took longer than any pause
+  }
+  backoff.begin(start);
+  backoff.succeeded();
+  const Instant again = backoff.failed(start + 10ms);  // broke soon
+  CHECK(again >= start + 50ms);
+  CHECK(again < start + 100ms);
+  backoff.begin(again);
+  backoff.succeeded();
+  CHECK(backoff.failed(again + 1s) == again + 1s);  // held long
+}
+
+TEST_CASE("Backoff: options that make no sense give no loop without a pause", "[rpc]") {
+  for (const auto pause : pauses(Backoff{{.first = 0ms, .longest = -1ms}}, 5)) CHECK(pause >= 500us);
+}
