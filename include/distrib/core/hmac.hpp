@@ -23,8 +23,9 @@ class HmacSha256 {
     if (key.size() <= block_bytes) {
       std::copy(key.begin(), key.end(), block.begin());
     } else {
-      const Sha256Digest digest = sha256(key);
+      Sha256Digest digest = sha256(key);
       std::copy(digest.begin(), digest.end(), block.begin());
+      detail::wipe(digest.data(), digest.size());
     }
     for (std::byte& byte : block) byte ^= std::byte{0x36};
     inner_.update(block);

@@ -31,6 +31,13 @@ concept DirectStream = requires(Stream& stream, std::error_code& ec, asio::mutab
   stream.read_some(buffer, ec);
 };
 
+/// A stream with an end of its own, which is not that of the TCP connection beneath: TLS.
+template <class Stream>
+concept EndedStream = requires(Stream& stream) {
+  stream.async_end([](const std::error_code&) {});
+  stream.next_layer();
+};
+
 }  // namespace detail
 
 /// Runs a core over a connected stream: at most one read, one write and one timer at a time. It decides nothing.
@@ -118,6 +125,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   static constexpr bool direct = detail::DirectStream<Stream>;
   struct Nothing {};
+  static constexpr bool ended = detail::EndedStream<Stream>;
 
   [[nodiscard]] auto is_finishing() const noexcept -> bool { return finish_by_ != never; }
 
@@ -168,11 +176,25 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
                          [self = this->shared_from_this()](const std::error_code&) { self->on_readable(); });
     } else {
       if (buffer_.empty()) buffer_.resize(least_read_bytes);
+      if constexpr (ended)
+        if (is_finishing()) return drop_below();
       stream_.async_read_some(space_in(buffer_),
                               [self = this->shared_from_this()](const std::error_code& ec, std::size_t count) {
                                 self->on_read(ec, count);
                               });
     }
+  }
+
+  /// What is dropped need not be understood. Only this tells when the peer has ended: the stream above cannot be read
+  /// once its own end was sent, and a read of it that is still under way comes to no more than that.
+  void drop_below() {
+    stream_.next_layer().async_read_some(
+        asio::mutable_buffer{buffer_.data(), buffer_.size()},
+        [self = this->shared_from_this()](const std::error_code& ec, std::size_t) {
+          self->reading_ = false;
+          self->peer_ended_ = static_cast<bool>(ec);
+          self->settle();
+        });
   }
 
   void on_readable() {
@@ -196,7 +218,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     reading_ = false;
     if (!open_) return;
     if (is_finishing()) {
-      peer_ended_ = static_cast<bool>(ec);
+      peer_ended_ = ec && !ended;
       return settle();
     }
     if (ec) return lose(ec == asio::error::eof ? std::error_code{} : detail::without_asio(ec));
@@ -223,7 +245,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   void start_write() {
     while (open_ && !writing_ && !write_error_ && !shut_down_) {
       if (core_.output().empty()) {
-        if (is_finishing()) shut_down(asio::socket_base::shutdown_send);
+        if (is_finishing()) end_output();
         return;
       }
       written_ = 0;
@@ -300,6 +322,20 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     if (unwritten().count != 0) return write_some();
     core_.written(now);
     activity(now);
+  }
+
+  /// All is written, and the peer is told that nothing follows.
+  void end_output() {
+    if constexpr (ended) {
+      writing_ = true;
+      stream_.async_end([self = this->shared_from_this()](const std::error_code&) {
+        self->writing_ = false;
+        if (self->open_) self->shut_down(asio::socket_base::shutdown_send);
+        self->settle();
+      });
+    } else {
+      shut_down(asio::socket_base::shutdown_send);
+    }
   }
 
   void on_write_error(const std::error_code& ec) {

@@ -17,6 +17,9 @@ enum class net_errc {
   refused,          ///< The host answers, but nobody listens on the port. Start the task, or check its port.
   unreachable,      ///< No way leads to the host. Check the address and the network.
   timed_out,        ///< Nobody answered before the deadline. Check the host, its firewall, or give more time.
+  bad_tls_file,     ///< No certificate, key or authority in PEM, or key and certificate are no pair. Look at that file.
+  untrusted,        ///< A certificate is missing, expired, of another authority or host. Check the files of both ends.
+  no_tls,           ///< The peer speaks no TLS, or left in the middle of the handshake. Use TLS on both ends, or none.
 };
 
 namespace detail {
@@ -30,6 +33,10 @@ inline constexpr ErrorText net_texts[] = {
     {static_cast<int>(net_errc::refused), failure::unavailable, "nobody listens there"},
     {static_cast<int>(net_errc::unreachable), failure::unavailable, "no way leads there"},
     {static_cast<int>(net_errc::timed_out), failure::timeout, "nobody answered before the deadline"},
+    {static_cast<int>(net_errc::bad_tls_file), failure::invalid_argument,
+     "not the certificate, key or authorities that TLS needs, in PEM"},
+    {static_cast<int>(net_errc::untrusted), failure::mismatch, "a certificate was not accepted"},
+    {static_cast<int>(net_errc::no_tls), failure::mismatch, "the TLS handshake failed"},
 };
 }  // namespace detail
 

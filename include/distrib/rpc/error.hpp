@@ -7,7 +7,7 @@
 
 namespace distrib::inline v0 {
 
-/// Why a call or a connection failed. All but `not_ours`..`protocol` leave the connection as it is.
+/// Why a call or a connection failed. All but `not_ours`..`protocol` and `unauthorized` leave the connection as it is.
 enum class rpc_errc {
   not_ours = 1,         ///< What arrived is no frame of ours: another program speaks there. Check address and port.
   corrupt,              ///< A frame does not match its checksum. Look for a broken network card or middlebox.

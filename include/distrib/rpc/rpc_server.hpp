@@ -28,17 +28,28 @@ namespace distrib::inline v0 {
 /// `happened(connection, event)` it is told all other events (greetings, cancelled calls, credits), and if it has
 /// `closed(connection)` the end of each connection.
 ///
+/// Connections are TCP, or what another `ListenerType` makes of it: `RpcServer{executor, address, router, options,
+/// TlsAccept{context}}` speaks TLS (`net/tls_listener.hpp`), and handlers then hold a `BasicServerSession<TlsStream>`.
+///
+/// An address without a host is every interface of the machine: whoever can reach that may call. Say
+/// {"127.0.0.1", port} to hear this machine only, or give the options a secret.
+///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is destroyed.
-template <class RouterType>
-class RpcServer : private ServerSession::Owner {
+template <class RouterType, class ListenerType = Listener>
+class RpcServer : private BasicServerSession<typename ListenerType::Socket>::Owner {
  public:
   using Executor = asio::io_context::executor_type;
+  using Session = BasicServerSession<typename ListenerType::Socket>;
 
-  /// Listens from now on; port 0 takes a free one. Throws as `Listener` does.
-  RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {})
-      : router_{std::move(router)}, budget_{std::make_shared<ServerBudget>(options)},
-        listener_{executor, address, [this](TcpSocket socket) { accept(std::move(socket)); }} {}
+  /// Listens from now on; port 0 takes a free one. `how`: what the listener wants to know beside the address. Throws as
+  /// the listener does.
+  template <class... How>
+  RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {},
+            How... how)
+      : router_{std::move(router)},
+        budget_{std::make_shared<ServerBudget>(options)},
+        listener_{executor, address, [this](Stream stream) { accept(std::move(stream)); }, std::move(how)...} {}
   RpcServer(const RpcServer&) = delete;
   auto operator=(const RpcServer&) -> RpcServer& = delete;
 
@@ -62,25 +73,28 @@ class RpcServer : private ServerSession::Owner {
   }
 
  private:
-  void happened(const ServerConnection& session, const ServerEvent& event) override {
+  using Stream = typename ListenerType::Socket;
+  using Held = std::shared_ptr<Session>;
+
+  void happened(const Held& session, const ServerEvent& event) override {
     if (event.kind == ServerEvent::Kind::request)
       router_.dispatch(session, event);
     else if constexpr (requires { router_.happened(session, event); })
       router_.happened(session, event);
   }
 
-  void closed(const ServerConnection& session) override {
+  void closed(const Held& session) override {
     const std::size_t place = session->place;  // of `session`, which may lie there
     sessions_.back()->place = place;
     std::swap(sessions_[place], sessions_.back());
-    const ServerConnection gone = std::move(sessions_.back());
+    const Held gone = std::move(sessions_.back());
     sessions_.pop_back();
-    if constexpr (requires { router_.closed(gone); }) router_.closed(session);
+    if constexpr (requires { router_.closed(gone); }) router_.closed(gone);
   }
 
-  void accept(TcpSocket socket) {
-    ServerSession::Owner& owner = *this;
-    const auto session = std::make_shared<ServerSession>(owner, std::move(socket), budget_);
+  void accept(Stream stream) {
+    typename Session::Owner& owner = *this;
+    const auto session = std::make_shared<Session>(owner, std::move(stream), budget_);
     session->place = sessions_.size();
     sessions_.push_back(session);
     session->start();
@@ -88,8 +102,12 @@ class RpcServer : private ServerSession::Owner {
 
   RouterType router_;
   std::shared_ptr<ServerBudget> budget_;
-  std::vector<ServerConnection> sessions_;
-  Listener listener_;
+  std::vector<Held> sessions_;
+  ListenerType listener_;
 };
+
+template <class RouterType, class How>
+RpcServer(const asio::io_context::executor_type&, const Address&, RouterType, const RpcServerOptions&, How)
+    -> RpcServer<RouterType, typename How::Listener>;
 
 }  // namespace distrib::inline v0

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may call: a server that shows a certificate and wants a shared secret, a client that has both, and two that have
+// not. The files are made here, and removed again; a job has its own.
+#include <distrib/net/tls_connect.hpp>
+#include <distrib/net/tls_listener.hpp>
+#include <distrib/rpc.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Echo : distrib::Method<"example.Echo", std::string, std::string> {};
+
+constexpr const char* make_files =
+    "set -e; umask 077; head -c 32 /dev/urandom | base64 >secret; openssl req -x509 -newkey ec "
+    "-pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out certificate.pem -days 1 -subj /CN=localhost "
+    "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null";
+
+/// Connects, calls once, and says what became of it.
+void call(asio::io_context& context, const distrib::Address& server, const distrib::TlsContext& tls,
+          const distrib::RpcClientOptions& options, const char* who) {
+  std::optional<distrib::BasicRpcClient<distrib::TlsStream>> client;
+  bool done = false;
+  const auto connected = [&](const distrib::Error& error, std::optional<distrib::TlsStream> stream) {
+    done = static_cast<bool>(error);
+    if (error) std::printf("%s: %s\n", who, error.code.message().c_str());
+    if (!stream) return;
+    client.emplace(*std::move(stream), options);
+    client->async_call<Echo>("hello", 5s, [&](std::error_code ec, const std::string& reply) {
+      std::printf("%s: %s\n", who, ec ? ec.message().c_str() : reply.c_str());
+      done = true;
+    });
+  };
+  distrib::ConnectOptions how;
+  how.deadline = std::chrono::steady_clock::now() + 5s;
+  const distrib::TlsConnector connector{context.get_executor(), server, tls, how, connected};
+  while (!done) context.run_one();
+}
+
+}  // namespace
+
+auto main() -> int try {
+  std::string directory = (std::filesystem::temp_directory_path() / "distrib-XXXXXX").string();
+  if (::mkdtemp(directory.data()) == nullptr) return 1;
+  const std::string certificate = directory + "/certificate.pem";
+  if (std::system(("cd '" + directory + "' && { " + make_files + "; }").c_str()) != 0) return 1;
+
+  asio::io_context context{1};
+  distrib::RpcServerOptions options;
+  options.secret = distrib::SharedSecret::from_file(directory + "/secret");
+  const distrib::TlsContext tls{distrib::TlsSide::server, {certificate, directory + "/key.pem", {}}};
+  distrib::RpcServer server{context.get_executor(), {"127.0.0.1", 0},
+                            distrib::Router{distrib::on<Echo>([](std::string text) { return text; })}, options,
+                            distrib::TlsAccept{tls}};
+
+  const distrib::Address address{"127.0.0.1", server.port()};
+  const distrib::TlsContext trusting{distrib::TlsSide::client, {{}, {}, certificate}};
+  distrib::RpcClientOptions known;
+  known.secret = options.secret;
+  call(context, address, trusting, known, "one of us");
+  call(context, address, trusting, {}, "without the secret");
+  call(context, address, distrib::TlsContext{distrib::TlsSide::client, {}}, known, "without the certificate");
+  std::filesystem::remove_all(directory);
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
+}

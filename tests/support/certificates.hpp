@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/temp_directory.hpp"
+
+#include <distrib/net/tls.hpp>
+
+#include <openssl/ec.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <cstdio>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+/// Certificates, made while the test runs.
+namespace support {
+
+template <auto Free>
+struct Freed {
+  void operator()(auto* pointer) const { Free(pointer); }
+};
+using Key = std::unique_ptr<::EVP_PKEY, Freed<::EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<::X509, Freed<::X509_free>>;
+
+/// Signs certificates, its own to begin with.
+class Authority {
+ public:
+  explicit Authority(const std::string& name) : key_{::EVP_EC_gen("P-256")} {
+    certificate_ = certificate(name, key_.get(), {{NID_basic_constraints, "critical,CA:TRUE"}}, 1);
+    write(file(), certificate_.get(), nullptr);
+  }
+
+  /// Its own certificate.
+  [[nodiscard]] auto file() const -> std::string { return (directory_ / "authority.pem").string(); }
+
+  /// A certificate and a key for `names` ("DNS:localhost,IP:127.0.0.1"), in files named after `stem`.
+  [[nodiscard]] auto issue(const std::string& stem, const std::string& names, int days = 1) const -> distrib::TlsFiles {
+    const Key key{::EVP_EC_gen("P-256")};
+    const Certificate made = certificate(stem, key.get(), {{NID_subject_alt_name, names.c_str()}}, days);
+    distrib::TlsFiles files{path(stem + ".pem"), path(stem + ".key"), {}};
+    write(files.certificate, made.get(), nullptr);
+    write(files.key, nullptr, key.get());
+    return files;
+  }
+
+  [[nodiscard]] auto path(const std::string& name) const -> std::string { return (directory_ / name).string(); }
+
+ private:
+  struct Extension {
+    int nid;
+    const char* value;
+  };
+
+  static void must(bool right) {
+    if (!right) throw std::runtime_error{"OpenSSL cannot make the test's certificates"};
+  }
+
+  auto certificate(const std::string& name, ::EVP_PKEY* key, std::initializer_list<Extension> extensions,
+                   int days) const -> Certificate {
+    Certificate made{::X509_new()};
+    must(made && key_ && key != nullptr);
+    must(::X509_set_version(made.get(), 2) == 1);
+    static long serial = 1;
+    must(::ASN1_INTEGER_set(::X509_get_serialNumber(made.get()), ++serial) == 1);
+    constexpr long day = 86400;
+    must(::X509_gmtime_adj(::X509_getm_notBefore(made.get()), -2 * day) != nullptr);
+    must(::X509_gmtime_adj(::X509_getm_notAfter(made.get()), days * day) != nullptr);
+    must(::X509_set_pubkey(made.get(), key) == 1);
+    ::X509_NAME* const subject = ::X509_get_subject_name(made.get());
+    must(::X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
+                                      reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0) == 1);
+    ::X509* const issuer = certificate_ ? certificate_.get() : made.get();
+    must(::X509_set_issuer_name(made.get(), ::X509_get_subject_name(issuer)) == 1);
+    ::X509V3_CTX context;
+    ::X509V3_set_ctx(&context, issuer, made.get(), nullptr, nullptr, 0);
+    for (const Extension& extension : extensions) {
+      ::X509_EXTENSION* const added = ::X509V3_EXT_conf_nid(nullptr, &context, extension.nid, extension.value);
+      must(added != nullptr && ::X509_add_ext(made.get(), added, -1) == 1);
+      ::X509_EXTENSION_free(added);
+    }
+    must(::X509_sign(made.get(), key_.get(), ::EVP_sha256()) > 0);
+    return made;
+  }
+
+  static void write(const std::string& path, ::X509* certificate, ::EVP_PKEY* key) {
+    std::FILE* const file = std::fopen(path.c_str(), "w");
+    must(file != nullptr);
+    if (certificate != nullptr) must(::PEM_write_X509(file, certificate) == 1);
+    if (key != nullptr) must(::PEM_write_PrivateKey(file, key, nullptr, nullptr, 0, nullptr, nullptr) == 1);
+    must(std::fclose(file) == 0);
+  }
+
+  TempDirectory directory_;
+  Key key_;
+  Certificate certificate_;
+};
+
+}  // namespace support
