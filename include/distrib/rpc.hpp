@@ -25,6 +25,7 @@
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/rpc_client_pool.hpp>
+#include <distrib/rpc/rpc_pool_server.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 #include <distrib/rpc/server_budget.hpp>
 #include <distrib/rpc/server_core.hpp>

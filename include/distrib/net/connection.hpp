@@ -6,6 +6,7 @@
 #include <distrib/net/connection_core.hpp>
 #include <distrib/net/detail/flag_while.hpp>
 #include <distrib/net/detail/read_scratch.hpp>
+#include <distrib/net/detail/write_pieces.hpp>
 
 #include <array>
 #include <chrono>
@@ -109,6 +110,21 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   /// From now on the owner is called no more; the connection goes on until it is lost, or its core is finished.
   void detach() noexcept { owner_ = nullptr; }
+
+  /// Whether output waits until the system takes more.
+  [[nodiscard]] auto is_writing() const noexcept -> bool { return writing_; }
+
+  /// Gives stream and core away, to go on with elsewhere on `executor`; this is closed then. Not while it is writing.
+  [[nodiscard]] auto release(const typename Stream::executor_type& executor) -> std::pair<Stream, Core>
+    requires detail::DirectStream<Stream>
+  {
+    core_.keep();
+    const auto protocol = stream_.local_endpoint().protocol();
+    std::pair<Stream, Core> released{Stream{executor}, std::move(core_)};
+    released.first.assign(protocol, stream_.release());
+    close();
+    return released;
+  }
 
   /// Ends it at once; neither core nor owner are told or called any more.
   void close() noexcept {
@@ -229,19 +245,6 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   // --- writing ---
 
-  /// Some of the core's output, as Asio takes it.
-  struct Pieces {
-    using value_type = asio::const_buffer;
-    using const_iterator = const asio::const_buffer*;
-    [[nodiscard]] auto begin() const noexcept -> const_iterator { return views.data(); }
-    [[nodiscard]] auto end() const noexcept -> const_iterator { return views.data() + count; }
-
-    std::array<asio::const_buffer, 64> views;  // the system takes no more at once
-    std::size_t count = 0;
-    std::size_t bytes = 0;
-    bool is_all = true;
-  };
-
   void start_write() {
     while (open_ && !writing_ && !write_error_ && !shut_down_) {
       if (core_.output().empty()) {
@@ -254,33 +257,16 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   }
 
   /// What is left of the core's output, or the front of it.
-  [[nodiscard]] auto unwritten() -> Pieces {
-    Pieces pieces;
-    std::size_t before = written_;
-    for (const ByteView view : core_.output()) {
-      if (before >= view.size()) {
-        before -= view.size();
-        continue;
-      }
-      if (pieces.count == pieces.views.size()) {
-        pieces.is_all = false;
-        break;
-      }
-      pieces.views[pieces.count++] = {view.data() + before, view.size() - before};
-      pieces.bytes += view.size() - before;
-      before = 0;
-    }
-    return pieces;
-  }
+  [[nodiscard]] auto unwritten() { return detail::WritePieces{core_.output(), written_}; }
 
   void write_some() {
     if constexpr (direct) {
       std::error_code ec;
       for (bool more = true; more && !ec;) {
-        const Pieces pieces = unwritten();
+        const detail::WritePieces pieces = unwritten();
         const std::size_t count = stream_.write_some(pieces, ec);
         written_ += count;
-        more = count != pieces.bytes || !pieces.is_all;
+        more = count != pieces.bytes() || !pieces.is_all();
       }
       writing_ = ec == asio::error::would_block;
       if (writing_)
@@ -319,7 +305,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     written_ += count;
     const Instant now = Clock::now();
     if (is_finishing()) finish_by_ = now + linger_;
-    if (unwritten().count != 0) return write_some();
+    if (unwritten().bytes() != 0) return write_some();
     core_.written(now);
     activity(now);
   }

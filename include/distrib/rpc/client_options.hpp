@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/rpc/frame_reader.hpp>
+#include <distrib/rpc/greeting.hpp>
 #include <distrib/rpc/remote_error.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 
@@ -14,7 +15,7 @@ namespace distrib::inline v0 {
 /// How a client behaves on one connection.
 struct RpcClientOptions {
   FrameLimits limits;                            ///< The largest frame that is taken.
-  std::uint32_t service = 0;                     ///< Which of the server's services is wanted.
+  std::uint32_t service = any_service;           ///< Which of the server's services is wanted.
   std::uint32_t max_calls = 1024;                ///< Most calls in flight; the server may allow fewer.
   /// While more bytes than these wait to be written, further calls fail with `rpc_errc::exhausted`.
   std::size_t owed_bytes = std::size_t{1} << 30;

@@ -17,6 +17,9 @@
 
 namespace distrib::inline v0 {
 
+/// Asks for whichever of a server's services.
+inline constexpr std::uint32_t any_service = 0xffffffff;
+
 /// The largest greeting that is taken, in bytes: nothing else is, before the peer has shown who it is.
 inline constexpr FrameLimits greeting_limits{4 << 10, 0};
 
@@ -27,7 +30,7 @@ struct Greeting {
   std::uint8_t oldest = oldest_rpc_version;   ///< The oldest that is spoken.
   FrameLimits limits;                         ///< The largest frame that is taken.
   std::uint32_t max_calls = 0;                ///< Server: most calls in flight on this connection.
-  std::uint32_t service = 0;                  ///< Client: which of the server's services (of a ps: which shard).
+  std::uint32_t service = any_service;        ///< Client: which of the server's services (of a ps: which shard).
   std::optional<Nonce> nonce;                 ///< Who has a shared secret wants it to be proved for this.
   std::optional<Sha256Digest> proof;          ///< Server: that it has the secret. Always the last bytes of the head.
 
@@ -41,7 +44,7 @@ struct Greeting {
     head.varint(3, limits.head_bytes);
     head.varint(4, limits.body_bytes);
     head.varint(5, max_calls);
-    head.varint(6, service);
+    if (service != any_service) head.varint(6, service);
     if (nonce) head.bytes(7, *nonce);
     if (proof) head.bytes(8, *proof);
     return head.take();

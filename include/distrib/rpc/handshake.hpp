@@ -131,7 +131,7 @@ class ServerHandshake {
   /// Whether the client has shown who it is.
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
 
-  /// The service that it wants.
+  /// The service that it wants, which may be `any_service`.
   [[nodiscard]] auto service() const noexcept -> std::uint32_t { return service_; }
 
  private:
@@ -144,7 +144,7 @@ class ServerHandshake {
       return {rpc_errc::unauthorized, "the server has no shared secret, the client has one"};
     if (!client->nonce && secret_)
       return {rpc_errc::unauthorized, "the client has no shared secret, the server has one"};
-    if (client->service >= services_)
+    if (client->service >= services_ && client->service != any_service)
       return {rpc_errc::unknown_service,
               "service " + std::to_string(client->service) + " of " + std::to_string(services_)};
     service_ = client->service;

@@ -4,8 +4,10 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/listener.hpp>
+#include <distrib/rpc/detail/session_set.hpp>
 #include <distrib/rpc/router.hpp>
-#include <distrib/rpc/server_core.hpp>
+#include <distrib/rpc/server_budget.hpp>
+#include <distrib/rpc/server_options.hpp>
 #include <distrib/rpc/server_session.hpp>
 
 #include <chrono>
@@ -13,7 +15,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace distrib::inline v0 {
 
@@ -37,7 +38,7 @@ namespace distrib::inline v0 {
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is destroyed.
 template <class RouterType, class ListenerType = Listener>
-class RpcServer : private BasicServerSession<typename ListenerType::Socket>::Owner {
+class RpcServer {
  public:
   using Executor = asio::io_context::executor_type;
   using Session = BasicServerSession<typename ListenerType::Socket>;
@@ -47,16 +48,15 @@ class RpcServer : private BasicServerSession<typename ListenerType::Socket>::Own
   template <class... How>
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {},
             How... how)
-      : router_{std::move(router)},
-        budget_{std::make_shared<ServerBudget>(options)},
-        listener_{executor, address, [this](Stream stream) { accept(std::move(stream)); }, std::move(how)...} {}
+      : sessions_{std::move(router), std::make_shared<ServerBudget>(options)},
+        listener_{executor, address, [this](Stream stream) { sessions_.add(std::move(stream)); }, std::move(how)...} {}
   RpcServer(const RpcServer&) = delete;
   auto operator=(const RpcServer&) -> RpcServer& = delete;
 
   /// Ends every connection at once; `drain` first to have calls answered.
-  ~RpcServer() override {
+  ~RpcServer() {
     listener_.close();  // first: who hears that a connection has ended may listen here himself
-    for (const auto& session : sessions_) session->close();
+    sessions_.close();
   }
 
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return listener_.port(); }
@@ -68,41 +68,13 @@ class RpcServer : private BasicServerSession<typename ListenerType::Socket>::Own
   /// `grace`: then clients are told that the calls that are left are lost.
   void drain(std::chrono::milliseconds grace) {
     listener_.close();
-    const Instant by = std::chrono::steady_clock::now() + grace;
-    for (const auto& session : std::vector{sessions_}) session->drain(by);
+    sessions_.drain(std::chrono::steady_clock::now() + grace);
   }
 
  private:
   using Stream = typename ListenerType::Socket;
-  using Held = std::shared_ptr<Session>;
 
-  void happened(const Held& session, const ServerEvent& event) override {
-    if (event.kind == ServerEvent::Kind::request)
-      router_.dispatch(session, event);
-    else if constexpr (requires { router_.happened(session, event); })
-      router_.happened(session, event);
-  }
-
-  void closed(const Held& session) override {
-    const std::size_t place = session->place;  // of `session`, which may lie there
-    sessions_.back()->place = place;
-    std::swap(sessions_[place], sessions_.back());
-    const Held gone = std::move(sessions_.back());
-    sessions_.pop_back();
-    if constexpr (requires { router_.closed(gone); }) router_.closed(gone);
-  }
-
-  void accept(Stream stream) {
-    typename Session::Owner& owner = *this;
-    const auto session = std::make_shared<Session>(owner, std::move(stream), budget_);
-    session->place = sessions_.size();
-    sessions_.push_back(session);
-    session->start();
-  }
-
-  RouterType router_;
-  std::shared_ptr<ServerBudget> budget_;
-  std::vector<Held> sessions_;
+  detail::SessionSet<RouterType, Stream> sessions_;
   ListenerType listener_;
 };
 

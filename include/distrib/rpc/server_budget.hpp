@@ -4,6 +4,7 @@
 #include <distrib/rpc/server_options.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -17,6 +18,7 @@ struct ServerBudget {
   RpcServerOptions options;
   std::size_t calls = 0;  ///< Not answered.
   std::size_t bytes = 0;  ///< Of requests that are not answered, and of answers that are not written.
+  std::uint32_t turn = 0;  ///< The service that the next client gets who asks for none.
 };
 
 /// The part of a budget that one connection has taken; given back when this is destroyed. Threads: one at a time, the
@@ -33,13 +35,26 @@ class BudgetShare {
     std::swap(owed_, other.owed_);
     return *this;
   }
-  ~BudgetShare() {
+  ~BudgetShare() { leave(); }
+
+  /// Gives back what was taken, to take it from another budget.
+  void leave() noexcept {
     if (of_ == nullptr) return;
     of_->calls -= calls_;
     of_->bytes -= held_ + owed_;
+    of_ = nullptr;
+  }
+  void join(std::shared_ptr<ServerBudget> other) noexcept {
+    leave();
+    of_ = std::move(other);
+    of_->calls += calls_;
+    of_->bytes += held_ + owed_;
   }
 
   [[nodiscard]] auto options() const noexcept -> const RpcServerOptions& { return of_->options; }
+
+  /// For a client that asks for no service.
+  [[nodiscard]] auto next_service() noexcept -> std::uint32_t { return of_->turn++ % options().services; }
 
   /// A call has begun, or brought more.
   void begin(std::size_t bytes) noexcept {

@@ -156,6 +156,13 @@ class ServerCore {
     return false;
   }
 
+  /// It goes on elsewhere: leaves the budget, to `join` another one before anything else.
+  void leave() noexcept { share_.leave(); }
+  void join(std::shared_ptr<ServerBudget> budget) {
+    share_.join(std::move(budget));
+    parked_ = reader_.has_rest();
+  }
+
   // --- ConnectionCore ---
 
   [[nodiscard]] auto reads() const -> bool {
@@ -274,6 +281,7 @@ class ServerCore {
     if (!handshake_->over()) return false;
     tell(event, ServerEvent::Kind::greeted, 0);
     event.service = handshake_->service();
+    if (event.service == any_service) event.service = share_.next_service();
     handshake_.reset();
     reader_.set_limits(share_.options().limits);
     return true;

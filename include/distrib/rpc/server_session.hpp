@@ -45,6 +45,10 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
       : Base{std::move(stream), *this, std::move(budget), std::chrono::steady_clock::now(), draw_nonce()},
         owner_{&owner} {}
 
+  /// Goes on with a core that was released elsewhere.
+  BasicServerSession(Owner& owner, Stream stream, ServerCore released)
+      : Base{std::move(stream), *this, std::move(released)}, owner_{&owner} {}
+
   /// Begins to read; once.
   void start() { settle(); }
 
@@ -59,6 +63,19 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     owner_ = nullptr;
     Base::close();
     close_sinks();
+  }
+
+  /// Whether its owner is still to hear of it.
+  [[nodiscard]] auto is_served() const noexcept -> bool { return owner_ != nullptr; }
+
+  /// Nothing that happens is told any more, until it is released.
+  void pause() noexcept { is_paused_ = true; }
+
+  /// See `Connection::release`: to go on in a session on another thread. The owner hears nothing any more.
+  [[nodiscard]] auto release(const typename Stream::executor_type& executor) -> std::pair<Stream, ServerCore> {
+    owner_ = nullptr;
+    core().leave();
+    return Base::release(executor);
   }
 
   /// Of a handler: what happens to `call` is told to `sink` from now on, and not to the owner.
@@ -125,7 +142,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   void take_events(Instant now) {
     const auto session = self();
     const detail::FlagWhile here{active_};
-    for (ServerEvent event; owner_ != nullptr && core().next(now, event);)
+    for (ServerEvent event; owner_ != nullptr && !is_paused_ && core().next(now, event);)
       if (sinks_ == nullptr || !tell_sink(event)) owner_->happened(session, event);
   }
 
@@ -165,6 +182,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   std::unique_ptr<Sinks> sinks_;  // of streaming calls
   Owner* owner_;  // null: it is gone, or this connection is over
   bool active_ = false;
+  bool is_paused_ = false;
 };
 
 /// Over TCP.

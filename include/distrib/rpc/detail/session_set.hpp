@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/connection_core.hpp>
+#include <distrib/rpc/server_budget.hpp>
+#include <distrib/rpc/server_core.hpp>
+#include <distrib/rpc/server_session.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::detail {
+
+/// The connections of a server on one thread, and what serves them.
+/// Threads: one at a time, which is the executor's of the connections.
+template <class RouterType, class Stream>
+class SessionSet : public BasicServerSession<Stream>::Owner {
+ public:
+  using Session = BasicServerSession<Stream>;
+  using Held = std::shared_ptr<Session>;
+
+  SessionSet(RouterType router, std::shared_ptr<ServerBudget> budget)
+      : router_{std::move(router)}, budget_{std::move(budget)} {}
+  SessionSet(const SessionSet&) = delete;
+  auto operator=(const SessionSet&) -> SessionSet& = delete;
+  ~SessionSet() override { close(); }
+
+  /// Serves what is connected.
+  void add(Stream stream) { keep(std::make_shared<Session>(*this, std::move(stream), budget_)); }
+
+  /// Goes on with a connection of another set, that has greeted; `greeted` said so there.
+  void add(Stream stream, ServerCore core, const ServerEvent& greeted) {
+    core.join(budget_);
+    const auto session = std::make_shared<Session>(*this, std::move(stream), std::move(core));
+    happened(session, greeted);
+    keep(session);
+  }
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return sessions_.size(); }
+
+  void drain(Instant by) {
+    for (const auto& session : std::vector{sessions_}) session->drain(by);
+  }
+
+  /// Ends all of them at once.
+  void close() {
+    for (const auto& session : std::exchange(sessions_, {})) session->close();
+  }
+
+ protected:
+  void happened(const Held& session, const ServerEvent& event) override {
+    if (event.kind == ServerEvent::Kind::request)
+      router_.dispatch(session, event);
+    else if constexpr (requires { router_.happened(session, event); })
+      router_.happened(session, event);
+  }
+
+  void closed(const Held& session) override {
+    remove(session);
+    if constexpr (requires { router_.closed(session); }) router_.closed(session);
+  }
+
+  void remove(const Held& session) {
+    const std::size_t place = session->place;
+    sessions_.back()->place = place;
+    std::swap(sessions_[place], sessions_.back());
+    sessions_.pop_back();
+  }
+
+ private:
+  void keep(const Held& session) {
+    session->place = sessions_.size();
+    sessions_.push_back(session);
+    session->start();
+  }
+
+  RouterType router_;
+  std::shared_ptr<ServerBudget> budget_;
+  std::vector<Held> sessions_;
+};
+
+}  // namespace distrib::inline v0::detail

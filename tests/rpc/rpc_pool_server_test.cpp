@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/rpc/rpc_pool_server.hpp>
+
+#include <distrib/rpc/router.hpp>
+#include <distrib/rpc/rpc_client.hpp>
+
+#include "rpc/loopback.hpp"
+#include "rpc/messages.hpp"
+#include "rpc/stream.hpp"
+#include "support/catch.hpp"
+#include "support/loopback.hpp"
+
+#include <asio/write.hpp>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace distrib;
+using namespace std::chrono_literals;
+using messages::Echo;
+using messages::Store;
+using messages::Text;
+using support::run_until;
+
+namespace {
+
+const Address anywhere{"127.0.0.1", 0};
+
+/// Answers with the number of the lane that it runs on, and complains when that is not one thread.
+auto lane_router(std::size_t lane) {
+  return Router{on<Echo>([lane, thread = std::optional<std::thread::id>{}](const Text& request) mutable {
+    if (!thread) thread = std::this_thread::get_id();
+    return Text{*thread == std::this_thread::get_id() ? request.text + std::to_string(lane) : "another thread"};
+  })};
+}
+
+struct Caller {
+  asio::io_context context{1};
+
+  auto ask(RpcClient& client, const std::string& text = "lane ") -> std::string {
+    std::optional<std::string> answer;
+    client.async_call<Echo>({text}, 30s, [&](std::error_code ec, const Text& reply) {
+      answer = ec ? ec.message() : reply.text;
+    });
+    run_until(context, [&] { return answer.has_value(); });
+    return *answer;
+  }
+  auto client(std::uint16_t port, std::uint32_t service = any_service) -> RpcClient {
+    RpcClientOptions options;
+    options.service = service;
+    return RpcClient{loopback::connect(context, port), options};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("RpcPoolServer: who asks for a service is served on its thread, others in turn", "[rpc]") {
+  IoPool pool{3};
+  RpcPoolServer server{pool, anywhere, lane_router};
+  Caller caller;
+  for (std::uint32_t service = 0; service < 3; ++service) {
+    RpcClient client = caller.client(server.port(), service);
+    for (int i = 0; i < 3; ++i) CHECK(caller.ask(client) == "lane " + std::to_string(service));
+  }
+  std::set<std::string> lanes;
+  for (int i = 0; i < 3; ++i) {
+    RpcClient client = caller.client(server.port());
+    lanes.insert(caller.ask(client));
+  }
+  CHECK(lanes == std::set<std::string>{"lane 0", "lane 1", "lane 2"});
+  RpcClient nowhere = caller.client(server.port(), 3);
+  CHECK_THAT(caller.ask(nowhere), Catch::Matchers::Contains("no such service"));
+}
+
+TEST_CASE("RpcPoolServer: more services than threads", "[rpc]") {
+  IoPool pool{2};
+  RpcServerOptions options;
+  options.services = 5;
+  RpcPoolServer server{pool, anywhere, lane_router, options};
+  Caller caller;
+  for (std::uint32_t service = 0; service < 5; ++service) {
+    RpcClient client = caller.client(server.port(), service);
+    CHECK(caller.ask(client) == "lane " + std::to_string(service % 2));
+  }
+}
+
+TEST_CASE("RpcPoolServer: what follows the greeting at once, in whatever pieces, moves with the connection", "[rpc]") {
+  IoPool pool{2};
+  const auto bytes_of = [](std::size_t lane) {
+    return Router{on<Store>([lane](const messages::Bulk& bulk) {
+      CHECK(lane == 1);
+      CHECK(bulk.body->size() == bulk.step);
+      return Empty{};
+    })};
+  };
+  RpcPoolServer server{pool, anywhere, bytes_of};
+  asio::io_context context{1};
+  RpcClientOptions options;
+  options.service = 1;
+  const auto now = std::chrono::steady_clock::now();
+  for (const std::size_t piece : {1UL, 7UL, 100UL, 5'000UL, 1UL << 20}) {
+    ClientCore core{options, now};
+    unsigned calls = 0;
+    for (const std::size_t size : {0UL, 100UL, 4'096UL, 4'097UL, 50'000UL}) {
+      if (size == 0) continue;
+      WireWriter head;
+      messages::Bulk{size, nullptr}.encode(head);
+      static_cast<void>(core.call(Store::id, head.view(), FrameBody{stream::body(size)}, {}, now));
+      ++calls;
+    }
+    const auto bytes = stream::take_output(core, now);
+    TcpSocket socket = loopback::connect(context, server.port());
+    for (std::size_t at = 0; at < bytes.size(); at += piece)
+      asio::write(socket, asio::buffer(bytes.data() + at, std::min(piece, bytes.size() - at)));
+    unsigned answered = 0;
+    std::array<std::byte, 4096> answer{};
+    while (answered < calls) {
+      const std::size_t count = socket.read_some(asio::buffer(answer));
+      for (std::size_t at = 0; at < count;)
+        at += stream::give(core, ByteView{answer}.subspan(at, count - at), count, now);
+      for (ClientEvent event; core.next(now, event);) {
+        CHECK(event.kind != ClientEvent::Kind::failed);
+        answered += event.kind == ClientEvent::Kind::reply ? 1U : 0U;
+      }
+      core.keep();
+    }
+  }
+}
+
+TEST_CASE("RpcPoolServer: destroyed with calls in flight and connections on their way, over and over", "[rpc]") {
+  IoPool pool{3};
+  for (int round = 0; round < 60; ++round) {
+    Caller caller;
+    std::optional<RpcClient> early;
+    std::vector<RpcClient> clients;
+    std::atomic<int> in_handlers = 0;
+    unsigned ends = 0;
+    unsigned calls = 0;
+    {
+      RpcPoolServer server{pool, anywhere, [&in_handlers](std::size_t) {
+                             return Router{on<Echo>([&in_handlers](const Text& text) {
+                               ++in_handlers;
+                               return text;
+                             })};
+                           }};
+      for (unsigned i = 0; i < 6; ++i) {
+        clients.push_back(caller.client(server.port(), i % 4 == 3 ? any_service : i % 3));
+        for (int k = 0; k < 20; ++k) {
+          clients.back().async_call<Echo>({"x"}, {}, [&](std::error_code, const Text&) { ++ends; });
+          ++calls;
+        }
+      }
+      if (round % 2 == 0) run_until(caller.context, [&] { return ends != 0; });
+      if (round % 3 == 0) server.drain(10s);
+    }
+    const int heard = in_handlers;
+    run_until(caller.context, [&] { return ends == calls; });
+    CHECK(in_handlers == heard);  // nothing ran after the server was gone
+  }
+}
+
+TEST_CASE("RpcPoolServer: drains on every thread", "[rpc]") {
+  IoPool pool{2};
+  std::mutex mutex;
+  std::vector<std::function<void()>> kept;
+  RpcPoolServer server{pool, anywhere, [&](std::size_t) {
+                         return Router{on<Echo>([&](const Text& text, auto call) {
+                           const std::scoped_lock lock{mutex};
+                           kept.push_back([call = call.from_anywhere(), text] { call.reply(text); });
+                         })};
+                       }};
+  const auto all_kept = [&] {
+    const std::scoped_lock lock{mutex};
+    return kept.size() == 2;
+  };
+  Caller caller;
+  RpcClient one = caller.client(server.port(), 0);
+  RpcClient other = caller.client(server.port(), 1);
+  std::vector<std::error_code> ends;
+  for (RpcClient* client : {&one, &other})
+    client->async_call<Echo>({"x"}, 30s, [&](std::error_code ec, const Text&) { ends.push_back(ec); });
+  while (!all_kept()) caller.context.run_one_for(1ms);
+  server.drain(30s);
+  bool refused = false;
+  while (!refused) {  // as soon as they have heard of it
+    bool done = false;
+    one.async_call<Echo>({"x"}, 30s, [&](std::error_code ec, const Text&) {
+      refused = ec == rpc_errc::closed;
+      done = true;
+    });
+    while (!done && caller.context.run_one_for(1ms) != 0) {
+    }
+    const std::scoped_lock lock{mutex};
+    for (const auto& answer : std::exchange(kept, {})) answer();
+  }
+  run_until(caller.context, [&] { return ends.size() == 2; });
+  CHECK(ends == std::vector<std::error_code>(2));
+}
