@@ -4,6 +4,7 @@
 
 #include <distrib/rpc/backoff.hpp>
 #include <distrib/rpc/call.hpp>
+#include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/deadline_wheel.hpp>
@@ -14,12 +15,14 @@
 #include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/greeting.hpp>
 #include <distrib/rpc/handler_result.hpp>
+#include <distrib/rpc/latency_histogram.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/remote_error.hpp>
 #include <distrib/rpc/retry_policy.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/rpc_client_pool.hpp>
+#include <distrib/rpc/rpc_metrics.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 #include <distrib/rpc/server_core.hpp>
 #include <distrib/rpc/server_session.hpp>

@@ -6,8 +6,10 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
+#include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/detail/call_waiter.hpp>
+#include <distrib/rpc/detail/observed_calls.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>
 
@@ -48,17 +50,18 @@ struct CallOptions {
 /// `rpc_errc::closed`. Once the connection is lost every further call fails; connect anew then.
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
-template <class Stream>
+template <class Stream, CallObserver Observes = const NoCallObserver>
 class BasicRpcClient {
  public:
   using Executor = typename Stream::executor_type;
 
   /// Speaks over `stream`, which must be connected. `closed` is called once when the connection ends by itself, after
   /// the calls were completed. `available` is called with true when the server has answered the greeting, and with
-  /// false when it takes no more calls.
+  /// false when it takes no more calls. `observer` must outlive the client.
   explicit BasicRpcClient(Stream stream, const RpcClientOptions& options = {},
-                          std::function<void(const Error&)> closed = {}, std::function<void(bool)> available = {})
-      : state_{std::make_shared<State>(stream.get_executor(), std::move(closed), std::move(available))} {
+                          std::function<void(const Error&)> closed = {}, std::function<void(bool)> available = {},
+                          Observes& observer = no_call_observer)
+      : state_{std::make_shared<State>(stream, std::move(closed), std::move(available), observer)} {
     state_->connection = std::make_shared<Connection<ClientCore, State, Stream>>(std::move(stream), *state_, options,
                                                                                  std::chrono::steady_clock::now());
     state_->connection->settle();
@@ -92,15 +95,19 @@ class BasicRpcClient {
   }
 
  private:
-  template <class>
+  template <class, CallObserver>
   friend class BasicRpcClientPool;
 
   using Waiter = detail::CallWaiter<Executor>;
   static constexpr std::uint32_t waiters_together = 16;
 
   struct State : std::enable_shared_from_this<State> {
-    State(const Executor& given, std::function<void(const Error&)> at_end, std::function<void(bool)> at_change)
-        : executor{given}, closed{std::move(at_end)}, available{std::move(at_change)} {}
+    State(Stream& stream, std::function<void(const Error&)> at_end, std::function<void(bool)> at_change,
+          Observes& observer)
+        : executor{stream.get_executor()},
+          closed{std::move(at_end)},
+          available{std::move(at_change)},
+          observed{observer, stream} {}
 
     template <RpcMethod M, class Handler>
     auto begin(const typename M::Request& request, const CallOptions& options, Handler handler) -> std::uint64_t {
@@ -111,6 +118,7 @@ class BasicRpcClient {
       const MessageBody body = RpcCodec<typename M::Request>::encode(request, head);
       const std::uint64_t call = connection->core().call(M::id, head.view(), body.body, deadline, now,
                                                            as_bytes(options.metadata));
+      observed.started(call, M::id, head.view().size() + body.body.bytes().size(), now);
       const auto slot = static_cast<std::uint32_t>(call);
       if (auto cancellation = asio::get_associated_cancellation_slot(handler); cancellation.is_connected())
         cancellation.assign([weak = this->weak_from_this(), call](asio::cancellation_type) {
@@ -147,8 +155,11 @@ class BasicRpcClient {
       now = at;
       active = true;
       ClientEvent event;
-      while (connection->core().next(now, event))
-        if (event.kind != ClientEvent::Kind::greeted) waiter(static_cast<std::uint32_t>(event.call)).complete(event);
+      while (connection->core().next(now, event)) {
+        if (event.kind == ClientEvent::Kind::greeted) continue;
+        observed.ended(event.call, event.error.code, event.head.size() + event.body.bytes().size(), now);
+        waiter(static_cast<std::uint32_t>(event.call)).complete(event);
+      }
       tell_availability();
       active = false;
       if (!connection->core().finished()) return;
@@ -167,6 +178,7 @@ class BasicRpcClient {
     void end() {
       closed = {};
       available = {};
+      observed.end_all(rpc_errc::closed);
       connection->core().give_up({rpc_errc::closed, {}});
       connection->close();
       asio::post(executor, [self = this->shared_from_this()] { self->on_activity(std::chrono::steady_clock::now()); });
@@ -184,6 +196,7 @@ class BasicRpcClient {
     std::shared_ptr<Connection<ClientCore, State, Stream>> connection;
     std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot, each where it is for good
     WireWriter head;
+    [[no_unique_address]] detail::ObservedCalls<Observes> observed;
     Instant now{};        // when the handler that calls began
     bool active = false;  // it is called from `on_activity`
     bool was_available = false;

@@ -4,6 +4,7 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/listener.hpp>
+#include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/server_core.hpp>
 #include <distrib/rpc/server_session.hpp>
@@ -29,14 +30,18 @@ namespace distrib::inline v0 {
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is destroyed.
-template <class RouterType>
-class RpcServer : private ServerSession::Owner {
+template <class RouterType, CallObserver Observes = const NoCallObserver>
+class RpcServer : private BasicServerSession<TcpSocket, Observes>::Owner {
+  using Session = BasicServerSession<TcpSocket, Observes>;
+
  public:
   using Executor = asio::io_context::executor_type;
+  using Connection = std::shared_ptr<Session>;  ///< What handlers hold; `ServerConnection` where nobody observes.
 
-  /// Listens from now on; port 0 takes a free one. Throws as `Listener` does.
-  RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {})
-      : router_{std::move(router)}, options_{options},
+  /// Listens from now on; port 0 takes a free one. Throws as `Listener` does. `observer` must outlive the server.
+  RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {},
+            Observes& observer = no_call_observer)
+      : router_{std::move(router)}, options_{options}, observer_{observer},
         listener_{executor, address, [this](TcpSocket socket) { accept(std::move(socket)); }} {}
   RpcServer(const RpcServer&) = delete;
   auto operator=(const RpcServer&) -> RpcServer& = delete;
@@ -59,28 +64,29 @@ class RpcServer : private ServerSession::Owner {
   }
 
  private:
-  void happened(const ServerConnection& session, const ServerEvent& event) override {
+  void happened(const Connection& session, const ServerEvent& event) override {
     if (event.kind == ServerEvent::Kind::request)
       router_.dispatch(session, event);
     else if constexpr (requires { router_.happened(session, event); })
       router_.happened(session, event);
   }
 
-  void closed(const ServerConnection& session) override {
+  void closed(const Connection& session) override {
     sessions_.erase(session);
     if constexpr (requires { router_.closed(session); }) router_.closed(session);
   }
 
   void accept(TcpSocket socket) {
-    ServerSession::Owner& owner = *this;
-    const auto session = std::make_shared<ServerSession>(owner, std::move(socket), options_);
+    typename Session::Owner& owner = *this;
+    const auto session = std::make_shared<Session>(owner, std::move(socket), options_, observer_);
     sessions_.insert(session);
     session->start();
   }
 
   RouterType router_;
   RpcServerOptions options_;
-  std::set<ServerConnection> sessions_;
+  Observes& observer_;
+  std::set<Connection> sessions_;
   Listener listener_;
 };
 

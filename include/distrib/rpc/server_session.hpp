@@ -5,15 +5,20 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
+#include <distrib/rpc/call_observer.hpp>
+#include <distrib/rpc/detail/observed_calls.hpp>
+#include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/server_core.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace distrib::inline v0 {
@@ -22,8 +27,8 @@ namespace distrib::inline v0 {
 /// answer written. Answers to a connection that is gone are passed over in silence.
 ///
 /// Threads: one at a time, which is the executor's. Handlers hold it by `ServerConnection` for as long as they like.
-template <class Stream>
-class BasicServerSession : public std::enable_shared_from_this<BasicServerSession<Stream>> {
+template <class Stream, CallObserver Observes = const NoCallObserver>
+class BasicServerSession : public std::enable_shared_from_this<BasicServerSession<Stream, Observes>> {
  public:
   /// Who takes what comes in.
   class Owner {
@@ -33,8 +38,11 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
     virtual void closed(const std::shared_ptr<BasicServerSession>& session) = 0;  ///< The last that is heard of it.
   };
 
-  BasicServerSession(Owner& owner, Stream stream, const RpcServerOptions& options)
+  /// `observer` is heard of no more after `closed`, or `close()`.
+  BasicServerSession(Owner& owner, Stream stream, const RpcServerOptions& options,
+                     Observes& observer = no_call_observer)
       : owner_{&owner},
+        observed_{observer, stream},
         connection_{std::make_shared<ConnectionType>(std::move(stream), *this, options,
                                                      std::chrono::steady_clock::now())} {}
 
@@ -54,6 +62,7 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
   /// Ends it at once; the owner hears nothing any more.
   void close() {
     owner_ = nullptr;
+    observed_.end_all(rpc_errc::lost);
     connection_->close();
   }
 
@@ -63,19 +72,23 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
   void reply(std::uint64_t call, ByteView head, const FrameBody& body,
              std::optional<std::uint32_t> checksum = std::nullopt) {
     connection_->core().reply(call, head, body, checksum);
+    observe_reply(call, head.size() + body.bytes().size());
     answered();
   }
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     connection_->core().fail(call, code, where);
+    observe_end(call, code, 0);
     answered();
   }
   auto item(std::uint64_t call, ByteView head, const FrameBody& body) -> bool {
     const bool taken = connection_->core().item(call, head, body);
+    if (taken) observed_.more(call, head.size() + body.bytes().size());
     answered();
     return taken;
   }
   void end_stream(std::uint64_t call) {
     connection_->core().end_stream(call);
+    observe_reply(call, 0);
     answered();
   }
 
@@ -88,15 +101,41 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
   /// Of the shell: something came in, or went out.
   void on_activity(Instant now) {
     const auto self = this->shared_from_this();
+    now_ = now;
     active_ = true;
     ServerEvent event;
-    while (owner_ != nullptr && connection_->core().next(now, event)) owner_->happened(self, event);
+    while (owner_ != nullptr && connection_->core().next(now, event)) {
+      observe(event);
+      owner_->happened(self, event);
+    }
     active_ = false;
+    observed_.flush();
     leave_when_finished();
   }
 
  private:
+  static constexpr bool is_observed = !std::is_same_v<Observes, const NoCallObserver>;
+
   using ConnectionType = Connection<ServerCore, BasicServerSession, Stream>;
+
+  void observe(const ServerEvent& event) {
+    if (event.kind == ServerEvent::Kind::request)
+      observed_.started(event.call, event.method, event.head.size() + event.body.bytes().size(), now_);
+    if (event.kind == ServerEvent::Kind::cancelled) observed_.ends(event.call, rpc_errc::cancelled, 0);
+  }
+
+  void observe_reply(std::uint64_t call, std::size_t bytes) {
+    if constexpr (is_observed) observe_end(call, observed_.well(), bytes);
+  }
+
+  // Answers of one event leave at its end, and so do those from outside that are posted together.
+  void observe_end(std::uint64_t call, const std::error_code& code, std::size_t bytes) {
+    if constexpr (is_observed) {
+      if (active_) return observed_.ends(call, code, bytes);
+      if (!connection_->settles_soon()) now_ = std::chrono::steady_clock::now();
+      observed_.ended(call, code, bytes, now_);
+    }
+  }
 
   // An answer from outside of `on_activity`. It reads no request: whoever answers is never called from there.
   void answered() {
@@ -109,11 +148,14 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
   void leave_when_finished() {
     if (owner_ == nullptr || !connection_->core().finished()) return;
     connection_->detach();
+    observed_.end_all(rpc_errc::lost);
     std::exchange(owner_, nullptr)->closed(this->shared_from_this());
   }
 
   Owner* owner_;  // null: it is gone, or this connection is over
+  [[no_unique_address]] detail::ObservedCalls<Observes> observed_;
   std::shared_ptr<ConnectionType> connection_;
+  Instant now_{};  // of the last event
   bool active_ = false;
 };
 
