@@ -86,8 +86,12 @@ class RpcMetrics {
     ++counts.ended;
     counts.request_bytes += call.request_bytes;
     counts.reply_bytes += call.reply_bytes;
-    ++counts.outcomes[code ? static_cast<std::size_t>(detail::condition_of(code)) : 0];
-    if (!code) counts.latency.add(call.ended - call.began);
+    if (code) [[unlikely]] {
+      ++counts.outcomes[static_cast<std::size_t>(detail::condition_of(code))];
+    } else {
+      ++counts.outcomes[0];
+      counts.latency.add(call.ended - call.began);
+    }
   }
 
  private:
