@@ -48,12 +48,17 @@ struct Options {
   bool latency = false;          ///< Tell percentiles; only with one call in flight on one connection.
   bool used = false;             ///< Of idle: each connection has made a call.
   bool checksums = true;
+  bool metrics = false;          ///< Calls are counted at both ends.
 
   Options(int argc, char** argv) {
     if (argc < 2) usage("a role is missing");
     role = argv[1];
     for (int i = 2; i < argc; ++i) {
       const std::string_view name = argv[i];
+      if (name == "--metrics") {
+        metrics = true;
+        continue;
+      }
       if (name == "--latency" || name == "--used" || name == "--no-checksums") {
         (name == "--latency" ? latency : name == "--used" ? used : checksums) = name != "--no-checksums";
         continue;

@@ -44,11 +44,15 @@ inline auto small() -> Small {
   return message;
 }
 
+/// What counts them.
+using Metrics = distrib::RpcMetrics<Echo, Echo256, Push, Pull, Make, Hang, Sleep>;
+
 /// A client of the server of these options.
-inline auto connect(asio::io_context& context, const Options& options) -> distrib::RpcClient {
+template <distrib::CallObserver Observes = const distrib::NoCallObserver>
+auto connect(asio::io_context& context, const Options& options, Observes& observer = distrib::no_call_observer) {
   distrib::TcpSocket socket{context};
   socket.connect({asio::ip::address_v4::loopback(), options.port});
   distrib::RpcClientOptions how;
   how.ping_after = how.silent_after = std::chrono::seconds{600};
-  return distrib::RpcClient{std::move(socket), how};
+  return distrib::BasicRpcClient<distrib::TcpSocket, Observes>{std::move(socket), how, nullptr, nullptr, observer};
 }

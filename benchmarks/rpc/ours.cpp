@@ -38,7 +38,8 @@ auto wanted_size(const Small& pull) -> std::uint32_t {
   return std::min(distrib::load_le<std::uint32_t>(pull.bytes.data()), static_cast<std::uint32_t>(block_bytes));
 }
 
-void serve(const Options& options) {
+template <distrib::CallObserver Observes>
+void serve(const Options& options, Observes& observer) {
   asio::io_context context{1};
   distrib::RpcServerOptions how;
   how.max_calls = static_cast<std::uint32_t>(options.max_calls);
@@ -60,7 +61,7 @@ void serve(const Options& options) {
             const auto timer = std::make_shared<asio::steady_timer>(context, 300ms);
             timer->async_wait([timer, call, request](std::error_code) { call.reply(request); });
           })},
-      how};
+      how, observer};
   asio::signal_set end{context, SIGTERM};
   end.async_wait([&](std::error_code, int) { server.drain(2s); });
   map_counters(options);
@@ -70,10 +71,10 @@ void serve(const Options& options) {
 }
 
 /// Keeps calls in flight: whenever one ends, the next begins.
-template <class Method>
+template <class Method, class Client>
 class Loop {
  public:
-  Loop(const Options& options, std::vector<distrib::RpcClient>& clients)
+  Loop(const Options& options, std::vector<Client>& clients)
       : load_{options}, reply_size_{reply_size(options)}, goes_on_{options.role == "load"} {
     const auto bytes = request_bytes(options);
     if constexpr (requires { request_.body; }) {
@@ -83,18 +84,19 @@ class Loop {
       std::memcpy(request_.bytes.data(), bytes.data(), bytes.size());
     }
     if (goes_on_) load_.start();
-    for (distrib::RpcClient& client : clients)
+    for (Client& client : clients)
       for (std::size_t i = 0; i < options.in_flight; ++i) call(client);
   }
 
  private:
-  void call(distrib::RpcClient& client) {
-    client.async_call<Method>(request_, 10s, [this, &client](std::error_code ec, const typename Method::Reply& reply) {
+  void call(Client& client) {
+    const auto ended = [this, &client](std::error_code ec, const typename Method::Reply& reply) {
       if (ec) fail(ec.message());
       if (size_of(reply) != reply_size_) fail("a reply of another size");
       load_.completed();
       if (goes_on_) call(client);
-    });
+    };
+    client.template async_call<Method>(request_, 10s, ended);
   }
 
   static auto size_of(const auto& reply) -> std::size_t { return reply.bytes.size(); }
@@ -106,12 +108,14 @@ class Loop {
   typename Method::Request request_;
 };
 
-void load(const Options& options) {
+template <distrib::CallObserver Observes>
+void load(const Options& options, Observes& observer) {
+  using Client = distrib::BasicRpcClient<distrib::TcpSocket, Observes>;
   asio::io_context context{1};
-  std::vector<distrib::RpcClient> clients;
+  std::vector<Client> clients;
   clients.reserve(options.connections);
   for (std::size_t i = 0; i < options.connections; ++i) {
-    clients.push_back(connect(context, options));
+    clients.push_back(connect(context, options, observer));
     context.poll();
   }
   if (options.role == "idle" && !options.used) {
@@ -120,11 +124,11 @@ void load(const Options& options) {
     context.run();
     return;
   }
-  std::optional<Loop<Echo>> echoes;
-  std::optional<Loop<Echo256>> large_echoes;
-  std::optional<Loop<Push>> pushes;
-  std::optional<Loop<Pull>> pulls;
-  std::optional<Loop<Make>> makes;
+  std::optional<Loop<Echo, Client>> echoes;
+  std::optional<Loop<Echo256, Client>> large_echoes;
+  std::optional<Loop<Push, Client>> pushes;
+  std::optional<Loop<Pull, Client>> pulls;
+  std::optional<Loop<Make, Client>> makes;
   if (options.method == "push")
     pushes.emplace(options, clients);
   else if (options.method == "pull")
@@ -142,11 +146,16 @@ void load(const Options& options) {
   context.run();
 }
 
+void run(const Options& options, auto& observer) {
+  options.role == "serve" ? serve(options, observer) : load(options, observer);
+}
+
 }  // namespace
 
 auto main(int argc, char** argv) -> int {
   const Options options{argc, argv};
   if (!options.checksums) fail("checksums cannot be turned off");
   if (options.threads != 1) fail("the server runs on one thread");
-  options.role == "serve" ? serve(options) : load(options);
+  Metrics metrics;
+  options.metrics ? run(options, metrics) : run(options, distrib::no_call_observer);
 }

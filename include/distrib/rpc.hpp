@@ -4,6 +4,7 @@
 
 #include <distrib/rpc/backoff.hpp>
 #include <distrib/rpc/call.hpp>
+#include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/client_options.hpp>
 #include <distrib/rpc/client_stream.hpp>
@@ -18,6 +19,7 @@
 #include <distrib/rpc/greeting.hpp>
 #include <distrib/rpc/handler_result.hpp>
 #include <distrib/rpc/handshake.hpp>
+#include <distrib/rpc/latency_histogram.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/remote_error.hpp>
@@ -25,6 +27,7 @@
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/rpc_client_pool.hpp>
+#include <distrib/rpc/rpc_metrics.hpp>
 #include <distrib/rpc/rpc_pool_server.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 #include <distrib/rpc/server_budget.hpp>

@@ -77,6 +77,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   [[nodiscard]] auto get_executor() const noexcept -> typename Stream::executor_type { return executor_; }
 
+  [[nodiscard]] auto lowest_layer() const noexcept -> const auto& { return stream_.lowest_layer(); }
+
   [[nodiscard]] auto core() noexcept -> Core& { return core_; }
   [[nodiscard]] auto core() const noexcept -> const Core& { return core_; }
 

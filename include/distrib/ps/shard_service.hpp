@@ -55,7 +55,7 @@ class ShardService final : private ShardSink {
       case ServerEvent::Kind::request: return router_.dispatch(connection, event);
       case ServerEvent::Kind::credit: return tell_owed(connection);
       case ServerEvent::Kind::cancelled: return forget_call(connection, event.call);
-      case ServerEvent::Kind::greeted: return;
+      default: return;  // no client streams here
     }
   }
 
@@ -141,8 +141,8 @@ class ShardService final : private ShardSink {
   /// Hands every request of the router to the overload of `serve` for it.
   struct Serve {
     ShardService* service;
-    template <class Request, class CallType>
-    void operator()(Request&& request, CallType call) const {
+    template <class Request, class M>
+    void operator()(Request&& request, Call<M, Connection> call) const {
       if (service->over_) return call.fail(rpc_errc::closed);
       service->serve(std::forward<Request>(request), std::move(call));
     }

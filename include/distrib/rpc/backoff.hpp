@@ -20,7 +20,7 @@ struct BackoffOptions {
 /// lost the same server do not all come back at once.
 ///
 /// A pause is counted from the begin of the try that failed: one that took long, or a connection that held long, is
-/// followed by the next at once. A server that greets and breaks is so not asked more often than the first pause allows.
+/// followed by the next at once. A server that greets and breaks is not asked more often than the first pause allows.
 /// A value; the same seed gives the same pauses. Memory: none of its own.
 class Backoff {
  public:

@@ -11,7 +11,7 @@ namespace distrib::inline v0 {
 /// How often calls are repeated.
 struct RetryOptions {
   unsigned most_attempts = 3;  ///< Of one call, the first included; 1: none is repeated.
-  double most_tokens = 1'000;  ///< A repeat of what may have been carried out takes one; there are as many to begin with,
+  double most_tokens = 1'000;  ///< A repeat of what may have been carried out takes one; so many at the begin,
   double per_success = 0.1;    ///< and each call that is answered brings so many back.
 };
 

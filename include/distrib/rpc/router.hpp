@@ -41,7 +41,8 @@ struct Route {
 ///   later;
 /// - `handler(request)`, which returns the `M::Reply`; a `std::system_error` that it throws fails the call;
 /// - for a method that streams, `handler(request, stream)`, or `handler(stream)` where the client streams too, with a
-///   `ServerStream<M, Connection>`;
+///   `ServerStream<M, Connection>`; one that wants `Call<M, Connection>` in its place is told of credit as of other
+///   events (see `RpcServer`);
 /// - each of them as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
 template <RpcMethod M, class Handler>
 [[nodiscard]] constexpr auto on(Handler handler) -> Route<M, Handler> {
@@ -103,11 +104,20 @@ class Router {
       if (!RpcCodec<typename M::Request>::decode({event.head, event.body, event.body_checksum}, request))
         connection->fail(event.call, rpc_errc::bad_message, M::name);
       else if constexpr (M::streams_replies)
-        run(route.handler, ServerStream<M, Connection>{connection, event}, std::move(request));
+        stream<M>(route.handler, connection, event, std::move(request));
       else
         call(route.handler, Call<M, Connection>{connection, event}, std::move(request));
     }
     return true;
+  }
+
+  template <class M, class Handler, class Connection>
+  static void stream(Handler& handler, const Connection& connection, const ServerEvent& event,
+                     typename M::Request request) {
+    if constexpr (std::is_invocable_v<Handler&, typename M::Request, ServerStream<M, Connection>>)
+      run(handler, ServerStream<M, Connection>{connection, event}, std::move(request));
+    else
+      run(handler, Call<M, Connection>{connection, event}, std::move(request));
   }
 
   template <class M, class Handler, class Connection>

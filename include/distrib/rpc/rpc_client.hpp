@@ -7,10 +7,12 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
 #include <distrib/net/detail/flag_while.hpp>
+#include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/client_stream.hpp>
 #include <distrib/rpc/detail/call_sink.hpp>
 #include <distrib/rpc/detail/call_waiter.hpp>
+#include <distrib/rpc/detail/observed_calls.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/nonce.hpp>
@@ -52,17 +54,18 @@ struct CallOptions {
 /// `rpc_errc::closed`. Once the connection is lost every further call fails; connect anew then.
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
-template <class Stream>
+template <class Stream, CallObserver Observes = const NoCallObserver>
 class BasicRpcClient {
  public:
   using Executor = typename Stream::executor_type;
 
   /// Speaks over `stream`, which must be connected. `closed` is called once when the connection ends by itself, after
   /// the calls were completed. `available` is called with true when the server has answered the greeting, and with
-  /// false when it takes no more calls.
+  /// false when it takes no more calls. `observer` must outlive the client.
   explicit BasicRpcClient(Stream stream, const RpcClientOptions& options = {},
-                          std::function<void(const Error&)> closed = {}, std::function<void(bool)> available = {})
-      : state_{std::make_shared<State>(stream.get_executor(), std::move(closed), std::move(available))} {
+                          std::function<void(const Error&)> closed = {}, std::function<void(bool)> available = {},
+                          Observes& observer = no_call_observer)
+      : state_{std::make_shared<State>(stream, std::move(closed), std::move(available), observer)} {
     state_->connection = std::make_shared<Connection<ClientCore, State, Stream>>(
         std::move(stream), *state_, options, std::chrono::steady_clock::now(), draw_nonce());
     state_->connection->settle();
@@ -111,15 +114,19 @@ class BasicRpcClient {
   }
 
  private:
-  template <class>
+  template <class, CallObserver>
   friend class BasicRpcClientPool;
 
   using Waiter = detail::CallWaiter<Executor>;
   static constexpr std::uint32_t waiters_together = 16;
 
   struct State : std::enable_shared_from_this<State> {
-    State(const Executor& given, std::function<void(const Error&)> at_end, std::function<void(bool)> at_change)
-        : executor{given}, closed{std::move(at_end)}, available{std::move(at_change)} {}
+    State(Stream& stream, std::function<void(const Error&)> at_end, std::function<void(bool)> at_change,
+          Observes& observer)
+        : executor{stream.get_executor()},
+          closed{std::move(at_end)},
+          available{std::move(at_change)},
+          observed{observer, stream} {}
 
     template <RpcMethod M, class Handler>
     auto begin(const typename M::Request& request, const CallOptions& options, Handler handler) -> std::uint64_t {
@@ -142,6 +149,7 @@ class BasicRpcClient {
       if (options.within) deadline = now + *options.within;
       const std::uint64_t call =
           connection->core().call(method, head.view(), body, deadline, now, as_bytes(options.metadata));
+      observed.started(call, method, head.view().size() + body.bytes().size(), now);
       happen();
       return call;
     }
@@ -207,6 +215,7 @@ class BasicRpcClient {
       for (ClientEvent event; connection->core().next(now, event);) {
         using Kind = ClientEvent::Kind;
         const auto slot = static_cast<std::uint32_t>(event.call);
+        observe(event);
         if (slot < sinks.size() && sinks[slot] != nullptr && event.kind != Kind::greeted) {
           tell_sink(slot, event);
           continue;
@@ -219,6 +228,17 @@ class BasicRpcClient {
           waiter(slot).complete(event);
       }
       tell_availability();
+    }
+
+    void observe(const ClientEvent& event) {
+      if constexpr (!std::is_same_v<Observes, const NoCallObserver>) {
+        using Kind = ClientEvent::Kind;
+        const std::size_t bytes = event.head.size() + event.body.bytes().size();
+        if (event.kind == Kind::item)
+          observed.more(event.call, bytes);
+        else if (event.kind != Kind::greeted && event.kind != Kind::credit)
+          observed.ended(event.call, event.error.code, bytes, now);
+      }
     }
 
     void tell_sink(std::uint32_t slot, const ClientEvent& event) {
@@ -238,6 +258,7 @@ class BasicRpcClient {
     void end() {
       closed = {};
       available = {};
+      observed.end_all(rpc_errc::closed);
       connection->core().give_up({rpc_errc::closed, {}});
       connection->close();
       asio::post(executor, [self = this->shared_from_this()] { self->on_activity(std::chrono::steady_clock::now()); });
@@ -256,6 +277,7 @@ class BasicRpcClient {
     std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot, each where it is for good
     std::vector<std::shared_ptr<detail::ClientCallSink>> sinks;  // of streaming calls, by slot
     WireWriter head;
+    [[no_unique_address]] detail::ObservedCalls<Observes> observed;
     Instant now{};        // when the handler that calls began
     bool active = false;  // it is called from `on_activity`
     bool was_available = false;

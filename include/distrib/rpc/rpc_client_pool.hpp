@@ -7,6 +7,7 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/error.hpp>
 #include <distrib/rpc/backoff.hpp>
+#include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/detail/call_waiter.hpp>
 #include <distrib/rpc/detail/kept_client.hpp>
 #include <distrib/rpc/error.hpp>
@@ -42,7 +43,7 @@ struct RpcClientPoolOptions {
   RetryOptions retry;
   /// Of the pauses. Drawn from the clock unless told: clients of one server should have different ones.
   std::optional<std::uint64_t> seed = std::nullopt;
-  /// Told of `Event::Kind::connected`, `lost` and `waiting` (a try failed, there will be another); `peer` is the address.
+  /// Told of `Event::Kind::connected`, `lost` and `waiting` (a try failed, there will be another); `peer`: the address.
   Observer observer = {};
 };
 
@@ -63,14 +64,16 @@ struct RpcClientPoolOptions {
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is destroyed.
-template <class ExecutorType>
+template <class ExecutorType, CallObserver Observes = const NoCallObserver>
 class BasicRpcClientPool {
  public:
   using Executor = ExecutorType;
 
-  /// Begins to connect. Throws `net_errc::bad_address` for port 0, to which nobody can connect.
-  BasicRpcClientPool(const Executor& executor, const Address& address, RpcClientPoolOptions options = {})
-      : state_{std::make_shared<State>(executor, address, std::move(options))} {
+  /// Begins to connect. Throws `net_errc::bad_address` for port 0, to which nobody can connect. `observer` must outlive
+  /// the pool; a call that is repeated is several to it.
+  BasicRpcClientPool(const Executor& executor, const Address& address, RpcClientPoolOptions options = {},
+                     Observes& observer = no_call_observer)
+      : state_{std::make_shared<State>(executor, address, std::move(options), observer)} {
     state_->begin();
   }
   BasicRpcClientPool(BasicRpcClientPool&&) noexcept = default;
@@ -110,7 +113,7 @@ class BasicRpcClientPool {
   static constexpr Instant never = Instant::max();
 
   struct State;
-  using Place = detail::KeptClient<Executor, State>;
+  using Place = detail::KeptClient<Executor, State, Observes>;
   using Client = typename Place::Client;
 
   /// What of a call does not depend on its method.
@@ -166,8 +169,13 @@ class BasicRpcClientPool {
 
   /// Lives as long as a handler or a call does.
   struct State : std::enable_shared_from_this<State> {
-    State(const Executor& given, const Address& to, RpcClientPoolOptions how)
-        : executor{given}, address{to}, options{std::move(how)}, retry{options.retry}, timer{given} {
+    State(const Executor& given, const Address& to, RpcClientPoolOptions how, Observes& of_calls)
+        : executor{given},
+          address{to},
+          options{std::move(how)},
+          observer{of_calls},
+          retry{options.retry},
+          timer{given} {
       const std::uint64_t seed =
           options.seed ? *options.seed : static_cast<std::uint64_t>(Clock::now().time_since_epoch().count());
       for (std::size_t i = 0; i < std::max<std::size_t>(options.connections, 1); ++i)
@@ -324,6 +332,7 @@ class BasicRpcClientPool {
     const Executor executor;
     const Address address;
     const RpcClientPoolOptions options;
+    Observes& observer;
     RetryPolicy retry;
     std::deque<Place> places;  // they stay where they are
     std::deque<std::shared_ptr<Call>> waiting;

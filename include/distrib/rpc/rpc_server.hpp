@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace distrib::inline v0 {
@@ -37,19 +38,25 @@ namespace distrib::inline v0 {
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is destroyed.
-template <class RouterType, class ListenerType = Listener>
+template <class RouterType, class ListenerType = Listener, CallObserver Observes = const NoCallObserver>
 class RpcServer {
  public:
   using Executor = asio::io_context::executor_type;
-  using Session = BasicServerSession<typename ListenerType::Socket>;
+  using Session = BasicServerSession<typename ListenerType::Socket, Observes>;
+  using Connection = std::shared_ptr<Session>;  ///< What handlers hold; `ServerConnection` unless told.
 
-  /// Listens from now on; port 0 takes a free one. `how`: what the listener wants to know beside the address. Throws as
-  /// the listener does.
-  template <class... How>
+  /// Listens from now on; port 0 takes a free one. Throws as the listener does. `observer` must outlive the server.
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {},
-            How... how)
-      : sessions_{std::move(router), std::make_shared<ServerBudget>(options)},
-        listener_{executor, address, [this](Stream stream) { sessions_.add(std::move(stream)); }, std::move(how)...} {}
+            Observes& observer = no_call_observer)
+      : sessions_{std::move(router), std::make_shared<ServerBudget>(options), observer},
+        listener_{executor, address, adding()} {}
+  /// The same. `how`: what another listener wants to know beside the address.
+  template <class How>
+    requires std::is_same_v<typename How::Listener, ListenerType>
+  RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options,
+            How how, Observes& observer = no_call_observer)
+      : sessions_{std::move(router), std::make_shared<ServerBudget>(options), observer},
+        listener_{executor, address, adding(), std::move(how)} {}
   RpcServer(const RpcServer&) = delete;
   auto operator=(const RpcServer&) -> RpcServer& = delete;
 
@@ -74,12 +81,25 @@ class RpcServer {
  private:
   using Stream = typename ListenerType::Socket;
 
-  detail::SessionSet<RouterType, Stream> sessions_;
+  auto adding() {
+    return [this](Stream stream) { sessions_.add(std::move(stream)); };
+  }
+
+  detail::SessionSet<RouterType, Stream, Observes> sessions_;
   ListenerType listener_;
 };
 
+template <class RouterType>
+RpcServer(const asio::io_context::executor_type&, const Address&, RouterType, const RpcServerOptions& = {})
+    -> RpcServer<RouterType>;
+template <class RouterType, CallObserver Observes>
+RpcServer(const asio::io_context::executor_type&, const Address&, RouterType, const RpcServerOptions&, Observes&)
+    -> RpcServer<RouterType, Listener, Observes>;
 template <class RouterType, class How>
 RpcServer(const asio::io_context::executor_type&, const Address&, RouterType, const RpcServerOptions&, How)
     -> RpcServer<RouterType, typename How::Listener>;
+template <class RouterType, class How, CallObserver Observes>
+RpcServer(const asio::io_context::executor_type&, const Address&, RouterType, const RpcServerOptions&, How, Observes&)
+    -> RpcServer<RouterType, typename How::Listener, Observes>;
 
 }  // namespace distrib::inline v0

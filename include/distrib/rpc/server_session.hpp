@@ -6,7 +6,10 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
 #include <distrib/net/detail/flag_while.hpp>
+#include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/detail/call_sink.hpp>
+#include <distrib/rpc/detail/observed_calls.hpp>
+#include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/server_core.hpp>
@@ -19,6 +22,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace distrib::inline v0 {
@@ -27,8 +31,8 @@ namespace distrib::inline v0 {
 /// answer written. Answers to a connection that is gone are passed over in silence.
 ///
 /// Threads: one at a time, which is the executor's. Handlers hold it by `ServerConnection` for as long as they like.
-template <class Stream>
-class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stream>, Stream> {
+template <class Stream, CallObserver Observes = const NoCallObserver>
+class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stream, Observes>, Stream> {
   using Base = Connection<ServerCore, BasicServerSession, Stream>;
   friend Base;
 
@@ -41,13 +45,16 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     virtual void closed(const std::shared_ptr<BasicServerSession>& session) = 0;  ///< The last that is heard of it.
   };
 
-  BasicServerSession(Owner& owner, Stream stream, std::shared_ptr<ServerBudget> budget)
+  /// `observer` is heard of no more after `closed`, or `close()`.
+  BasicServerSession(Owner& owner, Stream stream, std::shared_ptr<ServerBudget> budget,
+                     Observes& observer = no_call_observer)
       : Base{std::move(stream), *this, std::move(budget), std::chrono::steady_clock::now(), draw_nonce()},
-        owner_{&owner} {}
+        owner_{&owner},
+        observed_{observer, *this} {}
 
   /// Goes on with a core that was released elsewhere.
-  BasicServerSession(Owner& owner, Stream stream, ServerCore released)
-      : Base{std::move(stream), *this, std::move(released)}, owner_{&owner} {}
+  BasicServerSession(Owner& owner, Stream stream, ServerCore released, Observes& observer = no_call_observer)
+      : Base{std::move(stream), *this, std::move(released)}, owner_{&owner}, observed_{observer, *this} {}
 
   /// Begins to read; once.
   void start() { settle(); }
@@ -61,6 +68,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   /// Ends it at once; the owner hears nothing any more.
   void close() {
     owner_ = nullptr;
+    observed_.end_all(rpc_errc::lost);
     Base::close();
     close_sinks();
   }
@@ -90,16 +98,19 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   void reply(std::uint64_t call, ByteView head, const FrameBody& body,
              std::optional<std::uint32_t> checksum = std::nullopt) {
     core().reply(call, head, body, checksum);
+    observe_reply(call, head.size() + body.bytes().size());
     detach_sink(call);
     answered();
   }
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     core().fail(call, code, where);
+    observe_end(call, code, 0);
     detach_sink(call);
     answered();
   }
   auto item(std::uint64_t call, ByteView head, const FrameBody& body) -> bool {
     const bool taken = core().item(call, head, body);
+    if (taken) observed_.more(call, head.size() + body.bytes().size());
     answered();
     return taken;
   }
@@ -109,6 +120,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   }
   void end_stream(std::uint64_t call) {
     core().end_stream(call);
+    observe_reply(call, 0);
     detach_sink(call);
     answered();
   }
@@ -136,14 +148,37 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   /// Of the shell: something came in, or went out.
   void on_activity(Instant now) {
     take_events(now);
+    observed_.flush();
     leave_when_finished();
   }
 
   void take_events(Instant now) {
     const auto session = self();
     const detail::FlagWhile here{active_};
-    for (ServerEvent event; owner_ != nullptr && !is_paused_ && core().next(now, event);)
+    if constexpr (is_observed) now_ = now;
+    for (ServerEvent event; owner_ != nullptr && !is_paused_ && core().next(now, event);) {
+      observe(event);
       if (sinks_ == nullptr || !tell_sink(event)) owner_->happened(session, event);
+    }
+  }
+
+  void observe(const ServerEvent& event) {
+    if constexpr (is_observed) {
+      const std::size_t bytes = event.head.size() + event.body.bytes().size();
+      if (event.kind == ServerEvent::Kind::request) observed_.started(event.call, event.method, bytes, now_);
+      if (event.kind == ServerEvent::Kind::cancelled) observed_.ends(event.call, rpc_errc::cancelled, 0);
+    }
+  }
+  void observe_reply(std::uint64_t call, std::size_t bytes) {
+    if constexpr (is_observed) observe_end(call, observed_.well(), bytes);
+  }
+  // Answers of one event leave at its end, and so do those from outside that are posted together.
+  void observe_end(std::uint64_t call, const std::error_code& code, std::size_t bytes) {
+    if constexpr (is_observed) {
+      if (active_) return observed_.ends(call, code, bytes);
+      if (!settles_soon()) now_ = std::chrono::steady_clock::now();
+      observed_.ended(call, code, bytes, now_);
+    }
   }
 
   auto tell_sink(const ServerEvent& event) -> bool {
@@ -172,15 +207,20 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   void leave_when_finished() {
     if (owner_ == nullptr || !core().finished()) return;
     detach();
+    observed_.end_all(rpc_errc::lost);
     const auto session = self();
     std::exchange(owner_, nullptr)->closed(session);
     close_sinks();
   }
 
+  struct Nothing {};
+  static constexpr bool is_observed = !std::is_same_v<Observes, const NoCallObserver>;
   using Sinks = std::map<std::uint64_t, std::shared_ptr<detail::ServerCallSink>>;
 
   std::unique_ptr<Sinks> sinks_;  // of streaming calls
   Owner* owner_;  // null: it is gone, or this connection is over
+  [[no_unique_address]] detail::ObservedCalls<Observes> observed_;
+  [[no_unique_address]] std::conditional_t<is_observed, Instant, Nothing> now_{};  // of the last event
   bool active_ = false;
   bool is_paused_ = false;
 };

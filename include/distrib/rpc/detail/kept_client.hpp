@@ -5,6 +5,7 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connect.hpp>
 #include <distrib/rpc/backoff.hpp>
+#include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 
@@ -22,15 +23,15 @@ namespace distrib::inline v0::detail {
 
 /// A client that is connected again and again: one of those of a pool.
 ///
-/// The owner has `executor`, `address` and `options`, wakes it, and is told what happens: `came()`: it takes calls;
-/// `went(code, text)`: it takes none any more; `missed(error)`: a try brought nothing. It may call `end()` then. Before
-/// it is told of an end the calls that have failed with it were completed.
-template <class Executor, class Owner>
+/// The owner has `executor`, `address`, `options` and an `observer` of calls, wakes it, and is told what happens:
+/// `came()`: it takes calls; `went(code, text)`: it takes none any more; `missed(error)`: a try brought nothing. It may
+/// call `end()` then. Before it is told of an end the calls that have failed with it were completed.
+template <class Executor, class Owner, CallObserver Observes>
 class KeptClient {
  public:
   using Connector = BasicConnector<Executor>;
   using Socket = typename Connector::Socket;
-  using Client = BasicRpcClient<Socket>;
+  using Client = BasicRpcClient<Socket, Observes>;
 
   KeptClient(Owner& owner, const Backoff& backoff) : owner_{owner}, backoff_{backoff} {}
 
@@ -82,7 +83,8 @@ class KeptClient {
     const std::uint64_t number = ++last_number_;
     session_.reset(new Session{number, Client{std::move(socket), owner_.options.client,
                                               [this, number](const Error& reason) { closed(number, reason); },
-                                              [this](bool available) { available ? greeted() : goodbye(); }}});
+                                              [this](bool available) { available ? greeted() : goodbye(); },
+                                              owner_.observer}});
     due_ = try_ends_;
     owner_.arm();
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/net/connection_core.hpp>
+#include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/server_budget.hpp>
 #include <distrib/rpc/server_core.hpp>
 #include <distrib/rpc/server_session.hpp>
@@ -15,25 +16,25 @@ namespace distrib::inline v0::detail {
 
 /// The connections of a server on one thread, and what serves them.
 /// Threads: one at a time, which is the executor's of the connections.
-template <class RouterType, class Stream>
-class SessionSet : public BasicServerSession<Stream>::Owner {
+template <class RouterType, class Stream, CallObserver Observes = const NoCallObserver>
+class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
  public:
-  using Session = BasicServerSession<Stream>;
+  using Session = BasicServerSession<Stream, Observes>;
   using Held = std::shared_ptr<Session>;
 
-  SessionSet(RouterType router, std::shared_ptr<ServerBudget> budget)
-      : router_{std::move(router)}, budget_{std::move(budget)} {}
+  SessionSet(RouterType router, std::shared_ptr<ServerBudget> budget, Observes& observer = no_call_observer)
+      : router_{std::move(router)}, budget_{std::move(budget)}, observer_{observer} {}
   SessionSet(const SessionSet&) = delete;
   auto operator=(const SessionSet&) -> SessionSet& = delete;
   ~SessionSet() override { close(); }
 
   /// Serves what is connected.
-  void add(Stream stream) { keep(std::make_shared<Session>(*this, std::move(stream), budget_)); }
+  void add(Stream stream) { keep(std::make_shared<Session>(*this, std::move(stream), budget_, observer_)); }
 
   /// Goes on with a connection of another set, that has greeted; `greeted` said so there.
   void add(Stream stream, ServerCore core, const ServerEvent& greeted) {
     core.join(budget_);
-    const auto session = std::make_shared<Session>(*this, std::move(stream), std::move(core));
+    const auto session = std::make_shared<Session>(*this, std::move(stream), std::move(core), observer_);
     happened(session, greeted);
     keep(session);
   }
@@ -78,6 +79,7 @@ class SessionSet : public BasicServerSession<Stream>::Owner {
 
   RouterType router_;
   std::shared_ptr<ServerBudget> budget_;
+  Observes& observer_;
   std::vector<Held> sessions_;
 };
 

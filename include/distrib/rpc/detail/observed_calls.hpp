@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/address.hpp>
+#include <distrib/rpc/call_observer.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace distrib::inline v0::detail {
+
+/// The calls of one connection, as its observer hears of them: what is known of each until it ends, by slot. Memory: 60
+/// bytes for each call that was ever in flight at once.
+template <CallObserver Observes>
+class ObservedCalls {
+ public:
+  template <class Stream>
+  ObservedCalls(Observes& observer, const Stream& stream) : observer_{&observer} {
+    std::error_code unknown;
+    const auto peer = stream.lowest_layer().remote_endpoint(unknown);
+    if (!unknown) peer_ = Address{peer.address().to_string(), peer.port()}.to_string();
+  }
+
+  void started(std::uint64_t id, std::uint32_t method, std::size_t bytes, Instant now) {
+    if (observer_ == nullptr) return;
+    const auto slot = static_cast<std::uint32_t>(id);
+    if (slot >= calls_.size()) calls_.resize(slot + std::size_t{1});
+    Call& call = calls_[slot];
+    if (call.is == Is::ending) flush();  // a peer that did not wait for the answer
+    call.began = now;
+    call.request_bytes = bytes;
+    call.reply_bytes = 0;
+    call.generation = static_cast<std::uint32_t>(id >> 32);
+    call.method = method;
+    call.is = Is::open;
+    observer_->started({peer_, id, method, now, {}, bytes, 0});
+  }
+
+  /// A part of its answer.
+  void more(std::uint64_t id, std::size_t bytes) noexcept {
+    if (Call* const call = open(id)) call->reply_bytes += bytes;
+  }
+
+  void ended(std::uint64_t id, const std::error_code& code, std::size_t bytes, Instant now) {
+    Call* const call = open(id);
+    if (call == nullptr) return;
+    call->is = Is::over;
+    call->reply_bytes += bytes;
+    tell(*call, id, code, now);
+  }
+
+  /// The same, at a time that `flush` is told: the end of an event, when what it brought is written.
+  void ends(std::uint64_t id, const std::error_code& code, std::size_t bytes) {
+    Call* const call = open(id);
+    if (call == nullptr) return;
+    call->is = Is::ending;
+    call->reply_bytes += bytes;
+    call->code = code;
+    ending_.push_back(static_cast<std::uint32_t>(id));
+  }
+  void flush() {
+    if (ending_.empty()) return;
+    const Instant now = std::chrono::steady_clock::now();
+    for (const std::uint32_t slot : ending_) {
+      Call& call = calls_[slot];
+      call.is = Is::over;
+      tell(call, std::uint64_t{call.generation} << 32 | slot, call.code, now);
+    }
+    ending_.clear();
+  }
+
+  /// No error. (The standard library makes one by a call of a function, every time.)
+  [[nodiscard]] auto well() const noexcept -> const std::error_code& { return well_; }
+
+  /// There is no connection any more, or nobody may be told: every call that has not ended ends now. Nothing follows.
+  void end_all(const std::error_code& code) {
+    if (observer_ == nullptr) return;
+    for (std::size_t slot = 0; slot < calls_.size(); ++slot)
+      ends(std::uint64_t{calls_[slot].generation} << 32 | slot, code, 0);
+    flush();
+    observer_ = nullptr;
+  }
+
+ private:
+  enum class Is : std::uint8_t { over, open, ending };
+
+  struct Call {
+    Instant began;
+    std::size_t request_bytes = 0;
+    std::size_t reply_bytes = 0;
+    std::error_code code;  // of one that is ending
+    std::uint32_t generation = 0;
+    std::uint32_t method = 0;
+    Is is = Is::over;
+  };
+
+  /// Null: it is over, or was never heard of.
+  auto open(std::uint64_t id) noexcept -> Call* {
+    const auto slot = static_cast<std::uint32_t>(id);
+    if (slot >= calls_.size()) return nullptr;
+    Call& call = calls_[slot];
+    return call.is == Is::open && call.generation == id >> 32 ? &call : nullptr;
+  }
+
+  void tell(const Call& call, std::uint64_t id, const std::error_code& code, Instant now) {
+    if (observer_ != nullptr)
+      observer_->ended({peer_, id, call.method, call.began, now, call.request_bytes, call.reply_bytes}, code);
+  }
+
+  Observes* observer_;
+  const std::error_code well_;
+  std::string peer_;
+  std::vector<Call> calls_;  // by slot
+  std::vector<std::uint32_t> ending_;
+};
+
+/// Nobody hears of them.
+template <>
+class ObservedCalls<const NoCallObserver> {
+ public:
+  template <class Stream>
+  ObservedCalls(const NoCallObserver&, const Stream&) noexcept {}
+  void started(std::uint64_t, std::uint32_t, std::size_t, Instant) const noexcept {}
+  void more(std::uint64_t, std::size_t) const noexcept {}
+  void ended(std::uint64_t, const std::error_code&, std::size_t, Instant) const noexcept {}
+  void ends(std::uint64_t, const std::error_code&, std::size_t) const noexcept {}
+  void flush() const noexcept {}
+  void end_all(const std::error_code&) const noexcept {}
+};
+
+}  // namespace distrib::inline v0::detail

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/rpc/call_observer.hpp>
+
+#include "support/catch.hpp"
+
+namespace {
+
+/// The least that is a CallObserver.
+struct Archetype {
+  Archetype(const Archetype&) = delete;
+  void started(const distrib::ObservedCall&);
+  void ended(const distrib::ObservedCall&, const std::error_code&);
+};
+static_assert(distrib::CallObserver<Archetype>);
+static_assert(distrib::CallObserver<const distrib::NoCallObserver>);
+
+struct OnlyEnds {
+  void ended(const distrib::ObservedCall&, const std::error_code&);
+};
+struct ChangesIt : Archetype {
+  void started(distrib::ObservedCall&);
+};
+static_assert(!distrib::CallObserver<const Archetype>);
+static_assert(!distrib::CallObserver<OnlyEnds>);
+static_assert(!distrib::CallObserver<ChangesIt>);
+
+}  // namespace
+
+TEST_CASE("CallObserver: an archetype", "[concepts]") { SUCCEED(); }
