@@ -155,11 +155,11 @@ auto feed(const Bytes& bytes, const Limits& limits, const Cuts& cuts, std::uint6
       for (auto frames = dice.below(3); frames > 0 && take_one();) --frames;
     if (cuts.pauses) reader.keep();
     const std::size_t touched = std::min(cuts.lends, count + 2 * 32 + (20 << 10) + 8);
-    if (cuts.pauses) std::fill_n(lent.begin(), touched, std::byte{0xEE});
+    if (cuts.pauses) std::ranges::fill(lent.first(touched), std::byte{0xEE});
     while (take_one()) {
     }
     reader.keep();
-    std::fill_n(lent.begin(), touched, std::byte{0xEE});
+    std::ranges::fill(lent.first(touched), std::byte{0xEE});
   }
   while (take_one()) {
   }

@@ -23,22 +23,22 @@ thread_local std::size_t allocated = 0;  // bytes, since the thread began
 
 }  // namespace
 
-// Of this program: all memory that C++ takes is counted.
-auto operator new(std::size_t size) -> void* {
+// Of this program: all memory that C++ takes is counted. Never inlined: g++ would see `free` where it expects `delete`.
+[[gnu::noinline]] auto operator new(std::size_t size) -> void* {
   allocated += size;
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc{};
 }
-auto operator new(std::size_t size, std::align_val_t alignment) -> void* {
+[[gnu::noinline]] auto operator new(std::size_t size, std::align_val_t alignment) -> void* {
   allocated += size;
   const auto line = static_cast<std::size_t>(alignment);
   if (void* const memory = std::aligned_alloc(line, (size + line - 1) / line * line)) return memory;
   throw std::bad_alloc{};
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace {
 
