@@ -29,6 +29,14 @@ concept DirectStream = requires(Stream& stream, std::error_code& ec, asio::mutab
   stream.read_some(buffer, ec);
 };
 
+/// A flag that is set for as long as this lives, however it ends.
+struct FlagWhile {
+  explicit FlagWhile(bool& given) : flag{given} { flag = true; }
+  FlagWhile(const FlagWhile&) = delete;
+  ~FlagWhile() { flag = false; }
+  bool& flag;
+};
+
 }  // namespace detail
 
 /// Runs a core over a connected stream: at most one read, one write and one timer at a time. It decides nothing.
@@ -125,15 +133,20 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     soon_ = false;
     if (!open_) return;
     if (is_broken()) return lose({});
-    if (core_.ready()) return activity(Clock::now());
+    if (std::exchange(interrupted_, false) || core_.ready()) return activity(Clock::now());
     settle();
   }
 
   /// The end of every event of the core.
   void activity(Instant now) {
-    {
-      const Active active{active_};
+    try {
+      const detail::FlagWhile active{active_};
       if (owner_ != nullptr) owner_->on_activity(now);
+    } catch (...) {  // whoever runs the context again, finds it going on
+      interrupted_ = true;
+      core_.keep();
+      settle_soon();
+      throw;
     }
     core_.keep();
     settle();
@@ -325,14 +338,6 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     activity(now);
   }
 
-  /// While the owner is called.
-  struct Active {
-    explicit Active(bool& flag) : active{flag} { active = true; }
-    Active(const Active&) = delete;
-    ~Active() { active = false; }
-    bool& active;
-  };
-
   Stream stream_;
   typename Stream::executor_type executor_;
   detail::SteadyTimer timer_;
@@ -341,6 +346,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   bool open_ = true;
   bool active_ = false;
   bool soon_ = false;  // `on_posted` will come
+  bool interrupted_ = false;  // the owner threw: he may not have taken all there was
   bool reading_ = false;
   bool writing_ = false;
   bool peer_ended_ = false;  // while finishing: nothing more to read

@@ -134,7 +134,14 @@ class BasicRpcClient {
     void on_activity(Instant at) {
       const auto self = this->shared_from_this();
       now = at;
-      active = true;
+      take_events();
+      if (!connection->core().finished()) return;
+      connection->detach();
+      if (const auto told = std::exchange(closed, {})) told(connection->core().reason());
+    }
+
+    void take_events() {
+      const detail::FlagWhile within{active};
       ClientEvent event;
       while (connection->core().next(now, event)) {
         using Kind = ClientEvent::Kind;
@@ -145,10 +152,6 @@ class BasicRpcClient {
         if (event.kind != Kind::greeted && event.kind != Kind::item)
           waiter(static_cast<std::uint32_t>(event.call)).complete(event);
       }
-      active = false;
-      if (!connection->core().finished()) return;
-      connection->detach();
-      if (const auto told = std::exchange(closed, {})) told(connection->core().reason());
     }
 
     // The calls are completed later: the owner may be in the middle of his own destruction.

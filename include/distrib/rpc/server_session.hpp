@@ -88,10 +88,11 @@ class BasicServerSession : public std::enable_shared_from_this<BasicServerSessio
   /// Of the shell: something came in, or went out.
   void on_activity(Instant now) {
     const auto self = this->shared_from_this();
-    active_ = true;
-    ServerEvent event;
-    while (owner_ != nullptr && connection_->core().next(now, event)) owner_->happened(self, event);
-    active_ = false;
+    {
+      const detail::FlagWhile active{active_};
+      ServerEvent event;
+      while (owner_ != nullptr && connection_->core().next(now, event)) owner_->happened(self, event);
+    }
     leave_when_finished();
   }
 
