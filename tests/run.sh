@@ -3,6 +3,7 @@
 # usage: tests/run.sh           installs what is missing, builds (g++, release), runs every test
 #        tests/run.sh all       the same, then clang, each header alone, sanitizers and budgets
 #        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
+#        tests/run.sh soak [SECONDS]   a server under storms of resets, 60 seconds unless told, and 1000 orders of stops
 #        tests/run.sh interop   our files against real TensorFlow and TensorBoard (from PyPI, in a cache directory)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -37,7 +38,7 @@ headers() { phase "compile each header alone" configure_and_build clang all_veri
 address() { build asan-ubsan && run_ctest asan-ubsan; }
 thread() {  # the rooms with threads, and whole jobs
   local rooms=() room
-  for room in net rpc ps data train integration; do
+  for room in net rpc ps data train integration soak; do
     ! compgen -G "tests/$room/*_test.cpp" >/dev/null || rooms+=("$room")
   done
   local targets=("${rooms[@]/#/distrib_}") label
@@ -99,6 +100,20 @@ fuzz() {  # TARGET SECONDS
   fi
 }
 
+# Says every few seconds how it stands.
+soak() {  # SECONDS
+  build release distrib_soak_tests || return
+  if ! DISTRIB_SOAK_SECONDS=$1 build/release/tests/distrib_soak_tests "[soak]"; then
+    failed=$((failed + 1))
+    return 1
+  fi
+  passed=$((passed + 1))
+}
+
+whole_seconds() {  # WHO VALUE
+  case $2 in '' | *[!0-9]*) echo "error: $1 takes a number of seconds, not '$2'" >&2; exit 64 ;; esac
+}
+
 case ${1:-} in
   "")
     ensure_packages build tests
@@ -117,19 +132,24 @@ case ${1:-} in
     part "budgets" budgets
     ;;
   fuzz)
-    case ${2:-60} in '' | *[!0-9]*) echo "error: fuzz takes a number of seconds, not '$2'" >&2; exit 64 ;; esac
+    whole_seconds fuzz "${2:-60}"
     ensure_packages build tests fuzz
     build fuzz distrib_fuzzers || exit
     for corpus in tests/fuzz/corpus/*/; do
       part "fuzz $(basename "$corpus")" fuzz "$(basename "$corpus")" "${2:-60}"
     done
     ;;
+  soak)
+    whole_seconds soak "${2:-60}"
+    ensure_packages build tests
+    part "soak" soak "${2:-60}"
+    ;;
   interop)
     ensure_packages build tests interop
     part "interop" interop
     ;;
   *)
-    sed -n '3,6s/^# //p' "$0" >&2
+    sed -n '3,7s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -35,7 +35,8 @@ class Script {
 
   /// A length below 256, and so many bytes.
   auto bytes() -> distrib::ByteView {
-    const std::size_t count = std::min<std::size_t>(number(1), rest_.size());
+    const std::uint64_t told = number(1);
+    const std::size_t count = std::min<std::size_t>(told, rest_.size());
     const distrib::ByteView taken = rest_.first(count);
     rest_ = rest_.subspan(count);
     return taken;
@@ -71,7 +72,8 @@ inline auto made_stream(Script& script) -> stream::Bytes {
     some.kind = static_cast<distrib::FrameKind>(1 + script.below(11));
     some.flags = static_cast<std::uint16_t>(script.number(1));
     some.method = static_cast<std::uint32_t>(script.number(1));
-    some.call = script.number(1) | script.number(1) << 32;
+    some.call = script.number(1);
+    some.call |= script.number(1) << 32;
     return some;
   };
   while (!script.ended() && made.size() < most) switch (script.below(7)) {
@@ -101,11 +103,15 @@ inline auto made_stream(Script& script) -> stream::Bytes {
         distrib::store_le(made.data() + last + 28, distrib::crc32c(distrib::ByteView{made}.subspan(last, 28)));
         break;
       }
-      case 4:  // a byte changed
-        if (!made.empty()) made[script.number(2) % made.size()] ^= static_cast<std::byte>(script.number(1));
+      case 4: {  // a byte changed
+        if (made.empty()) break;
+        const auto at = script.number(2) % made.size();
+        made[at] ^= static_cast<std::byte>(script.number(1));
         break;
+      }
       case 5:  // cut off
-        made.resize(made.size() - std::min<std::size_t>(made.size(), script.number(1)));
+        made.erase(made.end() - static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(made.size(), script.number(1))),
+                   made.end());
         last = std::min(last, made.size());
         break;
       default: {

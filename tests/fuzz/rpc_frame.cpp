@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -154,12 +155,13 @@ auto feed(const Bytes& bytes, const Limits& limits, const Cuts& cuts, std::uint6
     if (cuts.pauses)
       for (auto frames = dice.below(3); frames > 0 && take_one();) --frames;
     if (cuts.pauses) reader.keep();
-    const std::size_t touched = std::min(cuts.lends, count + 2 * 32 + (20 << 10) + 8);
-    if (cuts.pauses) std::fill_n(lent.begin(), touched, std::byte{0xEE});
+    const std::size_t before = direct ? 0 : static_cast<std::size_t>(space.front.data() - lent.data());
+    const std::size_t used = std::min(cuts.lends, before + count);
+    if (cuts.pauses) std::memset(lent.data(), 0xEE, used);
     while (take_one()) {
     }
     reader.keep();
-    std::fill_n(lent.begin(), touched, std::byte{0xEE});
+    std::memset(lent.data(), 0xEE, used);
   }
   while (take_one()) {
   }

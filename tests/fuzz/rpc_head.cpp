@@ -57,8 +57,8 @@ auto request(Script& script, std::uint64_t call) -> Bytes {
 auto some_frame(Script& script, std::uint64_t call) -> Bytes {
   const auto kind = static_cast<FrameKind>(1 + script.below(11));
   const auto head = script.bytes();
-  return stream::frame({kind, static_cast<std::uint16_t>(script.number(1)), 0, 0, call, 0}, distrib::as_text(head),
-                       body(script));
+  const auto flags = static_cast<std::uint16_t>(script.number(1));
+  return stream::frame({kind, flags, 0, 0, call, 0}, distrib::as_text(head), body(script));
 }
 
 void to_server(Script& script) {
@@ -120,10 +120,12 @@ void to_server(Script& script) {
       }
       case 7: deliver(); break;
       case 8: piece = 1 + script.number(2); break;
-      case 9:
+      case 9: {
         server.open.erase(call);
-        server.core.reply(call, script.bytes(), distrib::FrameBody{body(script)});
+        const auto head = script.bytes();
+        server.core.reply(call, head, distrib::FrameBody{body(script)});
         break;
+      }
       case 10:
         server.open.erase(call);
         server.core.fail(call, distrib::rpc_errc::exhausted, distrib::as_text(script.bytes()));

@@ -237,6 +237,36 @@ TEST_CASE("ClientCore: a frame that is not brought to its end ends the connectio
   CHECK(pair.at_client.back().code == rpc_errc::silent);
 }
 
+TEST_CASE("ClientCore: what the other end does not take fails alone", "[rpc]") {
+  distrib::RpcServerOptions options;
+  options.limits = {100, 1000};
+  distrib::RpcClientOptions small;
+  small.limits = {50, 500};
+  Pair pair{options, small};
+  pair.carry();
+  const auto good = pair.call("a", "", stream::body(1000));
+  pair.call("a", "", stream::body(1001));
+  pair.call("a", std::string(93, 'h'));
+  pair.take_events();
+  REQUIRE(pair.at_client.size() == 3);
+  CHECK(pair.at_client[1].code == rpc_errc::too_large);
+  CHECK(pair.at_client[2].code == rpc_errc::too_large);
+  pair.carry();
+  pair.server.reply(good, {}, stream::body(501));
+  pair.carry();
+  CHECK(pair.at_client.back().call == good);
+  CHECK(pair.at_client.back().code == rpc_errc::too_large);
+  const auto streamed = pair.call("a");
+  pair.carry();
+  CHECK(pair.client.item(streamed, {}, stream::body(1000)));
+  CHECK_FALSE(pair.client.item(streamed, {}, stream::body(1001)));
+  pair.carry();
+  CHECK(pair.at_client.back().code == rpc_errc::too_large);
+  CHECK_FALSE(pair.client.finished());
+  CHECK_FALSE(pair.server.finished());
+  CHECK(pair.server.calls() == 0);
+}
+
 TEST_CASE("ClientCore: what a server does not read is bounded", "[rpc]") {
   distrib::RpcClientOptions options;
   options.owed_bytes = 1000;

@@ -154,7 +154,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     soon_ = false;
     if (!open_) return;
     if (is_broken()) return lose({});
-    if (core_.ready()) return activity(Clock::now());
+    if (std::exchange(interrupted_, false) || core_.ready()) return activity(Clock::now());
     settle();
   }
 
@@ -170,10 +170,9 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     const detail::FlagWhile active{active_};
     owner_->on_activity(now);
   } catch (...) {
-    core_.keep();  // the context may be run again, and then there is more to be taken
-    asio::post(executor_, [self = this->shared_from_this()] {
-      if (self->open_) self->activity(Clock::now());
-    });
+    interrupted_ = true;  // whoever runs the context again finds it going on
+    core_.keep();
+    settle_soon();
     throw;
   }
 
@@ -368,6 +367,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   bool open_ = true;
   bool active_ = false;
   bool soon_ = false;  // `on_posted` will come
+  bool interrupted_ = false;  // the owner threw: he may not have taken all there was
   bool reading_ = false;
   bool writing_ = false;
   bool peer_ended_ = false;  // while finishing: nothing more to read

@@ -79,6 +79,8 @@ class ClientCore {
     if (reason_ || closing_ || no_more_) return refuse(id, rpc_errc::closed);
     if (active_ > max_calls_ || queue_.queued_bytes() > options_.owed_bytes) return refuse(id, rpc_errc::exhausted);
     if (deadline && *deadline <= now) return refuse(id, rpc_errc::deadline_passed);
+    if (!peer_.allow(request_prefix_bytes + metadata.size() + head.size(), body.bytes().size()))
+      return refuse(id, rpc_errc::too_large);
     slots_[slot].batch = queue_.batch();
     const std::uint64_t prefix = std::uint64_t{milliseconds_left(deadline, now)} | std::uint64_t{metadata.size()} << 32;
     queue_.add({FrameKind::request, 0, method, 0, id, 0}, {std::as_bytes(std::span{&prefix, 1}), metadata, head}, body);
@@ -89,6 +91,7 @@ class ClientCore {
   /// One more item of a call that streams to the server. False: it was not taken, because the server has not asked for
   /// so many or the call is over. Try again after a `credit` event.
   auto item(std::uint64_t id, ByteView head, const FrameBody& body = {}) -> bool {
+    if (active(id) && !peer_.allow(head.size(), body.bytes().size())) cancel(id, rpc_errc::too_large);
     if (!active(id) || !slots_[static_cast<std::uint32_t>(id)].credit.send()) return false;
     queue_.add({FrameKind::item, 0, 0, 0, id, 0}, {{}, {}, head}, body);
     return true;
@@ -107,11 +110,11 @@ class ClientCore {
     queue_.add({FrameKind::credit, 0, 0, 0, id, 0}, {{}, {}, std::as_bytes(std::span{&more, 1})});
   }
 
-  /// Takes a call back: it fails with `rpc_errc::cancelled`, unless it is over.
-  void cancel(std::uint64_t id) {
+  /// Takes a call back: it fails with `reason`, unless it is over.
+  void cancel(std::uint64_t id, rpc_errc reason = rpc_errc::cancelled) {
     if (!active(id)) return;
     queue_.add({FrameKind::cancel, 0, 0, 0, id, 0});
-    refuse(id, rpc_errc::cancelled);
+    refuse(id, reason);
   }
 
   /// No more calls: `finished()` when those in flight are over.
@@ -300,9 +303,7 @@ class ClientCore {
     if (now == std::exchange(expired_, now)) return;
     while (const auto slot = deadlines_.expired(now)) {
       const std::uint64_t id = id_of(*slot);
-      if (!active(id)) continue;
-      queue_.add({FrameKind::cancel, 0, 0, 0, id, 0});
-      refuse(id, rpc_errc::deadline_passed);
+      cancel(id, rpc_errc::deadline_passed);
     }
   }
 
@@ -342,6 +343,7 @@ class ClientCore {
     greeted_ = true;
     if (!handshake_->holds_back()) handshake_.reset();  // else when the proof is written
     max_calls_ = std::min(max_calls_, greeting.max_calls);
+    peer_ = greeting.limits;
     std::erase_if(free_, [this](std::uint32_t slot) {
       if (slot >= max_calls_) spare_.push_back(slot);
       return slot >= max_calls_;
@@ -376,6 +378,7 @@ class ClientCore {
   Instant heard_;   // when the last bytes came
   Instant pinged_;  // then, or when the last ping was sent
   FrameProgress progress_;
+  FrameLimits peer_;  // what the server takes, as far as is known
   bool came_whole_ = false;  // frames have, since all was looked at
   std::unique_ptr<ClientHandshake> handshake_;  // until the greeting, or the proof of a secret, is written
   bool greeted_ = false;

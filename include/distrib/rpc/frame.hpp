@@ -19,6 +19,7 @@ namespace distrib::inline v0 {
 // 12 head length u32, 16 call id u64, 24 body length u32, 28 CRC-32C of bytes 0 .. 27.
 
 inline constexpr std::size_t frame_header_bytes = 32;      ///< Of every frame.
+inline constexpr std::size_t request_prefix_bytes = 8;   ///< Of a request's head: milliseconds left, bytes of metadata.
 inline constexpr std::size_t frame_checksum_bytes = 4;   ///< After a head and after a body that have bytes.
 inline constexpr std::uint32_t frame_magic = 0x42545344;  ///< "DSTB" as it lies in memory.
 

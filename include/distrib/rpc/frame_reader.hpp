@@ -23,6 +23,11 @@ namespace distrib::inline v0 {
 struct FrameLimits {
   std::uint32_t head_bytes = 2U << 20;    ///< 2 MiB: the text of a job fits twice.
   std::uint32_t body_bytes = 256U << 20;  ///< 256 MiB: one block of a shard.
+
+  /// Whether a frame of this head and body is taken.
+  [[nodiscard]] constexpr auto allow(std::size_t head, std::size_t body) const noexcept -> bool {
+    return head <= head_bytes && body <= body_bytes;
+  }
 };
 
 /// A frame that was received whole, its checksums verified. Head and, unless it has an owner, body are valid until the
@@ -125,7 +130,7 @@ class FrameReader {
   auto take_header() -> bool {
     if (here_.size() < frame_header_bytes) return false;
     header_ = parse_frame_header(here_.first<frame_header_bytes>(), error_);
-    if (!error_ && (header_.head_bytes > limits_.head_bytes || header_.body_bytes > limits_.body_bytes))
+    if (!error_ && !limits_.allow(header_.head_bytes, header_.body_bytes))
       error_ = rpc_errc::too_large;
     if (error_) return false;
     here_ = here_.subspan(frame_header_bytes);

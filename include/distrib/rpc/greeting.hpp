@@ -57,8 +57,8 @@ struct Greeting {
     WireReader reader{head};
     while (reader.next())
       switch (reader.tag()) {
-        case wire_tag(1, WireType::varint): greeting.version = static_cast<std::uint8_t>(reader.uint64()); break;
-        case wire_tag(2, WireType::varint): greeting.oldest = static_cast<std::uint8_t>(reader.uint64()); break;
+        case wire_tag(1, WireType::varint): greeting.version = up_to_255(reader.uint64()); break;
+        case wire_tag(2, WireType::varint): greeting.oldest = up_to_255(reader.uint64()); break;
         case wire_tag(3, WireType::varint): greeting.limits.head_bytes = reader.uint32(); break;
         case wire_tag(4, WireType::varint): greeting.limits.body_bytes = reader.uint32(); break;
         case wire_tag(5, WireType::varint): greeting.max_calls = reader.uint32(); break;
@@ -76,6 +76,11 @@ struct Greeting {
   }
 
  private:
+  /// A version that does not fit is one that is newer than all.
+  static auto up_to_255(std::uint64_t version) noexcept -> std::uint8_t {
+    return static_cast<std::uint8_t>(std::min<std::uint64_t>(version, 255));
+  }
+
   static auto take(ByteView bytes, std::optional<std::array<std::byte, 32>>& to) noexcept -> bool {
     if (bytes.size() != 32) return false;
     std::copy(bytes.begin(), bytes.end(), to.emplace().begin());

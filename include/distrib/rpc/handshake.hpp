@@ -131,6 +131,9 @@ class ServerHandshake {
   /// Whether the client has shown who it is.
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
 
+  /// The largest frame that it takes.
+  [[nodiscard]] auto limits() const noexcept -> FrameLimits { return limits_; }
+
   /// The service that it wants, which may be `any_service`.
   [[nodiscard]] auto service() const noexcept -> std::uint32_t { return service_; }
 
@@ -148,6 +151,7 @@ class ServerHandshake {
       return {rpc_errc::unknown_service,
               "service " + std::to_string(client->service) + " of " + std::to_string(services_)};
     service_ = client->service;
+    limits_ = client->limits;
     greeting_.version = std::min(client->version, rpc_version);
     std::vector<std::byte> head = greeting_.encode();
     if (secret_) {
@@ -173,6 +177,7 @@ class ServerHandshake {
   Greeting greeting_;
   std::uint32_t services_;
   std::uint32_t service_ = 0;
+  FrameLimits limits_;
   SharedSecret secret_;
   std::optional<Sha256Digest> expected_;  // the client's proof
   bool over_ = false;

@@ -75,8 +75,8 @@ class RpcPoolServer {
 
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
 
-  /// Takes no more connections and calls; each connection ends when its calls are answered, at the latest after `grace`.
-  /// Does not wait for that.
+  /// Takes no more connections and calls; each connection ends when its calls are answered, at the latest after
+  /// `grace`. Does not wait for that.
   void drain(std::chrono::milliseconds grace) {
     const Instant by = std::chrono::steady_clock::now() + grace;
     for (const std::shared_ptr<Lane>& lane : lanes_)

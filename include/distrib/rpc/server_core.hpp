@@ -81,10 +81,12 @@ class ServerCore {
     return answer_;
   }
 
-  /// Answers a call, which is then over. `head` is copied, and so is a body that nobody keeps; others are shared until
+  /// Answers a call, which is then over; one that the client takes no answer of such a size of is failed with
+  /// `rpc_errc::too_large`. `head` is copied, and so is a body that nobody keeps; others are shared until
   /// they are written. `checksum` is the body's CRC-32C, when it is known.
   void reply(std::uint64_t call, ByteView head, const FrameBody& body = {},
              std::optional<std::uint32_t> checksum = std::nullopt) {
+    if (!peer_.allow(head.size(), body.bytes().size())) return fail(call, rpc_errc::too_large);
     if (end(call)) queue({FrameKind::reply, 0, 0, 0, call, 0}, head, body, checksum);
   }
 
@@ -96,6 +98,7 @@ class ServerCore {
   /// One more item of a streaming call. False: it was not taken, because the client has not asked for so many or the
   /// call is over. Try again after a `credit` event.
   auto item(std::uint64_t call, ByteView head, const FrameBody& body = {}) -> bool {
+    if (!peer_.allow(head.size(), body.bytes().size())) fail(call, rpc_errc::too_large);
     if (!open(call) || !slots_[static_cast<std::uint32_t>(call)].credit.send()) return false;
     queue({FrameKind::item, 0, 0, 0, call, 0}, head, body);
     return true;
@@ -282,6 +285,7 @@ class ServerCore {
     tell(event, ServerEvent::Kind::greeted, 0);
     event.service = handshake_->service();
     if (event.service == any_service) event.service = share_.next_service();
+    peer_ = handshake_->limits();
     handshake_.reset();
     reader_.set_limits(share_.options().limits);
     return true;
@@ -354,7 +358,6 @@ class ServerCore {
            tell(event, ServerEvent::Kind::credit, call);
   }
 
-  static constexpr std::size_t request_prefix_bytes = 8;  // milliseconds left, bytes of metadata
   static constexpr std::uint32_t no_deadline = 0xffffffffU;
   static constexpr Instant never = Instant::max();
   /// How long a connection waits that has to wait for others.
@@ -369,6 +372,7 @@ class ServerCore {
   Instant look_again_ = never;  // nothing is taken until there is less to do here
   Instant drain_by_ = never;
   FrameProgress progress_;
+  FrameLimits peer_;  // what the client takes
   bool came_whole_ = false;  // frames have, since all was looked at
   bool parked_ = false;  // what was read waits until less is owed
   bool draining_ = false;
