@@ -30,7 +30,7 @@ ROUNDS, REPEATS, FOREIGN = 5, 3, 0.3
 PATIENCE = 120  # seconds that repeated rounds may take, all of them together
 SECONDS, WARM = 0.35, 0.1
 SILENT, USED = 9500, 1000  # connections whose memory is measured
-UNCHECKED = "ours, no checksums"  # left out in silence while the library cannot do without
+UNCHECKED, UNCOUNTED = "ours, no checksums", "ours, no metrics"
 HERE = pathlib.Path(__file__).resolve().parent
 CPUS = sorted(os.sched_getaffinity(0))
 
@@ -65,12 +65,12 @@ class Case:
 def peers(build):
     """All that there are, by name."""
     program = f"{build}/benchmarks/benchmark_rpc_"
-    found = [Peer("ours", program + "ours"), Peer("floor", program + "floor"), Peer("epoll", program + "epoll"),
+    found = [Peer("ours", program + "ours", ["--metrics"]), Peer("floor", program + "floor"), Peer("epoll", program + "epoll"),
              Peer("blocking", program + "blocking"), Peer("naive", program + "naive"),
              Peer("gRPC", program + "grpc", ["--style", "cq"]),
              Peer("gRPC callback", program + "grpc", ["--style", "callback"]),
              Peer("gRPC bytes-buffer", program + "grpc", ["--style", "generic"]),
-             Peer(UNCHECKED, program + "ours", ["--no-checksums"])]
+             Peer(UNCHECKED, program + "unchecked", ["--metrics"]), Peer(UNCOUNTED, program + "ours")]
     for name, variable in ("brpc", "BRPC"), ("coro_rpc", "CORO_RPC"), ("ps-lite", "PS_LITE"):
         checkout = os.environ.get("DISTRIB_BENCH_" + variable)
         if checkout:
@@ -163,8 +163,11 @@ def cases():
                 lines[0].targets[UNCHECKED] = None
             yield Case({row, "15"}, f"{method} {size}", names, lines,
                        ["--method", method, "--bytes", str(number), "--in_flight", str(flight)])
-    yield Case({"18"}, "16 B x 32, checksums on and off", ["ours", UNCHECKED], [
-        Line("row18 16 B x 32", rate, "k/s", {UNCHECKED: 0.90})], ["--in_flight", "32"])
+    for flight in "32", "256":
+        yield Case({"18"}, f"16 B x {flight}, checksums and metrics on and off", ["ours", UNCHECKED, UNCOUNTED], [
+            Line(f"row18 16 B x {flight}", rate, "k/s", {UNCHECKED: 0.90, UNCOUNTED: 0.90}),
+            Line(f"row18 16 B x {flight}, CPU", cpu_per_call, "CPU us", {UNCHECKED: None, UNCOUNTED: None}),
+        ], ["--in_flight", flight])
 
 
 # --- processes ---
@@ -282,8 +285,7 @@ def run_case(case, known):
             try:
                 servers.append(Server(known[name], case.serve, case.place))
             except RuntimeError as error:
-                if name != UNCHECKED:
-                    note(f"  {case.name}: without {name}: {error}")
+                note(f"  {case.name}: without {name}: {error}")
         if len(servers) < 2 or not any(server.peer.name == "ours" for server in servers):
             return
         for number in range(ROUNDS):

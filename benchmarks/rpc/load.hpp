@@ -47,7 +47,6 @@ struct Options {
   double seconds = 0.35;         ///< those that are measured.
   bool latency = false;          ///< Tell percentiles; only with one call in flight on one connection.
   bool used = false;             ///< Of idle: each connection has made a call.
-  bool checksums = true;
   bool metrics = false;          ///< Calls are counted at both ends.
 
   Options(int argc, char** argv) {
@@ -55,12 +54,8 @@ struct Options {
     role = argv[1];
     for (int i = 2; i < argc; ++i) {
       const std::string_view name = argv[i];
-      if (name == "--metrics") {
-        metrics = true;
-        continue;
-      }
-      if (name == "--latency" || name == "--used" || name == "--no-checksums") {
-        (name == "--latency" ? latency : name == "--used" ? used : checksums) = name != "--no-checksums";
+      if (name == "--latency" || name == "--used" || name == "--metrics") {
+        (name == "--latency" ? latency : name == "--used" ? used : metrics) = true;
         continue;
       }
       if (i + 1 == argc) usage("a value is missing");

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 /// The first bytes of the block, made once for every size.
 auto live_block(std::uint32_t size) -> const distrib::SharedBuffer& {
-  static std::map<std::uint32_t, distrib::SharedBuffer> blocks;
+  static thread_local std::map<std::uint32_t, distrib::SharedBuffer> blocks;
   distrib::SharedBuffer& made = blocks[size];
   if (made == nullptr) {
     auto buffer = std::make_shared<distrib::AlignedBuffer>(size);
@@ -38,6 +38,22 @@ auto wanted_size(const Small& pull) -> std::uint32_t {
   return std::min(distrib::load_le<std::uint32_t>(pull.bytes.data()), static_cast<std::uint32_t>(block_bytes));
 }
 
+auto router() {
+  return distrib::Router{
+      distrib::on<Echo>([](const Small& request, const auto& call) { call.reply(request); }),
+      distrib::on<Echo256>([](const Sized<256>& request, const auto& call) { call.reply(request); }),
+      distrib::on<Push>([](Bulk, auto call) { call.reply(small()); }),
+      distrib::on<Pull>([](Small request, auto call) { call.reply({live_block(wanted_size(request))}); }),
+      distrib::on<Make>([](Small request, auto call) {
+        auto fresh = std::make_shared<distrib::AlignedBuffer>(wanted_size(request));
+        call.reply({std::move(fresh)});
+      }),
+      distrib::on<Hang>([](Small, auto) {}), distrib::on<Sleep>([](Small request, auto call) {
+        const auto timer = std::make_shared<asio::steady_timer>(call.connection()->get_executor(), 300ms);
+        timer->async_wait([timer, call, request](std::error_code) { call.reply(request); });
+      })};
+}
+
 template <distrib::CallObserver Observes>
 void serve(const Options& options, Observes& observer) {
   asio::io_context context{1};
@@ -45,29 +61,25 @@ void serve(const Options& options, Observes& observer) {
   how.max_calls = static_cast<std::uint32_t>(options.max_calls);
   how.owed_bytes = std::size_t{32} << 20;
   how.silent_after = 600s;
-  distrib::RpcServer server{
-      context.get_executor(),
-      {"127.0.0.1", 0},
-      distrib::Router{
-          distrib::on<Echo>([](const Small& request, const auto& call) { call.reply(request); }),
-          distrib::on<Echo256>([](const Sized<256>& request, const auto& call) { call.reply(request); }),
-          distrib::on<Push>([](Bulk, auto call) { call.reply(small()); }),
-          distrib::on<Pull>([](Small request, auto call) { call.reply({live_block(wanted_size(request))}); }),
-          distrib::on<Make>([](Small request, auto call) {
-            auto fresh = std::make_shared<distrib::AlignedBuffer>(wanted_size(request));
-            call.reply({std::move(fresh)});
-          }),
-          distrib::on<Hang>([](Small, auto) {}), distrib::on<Sleep>([&context](Small request, auto call) {
-            const auto timer = std::make_shared<asio::steady_timer>(context, 300ms);
-            timer->async_wait([timer, call, request](std::error_code) { call.reply(request); });
-          })},
-      how, observer};
+  how.frame_within = 1s;
   asio::signal_set end{context, SIGTERM};
-  end.async_wait([&](std::error_code, int) { server.drain(2s); });
+  const distrib::Address address{"127.0.0.1", 0};
   map_counters(options);
   block();
-  tell_port(server.port());
-  context.run();
+  if (options.threads == 1) {
+    distrib::RpcServer server{context.get_executor(), address, router(), how, observer};
+    end.async_wait([&](std::error_code, int) { server.drain(2s); });
+    tell_port(server.port());
+    context.run();
+  } else {
+    distrib::IoPool pool{options.threads};
+    std::vector<std::remove_const_t<Observes>> observers(options.threads);
+    distrib::RpcPoolServer server{pool, address, [](std::size_t) { return router(); }, how,
+                                  [&](std::size_t thread) -> Observes& { return observers[thread]; }};
+    end.async_wait([&](std::error_code, int) {});
+    tell_port(server.port());
+    context.run();
+  }
 }
 
 /// Keeps calls in flight: whenever one ends, the next begins.
@@ -154,8 +166,6 @@ void run(const Options& options, auto& observer) {
 
 auto main(int argc, char** argv) -> int {
   const Options options{argc, argv};
-  if (!options.checksums) fail("checksums cannot be turned off");
-  if (options.threads != 1) fail("the server runs on one thread");
   Metrics metrics;
   options.metrics ? run(options, metrics) : run(options, distrib::no_call_observer);
 }

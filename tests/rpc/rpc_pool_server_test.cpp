@@ -3,6 +3,7 @@
 
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
+#include <distrib/rpc/rpc_metrics.hpp>
 
 #include "rpc/loopback.hpp"
 #include "rpc/messages.hpp"
@@ -163,6 +164,21 @@ TEST_CASE("RpcPoolServer: destroyed with calls in flight and connections on thei
     run_until(caller.context, [&] { return ends == calls; });
     CHECK(in_handlers == heard);  // nothing ran after the server was gone
   }
+}
+
+TEST_CASE("RpcPoolServer: an observer a thread hears of that thread's calls", "[rpc]") {
+  IoPool pool{2};
+  std::array<RpcMetrics<Echo>, 2> metrics;
+  Caller caller;
+  {
+    RpcPoolServer server{pool, anywhere, lane_router, {}, [&](std::size_t lane) -> auto& { return metrics[lane]; }};
+    RpcClient zero = caller.client(server.port(), 0);
+    RpcClient one = caller.client(server.port(), 1);
+    for (int i = 0; i < 3; ++i) CHECK(caller.ask(zero) == "lane 0");
+    for (int i = 0; i < 5; ++i) CHECK(caller.ask(one) == "lane 1");
+  }
+  CHECK(metrics[0].of<Echo>().ended == 3);
+  CHECK(metrics[1].of<Echo>().ended == 5);
 }
 
 TEST_CASE("RpcPoolServer: drains on every thread", "[rpc]") {

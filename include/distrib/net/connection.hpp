@@ -122,10 +122,9 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   {
     core_.keep();
     const auto protocol = stream_.local_endpoint().protocol();
-    std::pair<Stream, Core> released{Stream{executor}, std::move(core_)};
-    released.first.assign(protocol, stream_.release());
+    Stream released{executor, protocol, stream_.release()};
     close();
-    return released;
+    return {std::move(released), std::move(core_)};
   }
 
   /// Ends it at once; neither core nor owner are told or called any more.

@@ -6,6 +6,7 @@
 #include <distrib/net/connection_core.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/listener.hpp>
+#include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/detail/session_set.hpp>
 #include <distrib/rpc/server_budget.hpp>
 #include <distrib/rpc/server_core.hpp>
@@ -35,17 +36,26 @@ namespace distrib::inline v0 {
 ///
 /// Threads: made and destroyed on a thread that is none of the pool's; `port` and `drain` from any. It must not outlive
 /// the pool. Routers are made there, and then live on their threads.
-template <class RouterType>
+template <class RouterType, CallObserver Observes = const NoCallObserver>
 class RpcPoolServer {
  public:
   /// Listens from now on; port 0 takes a free one. `make_router(thread)` is called for each thread. The number of
   /// services is that of the threads, unless `options` has more. Throws as `Listener` does.
   template <class MakeRouter>
     requires std::is_invocable_r_v<RouterType, MakeRouter&, std::size_t>
-  RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options = {}) {
+  RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options = {})
+      : RpcPoolServer{pool, address, std::move(make_router), options, [](std::size_t) -> auto& {
+                        return no_call_observer;
+                      }} {}
+  /// The same. `observer(thread)`, a reference, hears of the calls of that thread, there; it must outlive the server.
+  template <class MakeRouter, class ObserverOf>
+    requires std::is_invocable_r_v<RouterType, MakeRouter&, std::size_t> &&
+             std::is_invocable_r_v<Observes&, ObserverOf&, std::size_t>
+  RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options,
+                ObserverOf observer) {
     options.services = std::max(options.services, static_cast<std::uint32_t>(pool.size()));
     for (std::size_t thread = 0; thread < pool.size(); ++thread)
-      lanes_.push_back(std::make_shared<Lane>(pool.executor(thread), make_router(thread), options));
+      lanes_.push_back(std::make_shared<Lane>(pool.executor(thread), make_router(thread), options, observer(thread)));
     const std::shared_ptr<Lane> first = lanes_.front();
     first->all = lanes_;
     listener_ = std::make_shared<Listener>(first->executor, address,
@@ -88,12 +98,12 @@ class RpcPoolServer {
 
  private:
   /// What is on one thread.
-  struct Lane final : detail::SessionSet<RouterType, TcpSocket>, std::enable_shared_from_this<Lane> {
-    using Sessions = detail::SessionSet<RouterType, TcpSocket>;
+  struct Lane final : detail::SessionSet<RouterType, TcpSocket, Observes>, std::enable_shared_from_this<Lane> {
+    using Sessions = detail::SessionSet<RouterType, TcpSocket, Observes>;
     using typename Sessions::Held;
 
-    Lane(const IoPool::Executor& on, RouterType router, const RpcServerOptions& options)
-        : Sessions{std::move(router), std::make_shared<ServerBudget>(options)}, executor{on} {}
+    Lane(const IoPool::Executor& on, RouterType router, const RpcServerOptions& options, Observes& observer)
+        : Sessions{std::move(router), std::make_shared<ServerBudget>(options), observer}, executor{on} {}
 
     void accept(TcpSocket socket) {
       if (!is_over) this->add(std::move(socket));
@@ -140,5 +150,9 @@ class RpcPoolServer {
 template <class MakeRouter>
 RpcPoolServer(IoPool&, const Address&, MakeRouter, RpcServerOptions = {})
     -> RpcPoolServer<std::invoke_result_t<MakeRouter&, std::size_t>>;
+template <class MakeRouter, class ObserverOf>
+RpcPoolServer(IoPool&, const Address&, MakeRouter, RpcServerOptions, ObserverOf)
+    -> RpcPoolServer<std::invoke_result_t<MakeRouter&, std::size_t>,
+                     std::remove_reference_t<std::invoke_result_t<ObserverOf&, std::size_t>>>;
 
 }  // namespace distrib::inline v0
