@@ -6,6 +6,7 @@
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/client_event.hpp>
 #include <distrib/rpc/client_options.hpp>
 #include <distrib/rpc/client_stream.hpp>
 #include <distrib/rpc/codec.hpp>
@@ -32,6 +33,7 @@
 #include <distrib/rpc/rpc_server.hpp>
 #include <distrib/rpc/server_budget.hpp>
 #include <distrib/rpc/server_core.hpp>
+#include <distrib/rpc/server_event.hpp>
 #include <distrib/rpc/server_options.hpp>
 #include <distrib/rpc/server_session.hpp>
 #include <distrib/rpc/server_stream.hpp>

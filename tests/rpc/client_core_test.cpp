@@ -237,6 +237,29 @@ TEST_CASE("ClientCore: a frame that is not brought to its end ends the connectio
   CHECK(pair.at_client.back().code == rpc_errc::silent);
 }
 
+TEST_CASE("ClientCore: a goodbye tells which calls were not begun", "[rpc]") {
+  Pair pair;
+  const auto answered = pair.call("a");
+  const auto begun = pair.call("a");
+  pair.carry();
+  pair.server.drain(pair.now + 1min);
+  const auto behind = pair.call("a");  // has not heard of it
+  stream::take_output(pair.client, pair.now);
+  pair.server.reply(answered, {});
+  const stream::Bytes last = stream::take_output(pair.server, pair.now);
+  CHECK(stream::give(pair.client, last, last.size(), pair.now) == last.size());
+  pair.take_events();
+  pair.client.lost({});
+  pair.take_events();
+  REQUIRE(pair.at_client.size() == 4);
+  CHECK(pair.at_client[1].call == answered);
+  CHECK_FALSE(pair.at_client[1].code);
+  CHECK(pair.at_client[2].call == begun);
+  CHECK(pair.at_client[2].code == rpc_errc::lost);
+  CHECK(pair.at_client[3].call == behind);
+  CHECK(pair.at_client[3].code == rpc_errc::closed);
+}
+
 TEST_CASE("ClientCore: what the other end does not take fails alone", "[rpc]") {
   distrib::RpcServerOptions options;
   options.limits = {100, 1000};

@@ -5,6 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/rpc/client_event.hpp>
 #include <distrib/rpc/client_options.hpp>
 #include <distrib/rpc/deadline_wheel.hpp>
 #include <distrib/rpc/error.hpp>
@@ -24,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,27 +36,10 @@
 
 namespace distrib::inline v0 {
 
-/// One thing that has happened on a client's connection.
-struct ClientEvent {
-  enum class Kind : std::uint8_t {
-    greeted,  ///< The server has answered the greeting. Calls may be made before.
-    reply,    ///< The call has its answer, and is over.
-    item,     ///< One more item of a streaming call: tell `taken` when it was used.
-    ended,    ///< A streaming call has ended well.
-    credit,   ///< `item` of `call` is taken again.
-    failed,   ///< The call is over; `error` says why.
-  };
-  Kind kind{};
-  std::uint64_t call = 0;
-  ByteView head;   ///< Of `reply` and `item`. Valid, as `body` is, until the core is asked for anything else.
-  FrameBody body;  ///< Of `reply` and `item`.
-  Error error;     ///< Of `failed`.
-};
-
 /// The client's end of a connection: calls out, answers in, by any order. Every call ends by exactly one event, also
 /// when the connection is lost, a deadline passes or the call is refused at once; never from inside `call`.
 ///
-/// A `ConnectionCore`; after each of its events take all that `next` has. Memory: what is queued, 64 bytes for each
+/// A `ConnectionCore`; after each of its events take all that `next` has. Memory: what is queued, 72 bytes for each
 /// call that was ever in flight at once, and 2 KiB once there was a deadline; nothing is allocated for a further call.
 /// Threads: one at a time.
 class ClientCore {
@@ -82,6 +67,7 @@ class ClientCore {
     if (!peer_.allow(request_prefix_bytes + metadata.size() + head.size(), body.bytes().size()))
       return refuse(id, rpc_errc::too_large);
     slots_[slot].batch = queue_.batch();
+    slots_[slot].number = ++requests_;
     const std::uint64_t prefix = std::uint64_t{milliseconds_left(deadline, now)} | std::uint64_t{metadata.size()} << 32;
     queue_.add({FrameKind::request, 0, method, 0, id, 0}, {std::as_bytes(std::span{&prefix, 1}), metadata, head}, body);
     if (deadline) deadlines_.set(slot, *deadline);
@@ -203,7 +189,8 @@ class ClientCore {
     std::uint32_t generation = 0;
     bool active = false;
     StreamCredit credit;
-    std::uint64_t batch = 0;  // of the queue, that the request leaves with
+    std::uint64_t batch = 0;   // of the queue, that the request leaves with
+    std::uint64_t number = 0;  // of the request, on this connection
   };
   struct Failed {
     std::uint64_t call;
@@ -290,6 +277,8 @@ class ClientCore {
   auto fail_one(ClientEvent& event) -> bool {
     for (; failing_ < slots_.size(); ++failing_) {
       if (!slots_[failing_].active) continue;
+      if (slots_[failing_].number > begun_)
+        return end(event, id_of(failing_), ClientEvent::Kind::failed, nullptr, {rpc_errc::closed, "the server has left"});
       // `closed` says as much as `not_sent`, and is what a caller hears who ended it himself.
       const bool tell_why = slots_[failing_].batch != queue_.batch() || reason_.code == rpc_errc::unauthorized ||
                             reason_.code == rpc_errc::closed;
@@ -329,7 +318,7 @@ class ClientCore {
       case FrameKind::credit: return take_credit(frame, event);
       case FrameKind::ping: queue_.add({FrameKind::pong}); return false;
       case FrameKind::pong: return false;
-      case FrameKind::goodbye: no_more_ = true; return false;
+      case FrameKind::goodbye: return take_goodbye(frame);
       default: give_up({rpc_errc::protocol, {}}); return false;
     }
   }
@@ -350,6 +339,13 @@ class ClientCore {
     });
     reader_.set_limits(options_.limits);
     return tell(event, ClientEvent::Kind::greeted, 0, nullptr, {});
+  }
+
+  // Says how many requests had come before. Those behind them are refused, or not looked at any more.
+  auto take_goodbye(const Frame& frame) -> bool {
+    no_more_ = true;
+    if (frame.head.size() == sizeof(begun_)) begun_ = load_le<std::uint64_t>(frame.head.data());
+    return false;
   }
 
   auto take_item(const Frame& frame, ClientEvent& event) -> bool {
@@ -384,6 +380,8 @@ class ClientCore {
   bool greeted_ = false;
   bool closing_ = false;
   bool no_more_ = false;  // the server said goodbye
+  std::uint64_t requests_ = 0;
+  std::uint64_t begun_ = std::numeric_limits<std::uint64_t>::max();  // no request behind this one will be
   Error reason_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;   // slots below max_calls_, which the server takes: a call that is allowed has one

@@ -16,6 +16,7 @@
 #include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/remote_error.hpp>
 #include <distrib/rpc/server_budget.hpp>
+#include <distrib/rpc/server_event.hpp>
 #include <distrib/rpc/stream_credit.hpp>
 
 #include <algorithm>
@@ -32,27 +33,6 @@
 #include <vector>
 
 namespace distrib::inline v0 {
-
-/// One thing that has happened on a server's connection.
-struct ServerEvent {
-  enum class Kind : std::uint8_t {
-    greeted,    ///< The client has shown who it is and wants `service`.
-    request,    ///< A call has begun: answer it once by `reply`, `fail`, or `item`s and `end`.
-    item,       ///< One more item of a call whose client streams: tell `taken` when it was used.
-    ended,      ///< No more items of `call` come.
-    cancelled,  ///< The answer of `call` is wanted no more; it is over.
-    credit,     ///< `item` of `call` is taken again.
-  };
-  Kind kind{};
-  std::uint64_t call = 0;
-  std::uint32_t method = 0;         ///< Of `request`: `method_id` of its name.
-  std::uint32_t service = 0;        ///< Of `greeted`.
-  std::optional<Instant> deadline;  ///< Of `request`, on this machine's clock.
-  ByteView metadata;                ///< Of `request`; with `head` and `body` valid until the core is asked for
-  ByteView head;                    ///< anything else. Of `request` and `item`,
-  FrameBody body;                   ///< and so is this.
-  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body.
-};
 
 /// The server's end of a connection: requests in, answers out, by any order. Answers to calls that are over (cancelled,
 /// connection lost) are passed over in silence.
@@ -124,7 +104,7 @@ class ServerCore {
   void drain(Instant by) {
     if (handshake_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
     drain_by_ = std::min(drain_by_, by);
-    if (!std::exchange(draining_, true)) queue({FrameKind::goodbye});
+    if (!std::exchange(draining_, true)) queue({FrameKind::goodbye}, std::as_bytes(std::span{&requests_, 1}));
   }
 
   /// Ends the connection and tells the client why.
@@ -294,6 +274,7 @@ class ServerCore {
   auto take_request(const Frame& frame, Instant now, ServerEvent& event) -> bool {
     const std::uint64_t call = frame.header.call;
     const auto slot = static_cast<std::uint32_t>(call);
+    ++requests_;
     if (draining_) return refuse_call(call, rpc_errc::closed);
     if (slot >= share_.options().max_calls || !share_.has_calls()) return refuse_call(call, rpc_errc::exhausted);
     if (slot >= slots_.size()) slots_.resize(slot + 1);
@@ -376,6 +357,7 @@ class ServerCore {
   bool came_whole_ = false;  // frames have, since all was looked at
   bool parked_ = false;  // what was read waits until less is owed
   bool draining_ = false;
+  std::uint64_t requests_ = 0;  // that came
   std::unique_ptr<ServerHandshake> handshake_;  // until the client has shown who it is
   std::error_code reason_;
   std::vector<Slot> slots_;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/rpc/frame_body.hpp>
+
+#include <cstdint>
+
+namespace distrib::inline v0 {
+
+/// One thing that has happened on a client's connection.
+struct ClientEvent {
+  enum class Kind : std::uint8_t {
+    greeted,  ///< The server has answered the greeting. Calls may be made before.
+    reply,    ///< The call has its answer, and is over.
+    item,     ///< One more item of a streaming call: tell `taken` when it was used.
+    ended,    ///< A streaming call has ended well.
+    credit,   ///< `item` of `call` is taken again.
+    failed,   ///< The call is over; `error` says why.
+  };
+  Kind kind{};
+  std::uint64_t call = 0;
+  ByteView head;   ///< Of `reply` and `item`. Valid, as `body` is, until the core is asked for anything else.
+  FrameBody body;  ///< Of `reply` and `item`.
+  Error error;     ///< Of `failed`.
+};
+
+}  // namespace distrib::inline v0

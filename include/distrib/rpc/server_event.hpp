@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/rpc/frame_body.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace distrib::inline v0 {
+
+/// One thing that has happened on a server's connection.
+struct ServerEvent {
+  enum class Kind : std::uint8_t {
+    greeted,    ///< The client has shown who it is and wants `service`.
+    request,    ///< A call has begun: answer it once by `reply`, `fail`, or `item`s and `end`.
+    item,       ///< One more item of a call whose client streams: tell `taken` when it was used.
+    ended,      ///< No more items of `call` come.
+    cancelled,  ///< The answer of `call` is wanted no more; it is over.
+    credit,     ///< `item` of `call` is taken again.
+  };
+  Kind kind{};
+  std::uint64_t call = 0;
+  std::uint32_t method = 0;         ///< Of `request`: `method_id` of its name.
+  std::uint32_t service = 0;        ///< Of `greeted`.
+  std::optional<Instant> deadline;  ///< Of `request`, on this machine's clock.
+  ByteView metadata;                ///< Of `request`; with `head` and `body` valid until the core is asked for
+  ByteView head;                    ///< anything else. Of `request` and `item`,
+  FrameBody body;                   ///< and so is this.
+  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body.
+};
+
+}  // namespace distrib::inline v0
