@@ -277,12 +277,13 @@ class ClientCore {
   auto fail_one(ClientEvent& event) -> bool {
     for (; failing_ < slots_.size(); ++failing_) {
       if (!slots_[failing_].active) continue;
+      constexpr auto failed = ClientEvent::Kind::failed;
       if (slots_[failing_].number > begun_)
-        return end(event, id_of(failing_), ClientEvent::Kind::failed, nullptr, {rpc_errc::closed, "the server has left"});
+        return end(event, id_of(failing_), failed, nullptr, {rpc_errc::closed, "the server has left"});
       // `closed` says as much as `not_sent`, and is what a caller hears who ended it himself.
       const bool tell_why = slots_[failing_].batch != queue_.batch() || reason_.code == rpc_errc::unauthorized ||
                             reason_.code == rpc_errc::closed;
-      return end(event, id_of(failing_), ClientEvent::Kind::failed, nullptr,
+      return end(event, id_of(failing_), failed, nullptr,
                  tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
     }
     return false;
