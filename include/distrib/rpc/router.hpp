@@ -137,7 +137,7 @@ class Router {
   static void answer(const Call<M, Connection>& call, Handler& handler, typename M::Request request) try {
     call.reply(handler(std::move(request)));
   } catch (const std::system_error& thrown) {
-    const Error error = error_of(thrown);
+    const Error error = detail::error_of_handler(thrown);
     call.fail(error.code, error.where);
   }
 
