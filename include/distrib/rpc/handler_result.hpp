@@ -35,6 +35,8 @@ template <class Result>
 struct HandlerResult {
   static_assert(sizeof(Result) == 0,
                 "distrib: a handler returns nothing, the method's reply, or asio::awaitable of one of these");
+  template <class Answer>
+  static void run(const Result&, const Answer&) {}  // so that the sentence is all that is said
 };
 
 /// A coroutine that answers: it runs on the connection's executor; what it returns is the reply, unless it has answered

@@ -41,7 +41,8 @@ struct Route {
 ///   later;
 /// - `handler(request)`, which returns the `M::Reply`; a `std::system_error` that it throws fails the call;
 /// - for a method that streams, `handler(request, stream)`, or `handler(stream)` where the client streams too, with a
-///   `ServerStream<M, Connection>`;
+///   `ServerStream<M, Connection>`; one that wants `Call<M, Connection>` in its place is told of credit as of other
+///   events (see `RpcServer`);
 /// - each of them as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
 template <RpcMethod M, class Handler>
 [[nodiscard]] constexpr auto on(Handler handler) -> Route<M, Handler> {
@@ -87,12 +88,32 @@ class Router {
   /// does not decode.
   template <class Connection>
   void dispatch(const Connection& connection, const ServerEvent& event) {
+    static_assert((takes<Connection>(static_cast<Routes*>(nullptr)) && ...),
+                  "distrib: on<M>(handler): the handler must take (M::Request), or (M::Request, call); of a method "
+                  "that streams (M::Request, stream), or (stream) where the client streams");
     const bool known = std::apply(
         [&](auto&... route) { return (dispatch_to(route, connection, event) || ...); }, routes_);
     if (!known) connection->fail(event.call, rpc_errc::unknown_method);
   }
 
  private:
+  /// Whether the handler can be called with what there is of `M`.
+  template <class Connection, class M, class Handler>
+  static constexpr auto takes(const Route<M, Handler>*) -> bool {
+    using Request = typename M::Request;
+    using Answer = Call<M, Connection>;
+    if constexpr (M::streams_requests) {
+      return std::is_invocable_v<Handler&, ServerStream<M, Connection>>;
+    } else if constexpr (M::streams_replies) {
+      if constexpr (std::is_invocable_v<Handler&, Request, ServerStream<M, Connection>>)
+        return true;  // it is not tried with another argument: generic handlers would be compiled for that
+      else
+        return std::is_invocable_v<Handler&, Request, Answer>;
+    } else {
+      return std::is_invocable_v<Handler&, Request, Answer> || std::is_invocable_v<Handler&, Request>;
+    }
+  }
+
   template <class M, class Handler, class Connection>
   static auto dispatch_to(Route<M, Handler>& route, const Connection& connection, const ServerEvent& event) -> bool {
     if (event.method != M::id) return false;
@@ -103,7 +124,7 @@ class Router {
       if (!RpcCodec<typename M::Request>::decode({event.head, event.body, event.body_checksum}, request))
         connection->fail(event.call, rpc_errc::bad_message, M::name);
       else if constexpr (M::streams_replies)
-        run(route.handler, ServerStream<M, Connection>{connection, event}, std::move(request));
+        stream<M>(route.handler, connection, event, std::move(request));
       else
         call(route.handler, Call<M, Connection>{connection, event}, std::move(request));
     }
@@ -111,8 +132,18 @@ class Router {
   }
 
   template <class M, class Handler, class Connection>
+  static void stream(Handler& handler, const Connection& connection, const ServerEvent& event,
+                     typename M::Request request) {
+    if constexpr (std::is_invocable_v<Handler&, typename M::Request, ServerStream<M, Connection>>)
+      run(handler, ServerStream<M, Connection>{connection, event}, std::move(request));
+    else
+      run(handler, Call<M, Connection>{connection, event}, std::move(request));
+  }
+
+  template <class M, class Handler, class Connection>
   static void call(Handler& handler, const Call<M, Connection>& call, typename M::Request request) {
-    if constexpr (std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>>) {
+    if constexpr (std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>> ||
+                  !std::is_invocable_v<Handler&, typename M::Request>) {
       run(handler, call, std::move(request));
     } else {
       using Result = std::invoke_result_t<Handler&, typename M::Request>;
@@ -126,11 +157,13 @@ class Router {
   /// `answer` is what the handler answers by.
   template <class Handler, class Answer, class... Request>
   static void run(Handler& handler, const Answer& answer, Request... request) {
-    using Result = std::invoke_result_t<Handler&, Request..., Answer>;
-    if constexpr (std::is_void_v<Result>)
-      handler(std::move(request)..., answer);
-    else
-      HandlerResult<Result>::run(handler(std::move(request)..., answer), answer);
+    if constexpr (std::is_invocable_v<Handler&, Request..., Answer>) {  // else `dispatch` has said so
+      using Result = std::invoke_result_t<Handler&, Request..., Answer>;
+      if constexpr (std::is_void_v<Result>)
+        handler(std::move(request)..., answer);
+      else
+        HandlerResult<Result>::run(handler(std::move(request)..., answer), answer);
+    }
   }
 
   template <class M, class Handler, class Connection>
