@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls between processes, here both in one: a server with two methods, a client that calls them, a deadline, an error.
-#include <distrib/net/connect.hpp>
+// Calls between processes, here both in one: a server with four methods, a client with callbacks, a deadline, an error.
 #include <distrib/rpc.hpp>
 
 #include <chrono>
@@ -8,9 +7,8 @@
 #include <exception>
 #include <memory>
 #include <numeric>
-#include <optional>
+#include <string>
 #include <system_error>
-#include <utility>
 
 namespace {
 
@@ -34,6 +32,7 @@ struct Sum {
   }
 };
 
+struct Echo : distrib::Method<"example.Echo", std::string, std::string> {};
 struct Add : distrib::Method<"example.Add", Numbers, Sum> {};
 struct Sleep : distrib::Method<"example.Sleep", distrib::Empty, distrib::Empty> {};
 struct Nobody : distrib::Method<"example.Nobody", distrib::Empty, distrib::Empty> {};
@@ -42,35 +41,34 @@ struct Nobody : distrib::Method<"example.Nobody", distrib::Empty, distrib::Empty
 
 auto main() -> int try {
   asio::io_context context{1};
-  distrib::RpcServer server{context.get_executor(), {"127.0.0.1", 0},
-                            distrib::Router{distrib::on<Add>([](Numbers request, auto call) {
-                                              const auto numbers = request.body->as<float>();
-                                              call.reply({std::accumulate(numbers.begin(), numbers.end(), 0.0)});
-                                            }),
-                                            distrib::on<Sleep>([](distrib::Empty, auto) {})}};  // never answers
+  distrib::Router router{distrib::on<Echo>([](std::string text) { return text; }),
+                         distrib::on<Add>([](Numbers request, auto call) {
+                           const auto numbers = request.body->as<float>();
+                           call.reply({std::accumulate(numbers.begin(), numbers.end(), 0.0)});
+                         }),
+                         distrib::on<Sleep>([](distrib::Empty, auto) {})};  // never answers
+  distrib::RpcServer server{context.get_executor(), {"127.0.0.1", 0}, router};
+  distrib::RpcClientPool client{context.get_executor(), {"127.0.0.1", server.port()}};
 
-  int open = 3;
-  std::optional<distrib::RpcClient> client;
-  const auto connected = [&](const distrib::Error& error, distrib::TcpSocket socket) {
-    distrib::throw_if(error);
-    client.emplace(std::move(socket));
-
-    auto thousand = std::make_shared<distrib::AlignedBuffer>(1000 * sizeof(float));
-    for (float& number : thousand->as<float>()) number = 0.5F;
-    client->async_call<Add>({thousand}, 5s, [&](std::error_code ec, Sum sum) {
-      std::printf("sum: %g%s\n", sum.value, ec ? ec.message().c_str() : "");
-      --open;
-    });
-    client->async_call<Nobody>({}, 5s, [&](std::error_code ec, distrib::Empty) {
-      std::printf("nobody: %s\n", ec.message().c_str());
-      --open;
-    });
-    client->async_call<Sleep>({}, 50ms, [&](std::error_code ec, distrib::Empty) {
-      std::printf("sleep: %s\n", ec.message().c_str());
-      --open;
-    });
-  };
-  const distrib::Connector connector{context.get_executor(), {"127.0.0.1", server.port()}, {}, connected};
+  int open = 4;
+  client.async_call<Echo>("hello", 5s, [&](std::error_code ec, const std::string& reply) {
+    std::printf("echo: %s\n", ec ? ec.message().c_str() : reply.c_str());
+    --open;
+  });
+  auto thousand = std::make_shared<distrib::AlignedBuffer>(1000 * sizeof(float));
+  for (float& number : thousand->as<float>()) number = 0.5F;
+  client.async_call<Add>({thousand}, 5s, [&](std::error_code ec, Sum sum) {
+    std::printf("sum: %g%s\n", sum.value, ec ? ec.message().c_str() : "");
+    --open;
+  });
+  client.async_call<Nobody>({}, 5s, [&](std::error_code ec, distrib::Empty) {
+    std::printf("nobody: %s\n", ec.message().c_str());
+    --open;
+  });
+  client.async_call<Sleep>({}, 50ms, [&](std::error_code ec, distrib::Empty) {
+    std::printf("sleep: %s\n", ec.message().c_str());
+    --open;
+  });
   while (open > 0) context.run_one();
   return 0;
 } catch (const std::exception& error) {

@@ -226,7 +226,7 @@ TEST_CASE("async_drive: terminal cancellation", "[net]") {
 TEST_CASE("async_drive: other tokens", "[net]") {
   Story story;
   Once core{DriveAction::done()};
-  auto later = async_drive(story.sockets.socket, core, distrib::detail::deferred);
+  auto later = async_drive(story.sockets.socket, core, distrib::deferred);
   CHECK(story.context.poll() == 0);
   std::move(later)([&](const std::error_code& ec) { story.end = ec; });
   story.context.restart();

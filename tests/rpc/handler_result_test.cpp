@@ -88,6 +88,32 @@ TEST_CASE("HandlerResult: coroutines at both ends", "[rpc]") {
   while (!done) context.run_one();
 }
 
+TEST_CASE("HandlerResult: that another call was not sent says nothing of the caller's", "[rpc]") {
+  asio::io_context context{1};
+  const auto later = [](Text request) -> asio::awaitable<Text> {
+    co_await pause(1ms);
+    distrib::throw_error(request.text == "lost" ? rpc_errc::lost : rpc_errc::not_sent, "a call of the handler");
+    co_return request;
+  };
+  const auto at_once = [](const Text& request) -> Text {
+    distrib::throw_error(request.text == "lost" ? rpc_errc::lost : rpc_errc::not_sent, "a call of the handler");
+  };
+  RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0},
+                   Router{on<Echo>(later), on<Twice>(at_once)}};
+  RpcClient client{loopback::connect(context, server.port())};
+  int answers = 0;
+  const auto told = [&](const std::error_code& ec, const Text&) {
+    CHECK(ec == distrib::failure::unavailable);
+    CHECK(ec.category() == distrib::remote_category());
+    ++answers;
+  };
+  for (const char* text : {"lost", "not sent"}) {
+    client.async_call<Echo>({text}, 10s, told);
+    client.async_call<Twice>({text}, 10s, told);
+  }
+  while (answers < 4) context.run_one();
+}
+
 TEST_CASE("HandlerResult: what is no system_error comes out of run", "[rpc]") {
   asio::io_context context{1};
   const auto breaks = [](Text) -> asio::awaitable<Text> {

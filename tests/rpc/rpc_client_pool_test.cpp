@@ -436,7 +436,7 @@ TEST_CASE("RpcClientPool: requests and handlers that can only be moved, and toke
   Server server{context, 0};
   RpcClientPool pool{context.get_executor(), {"127.0.0.1", server.rpc.port()}, quick(told)};
   std::string text;
-  auto later = pool.async_call<Echo>({"a"}, {10s, "metadata"}, distrib::detail::deferred);
+  auto later = pool.async_call<Echo>({"a"}, {10s, "metadata"}, distrib::deferred);
   run_until(context, [&] { return pool.connections() == 1; });
   CHECK(server.calls.empty());
   std::move(later)([&text, mine = std::make_unique<int>(3)](std::error_code, const Text& reply) { text = reply.text; });

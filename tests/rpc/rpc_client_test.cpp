@@ -197,7 +197,7 @@ TEST_CASE("RpcClient: the tokens of Asio", "[rpc]") {
   // A future. It is ready when the context ran.
   std::future<Text> future = client.async_call<Echo>({"f"}, {}, asio::use_future);
   bool deferred_done = false;
-  auto deferred = client.async_call<Echo>({"d"}, {}, distrib::detail::deferred);  // nothing yet
+  auto deferred = client.async_call<Echo>({"d"}, {}, distrib::deferred);  // nothing yet
   context.run_for(20ms);
   CHECK(future.wait_for(0s) == std::future_status::ready);
   CHECK(future.get().text == "f");

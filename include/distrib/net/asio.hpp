@@ -55,6 +55,16 @@ namespace distrib::inline v0 {
 /// compile and to run.
 using TcpSocket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
 
+/// Completion tokens that left Asio's experimental namespace with 1.24, wherever they are: `as_tuple(use_awaitable)`
+/// gives `(error, result)` in place of throwing the error; `deferred` begins what it is given to when that is called.
+#if ASIO_VERSION >= 102400
+using asio::as_tuple;
+using asio::deferred;
+#else
+using asio::experimental::as_tuple;
+using asio::experimental::deferred;
+#endif
+
 }  // namespace distrib::inline v0
 
 namespace distrib::inline v0::detail {
@@ -71,14 +81,5 @@ using SteadyTimer = BasicSteadyTimer<asio::io_context::executor_type>;
 inline auto without_asio(const std::error_code& ec) noexcept -> std::error_code {
   return ec.category() == asio::system_category() ? std::error_code{ec.value(), std::system_category()} : ec;
 }
-
-// Completion tokens that left Asio's experimental namespace with 1.24.
-#if ASIO_VERSION >= 102400
-using asio::as_tuple;
-using asio::deferred;
-#else
-using asio::experimental::as_tuple;
-using asio::experimental::deferred;
-#endif
 
 }  // namespace distrib::inline v0::detail

@@ -61,6 +61,8 @@ class Call {
     connection_->end_stream(id_);
   }
 
+  /// `rpc_errc::closed` and `not_sent` say that nothing was carried out, and have a pool repeat the call: pass on none
+  /// that a call of the handler's own failed with. `where` does not reach the caller's handler.
   void fail(const std::error_code& code, std::string_view where = {}) const { connection_->fail(id_, code, where); }
 
   /// The same call, to be answered from any thread, while the connection's context lives.

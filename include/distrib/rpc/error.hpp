@@ -12,14 +12,14 @@ enum class rpc_errc {
   not_ours = 1,         ///< What arrived is no frame of ours: another program speaks there. Check address and port.
   corrupt,              ///< A frame does not match its checksum. Look for a broken network card or middlebox.
   unsupported_version,  ///< The peer speaks no version of the protocol that we speak. Build both of one release.
-  too_large,            ///< A frame is longer than the limit of this end. Raise `RpcLimits`, or send less at once.
+  too_large,            ///< A frame is longer than the limit of this end. Raise `FrameLimits`, or send less at once.
   protocol,             ///< A frame came that has no place there. Build both ends of one release; report it otherwise.
   silent,               ///< The peer was not heard of for its time limit. Look whether its machine and network live.
   lost,                 ///< The connection ended before the answer came; the call may have been carried out. Retry.
   closed,               ///< The call was made on a connection that had ended, or the peer takes no more. Connect anew.
   deadline_passed,      ///< No answer came in time. Retry with more time, or look at what the peer is waiting for.
   cancelled,            ///< The caller took the call back.
-  exhausted,            ///< As many calls as allowed are in flight. Wait for answers, or raise `RpcLimits`.
+  exhausted,            ///< As many calls as allowed are in flight. Wait for answers, or raise the options' limit.
   unknown_method,       ///< The peer has no such method. Build both of one release; check which server was asked.
   bad_message,          ///< A request or reply does not decode as its method says. Build both ends of one release.
   unknown_service,      ///< The greeting asked for a service that the server has not. Check the number of shards.

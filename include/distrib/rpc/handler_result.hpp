@@ -3,6 +3,8 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/remote_error.hpp>
 
 #include <exception>
 #include <system_error>
@@ -11,18 +13,36 @@
 
 namespace distrib::inline v0 {
 
+namespace detail {
+
+/// What a handler threw, as its caller is told it. That a call which the handler made was not sent, or was lost, says
+/// nothing of the caller's own: a pool would repeat that one, although it was carried out in part.
+inline auto error_of_handler(const std::system_error& thrown) -> Error {
+  Error error = error_of(thrown);
+  for (const rpc_errc of_another : {rpc_errc::not_sent, rpc_errc::closed, rpc_errc::lost, rpc_errc::silent})
+    if (error.code == of_another) {
+      error.code = {static_cast<int>(condition_of(of_another)), remote_category()};
+      break;
+    }
+  return error;
+}
+
+}  // namespace detail
+
 /// What becomes of what a handler returns that is no reply. Has `static void run(Result, const Answer&)`; the answer is
 /// a `Call` or a `ServerStream`.
 template <class Result>
 struct HandlerResult {
   static_assert(sizeof(Result) == 0,
                 "distrib: a handler returns nothing, the method's reply, or asio::awaitable of one of these");
+  template <class Answer>
+  static void run(const Result&, const Answer&) {}  // so that the sentence is all that is said
 };
 
 /// A coroutine that answers: it runs on the connection's executor; what it returns is the reply, unless it has answered
 /// the call by itself and returns nothing. One that streams replies ends the stream by its end. A `std::system_error`
-/// that it throws fails the call; other exceptions come out of the context's `run()`. It must take its parameters by
-/// value.
+/// that it throws fails the call (where it tells that a call of the handler's own was lost or not sent, by that kind of
+/// failure only); other exceptions come out of the context's `run()`. It must take its parameters by value.
 template <class Result, class Executor>
 struct HandlerResult<asio::awaitable<Result, Executor>> {
   template <class Answer>
@@ -45,7 +65,7 @@ struct HandlerResult<asio::awaitable<Result, Executor>> {
     if (thrown) std::rethrow_exception(thrown);
     return false;
   } catch (const std::system_error& error) {
-    const Error failure = error_of(error);
+    const Error failure = detail::error_of_handler(error);
     answer.fail(failure.code, failure.where);
     return true;
   }

@@ -19,11 +19,22 @@ struct Empty {
   [[nodiscard]] auto decode(ByteView) const -> bool { return true; }
 };
 
+namespace detail {
+
+template <class T>
+inline constexpr bool is_carried = RpcMessage<T>;
+
+}  // namespace detail
+
 /// A call with one answer. A method is a type: `struct Push : distrib::Method<"ps.Push", PushRequest, PushReply> {};`
 /// One that does no harm when it is carried out twice may say `static constexpr bool idempotent = true;`: then an
 /// `RpcClientPool` repeats it also where it may have been carried out already.
-template <FixedString Name, RpcMessage RequestType, RpcMessage ReplyType>
+template <FixedString Name, class RequestType, class ReplyType>
 struct Method {
+  static_assert(detail::is_carried<RequestType> && detail::is_carried<ReplyType>,
+                "distrib: Method<name, Request, Reply>: one of the two cannot be carried; give it void encode("
+                "WireWriter&) const and bool decode(ByteView), or, if it is a struct without pointers, template <> "
+                "struct distrib::RpcCodec<It> : distrib::PlainCodec<It> {}; before the method");
   using Request = RequestType;
   using Reply = ReplyType;
   static constexpr std::string_view name = Name.view();
@@ -33,19 +44,19 @@ struct Method {
 };
 
 /// A call that is answered by any number of items and then an end.
-template <FixedString Name, RpcMessage RequestType, RpcMessage ItemType>
+template <FixedString Name, class RequestType, class ItemType>
 struct StreamingMethod : Method<Name, RequestType, ItemType> {
   static constexpr bool streams_replies = true;
 };
 
 /// A call of any number of items and then an end, with one answer.
-template <FixedString Name, RpcMessage ItemType, RpcMessage ReplyType>
+template <FixedString Name, class ItemType, class ReplyType>
 struct ClientStreamingMethod : Method<Name, ItemType, ReplyType> {
   static constexpr bool streams_requests = true;
 };
 
 /// A call of items in both directions, each at its own pace.
-template <FixedString Name, RpcMessage ItemType, RpcMessage ReplyItemType>
+template <FixedString Name, class ItemType, class ReplyItemType>
 struct BidirectionalMethod : Method<Name, ItemType, ReplyItemType> {
   static constexpr bool streams_requests = true;
   static constexpr bool streams_replies = true;

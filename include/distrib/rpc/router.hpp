@@ -88,12 +88,32 @@ class Router {
   /// does not decode.
   template <class Connection>
   void dispatch(const Connection& connection, const ServerEvent& event) {
+    static_assert((takes<Connection>(static_cast<Routes*>(nullptr)) && ...),
+                  "distrib: on<M>(handler): the handler must take (M::Request), or (M::Request, call); of a method "
+                  "that streams (M::Request, stream), or (stream) where the client streams");
     const bool known = std::apply(
         [&](auto&... route) { return (dispatch_to(route, connection, event) || ...); }, routes_);
     if (!known) connection->fail(event.call, rpc_errc::unknown_method);
   }
 
  private:
+  /// Whether the handler can be called with what there is of `M`.
+  template <class Connection, class M, class Handler>
+  static constexpr auto takes(const Route<M, Handler>*) -> bool {
+    using Request = typename M::Request;
+    using Answer = Call<M, Connection>;
+    if constexpr (M::streams_requests) {
+      return std::is_invocable_v<Handler&, ServerStream<M, Connection>>;
+    } else if constexpr (M::streams_replies) {
+      if constexpr (std::is_invocable_v<Handler&, Request, ServerStream<M, Connection>>)
+        return true;  // it is not tried with another argument: generic handlers would be compiled for that
+      else
+        return std::is_invocable_v<Handler&, Request, Answer>;
+    } else {
+      return std::is_invocable_v<Handler&, Request, Answer> || std::is_invocable_v<Handler&, Request>;
+    }
+  }
+
   template <class M, class Handler, class Connection>
   static auto dispatch_to(Route<M, Handler>& route, const Connection& connection, const ServerEvent& event) -> bool {
     if (event.method != M::id) return false;
@@ -122,7 +142,8 @@ class Router {
 
   template <class M, class Handler, class Connection>
   static void call(Handler& handler, const Call<M, Connection>& call, typename M::Request request) {
-    if constexpr (std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>>) {
+    if constexpr (std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>> ||
+                  !std::is_invocable_v<Handler&, typename M::Request>) {
       run(handler, call, std::move(request));
     } else {
       using Result = std::invoke_result_t<Handler&, typename M::Request>;
@@ -136,18 +157,20 @@ class Router {
   /// `answer` is what the handler answers by.
   template <class Handler, class Answer, class... Request>
   static void run(Handler& handler, const Answer& answer, Request... request) {
-    using Result = std::invoke_result_t<Handler&, Request..., Answer>;
-    if constexpr (std::is_void_v<Result>)
-      handler(std::move(request)..., answer);
-    else
-      HandlerResult<Result>::run(handler(std::move(request)..., answer), answer);
+    if constexpr (std::is_invocable_v<Handler&, Request..., Answer>) {  // else `dispatch` has said so
+      using Result = std::invoke_result_t<Handler&, Request..., Answer>;
+      if constexpr (std::is_void_v<Result>)
+        handler(std::move(request)..., answer);
+      else
+        HandlerResult<Result>::run(handler(std::move(request)..., answer), answer);
+    }
   }
 
   template <class M, class Handler, class Connection>
   static void answer(const Call<M, Connection>& call, Handler& handler, typename M::Request request) try {
     call.reply(handler(std::move(request)));
   } catch (const std::system_error& thrown) {
-    const Error error = error_of(thrown);
+    const Error error = detail::error_of_handler(thrown);
     call.fail(error.code, error.where);
   }
 

@@ -1,0 +1,14 @@
+// error: distrib: Method<name, Request, Reply>: one of the two cannot be carried
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/rpc/method.hpp>
+
+struct Operation {
+  char what;
+  double left;
+};
+#ifndef DISTRIB_COMPILE_FAIL
+template <>
+struct distrib::RpcCodec<Operation> : distrib::PlainCodec<Operation> {};
+#endif
+
+struct Calculate : distrib::Method<"test.Calculate", Operation, double> {};
