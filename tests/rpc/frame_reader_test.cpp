@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <thread>
 
 using distrib::FrameHeader;
 using distrib::FrameKind;
@@ -128,6 +129,38 @@ TEST_CASE("FrameReader: a large body is received where it stays, and what follow
   CHECK(frame.header.kind == FrameKind::ping);
   CHECK(frame.body.empty());
   CHECK_FALSE(reader.in_frame());
+}
+
+TEST_CASE("FrameReader: the memory of a body is used again when nobody has it", "[rpc]") {
+  const auto one = stream::frame({FrameKind::request}, "h", stream::body(100'000));
+  FrameReader reader;
+  distrib::Frame frame;
+  const auto receive = [&] {
+    for (std::size_t at = 0; at < one.size();) {
+      at += stream::give(reader, distrib::ByteView{one}.subspan(at), one.size());
+      if (at < one.size()) CHECK_FALSE(reader.next(frame));
+      if (at < one.size()) reader.keep();
+    }
+    REQUIRE(reader.next(frame));
+    CHECK(frame.body_checksum == distrib::crc32c(frame.body.bytes()));
+    reader.keep();
+    return frame.body.bytes().data();
+  };
+  CHECK_FALSE(reader.keeps_memory());
+  const std::byte* const first = receive();
+  CHECK(reader.keeps_memory());
+  frame = {};
+  CHECK(receive() == first);
+  distrib::SharedBuffer mine = frame.body.owner();
+  frame = {};
+  CHECK(receive() != first);  // it has another owner
+  CHECK(distrib::as_text(mine->bytes()) == distrib::as_text(frame.body.bytes()));
+  frame = {};
+  std::thread{[last = std::move(mine)]() mutable { last.reset(); }}.join();  // wherever it is dropped
+  CHECK(receive() == first);
+  reader.release_memory();
+  CHECK_FALSE(reader.keeps_memory());
+  frame = {};
 }
 
 TEST_CASE("FrameReader: small frames are parsed where they were received, and copied only when they are cut", "[rpc]") {

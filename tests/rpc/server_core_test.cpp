@@ -272,6 +272,16 @@ TEST_CASE("ServerCore: items of a client come, are bounded, and make room when t
   CHECK(greedy.server.reason() == rpc_errc::protocol);
 }
 
+TEST_CASE("ServerCore: memory of large bodies is given back when none has come for a while", "[rpc]") {
+  Pair pair;
+  pair.call("a", "", stream::body(100'000));
+  pair.carry();
+  CHECK(*pair.server.wake() == pair.now + distrib::memory_kept_for);
+  pair.pass(distrib::memory_kept_for);
+  CHECK(*pair.server.wake() == pair.now - distrib::memory_kept_for + 60s);
+  CHECK_FALSE(pair.server.finished());
+}
+
 TEST_CASE("ServerCore: a drain has an end", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");

@@ -117,6 +117,7 @@ class ClientCore {
   /// Writes the next thing that has happened to `event`; false: nothing more. What it points to is valid until the core
   /// is asked for anything else.
   [[nodiscard]] auto next(Instant now, ClientEvent& event) -> bool {
+    event.body = {};  // its memory may be wanted for the next one
     expire(now);
     Frame frame;
     while (true) {
@@ -155,12 +156,13 @@ class ClientCore {
   }
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (finished()) return std::nullopt;
-    Instant first = std::min(silent_at(), ping_or_greeting_at());
+    Instant first = std::min({silent_at(), ping_or_greeting_at(), release_at()});
     if (const auto deadline = deadlines_.wake()) first = std::min(first, *deadline);
     return first;
   }
   void woken(Instant now) {
     if (finished()) return;
+    if (now >= release_at()) reader_.release_memory();
     if (now >= silent_at()) return give_up({rpc_errc::silent, {}});
     if (now < ping_or_greeting_at()) return;
     if (!greeted_) return give_up({rpc_errc::silent, "no greeting"});
@@ -210,6 +212,10 @@ class ClientCore {
   /// When the server is asked for a sign of life, or its greeting is no longer waited for.
   [[nodiscard]] auto ping_or_greeting_at() const -> Instant {
     return greeted_ ? pinged_ + options_.ping_after : opened_ + options_.greeting_within;
+  }
+
+  [[nodiscard]] auto release_at() const noexcept -> Instant {
+    return reader_.keeps_memory() ? heard_ + memory_kept_for : Instant::max();
   }
 
   [[nodiscard]] auto id_of(std::uint32_t slot) const noexcept -> std::uint64_t {
@@ -291,10 +297,7 @@ class ClientCore {
 
   void expire(Instant now) {
     if (now == std::exchange(expired_, now)) return;
-    while (const auto slot = deadlines_.expired(now)) {
-      const std::uint64_t id = id_of(*slot);
-      cancel(id, rpc_errc::deadline_passed);
-    }
+    while (const auto slot = deadlines_.expired(now)) cancel(id_of(*slot), rpc_errc::deadline_passed);
   }
 
   auto take(const Frame& frame, ClientEvent& event) -> bool {
@@ -319,7 +322,10 @@ class ClientCore {
       case FrameKind::credit: return take_credit(frame, event);
       case FrameKind::ping: queue_.add({FrameKind::pong}); return false;
       case FrameKind::pong: return false;
-      case FrameKind::goodbye: return take_goodbye(frame);
+      case FrameKind::goodbye:  // says how many requests had come: those behind them are not begun
+        no_more_ = true;
+        if (frame.head.size() == sizeof(begun_)) begun_ = load_le<std::uint64_t>(frame.head.data());
+        return false;
       default: give_up({rpc_errc::protocol, {}}); return false;
     }
   }
@@ -340,13 +346,6 @@ class ClientCore {
     });
     reader_.set_limits(options_.limits);
     return tell(event, ClientEvent::Kind::greeted, 0, nullptr, {});
-  }
-
-  // Says how many requests had come before. Those behind them are refused, or not looked at any more.
-  auto take_goodbye(const Frame& frame) -> bool {
-    no_more_ = true;
-    if (frame.head.size() == sizeof(begun_)) begun_ = load_le<std::uint64_t>(frame.head.data());
-    return false;
   }
 
   auto take_item(const Frame& frame, ClientEvent& event) -> bool {

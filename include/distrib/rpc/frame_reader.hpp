@@ -4,11 +4,13 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/crc32c.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/rpc/detail/body_memory.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,6 +32,9 @@ struct FrameLimits {
   }
 };
 
+/// For so long an end keeps the memory of a large body, when no further one comes.
+inline constexpr std::chrono::milliseconds memory_kept_for{1'000};
+
 /// A frame that was received whole, its checksums verified. Head and, unless it has an owner, body are valid until the
 /// reader is asked for anything else.
 struct Frame {
@@ -43,8 +48,8 @@ struct Frame {
 /// that was lent; a large body goes into memory of its own, where it is received without a copy, its checksum computed
 /// while its bytes are still in the cache. A core: it reads nothing by itself.
 ///
-/// Memory: of a frame that has not come to its end yet, what came; of one whose body is over 4 KiB, all of the body; of
-/// frames that nobody takes, what was read. Threads: one at a time.
+/// Memory: of a frame that has not come to its end yet, what came; of one whose body is over 4 KiB, all of the body, which
+/// is used again for the next one of that size; of frames that nobody takes, what was read. Threads: one at a time.
 class FrameReader {
  public:
   explicit FrameReader(FrameLimits limits = {}) : limits_{limits} {}
@@ -107,6 +112,10 @@ class FrameReader {
   [[nodiscard]] auto has_rest() const noexcept -> bool {
     return !here_.empty() || (state_ == State::head && filled_ == large_head_bytes());  // received where it stays
   }
+
+  /// Whether memory is kept for further bodies; `release_memory` gives it back.
+  [[nodiscard]] auto keeps_memory() const noexcept -> bool { return memory_.keeps(); }
+  void release_memory() noexcept { memory_.release(); }
 
   /// Whether a frame has begun and not come to its end.
   [[nodiscard]] auto in_frame() const noexcept -> bool { return state_ != State::header || !here_.empty(); }
@@ -178,7 +187,7 @@ class FrameReader {
     sum_ = 0;
     state_ = header_.body_bytes == 0 ? State::checksum : State::body;
     if (state_ == State::body)
-      body_ = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(header_.body_bytes));
+      body_ = memory_.take(header_.body_bytes);
   }
 
   auto take_body() -> bool {
@@ -234,6 +243,7 @@ class FrameReader {
   FrameHeader header_;  // of the frame that has begun
   std::unique_ptr<std::byte[]> large_head_;
   std::shared_ptr<AlignedBuffer> body_;
+  detail::BodyMemory memory_;  // of bodies
   std::size_t filled_ = 0;  // of head or body
   std::uint32_t sum_ = 0;   // of the body's bytes so far
   std::error_code error_;

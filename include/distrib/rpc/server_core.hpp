@@ -117,6 +117,7 @@ class ServerCore {
   /// Writes the next thing that has happened to `event`; false: nothing more. What it points to is valid until the core
   /// is asked for anything else.
   [[nodiscard]] auto next(Instant now, ServerEvent& event) -> bool {
+    event.body = {};  // its memory may be wanted for the next one
     Frame frame;
     while (!finished()) {
       const bool is_full = share_.is_full();
@@ -168,11 +169,12 @@ class ServerCore {
   }
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (finished()) return std::nullopt;
-    return std::min({silent_at(), look_again_, drain_by_});
+    return std::min({silent_at(), look_again_, drain_by_, release_at()});
   }
   void woken(Instant now) {
     if (finished()) return;
     if (now >= look_again_) heard_ = now;  // it is not the peer who is waited for
+    if (now >= release_at()) reader_.release_memory();
     if (now >= silent_at()) reason_ = rpc_errc::silent;
     if (now >= drain_by_) refuse(rpc_errc::lost, "the server ended before the answer");
   }
@@ -202,6 +204,10 @@ class ServerCore {
     if (handshake_) return opened_ + options.greeting_within;
     const Instant silent = heard_ + options.silent_after;
     return progress_.since() == never ? silent : std::min(silent, progress_.since() + options.frame_within);
+  }
+
+  [[nodiscard]] auto release_at() const noexcept -> Instant {
+    return reader_.keeps_memory() ? read_ + memory_kept_for : never;
   }
 
   void queue(const FrameHeader& header, ByteView head = {}, const FrameBody& body = {},
