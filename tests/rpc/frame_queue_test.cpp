@@ -65,3 +65,15 @@ TEST_CASE("FrameQueue: a head in parts is one, and a body that nobody keeps is c
   CHECK(distrib::as_text(ByteView{bytes}.subspan(32, 4)) == "head");
   CHECK(bytes[50] == std::byte{7});
 }
+
+TEST_CASE("FrameQueue: gives its memory back when it has nothing to write, and goes on", "[rpc]") {
+  FrameQueue queue;
+  queue.add({FrameKind::ping});
+  queue.release();  // not now
+  CHECK(stream::take_output(queue).size() == 32);
+  const auto batch = queue.batch();
+  queue.release();
+  CHECK(queue.batch() == batch);
+  queue.add({FrameKind::pong});
+  CHECK(stream::take_output(queue).size() == 32);
+}

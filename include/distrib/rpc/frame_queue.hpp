@@ -35,6 +35,8 @@ struct FrameHead {
 /// the next ones. Threads: one at a time.
 class FrameQueue {
  public:
+  FrameQueue() = default;
+
   /// Adds a frame; its lengths are those of `head` and `body`. `checksum`: CRC-32C of the body, when it is known.
   void add(const FrameHeader& header, const FrameHead& head = {}, const FrameBody& body = {},
            std::optional<std::uint32_t> checksum = std::nullopt) {
@@ -76,6 +78,11 @@ class FrameQueue {
     writing_.clear();
   }
 
+  /// Gives back the memory that is kept for the next frames.
+  void release() noexcept {
+    if (queued_bytes() == 0) *this = FrameQueue{batch_};
+  }
+
   /// Bytes that are not written yet.
   [[nodiscard]] auto queued_bytes() const noexcept -> std::size_t { return writing_.size() + next_.size(); }
 
@@ -84,6 +91,8 @@ class FrameQueue {
 
  private:
   static constexpr std::size_t most_copied_bytes = 4 << 10;
+
+  explicit FrameQueue(std::uint64_t batch) noexcept : batch_{batch} {}
 
   /// Bytes that were copied here, and between them bodies that were not.
   class Batch {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/protowire.hpp>
 #include <distrib/rpc/server_options.hpp>
 
 #include <cstddef>
@@ -19,6 +20,7 @@ struct ServerBudget {
   std::size_t calls = 0;  ///< Not answered.
   std::size_t bytes = 0;  ///< Of requests that are not answered, and of answers that are not written.
   std::uint32_t turn = 0;  ///< The service that the next client gets who asks for none.
+  WireWriter answer;       ///< Where the head of an answer is written, before it is copied.
 };
 
 /// The part of a budget that one connection has taken; given back when this is destroyed. Threads: one at a time, the
@@ -52,6 +54,12 @@ class BudgetShare {
   }
 
   [[nodiscard]] auto options() const noexcept -> const RpcServerOptions& { return of_->options; }
+
+  /// Empty, and good for one answer of any connection.
+  [[nodiscard]] auto writer() noexcept -> WireWriter& {
+    of_->answer.clear();
+    return of_->answer;
+  }
 
   /// For a client that asks for no service.
   [[nodiscard]] auto next_service() noexcept -> std::uint32_t { return of_->turn++ % options().services; }

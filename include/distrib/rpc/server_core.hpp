@@ -44,7 +44,7 @@ class ServerCore {
  public:
   /// `nonce`: drawn for this connection (`draw_nonce`). Throws `rpc_errc::unauthorized` for a secret without one.
   ServerCore(std::shared_ptr<ServerBudget> budget, Instant now, const Nonce& nonce = {})
-      : share_{std::move(budget)}, reader_{greeting_limits}, opened_{now}, heard_{now}, read_{now} {
+      : share_{std::move(budget)}, reader_{greeting_limits}, heard_{now}, read_{now} {
     Greeting greeting;
     greeting.limits = share_.options().limits;
     greeting.max_calls = share_.options().max_calls;
@@ -56,10 +56,7 @@ class ServerCore {
       : ServerCore{std::make_shared<ServerBudget>(options), now, nonce} {}
 
   /// An empty writer for the head of an answer, good for one: its memory is kept from call to call.
-  [[nodiscard]] auto writer() noexcept -> WireWriter& {
-    answer_.clear();
-    return answer_;
-  }
+  [[nodiscard]] auto writer() noexcept -> WireWriter& { return share_.writer(); }
 
   /// Answers a call, which is then over; one that the client takes no answer of such a size of is failed with
   /// `rpc_errc::too_large`. `head` is copied, and so is a body that nobody keeps; others are shared until
@@ -156,7 +153,8 @@ class ServerCore {
   void bytes_read(std::size_t count, Instant now) {
     reader_.bytes_read(count);
     progress_.read(count);
-    heard_ = read_ = now;
+    read_ = now;
+    if (!handshake_) heard_ = now;
   }
   void keep() { reader_.keep(); }
   /// What was read and not taken, because too much was owed, can be taken now.
@@ -164,8 +162,9 @@ class ServerCore {
   [[nodiscard]] auto output() -> std::span<const ByteView> { return queue_.output(); }
   void written(Instant now) {
     queue_.written();
+    if (requests_ == 0) queue_.release();  // who is silent costs little
     share_.owe(queue_.queued_bytes());
-    heard_ = now;  // somebody reads there
+    if (!handshake_) heard_ = now;  // somebody reads there
   }
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (finished()) return std::nullopt;
@@ -201,7 +200,7 @@ class ServerCore {
   /// When the peer has made no sign of life for too long, or no progress.
   [[nodiscard]] auto silent_at() const noexcept -> Instant {
     const RpcServerOptions& options = share_.options();
-    if (handshake_) return opened_ + options.greeting_within;
+    if (handshake_) return heard_ + options.greeting_within;
     const Instant silent = heard_ + options.silent_after;
     return progress_.since() == never ? silent : std::min(silent, progress_.since() + options.frame_within);
   }
@@ -230,8 +229,9 @@ class ServerCore {
   }
 
   void add_error(std::uint64_t call, const std::error_code& code, std::string_view where) {
-    encode_error(writer(), code, where);
-    queue({FrameKind::error, 0, 0, 0, call, 0}, answer_.view());
+    WireWriter& head = writer();
+    encode_error(head, code, where);
+    queue({FrameKind::error, 0, 0, 0, call, 0}, head.view());
   }
 
   static auto tell(ServerEvent& event, ServerEvent::Kind kind, std::uint64_t call) -> bool {
@@ -271,6 +271,7 @@ class ServerCore {
     tell(event, ServerEvent::Kind::greeted, 0);
     event.service = handshake_->service();
     if (event.service == any_service) event.service = share_.next_service();
+    heard_ = read_;
     peer_ = handshake_->limits();
     handshake_.reset();
     reader_.set_limits(share_.options().limits);
@@ -353,8 +354,7 @@ class ServerCore {
   BudgetShare share_;
   FrameReader reader_;
   FrameQueue queue_;
-  Instant opened_;
-  Instant heard_;  // when the last bytes came or went
+  Instant heard_;  // when the last bytes came or went; before the greeting, when it was opened
   Instant read_;   // when the last bytes came
   Instant look_again_ = never;  // nothing is taken until there is less to do here
   Instant drain_by_ = never;
@@ -367,7 +367,6 @@ class ServerCore {
   std::unique_ptr<ServerHandshake> handshake_;  // until the client has shown who it is
   std::error_code reason_;
   std::vector<Slot> slots_;
-  WireWriter answer_;
 };
 
 static_assert(ConnectionCore<ServerCore>);

@@ -64,7 +64,7 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
   }
 
   void remove(const Held& session) {
-    const std::size_t place = session->place;
+    const std::uint32_t place = session->place;
     sessions_.back()->place = place;
     std::swap(sessions_[place], sessions_.back());
     sessions_.pop_back();
@@ -72,7 +72,7 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
 
  private:
   void keep(const Held& session) {
-    session->place = sessions_.size();
+    session->place = static_cast<std::uint32_t>(sessions_.size());
     sessions_.push_back(session);
     session->start();
   }
