@@ -129,11 +129,10 @@ class RpcPoolServer {
       const std::shared_ptr<Lane> to = all[service % all.size()];
       this->remove(session);
       if (session->is_writing()) return session->close();  // it does not take the few bytes of a greeting
-      auto [socket, core] = session->release(to->executor);
-      asio::post(to->executor, [to, socket = std::move(socket), core = std::move(core), service]() mutable {
+      asio::post(to->executor, [to, released = session->release(to->executor), service]() mutable {
         ServerEvent greeted;
         greeted.service = service;
-        if (!to->is_over) to->add(std::move(socket), std::move(core), greeted);
+        if (!to->is_over) to->add(std::move(released.first), std::move(released.second), greeted);
       });
     }
 
