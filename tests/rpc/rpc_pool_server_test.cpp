@@ -79,6 +79,28 @@ TEST_CASE("RpcPoolServer: who asks for a service is served on its thread, others
   CHECK_THAT(caller.ask(nowhere), Catch::Matchers::Contains("no such service"));
 }
 
+namespace {
+
+/// Takes nobody in.
+struct Refuses {
+  void dispatch(const ServerConnection&, const ServerEvent&) const { FAIL("a call of one who was refused"); }
+  void happened(const ServerConnection& connection, const ServerEvent& event) const {
+    if (event.kind == ServerEvent::Kind::greeted) connection->refuse(rpc_errc::exhausted, "not today");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("RpcPoolServer: who is refused when he has greeted is gone, on every thread", "[rpc]") {
+  IoPool pool{2};
+  RpcPoolServer server{pool, anywhere, [](std::size_t) { return Refuses{}; }};
+  Caller caller;
+  for (std::uint32_t service = 0; service < 4; ++service) {
+    RpcClient client = caller.client(server.port(), service % 2);
+    CHECK_THAT(caller.ask(client), Catch::Matchers::Contains("too many calls"));
+  }
+}
+
 TEST_CASE("RpcPoolServer: more services than threads", "[rpc]") {
   IoPool pool{2};
   RpcServerOptions options;

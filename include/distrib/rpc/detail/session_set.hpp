@@ -29,14 +29,19 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
   ~SessionSet() override { close(); }
 
   /// Serves what is connected.
-  void add(Stream stream) { keep(std::make_shared<Session>(*this, std::move(stream), budget_, observer_)); }
+  void add(Stream stream) {
+    const auto session = std::make_shared<Session>(*this, std::move(stream), budget_, observer_);
+    keep(session);
+    session->start();
+  }
 
   /// Goes on with a connection of another set, that has greeted; `greeted` said so there.
   void add(Stream stream, ServerCore core, const ServerEvent& greeted) {
     core.join(budget_);
     const auto session = std::make_shared<Session>(*this, std::move(stream), std::move(core), observer_);
+    keep(session);  // first: who hears of it may refuse it
     happened(session, greeted);
-    keep(session);
+    session->start();
   }
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return sessions_.size(); }
@@ -74,7 +79,6 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
   void keep(const Held& session) {
     session->place = static_cast<std::uint32_t>(sessions_.size());
     sessions_.push_back(session);
-    session->start();
   }
 
   RouterType router_;
