@@ -125,7 +125,7 @@ auto feed(const Bytes& bytes, const Limits& limits, const Cuts& cuts, std::uint6
       owned_of.push_back(read.frames.size());
     }
     read.frames.push_back(
-        {frame.header, {frame.head.begin(), frame.head.end()}, {body.begin(), body.end()}, frame.body_checksum});
+        {*frame.header, {frame.head.begin(), frame.head.end()}, {body.begin(), body.end()}, frame.body_checksum});
     reader.set_limits(limits.then);
     return true;
   };

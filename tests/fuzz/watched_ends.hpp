@@ -59,7 +59,7 @@ class Written {
     bytes_ = stream::take_output(core, now);
     for (std::size_t at = 0; at < bytes_.size();) {
       at += stream::give(reader_, distrib::ByteView{bytes_}.subspan(at), bytes_.size());
-      for (distrib::Frame frame; reader_.next(frame);) frames.push_back(frame.header);
+      for (distrib::Frame frame; reader_.next(frame);) frames.push_back(*frame.header);
       reader_.keep();
     }
     expect(!reader_.error() && !reader_.in_frame(), "what is written are whole frames");

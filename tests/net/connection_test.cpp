@@ -664,6 +664,47 @@ TEST_CASE("Connection: what several handlers tell the core leaves in one write",
   CHECK_FALSE(story.connection->settles_soon());
 }
 
+/// So many things come at once; says how much the peer has of what each brings when the last one is taken.
+auto come_early(Story& story, int things) -> std::size_t {
+  std::size_t early = 0;
+  story.owner.activity = [&] {
+    if (story.core.received.size() < 2) return;
+    story.core.received.clear();
+    for (int i = 0; i < things; ++i) {
+      story.core.pending.push_back("x");
+      story.connection->taken_one();
+    }
+    early = story.peer.available();
+  };
+  story.send("go");
+  const auto wanted = static_cast<std::size_t>(things);
+  story.until([&] { return story.core.received.empty() && story.peer.available() == wanted; });
+  std::string all(wanted, ' ');
+  asio::read(story.peer, asio::buffer(all));
+  return early;
+}
+
+TEST_CASE("Connection: of many things, what the first have brought leaves while the rest is taken", "[net]") {
+  Story story;
+  story.connection->settle();
+  (void)come_early(story, 1);  // nobody was at work on this thread before
+  CHECK(come_early(story, 63) == 0);
+  CHECK(come_early(story, 64) == 64);
+  CHECK(come_early(story, 200) == 192);
+}
+
+TEST_CASE("Connection: where others are at work, what many things have brought leaves at once", "[net]") {
+  Story story;
+  Story other;
+  story.connection->settle();
+  other.connection->settle();
+  (void)come_early(other, 1);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(come_early(story, 200) == 0);
+    CHECK(come_early(other, 200) == 0);
+  }
+}
+
 TEST_CASE("Connection: an owner for whom the core has something is called although nothing was read", "[net]") {
   Story story;
   story.owner.activity = [&] { story.core.has_more = false; };

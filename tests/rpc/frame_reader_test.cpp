@@ -34,7 +34,7 @@ auto feed(FrameReader& reader, const Bytes& bytes, Piece piece) -> std::vector<R
     at += stream::give(reader, distrib::ByteView{bytes}.subspan(at), piece());
     for (distrib::Frame frame; reader.next(frame);) {
       const distrib::ByteView body = frame.body.bytes();
-      frames.push_back({frame.header, std::string{distrib::as_text(frame.head)}, {body.begin(), body.end()}});
+      frames.push_back({*frame.header, std::string{distrib::as_text(frame.head)}, {body.begin(), body.end()}});
     }
     reader.keep();
   }
@@ -126,7 +126,7 @@ TEST_CASE("FrameReader: a large body is received where it stays, and what follow
   CHECK(frame.body.bytes().data() + 10 == space.front.data());
   CHECK(frame.body_checksum == distrib::crc32c(frame.body.bytes()));
   REQUIRE(reader.next(frame));
-  CHECK(frame.header.kind == FrameKind::ping);
+  CHECK(frame.header->kind == FrameKind::ping);
   CHECK(frame.body.empty());
   CHECK_FALSE(reader.in_frame());
 }

@@ -54,7 +54,7 @@ auto frames_of(const Bytes& bytes) -> std::vector<std::pair<distrib::FrameHeader
   for (std::size_t at = 0; at < bytes.size();) {
     at += stream::give(reader, ByteView{bytes}.subspan(at), bytes.size());
     for (distrib::Frame frame; reader.next(frame);)
-      frames.emplace_back(frame.header, std::string{distrib::as_text(frame.head)});
+      frames.emplace_back(*frame.header, std::string{distrib::as_text(frame.head)});
     reader.keep();
   }
   return frames;

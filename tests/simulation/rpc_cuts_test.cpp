@@ -224,7 +224,7 @@ auto kinds_of(const Bytes& bytes) -> std::set<FrameKind> {
   distrib::FrameReader reader;
   for (std::size_t at = 0; at < bytes.size();) {
     at += stream::give(reader, ByteView{bytes}.subspan(at), bytes.size());
-    for (distrib::Frame frame; reader.next(frame);) kinds.insert(frame.header.kind);
+    for (distrib::Frame frame; reader.next(frame);) kinds.insert(frame.header->kind);
     reader.keep();
   }
   return kinds;

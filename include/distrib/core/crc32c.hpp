@@ -12,6 +12,21 @@
 
 namespace distrib::inline v0 {
 
+namespace detail {
+
+/// Of bytes that are worth a call.
+[[gnu::noinline]] inline auto crc32c_many(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
+#if defined(__x86_64__)
+  if (crc32c_has_wide()) return crc32c_wide(state, bytes);
+  if (crc32c_has_pclmul()) return crc32c_pclmul(state, bytes);
+#elif defined(__aarch64__)
+  if (crc32c_has_arm()) return crc32c_arm(state, bytes);
+#endif
+  return crc32c_portable(state, bytes);
+}
+
+}  // namespace detail
+
 /// CRC-32C of some bytes followed by `bytes`, where `crc` is the CRC-32C of the former (0 when there are none).
 /// Any length, any alignment; the same value on every machine, by the fastest way the processor offers: wide or plain
 /// carry-less products (x86-64), the crc instruction (aarch64), tables. Any thread.
@@ -20,12 +35,8 @@ namespace distrib::inline v0 {
 #if defined(__x86_64__)
   if (bytes.size() <= detail::crc32c_most_few && detail::crc32c_has_pclmul())
     return ~detail::crc32c_few(~crc, bytes.data(), bytes.size());
-  if (detail::crc32c_has_wide()) return ~detail::crc32c_wide(~crc, bytes);
-  if (detail::crc32c_has_pclmul()) return ~detail::crc32c_pclmul(~crc, bytes);
-#elif defined(__aarch64__)
-  if (detail::crc32c_has_arm()) return ~detail::crc32c_arm(~crc, bytes);
 #endif
-  return ~detail::crc32c_portable(~crc, bytes);
+  return ~detail::crc32c_many(~crc, bytes);
 }
 
 /// CRC-32C of `bytes`: Castagnoli polynomial, reflected, initial and final inversion (RFC 3720, appendix B.4).

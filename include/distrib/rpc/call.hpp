@@ -34,7 +34,9 @@ class Call {
   [[nodiscard]] auto connection() const noexcept -> const Connection& { return connection_; }
 
   /// When nobody waits for the answer any more; empty: never.
-  [[nodiscard]] auto deadline() const noexcept -> const std::optional<Instant>& { return deadline_; }
+  [[nodiscard]] auto deadline() const noexcept -> std::optional<Instant> {
+    return deadline_ == Instant::max() ? std::nullopt : std::optional{deadline_};
+  }
 
   /// What the caller sent beside the request; valid until the handler returns (of a coroutine: until it begins).
   [[nodiscard]] auto metadata() const noexcept -> ByteView { return metadata_; }
@@ -73,7 +75,7 @@ class Call {
  private:
   Connection connection_;
   std::uint64_t id_;
-  std::optional<Instant> deadline_;
+  Instant deadline_;
   ByteView metadata_;
 };
 

@@ -124,7 +124,7 @@ class ClientCore {
       if (!failed_.empty()) {
         auto [id, error] = std::move(failed_.front());
         failed_.pop_front();
-        return end(event, id, ClientEvent::Kind::failed, nullptr, std::move(error));
+        return fail(event, id, std::move(error));
       }
       if (reason_) return fail_one(event);
       if (!reader_.next(frame)) {
@@ -259,22 +259,27 @@ class ClientCore {
   }
   auto refuse(std::uint64_t id, rpc_errc code) -> std::uint64_t { return refuse(id, Error{code, {}}); }
 
-  auto end(ClientEvent& event, std::uint64_t id, ClientEvent::Kind kind, const Frame* frame, Error error) -> bool {
+  auto fail(ClientEvent& event, std::uint64_t id, Error error) -> bool {
+    end(event, id, ClientEvent::Kind::failed);
+    event.error = std::move(error);
+    return true;
+  }
+
+  auto end(ClientEvent& event, std::uint64_t id, ClientEvent::Kind kind, const Frame* frame = nullptr) -> bool {
     const auto slot = static_cast<std::uint32_t>(id);
     slots_[slot].active = false;
     deadlines_.clear(slot);
     (slot < max_calls_ ? free_ : spare_).push_back(slot);
     --active_;
-    return tell(event, kind, id, frame, std::move(error));
+    return tell(event, kind, id, frame);
   }
 
-  static auto tell(ClientEvent& event, ClientEvent::Kind kind, std::uint64_t id, const Frame* frame, Error error)
-      -> bool {
+  static auto tell(ClientEvent& event, ClientEvent::Kind kind, std::uint64_t id, const Frame* frame = nullptr) -> bool {
     event.kind = kind;
     event.call = id;
     event.head = frame != nullptr ? frame->head : ByteView{};
-    event.body = frame != nullptr ? frame->body : FrameBody{};
-    if (error || event.error) event.error = std::move(error);
+    if (frame != nullptr) event.body = frame->body;
+    if (event.error) event.error = {};
     return true;
   }
 
@@ -283,14 +288,12 @@ class ClientCore {
   auto fail_one(ClientEvent& event) -> bool {
     for (; failing_ < slots_.size(); ++failing_) {
       if (!slots_[failing_].active) continue;
-      constexpr auto failed = ClientEvent::Kind::failed;
       if (slots_[failing_].number > begun_)
-        return end(event, id_of(failing_), failed, nullptr, {rpc_errc::closed, "the server has left"});
+        return fail(event, id_of(failing_), {rpc_errc::closed, "the server has left"});
       // `closed` says as much as `not_sent`, and is what a caller hears who ended it himself.
       const bool tell_why = slots_[failing_].batch != queue_.batch() || reason_.code == rpc_errc::unauthorized ||
                             reason_.code == rpc_errc::closed;
-      return end(event, id_of(failing_), failed, nullptr,
-                 tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
+      return fail(event, id_of(failing_), tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
     }
     return false;
   }
@@ -301,23 +304,19 @@ class ClientCore {
   }
 
   auto take(const Frame& frame, ClientEvent& event) -> bool {
-    const std::uint64_t id = frame.header.call;
-    if (frame.header.kind == FrameKind::error && id == 0) {
+    const std::uint64_t id = frame.header->call;
+    if (frame.header->kind == FrameKind::error && id == 0) {
       give_up(decode_error(frame.head, options_.categories));
       return false;
     }
     if (!greeted_) return take_greeting(frame, event);
-    switch (frame.header.kind) {
+    switch (frame.header->kind) {
       case FrameKind::reply:
-        if (active(id)) return end(event, id, ClientEvent::Kind::reply, &frame, {});
-        return false;  // late: the call is over
+        return active(id) && end(event, id, ClientEvent::Kind::reply, &frame);  // else late: the call is over
       case FrameKind::error:
-        if (active(id))
-          return end(event, id, ClientEvent::Kind::failed, nullptr, decode_error(frame.head, options_.categories));
-        return false;
+        return active(id) && fail(event, id, decode_error(frame.head, options_.categories));
       case FrameKind::end:
-        if (active(id)) return end(event, id, ClientEvent::Kind::ended, nullptr, {});
-        return false;
+        return active(id) && end(event, id, ClientEvent::Kind::ended);
       case FrameKind::item: return active(id) && take_item(frame, event);
       case FrameKind::credit: return take_credit(frame, event);
       case FrameKind::ping: queue_.add({FrameKind::pong}); return false;
@@ -345,25 +344,25 @@ class ClientCore {
       return slot >= max_calls_;
     });
     reader_.set_limits(options_.limits);
-    return tell(event, ClientEvent::Kind::greeted, 0, nullptr, {});
+    return tell(event, ClientEvent::Kind::greeted, 0);
   }
 
   auto take_item(const Frame& frame, ClientEvent& event) -> bool {
-    if (!slots_[static_cast<std::uint32_t>(frame.header.call)].credit.receive()) {
+    if (!slots_[static_cast<std::uint32_t>(frame.header->call)].credit.receive()) {
       give_up({rpc_errc::protocol, "more items than were asked for"});
       return false;
     }
-    return tell(event, ClientEvent::Kind::item, frame.header.call, &frame, {});
+    return tell(event, ClientEvent::Kind::item, frame.header->call, &frame);
   }
 
   auto take_credit(const Frame& frame, ClientEvent& event) -> bool {
-    const std::uint64_t id = frame.header.call;
+    const std::uint64_t id = frame.header->call;
     if (frame.head.size() != sizeof(std::uint32_t)) {
       give_up({rpc_errc::protocol, "a credit without a number"});
       return false;
     }
     return active(id) && slots_[static_cast<std::uint32_t>(id)].credit.add(load_le<std::uint32_t>(frame.head.data())) &&
-           tell(event, ClientEvent::Kind::credit, id, nullptr, {});
+           tell(event, ClientEvent::Kind::credit, id);
   }
 
   RpcClientOptions options_;

@@ -8,9 +8,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
-#include <system_error>
 
 namespace distrib::inline v0 {
 
@@ -81,32 +81,24 @@ inline void encode_frame_header(const FrameHeader& header, std::uint32_t head_by
   return bytes;
 }
 
-/// Reads a header. On failure `ec` is `rpc_errc::not_ours`, `corrupt`, `unsupported_version` or, for an unknown kind,
-/// `protocol`. A good checksum proves no good intent: bound the lengths before memory is taken for them.
+/// Reads a header; what is wrong with it is `rpc_errc::not_ours`, `corrupt`, `unsupported_version` or, for an unknown
+/// kind, `protocol`. A good checksum proves no good intent: bound the lengths before memory is taken for them.
 [[nodiscard]] inline auto parse_frame_header(std::span<const std::byte, frame_header_bytes> bytes,
-                                             std::error_code& ec) noexcept -> FrameHeader {
-  ec.clear();
-  FrameHeader header;
+                                             FrameHeader& header) noexcept -> std::optional<rpc_errc> {
+  if (load_le<std::uint32_t>(bytes.data()) != frame_magic) return rpc_errc::not_ours;
+  if (load_le<std::uint32_t>(bytes.data() + 28) != crc32c(bytes.first(28))) return rpc_errc::corrupt;
   const auto version = load_le<std::uint8_t>(bytes.data() + 4);
+  if (version < oldest_rpc_version || version > rpc_version) return rpc_errc::unsupported_version;
   const auto kind = load_le<std::uint8_t>(bytes.data() + 5);
-  if (load_le<std::uint32_t>(bytes.data()) != frame_magic) {
-    ec = rpc_errc::not_ours;
-  } else if (load_le<std::uint32_t>(bytes.data() + 28) != crc32c(bytes.first(28))) {
-    ec = rpc_errc::corrupt;
-  } else if (version < oldest_rpc_version || version > rpc_version) {
-    ec = rpc_errc::unsupported_version;
-  } else if (kind < static_cast<std::uint8_t>(FrameKind::greeting) ||
-             kind > static_cast<std::uint8_t>(FrameKind::credit)) {
-    ec = rpc_errc::protocol;
-  } else {
-    header.kind = static_cast<FrameKind>(kind);
-    header.flags = load_le<std::uint16_t>(bytes.data() + 6);
-    header.method = load_le<std::uint32_t>(bytes.data() + 8);
-    header.head_bytes = load_le<std::uint32_t>(bytes.data() + 12);
-    header.call = load_le<std::uint64_t>(bytes.data() + 16);
-    header.body_bytes = load_le<std::uint32_t>(bytes.data() + 24);
-  }
-  return header;
+  if (kind < static_cast<std::uint8_t>(FrameKind::greeting) || kind > static_cast<std::uint8_t>(FrameKind::credit))
+    return rpc_errc::protocol;
+  header.kind = static_cast<FrameKind>(kind);
+  header.flags = load_le<std::uint16_t>(bytes.data() + 6);
+  header.method = load_le<std::uint32_t>(bytes.data() + 8);
+  header.head_bytes = load_le<std::uint32_t>(bytes.data() + 12);
+  header.call = load_le<std::uint64_t>(bytes.data() + 16);
+  header.body_bytes = load_le<std::uint32_t>(bytes.data() + 24);
+  return std::nullopt;
 }
 
 }  // namespace distrib::inline v0

@@ -38,7 +38,10 @@ inline constexpr std::chrono::milliseconds memory_kept_for{1'000};
 /// A frame that was received whole, its checksums verified. Head and, unless it has an owner, body are valid until the
 /// reader is asked for anything else.
 struct Frame {
-  FrameHeader header;
+  // Without it all of a frame would be cleared by one instruction that takes longer than the stores.
+  Frame() noexcept {}
+
+  const FrameHeader* header = nullptr;
   ByteView head;
   FrameBody body;
   std::uint32_t body_checksum = 0;  ///< CRC-32C of the body.
@@ -98,7 +101,6 @@ class FrameReader {
   /// Writes the next whole frame to `frame`; false: read more, or `error()` says why there will be none.
   [[nodiscard]] auto next(Frame& frame) -> bool {
     if (error_ || (state_ == State::header && !take_header())) return false;
-    frame = {};
     if (state_ == State::small) return take_small(frame);
     if (state_ == State::head && !take_head()) return false;
     if (state_ == State::body && !take_body()) return false;
@@ -138,10 +140,12 @@ class FrameReader {
 
   auto take_header() -> bool {
     if (here_.size() < frame_header_bytes) return false;
-    header_ = parse_frame_header(here_.first<frame_header_bytes>(), error_);
-    if (!error_ && !limits_.allow(header_.head_bytes, header_.body_bytes))
-      error_ = rpc_errc::too_large;
-    if (error_) return false;
+    auto wrong = parse_frame_header(here_.first<frame_header_bytes>(), header_);
+    if (!wrong && !limits_.allow(header_.head_bytes, header_.body_bytes)) wrong = rpc_errc::too_large;
+    if (wrong) {
+      error_ = *wrong;
+      return false;
+    }
     here_ = here_.subspan(frame_header_bytes);
     filled_ = 0;
     if (header_.head_bytes <= most_small_head_bytes && header_.body_bytes <= most_small_body_bytes) {
@@ -167,8 +171,11 @@ class FrameReader {
       frame.body_checksum = crc32c(frame.body.bytes());
       if (!matches(frame.body_checksum, here_.data() + body)) return false;
       here_ = here_.subspan(checked(body));
+    } else {
+      frame.body = {};
+      frame.body_checksum = 0;
     }
-    frame.header = header_;
+    frame.header = &header_;
     state_ = State::header;
     return true;
   }
@@ -203,10 +210,12 @@ class FrameReader {
       if (!matches(sum_, here_.data())) return false;
       here_ = here_.subspan(frame_checksum_bytes);
       frame.body = FrameBody{SharedBuffer{std::move(body_)}};
-      frame.body_checksum = sum_;
+    } else {
+      frame.body = {};
     }
-    frame.header = header_;
-    if (header_.head_bytes != 0) frame.head = {large_head_.get(), header_.head_bytes};
+    frame.body_checksum = sum_;
+    frame.header = &header_;
+    frame.head = {large_head_.get(), header_.head_bytes};
     state_ = State::header;
     return true;
   }

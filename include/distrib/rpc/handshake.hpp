@@ -87,7 +87,7 @@ class ClientHandshake {
  private:
   auto check(const Frame& frame, Greeting& server, WireWriter& answer) const -> Error {
     const auto greeting = Greeting::decode(frame.head);
-    if (frame.header.kind != FrameKind::greeting || !greeting) return {rpc_errc::protocol, "instead of a greeting"};
+    if (frame.header->kind != FrameKind::greeting || !greeting) return {rpc_errc::protocol, "instead of a greeting"};
     if (greeting->version > rpc_version || greeting->version < oldest_rpc_version)
       return {rpc_errc::unsupported_version, "version " + std::to_string(greeting->version)};
     server = *greeting;
@@ -124,7 +124,7 @@ class ServerHandshake {
   /// Takes what the client says, until it is `over()`, and adds the greeting that it is answered with. Failure:
   /// `protocol`, `unsupported_version`, `unknown_service`, `unauthorized`.
   [[nodiscard]] auto take(const Frame& frame, FrameQueue& queue) -> Error {
-    if (frame.header.kind != FrameKind::greeting) return {rpc_errc::protocol, "instead of a greeting"};
+    if (frame.header->kind != FrameKind::greeting) return {rpc_errc::protocol, "instead of a greeting"};
     return expected_ ? take_proof(frame) : take_greeting(frame, queue);
   }
 

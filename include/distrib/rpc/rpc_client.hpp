@@ -226,6 +226,7 @@ class BasicRpcClient {
         }
         if (event.kind == Kind::reply || event.kind == Kind::ended || event.kind == Kind::failed)
           waiter(slot).complete(event);
+        connection->taken_one();
       }
       tell_availability();
     }

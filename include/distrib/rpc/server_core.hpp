@@ -235,22 +235,25 @@ class ServerCore {
   }
 
   static auto tell(ServerEvent& event, ServerEvent::Kind kind, std::uint64_t call) -> bool {
-    event = {};
     event.kind = kind;
     event.call = call;
+    event.method = event.service = event.body_checksum = 0;
+    event.deadline = never;
+    event.metadata = {};
+    event.head = {};
     return true;
   }
 
   auto take(const Frame& frame, Instant now, ServerEvent& event) -> bool {
     if (handshake_) return take_greeting(frame, event);
-    switch (frame.header.kind) {
+    switch (frame.header->kind) {
       case FrameKind::request: return take_request(frame, now, event);
       case FrameKind::cancel:
-        if (!end(frame.header.call)) return false;
-        return tell(event, ServerEvent::Kind::cancelled, frame.header.call);
+        if (!end(frame.header->call)) return false;
+        return tell(event, ServerEvent::Kind::cancelled, frame.header->call);
       case FrameKind::credit: return take_credit(frame, event);
-      case FrameKind::item: return open(frame.header.call) && take_item(frame, event);
-      case FrameKind::end: return open(frame.header.call) && take_end(frame, event);
+      case FrameKind::item: return open(frame.header->call) && take_item(frame, event);
+      case FrameKind::end: return open(frame.header->call) && take_end(frame, event);
       case FrameKind::ping: queue({FrameKind::pong}); return false;
       case FrameKind::pong: return false;
       case FrameKind::goodbye: draining_ = true; return false;
@@ -259,7 +262,7 @@ class ServerCore {
   }
 
   auto take_greeting(const Frame& frame, ServerEvent& event) -> bool {
-    if (frame.header.kind == FrameKind::error && frame.header.call == 0) {  // we have not proved who we are
+    if (frame.header->kind == FrameKind::error && frame.header->call == 0) {  // we have not proved who we are
       reason_ = decode_error(frame.head, {}).code;
       return false;
     }
@@ -279,7 +282,7 @@ class ServerCore {
   }
 
   auto take_request(const Frame& frame, Instant now, ServerEvent& event) -> bool {
-    const std::uint64_t call = frame.header.call;
+    const std::uint64_t call = frame.header->call;
     const auto slot = static_cast<std::uint32_t>(call);
     ++requests_;
     if (draining_) return refuse_call(call, rpc_errc::closed);
@@ -298,16 +301,25 @@ class ServerCore {
     if (left != no_deadline && deadline <= now) return refuse_call(call, rpc_errc::deadline_passed);
 
     const std::size_t held = frame.head.size() + frame.body.bytes().size();
-    slots_[slot] = {static_cast<std::uint32_t>(call >> 32), true, false, {}, held};
-    share_.begin(held);
+    begin(slots_[slot], call, held);
     tell(event, ServerEvent::Kind::request, call);
-    event.method = frame.header.method;
-    if (left != no_deadline) event.deadline = deadline;
+    event.method = frame.header->method;
+    event.deadline = left == no_deadline ? never : deadline;
     event.metadata = rest.first(metadata_bytes);
     event.head = rest.subspan(metadata_bytes);
     event.body = frame.body;
     event.body_checksum = frame.body_checksum;
     return true;
+  }
+
+  // Member by member: put together elsewhere first, they would be read back before they are written.
+  void begin(Slot& slot, std::uint64_t call, std::size_t held) noexcept {
+    slot.generation = static_cast<std::uint32_t>(call >> 32);
+    slot.open = true;
+    slot.ended = false;
+    slot.credit = {};
+    slot.held = held;
+    share_.begin(held);
   }
 
   auto refuse_call(std::uint64_t call, rpc_errc code) -> bool {
@@ -316,7 +328,7 @@ class ServerCore {
   }
 
   auto take_item(const Frame& frame, ServerEvent& event) -> bool {
-    Slot& slot = slots_[static_cast<std::uint32_t>(frame.header.call)];
+    Slot& slot = slots_[static_cast<std::uint32_t>(frame.header->call)];
     if (slot.ended || !slot.credit.receive()) {
       refuse(rpc_errc::protocol, slot.ended ? "an item after the end" : "more items than were asked for");
       return false;
@@ -324,15 +336,15 @@ class ServerCore {
     const std::size_t held = frame.head.size() + frame.body.bytes().size();
     slot.held += held;
     share_.hold(held);
-    tell(event, ServerEvent::Kind::item, frame.header.call);
+    tell(event, ServerEvent::Kind::item, frame.header->call);
     event.head = frame.head;
     event.body = frame.body;
     return true;
   }
 
   auto take_end(const Frame& frame, ServerEvent& event) -> bool {
-    if (std::exchange(slots_[static_cast<std::uint32_t>(frame.header.call)].ended, true)) return false;
-    return tell(event, ServerEvent::Kind::ended, frame.header.call);
+    if (std::exchange(slots_[static_cast<std::uint32_t>(frame.header->call)].ended, true)) return false;
+    return tell(event, ServerEvent::Kind::ended, frame.header->call);
   }
 
   auto take_credit(const Frame& frame, ServerEvent& event) -> bool {
@@ -340,7 +352,7 @@ class ServerCore {
       refuse(rpc_errc::protocol, "a credit without a number");
       return false;
     }
-    const std::uint64_t call = frame.header.call;
+    const std::uint64_t call = frame.header->call;
     const auto more = load_le<std::uint32_t>(frame.head.data());
     return open(call) && slots_[static_cast<std::uint32_t>(call)].credit.add(more) &&
            tell(event, ServerEvent::Kind::credit, call);

@@ -6,7 +6,6 @@
 #include <distrib/rpc/frame_body.hpp>
 
 #include <cstdint>
-#include <optional>
 
 namespace distrib::inline v0 {
 
@@ -22,13 +21,13 @@ struct ServerEvent {
   };
   Kind kind{};
   std::uint64_t call = 0;
-  std::uint32_t method = 0;         ///< Of `request`: `method_id` of its name.
-  std::uint32_t service = 0;        ///< Of `greeted`.
-  std::optional<Instant> deadline;  ///< Of `request`, on this machine's clock.
-  ByteView metadata;                ///< Of `request`; with `head` and `body` valid until the core is asked for
-  ByteView head;                    ///< anything else. Of `request` and `item`,
-  FrameBody body;                   ///< and so is this.
-  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body.
+  std::uint32_t method = 0;           ///< Of `request`: `method_id` of its name.
+  std::uint32_t service = 0;          ///< Of `greeted`.
+  Instant deadline = Instant::max();  ///< Of `request`, on this machine's clock; the greatest: none.
+  ByteView metadata;                  ///< Of `request`; with `head` and `body` valid until the core is asked for
+  ByteView head;                      ///< anything else. Of `request` and `item`,
+  FrameBody body;                     ///< and so is this.
+  std::uint32_t body_checksum = 0;    ///< CRC-32C of the body.
 };
 
 }  // namespace distrib::inline v0

@@ -159,6 +159,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     for (ServerEvent event; owner_ != nullptr && !is_paused_ && core().next(now, event);) {
       observe(event);
       if (sinks_ == nullptr || !tell_sink(event)) owner_->happened(session, event);
+      this->taken_one();
     }
   }
 

@@ -47,7 +47,7 @@ class ServerStream {
   [[nodiscard]] auto connection() const noexcept -> const Connection& { return call_.connection(); }
   [[nodiscard]] auto get_executor() const noexcept { return connection()->get_executor(); }
   /// See `Call::deadline` and `Call::metadata`.
-  [[nodiscard]] auto deadline() const noexcept -> const std::optional<Instant>& { return call_.deadline(); }
+  [[nodiscard]] auto deadline() const noexcept -> std::optional<Instant> { return call_.deadline(); }
   [[nodiscard]] auto metadata() const noexcept -> ByteView { return call_.metadata(); }
 
   /// The next item; completes with `StreamReadSignature<typename M::Request>`.
