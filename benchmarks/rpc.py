@@ -30,7 +30,7 @@ ROUNDS, REPEATS, FOREIGN = 5, 3, 0.3
 PATIENCE = 120  # seconds that repeated rounds may take, all of them together
 SECONDS, WARM = 0.35, 0.1
 SILENT, USED = 9500, 1000  # connections whose memory is measured
-UNCHECKED, UNCOUNTED = "ours, no checksums", "ours, no metrics"
+UNCHECKED, UNCOUNTED, WHOLE = "ours, no checksums", "ours, no metrics", "ours, whole"
 HERE = pathlib.Path(__file__).resolve().parent
 CPUS = sorted(os.sched_getaffinity(0))
 
@@ -70,7 +70,8 @@ def peers(build):
              Peer("gRPC", program + "grpc", ["--style", "cq"]),
              Peer("gRPC callback", program + "grpc", ["--style", "callback"]),
              Peer("gRPC bytes-buffer", program + "grpc", ["--style", "generic"]),
-             Peer(UNCHECKED, program + "unchecked", ["--metrics"]), Peer(UNCOUNTED, program + "ours")]
+             Peer(UNCHECKED, program + "unchecked", ["--metrics"]), Peer(UNCOUNTED, program + "ours"),
+             Peer(WHOLE, program + "ours", ["--metrics", "--chunks", "0"])]
     for name, variable in ("brpc", "BRPC"), ("coro_rpc", "CORO_RPC"), ("ps-lite", "PS_LITE"):
         checkout = os.environ.get("DISTRIB_BENCH_" + variable)
         if checkout:
@@ -163,6 +164,10 @@ def cases():
                 lines[0].targets[UNCHECKED] = None
             yield Case({row, "15"}, f"{method} {size}", names, lines,
                        ["--method", method, "--bytes", str(number), "--in_flight", str(flight)])
+    for what, target, apply in ("in chunks", 0.85, "0"), ("added up in chunks", None, "1"):
+        yield Case({"14"}, f"push 16 MiB, {what}", ["ours", WHOLE], [
+            Line(f"row14 push 16 MiB, {what}", gigabytes(16 << 20), "GB/s", {WHOLE: target}),
+        ], ["--method", "push", "--bytes", str(16 << 20), "--in_flight", "2"], ["--chunks", "1", "--apply", apply])
     for flight in "32", "256":
         yield Case({"18"}, f"16 B x {flight}, checksums and metrics on and off", ["ours", UNCHECKED, UNCOUNTED], [
             Line(f"row18 16 B x {flight}", rate, "k/s", {UNCHECKED: 0.90, UNCOUNTED: 0.90}),
@@ -195,7 +200,7 @@ class Server:
     """A running server of a peer. Throws `RuntimeError` with what it said when it does not begin."""
 
     def __init__(self, peer, arguments=(), place="plain"):
-        self.process = subprocess.Popen([peer.program, "serve", *peer.both, *arguments], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([peer.program, "serve", *arguments, *peer.both], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         preexec_fn=prepare(place, True))
         self.peer = peer

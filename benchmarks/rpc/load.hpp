@@ -42,6 +42,8 @@ struct Options {
   std::size_t in_flight = 1;     ///< Calls, on each connection.
   std::size_t threads = 1;       ///< Of the server.
   std::size_t max_calls = 1024;  ///< That the server takes on a connection, where it has such a limit.
+  std::size_t chunks = 0;        ///< 1: the server takes pushes in chunks.
+  std::size_t apply = 0;         ///< 1: the server adds what is pushed to floats of its own.
   int server = 0;                ///< The server's process id, for its CPU time.
   double warm = 0.1;             ///< Seconds before
   double seconds = 0.35;         ///< those that are measured.
@@ -71,6 +73,8 @@ struct Options {
       };
       take("--style", style);
       take("--method", method);
+      take("--chunks", chunks);
+      take("--apply", apply);
       take("--counters", counters);
       take("--port", port);
       take("--bytes", bytes);

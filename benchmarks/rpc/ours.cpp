@@ -38,11 +38,51 @@ auto wanted_size(const Small& pull) -> std::uint32_t {
   return std::min(distrib::load_le<std::uint32_t>(pull.bytes.data()), static_cast<std::uint32_t>(block_bytes));
 }
 
-auto router() {
+/// What a parameter server does with a push: adds it to its floats.
+class Sum {
+ public:
+  explicit Sum(bool counts) : counts_{counts} {}
+
+  void add(distrib::ByteView bytes) {
+    if (!counts_) return;
+    static thread_local std::vector<float> floats(block_bytes / sizeof(float));
+    float* const to = floats.data() + at_;
+    const std::size_t count = bytes.size() / sizeof(float);
+    for (std::size_t i = 0; i < count; ++i) to[i] += distrib::load_le<float>(bytes.data() + i * sizeof(float));
+    at_ += count;
+  }
+
+ private:
+  bool counts_;
+  std::size_t at_ = 0;
+};
+
+template <class Call>
+struct Chunks {
+  void chunk(distrib::ByteView bytes) { sum.add(bytes); }
+  void end() { call.reply(small()); }
+  Call call;
+  Sum sum;
+};
+
+auto push(const Options& options) {
+  return distrib::on<Push>([counts = options.apply != 0](const Bulk& request, const auto& call) {
+    Sum{counts}.add(request.body->bytes());
+    call.reply(small());
+  });
+}
+
+auto push_in_chunks(const Options& options) {
+  return distrib::on_chunks<Push>([counts = options.apply != 0](Bulk, auto call, std::size_t) {
+    return Chunks{call, Sum{counts}};
+  });
+}
+
+auto router(auto push) {
   return distrib::Router{
       distrib::on<Echo>([](const Small& request, const auto& call) { call.reply(request); }),
       distrib::on<Echo256>([](const Sized<256>& request, const auto& call) { call.reply(request); }),
-      distrib::on<Push>([](Bulk, auto call) { call.reply(small()); }),
+      push,
       distrib::on<Pull>([](Small request, auto call) { call.reply({live_block(wanted_size(request))}); }),
       distrib::on<Make>([](Small request, auto call) {
         auto fresh = std::make_shared<distrib::AlignedBuffer>(wanted_size(request));
@@ -55,7 +95,7 @@ auto router() {
 }
 
 template <distrib::CallObserver Observes>
-void serve(const Options& options, Observes& observer) {
+void serve_with(auto router, const Options& options, Observes& observer) {
   asio::io_context context{1};
   distrib::RpcServerOptions how;
   how.max_calls = static_cast<std::uint32_t>(options.max_calls);
@@ -67,19 +107,26 @@ void serve(const Options& options, Observes& observer) {
   map_counters(options);
   block();
   if (options.threads == 1) {
-    distrib::RpcServer server{context.get_executor(), address, router(), how, observer};
+    distrib::RpcServer server{context.get_executor(), address, router, how, observer};
     end.async_wait([&](std::error_code, int) { server.drain(2s); });
     tell_port(server.port());
     context.run();
   } else {
     distrib::IoPool pool{options.threads};
     std::vector<std::remove_const_t<Observes>> observers(options.threads);
-    distrib::RpcPoolServer server{pool, address, [](std::size_t) { return router(); }, how,
+    distrib::RpcPoolServer server{pool, address, [&](std::size_t) { return router; }, how,
                                   [&](std::size_t thread) -> Observes& { return observers[thread]; }};
     end.async_wait([&](std::error_code, int) {});
     tell_port(server.port());
     context.run();
   }
+}
+
+void serve(const Options& options, auto& observer) {
+  if (options.chunks != 0)
+    serve_with(router(push_in_chunks(options)), options, observer);
+  else
+    serve_with(router(push(options)), options, observer);
 }
 
 /// Keeps calls in flight: whenever one ends, the next begins.

@@ -5,6 +5,7 @@
 #include <distrib/rpc/backoff.hpp>
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/call_observer.hpp>
+#include <distrib/rpc/chunked_route.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/client_event.hpp>
 #include <distrib/rpc/client_options.hpp>

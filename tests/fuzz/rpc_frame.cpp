@@ -106,11 +106,29 @@ struct Cuts {
   bool random = false;                              // or fewer
   std::size_t lends = distrib::least_read_bytes;    // bytes of memory
   bool pauses = false;                              // frames are left lying, as when too much is owed
+  bool in_chunks = false;                           // large bodies of requests come so
 };
+
+/// A part of a frame joins what came of it before. A part of a body is 64 bytes or a multiple, but for the last.
+void add(std::vector<Received>& frames, const distrib::Frame& frame) {
+  const ByteView body = frame.body.bytes();
+  if (frame.part == distrib::FramePart::whole || frame.part == distrib::FramePart::begin) {
+    frames.push_back({*frame.header, {frame.head.begin(), frame.head.end()}, {}, 0});
+    expect(frame.part == distrib::FramePart::whole || body.empty(), "chunks follow");
+  }
+  Received& whole = frames.back();
+  expect(whole.header == *frame.header, "parts are those of one frame");
+  expect(frame.part != distrib::FramePart::chunk || whole.body.size() % 64 == 0, "chunks are multiples of 64 bytes");
+  whole.body.insert(whole.body.end(), body.begin(), body.end());
+  if (frame.is_last()) whole.body_checksum = frame.body_checksum;
+}
 
 auto feed(const Bytes& bytes, const Limits& limits, const Cuts& cuts, std::uint64_t seed) -> Read {
   Dice dice{seed};
-  distrib::FrameReader reader{limits.first};
+  const distrib::TakesChunks takes_chunks = cuts.in_chunks ? [](std::uint32_t method) { return method % 8 != 0; } : nullptr;
+  distrib::FrameReader reader;
+  reader.set_limits(limits.first, takes_chunks);
+  bool is_complete = true;
   Read read;
   std::vector<distrib::FrameBody> owned;  // stay what they are
   std::vector<std::size_t> owned_of;
@@ -119,14 +137,13 @@ auto feed(const Bytes& bytes, const Limits& limits, const Cuts& cuts, std::uint6
     distrib::Frame frame;
     if (!reader.next(frame)) return false;
     expect(had_rest, "a frame that can be taken is known to be there");
-    const ByteView body = frame.body.bytes();
     if (frame.body.owner() != nullptr) {
       owned.push_back(frame.body);
       owned_of.push_back(read.frames.size());
     }
-    read.frames.push_back(
-        {*frame.header, {frame.head.begin(), frame.head.end()}, {body.begin(), body.end()}, frame.body_checksum});
-    reader.set_limits(limits.then);
+    add(read.frames, frame);
+    is_complete = frame.is_last();
+    reader.set_limits(limits.then, takes_chunks);
     return true;
   };
   std::size_t at = 0;
@@ -166,6 +183,7 @@ auto feed(const Bytes& bytes, const Limits& limits, const Cuts& cuts, std::uint6
   while (take_one()) {
   }
   read.error = reader.error();
+  if (!is_complete) read.frames.pop_back();
   for (std::size_t i = 0; i < owned.size(); ++i)
     expect(std::ranges::equal(owned[i].bytes(), read.frames[owned_of[i]].body), "a body that is owned stays as it is");
   return read;
@@ -181,7 +199,9 @@ void look_at(const Bytes& bytes, const Limits& limits, std::uint64_t seed) {
                         Cuts{.piece = 40, .random = true},
                         Cuts{.piece = 9000, .random = true, .lends = std::size_t{256} << 10},
                         Cuts{.piece = 3000, .random = true, .pauses = true},
-                        Cuts{.piece = bytes.size() + 1, .pauses = true}};
+                        Cuts{.piece = bytes.size() + 1, .pauses = true},
+                        Cuts{.piece = bytes.size() + 1, .in_chunks = true},
+                        Cuts{.piece = 3000, .random = true, .pauses = true, .in_chunks = true}};
   for (const Cuts& cut : cuts) expect(feed(bytes, limits, cut, seed) == whole, "it matters not how a stream is cut");
 }
 

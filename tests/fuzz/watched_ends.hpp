@@ -102,8 +102,10 @@ struct WatchedServer {
           ++requests;
           expect(open.emplace(event.call, false).second, "a call begins once");
           expect(open.size() <= options.max_calls, "no more calls than allowed");
-          expect(!event.deadline || *event.deadline > now, "a request has time left");
+          expect(event.deadline > now, "a request has time left");
           break;
+        case Kind::chunk:
+        case Kind::body_end: expect(false, "bodies come whole"); break;
         case Kind::item:
           expect(open.contains(event.call), "items of a call that is open");
           core.taken(event.call, event.head.size() + event.body.bytes().size());

@@ -46,6 +46,13 @@ struct Outcome {
   std::size_t calls = 0;
   std::error_code reason;
 
+  /// The rest of a body, however many pieces it is.
+  void add_chunk(std::uint64_t call, const distrib::FrameBody& body) {
+    constexpr auto chunk = static_cast<int>(distrib::ServerEvent::Kind::chunk);
+    if (events.empty() || events.back().kind != chunk) add({chunk, call, 0, {}, {}, 0, {}, {}, {}}, {});
+    bodies.back() += distrib::as_text(body.bytes());
+  }
+
   void add(Event event, const distrib::FrameBody& body) {
     if (body.owner() != nullptr) {
       owned.push_back(body);
@@ -163,11 +170,14 @@ void hand(Core& core, const Bytes& bytes, std::size_t cut, std::size_t piece, co
   }
 }
 
-auto server_hears(const Bytes& bytes, std::size_t cut, std::size_t piece) -> Outcome {
-  distrib::ServerCore core{distrib::RpcServerOptions{}, now};
+auto server_hears_from(distrib::ServerCore core, const Bytes& bytes, std::size_t cut, std::size_t piece) -> Outcome {
   Outcome outcome;
   hand(core, bytes, cut, piece, [&] {
     for (distrib::ServerEvent event; core.next(now, event);) {
+      if (event.kind == distrib::ServerEvent::Kind::chunk) {
+        outcome.add_chunk(event.call, event.body);
+        continue;
+      }
       outcome.add({static_cast<int>(event.kind), event.call, event.method + event.service,
                    std::string{distrib::as_text(event.head)}, std::string{distrib::as_text(event.metadata)},
                    event.body_checksum, {}, {}, event.deadline},
@@ -182,6 +192,16 @@ auto server_hears(const Bytes& bytes, std::size_t cut, std::size_t piece) -> Out
   outcome.calls = core.calls();
   outcome.reason = core.reason();
   return outcome;
+}
+
+auto server_hears(const Bytes& bytes, std::size_t cut, std::size_t piece) -> Outcome {
+  return server_hears_from({distrib::RpcServerOptions{}, now}, bytes, cut, piece);
+}
+
+auto server_hears_chunks(const Bytes& bytes, std::size_t cut, std::size_t piece) -> Outcome {
+  const auto budget = std::make_shared<distrib::ServerBudget>(distrib::RpcServerOptions{});
+  budget->takes_chunks = [](std::uint32_t method) { return method == 7; };
+  return server_hears_from({budget, now}, bytes, cut, piece);
 }
 
 auto client_hears(const Bytes& bytes, std::size_t cut, std::size_t piece) -> Outcome {
@@ -247,6 +267,29 @@ TEST_CASE("Rpc cuts: a server hears the same, however it is cut", "[simulation]"
   const auto answered = kinds_of(whole.answers);
   CHECK(answered == std::set{FrameKind::greeting, FrameKind::error, FrameKind::pong, FrameKind::item});
   check(said, whole, server_hears);
+}
+
+TEST_CASE("Rpc cuts: a server hears the same bodies in chunks, however they are cut", "[simulation]") {
+  const Conversation said = to_server();
+  const Outcome at_once = server_hears(said.bytes, said.bytes.size(), said.bytes.size());
+  const Outcome whole = server_hears_chunks(said.bytes, said.bytes.size(), said.bytes.size());
+  using Kind = distrib::ServerEvent::Kind;
+  std::vector<int> kinds;
+  for (const auto& event : whole.events) kinds.push_back(event.kind);
+  constexpr auto request = static_cast<int>(Kind::request);
+  constexpr auto chunk = static_cast<int>(Kind::chunk);
+  constexpr auto end = static_cast<int>(Kind::body_end);
+  CHECK(kinds == std::vector{static_cast<int>(Kind::greeted), request, request, request,
+                             static_cast<int>(Kind::cancelled), request, chunk, end, static_cast<int>(Kind::credit),
+                             request, chunk, end});
+  CHECK(whole.bodies[2].size() == 100);  // what is small comes at once
+  CHECK(whole.bodies[6] == at_once.bodies[5]);
+  CHECK(whole.bodies[10] == at_once.bodies[7]);
+  CHECK(whole.events[7].body_checksum == at_once.events[5].body_checksum);
+  CHECK(whole.owned.empty());
+  CHECK(whole.calls == at_once.calls);
+  CHECK(whole.answers == at_once.answers);
+  check(said, whole, server_hears_chunks);
 }
 
 TEST_CASE("Rpc cuts: a client hears the same, however it is cut", "[simulation]") {

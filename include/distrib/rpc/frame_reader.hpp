@@ -35,7 +35,18 @@ struct FrameLimits {
 /// For so long an end keeps the memory of a large body, when no further one comes.
 inline constexpr std::chrono::milliseconds memory_kept_for{1'000};
 
-/// A frame that was received whole, its checksums verified. Head and, unless it has an owner, body are valid until the
+/// How much of a frame there is: all of it, or, where its body is wanted in chunks, the next part.
+enum class FramePart : std::uint8_t {
+  whole,  ///< Everything, the checksums verified.
+  begin,  ///< Header and head, verified. The body follows.
+  chunk,  ///< Of the body: a multiple of 64 bytes, but for the last one. Nobody knows yet whether it is right.
+  end,    ///< All of the body has come, and was right.
+};
+
+/// A request of this method: whether its body, if it is large, is wanted in chunks.
+using TakesChunks = bool (*)(std::uint32_t method);
+
+/// A frame that was received, or a part of one. Header, head and, unless it has an owner, body are valid until the
 /// reader is asked for anything else.
 struct Frame {
   // Without it all of a frame would be cleared by one instruction that takes longer than the stores.
@@ -44,12 +55,16 @@ struct Frame {
   const FrameHeader* header = nullptr;
   ByteView head;
   FrameBody body;
-  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body.
+  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body, of `whole` and `end`.
+  FramePart part{};
+
+  /// Whether nothing of it follows.
+  [[nodiscard]] auto is_last() const noexcept -> bool { return part == FramePart::whole || part == FramePart::end; }
 };
 
 /// Makes frames of a stream of bytes, however it is cut. Small frames are parsed where they were received, in memory
 /// that was lent; a large body goes into memory of its own, where it is received without a copy, its checksum computed
-/// while its bytes are still in the cache. A core: it reads nothing by itself.
+/// while its bytes are still in the cache; or it is handed on as it comes, in chunks. A core: it reads nothing by itself.
 ///
 /// Memory: of a frame that has not come to its end yet, what came; of one whose body is over 4 KiB, all of the body, which
 /// is used again for the next one of that size; of frames that nobody takes, what was read. Threads: one at a time.
@@ -57,8 +72,11 @@ class FrameReader {
  public:
   explicit FrameReader(FrameLimits limits = {}) : limits_{limits} {}
 
-  /// Other limits from the next frame on.
-  void set_limits(FrameLimits limits) noexcept { limits_ = limits; }
+  /// Other limits from the next frame on, and which large bodies are wanted in chunks; null: none.
+  void set_limits(FrameLimits limits, TakesChunks takes_chunks = nullptr) noexcept {
+    limits_ = limits;
+    takes_chunks_ = takes_chunks;
+  }
 
   // `reads` (of a ConnectionCore) is true while there is no error, and `next` was asked until it gave none.
 
@@ -83,7 +101,7 @@ class FrameReader {
   }
 
   void keep() {
-    if (state_ == State::header || state_ == State::small) large_head_.reset();
+    if (state_ == State::header || state_ == State::small || state_ == State::chunks) large_head_.reset();
     if (error_) here_ = {};  // nobody will ask for it
     if (here_.empty() && kept_capacity_ > most_kept_bytes) {
       kept_.reset();
@@ -98,11 +116,13 @@ class FrameReader {
     here_ = {kept_.get(), here_.size()};
   }
 
-  /// Writes the next whole frame to `frame`; false: read more, or `error()` says why there will be none.
+  /// Writes the next frame, or part of one, to `frame`; false: read more, or `error()` says why there will be none.
   [[nodiscard]] auto next(Frame& frame) -> bool {
     if (error_ || (state_ == State::header && !take_header())) return false;
     if (state_ == State::small) return take_small(frame);
     if (state_ == State::head && !take_head()) return false;
+    if (state_ == State::begin) return begin_chunks(frame);
+    if (state_ == State::chunks) return take_chunk(frame);
     if (state_ == State::body && !take_body()) return false;
     return take_checksum(frame);
   }
@@ -124,11 +144,12 @@ class FrameReader {
 
  private:
   /// Of a frame that is small: what is awaited is the rest of it. Of one that is large: its head, its body, the body's
-  /// checksum.
-  enum class State : std::uint8_t { header, small, head, body, checksum };
+  /// checksum; or nothing to begin its chunks, then these and the checksum.
+  enum class State : std::uint8_t { header, small, head, body, checksum, begin, chunks };
 
   static constexpr std::uint32_t most_small_head_bytes = 16 << 10;
   static constexpr std::uint32_t most_small_body_bytes = 4 << 10;
+  static constexpr std::size_t chunk_unit = 64;
   static constexpr std::size_t most_kept_bytes = std::size_t{64} << 10;
   static_assert(frame_header_bytes + most_small_head_bytes + most_small_body_bytes + 2 * frame_checksum_bytes <
                 least_read_bytes);
@@ -176,6 +197,7 @@ class FrameReader {
       frame.body_checksum = 0;
     }
     frame.header = &header_;
+    frame.part = FramePart::whole;
     state_ = State::header;
     return true;
   }
@@ -192,9 +214,51 @@ class FrameReader {
   void begin_body() {
     filled_ = 0;
     sum_ = 0;
-    state_ = header_.body_bytes == 0 ? State::checksum : State::body;
-    if (state_ == State::body)
-      body_ = memory_.take(header_.body_bytes);
+    if (header_.body_bytes == 0)
+      state_ = State::checksum;
+    else if (header_.body_bytes > most_small_body_bytes && header_.kind == FrameKind::request &&
+             takes_chunks_ != nullptr && takes_chunks_(header_.method))
+      state_ = State::begin;
+    else
+      state_ = State::body;
+    if (state_ == State::body) body_ = memory_.take(header_.body_bytes);
+  }
+
+  auto begin_chunks(Frame& frame) -> bool {
+    frame.header = &header_;
+    frame.head = {large_head_.get(), header_.head_bytes};
+    frame.body = {};
+    frame.part = FramePart::begin;
+    state_ = State::chunks;
+    return true;
+  }
+
+  auto take_chunk(Frame& frame) -> bool {
+    const std::size_t left = header_.body_bytes - filled_;
+    if (left == 0) return end_chunks(frame);
+    std::size_t count = std::min(here_.size(), left);
+    if (count < left) count -= count % chunk_unit;
+    if (count == 0) return false;
+    frame.header = &header_;
+    frame.head = {};
+    frame.body = FrameBody{here_.first(count)};
+    frame.part = FramePart::chunk;
+    sum_ = crc32c_extend(sum_, here_.first(count));
+    filled_ += count;
+    here_ = here_.subspan(count);
+    return true;
+  }
+
+  auto end_chunks(Frame& frame) -> bool {
+    if (here_.size() < frame_checksum_bytes || !matches(sum_, here_.data())) return false;
+    here_ = here_.subspan(frame_checksum_bytes);
+    frame.header = &header_;
+    frame.head = {};
+    frame.body = {};
+    frame.body_checksum = sum_;
+    frame.part = FramePart::end;
+    state_ = State::header;
+    return true;
   }
 
   auto take_body() -> bool {
@@ -215,6 +279,7 @@ class FrameReader {
     }
     frame.body_checksum = sum_;
     frame.header = &header_;
+    frame.part = FramePart::whole;
     frame.head = {large_head_.get(), header_.head_bytes};
     state_ = State::header;
     return true;
@@ -242,6 +307,7 @@ class FrameReader {
   }
 
   FrameLimits limits_;
+  TakesChunks takes_chunks_ = nullptr;
   ByteView here_;                // not parsed yet: in the memory that was lent, or in kept_
   bool is_lent_ = false;
   std::byte* lent_ = nullptr;

@@ -3,6 +3,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/rpc/call.hpp>
+#include <distrib/rpc/chunked_route.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/handler_result.hpp>
@@ -33,6 +34,7 @@ inline constexpr bool is_method = RpcMethod<M>;
 template <RpcMethod M, class Handler>
 struct Route {
   using MethodType = M;
+  static constexpr bool takes_chunks = false;
   Handler handler;
 };
 
@@ -90,13 +92,24 @@ class Router {
   void dispatch(const Connection& connection, const ServerEvent& event) {
     static_assert((takes<Connection>(static_cast<Routes*>(nullptr)) && ...),
                   "distrib: on<M>(handler): the handler must take (M::Request), or (M::Request, call); of a method "
-                  "that streams (M::Request, stream), or (stream) where the client streams");
+                  "that streams (M::Request, stream), or (stream) where the client streams; of on_chunks (M::Request, "
+                  "call, std::size_t)");
     const bool known = std::apply(
         [&](auto&... route) { return (dispatch_to(route, connection, event) || ...); }, routes_);
     if (!known) connection->fail(event.call, rpc_errc::unknown_method);
   }
 
+  /// Whether large bodies of requests of the method are wanted in chunks.
+  static constexpr auto takes_chunks([[maybe_unused]] std::uint32_t method) -> bool {
+    return ((Routes::takes_chunks && method == Routes::MethodType::id) || ...);
+  }
+
  private:
+  template <class Connection, class M, class Handler>
+  static constexpr auto takes(const ChunkedRoute<M, Handler>*) -> bool {
+    return std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>, std::size_t>;
+  }
+
   /// Whether the handler can be called with what there is of `M`.
   template <class Connection, class M, class Handler>
   static constexpr auto takes(const Route<M, Handler>*) -> bool {
@@ -128,6 +141,18 @@ class Router {
       else
         call(route.handler, Call<M, Connection>{connection, event}, std::move(request));
     }
+    return true;
+  }
+
+  template <class M, class Handler, class Connection>
+  static auto dispatch_to(ChunkedRoute<M, Handler>& route, const Connection& connection, const ServerEvent& event)
+      -> bool {
+    if (event.method != M::id) return false;
+    typename M::Request request{};
+    if (!RpcCodec<typename M::Request>::decode({event.head, {}, 0}, request))
+      connection->fail(event.call, rpc_errc::bad_message, M::name);
+    else
+      detail::begin_chunks<M>(route.handler, connection, event, std::move(request));
     return true;
   }
 
@@ -167,11 +192,8 @@ class Router {
   }
 
   template <class M, class Handler, class Connection>
-  static void answer(const Call<M, Connection>& call, Handler& handler, typename M::Request request) try {
-    call.reply(handler(std::move(request)));
-  } catch (const std::system_error& thrown) {
-    const Error error = detail::error_of_handler(thrown);
-    call.fail(error.code, error.where);
+  static void answer(const Call<M, Connection>& call, Handler& handler, typename M::Request request) {
+    detail::run_for(call.connection(), call.id(), [&] { call.reply(handler(std::move(request))); });
   }
 
   std::tuple<Routes...> routes_;

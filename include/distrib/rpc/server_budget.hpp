@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/protowire.hpp>
+#include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/server_options.hpp>
 
 #include <cstddef>
@@ -20,6 +21,7 @@ struct ServerBudget {
   std::size_t calls = 0;  ///< Not answered.
   std::size_t bytes = 0;  ///< Of requests that are not answered, and of answers that are not written.
   std::uint32_t turn = 0;  ///< The service that the next client gets who asks for none.
+  TakesChunks takes_chunks = nullptr;  ///< Which large bodies of requests are wanted in chunks.
   WireWriter answer;       ///< Where the head of an answer is written, before it is copied.
 };
 
@@ -54,6 +56,7 @@ class BudgetShare {
   }
 
   [[nodiscard]] auto options() const noexcept -> const RpcServerOptions& { return of_->options; }
+  [[nodiscard]] auto takes_chunks() const noexcept -> TakesChunks { return of_->takes_chunks; }
 
   /// Empty, and good for one answer of any connection.
   [[nodiscard]] auto writer() noexcept -> WireWriter& {

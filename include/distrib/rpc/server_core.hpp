@@ -76,7 +76,7 @@ class ServerCore {
   /// call is over. Try again after a `credit` event.
   auto item(std::uint64_t call, ByteView head, const FrameBody& body = {}) -> bool {
     if (!peer_.allow(head.size(), body.bytes().size())) fail(call, rpc_errc::too_large);
-    if (!open(call) || !slots_[static_cast<std::uint32_t>(call)].credit.send()) return false;
+    if (!awaits(call) || !slots_[static_cast<std::uint32_t>(call)].credit.send()) return false;
     queue({FrameKind::item, 0, 0, 0, call, 0}, head, body);
     return true;
   }
@@ -88,7 +88,7 @@ class ServerCore {
 
   /// An `item` of so many bytes, of head and body, was used up: the client may send another one in its place.
   void taken(std::uint64_t call, std::size_t bytes) {
-    if (!open(call)) return;
+    if (!awaits(call)) return;
     Slot& slot = slots_[static_cast<std::uint32_t>(call)];
     slot.held -= bytes;
     share_.release(bytes);
@@ -131,7 +131,7 @@ class ServerCore {
         progress_.look(reader_.in_frame(), std::exchange(came_whole_, false), now);
         return false;
       }
-      came_whole_ = true;
+      came_whole_ |= frame.is_last();
       if (take(frame, now, event)) return true;
     }
     return false;
@@ -185,6 +185,12 @@ class ServerCore {
   /// Why the connection ended; empty while it has not.
   [[nodiscard]] auto reason() const noexcept -> std::error_code { return reason_; }
 
+  /// Whether a call is not over.
+  [[nodiscard]] auto awaits(std::uint64_t call) const -> bool {
+    const auto slot = static_cast<std::uint32_t>(call);
+    return !reason_ && slot < slots_.size() && slots_[slot].open && slots_[slot].generation == call >> 32;
+  }
+
   /// Calls that are not answered.
   [[nodiscard]] auto calls() const noexcept -> std::size_t { return share_.calls(); }
 
@@ -215,13 +221,8 @@ class ServerCore {
     share_.owe(queue_.queued_bytes());
   }
 
-  [[nodiscard]] auto open(std::uint64_t call) const -> bool {
-    const auto slot = static_cast<std::uint32_t>(call);
-    return !reason_ && slot < slots_.size() && slots_[slot].open && slots_[slot].generation == call >> 32;
-  }
-
   auto end(std::uint64_t call) -> bool {
-    if (!open(call)) return false;
+    if (!awaits(call)) return false;
     Slot& slot = slots_[static_cast<std::uint32_t>(call)];
     slot.open = false;
     share_.end(slot.held);
@@ -237,7 +238,7 @@ class ServerCore {
   static auto tell(ServerEvent& event, ServerEvent::Kind kind, std::uint64_t call) -> bool {
     event.kind = kind;
     event.call = call;
-    event.method = event.service = event.body_checksum = 0;
+    event.method = event.service = event.body_bytes = event.body_checksum = 0;
     event.deadline = never;
     event.metadata = {};
     event.head = {};
@@ -246,14 +247,15 @@ class ServerCore {
 
   auto take(const Frame& frame, Instant now, ServerEvent& event) -> bool {
     if (handshake_) return take_greeting(frame, event);
+    if (frame.part == FramePart::chunk || frame.part == FramePart::end) return take_part(frame, event);
     switch (frame.header->kind) {
       case FrameKind::request: return take_request(frame, now, event);
       case FrameKind::cancel:
         if (!end(frame.header->call)) return false;
         return tell(event, ServerEvent::Kind::cancelled, frame.header->call);
       case FrameKind::credit: return take_credit(frame, event);
-      case FrameKind::item: return open(frame.header->call) && take_item(frame, event);
-      case FrameKind::end: return open(frame.header->call) && take_end(frame, event);
+      case FrameKind::item: return awaits(frame.header->call) && take_item(frame, event);
+      case FrameKind::end: return awaits(frame.header->call) && take_end(frame, event);
       case FrameKind::ping: queue({FrameKind::pong}); return false;
       case FrameKind::pong: return false;
       case FrameKind::goodbye: draining_ = true; return false;
@@ -277,7 +279,7 @@ class ServerCore {
     heard_ = read_;
     peer_ = handshake_->limits();
     handshake_.reset();
-    reader_.set_limits(share_.options().limits);
+    reader_.set_limits(share_.options().limits, share_.takes_chunks());
     return true;
   }
 
@@ -308,7 +310,17 @@ class ServerCore {
     event.metadata = rest.first(metadata_bytes);
     event.head = rest.subspan(metadata_bytes);
     event.body = frame.body;
-    event.body_checksum = frame.body_checksum;
+    event.body_bytes = frame.header->body_bytes;
+    event.body_checksum = frame.part == FramePart::whole ? frame.body_checksum : 0;
+    return true;
+  }
+
+  // Nobody waits for the body of a call that was refused, or is over.
+  auto take_part(const Frame& frame, ServerEvent& event) -> bool {
+    if (!awaits(frame.header->call)) return false;
+    tell(event, frame.is_last() ? ServerEvent::Kind::body_end : ServerEvent::Kind::chunk, frame.header->call);
+    event.body = frame.body;
+    event.body_checksum = frame.is_last() ? frame.body_checksum : 0;
     return true;
   }
 
@@ -354,7 +366,7 @@ class ServerCore {
     }
     const std::uint64_t call = frame.header->call;
     const auto more = load_le<std::uint32_t>(frame.head.data());
-    return open(call) && slots_[static_cast<std::uint32_t>(call)].credit.add(more) &&
+    return awaits(call) && slots_[static_cast<std::uint32_t>(call)].credit.add(more) &&
            tell(event, ServerEvent::Kind::credit, call);
   }
 

@@ -92,6 +92,9 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     (*sinks_)[call] = std::move(sink);
   }
 
+  /// See `ServerCore::awaits`.
+  [[nodiscard]] auto awaits(std::uint64_t call) const -> bool { return core().awaits(call); }
+
   /// See `ServerCore::writer`.
   [[nodiscard]] auto writer() noexcept -> WireWriter& { return core().writer(); }
 
@@ -165,7 +168,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
 
   void observe(const ServerEvent& event) {
     if constexpr (is_observed) {
-      const std::size_t bytes = event.head.size() + event.body.bytes().size();
+      const std::size_t bytes = event.head.size() + event.body_bytes;
       if (event.kind == ServerEvent::Kind::request) observed_.started(event.call, event.method, bytes, now_);
       if (event.kind == ServerEvent::Kind::cancelled) observed_.ends(event.call, rpc_errc::cancelled, 0);
     }

@@ -8,6 +8,7 @@
 #include <distrib/rpc/server_session.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,7 +24,10 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
   using Held = std::shared_ptr<Session>;
 
   SessionSet(RouterType router, std::shared_ptr<ServerBudget> budget, Observes& observer = no_call_observer)
-      : router_{std::move(router)}, budget_{std::move(budget)}, observer_{observer} {}
+      : router_{std::move(router)}, budget_{std::move(budget)}, observer_{observer} {
+    if constexpr (requires { RouterType::takes_chunks(std::uint32_t{}); })
+      budget_->takes_chunks = &RouterType::takes_chunks;
+  }
   SessionSet(const SessionSet&) = delete;
   auto operator=(const SessionSet&) -> SessionSet& = delete;
   ~SessionSet() override { close(); }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/rpc/call.hpp>
+#include <distrib/rpc/codec.hpp>
+#include <distrib/rpc/detail/call_sink.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/handler_result.hpp>
+#include <distrib/rpc/method.hpp>
+#include <distrib/rpc/server_event.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+/// What takes the body of one request while it comes: any number of chunks, in order, then its end. Each chunk is a
+/// multiple of 64 bytes, but for the last one, and valid until `chunk` returns. Only the end says that the bytes were
+/// right and that there are no more: where it does not come (the client took the call back, the connection was lost,
+/// the checksum was wrong) the sink is destroyed, and what it did must not count. It is told nothing more once the
+/// call was answered.
+template <class S>
+concept BodySink = std::movable<S> && requires(S& sink, ByteView bytes) {
+  sink.chunk(bytes);
+  sink.end();
+};
+
+/// A method whose request's body is handled while it comes: see `on_chunks`.
+template <UnaryMethod M, class Handler>
+struct ChunkedRoute {
+  using MethodType = M;
+  static constexpr bool takes_chunks = true;
+  Handler handler;
+};
+
+/// Calls of `M` go to `handler(request, call, body_bytes)`, which returns a `BodySink`: for bulk that is used up while
+/// it is in the cache, and never lies anywhere as a whole. The request is what its codec makes of the head alone;
+/// `body_bytes` is how much will come. The sink, or who it tells, answers the call. A `std::system_error` that handler
+/// or sink throw fails it.
+template <UnaryMethod M, class Handler>
+[[nodiscard]] constexpr auto on_chunks(Handler handler) -> ChunkedRoute<M, Handler> {
+  return {std::move(handler)};
+}
+
+namespace detail {
+
+/// Runs `work`; what it throws fails the call.
+template <class Connection, class Work>
+void run_for(const Connection& connection, std::uint64_t call, Work work) try {
+  work();
+} catch (const std::system_error& thrown) {
+  const Error error = error_of_handler(thrown);
+  connection->fail(call, error.code, error.where);
+}
+
+/// A sink, told by the connection.
+template <BodySink Sink, class Connection>
+class SinkOfCall final : public ServerCallSink {
+ public:
+  SinkOfCall(Connection connection, Sink sink) : connection_{std::move(connection)}, sink_{std::move(sink)} {}
+
+  void happened(const ServerEvent& event) override {
+    if (event.kind == ServerEvent::Kind::chunk)
+      run_for(connection_, event.call, [&] { sink_.chunk(event.body.bytes()); });
+    else if (event.kind == ServerEvent::Kind::body_end)
+      run_for(connection_, event.call, [&] { sink_.end(); });
+  }
+  void closed() override {}
+
+ private:
+  Connection connection_;
+  Sink sink_;
+};
+
+/// Begins a call of a route: its sink gets what has come, and the rest when that comes.
+template <UnaryMethod M, class Handler, class Connection>
+void begin_chunks(Handler& handler, const Connection& connection, const ServerEvent& event,
+                  typename M::Request request) {
+  using Sink = std::invoke_result_t<Handler&, typename M::Request, Call<M, Connection>, std::size_t>;
+  static_assert(BodySink<Sink>, "distrib: on_chunks<M>(handler): the handler must return a sink, with void chunk("
+                                "distrib::ByteView) and void end()");
+  if constexpr (BodySink<Sink>)
+    run_for(connection, event.call, [&] {
+      Sink sink = handler(std::move(request), Call<M, Connection>{connection, event}, std::size_t{event.body_bytes});
+      if (!connection->awaits(event.call)) return;
+      if (event.body_bytes != event.body.bytes().size())
+        return connection->attach(event.call,
+                                  std::make_shared<SinkOfCall<Sink, Connection>>(connection, std::move(sink)));
+      if (!event.body.empty()) sink.chunk(event.body.bytes());
+      if (connection->awaits(event.call)) sink.end();
+    });
+}
+
+}  // namespace detail
+
+}  // namespace distrib::inline v0
