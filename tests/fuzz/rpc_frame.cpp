@@ -106,7 +106,7 @@ struct Cuts {
   bool random = false;                              // or fewer
   std::size_t lends = distrib::least_read_bytes;    // bytes of memory
   bool pauses = false;                              // frames are left lying, as when too much is owed
-  bool in_chunks = false;                           // large bodies of requests come so
+  bool in_chunks = false;                           // large bodies come so, most of them
 };
 
 /// A part of a frame joins what came of it before. A part of a body is 64 bytes or a multiple, but for the last.
@@ -125,9 +125,8 @@ void add(std::vector<Received>& frames, const distrib::Frame& frame) {
 
 auto feed(const Bytes& bytes, const Limits& limits, const Cuts& cuts, std::uint64_t seed) -> Read {
   Dice dice{seed};
-  const distrib::TakesChunks takes_chunks = cuts.in_chunks ? [](std::uint32_t method) { return method % 8 != 0; } : nullptr;
-  distrib::FrameReader reader;
-  reader.set_limits(limits.first, takes_chunks);
+  const auto wants_chunks = [&](const FrameHeader& header) { return cuts.in_chunks && header.method % 8 != 0; };
+  distrib::FrameReader reader{limits.first};
   bool is_complete = true;
   Read read;
   std::vector<distrib::FrameBody> owned;  // stay what they are
@@ -135,7 +134,7 @@ auto feed(const Bytes& bytes, const Limits& limits, const Cuts& cuts, std::uint6
   const auto take_one = [&] {
     const bool had_rest = reader.has_rest();
     distrib::Frame frame;
-    if (!reader.next(frame)) return false;
+    if (!reader.next(frame, wants_chunks)) return false;
     expect(had_rest, "a frame that can be taken is known to be there");
     if (frame.body.owner() != nullptr) {
       owned.push_back(frame.body);
@@ -143,7 +142,7 @@ auto feed(const Bytes& bytes, const Limits& limits, const Cuts& cuts, std::uint6
     }
     add(read.frames, frame);
     is_complete = frame.is_last();
-    reader.set_limits(limits.then, takes_chunks);
+    reader.set_limits(limits.then);
     return true;
   };
   std::size_t at = 0;

@@ -6,6 +6,7 @@
 
 #include "rpc/loopback.hpp"
 #include "rpc/messages.hpp"
+#include "rpc/stream.hpp"
 #include "support/catch.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>
@@ -26,11 +27,14 @@ using distrib::Router;
 using distrib::rpc_errc;
 using distrib::RpcClient;
 using distrib::RpcServer;
+using messages::Bulk;
 using messages::Echo;
 using messages::Text;
 using namespace std::chrono_literals;
 
 namespace {
+
+struct Fetch : distrib::Method<"test.Fetch", Text, Bulk> {};
 
 const distrib::Address anywhere{"127.0.0.1", 0};
 
@@ -303,4 +307,110 @@ TEST_CASE("RpcClient: destroyed before a call was written, it ends it as every o
       {"a"}, {}, [&](std::error_code ec, const Text&) { end = ec; });
   while (!end) context.run_one();
   CHECK(end == rpc_errc::closed);
+}
+
+TEST_CASE("RpcClient: a reply in chunks, whatever its size", "[rpc]") {
+  asio::io_context context{1};
+  RpcServer server{context.get_executor(), anywhere, Router{on<Fetch>([](Text request, auto call) {
+                     const std::size_t size = std::stoul(request.text);
+                     call.reply({size, size == 0 ? nullptr : stream::body(size)});
+                   })}};
+  RpcClient client{loopback::connect(context, server.port())};
+  for (const std::size_t size : {0U, 1U, 4096U, 4097U, 100'000U, 5'000'003U}) {
+    CAPTURE(size);
+    std::vector<std::byte> bytes;
+    std::vector<std::size_t> chunks;
+    bool ended = false;
+    client.async_call_in_chunks<Fetch>(
+        {std::to_string(size)}, 10s,
+        [&](distrib::ByteView part) {
+          chunks.push_back(part.size());
+          bytes.insert(bytes.end(), part.begin(), part.end());
+        },
+        [&](std::error_code ec, const Bulk& reply) {
+          CHECK_FALSE(ec);
+          CHECK(reply.step == size);
+          CHECK(reply.body == nullptr);
+          ended = true;
+        });
+    while (!ended) context.run_one();
+    CHECK(chunks.size() >= (size == 0 ? 0 : size <= 4096 ? 1 : (size + 262'143) / 262'144));
+    for (std::size_t i = 0; i + 1 < chunks.size(); ++i) CHECK(chunks[i] % 64 == 0);
+    CHECK(bytes.size() == size);
+    if (size != 0) CHECK(std::ranges::equal(bytes, stream::body(size)->bytes()));
+  }
+}
+
+TEST_CASE("RpcClient: a call in chunks fails as every other", "[rpc]") {
+  asio::io_context context{1};
+  const auto answer = [](const Text& request, auto call) {
+    if (request.text == "no") call.fail(rpc_errc::exhausted);
+    if (request.text == "yes") call.reply({1, stream::body(3'000'000)});
+  };
+  RpcServer server{context.get_executor(), anywhere, Router{on<Fetch>(answer)}};
+  RpcClient client{loopback::connect(context, server.port())};
+  std::size_t came = 0;
+  std::optional<std::error_code> ended;
+  asio::cancellation_signal cancel;
+  std::function<void()> at_chunk = [] {};
+  const auto call = [&](const char* what, distrib::CallOptions options) {
+    came = 0;
+    ended.reset();
+    client.async_call_in_chunks<Fetch>(
+        {what}, std::move(options),
+        [&](distrib::ByteView part) {
+          CHECK_FALSE(ended);
+          came += part.size();
+          at_chunk();
+        },
+        asio::bind_cancellation_slot(cancel.slot(), [&](std::error_code ec, const Bulk& reply) {
+          CHECK_FALSE(ended);
+          CHECK(reply.step == (ec ? 0 : 1));
+          ended = ec;
+        }));
+    while (!ended) context.run_one();
+    return *ended;
+  };
+  CHECK(call("never", 20ms) == rpc_errc::deadline_passed);
+  CHECK(call("no", {}) == rpc_errc::exhausted);
+  CHECK(came == 0);
+  at_chunk = [&] { cancel.emit(asio::cancellation_type::all); };
+  CHECK(call("yes", {}) == rpc_errc::cancelled);
+  CHECK(came > 0);
+  CHECK(came < 3'000'000);
+  at_chunk = [] {};
+  CHECK_FALSE(call("yes", 10s));  // the rest of the other one was passed over
+  CHECK(came == 3'000'000);
+
+  bool other_ended = false;
+  at_chunk = [&] {
+    if (came > 1'000'000) server.drain(0ms);
+  };
+  client.async_call<Fetch>({"never"}, {}, [&](std::error_code ec, const Bulk&) {
+    CHECK(ec == rpc_errc::lost);
+    other_ended = true;
+  });
+  (void)call("yes", {});  // was on its way
+  while (!other_ended) context.run_one();
+}
+
+TEST_CASE("RpcClient: a stream in place of an answer in chunks is not understood", "[rpc]") {
+  struct Trick : distrib::StreamingMethod<"test.Fetch", Text, Bulk> {};
+  asio::io_context context{1};
+  const bool ends_at_once = GENERATE(true, false);
+  const auto trick = [&](const Text&, const distrib::Call<Trick, distrib::ServerConnection>& call) {
+    if (!ends_at_once) call.item({1, stream::body(10)});
+    call.end();
+  };
+  RpcServer server{context.get_executor(), anywhere, Router{on<Trick>(trick)}};
+  RpcClient client{loopback::connect(context, server.port())};
+  int ended = 0;
+  client.async_call_in_chunks<Fetch>({""}, 10s, [](distrib::ByteView) { FAIL("a chunk"); },
+                                     [&](std::error_code ec, const Bulk&) {
+                                       CHECK(ec == rpc_errc::protocol);
+                                       ++ended;
+                                     });
+  while (ended == 0) context.run_one();
+  context.poll();
+  CHECK(ended == 1);
 }

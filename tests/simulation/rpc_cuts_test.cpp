@@ -48,7 +48,7 @@ struct Outcome {
 
   /// The rest of a body, however many pieces it is.
   void add_chunk(std::uint64_t call, const distrib::FrameBody& body) {
-    constexpr auto chunk = static_cast<int>(distrib::ServerEvent::Kind::chunk);
+    constexpr int chunk = -1;
     if (events.empty() || events.back().kind != chunk) add({chunk, call, 0, {}, {}, 0, {}, {}, {}}, {});
     bodies.back() += distrib::as_text(body.bytes());
   }
@@ -204,13 +204,19 @@ auto server_hears_chunks(const Bytes& bytes, std::size_t cut, std::size_t piece)
   return server_hears_from({budget, now}, bytes, cut, piece);
 }
 
-auto client_hears(const Bytes& bytes, std::size_t cut, std::size_t piece) -> Outcome {
+auto client_hears_so(bool in_chunks, const Bytes& bytes, std::size_t cut, std::size_t piece) -> Outcome {
   distrib::ClientCore core{distrib::RpcClientOptions{}, now};
   for (std::uint32_t i = 0; i < 7; ++i) REQUIRE(core.call(1, {}, nullptr, {}, now) == id(i));
+  for (std::uint32_t i = 0; i < 7; ++i)
+    if (in_chunks) core.take_in_chunks(id(i));
   stream::take_output(core, now);
   Outcome outcome;
   const auto take = [&] {
     for (distrib::ClientEvent event; core.next(now, event);) {
+      if (event.kind == distrib::ClientEvent::Kind::chunk) {
+        outcome.add_chunk(event.call, event.body);
+        continue;
+      }
       outcome.add({static_cast<int>(event.kind), event.call, 0, std::string{distrib::as_text(event.head)}, {}, 0,
                    event.error.code, event.error.where, {}},
                   event.body);
@@ -223,6 +229,14 @@ auto client_hears(const Bytes& bytes, std::size_t cut, std::size_t piece) -> Out
   outcome.calls = core.calls();
   outcome.reason = core.reason().code;
   return outcome;
+}
+
+auto client_hears(const Bytes& bytes, std::size_t cut, std::size_t piece) -> Outcome {
+  return client_hears_so(false, bytes, cut, piece);
+}
+
+auto client_hears_chunks(const Bytes& bytes, std::size_t cut, std::size_t piece) -> Outcome {
+  return client_hears_so(true, bytes, cut, piece);
 }
 
 template <class Hears>
@@ -277,7 +291,7 @@ TEST_CASE("Rpc cuts: a server hears the same bodies in chunks, however they are 
   std::vector<int> kinds;
   for (const auto& event : whole.events) kinds.push_back(event.kind);
   constexpr auto request = static_cast<int>(Kind::request);
-  constexpr auto chunk = static_cast<int>(Kind::chunk);
+  constexpr int chunk = -1;
   constexpr auto end = static_cast<int>(Kind::body_end);
   CHECK(kinds == std::vector{static_cast<int>(Kind::greeted), request, request, request,
                              static_cast<int>(Kind::cancelled), request, chunk, end, static_cast<int>(Kind::credit),
@@ -302,6 +316,22 @@ TEST_CASE("Rpc cuts: a client hears the same, however it is cut", "[simulation]"
   CHECK(whole.reason == distrib::rpc_errc::exhausted);
   CHECK(kinds_of(whole.answers) == std::set{FrameKind::pong, FrameKind::credit});
   check(said, whole, client_hears);
+}
+
+TEST_CASE("Rpc cuts: a client hears the same replies in chunks, however they are cut", "[simulation]") {
+  const Conversation said = to_client();
+  const Outcome at_once = client_hears(said.bytes, said.bytes.size(), said.bytes.size());
+  const Outcome whole = client_hears_chunks(said.bytes, said.bytes.size(), said.bytes.size());
+  REQUIRE(whole.events.size() == at_once.events.size() + 2);  // one reply is large: its begin, its chunks
+  const auto found = std::ranges::find(whole.events, -1, &Outcome::Event::kind);
+  REQUIRE(found != whole.events.end());
+  const auto at = static_cast<std::size_t>(found - whole.events.begin());
+  CHECK(whole.events[at - 1].kind == static_cast<int>(distrib::ClientEvent::Kind::begun));
+  CHECK(whole.events[at - 1].head == "head");
+  CHECK(whole.events[at + 1].kind == static_cast<int>(distrib::ClientEvent::Kind::reply));
+  CHECK(whole.events[at + 1].call == id(4));
+  CHECK(whole.bodies[at] == at_once.bodies[at - 1]);
+  check(said, whole, client_hears_chunks);
 }
 
 TEST_CASE("Rpc cuts: damage is found at the same place, however it is cut", "[simulation]") {

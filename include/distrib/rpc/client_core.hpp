@@ -8,6 +8,7 @@
 #include <distrib/rpc/client_event.hpp>
 #include <distrib/rpc/client_options.hpp>
 #include <distrib/rpc/deadline_wheel.hpp>
+#include <distrib/rpc/detail/call_slots.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
@@ -18,7 +19,6 @@
 #include <distrib/rpc/handshake.hpp>
 #include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/remote_error.hpp>
-#include <distrib/rpc/stream_credit.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -32,7 +32,6 @@
 #include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace distrib::inline v0 {
 
@@ -46,7 +45,7 @@ class ClientCore {
  public:
   /// `nonce`: drawn for this connection (`draw_nonce`). Throws `rpc_errc::unauthorized` for a secret without one.
   ClientCore(const RpcClientOptions& options, Instant now, const Nonce& nonce = {})
-      : options_{options}, max_calls_{options.max_calls}, reader_{greeting_limits}, opened_{now}, heard_{now},
+      : options_{options}, slots_{options.max_calls}, reader_{greeting_limits}, opened_{now}, heard_{now},
         pinged_{now} {
     Greeting greeting;
     greeting.limits = options.limits;
@@ -59,46 +58,51 @@ class ClientCore {
   /// `head` is copied, and so is a body that nobody keeps; others are shared until they are written.
   auto call(std::uint32_t method, ByteView head, const FrameBody& body, std::optional<Instant> deadline, Instant now,
             ByteView metadata = {}) -> std::uint64_t {
-    const std::uint32_t slot = take_slot();
-    const std::uint64_t id = id_of(slot);
+    const std::uint64_t id = slots_.take();
     if (reason_ || closing_ || no_more_) return refuse(id, rpc_errc::closed);
-    if (active_ > max_calls_ || queue_.queued_bytes() > options_.owed_bytes) return refuse(id, rpc_errc::exhausted);
+    if (slots_.used() > slots_.most() || queue_.queued_bytes() > options_.owed_bytes) return refuse(id, rpc_errc::exhausted);
     if (deadline && *deadline <= now) return refuse(id, rpc_errc::deadline_passed);
     if (!peer_.allow(request_prefix_bytes + metadata.size() + head.size(), body.bytes().size()))
       return refuse(id, rpc_errc::too_large);
-    slots_[slot].batch = queue_.batch();
-    slots_[slot].number = ++requests_;
+    detail::CallSlot& slot = slots_.of(id);
+    slot.batch = queue_.batch();
+    slot.number = ++requests_;
     const std::uint64_t prefix = std::uint64_t{milliseconds_left(deadline, now)} | std::uint64_t{metadata.size()} << 32;
     queue_.add({FrameKind::request, 0, method, 0, id, 0}, {std::as_bytes(std::span{&prefix, 1}), metadata, head}, body);
-    if (deadline) deadlines_.set(slot, *deadline);
+    if (deadline) deadlines_.set(static_cast<std::uint32_t>(id), *deadline);
     return id;
+  }
+
+  /// A large body of the reply comes in chunks: `begun`, any number of `chunk`, then `reply`. A small one comes with it.
+  void take_in_chunks(std::uint64_t id) {
+    if (slots_.active(id)) slots_.of(id).in_chunks = true;
   }
 
   /// One more item of a call that streams to the server. False: it was not taken, because the server has not asked for
   /// so many or the call is over. Try again after a `credit` event.
   auto item(std::uint64_t id, ByteView head, const FrameBody& body = {}) -> bool {
-    if (active(id) && !peer_.allow(head.size(), body.bytes().size())) cancel(id, rpc_errc::too_large);
-    if (!active(id) || !slots_[static_cast<std::uint32_t>(id)].credit.send()) return false;
+    if (slots_.active(id) && !peer_.allow(head.size(), body.bytes().size())) cancel(id, rpc_errc::too_large);
+    if (!slots_.active(id) || !slots_.of(id).credit.send()) return false;
     queue_.add({FrameKind::item, 0, 0, 0, id, 0}, {{}, {}, head}, body);
     return true;
   }
 
   /// No more items: the answer may come.
   void end_items(std::uint64_t id) {
-    if (active(id)) queue_.add({FrameKind::end, 0, 0, 0, id, 0});
+    if (slots_.active(id)) queue_.add({FrameKind::end, 0, 0, 0, id, 0});
   }
 
   /// An `item` was used up: the server may send another one in its place.
   void taken(std::uint64_t id) {
-    if (!active(id)) return;
-    const std::uint32_t more = slots_[static_cast<std::uint32_t>(id)].credit.take();
+    if (!slots_.active(id)) return;
+    const std::uint32_t more = slots_.of(id).credit.take();
     if (more == 0) return;
     queue_.add({FrameKind::credit, 0, 0, 0, id, 0}, {{}, {}, std::as_bytes(std::span{&more, 1})});
   }
 
   /// Takes a call back: it fails with `reason`, unless it is over.
   void cancel(std::uint64_t id, rpc_errc reason = rpc_errc::cancelled) {
-    if (!active(id)) return;
+    if (!slots_.active(id)) return;
     queue_.add({FrameKind::cancel, 0, 0, 0, id, 0});
     refuse(id, reason);
   }
@@ -127,13 +131,13 @@ class ClientCore {
         return fail(event, id, std::move(error));
       }
       if (reason_) return fail_one(event);
-      if (!reader_.next(frame)) {
+      if (!reader_.next(frame, [this](const FrameHeader& header) { return wants_chunks(header); })) {
         if (reader_.error()) give_up({reader_.error(), {}});
         progress_.look(reader_.in_frame(), std::exchange(came_whole_, false), now);
         if (!reason_) return false;
         continue;
       }
-      came_whole_ = true;
+      came_whole_ |= frame.is_last();
       if (take(frame, event)) return true;
     }
   }
@@ -172,28 +176,21 @@ class ClientCore {
   void lost(const std::error_code& reason) {
     give_up({rpc_errc::lost, reason ? reason.message() : "closed by the peer"});
   }
-  [[nodiscard]] auto finished() const -> bool { return reason_ || (closing_ && active_ == 0); }
+  [[nodiscard]] auto finished() const -> bool { return reason_ || (closing_ && slots_.used() == 0); }
 
   /// Why the connection ended; empty while it has not.
   [[nodiscard]] auto reason() const noexcept -> const Error& { return reason_; }
 
   /// Calls that are not over.
-  [[nodiscard]] auto calls() const noexcept -> std::size_t { return active_; }
+  [[nodiscard]] auto calls() const noexcept -> std::size_t { return slots_.used(); }
 
   /// Whether the server was heard of, and takes calls: neither end has said goodbye.
   [[nodiscard]] auto available() const noexcept -> bool { return greeted_ && !reason_ && !closing_ && !no_more_; }
 
   /// Whether one more call would be sent.
-  [[nodiscard]] auto has_room() const noexcept -> bool { return available() && active_ < max_calls_; }
+  [[nodiscard]] auto has_room() const noexcept -> bool { return available() && slots_.used() < slots_.most(); }
 
  private:
-  struct Slot {
-    std::uint32_t generation = 0;
-    bool active = false;
-    StreamCredit credit;
-    std::uint64_t batch = 0;   // of the queue, that the request leaves with
-    std::uint64_t number = 0;  // of the request, on this connection
-  };
   struct Failed {
     std::uint64_t call;
     Error error;
@@ -218,10 +215,6 @@ class ClientCore {
     return reader_.keeps_memory() ? heard_ + memory_kept_for : Instant::max();
   }
 
-  [[nodiscard]] auto id_of(std::uint32_t slot) const noexcept -> std::uint64_t {
-    return (std::uint64_t{slots_[slot].generation} << 32) | slot;
-  }
-
   // 2^32 - 1: no deadline.
   static auto milliseconds_left(const std::optional<Instant>& deadline, Instant now) -> std::uint32_t {
     if (!deadline) return 0xffffffffU;
@@ -229,31 +222,9 @@ class ClientCore {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(left, 0xfffffffe));
   }
 
-  auto take_slot() -> std::uint32_t {
-    ++active_;
-    std::uint32_t slot = 0;
-    std::vector<std::uint32_t>& from = free_.empty() ? spare_ : free_;
-    if (from.empty()) {
-      slot = static_cast<std::uint32_t>(slots_.size());
-      slots_.push_back({});
-    } else {
-      slot = from.back();
-      from.pop_back();
-    }
-    if (++slots_[slot].generation == 0) slots_[slot].generation = 1;  // no call has the id 0
-    slots_[slot].active = true;
-    slots_[slot].credit = {};
-    return slot;
-  }
-
-  [[nodiscard]] auto active(std::uint64_t id) const -> bool {
-    const auto slot = static_cast<std::uint32_t>(id);
-    return slot < slots_.size() && slots_[slot].active && slots_[slot].generation == id >> 32;
-  }
-
   // The call ends by an event of its own.
   auto refuse(std::uint64_t id, Error error) -> std::uint64_t {
-    slots_[static_cast<std::uint32_t>(id)].active = false;
+    slots_.of(id).active = false;
     failed_.push_back({id, std::move(error)});
     return id;
   }
@@ -266,11 +237,8 @@ class ClientCore {
   }
 
   auto end(ClientEvent& event, std::uint64_t id, ClientEvent::Kind kind, const Frame* frame = nullptr) -> bool {
-    const auto slot = static_cast<std::uint32_t>(id);
-    slots_[slot].active = false;
-    deadlines_.clear(slot);
-    (slot < max_calls_ ? free_ : spare_).push_back(slot);
-    --active_;
+    deadlines_.clear(static_cast<std::uint32_t>(id));
+    slots_.give_back(id);
     return tell(event, kind, id, frame);
   }
 
@@ -287,20 +255,21 @@ class ClientCore {
   // that knows another secret.
   auto fail_one(ClientEvent& event) -> bool {
     for (; failing_ < slots_.size(); ++failing_) {
-      if (!slots_[failing_].active) continue;
-      if (slots_[failing_].number > begun_)
-        return fail(event, id_of(failing_), {rpc_errc::closed, "the server has left"});
+      const std::uint64_t id = slots_.id_of(failing_);
+      const detail::CallSlot& slot = slots_.of(id);
+      if (!slot.active) continue;
+      if (slot.number > begun_) return fail(event, id, {rpc_errc::closed, "the server has left"});
       // `closed` says as much as `not_sent`, and is what a caller hears who ended it himself.
-      const bool tell_why = slots_[failing_].batch != queue_.batch() || reason_.code == rpc_errc::unauthorized ||
+      const bool tell_why = slot.batch != queue_.batch() || reason_.code == rpc_errc::unauthorized ||
                             reason_.code == rpc_errc::closed;
-      return fail(event, id_of(failing_), tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
+      return fail(event, id, tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
     }
     return false;
   }
 
   void expire(Instant now) {
     if (now == std::exchange(expired_, now)) return;
-    while (const auto slot = deadlines_.expired(now)) cancel(id_of(*slot), rpc_errc::deadline_passed);
+    while (const auto slot = deadlines_.expired(now)) cancel(slots_.id_of(*slot), rpc_errc::deadline_passed);
   }
 
   auto take(const Frame& frame, ClientEvent& event) -> bool {
@@ -312,12 +281,12 @@ class ClientCore {
     if (!greeted_) return take_greeting(frame, event);
     switch (frame.header->kind) {
       case FrameKind::reply:
-        return active(id) && end(event, id, ClientEvent::Kind::reply, &frame);  // else late: the call is over
+        return slots_.active(id) && take_reply(frame, event);  // else late: the call is over
       case FrameKind::error:
-        return active(id) && fail(event, id, decode_error(frame.head, options_.categories));
+        return slots_.active(id) && fail(event, id, decode_error(frame.head, options_.categories));
       case FrameKind::end:
-        return active(id) && end(event, id, ClientEvent::Kind::ended);
-      case FrameKind::item: return active(id) && take_item(frame, event);
+        return slots_.active(id) && end(event, id, ClientEvent::Kind::ended);
+      case FrameKind::item: return slots_.active(id) && take_item(frame, event);
       case FrameKind::credit: return take_credit(frame, event);
       case FrameKind::ping: queue_.add({FrameKind::pong}); return false;
       case FrameKind::pong: return false;
@@ -329,6 +298,18 @@ class ClientCore {
     }
   }
 
+  // What nobody waits for any more is passed over, and takes no memory.
+  [[nodiscard]] auto wants_chunks(const FrameHeader& header) -> bool {
+    return header.kind == FrameKind::reply && (!slots_.active(header.call) || slots_.of(header.call).in_chunks);
+  }
+
+  auto take_reply(const Frame& frame, ClientEvent& event) -> bool {
+    const std::uint64_t id = frame.header->call;
+    if (frame.part == FramePart::begin) return tell(event, ClientEvent::Kind::begun, id, &frame);
+    if (frame.part == FramePart::chunk) return tell(event, ClientEvent::Kind::chunk, id, &frame);
+    return end(event, id, ClientEvent::Kind::reply, &frame);
+  }
+
   auto take_greeting(const Frame& frame, ClientEvent& event) -> bool {
     Greeting greeting;
     if (Error error = handshake_->take(frame, front(), greeting)) {
@@ -337,18 +318,14 @@ class ClientCore {
     }
     greeted_ = true;
     if (!handshake_->holds_back()) handshake_.reset();  // else when the proof is written
-    max_calls_ = std::min(max_calls_, greeting.max_calls);
+    slots_.limit(greeting.max_calls);
     peer_ = greeting.limits;
-    std::erase_if(free_, [this](std::uint32_t slot) {
-      if (slot >= max_calls_) spare_.push_back(slot);
-      return slot >= max_calls_;
-    });
     reader_.set_limits(options_.limits);
     return tell(event, ClientEvent::Kind::greeted, 0);
   }
 
   auto take_item(const Frame& frame, ClientEvent& event) -> bool {
-    if (!slots_[static_cast<std::uint32_t>(frame.header->call)].credit.receive()) {
+    if (!slots_.of(frame.header->call).credit.receive()) {
       give_up({rpc_errc::protocol, "more items than were asked for"});
       return false;
     }
@@ -361,12 +338,12 @@ class ClientCore {
       give_up({rpc_errc::protocol, "a credit without a number"});
       return false;
     }
-    return active(id) && slots_[static_cast<std::uint32_t>(id)].credit.add(load_le<std::uint32_t>(frame.head.data())) &&
+    return slots_.active(id) && slots_.of(id).credit.add(load_le<std::uint32_t>(frame.head.data())) &&
            tell(event, ClientEvent::Kind::credit, id);
   }
 
   RpcClientOptions options_;
-  std::uint32_t max_calls_;
+  detail::CallSlots slots_;
   FrameReader reader_;
   FrameQueue queue_;
   Instant opened_;
@@ -382,10 +359,6 @@ class ClientCore {
   std::uint64_t requests_ = 0;
   std::uint64_t begun_ = std::numeric_limits<std::uint64_t>::max();  // no request behind this one will be
   Error reason_;
-  std::vector<Slot> slots_;
-  std::vector<std::uint32_t> free_;   // slots below max_calls_, which the server takes: a call that is allowed has one
-  std::vector<std::uint32_t> spare_;  // the others, of calls that were too many
-  std::size_t active_ = 0;  // slots in use: calls that have not had their last event
   std::uint32_t failing_ = 0;
   DeadlineWheel deadlines_;  // by slot
   Instant expired_;          // when they were last looked at

@@ -43,9 +43,6 @@ enum class FramePart : std::uint8_t {
   end,    ///< All of the body has come, and was right.
 };
 
-/// A request of this method: whether its body, if it is large, is wanted in chunks.
-using TakesChunks = bool (*)(std::uint32_t method);
-
 /// A frame that was received, or a part of one. Header, head and, unless it has an owner, body are valid until the
 /// reader is asked for anything else.
 struct Frame {
@@ -72,11 +69,8 @@ class FrameReader {
  public:
   explicit FrameReader(FrameLimits limits = {}) : limits_{limits} {}
 
-  /// Other limits from the next frame on, and which large bodies are wanted in chunks; null: none.
-  void set_limits(FrameLimits limits, TakesChunks takes_chunks = nullptr) noexcept {
-    limits_ = limits;
-    takes_chunks_ = takes_chunks;
-  }
+  /// Other limits from the next frame on.
+  void set_limits(FrameLimits limits) noexcept { limits_ = limits; }
 
   // `reads` (of a ConnectionCore) is true while there is no error, and `next` was asked until it gave none.
 
@@ -117,14 +111,24 @@ class FrameReader {
   }
 
   /// Writes the next frame, or part of one, to `frame`; false: read more, or `error()` says why there will be none.
-  [[nodiscard]] auto next(Frame& frame) -> bool {
+  /// `wants_chunks(header)`: whether a large body comes in chunks; asked once, when its head has come.
+  template <class WantsChunks>
+  [[nodiscard]] auto next(Frame& frame, const WantsChunks& wants_chunks) -> bool {
     if (error_ || (state_ == State::header && !take_header())) return false;
     if (state_ == State::small) return take_small(frame);
     if (state_ == State::head && !take_head()) return false;
-    if (state_ == State::begin) return begin_chunks(frame);
+    if (state_ == State::begin) {
+      if (header_.body_bytes > most_small_body_bytes && wants_chunks(std::as_const(header_)))
+        return begin_chunks(frame);
+      begin_body();
+    }
     if (state_ == State::chunks) return take_chunk(frame);
     if (state_ == State::body && !take_body()) return false;
     return take_checksum(frame);
+  }
+  /// All of them whole.
+  [[nodiscard]] auto next(Frame& frame) -> bool {
+    return next(frame, [](const FrameHeader&) { return false; });
   }
 
   /// What was wrong with the bytes: `not_ours`, `corrupt`, `unsupported_version`, `protocol`, `too_large`. Stays.
@@ -144,8 +148,8 @@ class FrameReader {
 
  private:
   /// Of a frame that is small: what is awaited is the rest of it. Of one that is large: its head, its body, the body's
-  /// checksum; or nothing to begin its chunks, then these and the checksum.
-  enum class State : std::uint8_t { header, small, head, body, checksum, begin, chunks };
+  /// checksum, or its chunks and the checksum; `begin` is between, where nothing is awaited.
+  enum class State : std::uint8_t { header, small, head, begin, body, checksum, chunks };
 
   static constexpr std::uint32_t most_small_head_bytes = 16 << 10;
   static constexpr std::uint32_t most_small_body_bytes = 4 << 10;
@@ -175,7 +179,7 @@ class FrameReader {
       large_head_ = std::make_unique_for_overwrite<std::byte[]>(large_head_bytes());
       state_ = State::head;
     } else {
-      begin_body();
+      state_ = State::begin;
     }
     return true;
   }
@@ -207,20 +211,14 @@ class FrameReader {
     if (filled_ < large_head_bytes()) return false;
     const ByteView head{large_head_.get(), header_.head_bytes};
     if (!matches(crc32c(head), head.data() + head.size())) return false;
-    begin_body();
+    state_ = State::begin;
     return true;
   }
 
   void begin_body() {
     filled_ = 0;
     sum_ = 0;
-    if (header_.body_bytes == 0)
-      state_ = State::checksum;
-    else if (header_.body_bytes > most_small_body_bytes && header_.kind == FrameKind::request &&
-             takes_chunks_ != nullptr && takes_chunks_(header_.method))
-      state_ = State::begin;
-    else
-      state_ = State::body;
+    state_ = header_.body_bytes == 0 ? State::checksum : State::body;
     if (state_ == State::body) body_ = memory_.take(header_.body_bytes);
   }
 
@@ -229,6 +227,8 @@ class FrameReader {
     frame.head = {large_head_.get(), header_.head_bytes};
     frame.body = {};
     frame.part = FramePart::begin;
+    filled_ = 0;
+    sum_ = 0;
     state_ = State::chunks;
     return true;
   }
@@ -307,7 +307,6 @@ class FrameReader {
   }
 
   FrameLimits limits_;
-  TakesChunks takes_chunks_ = nullptr;
   ByteView here_;                // not parsed yet: in the memory that was lent, or in kept_
   bool is_lent_ = false;
   std::byte* lent_ = nullptr;

@@ -12,12 +12,14 @@
 #include <distrib/rpc/client_stream.hpp>
 #include <distrib/rpc/detail/call_sink.hpp>
 #include <distrib/rpc/detail/call_waiter.hpp>
+#include <distrib/rpc/detail/chunked_reply.hpp>
 #include <distrib/rpc/detail/observed_calls.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/nonce.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -97,6 +99,20 @@ class BasicRpcClient {
         token);
   }
 
+  /// The same, but a large body of the reply never lies anywhere as a whole: each part that comes goes to
+  /// `sink(ByteView)`, in order, on the executor, and is valid until that returns; each is a multiple of 64 bytes, but
+  /// for the last. The reply is what its codec makes of the head alone. Only a completion without an error says that
+  /// the bytes were right and that there are no more.
+  template <UnaryMethod M, std::invocable<ByteView> Sink, class Token>
+  auto async_call_in_chunks(typename M::Request request, CallOptions options, Sink sink, Token&& token) {
+    return asio::async_initiate<Token, CallSignature<M>>(
+        [state = state_, request = std::move(request), options = std::move(options),
+         sink = std::move(sink)](auto handler) mutable {
+          state->template begin_in_chunks<M>(request, options, std::move(sink), std::move(handler));
+        },
+        token);
+  }
+
   /// Opens a streaming call of `M`: what is sent and read then goes by the `ClientStream` that it returns. Never fails
   /// by itself; reading says what became of the call.
   template <StreamMethod M>
@@ -133,13 +149,28 @@ class BasicRpcClient {
       head.clear();
       const MessageBody body = RpcCodec<typename M::Request>::encode(request, head);
       const std::uint64_t call = begin(M::id, body.body, options);
-      const auto slot = static_cast<std::uint32_t>(call);
+      let_cancel(handler, call);
+      waiter(static_cast<std::uint32_t>(call)).template wait<M>(std::move(handler), executor);
+      return call;
+    }
+
+    template <UnaryMethod M, class Sink, class Handler>
+    void begin_in_chunks(const typename M::Request& request, const CallOptions& options, Sink sink, Handler handler) {
+      head.clear();
+      const MessageBody body = RpcCodec<typename M::Request>::encode(request, head);
+      const std::uint64_t call = begin(M::id, body.body, options);
+      connection->core().take_in_chunks(call);
+      let_cancel(handler, call);
+      using Reply = detail::ChunkedReply<M, Sink, Handler, State>;
+      attach(call, std::make_shared<Reply>(*this, std::move(sink), std::move(handler)));
+    }
+
+    template <class Handler>
+    void let_cancel(const Handler& handler, std::uint64_t call) {
       if (auto cancellation = asio::get_associated_cancellation_slot(handler); cancellation.is_connected())
         cancellation.assign([weak = this->weak_from_this(), call](asio::cancellation_type) {
           if (const auto self = weak.lock()) self->cancel(call);
         });
-      waiter(slot).template wait<M>(std::move(handler), executor);
-      return call;
     }
 
     /// Of what was written to `head`.
@@ -224,8 +255,7 @@ class BasicRpcClient {
           event.error = {rpc_errc::protocol, "a stream in place of an answer"};
           connection->core().give_up(event.error);  // ends the call of an item too
         }
-        if (event.kind == Kind::reply || event.kind == Kind::ended || event.kind == Kind::failed)
-          waiter(slot).complete(event);
+        if (event.ends_call()) waiter(slot).complete(event);
         connection->taken_one();
       }
       tell_availability();
@@ -233,18 +263,16 @@ class BasicRpcClient {
 
     void observe(const ClientEvent& event) {
       if constexpr (!std::is_same_v<Observes, const NoCallObserver>) {
-        using Kind = ClientEvent::Kind;
         const std::size_t bytes = event.head.size() + event.body.bytes().size();
-        if (event.kind == Kind::item)
-          observed.more(event.call, bytes);
-        else if (event.kind != Kind::greeted && event.kind != Kind::credit)
+        if (event.ends_call())
           observed.ended(event.call, event.error.code, bytes, now);
+        else if (bytes != 0)
+          observed.more(event.call, bytes);
       }
     }
 
     void tell_sink(std::uint32_t slot, const ClientEvent& event) {
-      const bool is_over = event.kind != ClientEvent::Kind::item && event.kind != ClientEvent::Kind::credit;
-      const auto sink = is_over ? std::exchange(sinks[slot], nullptr) : sinks[slot];
+      const auto sink = event.ends_call() ? std::exchange(sinks[slot], nullptr) : sinks[slot];
       sink->happened(event);
     }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <distrib/core/protowire.hpp>
-#include <distrib/rpc/frame_reader.hpp>
 #include <distrib/rpc/server_options.hpp>
 
 #include <cstddef>
@@ -11,6 +10,9 @@
 #include <utility>
 
 namespace distrib::inline v0 {
+
+/// Whether large bodies of requests of a method are wanted in chunks.
+using TakesChunks = bool (*)(std::uint32_t method);
 
 /// What the connections of a server on one thread have in common: how they behave, and what they have taken on
 /// together.
@@ -21,7 +23,7 @@ struct ServerBudget {
   std::size_t calls = 0;  ///< Not answered.
   std::size_t bytes = 0;  ///< Of requests that are not answered, and of answers that are not written.
   std::uint32_t turn = 0;  ///< The service that the next client gets who asks for none.
-  TakesChunks takes_chunks = nullptr;  ///< Which large bodies of requests are wanted in chunks.
+  TakesChunks takes_chunks = nullptr;  ///< Null: none.
   WireWriter answer;       ///< Where the head of an answer is written, before it is copied.
 };
 
@@ -56,7 +58,9 @@ class BudgetShare {
   }
 
   [[nodiscard]] auto options() const noexcept -> const RpcServerOptions& { return of_->options; }
-  [[nodiscard]] auto takes_chunks() const noexcept -> TakesChunks { return of_->takes_chunks; }
+  [[nodiscard]] auto takes_chunks(std::uint32_t method) const -> bool {
+    return of_->takes_chunks != nullptr && of_->takes_chunks(method);
+  }
 
   /// Empty, and good for one answer of any connection.
   [[nodiscard]] auto writer() noexcept -> WireWriter& {

@@ -124,7 +124,7 @@ class ServerCore {
         progress_.stop();
         return false;
       }
-      if (!reader_.next(frame)) {
+      if (!reader_.next(frame, [this](const FrameHeader& header) { return wants_chunks(header); })) {
         // A stranger gets no answer: he would not understand it.
         if (reader_.error() && handshake_) reason_ = reader_.error();
         if (reader_.error()) refuse(reader_.error(), {});
@@ -251,8 +251,7 @@ class ServerCore {
     switch (frame.header->kind) {
       case FrameKind::request: return take_request(frame, now, event);
       case FrameKind::cancel:
-        if (!end(frame.header->call)) return false;
-        return tell(event, ServerEvent::Kind::cancelled, frame.header->call);
+        return end(frame.header->call) && tell(event, ServerEvent::Kind::cancelled, frame.header->call);
       case FrameKind::credit: return take_credit(frame, event);
       case FrameKind::item: return awaits(frame.header->call) && take_item(frame, event);
       case FrameKind::end: return awaits(frame.header->call) && take_end(frame, event);
@@ -279,7 +278,7 @@ class ServerCore {
     heard_ = read_;
     peer_ = handshake_->limits();
     handshake_.reset();
-    reader_.set_limits(share_.options().limits, share_.takes_chunks());
+    reader_.set_limits(share_.options().limits);
     return true;
   }
 
@@ -313,6 +312,10 @@ class ServerCore {
     event.body_bytes = frame.header->body_bytes;
     event.body_checksum = frame.part == FramePart::whole ? frame.body_checksum : 0;
     return true;
+  }
+
+  [[nodiscard]] auto wants_chunks(const FrameHeader& header) const -> bool {
+    return header.kind == FrameKind::request && share_.takes_chunks(header.method);
   }
 
   // Nobody waits for the body of a call that was refused, or is over.
@@ -372,8 +375,7 @@ class ServerCore {
 
   static constexpr std::uint32_t no_deadline = 0xffffffffU;
   static constexpr Instant never = Instant::max();
-  /// How long a connection waits that has to wait for others.
-  static constexpr std::chrono::milliseconds look_again_after{20};
+  static constexpr std::chrono::milliseconds look_again_after{20};  // by a connection that has to wait for others
 
   BudgetShare share_;
   FrameReader reader_;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/rpc/client_event.hpp>
+#include <distrib/rpc/codec.hpp>
+#include <distrib/rpc/detail/call_sink.hpp>
+#include <distrib/rpc/detail/call_waiter.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/method.hpp>
+
+#include <system_error>
+#include <utility>
+
+namespace distrib::inline v0::detail {
+
+/// A call whose reply's body goes to `sink` as it comes, and its end to `handler`. `Client` carries the call, and lives as
+/// long as this is told what happens.
+template <UnaryMethod M, class Sink, class Handler, class Client>
+class ChunkedReply final : public ClientCallSink {
+ public:
+  ChunkedReply(Client& client, Sink sink, Handler handler)
+      : client_{client}, sink_{std::move(sink)}, handler_{std::move(handler)} {}
+
+  void happened(const ClientEvent& event) override {
+    if (is_over_) return;
+    switch (event.kind) {
+      case ClientEvent::Kind::begun: return begin(event.head);
+      case ClientEvent::Kind::chunk: return take(event.body.bytes());
+      case ClientEvent::Kind::reply:
+        if (!has_begun_) begin(event.head);
+        if (!event.body.empty()) take(event.body.bytes());
+        return complete(is_good_ ? std::error_code{} : make_error_code(rpc_errc::bad_message));
+      case ClientEvent::Kind::failed: return complete(event.error.code);
+      case ClientEvent::Kind::ended: return complete(rpc_errc::protocol);
+      case ClientEvent::Kind::item:
+        client_.cancel(event.call);
+        return complete(rpc_errc::protocol);
+      default: return;
+    }
+  }
+
+ private:
+  void begin(ByteView head) {
+    has_begun_ = true;
+    is_good_ = RpcCodec<typename M::Reply>::decode({head, {}, 0}, reply_);
+  }
+  void take(ByteView bytes) {
+    if (is_good_) sink_(bytes);
+  }
+  void complete(const std::error_code& ec) {
+    is_over_ = true;
+    complete_call(std::move(handler_), client_.get_executor(), ec, ec ? typename M::Reply{} : std::move(reply_));
+  }
+
+  Client& client_;
+  Sink sink_;
+  Handler handler_;
+  typename M::Reply reply_{};
+  bool has_begun_ = false;
+  bool is_good_ = false;
+  bool is_over_ = false;
+};
+
+}  // namespace distrib::inline v0::detail
