@@ -9,9 +9,12 @@
 #include "rpc/messages.hpp"
 #include "support/catch.hpp"
 
+#include <asio/bind_cancellation_slot.hpp>
 #include <asio/use_future.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -63,4 +66,58 @@ TEST_CASE("Call: a handler may return the reply, or throw why there is none", "[
   while (bad.wait_for(0s) != std::future_status::ready) context.run_one();
   CHECK(good.get().text == "abab");
   CHECK_THROWS_AS(bad.get(), std::system_error);
+}
+
+TEST_CASE("Call: says whether somebody waits for the answer", "[rpc]") {
+  asio::io_context context{1};
+  std::vector<distrib::Call<Echo, distrib::ServerConnection>> kept;
+  Router router{on<Echo>([&](const Text&, const auto& call) { kept.push_back(call); })};
+  std::optional<RpcServer<decltype(router)>> server;
+  server.emplace(context.get_executor(), distrib::Address{"127.0.0.1", 0}, router);
+  std::optional<RpcClient> client;
+  client.emplace(loopback::connect(context, server->port()));
+  std::vector<asio::cancellation_signal> stops(3);
+  for (auto& stop : stops)
+    client->async_call<Echo>({"a"}, {}, asio::bind_cancellation_slot(stop.slot(), [](std::error_code, const Text&) {}));
+  const auto awaited = [&] { return std::ranges::count_if(kept, [](const auto& call) { return call.is_awaited(); }); };
+  while (kept.size() < 3) context.run_one();
+  CHECK(awaited() == 3);
+  kept[0].reply({});
+  CHECK_FALSE(kept[0].is_awaited());
+  CHECK(awaited() == 2);
+  stops[1].emit(asio::cancellation_type::all);
+  while (awaited() == 2) context.run_one();
+  CHECK_FALSE(kept[1].is_awaited());
+  const bool client_first = GENERATE(true, false);
+  if (client_first)
+    client.reset();
+  else
+    server.reset();
+  while (awaited() == 1) context.run_one();
+}
+
+TEST_CASE("Call: what a handler says beside a code reaches who asks for it", "[rpc]") {
+  asio::io_context context{1};
+  RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0}, Router{on<Echo>([](Text request) {
+                     if (request.text == "bad") distrib::throw_error(distrib::rpc_errc::bad_message, "field 3");
+                     return request;
+                   })}};
+  RpcClient client{loopback::connect(context, server.port())};
+  std::string said = "as it was";
+  std::string other;
+  int ended = 0;
+  client.async_call<Echo>({"good"}, {10s, "", &said}, [&](std::error_code ec, const Text&) {
+    CHECK_FALSE(ec);
+    CHECK(said == "as it was");
+    ++ended;
+  });
+  client.async_call<Echo>({"bad"}, {10s, "", &other}, [&](std::error_code ec, const Text&) {
+    CHECK(ec == distrib::rpc_errc::bad_message);
+    CHECK(other == "field 3");
+    ++ended;
+  });
+  while (ended < 2) context.run_one();
+  client.async_call<Echo>({"bad"}, {10s, "", &said}, [&](std::error_code, const Text&) { ++ended; });
+  while (ended < 3) context.run_one();
+  CHECK(said == "field 3");
 }

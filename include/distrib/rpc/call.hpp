@@ -38,6 +38,10 @@ class Call {
     return deadline_ == Instant::max() ? std::nullopt : std::optional{deadline_};
   }
 
+  /// Whether somebody still waits for the answer: the call was not answered or taken back, its client is not lost. For
+  /// handlers that would go on for long.
+  [[nodiscard]] auto is_awaited() const -> bool { return connection_->awaits(id_); }
+
   /// What the caller sent beside the request; valid until the handler returns (of a coroutine: until it begins).
   [[nodiscard]] auto metadata() const noexcept -> ByteView { return metadata_; }
 
@@ -64,7 +68,8 @@ class Call {
   }
 
   /// `rpc_errc::closed` and `not_sent` say that nothing was carried out, and have a pool repeat the call: pass on none
-  /// that a call of the handler's own failed with. `where` does not reach the caller's handler.
+  /// that a call of the handler's own failed with. `where` is what the caller is told beside the code, if he asks for
+  /// it: `CallOptions::error_text`.
   void fail(const std::error_code& code, std::string_view where = {}) const { connection_->fail(id_, code, where); }
 
   /// The same call, to be answered from any thread, while the connection's context lives.

@@ -22,6 +22,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,14 +40,17 @@ struct CallOptions {
   std::optional<std::chrono::milliseconds> within = std::nullopt;
   /// What the server's handler is told beside the request: `Call::metadata`.
   std::string metadata = {};
+  /// Where to write what there is to say beside the code when the call fails (what the server's handler said, which
+  /// task was not reached), before it completes; must live until then. Unchanged when it succeeds.
+  std::string* error_text = nullptr;
 
   CallOptions() = default;
   CallOptions(std::nullopt_t) noexcept {}
   template <class Rep, class Period>
   CallOptions(std::chrono::duration<Rep, Period> time) noexcept
       : within{std::chrono::ceil<std::chrono::milliseconds>(time)} {}
-  CallOptions(std::optional<std::chrono::milliseconds> time, std::string text)
-      : within{time}, metadata{std::move(text)} {}
+  CallOptions(std::optional<std::chrono::milliseconds> time, std::string text, std::string* say = nullptr)
+      : within{time}, metadata{std::move(text)}, error_text{say} {}
 };
 
 /// Calls the methods of a server over one connection (made by a `Connector`).
@@ -181,6 +185,7 @@ class BasicRpcClient {
       const std::uint64_t call =
           connection->core().call(method, head.view(), body, deadline, now, as_bytes(options.metadata));
       observed.started(call, method, head.view().size() + body.bytes().size(), now);
+      if (options.error_text != nullptr) error_texts[call] = options.error_text;
       happen();
       return call;
     }
@@ -247,6 +252,7 @@ class BasicRpcClient {
         using Kind = ClientEvent::Kind;
         const auto slot = static_cast<std::uint32_t>(event.call);
         observe(event);
+        if (!error_texts.empty() && event.ends_call()) say_why(event);
         if (slot < sinks.size() && sinks[slot] != nullptr && event.kind != Kind::greeted) {
           tell_sink(slot, event);
           continue;
@@ -269,6 +275,11 @@ class BasicRpcClient {
         else if (bytes != 0)
           observed.more(event.call, bytes);
       }
+    }
+
+    void say_why(const ClientEvent& event) {
+      const auto found = error_texts.extract(event.call);
+      if (found && event.error) *found.mapped() = event.error.where;
     }
 
     void tell_sink(std::uint32_t slot, const ClientEvent& event) {
@@ -305,6 +316,7 @@ class BasicRpcClient {
     std::shared_ptr<Connection<ClientCore, State, Stream>> connection;
     std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot, each where it is for good
     std::vector<std::shared_ptr<detail::ClientCallSink>> sinks;  // of streaming calls, by slot
+    std::map<std::uint64_t, std::string*> error_texts;           // of calls that want one
     WireWriter head;
     [[no_unique_address]] detail::ObservedCalls<Observes> observed;
     Instant now{};        // when the handler that calls began

@@ -93,7 +93,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   }
 
   /// See `ServerCore::awaits`.
-  [[nodiscard]] auto awaits(std::uint64_t call) const -> bool { return core().awaits(call); }
+  [[nodiscard]] auto awaits(std::uint64_t call) const -> bool { return owner_ != nullptr && core().awaits(call); }
 
   /// See `ServerCore::writer`.
   [[nodiscard]] auto writer() noexcept -> WireWriter& { return core().writer(); }
