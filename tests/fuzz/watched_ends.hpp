@@ -77,9 +77,15 @@ class Written {
   stream::Bytes bytes_;
 };
 
-/// A server's core that must keep its promises, whatever it is sent.
+/// A server's core that must keep its promises, whatever it is sent. Bodies for method 2 come in chunks.
 struct WatchedServer {
-  WatchedServer(const distrib::RpcServerOptions& how, distrib::Instant at) : options{how}, now{at}, core{how, at} {}
+  WatchedServer(const distrib::RpcServerOptions& how, distrib::Instant at) : options{how}, now{at}, core{budget(), at} {}
+
+  [[nodiscard]] auto budget() const -> std::shared_ptr<distrib::ServerBudget> {
+    auto made = std::make_shared<distrib::ServerBudget>(options);
+    made->takes_chunks = [](std::uint32_t method) { return method == 2; };
+    return made;
+  }
 
   void give(distrib::ByteView bytes, std::size_t piece) {
     hand(core, bytes, piece, now, [this] { return greeted ? most_of(options.limits) : 0; }, [this] { take(); });
@@ -103,9 +109,19 @@ struct WatchedServer {
           expect(open.emplace(event.call, false).second, "a call begins once");
           expect(open.size() <= options.max_calls, "no more calls than allowed");
           expect(event.deadline > now, "a request has time left");
+          expect(event.body.bytes().size() == event.body_bytes || (event.method == 2 && event.body.empty()),
+                 "a body comes whole, or in chunks to who wants that");
+          coming[event.call] = event.body_bytes - event.body.bytes().size();
           break;
         case Kind::chunk:
-        case Kind::body_end: expect(false, "bodies come whole"); break;
+          expect(open.contains(event.call), "chunks of a call that is open");
+          expect(!event.body.empty() && event.body.bytes().size() <= coming[event.call], "as much as was said");
+          coming[event.call] -= event.body.bytes().size();
+          break;
+        case Kind::body_end:
+          expect(open.contains(event.call), "the body of a call that is open");
+          expect(coming.at(event.call) == 0, "all of it has come");
+          break;
         case Kind::item:
           expect(open.contains(event.call), "items of a call that is open");
           core.taken(event.call, event.head.size() + event.body.bytes().size());
@@ -148,13 +164,14 @@ struct WatchedServer {
   distrib::Instant now;
   distrib::ServerCore core;
   std::map<std::uint64_t, bool> open;  // whether an item was refused
+  std::map<std::uint64_t, std::size_t> coming;  // bytes of bodies in chunks
   std::size_t requests = 0;
   std::size_t cancelled = 0;
   bool greeted = false;
   Written written;
 };
 
-/// A client's core that must keep its promises, whatever it is sent.
+/// A client's core that must keep its promises, whatever it is sent. Calls of odd slots take their replies in chunks.
 struct WatchedClient {
   WatchedClient(const distrib::RpcClientOptions& how, distrib::Instant at) : options{how}, now{at}, core{how, at} {}
 
@@ -164,6 +181,7 @@ struct WatchedClient {
       expect(static_cast<std::uint32_t>(other) != static_cast<std::uint32_t>(id), "a slot has one call");
     expect(id != 0 && open.insert(id).second, "a call has an id of its own");
     ever.insert(id);
+    if ((id & 1) != 0) core.take_in_chunks(id);
   }
 
   void give(distrib::ByteView bytes, std::size_t piece) {
@@ -183,7 +201,12 @@ struct WatchedClient {
       expect(greeted || event.kind == Kind::failed, "no answer before the greeting");
       expect(open.contains(event.call), "no event of a call that is over");
       if (event.kind == Kind::item) core.taken(event.call);
-      if (event.kind != Kind::item && event.kind != Kind::credit) open.erase(event.call);
+      if (event.kind == Kind::begun)
+        expect((event.call & 1) != 0 && begun.insert(event.call).second, "begun once, if it wants chunks");
+      if (event.kind == Kind::chunk) expect(begun.contains(event.call), "a chunk of what has begun");
+      if (event.kind == Kind::reply)
+        expect(event.body.empty() || !begun.contains(event.call), "no body after chunks");
+      if (event.ends_call()) open.erase(event.call);
     }
     distrib::ClientEvent none;
     expect(!core.next(now, none), "when there was nothing there is nothing");
@@ -220,6 +243,7 @@ struct WatchedClient {
   distrib::ClientCore core;
   std::set<std::uint64_t> open;
   std::set<std::uint64_t> ever;
+  std::set<std::uint64_t> begun;  // replies in chunks
   bool greeted = false;
   Written written;
 };

@@ -253,6 +253,27 @@ TEST_CASE("on_chunks: the bodies of requests that are not taken on are passed ov
   CHECK(budget->bytes < 1000);  // of what is not answered, no bodies; of what is not written, two refusals
 }
 
+TEST_CASE("on_chunks: a body whose call was not begun never reaches another one of its id", "[rpc]") {
+  const auto budget = std::make_shared<ServerBudget>(RpcServerOptions{});
+  budget->takes_chunks = [](std::uint32_t) { return true; };
+  pair::Pair pair{budget};
+  pair.carry();
+  const stream::Bytes request = store_frame();
+  const auto give = [&](const stream::Bytes& bytes) {
+    for (std::size_t at = 0; at < bytes.size();) {
+      at += stream::give(pair.server, ByteView{bytes}.subspan(at), 20'000, pair.now);
+      pair.take_events();
+      pair.server.keep();
+    }
+  };
+  give(request);  // is not answered
+  give(stream::frame({FrameKind::goodbye}));
+  pair.at_server.clear();
+  give(request);  // refused, because of the goodbye
+  CHECK(pair.at_server.empty());
+  CHECK(pair.server.calls() == 1);
+}
+
 TEST_CASE("on_chunks: bytes that trickle are no progress", "[rpc]") {
   RpcServerOptions options;
   options.frame_within = 1s;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/protowire.hpp>
+#include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/server_options.hpp>
 
 #include <cstddef>
@@ -58,8 +59,9 @@ class BudgetShare {
   }
 
   [[nodiscard]] auto options() const noexcept -> const RpcServerOptions& { return of_->options; }
-  [[nodiscard]] auto takes_chunks(std::uint32_t method) const -> bool {
-    return of_->takes_chunks != nullptr && of_->takes_chunks(method);
+  /// Whether the body of this frame, if it is large, is wanted in chunks.
+  [[nodiscard]] auto takes_chunks(const FrameHeader& header) const -> bool {
+    return header.kind == FrameKind::request && of_->takes_chunks != nullptr && of_->takes_chunks(header.method);
   }
 
   /// Empty, and good for one answer of any connection.

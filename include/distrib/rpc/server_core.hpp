@@ -124,7 +124,7 @@ class ServerCore {
         progress_.stop();
         return false;
       }
-      if (!reader_.next(frame, [this](const FrameHeader& header) { return wants_chunks(header); })) {
+      if (!reader_.next(frame, [this](const FrameHeader& header) { return share_.takes_chunks(header); })) {
         // A stranger gets no answer: he would not understand it.
         if (reader_.error() && handshake_) reason_ = reader_.error();
         if (reader_.error()) refuse(reader_.error(), {});
@@ -249,7 +249,7 @@ class ServerCore {
     if (handshake_) return take_greeting(frame, event);
     if (frame.part == FramePart::chunk || frame.part == FramePart::end) return take_part(frame, event);
     switch (frame.header->kind) {
-      case FrameKind::request: return take_request(frame, now, event);
+      case FrameKind::request: return begun_ = take_request(frame, now, event);
       case FrameKind::cancel:
         return end(frame.header->call) && tell(event, ServerEvent::Kind::cancelled, frame.header->call);
       case FrameKind::credit: return take_credit(frame, event);
@@ -314,13 +314,9 @@ class ServerCore {
     return true;
   }
 
-  [[nodiscard]] auto wants_chunks(const FrameHeader& header) const -> bool {
-    return header.kind == FrameKind::request && share_.takes_chunks(header.method);
-  }
-
-  // Nobody waits for the body of a call that was refused, or is over.
+  // Nobody waits for the body of a call that was not begun (another one may have its id), or is over.
   auto take_part(const Frame& frame, ServerEvent& event) -> bool {
-    if (!awaits(frame.header->call)) return false;
+    if (!begun_ || !awaits(frame.header->call)) return false;
     tell(event, frame.is_last() ? ServerEvent::Kind::body_end : ServerEvent::Kind::chunk, frame.header->call);
     event.body = frame.body;
     event.body_checksum = frame.is_last() ? frame.body_checksum : 0;
@@ -387,6 +383,7 @@ class ServerCore {
   FrameProgress progress_;
   FrameLimits peer_;  // what the client takes
   bool came_whole_ = false;  // frames have, since all was looked at
+  bool begun_ = false;   // the last request was taken on
   bool parked_ = false;  // what was read waits until less is owed
   bool draining_ = false;
   std::uint64_t requests_ = 0;  // that came
