@@ -43,7 +43,7 @@ void call(asio::io_context& context, const distrib::Address& server, const distr
   };
   distrib::ConnectOptions how;
   how.deadline = std::chrono::steady_clock::now() + 5s;
-  const distrib::TlsConnector connector{context.get_executor(), server, tls, how, connected};
+  const distrib::TlsConnector connector{context.get_executor(), server, how, connected, distrib::TlsConnect{tls}};
   while (!done) context.run_one();
 }
 

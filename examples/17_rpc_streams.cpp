@@ -66,9 +66,9 @@ auto main() -> int try {
   const auto rethrow = [](const std::exception_ptr& thrown) {
     if (thrown) std::rethrow_exception(thrown);
   };
-  const auto connected = [&](const distrib::Error& error, distrib::TcpSocket socket) {
+  const auto connected = [&](const distrib::Error& error, std::optional<distrib::TcpSocket> socket) {
     distrib::throw_if(error);
-    asio::co_spawn(context, use(std::move(socket), done), rethrow);
+    asio::co_spawn(context, use(*std::move(socket), done), rethrow);
   };
   const distrib::Connector connector{context.get_executor(), {"127.0.0.1", server.port()}, {}, connected};
   while (!done) context.run_one();

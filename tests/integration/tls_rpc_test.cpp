@@ -59,12 +59,13 @@ struct House {
   auto connect(std::uint16_t port, const TlsContext& tls) -> std::optional<TlsStream> {
     std::optional<TlsStream> connected;
     bool called = false;
-    const TlsConnector connector{context.get_executor(), {"127.0.0.1", port}, tls, {},
+    const TlsConnector connector{context.get_executor(), {"127.0.0.1", port}, {},
                                  [&](const Error& error, std::optional<TlsStream> stream) {
                                    CHECK_FALSE(error);
                                    connected = std::move(stream);
                                    called = true;
-                                 }};
+                                 },
+                                 TlsConnect{tls}};
     run_until(context, [&] { return called; });
     REQUIRE(connected);
     return connected;
@@ -162,8 +163,9 @@ TEST_CASE("RpcServer over TLS: who does not speak it hears so at once, and so do
 
   RpcServer open{house.context.get_executor(), anywhere, router()};
   Error reason;
-  const TlsConnector connector{house.context.get_executor(), {"127.0.0.1", open.port()}, house.client_context(), {},
-                               [&](const Error& error, const std::optional<TlsStream>&) { reason = error; }};
+  const TlsConnector connector{house.context.get_executor(), {"127.0.0.1", open.port()}, {},
+                               [&](const Error& error, const std::optional<TlsStream>&) { reason = error; },
+                               TlsConnect{house.client_context()}};
   run_until(house.context, [&] { return static_cast<bool>(reason); });
   CHECK(reason.code == net_errc::no_tls);
 }

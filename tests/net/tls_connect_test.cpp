@@ -41,7 +41,7 @@ auto ours() -> const support::Authority& {
   static const support::Authority authority{"ours"};
   return authority;
 }
-auto client() -> TlsContext { return TlsContext{TlsSide::client, {{}, {}, ours().file()}}; }
+auto client() -> TlsConnect { return TlsConnect{TlsContext{TlsSide::client, {{}, {}, ours().file()}}}; }
 auto server(const std::string& names = "DNS:localhost,IP:127.0.0.1") -> TlsAccept {
   return TlsAccept{TlsContext{TlsSide::server, ours().issue("server", names)}};
 }
@@ -56,7 +56,7 @@ TEST_CASE("TlsConnector: by name and by number, and the certificate must be for 
   for (const char* host : {"localhost", "127.0.0.1"}) {
     Heard heard;
     const Address address{host, listener.port()};
-    const TlsConnector connector{context.get_executor(), address, client(), {}, heard.listen()};
+    const TlsConnector connector{context.get_executor(), address, {}, heard.listen(), client()};
     CHECK(heard.calls == 0);
     run_until(context, [&] { return heard.calls == 1; });
     if (std::string{host} == "localhost") {
@@ -76,8 +76,8 @@ TEST_CASE("TlsConnector: a server that is silent, speaks something else, or is n
   ConnectOptions options;
   Heard heard;
   const auto connect = [&] {
-    return std::make_unique<TlsConnector>(context.get_executor(), Address{"127.0.0.1", port_of(acceptor)}, client(),
-                                          options, heard.listen());
+    return std::make_unique<TlsConnector>(context.get_executor(), Address{"127.0.0.1", port_of(acceptor)}, options,
+                                          heard.listen(), client());
   };
   SECTION("silent, with a deadline") {
     options.deadline = std::chrono::steady_clock::now() + 50ms;
@@ -106,7 +106,7 @@ TEST_CASE("TlsConnector: a server that is silent, speaks something else, or is n
     const Address address{"127.0.0.1", port_of(acceptor)};
     acceptor.close();
     options.deadline = std::chrono::steady_clock::now() + 20ms;
-    const TlsConnector connector{context.get_executor(), address, client(), options, heard.listen()};
+    const TlsConnector connector{context.get_executor(), address, options, heard.listen(), client()};
     run_until(context, [&] { return heard.calls == 1; });
     CHECK(heard.error.code == net_errc::refused);
   }
@@ -120,7 +120,7 @@ TEST_CASE("TlsConnector: cancelled at any time, nothing is called", "[net][tls]"
     Heard heard;
     {
       const Address address{"127.0.0.1", listener.port()};
-      const TlsConnector connector{context.get_executor(), address, client(), {}, heard.listen()};
+      const TlsConnector connector{context.get_executor(), address, {}, heard.listen(), client()};
       for (int i = 0; i < handlers && heard.calls == 0; ++i) context.run_one();
     }
     const int calls = heard.calls;
@@ -137,12 +137,13 @@ TEST_CASE("TlsConnector: destroyed by who is called", "[net][tls]") {
   const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
   std::optional<TlsConnector> connector;
   bool called = false;
-  connector.emplace(context.get_executor(), Address{"127.0.0.1", listener.port()}, client(), ConnectOptions{},
+  connector.emplace(context.get_executor(), Address{"127.0.0.1", listener.port()}, ConnectOptions{},
                     [&](const Error& error, std::optional<TlsStream>) {
                       CHECK_FALSE(error);
                       connector.reset();
                       called = true;
-                    });
+                    },
+                    client());
   run_until(context, [&] { return called; });
 }
 #endif

@@ -45,12 +45,12 @@ struct House {
   }
   /// A client that does all right.
   auto connector() -> std::unique_ptr<TlsConnector> {
-    return std::make_unique<TlsConnector>(context.get_executor(), Address{"127.0.0.1", listener->port()},
-                                          TlsContext{TlsSide::client, {{}, {}, authority().file()}}, ConnectOptions{},
+    return std::make_unique<TlsConnector>(context.get_executor(), Address{"127.0.0.1", listener->port()}, ConnectOptions{},
                                           [this](const Error& error, std::optional<TlsStream> stream) {
                                             CHECK_FALSE(error);
                                             if (stream) guests.push_back(*std::move(stream));
-                                          });
+                                          },
+                                          TlsConnect{TlsContext{TlsSide::client, {{}, {}, authority().file()}}});
   }
 
   asio::io_context context{1};

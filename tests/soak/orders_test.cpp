@@ -28,6 +28,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -226,7 +227,7 @@ class Order {
       options.first_pause = options.longest_pause = 1ms;
       side.connector = std::make_unique<distrib::Connector>(
           pool_.executor(pool_.size() - 1), address(), options,
-          [&side](const distrib::Error&, TcpSocket socket) { use(side, std::move(socket)); });
+          [&side](const distrib::Error&, std::optional<TcpSocket> socket) { use(side, *std::move(socket)); });
       return;
     }
     TcpSocket socket{pool_.executor(pool_.size() - 1)};

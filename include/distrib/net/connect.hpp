@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -51,7 +52,7 @@ struct ConnectOptions {
 
 /// Connects to an address, and tries again until the deadline: the tasks of a cluster start in any order.
 ///
-/// Calls back once, on the executor: with a connected socket, or with a closed one, the reason of the last try
+/// Calls back once, on the executor: with a connected socket, or without one, with the reason of the last try
 /// (`net_errc::unresolved`, `refused`, `unreachable`, `timed_out`, or the system's) and the address as its place. A
 /// name is resolved by Asio's resolver, IP addresses without it. Calls nothing after `cancel()` or the destructor; both
 /// may be called from callbacks.
@@ -62,7 +63,7 @@ class BasicConnector {
  public:
   using Executor = ExecutorType;
   using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;
-  using Connected = std::function<void(const Error&, Socket)>;
+  using Connected = std::function<void(const Error&, std::optional<Socket>)>;
 
   /// Begins. Throws `net_errc::bad_address` for port 0, to which nobody can connect.
   BasicConnector(const Executor& executor, const Address& address, ConnectOptions options, Connected connected) {
@@ -157,7 +158,8 @@ class BasicConnector {
 
     void finish(const Error& error) {
       const auto function = std::move(connected);
-      Socket connection = std::move(socket);  // closed, if it failed
+      std::optional<Socket> connection;
+      if (!error) connection = std::move(socket);
       end();
       function(error, std::move(connection));
     }

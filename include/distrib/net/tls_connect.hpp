@@ -19,6 +19,15 @@
 
 namespace distrib::inline v0 {
 
+class TlsConnector;
+
+/// How a client speaks TLS.
+struct TlsConnect {
+  TlsContext context;  ///< Of the client's side.
+
+  using Connector = TlsConnector;
+};
+
 /// Connects to an address and speaks TLS: as a `Connector` does, and then the handshake, by the same deadline. The
 /// handshake has at most `ConnectOptions::longest_try` of time, also without a deadline, and is not tried again when it
 /// fails: certificates get no better by that.
@@ -31,20 +40,21 @@ namespace distrib::inline v0 {
 class TlsConnector {
  public:
   using Executor = asio::io_context::executor_type;
+  using Socket = TlsStream;
   using Connected = std::function<void(const Error&, std::optional<TlsStream>)>;
 
-  /// Begins. `context` is of the client's side. Throws as `Connector` does.
-  TlsConnector(const Executor& executor, const Address& address, const TlsContext& context, ConnectOptions options,
-               Connected connected)
+  /// Begins. Throws as `Connector` does.
+  TlsConnector(const Executor& executor, const Address& address, ConnectOptions options, Connected connected,
+               TlsConnect how)
       : state_{std::make_shared<State>(std::move(connected))} {
     const Instant deadline = options.deadline;
     const auto longest = options.longest_try;
-    const auto speak = [=, state = std::weak_ptr{state_}](const Error& error, TcpSocket socket) {
+    const auto speak = [=, state = std::weak_ptr{state_}](const Error& error, std::optional<TcpSocket> socket) {
       const auto self = state.lock();
       if (self == nullptr) return;
       if (error) return self->end(error, std::nullopt);
-      self->handshake = std::make_shared<detail::TlsHandshake>(context.stream(std::move(socket), address.host),
-                                                               address.to_string());
+      self->handshake = std::make_shared<detail::TlsHandshake>(
+          how.context.stream(*std::move(socket), address.host), address.to_string());
       self->handshake->start(TlsSide::client, std::min<Instant>(deadline, std::chrono::steady_clock::now() + longest),
                              [state](const Error& failure, std::optional<TlsStream> stream) {
                                if (const auto still = state.lock()) still->end(failure, std::move(stream));

@@ -148,14 +148,14 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
            "waiting for " + name_of(shard) + " since " + std::to_string(waited.count() / 1000) + " s: " +
                missing.code.message());
     };
-    link.connector = std::make_unique<Connector>(
-        executor_, servers_[task_of(shard)], std::move(how), [this, shard](const Error& error, TcpSocket socket) {
-          const auto self = this->shared_from_this();
-          connected(shard, error, std::move(socket));
-        });
+    link.connector = std::make_unique<Connector>(executor_, servers_[task_of(shard)], std::move(how),
+                                                 [this, shard](const Error& error, std::optional<TcpSocket> socket) {
+                                                   const auto self = this->shared_from_this();
+                                                   connected(shard, error, std::move(socket));
+                                                 });
   }
 
-  void connected(std::uint32_t shard, const Error& error, TcpSocket socket) {
+  void connected(std::uint32_t shard, const Error& error, std::optional<TcpSocket> socket) {
     Link& link = links_[shard];
     if (ended_ || node_.over()) return;
     if (error) return cannot_reach(link, error.code);
@@ -164,7 +164,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     rpc.categories = ps_categories();
     const Instant now = Clock::now();
     link.greeted = false;
-    link.connection = std::make_shared<Connection<ClientCore, Link>>(std::move(socket), link, rpc, now, draw_nonce());
+    link.connection = std::make_shared<Connection<ClientCore, Link>>(*std::move(socket), link, rpc, now, draw_nonce());
     node_.connected(shard, link.connection->core(), now);
     flush();
   }

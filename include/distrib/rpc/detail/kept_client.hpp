@@ -42,9 +42,9 @@ class KeptClient {
     try_ends_ = now + owner_.options.longest_try;
     backoff_.begin(now);
     connector_.emplace(owner_.executor, owner_.address, ConnectOptions{.deadline = try_ends_, .most_tries = 1},
-                       [this](const Error& failure, Socket socket) {
+                       [this](const Error& failure, std::optional<Socket> socket) {
                          connector_.reset();
-                         failure ? missed(failure) : connected(std::move(socket));
+                         failure ? missed(failure) : connected(*std::move(socket));
                        });
   }
 
