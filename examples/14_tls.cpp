@@ -10,10 +10,8 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <system_error>
-#include <utility>
 
 namespace {
 
@@ -26,24 +24,18 @@ constexpr const char* make_files =
     "-pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out certificate.pem -days 1 -subj /CN=localhost "
     "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null";
 
-/// Connects, calls once, and says what became of it.
+/// Calls once, and says what became of it.
 void call(asio::io_context& context, const distrib::Address& server, const distrib::TlsContext& tls,
-          const distrib::RpcClientOptions& options, const char* who) {
-  std::optional<distrib::BasicRpcClient<distrib::TlsStream>> client;
+          const distrib::RpcClientOptions& known, const char* who) {
+  distrib::RpcClientPoolOptions options;
+  options.client = known;
+  options.fail_fast = true;  // who is not let in is not let in later either
+  distrib::BasicRpcClientPool client{context.get_executor(), server, options, distrib::TlsConnect{tls}};
   bool done = false;
-  const auto connected = [&](const distrib::Error& error, std::optional<distrib::TlsStream> stream) {
-    done = static_cast<bool>(error);
-    if (error) std::printf("%s: %s\n", who, error.code.message().c_str());
-    if (!stream) return;
-    client.emplace(*std::move(stream), options);
-    client->async_call<Echo>("hello", 5s, [&](std::error_code ec, const std::string& reply) {
-      std::printf("%s: %s\n", who, ec ? ec.message().c_str() : reply.c_str());
-      done = true;
-    });
-  };
-  distrib::ConnectOptions how;
-  how.deadline = std::chrono::steady_clock::now() + 5s;
-  const distrib::TlsConnector connector{context.get_executor(), server, how, connected, distrib::TlsConnect{tls}};
+  client.async_call<Echo>("hello", 5s, [&](std::error_code ec, const std::string& reply) {
+    std::printf("%s: %s\n", who, ec ? ec.message().c_str() : reply.c_str());
+    done = true;
+  });
   while (!done) context.run_one();
 }
 

@@ -21,7 +21,7 @@ namespace distrib::inline v0 {
 
 class TlsConnector;
 
-/// How a client speaks TLS.
+/// How a client speaks TLS: `BasicRpcClientPool pool{executor, address, options, TlsConnect{context}};`
 struct TlsConnect {
   TlsContext context;  ///< Of the client's side.
 

@@ -134,7 +134,7 @@ class BasicRpcClient {
   }
 
  private:
-  template <class, CallObserver>
+  template <class, CallObserver, class>
   friend class BasicRpcClientPool;
 
   using Waiter = detail::CallWaiter<Executor>;

@@ -5,6 +5,7 @@
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/net/connect.hpp>
 #include <distrib/net/error.hpp>
 #include <distrib/rpc/backoff.hpp>
 #include <distrib/rpc/call_observer.hpp>
@@ -20,10 +21,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace distrib::inline v0 {
@@ -58,14 +61,21 @@ struct RpcClientPoolOptions {
 /// - a call that failed is made again, in its time, where `RetryPolicy` says that this is safe;
 /// - a pool that is destroyed completes its calls with `rpc_errc::closed`.
 ///
+/// Connections are TCP, or what another `ConnectorType` makes of it: `BasicRpcClientPool{executor, address, options,
+/// TlsConnect{context}}` speaks TLS (`net/tls_connect.hpp`), whose handshake is part of each try.
+///
 /// The name of the address is resolved anew at each try. A server that says goodbye is left when the calls in flight
 /// there have ended, and is replaced at once. Memory: an allocation a call; the request is kept until the answer is
 /// there, unless `most_attempts` are made.
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is destroyed.
-template <class ExecutorType, CallObserver Observes = const NoCallObserver>
+template <class ExecutorType, CallObserver Observes = const NoCallObserver,
+          class ConnectorType = BasicConnector<ExecutorType>>
 class BasicRpcClientPool {
+  static_assert(std::is_same_v<ExecutorType, typename ConnectorType::Executor>,
+                "distrib: a pool and its connector need the same executor type; for TlsConnect it is an io_context's");
+
  public:
   using Executor = ExecutorType;
 
@@ -74,6 +84,14 @@ class BasicRpcClientPool {
   BasicRpcClientPool(const Executor& executor, const Address& address, RpcClientPoolOptions options = {},
                      Observes& observer = no_call_observer)
       : state_{std::make_shared<State>(executor, address, std::move(options), observer)} {
+    state_->begin();
+  }
+  /// The same. `how`: what another connector wants to know beside the address; kept for all that are made.
+  template <class How>
+    requires std::is_same_v<typename How::Connector, ConnectorType>
+  BasicRpcClientPool(const Executor& executor, const Address& address, RpcClientPoolOptions options, How how,
+                     Observes& observer = no_call_observer)
+      : state_{std::make_shared<State>(executor, address, std::move(options), observer, std::move(how))} {
     state_->begin();
   }
   BasicRpcClientPool(BasicRpcClientPool&&) noexcept = default;
@@ -113,7 +131,8 @@ class BasicRpcClientPool {
   static constexpr Instant never = Instant::max();
 
   struct State;
-  using Place = detail::KeptClient<Executor, State, Observes>;
+  using Connected = typename ConnectorType::Connected;
+  using Place = detail::KeptClient<ConnectorType, State, Observes>;
   using Client = typename Place::Client;
 
   /// What of a call does not depend on its method.
@@ -169,11 +188,15 @@ class BasicRpcClientPool {
 
   /// Lives as long as a handler or a call does.
   struct State : std::enable_shared_from_this<State> {
-    State(const Executor& given, const Address& to, RpcClientPoolOptions how, Observes& of_calls)
+    template <class... How>
+    State(const Executor& given, const Address& to, RpcClientPoolOptions told, Observes& of_calls, How... how)
         : executor{given},
           address{to},
-          options{std::move(how)},
+          options{std::move(told)},
           observer{of_calls},
+          connector{[given, to, how...](ConnectOptions of_try, Connected connected) {
+            return std::make_unique<ConnectorType>(given, to, std::move(of_try), std::move(connected), how...);
+          }},
           retry{options.retry},
           timer{given} {
       const std::uint64_t seed =
@@ -333,6 +356,7 @@ class BasicRpcClientPool {
     const Address address;
     const RpcClientPoolOptions options;
     Observes& observer;
+    const std::function<std::unique_ptr<ConnectorType>(ConnectOptions, Connected)> connector;
     RetryPolicy retry;
     std::deque<Place> places;  // they stay where they are
     std::deque<std::shared_ptr<Call>> waiting;
@@ -346,7 +370,19 @@ class BasicRpcClientPool {
   std::shared_ptr<State> state_;
 };
 
-/// Of an `io_context`.
+template <class Executor>
+BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions = {}) -> BasicRpcClientPool<Executor>;
+template <class Executor, CallObserver Observes>
+BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions, Observes&)
+    -> BasicRpcClientPool<Executor, Observes>;
+template <class Executor, class How>
+BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions, How)
+    -> BasicRpcClientPool<Executor, const NoCallObserver, typename How::Connector>;
+template <class Executor, class How, CallObserver Observes>
+BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions, How, Observes&)
+    -> BasicRpcClientPool<Executor, Observes, typename How::Connector>;
+
+/// Over TCP, of an `io_context`.
 using RpcClientPool = BasicRpcClientPool<asio::io_context::executor_type>;
 
 }  // namespace distrib::inline v0

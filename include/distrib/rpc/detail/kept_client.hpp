@@ -23,13 +23,13 @@ namespace distrib::inline v0::detail {
 
 /// A client that is connected again and again: one of those of a pool.
 ///
-/// The owner has `executor`, `address`, `options` and an `observer` of calls, wakes it, and is told what happens:
-/// `came()`: it takes calls; `went(code, text)`: it takes none any more; `missed(error)`: a try brought nothing. It may
-/// call `end()` then. Before it is told of an end the calls that have failed with it were completed.
-template <class Executor, class Owner, CallObserver Observes>
+/// The owner has `address`, `options` and an `observer` of calls, makes connectors (`connector(options, connected)`),
+/// wakes it, and is told what happens: `came()`: it takes calls; `went(code, text)`: it takes none any more;
+/// `missed(error)`: a try brought nothing. It may call `end()` then. Before it is told of an end the calls that have
+/// failed with it were completed.
+template <class Connector, class Owner, CallObserver Observes>
 class KeptClient {
  public:
-  using Connector = BasicConnector<Executor>;
   using Socket = typename Connector::Socket;
   using Client = BasicRpcClient<Socket, Observes>;
 
@@ -41,11 +41,12 @@ class KeptClient {
     due_ = never;
     try_ends_ = now + owner_.options.longest_try;
     backoff_.begin(now);
-    connector_.emplace(owner_.executor, owner_.address, ConnectOptions{.deadline = try_ends_, .most_tries = 1},
-                       [this](const Error& failure, std::optional<Socket> socket) {
-                         connector_.reset();
-                         failure ? missed(failure) : connected(*std::move(socket));
-                       });
+    connector_ = owner_.connector(
+        {.deadline = try_ends_, .longest_try = owner_.options.longest_try, .most_tries = 1},
+        [this](const Error& failure, std::optional<Socket> socket) {
+          connector_.reset();
+          failure ? missed(failure) : connected(*std::move(socket));
+        });
   }
 
   /// Ends all that there is; tells nothing.
@@ -121,7 +122,7 @@ class KeptClient {
 
   Owner& owner_;
   Backoff backoff_;
-  std::optional<Connector> connector_;
+  std::unique_ptr<Connector> connector_;
   std::unique_ptr<Session> session_;
   std::vector<std::unique_ptr<Session>> leaving_;  // said goodbye, and have calls in flight
   std::uint64_t last_number_ = 0;

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pool over TLS: the same pool, another connector.
+#if __has_include(<openssl/ssl.h>)
+#include <distrib/net/tls_connect.hpp>
+#include <distrib/net/tls_listener.hpp>
+#include <distrib/rpc/rpc_client_pool.hpp>
+#include <distrib/rpc/rpc_metrics.hpp>
+#include <distrib/rpc/rpc_server.hpp>
+
+#include "rpc/messages.hpp"
+#include "rpc/stream.hpp"
+#include "support/catch.hpp"
+#include "support/certificates.hpp"
+#include "support/loopback.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+using namespace distrib;
+using namespace std::chrono_literals;
+using messages::Bulk;
+using messages::Text;
+using support::run_until;
+
+namespace {
+
+struct Echo : Method<"test.TlsEcho", Text, Text> {
+  static constexpr bool idempotent = true;
+};
+struct Mirror : Method<"test.TlsMirror", Bulk, Bulk> {};
+
+/// Answers, but never "never"; breaks the connection of "break", once.
+auto router(bool& breaks) {
+  return Router{on<Echo>([&breaks](Text request, auto call) {
+                  if (request.text == "break" && std::exchange(breaks, false)) return call.connection()->close();
+                  if (request.text != "never") call.reply(request);
+                }),
+                on<Mirror>([](Bulk request, auto call) { call.reply(request); })};
+}
+using Server = RpcServer<decltype(router(std::declval<bool&>())), TlsListener>;
+using TlsPool = BasicRpcClientPool<asio::io_context::executor_type, const NoCallObserver, TlsConnector>;
+
+/// A server that can be started again on its port, clients that trust it, and what their pool told.
+struct House {
+  auto files() const -> TlsFiles { return ours.issue("server", "DNS:localhost,IP:127.0.0.1"); }
+  /// Instead of ours, at the same place: those of somebody whom nobody trusts.
+  void replace_files() const {
+    const TlsFiles theirs = strangers.issue("server", "DNS:localhost,IP:127.0.0.1");
+    const auto over = std::filesystem::copy_options::overwrite_existing;
+    std::filesystem::copy_file(theirs.certificate, ours.path("server.pem"), over);
+    std::filesystem::copy_file(theirs.key, ours.path("server.key"), over);
+  }
+  void start() {
+    server.reset();
+    server = std::make_unique<Server>(context.get_executor(), Address{"127.0.0.1", port}, router(breaks),
+                                      RpcServerOptions{}, TlsAccept{server_tls});
+    port = server->port();
+  }
+  auto address() const -> Address { return {"127.0.0.1", port}; }
+  auto trusting() const -> TlsConnect { return TlsConnect{TlsContext{TlsSide::client, {{}, {}, ours.file()}}}; }
+
+  auto options() -> RpcClientPoolOptions {
+    RpcClientPoolOptions made;
+    made.backoff = {.first = 1ms, .longest = 2ms};
+    made.seed = 1;
+    made.observer = [this](const Event& event) { told.push_back(event); };
+    return made;
+  }
+  /// Runs until `kind` is told, with `code`, from now on.
+  auto heard(Event::Kind kind, const std::error_code& code) -> Event {
+    std::size_t next = told.size();
+    run_until(context, [&] {
+      while (next < told.size() && !(told[next].kind == kind && told[next].code == code)) ++next;
+      return next < told.size();
+    });
+    return told[next];
+  }
+
+  template <class Pool>
+  auto echo(Pool& pool, const std::string& text, CallOptions how = 60s) -> std::error_code {
+    std::optional<std::error_code> end;
+    pool.template async_call<Echo>({text}, std::move(how), [&](std::error_code ec, const Text& reply) {
+      end = ec;
+      if (!ec) CHECK(reply.text == text);
+    });
+    run_until(context, [&] { return end.has_value(); });
+    return *end;
+  }
+
+  asio::io_context context{1};
+  support::Authority ours{"ours"};
+  support::Authority strangers{"strangers"};
+  TlsContext server_tls{TlsSide::server, files()};
+  bool breaks = false;
+  std::uint16_t port = 0;
+  std::unique_ptr<Server> server;
+  std::vector<Event> told;
+};
+
+}  // namespace
+
+TEST_CASE("RpcClientPool over TLS: calls, large and small, and who counts them", "[tls]") {
+  House house;
+  house.start();
+  RpcClientPoolOptions options = house.options();
+  options.connections = 2;
+  RpcMetrics<Echo, Mirror> metrics;
+  BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, house.trusting(), metrics};
+  const SharedBuffer body = stream::body(4U << 20);
+  int open = 21;
+  pool.async_call<Mirror>({7, body}, 60s, [&](std::error_code ec, const Bulk& reply) {
+    CHECK_FALSE(ec);
+    REQUIRE(reply.body != nullptr);
+    CHECK(std::ranges::equal(reply.body->bytes(), body->bytes()));
+    --open;
+  });
+  for (std::size_t i = 0; i < 20; ++i)
+    pool.async_call<Echo>({std::string(i * 1000, 'x')}, 60s, [&, i](std::error_code ec, const Text& reply) {
+      CHECK_FALSE(ec);
+      CHECK(reply.text.size() == i * 1000);
+      --open;
+    });
+  run_until(house.context, [&] { return open == 0 && pool.connections() == 2; });
+  CHECK(metrics.of<Echo>().ended == 20);
+}
+
+TEST_CASE("RpcClientPool over TLS: a server that comes late, dies, and comes again", "[tls]") {
+  House house;
+  house.start();  // to have a port
+  house.server.reset();
+  BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options(), house.trusting()};
+  static_assert(std::is_same_v<decltype(pool), TlsPool>);
+  CHECK(house.heard(Event::Kind::waiting, net_errc::refused).peer == house.address().to_string());
+  house.start();
+  CHECK_FALSE(house.echo(pool, "late"));
+
+  std::optional<std::error_code> end;
+  pool.async_call<Echo>({"never"}, {}, [&](std::error_code ec, const Text&) { end = ec; });
+  CHECK_FALSE(house.echo(pool, "behind it"));  // so the server has it
+  house.server.reset();
+  run_until(house.context, [&] { return pool.connections() == 0; });
+  CHECK(pool.waiting() == 1);  // once more, for twice does no harm
+  house.start();
+  CHECK_FALSE(house.echo(pool, "again"));
+  CHECK_FALSE(end);
+  CHECK(pool.connections() == 1);
+}
+
+TEST_CASE("RpcClientPool over TLS: a server that nobody trusts", "[tls]") {
+  House house;
+  house.server_tls = TlsContext{TlsSide::server, house.strangers.issue("server", "IP:127.0.0.1")};
+  house.start();
+  RpcClientPoolOptions options = house.options();
+  SECTION("calls wait until their deadline, or as long as any does, and then say why") {
+    options.connect_within = 20ms;
+    BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, house.trusting()};
+    const Event event = house.heard(Event::Kind::waiting, net_errc::untrusted);
+    CHECK_THAT(event.text, ContainsSubstring(house.address().to_string()) && ContainsSubstring("certificate"));
+    CHECK(house.echo(pool, "a", 20ms) == net_errc::untrusted);
+    CHECK(house.echo(pool, "b", {}) == net_errc::untrusted);
+    CHECK(pool.waiting() == 0);
+  }
+  SECTION("or do not wait") {
+    options.fail_fast = true;
+    BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, house.trusting()};
+    CHECK(house.echo(pool, "a", {}) == net_errc::untrusted);
+  }
+  CHECK(house.server->connections() == 0);
+}
+
+TEST_CASE("RpcClientPool over TLS: a server that does not trust the client", "[tls]") {
+  House house;
+  TlsFiles mutual = house.files();
+  mutual.authority = house.ours.file();
+  house.server_tls = TlsContext{TlsSide::server, mutual};
+  house.start();
+  RpcClientPoolOptions options = house.options();
+  options.fail_fast = true;
+  BasicRpcClientPool stranger{house.context.get_executor(), house.address(), options, house.trusting()};
+  CHECK(house.echo(stranger, "a", {}) == rpc_errc::lost);  // the handshake was over for the client
+  REQUIRE_FALSE(house.told.empty());
+  CHECK_THAT(house.told[0].text, ContainsSubstring("certificate required"));
+
+  TlsFiles worker = house.ours.issue("worker", "DNS:worker");
+  worker.authority = house.ours.file();
+  BasicRpcClientPool known{house.context.get_executor(), house.address(), house.options(),
+                           TlsConnect{TlsContext{TlsSide::client, worker}}};
+  CHECK_FALSE(house.echo(known, "b"));
+}
+
+TEST_CASE("RpcClientPool over TLS: certificates that change while it runs", "[tls]") {
+  House house;
+  house.start();
+  BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options(), house.trusting()};
+  CHECK_FALSE(house.echo(pool, "a"));
+
+  house.replace_files();
+  house.server_tls.reload();
+  CHECK_FALSE(house.echo(pool, "b"));  // the connection goes on
+  house.breaks = true;
+  std::optional<std::error_code> end;
+  pool.async_call<Echo>({"break"}, {60s}, [&](std::error_code ec, const Text&) { end = ec; });
+  CHECK_THAT(house.heard(Event::Kind::waiting, net_errc::untrusted).text, ContainsSubstring("certificate"));
+  CHECK_FALSE(end);
+
+  static_cast<void>(house.files());  // ours, with another key
+  house.server_tls.reload();
+  run_until(house.context, [&] { return end.has_value(); });
+  CHECK_FALSE(*end);
+  CHECK_FALSE(house.breaks);
+}
+
+TEST_CASE("RpcClientPool over TLS: a handshake is part of a try", "[tls]") {
+  House house;
+  support::Acceptor silent{house.context, support::loopback()};  // the system takes connections in, and that is all
+  house.port = silent.local_endpoint().port();
+  RpcClientPoolOptions options = house.options();
+  options.longest_try = 20ms;
+  BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, house.trusting()};
+  house.heard(Event::Kind::waiting, net_errc::timed_out);
+  CHECK(house.echo(pool, "a", 10ms) == net_errc::timed_out);
+}
+
+TEST_CASE("RpcClientPool over TLS: destroyed at any time, each call ends once", "[tls]") {
+  House house;
+  house.start();
+  for (int handlers = 0; handlers < 24; ++handlers) {
+    int ends = 0;
+    {
+      BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options(), house.trusting()};
+      pool.async_call<Echo>({"a"}, {}, [&](std::error_code, const Text&) { ++ends; });
+      house.context.restart();
+      for (int i = 0; i < handlers && ends == 0; ++i) house.context.run_one();
+    }
+    run_until(house.context, [&] { return ends == 1 && house.server->connections() == 0; });
+    house.context.poll();
+    CHECK(ends == 1);
+  }
+  house.server.reset();
+  house.context.restart();
+  house.context.run();  // nothing is left
+}
+#endif
