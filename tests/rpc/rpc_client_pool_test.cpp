@@ -443,3 +443,24 @@ TEST_CASE("RpcClientPool: requests and handlers that can only be moved, and toke
   run_until(context, [&] { return text == "a"; });
   CHECK_THROWS_AS((RpcClientPool{context.get_executor(), {"127.0.0.1", 0}}), std::system_error);
 }
+
+TEST_CASE("RpcClientPool: what there is to say beside a code reaches who asks for it", "[rpc]") {
+  asio::io_context context{1};
+  Told told;
+  const Port port{context};
+  RpcClientPool pool{context.get_executor(), port.address(), quick(told)};
+  Ends ends;
+  std::string nobody;
+  pool.async_call<Echo>({"a"}, {20ms, "", &nobody}, ends());
+  run_until(context, [&] { return ends.size() == 1; });
+  CHECK(nobody == port.address().to_string());
+
+  const auto refuse = [](const Text&, auto call) { call.fail(rpc_errc::exhausted, "rank 3 has no room"); };
+  distrib::RpcServer server{context.get_executor(), {"127.0.0.1", port.number},
+                            distrib::Router{distrib::on<Echo>(refuse)}};
+  std::string handler;
+  pool.async_call<Echo>({"a"}, {10s, "", &handler}, ends());
+  run_until(context, [&] { return ends.size() == 2; });
+  CHECK(ends[1].code == rpc_errc::exhausted);
+  CHECK(handler == "rank 3 has no room");
+}

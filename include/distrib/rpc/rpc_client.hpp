@@ -40,8 +40,8 @@ struct CallOptions {
   std::optional<std::chrono::milliseconds> within = std::nullopt;
   /// What the server's handler is told beside the request: `Call::metadata`.
   std::string metadata = {};
-  /// Where to write what there is to say beside the code when the call fails (what the server's handler said, which
-  /// task was not reached), before it completes; must live until then. Unchanged when it succeeds.
+  /// Where to write what there is to say beside the code when the call, or an attempt of a pool's, fails (what the
+  /// server's handler said, who was not reached), before it completes; must live until then.
   std::string* error_text = nullptr;
 
   CallOptions() = default;

@@ -169,6 +169,7 @@ class BasicRpcClientPool {
     }
 
     void fail(const std::error_code& code) override {
+      if (this->options.error_text != nullptr) *this->options.error_text = this->pool->address.to_string();
       detail::complete_call(std::move(handler), this->pool->executor, code, typename M::Reply{});
     }
 
