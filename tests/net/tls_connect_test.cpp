@@ -113,6 +113,20 @@ TEST_CASE("TlsConnector: a server that is silent, speaks something else, or is n
   CHECK_FALSE(heard.stream);
 }
 
+TEST_CASE("TlsConnector: a context whose files could not be read", "[net][tls]") {
+  asio::io_context context{1};
+  support::Acceptor acceptor{context, support::loopback()};
+  Error unreadable;
+  const TlsContext broken{TlsSide::client, {{}, {}, "/nobody.pem"}, unreadable};
+  CHECK(unreadable);
+  Heard heard;
+  const TlsConnector connector{context.get_executor(), Address{"127.0.0.1", port_of(acceptor)}, broken, {},
+                               heard.listen()};
+  run_until(context, [&] { return heard.calls == 1; });
+  CHECK(heard.error.code == net_errc::bad_tls_file);
+  CHECK_FALSE(heard.stream);
+}
+
 TEST_CASE("TlsConnector: cancelled at any time, nothing is called", "[net][tls]") {
   for (int handlers = 0; handlers < 12; ++handlers) {
     asio::io_context context{1};

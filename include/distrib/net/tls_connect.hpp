@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace distrib::inline v0 {
@@ -33,8 +34,9 @@ struct TlsConnect {
 /// fails: certificates get no better by that.
 ///
 /// Calls back once, on the executor: with a stream, or with the reason (a `Connector`'s, `net_errc::untrusted` or
-/// `no_tls`) and the address as its place. The server's certificate must be for the address's host. Calls nothing after
-/// `cancel()` or the destructor; both may be called from callbacks.
+/// `no_tls`) and the address as its place; `bad_tls_file` for a context whose files could not be read. The server's
+/// certificate must be for the address's host. Calls nothing after `cancel()` or the destructor; both may be called from
+/// callbacks.
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
 class TlsConnector {
@@ -53,8 +55,12 @@ class TlsConnector {
       const auto self = state.lock();
       if (self == nullptr) return;
       if (error) return self->end(error, std::nullopt);
-      self->handshake = std::make_shared<detail::TlsHandshake>(
-          how.context.stream(*std::move(socket), address.host), address.to_string());
+      try {
+        self->handshake = std::make_shared<detail::TlsHandshake>(
+            how.context.stream(*std::move(socket), address.host), address.to_string());
+      } catch (const std::system_error& thrown) {  // nobody could catch it but who runs the executor
+        return self->end(error_of(thrown), std::nullopt);
+      }
       self->handshake->start(TlsSide::client, std::min<Instant>(deadline, std::chrono::steady_clock::now() + longest),
                              [state](const Error& failure, std::optional<TlsStream> stream) {
                                if (const auto still = state.lock()) still->end(failure, std::move(stream));
