@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# distrib::tls: distrib::distrib with OpenSSL, behind <distrib/net/tls.hpp>, tls_listener.hpp and tls_connect.hpp.
+# distrib::tls: distrib::distrib with OpenSSL, behind <distrib/net/tls.hpp> and the net/tls_*.hpp beside it.
 #
 # Without OpenSSL nothing is defined; a find_package(distrib COMPONENTS tls) then fails and says so.
 

@@ -4,6 +4,7 @@
 
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/net/async_connect.hpp>
 #include <distrib/net/connect.hpp>
 #include <distrib/net/connection.hpp>
 #include <distrib/net/connection_core.hpp>

@@ -24,7 +24,9 @@
 #include <asio/associated_executor.hpp>
 #include <asio/async_result.hpp>
 #include <asio/awaitable.hpp>
+#include <asio/bind_executor.hpp>
 #include <asio/buffer.hpp>
+#include <asio/cancellation_state.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/compose.hpp>
 #include <asio/dispatch.hpp>
