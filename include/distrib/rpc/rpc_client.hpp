@@ -53,7 +53,7 @@ struct CallOptions {
       : within{time}, metadata{std::move(text)}, error_text{say} {}
 };
 
-/// Calls the methods of a server over one connection (made by a `Connector`).
+/// Calls the methods of a server over one connection (made by `async_connect` or a `Connector`).
 ///
 /// Every call is completed exactly once, on the executor, never from inside of the call: with the answer, with the
 /// server's error, or with an `rpc_errc`; also when the client is destroyed, which completes calls with
