@@ -231,9 +231,10 @@ TEST_CASE("async_connect: a future, from another thread", "[net]") {
       async_connect(context.get_executor(), address_of(acceptor), {}, asio::use_future);
   std::future<TcpSocket> refused = async_connect(context.get_executor(), taken.address(), once(), asio::use_future);
   CHECK(connected.get().is_open());
-  CHECK_THROWS_WITH(refused.get(), Equals(make_error_code(net_errc::refused).message()));
+  refused.wait();
   context.stop();
-  thread.join();
+  thread.join();  // before the exception is looked at: libstdc++ counts its owners where the sanitizer does not see it
+  CHECK_THROWS_WITH(refused.get(), Equals(make_error_code(net_errc::refused).message()));
 }
 
 namespace {
