@@ -27,7 +27,7 @@ auto ours() -> const support::Authority& {
   static const support::Authority authority{"ours"};
   return authority;
 }
-auto client() -> TlsContext { return TlsContext{TlsSide::client, {{}, {}, ours().file()}}; }
+auto client() -> TlsConnect { return TlsConnect{TlsContext{TlsSide::client, {{}, {}, ours().file()}}}; }
 auto server() -> TlsAccept { return TlsAccept{TlsContext{TlsSide::server, ours().issue("server", "DNS:localhost")}}; }
 
 /// What a handler was told, once.
@@ -46,11 +46,11 @@ struct Heard {
 };
 
 auto connect(asio::io_context& context, Address address, std::error_code& code) -> asio::awaitable<void> {
-  const TlsContext tls = client();
+  const TlsConnect tls = client();
   const ConnectOptions options;
   try {
     auto stream =
-        co_await async_connect(context.get_executor(), address, tls, options, asio::use_awaitable);
+        co_await async_connect(context.get_executor(), address, options, tls, asio::use_awaitable);
     CHECK(stream.has_value());
     code = {};
   } catch (const std::system_error& error) {
@@ -65,7 +65,7 @@ TEST_CASE("async_connect with TLS: a stream, or why there is none", "[net][tls]"
   const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
   SECTION("a callback") {
     Heard heard;
-    async_connect(context.get_executor(), Address{"localhost", listener.port()}, client(), {}, heard.listen());
+    async_connect(context.get_executor(), Address{"localhost", listener.port()}, {}, client(), heard.listen());
     CHECK(heard.calls == 0);
     support::run_until(context, [&] { return heard.calls == 1; });
     CHECK(!heard.code);
@@ -92,7 +92,7 @@ TEST_CASE("async_connect with TLS: a stream, or why there is none", "[net][tls]"
     const TlsContext broken{TlsSide::client, {{}, {}, "/nobody.pem"}, unreadable};
     CHECK(unreadable);
     Heard heard;
-    async_connect(context.get_executor(), Address{"localhost", listener.port()}, broken, {}, heard.listen());
+    async_connect(context.get_executor(), Address{"localhost", listener.port()}, {}, {broken}, heard.listen());
     support::run_until(context, [&] { return heard.calls == 1; });
     CHECK(heard.code == net_errc::bad_tls_file);
     CHECK(!heard.stream);
@@ -107,7 +107,7 @@ TEST_CASE("async_connect with TLS: cancelled at any time it completes once", "[n
     TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
     asio::cancellation_signal stop;
     Heard heard;
-    async_connect(context.get_executor(), Address{"localhost", listener.port()}, client(), {},
+    async_connect(context.get_executor(), Address{"localhost", listener.port()}, {}, client(),
                   asio::bind_cancellation_slot(stop.slot(), heard.listen()));
     for (int i = 0; i < handlers && heard.calls == 0; ++i) context.run_one();
     stop.emit(asio::cancellation_type::terminal);
@@ -132,7 +132,7 @@ TEST_CASE("async_connect with TLS: a context that is destroyed drops it", "[net]
     asio::io_context context{1};
     support::Acceptor silent{context, support::loopback()};
     const Address address{"127.0.0.1", silent.local_endpoint().port()};
-    async_connect(context.get_executor(), address, client(), {},
+    async_connect(context.get_executor(), address, {}, client(),
                   [held](const std::error_code&, const std::optional<TlsStream>&) { FAIL("the server is silent"); });
     CHECK(held.use_count() == 2);
     for (int i = 0; i < handlers; ++i) context.poll_one();

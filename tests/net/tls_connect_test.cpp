@@ -120,8 +120,8 @@ TEST_CASE("TlsConnector: a context whose files could not be read", "[net][tls]")
   const TlsContext broken{TlsSide::client, {{}, {}, "/nobody.pem"}, unreadable};
   CHECK(unreadable);
   Heard heard;
-  const TlsConnector connector{context.get_executor(), Address{"127.0.0.1", port_of(acceptor)}, broken, {},
-                               heard.listen()};
+  const TlsConnector connector{context.get_executor(), Address{"127.0.0.1", port_of(acceptor)}, {},
+                               heard.listen(), {broken}};
   run_until(context, [&] { return heard.calls == 1; });
   CHECK(heard.error.code == net_errc::bad_tls_file);
   CHECK_FALSE(heard.stream);

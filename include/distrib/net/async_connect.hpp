@@ -36,7 +36,7 @@ using ConnectSignature = void(std::error_code, typename BasicConnector<Executor>
 template <class Executor, asio::completion_token_for<ConnectSignature<Executor>> Token>
 auto async_connect(const Executor& executor, const Address& address, ConnectOptions options, Token&& token) {
   using Socket = typename BasicConnector<Executor>::Socket;
-  using Wait = detail::ConnectWait<BasicConnector<Executor>, Socket, Address, ConnectOptions>;
+  using Wait = detail::ConnectWait<BasicConnector<Executor>, Socket>;
   return asio::async_compose<Token, ConnectSignature<Executor>>(
       detail::ConnectOperation<Wait>{std::make_unique<Wait>(executor, Socket{executor}, address, std::move(options))},
       token, executor);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/net/connect.hpp>
 #include <distrib/net/connection_core.hpp>
 
 #include <memory>
@@ -16,7 +18,7 @@ namespace distrib::inline v0::detail {
 /// A connector at work, and a wait without end that it ends: so Asio's own wait keeps all of this alive, is what a token
 /// cancels, and drops everything when the context is destroyed.
 ///
-/// `Result`: what the connector calls back with. `How`: its arguments between the executor and the callback.
+/// `Result`: what is told of what the connector made. `How`: what the connector wants to know beside the address.
 template <class Connector, class Result, class... How>
 class ConnectWait {
  public:
@@ -24,19 +26,27 @@ class ConnectWait {
   enum class Stage { called, begins, waits, completes };
 
   /// `nothing`: the result of a failure.
-  ConnectWait(const Executor& executor, Result nothing, How... how)
-      : result{std::move(nothing)}, timer{executor}, how_{std::move(how)...} {}
+  ConnectWait(const Executor& executor, Result nothing, const Address& address, ConnectOptions options, How... how)
+      : result{std::move(nothing)},
+        timer{executor},
+        address_{address},
+        options_{std::move(options)},
+        how_{std::move(how)...} {}
 
   /// From now on `timer` is to be waited for.
   void begin() {
     timer.expires_at(Instant::max());
     try {
-      const auto ended = [this](const Error& error, Result made) {
+      const auto ended = [this](const Error& error, std::optional<typename Connector::Socket> made) {
         code = error.code;
-        result = std::move(made);
+        if (made) result = *std::move(made);
         timer.cancel();
       };
-      std::apply([&](How&... how) { connector_.emplace(timer.get_executor(), std::move(how)..., ended); }, how_);
+      std::apply(
+          [&](How&... how) {
+            connector_.emplace(timer.get_executor(), address_, std::move(options_), ended, std::move(how)...);
+          },
+          how_);
     } catch (const std::system_error& thrown) {
       code = thrown.code();
       timer.expires_at(Instant::min());
@@ -52,6 +62,8 @@ class ConnectWait {
   BasicSteadyTimer<Executor> timer;
 
  private:
+  const Address address_;
+  ConnectOptions options_;
   std::tuple<How...> how_;
   std::optional<Connector> connector_;
 };
