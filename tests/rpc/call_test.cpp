@@ -103,12 +103,12 @@ TEST_CASE("Call: what a handler says beside a code reaches who asks for it", "[r
                      return request;
                    })}};
   RpcClient client{loopback::connect(context, server.port())};
-  std::string said = "as it was";
+  std::string said = "of another call";
   std::string other;
   int ended = 0;
   client.async_call<Echo>({"good"}, {10s, "", &said}, [&](std::error_code ec, const Text&) {
     CHECK_FALSE(ec);
-    CHECK(said == "as it was");
+    CHECK(said.empty());
     ++ended;
   });
   client.async_call<Echo>({"bad"}, {10s, "", &other}, [&](std::error_code ec, const Text&) {

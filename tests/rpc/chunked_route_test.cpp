@@ -16,6 +16,7 @@
 
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 using namespace distrib;
@@ -289,4 +290,74 @@ TEST_CASE("on_chunks: bytes that trickle are no progress", "[rpc]") {
     pair.pass(20ms);
   }
   CHECK(pair.server.reason() == rpc_errc::silent);  // 32 KB a second are less than 64 KiB
+}
+
+TEST_CASE("on_chunks: a head that is more than may be held does not keep its own body out", "[rpc]") {
+  RpcServerOptions options;
+  options.held_bytes = 1000;
+  const auto budget = std::make_shared<ServerBudget>(options);
+  budget->takes_chunks = [](std::uint32_t) { return true; };
+  pair::Pair pair{budget};
+  const std::uint64_t call = pair.call("m", std::string(2000, 'h'), stream::body(50'000));
+  pair.carry(20'000);
+  CHECK(pair.at_server.back().kind == static_cast<int>(ServerEvent::Kind::body_end));
+  CHECK_FALSE(pair.server.reads());  // from now on it holds too much
+  CHECK(budget->bytes >= 2000);
+  pair.server.reply(call, {});
+  pair.carry();
+  CHECK(pair.server.reads());
+  CHECK(budget->bytes == 0);
+}
+
+TEST_CASE("on_chunks: a sink may answer in its destructor", "[rpc]") {
+  struct Promise {
+    Promise(Promise&& other) noexcept : call{std::exchange(other.call, std::nullopt)} {}
+    explicit Promise(const Call<Store, ServerConnection>& of) : call{of} {}
+    auto operator=(Promise&&) -> Promise& = default;
+    ~Promise() {
+      if (call) call->fail(rpc_errc::cancelled, "broken");
+    }
+    void chunk(ByteView) {}
+    void end() {}
+    std::optional<Call<Store, ServerConnection>> call;
+  };
+  asio::io_context context{1};
+  std::optional<Call<Store, ServerConnection>> kept;
+  RpcServer server{context.get_executor(), anywhere,
+                   Router{on_chunks<Store>([&](const Bulk&, const Call<Store, ServerConnection>& call, std::size_t) {
+                     kept = call;
+                     return Promise{call};
+                   })}};
+  RpcClient client{loopback::connect(context, server.port())};
+  std::optional<std::error_code> answer;
+  client.async_call<Store>({7, stream::body(100'000)}, 10s, [&](std::error_code ec, Empty) { answer = ec; });
+  run_until(context, [&] { return kept.has_value(); });
+  SECTION("answered elsewhere before") { kept->reply({}); }
+  SECTION("not answered") { server.drain(0ms); }
+  run_until(context, [&] { return answer.has_value(); });
+}
+
+TEST_CASE("on_chunks: what a sink throws comes out of run, and fails its call", "[rpc]") {
+  struct Thrower {
+    void chunk(ByteView) {
+      ++*chunks;
+      throw std::runtime_error{"the sink's own"};
+    }
+    void end() { FAIL("an end"); }
+    int* chunks;
+  };
+  asio::io_context context{1};
+  int chunks = 0;
+  RpcServer server{context.get_executor(), anywhere,
+                   Router{on_chunks<Store>([&](const Bulk&, auto, std::size_t) { return Thrower{&chunks}; })}};
+  RpcClient client{loopback::connect(context, server.port())};
+  for (const std::size_t size : {100U, 1'000'000U}) {
+    chunks = 0;
+    std::optional<std::error_code> answer;
+    client.async_call<Store>({7, stream::body(size)}, 10s, [&](std::error_code ec, Empty) { answer = ec; });
+    CHECK_THROWS_WITH(context.run(), Equals("the sink's own"));
+    run_until(context, [&] { return answer.has_value(); });
+    CHECK(*answer == failure::io);
+    CHECK(chunks == 1);
+  }
 }

@@ -321,3 +321,25 @@ TEST_CASE("ClientCore: a server that drains answers what it has", "[rpc]") {
   CHECK(pair.at_client.back().call == id);
   CHECK(pair.server.finished());
 }
+
+TEST_CASE("ClientCore: a reply to a call that was not made yet never reaches it", "[rpc]") {
+  Pair pair;
+  pair.carry();
+  const auto bytes = stream::frame({FrameKind::reply, 0, 0, 0, 1ULL << 32, 0}, "", stream::body(100'000));
+  const auto give = [&](std::size_t from, std::size_t to) {
+    for (std::size_t at = from; at < to;) {
+      at += stream::give(pair.client, distrib::ByteView{bytes}.subspan(at, to - at), 20'000, pair.now);
+      pair.take_events();
+      pair.client.keep();
+    }
+  };
+  give(0, 40'000);
+  pair.at_client.clear();
+  const std::uint64_t call = pair.call("m");
+  REQUIRE(call == 1ULL << 32);
+  if (GENERATE(true, false)) pair.client.take_in_chunks(call);
+  give(40'000, bytes.size());
+  CHECK(pair.at_client.empty());
+  CHECK(pair.client.calls() == 1);
+  CHECK_FALSE(pair.client.reason());
+}

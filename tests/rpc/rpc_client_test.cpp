@@ -19,6 +19,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -413,4 +414,91 @@ TEST_CASE("RpcClient: a stream in place of an answer in chunks is not understood
   while (ended == 0) context.run_one();
   context.poll();
   CHECK(ended == 1);
+}
+
+TEST_CASE("RpcClient: what takes the chunks may throw, and its call has failed", "[rpc]") {
+  asio::io_context context{1};
+  const std::size_t size = GENERATE(100U, 3'000'000U);
+  const auto answer = [&](const Text&, auto call) { call.reply({1, stream::body(size)}); };
+  RpcServer server{context.get_executor(), anywhere, Router{on<Fetch>(answer)}};
+  RpcClient client{loopback::connect(context, server.port())};
+  int chunks = 0;
+  int ended = 0;
+  client.async_call_in_chunks<Fetch>(
+      {""}, 10s,
+      [&](distrib::ByteView) {
+        ++chunks;
+        throw std::runtime_error{"the caller's own"};
+      },
+      [&](std::error_code ec, const Bulk& reply) {
+        CHECK(ec == rpc_errc::cancelled);
+        CHECK(reply.step == 0);
+        ++ended;
+      });
+  CHECK_THROWS_WITH(context.run(), Equals("the caller's own"));
+  while (ended == 0) context.run_one();
+  CHECK(chunks == 1);
+  CHECK(ended == 1);
+}
+
+TEST_CASE("RpcClient: handlers that throw while the connection is lost keep no other call waiting", "[rpc]") {
+  asio::io_context context{1};
+  auto server = echo_server(context);
+  int closed = 0;
+  std::optional<RpcClient> client{std::in_place, loopback::connect(context, server->port()),
+                                  distrib::RpcClientOptions{}, [&](const distrib::Error&) { ++closed; }};
+  const bool by_server = GENERATE(true, false);
+  int ended = 0;
+  for (int i = 0; i < 5; ++i)
+    client->async_call<Echo>({"never"}, {}, [&, i](std::error_code, const Text&) {
+      ++ended;
+      if (i % 2 == 0) throw std::runtime_error{"the caller's own"};
+    });
+  bool answered = false;
+  client->async_call<Echo>({"a"}, {}, [&](std::error_code, const Text&) { answered = true; });
+  while (!answered) context.run_one();
+  if (by_server)
+    server.reset();
+  else
+    client.reset();
+  for (int i = 0; i < 3; ++i) {
+    context.restart();
+    CHECK_THROWS_WITH(context.run(), Equals("the caller's own"));
+  }
+  context.restart();
+  context.poll();
+  CHECK(ended == 5);
+  CHECK(closed == (by_server ? 1 : 0));
+}
+
+TEST_CASE("RpcClient: the text of an error is written before the handler runs, and never after", "[rpc]") {
+  struct Trick : distrib::StreamingMethod<"test.Fetch", Text, Bulk> {};
+  asio::io_context context{1};
+  const bool is_item = GENERATE(true, false);
+  const auto trick = [&](const Text&, const distrib::Call<Trick, distrib::ServerConnection>& call) {
+    is_item ? static_cast<void>(call.item({1, stream::body(10)})) : call.end();
+  };
+  RpcServer server{context.get_executor(), anywhere, Router{on<Trick>(trick)}};
+  std::optional<RpcClient> client{std::in_place, loopback::connect(context, server.port())};
+  for (const bool in_chunks : {true, false}) {
+    auto text = std::make_unique<std::string>("of an earlier call");
+    const distrib::CallOptions options{10s, "", text.get()};
+    const auto told = [&](std::error_code ec, const Bulk&) {
+      CHECK(ec == rpc_errc::protocol);
+      CHECK(*text != "of an earlier call");
+      text.reset();
+    };
+    if (in_chunks)
+      client->async_call_in_chunks<Fetch>({""}, options, [](distrib::ByteView) {}, told);
+    else
+      client->async_call<Fetch>({""}, options, told);
+    while (text != nullptr) context.run_one();
+    context.poll();
+  }
+  auto text = std::make_unique<std::string>();
+  client.emplace(loopback::connect(context, server.port()));
+  client->async_call<Fetch>({""}, distrib::CallOptions{10s, "", text.get()}, [](std::error_code, const Bulk&) {});
+  client.reset();
+  text.reset();  // with the client, as members of one object
+  context.poll();
 }

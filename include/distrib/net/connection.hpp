@@ -4,8 +4,10 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/net/detail/at_work.hpp>
 #include <distrib/net/detail/flag_while.hpp>
 #include <distrib/net/detail/read_scratch.hpp>
+#include <distrib/net/detail/stream_kinds.hpp>
 #include <distrib/net/detail/write_pieces.hpp>
 
 #include <array>
@@ -21,26 +23,6 @@
 #include <vector>
 
 namespace distrib::inline v0 {
-
-namespace detail {
-
-/// A stream that can be waited for, and then read and written without waiting: a socket. Others are given the buffers
-/// beforehand.
-template <class Stream>
-concept DirectStream = requires(Stream& stream, std::error_code& ec, asio::mutable_buffer buffer) {
-  stream.non_blocking(true, ec);
-  stream.async_wait(Stream::wait_read, [](const std::error_code&) {});
-  stream.read_some(buffer, ec);
-};
-
-/// A stream with an end of its own, which is not that of the TCP connection beneath: TLS.
-template <class Stream>
-concept EndedStream = requires(Stream& stream) {
-  stream.async_end([](const std::error_code&) {});
-  stream.next_layer();
-};
-
-}  // namespace detail
 
 /// Runs a core over a connected stream: at most one read, one write and one timer at a time. It decides nothing.
 ///
@@ -175,8 +157,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   }
 
   void call_owner(Instant now) try {
-    static thread_local const void* at_work = nullptr;
-    is_alone_ = std::exchange(at_work, this) == this;
+    is_alone_ = detail::is_at_work_again(this);
     taken_ = 0;
     const detail::FlagWhile active{active_};
     owner_->on_activity(now);
@@ -191,7 +172,16 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     Owner* const owner = owner_;
     close();
     core_.lost(write_error_ ? write_error_ : reason);
-    if (owner != nullptr) owner->on_activity(Clock::now());
+    owner_ = owner;
+    tell_end();
+  }
+
+  void tell_end() try {
+    if (owner_ != nullptr) owner_->on_activity(Clock::now());
+    owner_ = nullptr;
+  } catch (...) {
+    asio::post(executor_, [self = this->shared_from_this()] { self->tell_end(); });
+    throw;
   }
 
   // --- reading ---

@@ -41,8 +41,8 @@ struct ChunkedRoute {
 
 /// Calls of `M` go to `handler(request, call, body_bytes)`, which returns a `BodySink`: for bulk that is used up while
 /// it is in the cache, and never lies anywhere as a whole. The request is what its codec makes of the head alone;
-/// `body_bytes` is how much will come. The sink, or who it tells, answers the call. A `std::system_error` that handler
-/// or sink throw fails it.
+/// `body_bytes` is how much will come. The sink, or who it tells, answers the call. What handler or sink throw fails it;
+/// what is no `std::system_error` comes out of the context's `run()` as well.
 template <UnaryMethod M, class Handler>
 [[nodiscard]] constexpr auto on_chunks(Handler handler) -> ChunkedRoute<M, Handler> {
   return {std::move(handler)};
@@ -50,13 +50,16 @@ template <UnaryMethod M, class Handler>
 
 namespace detail {
 
-/// Runs `work`; what it throws fails the call.
+/// Runs `work`; what it throws fails the call. What is no `std::system_error` is thrown on.
 template <class Connection, class Work>
 void run_for(const Connection& connection, std::uint64_t call, Work work) try {
   work();
 } catch (const std::system_error& thrown) {
   const Error error = error_of_handler(thrown);
   connection->fail(call, error.code, error.where);
+} catch (...) {
+  connection->fail(call, std::make_error_code(std::errc::io_error), "the handler ended by an exception");
+  throw;
 }
 
 /// A sink, told by the connection.

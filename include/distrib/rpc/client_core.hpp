@@ -281,7 +281,8 @@ class ClientCore {
     if (!greeted_) return take_greeting(frame, event);
     switch (frame.header->kind) {
       case FrameKind::reply:
-        return slots_.active(id) && take_reply(frame, event);  // else late: the call is over
+        if (frame.part == FramePart::begin || frame.part == FramePart::whole) begun_reply_ = slots_.active(id);
+        return begun_reply_ && slots_.active(id) && take_reply(frame, event);  // else late: the call is over
       case FrameKind::error:
         return slots_.active(id) && fail(event, id, decode_error(frame.head, options_.categories));
       case FrameKind::end:
@@ -351,7 +352,8 @@ class ClientCore {
   Instant pinged_;  // then, or when the last ping was sent
   FrameProgress progress_;
   FrameLimits peer_;  // what the server takes, as far as is known
-  bool came_whole_ = false;  // frames have, since all was looked at
+  bool begun_reply_ = false;  // the last reply was for a call that was active when it began
+  bool came_whole_ = false;   // frames have, since all was looked at
   std::unique_ptr<ClientHandshake> handshake_;  // until the greeting, or the proof of a secret, is written
   bool greeted_ = false;
   bool closing_ = false;

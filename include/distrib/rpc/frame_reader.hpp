@@ -95,7 +95,8 @@ class FrameReader {
   }
 
   void keep() {
-    if (state_ == State::header || state_ == State::small || state_ == State::chunks) large_head_.reset();
+    const bool head_is_over = state_ == State::header || state_ == State::small || state_ == State::chunks;
+    if (head_is_over || header_.head_bytes == 0) large_head_.reset();
     if (error_) here_ = {};  // nobody will ask for it
     if (here_.empty() && kept_capacity_ > most_kept_bytes) {
       kept_.reset();

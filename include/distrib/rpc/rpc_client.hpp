@@ -40,8 +40,8 @@ struct CallOptions {
   std::optional<std::chrono::milliseconds> within = std::nullopt;
   /// What the server's handler is told beside the request: `Call::metadata`.
   std::string metadata = {};
-  /// Where to write what there is to say beside the code when the call, or an attempt of a pool's, fails (what the
-  /// server's handler said, who was not reached), before it completes; must live until then.
+  /// Where to write, before the call completes, what there is to say beside the code when it fails: what the server's
+  /// handler said, who was not reached. Must live until then, or until the client is destroyed. Emptied before.
   std::string* error_text = nullptr;
 
   CallOptions() = default;
@@ -106,7 +106,8 @@ class BasicRpcClient {
   /// The same, but a large body of the reply never lies anywhere as a whole: each part that comes goes to
   /// `sink(ByteView)`, in order, on the executor, and is valid until that returns; each is a multiple of 64 bytes, but
   /// for the last. The reply is what its codec makes of the head alone. Only a completion without an error says that
-  /// the bytes were right and that there are no more.
+  /// the bytes were right and that there are no more. What the sink throws comes out of the context's `run()`; it is
+  /// told no more then, and the call completes with `rpc_errc::cancelled`.
   template <UnaryMethod M, std::invocable<ByteView> Sink, class Token>
   auto async_call_in_chunks(typename M::Request request, CallOptions options, Sink sink, Token&& token) {
     return asio::async_initiate<Token, CallSignature<M>>(
@@ -185,7 +186,10 @@ class BasicRpcClient {
       const std::uint64_t call =
           connection->core().call(method, head.view(), body, deadline, now, as_bytes(options.metadata));
       observed.started(call, method, head.view().size() + body.bytes().size(), now);
-      if (options.error_text != nullptr) error_texts[call] = options.error_text;
+      if (options.error_text != nullptr) {
+        options.error_text->clear();
+        error_texts[call] = options.error_text;
+      }
       happen();
       return call;
     }
@@ -216,8 +220,8 @@ class BasicRpcClient {
       happen();
     }
 
-    void cancel(std::uint64_t call) {
-      connection->core().cancel(call);
+    void cancel(std::uint64_t call, rpc_errc reason = rpc_errc::cancelled) {
+      connection->core().cancel(call, reason);
       happen();
     }
 
@@ -226,10 +230,19 @@ class BasicRpcClient {
       if (active) return;
       if (!connection->core().finished()) return connection->settle_soon();
       if (std::exchange(soon, true)) return;
-      asio::post(executor, [self = this->shared_from_this()] {
-        self->soon = false;
-        self->on_activity(self->now);
-      });
+      take_soon();
+    }
+
+    /// Of a connection that is over. Who throws is called again, until every call has ended.
+    void take_soon() {
+      asio::post(executor, [self = this->shared_from_this()] { self->take_now(); });
+    }
+    void take_now() try {
+      soon = false;
+      on_activity(std::chrono::steady_clock::now());
+    } catch (...) {
+      take_soon();
+      throw;
     }
 
     /// Once for all calls that leave together.
@@ -251,17 +264,17 @@ class BasicRpcClient {
       for (ClientEvent event; connection->core().next(now, event);) {
         using Kind = ClientEvent::Kind;
         const auto slot = static_cast<std::uint32_t>(event.call);
-        observe(event);
-        if (!error_texts.empty() && event.ends_call()) say_why(event);
-        if (slot < sinks.size() && sinks[slot] != nullptr && event.kind != Kind::greeted) {
-          tell_sink(slot, event);
-          continue;
-        }
-        if (event.kind == Kind::item || event.kind == Kind::ended) {  // calls here have one answer
+        const bool has_sink = slot < sinks.size() && sinks[slot] != nullptr && event.kind != Kind::greeted;
+        if (!has_sink && (event.kind == Kind::item || event.kind == Kind::ended)) {  // such calls have one answer
           event.error = {rpc_errc::protocol, "a stream in place of an answer"};
           connection->core().give_up(event.error);  // ends the call of an item too
         }
-        if (event.ends_call()) waiter(slot).complete(event);
+        observe(event);
+        if (!error_texts.empty() && event.ends_call()) say_why(event);
+        if (has_sink)
+          tell_sink(slot, event);
+        else if (event.ends_call())
+          waiter(slot).complete(event);
         connection->taken_one();
       }
       tell_availability();
@@ -301,7 +314,8 @@ class BasicRpcClient {
       observed.end_all(rpc_errc::closed);
       connection->core().give_up({rpc_errc::closed, {}});
       connection->close();
-      asio::post(executor, [self = this->shared_from_this()] { self->on_activity(std::chrono::steady_clock::now()); });
+      error_texts.clear();  // they may be gone by then
+      take_soon();
     }
 
     auto waiter(std::uint32_t slot) -> Waiter& {
@@ -315,8 +329,8 @@ class BasicRpcClient {
     std::function<void(bool)> available;
     std::shared_ptr<Connection<ClientCore, State, Stream>> connection;
     std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot, each where it is for good
-    std::vector<std::shared_ptr<detail::ClientCallSink>> sinks;  // of streaming calls, by slot
-    std::map<std::uint64_t, std::string*> error_texts;           // of calls that want one
+    std::vector<std::shared_ptr<detail::ClientCallSink>> sinks;  // of calls that stream, or come in chunks
+    std::map<std::uint64_t, std::string*> error_texts;           // of those that want one
     WireWriter head;
     [[no_unique_address]] detail::ObservedCalls<Observes> observed;
     Instant now{};        // when the handler that calls began

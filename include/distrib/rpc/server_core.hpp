@@ -215,6 +215,11 @@ class ServerCore {
     return reader_.keeps_memory() ? read_ + memory_kept_for : never;
   }
 
+  void hold(std::uint64_t call, std::size_t bytes) noexcept {
+    slots_[static_cast<std::uint32_t>(call)].held += bytes;
+    share_.hold(bytes);
+  }
+
   void queue(const FrameHeader& header, ByteView head = {}, const FrameBody& body = {},
              std::optional<std::uint32_t> checksum = std::nullopt) {
     queue_.add(header, {{}, {}, head}, body, checksum);
@@ -273,8 +278,7 @@ class ServerCore {
     }
     if (!handshake_->over()) return false;
     tell(event, ServerEvent::Kind::greeted, 0);
-    event.service = handshake_->service();
-    if (event.service == any_service) event.service = share_.next_service();
+    event.service = handshake_->service() == any_service ? share_.next_service() : handshake_->service();
     heard_ = read_;
     peer_ = handshake_->limits();
     handshake_.reset();
@@ -301,8 +305,7 @@ class ServerCore {
     const Instant deadline = read_ + std::chrono::milliseconds{left};  // may have waited here
     if (left != no_deadline && deadline <= now) return refuse_call(call, rpc_errc::deadline_passed);
 
-    const std::size_t held = frame.head.size() + frame.body.bytes().size();
-    begin(slots_[slot], call, held);
+    begin(slots_[slot], call, frame.is_last() ? frame.head.size() + frame.body.bytes().size() : 0);
     tell(event, ServerEvent::Kind::request, call);
     event.method = frame.header->method;
     event.deadline = left == no_deadline ? never : deadline;
@@ -319,7 +322,9 @@ class ServerCore {
     if (!begun_ || !awaits(frame.header->call)) return false;
     tell(event, frame.is_last() ? ServerEvent::Kind::body_end : ServerEvent::Kind::chunk, frame.header->call);
     event.body = frame.body;
-    event.body_checksum = frame.is_last() ? frame.body_checksum : 0;
+    if (!frame.is_last()) return true;
+    event.body_checksum = frame.body_checksum;
+    hold(frame.header->call, frame.header->head_bytes);  // not before: who holds too much reads no more
     return true;
   }
 
@@ -344,9 +349,7 @@ class ServerCore {
       refuse(rpc_errc::protocol, slot.ended ? "an item after the end" : "more items than were asked for");
       return false;
     }
-    const std::size_t held = frame.head.size() + frame.body.bytes().size();
-    slot.held += held;
-    share_.hold(held);
+    hold(frame.header->call, frame.head.size() + frame.body.bytes().size());
     tell(event, ServerEvent::Kind::item, frame.header->call);
     event.head = frame.head;
     event.body = frame.body;

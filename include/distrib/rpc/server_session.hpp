@@ -143,6 +143,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   using Base::settle;
   using Base::settle_soon;
   using Base::settles_soon;
+  using Base::taken_one;
 
   [[nodiscard]] auto self() -> std::shared_ptr<BasicServerSession> {
     return std::static_pointer_cast<BasicServerSession>(this->shared_from_this());
@@ -162,7 +163,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     for (ServerEvent event; owner_ != nullptr && !is_paused_ && core().next(now, event);) {
       observe(event);
       if (sinks_ == nullptr || !tell_sink(event)) owner_->happened(session, event);
-      this->taken_one();
+      taken_one();
     }
   }
 
@@ -194,7 +195,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     return true;
   }
   void detach_sink(std::uint64_t call) {
-    if (sinks_ != nullptr) sinks_->erase(call);
+    if (sinks_ != nullptr) (void)sinks_->extract(call);  // dropped outside of the map: that may answer, too
   }
   void close_sinks() {
     if (const auto sinks = std::move(sinks_))
@@ -221,7 +222,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   static constexpr bool is_observed = !std::is_same_v<Observes, const NoCallObserver>;
   using Sinks = std::map<std::uint64_t, std::shared_ptr<detail::ServerCallSink>>;
 
-  std::unique_ptr<Sinks> sinks_;  // of streaming calls
+  std::unique_ptr<Sinks> sinks_;  // of calls that stream, or come in chunks
   Owner* owner_;  // null: it is gone, or this connection is over
   [[no_unique_address]] detail::ObservedCalls<Observes> observed_;
   [[no_unique_address]] std::conditional_t<is_observed, Instant, Nothing> now_{};  // of the last event

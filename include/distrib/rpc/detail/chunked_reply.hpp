@@ -23,19 +23,15 @@ class ChunkedReply final : public ClientCallSink {
       : client_{client}, sink_{std::move(sink)}, handler_{std::move(handler)} {}
 
   void happened(const ClientEvent& event) override {
-    if (is_over_) return;
     switch (event.kind) {
       case ClientEvent::Kind::begun: return begin(event.head);
       case ClientEvent::Kind::chunk: return take(event.body.bytes());
       case ClientEvent::Kind::reply:
         if (!has_begun_) begin(event.head);
-        if (!event.body.empty()) take(event.body.bytes());
-        return complete(is_good_ ? std::error_code{} : make_error_code(rpc_errc::bad_message));
+        return end(event.body.bytes());
       case ClientEvent::Kind::failed: return complete(event.error.code);
       case ClientEvent::Kind::ended: return complete(rpc_errc::protocol);
-      case ClientEvent::Kind::item:
-        client_.cancel(event.call);
-        return complete(rpc_errc::protocol);
+      case ClientEvent::Kind::item: return client_.cancel(event.call, rpc_errc::protocol);
       default: return;
     }
   }
@@ -43,13 +39,25 @@ class ChunkedReply final : public ClientCallSink {
  private:
   void begin(ByteView head) {
     has_begun_ = true;
-    is_good_ = RpcCodec<typename M::Reply>::decode({head, {}, 0}, reply_);
+    if (!RpcCodec<typename M::Reply>::decode({head, {}, 0}, reply_)) failed_ = rpc_errc::bad_message;
   }
+  // A sink that throws is told no more, and its call has failed.
   void take(ByteView bytes) {
-    if (is_good_) sink_(bytes);
+    if (failed_) return;
+    failed_ = rpc_errc::cancelled;
+    sink_(bytes);
+    failed_.clear();
+  }
+  void end(ByteView rest) {
+    try {
+      if (!rest.empty()) take(rest);
+    } catch (...) {
+      complete(failed_);
+      throw;
+    }
+    complete(failed_);
   }
   void complete(const std::error_code& ec) {
-    is_over_ = true;
     complete_call(std::move(handler_), client_.get_executor(), ec, ec ? typename M::Reply{} : std::move(reply_));
   }
 
@@ -58,8 +66,7 @@ class ChunkedReply final : public ClientCallSink {
   Handler handler_;
   typename M::Reply reply_{};
   bool has_begun_ = false;
-  bool is_good_ = false;
-  bool is_over_ = false;
+  std::error_code failed_;
 };
 
 }  // namespace distrib::inline v0::detail
