@@ -227,7 +227,9 @@ class Order {
       options.first_pause = options.longest_pause = 1ms;
       side.connector = std::make_unique<distrib::Connector>(
           pool_.executor(pool_.size() - 1), address(), options,
-          [&side](const distrib::Error&, std::optional<TcpSocket> socket) { use(side, *std::move(socket)); });
+          [&side](const distrib::Error&, std::optional<TcpSocket> socket) {
+            if (socket) use(side, *std::move(socket));
+          });
       return;
     }
     TcpSocket socket{pool_.executor(pool_.size() - 1)};

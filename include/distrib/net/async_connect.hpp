@@ -35,11 +35,10 @@ using ConnectSignature = void(std::error_code, typename BasicConnector<Executor>
 /// Threads: may be called from any; cancelled from the executor's, one at a time, where `waiting` is called too.
 template <class Executor, asio::completion_token_for<ConnectSignature<Executor>> Token>
 auto async_connect(const Executor& executor, const Address& address, ConnectOptions options, Token&& token) {
-  using Socket = typename BasicConnector<Executor>::Socket;
-  using Wait = detail::ConnectWait<BasicConnector<Executor>, Socket>;
+  using Connector = BasicConnector<Executor>;
+  using Wait = detail::ConnectWait<Connector, typename Connector::Socket>;
   return asio::async_compose<Token, ConnectSignature<Executor>>(
-      detail::ConnectOperation<Wait>{std::make_unique<Wait>(executor, Socket{executor}, address, std::move(options))},
-      token, executor);
+      detail::ConnectOperation<Wait>{std::make_unique<Wait>(executor, address, std::move(options))}, token, executor);
 }
 
 }  // namespace distrib::inline v0

@@ -30,8 +30,7 @@ auto async_connect(const TlsConnector::Executor& executor, const Address& addres
   using Stream = std::optional<TlsStream>;
   using Wait = detail::ConnectWait<TlsConnector, Stream, TlsConnect>;
   return asio::async_compose<Token, TlsConnectSignature>(
-      detail::ConnectOperation<Wait>{
-          std::make_unique<Wait>(executor, Stream{}, address, std::move(options), std::move(how))},
+      detail::ConnectOperation<Wait>{std::make_unique<Wait>(executor, address, std::move(options), std::move(how))},
       token, executor);
 }
 

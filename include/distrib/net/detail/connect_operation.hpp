@@ -11,6 +11,7 @@
 #include <optional>
 #include <system_error>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace distrib::inline v0::detail {
@@ -25,9 +26,8 @@ class ConnectWait {
   using Executor = typename Connector::Executor;
   enum class Stage { called, begins, waits, completes };
 
-  /// `nothing`: the result of a failure.
-  ConnectWait(const Executor& executor, Result nothing, const Address& address, ConnectOptions options, How... how)
-      : result{std::move(nothing)},
+  ConnectWait(const Executor& executor, const Address& address, ConnectOptions options, How... how)
+      : result{nothing(executor)},
         timer{executor},
         address_{address},
         options_{std::move(options)},
@@ -62,6 +62,14 @@ class ConnectWait {
   BasicSteadyTimer<Executor> timer;
 
  private:
+  /// The result of a failure: an empty one, or a closed socket.
+  static auto nothing(const Executor& executor) -> Result {
+    if constexpr (std::is_constructible_v<Result, const Executor&>)
+      return Result{executor};
+    else
+      return {};
+  }
+
   const Address address_;
   ConnectOptions options_;
   std::tuple<How...> how_;
