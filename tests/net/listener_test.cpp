@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 using distrib::Address;
@@ -54,7 +55,7 @@ TEST_CASE("Listener: hands over each socket until it is closed", "[net]") {
 
 TEST_CASE("Listener: addresses", "[net]") {
   asio::io_context context{1};
-  for (const char* text : {":0", "localhost:0", "0.0.0.0:0", "127.0.0.1:0"}) {
+  for (const char* text : {":0", "localhost:0", "0.0.0.0:0", "127.0.0.1:0", "*:0"}) {
     CAPTURE(text);
     int count = 0;
     Listener listener{context.get_executor(), Address::parse(text), [&](TcpSocket) { ++count; }};
@@ -67,6 +68,19 @@ TEST_CASE("Listener: addresses", "[net]") {
     }
     REQUIRE(!ec);
     run_until(context, [&] { return count == 1; });
+  }
+}
+
+TEST_CASE("Listener: is heard on this machine only, unless every interface is asked for", "[net]") {
+  asio::io_context context{1};
+  const auto other = asio::ip::make_address("127.0.0.2");  // as the address of another interface
+  for (const auto& [text, is_heard] : {std::pair{":0", false}, std::pair{"*:0", true}, std::pair{"0.0.0.0:0", true}}) {
+    CAPTURE(text);
+    const Listener listener{context.get_executor(), Address::parse(text), nobody};
+    TcpSocket socket{context.get_executor()};
+    std::error_code ec;
+    socket.connect({other, listener.port()}, ec);
+    CHECK(!ec == is_heard);
   }
 }
 

@@ -35,8 +35,8 @@ using ConnectSignature = void(std::error_code, typename BasicConnector<Executor>
 /// Threads: may be called from any; cancelled from the executor's, one at a time, where `waiting` is called too.
 template <class Executor, asio::completion_token_for<ConnectSignature<Executor>> Token>
 auto async_connect(const Executor& executor, const Address& address, ConnectOptions options, Token&& token) {
-  using Connector = BasicConnector<Executor>;
-  using Wait = detail::ConnectWait<Connector, typename Connector::Socket>;
+  using Made = BasicConnector<Executor>;
+  using Wait = detail::ConnectWait<Made, typename Made::Socket>;
   return asio::async_compose<Token, ConnectSignature<Executor>>(
       detail::ConnectOperation<Wait>{std::make_unique<Wait>(executor, address, std::move(options))}, token, executor);
 }

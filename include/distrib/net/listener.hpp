@@ -33,7 +33,8 @@ class BasicListener {
   using Accepted = std::function<void(Socket)>;
 
   /// Listens from now on; port 0 takes a free one, see `port()`. A name is resolved here and now, which may block, and
-  /// the first of its addresses that can be listened on is taken; an empty host is every interface, IPv6 and IPv4.
+  /// the first of its addresses that can be listened on is taken. An empty host is heard on this machine only; "*" is
+  /// every interface, IPv6 and IPv4.
   /// Throws `net_errc::address_in_use`, `not_local`, `unresolved`, or the system's reason, each with the address.
   BasicListener(const Executor& executor, const Address& address, Accepted accepted)
       : BasicListener{executor, std::move(accepted)} {
@@ -89,10 +90,15 @@ class BasicListener {
       : state_{std::make_shared<State>(executor, std::move(accepted))} {}
 
   void listen(const Address& address, std::error_code& ec) {
+    const auto is_missing = [&ec] {
+      return ec == std::errc::address_family_not_supported || ec == std::errc::address_not_available;
+    };
     if (address.host.empty()) {
+      try_listen({asio::ip::address_v4::loopback(), address.port}, ec);
+      if (is_missing()) try_listen({asio::ip::address_v6::loopback(), address.port}, ec);
+    } else if (address.host == "*") {
       try_listen({Protocol::v6(), address.port}, ec);
-      if (ec == std::errc::address_family_not_supported || ec == std::errc::address_not_available)
-        try_listen({Protocol::v4(), address.port}, ec);
+      if (is_missing()) try_listen({Protocol::v4(), address.port}, ec);
     } else {
       asio::ip::basic_resolver<Protocol, Executor> resolver{state_->acceptor.get_executor()};
       const auto flags = Protocol::resolver::passive | Protocol::resolver::numeric_service;

@@ -33,8 +33,8 @@ namespace distrib::inline v0 {
 /// Connections are TCP, or what another `ListenerType` makes of it: `RpcServer{executor, address, router, options,
 /// TlsAccept{context}}` speaks TLS (`net/tls_listener.hpp`), and handlers then hold a `BasicServerSession<TlsStream>`.
 ///
-/// An address without a host is every interface of the machine: whoever can reach that may call. Say
-/// {"127.0.0.1", port} to hear this machine only, or give the options a secret.
+/// An address without a host is heard on this machine only. {"*", port} is every interface: whoever can reach that may
+/// call, unless the options have a secret.
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is destroyed.

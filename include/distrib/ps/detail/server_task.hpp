@@ -69,7 +69,7 @@ class ServerTask : public std::enable_shared_from_this<ServerTask<Updaters>> {
       listen(address_);
     } catch (const std::system_error& error) {
       if (error.code() != net_errc::not_local && error.code() != net_errc::unresolved) throw;
-      listen({"", address_.port});
+      listen({"*", address_.port});
     }
     asio::post(executor_, [self = this->shared_from_this()] { self->shard(0); });
   }
