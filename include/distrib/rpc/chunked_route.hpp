@@ -62,6 +62,17 @@ void run_for(const Connection& connection, std::uint64_t call, Work work) try {
   throw;
 }
 
+/// What the handler of a route returns.
+template <UnaryMethod M, class Handler, class Connection>
+using SinkOf = std::invoke_result_t<Handler&, typename M::Request, Call<M, Connection>, std::size_t>;
+
+/// Whether a sink is what it returns; true of other routes.
+template <class Connection, class Route>
+inline constexpr bool returns_sink = true;
+template <class Connection, UnaryMethod M, class Handler>
+  requires std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>, std::size_t>
+inline constexpr bool returns_sink<Connection, ChunkedRoute<M, Handler>> = BodySink<SinkOf<M, Handler, Connection>>;
+
 /// A sink, told by the connection.
 template <BodySink Sink, class Connection>
 class SinkOfCall final : public ServerCallSink {
@@ -85,10 +96,8 @@ class SinkOfCall final : public ServerCallSink {
 template <UnaryMethod M, class Handler, class Connection>
 void begin_chunks(Handler& handler, const Connection& connection, const ServerEvent& event,
                   typename M::Request request) {
-  using Sink = std::invoke_result_t<Handler&, typename M::Request, Call<M, Connection>, std::size_t>;
-  static_assert(BodySink<Sink>, "distrib: on_chunks<M>(handler): the handler must return a sink, with void chunk("
-                                "distrib::ByteView) and void end()");
-  if constexpr (BodySink<Sink>)
+  using Sink = SinkOf<M, Handler, Connection>;
+  if constexpr (BodySink<Sink>)  // else `Router::dispatch` has said so
     run_for(connection, event.call, [&] {
       Sink sink = handler(std::move(request), Call<M, Connection>{connection, event}, std::size_t{event.body_bytes});
       if (!connection->awaits(event.call)) return;

@@ -94,6 +94,9 @@ class Router {
                   "distrib: on<M>(handler): the handler must take (M::Request), or (M::Request, call); of a method "
                   "that streams (M::Request, stream), or (stream) where the client streams; of on_chunks (M::Request, "
                   "call, std::size_t)");
+    static_assert((detail::returns_sink<Connection, Routes> && ...),
+                  "distrib: on_chunks<M>(handler): the handler must return a sink, with void chunk(distrib::ByteView) "
+                  "and void end()");
     const bool known = std::apply(
         [&](auto&... route) { return (dispatch_to(route, connection, event) || ...); }, routes_);
     if (!known) connection->fail(event.call, rpc_errc::unknown_method);
