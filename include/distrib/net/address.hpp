@@ -15,7 +15,7 @@ namespace distrib::inline v0 {
 
 /// Where somebody listens: a value. Nothing is resolved here.
 struct Address {
-  std::string host;        ///< Name or IP address, no brackets. Empty: this machine. To listen on, "*": every interface.
+  std::string host;        ///< Name or IP address, no brackets. Empty: this machine. To listen: "*", every interface.
   std::uint16_t port = 0;  ///< To listen on: 0 lets the system choose.
 
   /// Most bytes of a host; longer ones are refused. (A DNS name has at most 253.)

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/error.hpp>
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/detail/call_sink.hpp>
-#include <distrib/rpc/error.hpp>
 #include <distrib/rpc/handler_result.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/server_event.hpp>
@@ -14,7 +12,6 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -41,7 +38,7 @@ struct ChunkedRoute {
 
 /// Calls of `M` go to `handler(request, call, body_bytes)`, which returns a `BodySink`: for bulk that is used up while
 /// it is in the cache, and never lies anywhere as a whole. The request is what its codec makes of the head alone;
-/// `body_bytes` is how much will come. The sink, or who it tells, answers the call. What handler or sink throw fails it;
+/// `body_bytes` is how much will come. The sink, or who it tells, answers the call. What the two throw fails it;
 /// what is no `std::system_error` comes out of the context's `run()` as well.
 template <UnaryMethod M, class Handler>
 [[nodiscard]] constexpr auto on_chunks(Handler handler) -> ChunkedRoute<M, Handler> {
@@ -49,18 +46,6 @@ template <UnaryMethod M, class Handler>
 }
 
 namespace detail {
-
-/// Runs `work`; what it throws fails the call. What is no `std::system_error` is thrown on.
-template <class Connection, class Work>
-void run_for(const Connection& connection, std::uint64_t call, Work work) try {
-  work();
-} catch (const std::system_error& thrown) {
-  const Error error = error_of_handler(thrown);
-  connection->fail(call, error.code, error.where);
-} catch (...) {
-  connection->fail(call, std::make_error_code(std::errc::io_error), "the handler ended by an exception");
-  throw;
-}
 
 /// What the handler of a route returns.
 template <UnaryMethod M, class Handler, class Connection>

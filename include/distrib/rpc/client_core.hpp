@@ -60,7 +60,8 @@ class ClientCore {
             ByteView metadata = {}) -> std::uint64_t {
     const std::uint64_t id = slots_.take();
     if (reason_ || closing_ || no_more_) return refuse(id, rpc_errc::closed);
-    if (slots_.used() > slots_.most() || queue_.queued_bytes() > options_.owed_bytes) return refuse(id, rpc_errc::exhausted);
+    const bool is_full = slots_.used() > slots_.most() || queue_.queued_bytes() > options_.owed_bytes;
+    if (is_full) return refuse(id, rpc_errc::exhausted);
     if (deadline && *deadline <= now) return refuse(id, rpc_errc::deadline_passed);
     if (!peer_.allow(request_prefix_bytes + metadata.size() + head.size(), body.bytes().size()))
       return refuse(id, rpc_errc::too_large);
@@ -73,7 +74,7 @@ class ClientCore {
     return id;
   }
 
-  /// A large body of the reply comes in chunks: `begun`, any number of `chunk`, then `reply`. A small one comes with it.
+  /// A large body of the reply comes in chunks: `begun`, any number of `chunk`, `reply`. A small one comes with it.
   void take_in_chunks(std::uint64_t id) {
     if (slots_.active(id)) slots_.of(id).in_chunks = true;
   }

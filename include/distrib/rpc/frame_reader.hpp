@@ -61,7 +61,7 @@ struct Frame {
 
 /// Makes frames of a stream of bytes, however it is cut. Small frames are parsed where they were received, in memory
 /// that was lent; a large body goes into memory of its own, where it is received without a copy, its checksum computed
-/// while its bytes are still in the cache; or it is handed on as it comes, in chunks. A core: it reads nothing by itself.
+/// while its bytes are still in the cache; or it is handed on in chunks. A core: it reads nothing by itself.
 ///
 /// Memory: of a frame that has not come to its end yet, what came; of one whose body is over 4 KiB, all of the body, which
 /// is used again for the next one of that size; of frames that nobody takes, what was read. Threads: one at a time.

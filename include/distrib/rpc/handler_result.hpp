@@ -6,6 +6,7 @@
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/remote_error.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <system_error>
 #include <type_traits>
@@ -25,6 +26,18 @@ inline auto error_of_handler(const std::system_error& thrown) -> Error {
       break;
     }
   return error;
+}
+
+/// Runs `work`; what it throws fails the call. What is no `std::system_error` is thrown on.
+template <class Connection, class Work>
+void run_for(const Connection& connection, std::uint64_t call, Work work) try {
+  work();
+} catch (const std::system_error& thrown) {
+  const Error error = error_of_handler(thrown);
+  connection->fail(call, error.code, error.where);
+} catch (...) {
+  connection->fail(call, std::make_error_code(std::errc::io_error), "the handler ended by an exception");
+  throw;
 }
 
 }  // namespace detail

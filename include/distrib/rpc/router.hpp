@@ -41,7 +41,8 @@ struct Route {
 /// Calls of `M` go to `handler`, which is one of
 /// - `handler(request, call)`: an rvalue of `M::Request` and a `Call<M, Connection>`, which it answers at once or
 ///   later;
-/// - `handler(request)`, which returns the `M::Reply`; a `std::system_error` that it throws fails the call;
+/// - `handler(request)`, which returns the `M::Reply`; what it throws fails the call; what is no `std::system_error`
+///   comes out of the context's `run()` as well;
 /// - for a method that streams, `handler(request, stream)`, or `handler(stream)` where the client streams too, with a
 ///   `ServerStream<M, Connection>`; one that wants `Call<M, Connection>` in its place is told of credit as of other
 ///   events (see `RpcServer`);

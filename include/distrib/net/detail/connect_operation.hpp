@@ -16,7 +16,7 @@
 
 namespace distrib::inline v0::detail {
 
-/// A connector at work, and a wait without end that it ends: so Asio's own wait keeps all of this alive, is what a token
+/// A connector at work, and a wait without end that it ends: so Asio's own wait keeps this alive, is what a token
 /// cancels, and drops everything when the context is destroyed.
 ///
 /// `Result`: what is told of what the connector made. `How`: what the connector wants to know beside the address.

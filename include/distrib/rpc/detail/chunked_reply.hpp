@@ -14,8 +14,8 @@
 
 namespace distrib::inline v0::detail {
 
-/// A call whose reply's body goes to `sink` as it comes, and its end to `handler`. `Client` carries the call, and lives as
-/// long as this is told what happens.
+/// A call whose reply's body goes to `sink` as it comes, and its end to `handler`. `Client` carries the call, and lives
+/// as long as this is told what happens.
 template <UnaryMethod M, class Sink, class Handler, class Client>
 class ChunkedReply final : public ClientCallSink {
  public:
