@@ -73,6 +73,23 @@ TEST_CASE("Error: a failure and its place; thrown, both are in the text", "[core
   CHECK_THROWS_AS(distrib::throw_error(error.code, "there"), std::system_error);
 }
 
+TEST_CASE("failure: what the operating system says belongs to one", "[core]") {
+  struct Row {
+    std::errc code;
+    failure value;
+  };
+  for (const Row& row : {Row{std::errc::no_such_file_or_directory, failure::not_found},
+                         Row{std::errc::operation_canceled, failure::cancelled},
+                         Row{std::errc::no_space_on_device, failure::io}}) {
+    const std::error_code generic = std::make_error_code(row.code);
+    const std::error_code system{static_cast<int>(row.code), std::system_category()};
+    for (const failure other : {failure::not_found, failure::cancelled, failure::io, failure::corrupt}) {
+      CHECK((generic == other) == (other == row.value));
+      CHECK((system == other) == (other == row.value));
+    }
+  }
+}
+
 TEST_CASE("error_of: takes apart what throw_error threw", "[core]") {
   try {
     distrib::throw_error(std::make_error_code(std::errc::no_space_on_device), "/data: part 3");

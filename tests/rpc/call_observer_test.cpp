@@ -29,6 +29,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
+struct Fetch : distrib::Method<"test.Fetch", Text, Bulk> {};
+
 /// Writes down what it hears, and that nothing is told twice or of nobody.
 struct Trace {
   struct Line {
@@ -193,4 +195,52 @@ TEST_CASE("CallObserver: a client that takes a slot again before it was answered
     CHECK(both.at_server.ended_calls[i].call.id == (i + 1) << 32);
     CHECK_FALSE(both.at_server.ended_calls[i].code);
   }
+}
+
+TEST_CASE("CallObserver: an answer that the client does not take is none", "[rpc]") {
+  asio::io_context context{1};
+  Trace trace;
+  distrib::RpcServer server{
+      context.get_executor(), {"127.0.0.1", 0},
+      distrib::Router{distrib::on<Fetch>([](const Text&) { return messages::Bulk{0, ::stream::body(3'000)}; }),
+                      distrib::on<Count>([](const Text&, auto stream) {
+                        stream.async_write({0, ::stream::body(3'000)}, [](std::error_code) {});
+                      })},
+      {}, trace};
+  distrib::RpcClientOptions options;
+  options.limits.body_bytes = 2'000;
+  distrib::RpcClient client{loopback::connect(context, server.port()), options};
+  client.async_call<Fetch>({""}, {}, [](std::error_code, const Bulk&) {});
+  auto stream = client.open<Count>({""});
+  run_until(context, [&] { return trace.ended_calls.size() == 2; });
+  for (const auto& line : trace.ended_calls) {
+    CHECK(line.code == rpc_errc::too_large);
+    CHECK(line.call.reply_bytes == 0);
+  }
+}
+
+TEST_CASE("CallObserver: a stream in place of an answer is none", "[rpc]") {
+  struct Trick : distrib::StreamingMethod<"test.Fetch", Text, Bulk> {};
+  const bool in_chunks = GENERATE(false, true);
+  const bool ends_at_once = GENERATE(false, true);
+  CAPTURE(in_chunks, ends_at_once);
+  asio::io_context context{1};
+  Trace trace;
+  const auto trick = [&](const Text&, const distrib::Call<Trick, distrib::ServerConnection>& call) {
+    if (!ends_at_once) call.item({1, stream::body(10)});
+    call.end();
+  };
+  distrib::RpcServer server{context.get_executor(), {"127.0.0.1", 0}, distrib::Router{distrib::on<Trick>(trick)}};
+  distrib::BasicRpcClient<distrib::TcpSocket, Trace> client{
+      loopback::connect(context, server.port()), {}, nullptr, nullptr, trace};
+  std::optional<std::error_code> told;
+  const auto tell = [&](std::error_code ec, const Bulk&) { told = ec; };
+  if (in_chunks)
+    client.async_call_in_chunks<Fetch>({""}, {}, [](distrib::ByteView) { FAIL("a chunk"); }, tell);
+  else
+    client.async_call<Fetch>({""}, {}, tell);
+  run_until(context, [&] { return told.has_value(); });
+  CHECK(*told == rpc_errc::protocol);
+  REQUIRE(trace.ended_calls.size() == 1);
+  CHECK(trace.ended_calls[0].code == rpc_errc::protocol);
 }

@@ -10,9 +10,11 @@
 #include "support/catch.hpp"
 
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 using distrib::on;
 using distrib::Router;
@@ -114,14 +116,30 @@ TEST_CASE("HandlerResult: that another call was not sent says nothing of the cal
   while (answers < 4) context.run_one();
 }
 
-TEST_CASE("HandlerResult: what is no system_error comes out of run", "[rpc]") {
+TEST_CASE("HandlerResult: what is no system_error comes out of run, and its call has failed", "[rpc]") {
   asio::io_context context{1};
   const auto breaks = [](Text) -> asio::awaitable<Text> {
     co_await pause(1ms);
     throw std::runtime_error{"a bug"};
   };
-  RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0}, Router{on<Echo>(breaks)}};
+  const auto breaks_with_call = [](Text, auto) -> asio::awaitable<void> {
+    co_await pause(1ms);
+    throw std::runtime_error{"a bug"};
+  };
+  RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0},
+                   Router{on<Echo>(breaks), on<Twice>(breaks_with_call), on<messages::Count>(breaks_with_call)}};
   RpcClient client{loopback::connect(context, server.port())};
-  client.async_call<Echo>({"a"}, 10s, [](std::error_code, const Text&) {});
-  CHECK_THROWS_WITH(context.run_for(5s), "a bug");
+  std::optional<std::error_code> told;
+  const auto fails = [&] {
+    CHECK_THROWS_WITH(context.run_for(5s), "a bug");
+    while (!told) context.run_one();
+    CHECK(std::exchange(told, std::nullopt) == distrib::failure::io);
+  };
+  client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, const Text&) { told = ec; });
+  fails();
+  client.async_call<Twice>({"a"}, {}, [&](std::error_code ec, const Text&) { told = ec; });
+  fails();
+  auto stream = client.open<messages::Count>({"a"});
+  stream.async_read([&](std::error_code ec, const std::optional<messages::Bulk>&) { told = ec; });
+  fails();
 }

@@ -207,3 +207,30 @@ TEST_CASE("ServerStream: when the server goes, what waits at both ends is comple
   run_until(context, [&] { return at_client.size() == 2; });
   CHECK(at_client[1] == rpc_errc::lost);
 }
+
+TEST_CASE("ServerStream: an item that the client does not take ends the call, at both ends", "[rpc]") {
+  asio::io_context context{1};
+  std::optional<std::error_code> written;
+  RpcServer server{context.get_executor(), anywhere, Router{on<Count>([&](const Text&, auto stream) {
+                     stream.async_write({0, stream::body(1'000)}, [&written, stream](std::error_code ec) {
+                       CHECK_FALSE(ec);
+                       stream.async_write({1, stream::body(3'000)}, [&](std::error_code why) { written = why; });
+                     });
+                   })}};
+  RpcClientOptions options;
+  options.limits.body_bytes = 2'000;
+  RpcClient client{loopback::connect(context, server.port()), options};
+  auto stream = client.open<Count>({""});
+  int items = 0;
+  std::error_code read;
+  std::function<void(std::error_code, std::optional<Bulk>)> take = [&](std::error_code ec, std::optional<Bulk> item) {
+    items += item.has_value();
+    read = ec;
+    if (item) stream.async_read(take);
+  };
+  stream.async_read(take);
+  run_until(context, [&] { return written && read; });
+  CHECK(*written == rpc_errc::too_large);
+  CHECK(read == rpc_errc::too_large);
+  CHECK(items == 1);
+}

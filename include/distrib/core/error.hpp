@@ -44,12 +44,16 @@ struct FailureCategory final : std::error_category {
     return "unknown failure";
   }
 
-  // What the operating system says belongs here too: a missing file is `not_found`, everything else `io`.
+  // What the operating system says belongs here too: a missing file is `not_found`, an operation that was taken back
+  // `cancelled`, everything else `io`.
   auto equivalent(const std::error_code& code, int condition) const noexcept -> bool override {
     if (std::error_category::equivalent(code, condition)) return true;
-    if (!code || (code.category() != std::generic_category() && code.category() != std::system_category())) return false;
-    const bool missing = code == std::errc::no_such_file_or_directory;
-    return static_cast<failure>(condition) == (missing ? failure::not_found : failure::io);
+    const bool is_systems = code.category() == std::generic_category() || code.category() == std::system_category();
+    if (!code || !is_systems) return false;
+    failure what = failure::io;
+    if (code == std::errc::no_such_file_or_directory) what = failure::not_found;
+    if (code == std::errc::operation_canceled) what = failure::cancelled;
+    return static_cast<failure>(condition) == what;
   }
 };
 

@@ -59,21 +59,21 @@ template <class Connection, UnaryMethod M, class Handler>
 inline constexpr bool returns_sink<Connection, ChunkedRoute<M, Handler>> = BodySink<SinkOf<M, Handler, Connection>>;
 
 /// A sink, told by the connection.
-template <BodySink Sink, class Connection>
+template <BodySink Sink, class Answer>
 class SinkOfCall final : public ServerCallSink {
  public:
-  SinkOfCall(Connection connection, Sink sink) : connection_{std::move(connection)}, sink_{std::move(sink)} {}
+  SinkOfCall(Answer call, Sink sink) : call_{std::move(call)}, sink_{std::move(sink)} {}
 
   void happened(const ServerEvent& event) override {
     if (event.kind == ServerEvent::Kind::chunk)
-      run_for(connection_, event.call, [&] { sink_.chunk(event.body.bytes()); });
+      run_for(call_, [&] { sink_.chunk(event.body.bytes()); });
     else if (event.kind == ServerEvent::Kind::body_end)
-      run_for(connection_, event.call, [&] { sink_.end(); });
+      run_for(call_, [&] { sink_.end(); });
   }
-  void closed() override {}
+  void ended(const std::error_code&) override {}
 
  private:
-  Connection connection_;
+  Answer call_;
   Sink sink_;
 };
 
@@ -82,15 +82,16 @@ template <UnaryMethod M, class Handler, class Connection>
 void begin_chunks(Handler& handler, const Connection& connection, const ServerEvent& event,
                   typename M::Request request) {
   using Sink = SinkOf<M, Handler, Connection>;
+  using Answer = Call<M, Connection>;
+  const Answer call{connection, event};
   if constexpr (BodySink<Sink>)  // else `Router::dispatch` has said so
-    run_for(connection, event.call, [&] {
-      Sink sink = handler(std::move(request), Call<M, Connection>{connection, event}, std::size_t{event.body_bytes});
-      if (!connection->awaits(event.call)) return;
+    run_for(call, [&] {
+      Sink sink = handler(std::move(request), call, std::size_t{event.body_bytes});
+      if (!call.is_awaited()) return;
       if (event.body_bytes != event.body.bytes().size())
-        return connection->attach(event.call,
-                                  std::make_shared<SinkOfCall<Sink, Connection>>(connection, std::move(sink)));
+        return connection->attach(event.call, std::make_shared<SinkOfCall<Sink, Answer>>(call, std::move(sink)));
       if (!event.body.empty()) sink.chunk(event.body.bytes());
-      if (connection->awaits(event.call)) sink.end();
+      if (call.is_awaited()) sink.end();
     });
 }
 

@@ -97,6 +97,7 @@ class ClientStream {
   struct State final : Ends, detail::ClientCallSink {
     using Ends::Ends;
 
+    [[nodiscard]] auto takes_items() const noexcept -> bool override { return true; }
     void happened(const ClientEvent& event) override {
       switch (event.kind) {
         case ClientEvent::Kind::item:

@@ -28,15 +28,15 @@ inline auto error_of_handler(const std::system_error& thrown) -> Error {
   return error;
 }
 
-/// Runs `work`; what it throws fails the call. What is no `std::system_error` is thrown on.
-template <class Connection, class Work>
-void run_for(const Connection& connection, std::uint64_t call, Work work) try {
+/// Runs `work`; what it throws fails the call that `answer` is for. What is no `std::system_error` is thrown on.
+template <class Answer, class Work>
+void run_for(const Answer& answer, Work work) try {
   work();
 } catch (const std::system_error& thrown) {
   const Error error = error_of_handler(thrown);
-  connection->fail(call, error.code, error.where);
+  answer.fail(error.code, error.where);
 } catch (...) {
-  connection->fail(call, std::make_error_code(std::errc::io_error), "the handler ended by an exception");
+  answer.fail(std::make_error_code(std::errc::io_error), "the handler ended by an exception");
   throw;
 }
 
@@ -55,7 +55,7 @@ struct HandlerResult {
 /// A coroutine that answers: it runs on the connection's executor; what it returns is the reply, unless it has answered
 /// the call by itself and returns nothing. One that streams replies ends the stream by its end. A `std::system_error`
 /// that it throws fails the call (where it tells that a call of the handler's own was lost or not sent, by that kind of
-/// failure only); other exceptions come out of the context's `run()`. It must take its parameters by value.
+/// failure only); other exceptions do too, and come out of the context's `run()`. It must take its parameters by value.
 template <class Result, class Executor>
 struct HandlerResult<asio::awaitable<Result, Executor>> {
   template <class Answer>
@@ -74,13 +74,9 @@ struct HandlerResult<asio::awaitable<Result, Executor>> {
 
  private:
   template <class Answer>
-  static auto failed(const std::exception_ptr& thrown, const Answer& answer) -> bool try {
-    if (thrown) std::rethrow_exception(thrown);
-    return false;
-  } catch (const std::system_error& error) {
-    const Error failure = detail::error_of_handler(error);
-    answer.fail(failure.code, failure.where);
-    return true;
+  static auto failed(const std::exception_ptr& thrown, const Answer& answer) -> bool {
+    if (thrown) detail::run_for(answer, [&] { std::rethrow_exception(thrown); });
+    return static_cast<bool>(thrown);
   }
 };
 

@@ -197,7 +197,7 @@ class Router {
 
   template <class M, class Handler, class Connection>
   static void answer(const Call<M, Connection>& call, Handler& handler, typename M::Request request) {
-    detail::run_for(call.connection(), call.id(), [&] { call.reply(handler(std::move(request))); });
+    detail::run_for(call, [&] { call.reply(handler(std::move(request))); });
   }
 
   std::tuple<Routes...> routes_;

@@ -265,9 +265,10 @@ class BasicRpcClient {
         using Kind = ClientEvent::Kind;
         const auto slot = static_cast<std::uint32_t>(event.call);
         const bool has_sink = slot < sinks.size() && sinks[slot] != nullptr && event.kind != Kind::greeted;
-        if (!has_sink && (event.kind == Kind::item || event.kind == Kind::ended)) {  // such calls have one answer
+        const bool is_streamed = event.kind == Kind::item || event.kind == Kind::ended;
+        if (is_streamed && !(has_sink && sinks[slot]->takes_items())) {
           event.error = {rpc_errc::protocol, "a stream in place of an answer"};
-          connection->core().give_up(event.error);  // ends the call of an item too
+          if (event.kind == Kind::item) connection->core().cancel(event.call, rpc_errc::protocol);
         }
         observe(event);
         if (!error_texts.empty() && event.ends_call()) say_why(event);

@@ -26,7 +26,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -58,12 +57,16 @@ class ServerCore {
   /// An empty writer for the head of an answer, good for one: its memory is kept from call to call.
   [[nodiscard]] auto writer() noexcept -> WireWriter& { return share_.writer(); }
 
-  /// Answers a call, which is then over; one that the client takes no answer of such a size of is failed with
-  /// `rpc_errc::too_large`. `head` is copied, and so is a body that nobody keeps; others are shared until
-  /// they are written. `checksum` is the body's CRC-32C, when it is known.
+  /// Whether the client takes an answer of such a size.
+  [[nodiscard]] auto allows(ByteView head, const FrameBody& body) const noexcept -> bool {
+    return peer_.allow(head.size(), body.bytes().size());
+  }
+
+  /// Answers a call, which is then over; an answer that is not allowed fails it with `too_large`. `head` is copied, and
+  /// so is a body that nobody keeps; others are shared until they are written. `checksum`: the body's, if known.
   void reply(std::uint64_t call, ByteView head, const FrameBody& body = {},
              std::optional<std::uint32_t> checksum = std::nullopt) {
-    if (!peer_.allow(head.size(), body.bytes().size())) return fail(call, rpc_errc::too_large);
+    if (!allows(head, body)) return fail(call, rpc_errc::too_large);
     if (end(call)) queue({FrameKind::reply, 0, 0, 0, call, 0}, head, body, checksum);
   }
 
@@ -75,7 +78,7 @@ class ServerCore {
   /// One more item of a streaming call. False: it was not taken, because the client has not asked for so many or the
   /// call is over. Try again after a `credit` event.
   auto item(std::uint64_t call, ByteView head, const FrameBody& body = {}) -> bool {
-    if (!peer_.allow(head.size(), body.bytes().size())) fail(call, rpc_errc::too_large);
+    if (!allows(head, body)) fail(call, rpc_errc::too_large);
     if (!awaits(call) || !slots_[static_cast<std::uint32_t>(call)].credit.send()) return false;
     queue({FrameKind::item, 0, 0, 0, call, 0}, head, body);
     return true;
@@ -263,8 +266,13 @@ class ServerCore {
       case FrameKind::ping: queue({FrameKind::pong}); return false;
       case FrameKind::pong: return false;
       case FrameKind::goodbye: draining_ = true; return false;
-      default: refuse(rpc_errc::protocol, {}); return false;
+      default: return refuse_peer({});
     }
+  }
+
+  auto refuse_peer(std::string_view why) -> bool {
+    refuse(rpc_errc::protocol, why);
+    return false;
   }
 
   auto take_greeting(const Frame& frame, ServerEvent& event) -> bool {
@@ -293,10 +301,7 @@ class ServerCore {
     if (draining_) return refuse_call(call, rpc_errc::closed);
     if (slot >= share_.options().max_calls || !share_.has_calls()) return refuse_call(call, rpc_errc::exhausted);
     if (slot >= slots_.size()) slots_.resize(slot + 1);
-    if (slots_[slot].open || call >> 32 == 0) {
-      refuse(rpc_errc::protocol, "a call was begun twice");
-      return false;
-    }
+    if (slots_[slot].open || call >> 32 == 0) return refuse_peer("a call was begun twice");
     if (frame.head.size() < request_prefix_bytes) return refuse_call(call, rpc_errc::bad_message);
     const auto left = load_le<std::uint32_t>(frame.head.data());
     const auto metadata_bytes = load_le<std::uint32_t>(frame.head.data() + 4);
@@ -345,10 +350,8 @@ class ServerCore {
 
   auto take_item(const Frame& frame, ServerEvent& event) -> bool {
     Slot& slot = slots_[static_cast<std::uint32_t>(frame.header->call)];
-    if (slot.ended || !slot.credit.receive()) {
-      refuse(rpc_errc::protocol, slot.ended ? "an item after the end" : "more items than were asked for");
-      return false;
-    }
+    if (slot.ended) return refuse_peer("an item after the end");
+    if (!slot.credit.receive()) return refuse_peer("more items than were asked for");
     hold(frame.header->call, frame.head.size() + frame.body.bytes().size());
     tell(event, ServerEvent::Kind::item, frame.header->call);
     event.head = frame.head;
@@ -362,10 +365,7 @@ class ServerCore {
   }
 
   auto take_credit(const Frame& frame, ServerEvent& event) -> bool {
-    if (frame.head.size() != sizeof(std::uint32_t)) {
-      refuse(rpc_errc::protocol, "a credit without a number");
-      return false;
-    }
+    if (frame.head.size() != sizeof(std::uint32_t)) return refuse_peer("a credit without a number");
     const std::uint64_t call = frame.header->call;
     const auto more = load_le<std::uint32_t>(frame.head.data());
     return awaits(call) && slots_[static_cast<std::uint32_t>(call)].credit.add(more) &&

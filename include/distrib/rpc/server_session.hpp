@@ -100,18 +100,25 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
 
   void reply(std::uint64_t call, ByteView head, const FrameBody& body,
              std::optional<std::uint32_t> checksum = std::nullopt) {
+    if (!core().allows(head, body)) return fail(call, rpc_errc::too_large);
     core().reply(call, head, body, checksum);
     observe_reply(call, head.size() + body.bytes().size());
-    detach_sink(call);
+    (void)take_sink(call);
     answered();
   }
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     core().fail(call, code, where);
     observe_end(call, code, 0);
-    detach_sink(call);
+    (void)take_sink(call);
     answered();
   }
   auto item(std::uint64_t call, ByteView head, const FrameBody& body) -> bool {
+    if (!core().allows(head, body)) {
+      const auto sink = take_sink(call);
+      fail(call, rpc_errc::too_large);
+      if (sink != nullptr) sink->ended(rpc_errc::too_large);
+      return false;
+    }
     const bool taken = core().item(call, head, body);
     if (taken) observed_.more(call, head.size() + body.bytes().size());
     answered();
@@ -124,7 +131,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   void end_stream(std::uint64_t call) {
     core().end_stream(call);
     observe_reply(call, 0);
-    detach_sink(call);
+    (void)take_sink(call);
     answered();
   }
 
@@ -194,12 +201,15 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     sink->happened(event);
     return true;
   }
-  void detach_sink(std::uint64_t call) {
-    if (sinks_ != nullptr) (void)sinks_->extract(call);  // dropped outside of the map: that may answer, too
+  // Who drops it does so outside of the map: its end may answer, too.
+  auto take_sink(std::uint64_t call) -> std::shared_ptr<detail::ServerCallSink> {
+    if (sinks_ == nullptr) return nullptr;
+    auto found = sinks_->extract(call);
+    return found ? std::move(found.mapped()) : nullptr;
   }
   void close_sinks() {
     if (const auto sinks = std::move(sinks_))
-      for (const auto& [call, sink] : *sinks) sink->closed();
+      for (const auto& [call, sink] : *sinks) sink->ended(rpc_errc::closed);
   }
 
   // An answer from outside of `on_activity`. It reads no request: whoever answers is never called from there.

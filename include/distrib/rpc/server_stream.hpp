@@ -111,7 +111,7 @@ class ServerStream {
         default: return this->over(rpc_errc::cancelled);
       }
     }
-    void closed() override { this->over(rpc_errc::closed); }
+    void ended(const std::error_code& why) override { this->over(why); }
   };
 
   Call<M, Connection> call_;

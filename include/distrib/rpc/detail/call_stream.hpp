@@ -60,7 +60,7 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
       writer_.complete(over_code());
     else if (send(item))
       writer_.complete({});
-    else
+    else if (!over_)  // because it is too large
       unsent_.emplace(std::move(item));
   }
 

@@ -22,6 +22,7 @@ class ChunkedReply final : public ClientCallSink {
   ChunkedReply(Client& client, Sink sink, Handler handler)
       : client_{client}, sink_{std::move(sink)}, handler_{std::move(handler)} {}
 
+  [[nodiscard]] auto takes_items() const noexcept -> bool override { return false; }
   void happened(const ClientEvent& event) override {
     switch (event.kind) {
       case ClientEvent::Kind::begun: return begin(event.head);
@@ -29,9 +30,8 @@ class ChunkedReply final : public ClientCallSink {
       case ClientEvent::Kind::reply:
         if (!has_begun_) begin(event.head);
         return end(event.body.bytes());
-      case ClientEvent::Kind::failed: return complete(event.error.code);
-      case ClientEvent::Kind::ended: return complete(rpc_errc::protocol);
-      case ClientEvent::Kind::item: return client_.cancel(event.call, rpc_errc::protocol);
+      case ClientEvent::Kind::failed:
+      case ClientEvent::Kind::ended: return complete(event.error.code);
       default: return;
     }
   }
