@@ -81,8 +81,11 @@ class FrameReader {
       direct = body_->bytes().subspan(filled_);
     else if (state_ == State::head && here_.empty())
       direct = std::span{large_head_.get(), large_head_bytes()}.subspan(filled_);
+    const bool more_follows = direct.size() > piece_bytes;
+    if (more_follows) direct = direct.first(piece_bytes);
     direct_bytes_ = direct.size();
-    if (!direct.empty()) return {direct, lent};
+    if (!direct.empty()) return {direct, more_follows ? std::span<std::byte>{} : lent};
+    if (state_ == State::chunks) lent = lent.first(std::min(lent.size(), piece_bytes));
     if (!here_.empty()) std::memcpy(lent.data(), here_.data(), here_.size());  // less than the least that is lent
     return {lent.subspan(here_.size())};
   }
@@ -155,6 +158,8 @@ class FrameReader {
   static constexpr std::uint32_t most_small_head_bytes = 16 << 10;
   static constexpr std::uint32_t most_small_body_bytes = 4 << 10;
   static constexpr std::size_t chunk_unit = 64;
+  // Of a large body, in one read: while the receiver takes more, the sender goes on into memory that is in no cache.
+  static constexpr std::size_t piece_bytes = std::size_t{64} << 10;
   static constexpr std::size_t most_kept_bytes = std::size_t{64} << 10;
   static_assert(frame_header_bytes + most_small_head_bytes + most_small_body_bytes + 2 * frame_checksum_bytes <
                 least_read_bytes);
