@@ -10,6 +10,7 @@
 #include <distrib/net/connection_core.hpp>
 #include <distrib/net/drive.hpp>
 #include <distrib/net/error.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/listener.hpp>
 #include <distrib/net/signals.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/net/instant.hpp>
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -11,9 +11,6 @@
 #include <system_error>
 
 namespace distrib::inline v0 {
-
-/// Time as cores know it: handed in with each event, only ever compared and added to.
-using Instant = std::chrono::steady_clock::time_point;
 
 /// Where the next bytes are to go: into `front` first, what is left into `back`. At least one has room.
 struct ReadSpace {

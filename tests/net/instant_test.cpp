@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/net/instant.hpp>
+
+#include "support/catch.hpp"
+
+using distrib::instant_after;
+using distrib::Instant;
+using namespace std::chrono_literals;
+
+TEST_CASE("instant_after: a sum that cannot be represented is for ever", "[net]") {
+  const Instant now = std::chrono::steady_clock::now();
+  CHECK(instant_after(now, 0ms) == now);
+  CHECK(instant_after(now, 1500ms) == now + 1500ms);
+  CHECK(instant_after(now, -1ms) == now - 1ms);
+  CHECK(instant_after(now, 24h * 365) == now + 24h * 365);
+  CHECK(instant_after(now, 24h * 365 * 100) == Instant::max());
+  CHECK(instant_after(now, std::chrono::milliseconds::max()) == Instant::max());
+  STATIC_REQUIRE(instant_after(Instant{}, 1ms) == Instant{1ms});
+}
