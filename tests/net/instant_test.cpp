@@ -15,5 +15,7 @@ TEST_CASE("instant_after: a sum that cannot be represented is for ever", "[net]"
   CHECK(instant_after(now, 24h * 365) == now + 24h * 365);
   CHECK(instant_after(now, 24h * 365 * 100) == Instant::max());
   CHECK(instant_after(now, std::chrono::milliseconds::max()) == Instant::max());
+  CHECK(instant_after(Instant::max(), 1ms) == Instant::max());
+  CHECK(instant_after(Instant::max() - 24h, 25h) == Instant::max());
   STATIC_REQUIRE(instant_after(Instant{}, 1ms) == Instant{1ms});
 }

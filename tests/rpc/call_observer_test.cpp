@@ -133,7 +133,7 @@ TEST_CASE("CallObserver: whatever ends a connection, every call ends once", "[rp
   run_until(both.context, [&] { return both.kept.size() == 2; });
   both.client.reset();
   CHECK(both.at_client.ended_calls.size() == 2);  // who is told may go now
-  for (const auto& line : both.at_client.ended_calls) CHECK(line.code == rpc_errc::closed);
+  for (const auto& line : both.at_client.ended_calls) CHECK(line.code == rpc_errc::lost);
   run_until(both.context, [&] { return both.over == 2 && both.at_server.ended_calls.size() == 2; });
   CHECK(both.at_client.ended_calls.size() == 2);
   for (const auto& line : both.at_server.ended_calls) CHECK(line.code == rpc_errc::lost);

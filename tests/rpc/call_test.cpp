@@ -13,6 +13,7 @@
 #include <asio/use_future.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -120,4 +121,35 @@ TEST_CASE("Call: what a handler says beside a code reaches who asks for it", "[r
   client.async_call<Echo>({"bad"}, {10s, "", &said}, [&](std::error_code, const Text&) { ++ended; });
   while (ended < 3) context.run_one();
   CHECK(said == "field 3");
+}
+
+TEST_CASE("Call: who answers it from elsewhere does not keep its connection", "[rpc]") {
+  asio::io_context context{1};
+  std::optional<std::thread> worker;
+  std::atomic<bool> client_has_gone = false;
+  std::atomic<bool> reply_has_come = false;
+  RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0}, Router{on<Echo>([&](Text request, auto call) {
+                     if (request.text != "work") return call.reply(request);
+                     worker.emplace([&, later = std::optional{call.from_anywhere()}]() mutable {
+                       while (!client_has_gone) std::this_thread::yield();
+                       later->reply({"done"});
+                       while (!reply_has_come) std::this_thread::yield();
+                       later.reset();
+                     });
+                   })}};
+  std::optional<RpcClient> gone{loopback::connect(context, server.port())};
+  RpcClient client{loopback::connect(context, server.port())};
+  std::optional<std::error_code> told;
+  gone->async_call<Echo>({"work"}, {}, [&](std::error_code ec, const Text&) { told = ec; });
+  while (!worker) context.run_one();
+  gone.reset();
+  while (!told || server.connections() != 1) context.run_one();
+  client_has_gone = true;
+  int answers = 0;  // meanwhile the server's books are written in, by this thread alone
+  for (; answers < 100; context.run_one()) {
+    client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, const Text&) { answers += ec ? 0 : 1; });
+    reply_has_come = answers > 0;
+  }
+  worker->join();
+  context.poll();
 }

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ using namespace std::chrono_literals;
 using messages::Bulk;
 using messages::Chat;
 using messages::Count;
+using messages::Echo;
 using messages::Sum;
 using messages::Text;
 using support::run_until;
@@ -171,4 +173,119 @@ TEST_CASE("ClientStream: many at once, beside plain calls, some of them dropped"
     client.async_call<messages::Echo>({"x"}, {}, [&](std::error_code ec, const Text&) { echoes += ec ? 0U : 1U; });
   }
   run_until(context, [&] { return echoes == 100 && open == 0; });
+}
+
+TEST_CASE("ClientStream: the end is sent, although the write before it was cancelled", "[rpc]") {
+  asio::io_context context{1};
+  std::function<void()> listen;
+  unsigned heard = 0;
+  RpcServer server{context.get_executor(), anywhere, Router{on<Sum>([&](auto stream) {
+                     listen = [&, stream] {
+                       stream.async_read([&, stream](std::error_code, const std::optional<Bulk>& item) {
+                         if (!item) return stream.reply({heard, nullptr});
+                         ++heard;
+                         listen();
+                       });
+                     };
+                   })}};
+  RpcClient client{loopback::connect(context, server.port())};
+  auto stream = client.open<Sum>();
+  unsigned written = 0;
+  for (unsigned i = 0; i < initial_credit; ++i) {
+    stream.async_write({i, nullptr}, [&](std::error_code ec) { written += ec ? 0U : 1U; });
+    run_until(context, [&] { return written == i + 1; });
+  }
+  asio::cancellation_signal cancel;
+  std::error_code end;
+  stream.async_write({1, nullptr}, asio::bind_cancellation_slot(cancel.slot(), [&](std::error_code ec) { end = ec; }));
+  std::optional<std::error_code> finished;
+  stream.async_finish([&](std::error_code ec, const Bulk&) { finished = ec; });
+  run_until(context, [&] { return static_cast<bool>(listen); });
+  cancel.emit(asio::cancellation_type::terminal);
+  run_until(context, [&] { return static_cast<bool>(end); });
+  CHECK(end == rpc_errc::cancelled);
+  listen();
+  run_until(context, [&] { return finished.has_value(); });
+  CHECK_FALSE(*finished);
+  CHECK(heard == initial_credit);
+}
+
+TEST_CASE("ClientStream: a write behind the end is refused, and breaks no other call", "[rpc]") {
+  asio::io_context context{1};
+  std::function<void()> answer;
+  RpcServer server{context.get_executor(), anywhere,
+                   Router{on<Echo>([&](const Text& text, auto call) { answer = [=] { call.reply(text); }; }),
+                          on<Sum>([](auto) {})}};
+  RpcClient client{loopback::connect(context, server.port())};
+  std::optional<std::error_code> other;
+  client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, const Text&) { other = ec; });
+  auto stream = client.open<Sum>();
+  stream.end_writes();
+  std::optional<std::error_code> wrote;
+  stream.async_write({1, nullptr}, [&](std::error_code ec) { wrote = ec; });
+  run_until(context, [&] { return wrote && answer; });
+  CHECK(*wrote == rpc_errc::closed);
+  answer();
+  run_until(context, [&] { return other.has_value(); });
+  CHECK_FALSE(*other);
+}
+
+TEST_CASE("ClientStream: an operation may begin when stream and client have gone", "[rpc]") {
+  asio::io_context context{1};
+  RpcServer server{context.get_executor(), anywhere, Router{on<Count>([](const Text&, auto) {})}};
+  std::optional<RpcClient> client{loopback::connect(context, server.port())};
+  std::optional stream{client->open<Count>({""})};
+  auto read = stream->async_read(distrib::deferred);
+  stream.reset();
+  client.reset();
+  context.poll();
+  std::optional<std::error_code> end;
+  std::move(read)([&](std::error_code ec, const std::optional<Bulk>&) { end = ec; });
+  run_until(context, [&] { return end.has_value(); });
+  CHECK(*end);
+}
+
+namespace {
+
+/// Its codec throws where it reads a 1.
+struct Fragile {
+  std::uint64_t step = 0;
+  void encode(WireWriter& head) const { head.varint(1, step); }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next()) step = reader.uint64();
+    if (step == 1) throw std::length_error{"decode"};
+    return reader.ok();
+  }
+};
+struct CountFragile : StreamingMethod<"test.CountFragile", Text, Fragile> {};
+
+}  // namespace
+
+TEST_CASE("ClientStream: an item whose codec throws is not passed over", "[rpc]") {
+  asio::io_context context{1};
+  RpcServer server{context.get_executor(), anywhere,
+                   Router{on<CountFragile>([](Text, auto stream) -> asio::awaitable<void> {
+                     for (std::uint64_t i = 0; i < 3; ++i) {
+                       Fragile item{i};
+                       co_await stream.async_write(item, asio::use_awaitable);
+                     }
+                   })}};
+  RpcClient client{loopback::connect(context, server.port())};
+  auto stream = client.open<CountFragile>({""});
+  int items = 0;
+  std::optional<std::error_code> end;
+  std::function<void(std::error_code, std::optional<Fragile>)> take = [&](std::error_code ec,
+                                                                         std::optional<Fragile> item) {
+    if (!item) {
+      end = ec;
+      return;
+    }
+    ++items;
+    stream.async_read(take);
+  };
+  stream.async_read(take);
+  run_until(context, [&] { return end.has_value(); });
+  CHECK(*end == rpc_errc::bad_message);
+  CHECK(items == 1);
 }

@@ -94,26 +94,28 @@ TEST_CASE("HandlerResult: that another call was not sent says nothing of the cal
   asio::io_context context{1};
   const auto later = [](Text request) -> asio::awaitable<Text> {
     co_await pause(1ms);
-    distrib::throw_error(request.text == "lost" ? rpc_errc::lost : rpc_errc::not_sent, "a call of the handler");
+    distrib::throw_error(static_cast<rpc_errc>(std::stoi(request.text)), "a call of the handler");
     co_return request;
   };
   const auto at_once = [](const Text& request) -> Text {
-    distrib::throw_error(request.text == "lost" ? rpc_errc::lost : rpc_errc::not_sent, "a call of the handler");
+    distrib::throw_error(static_cast<rpc_errc>(std::stoi(request.text)), "a call of the handler");
   };
   RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0},
                    Router{on<Echo>(later), on<Twice>(at_once)}};
   RpcClient client{loopback::connect(context, server.port())};
   int answers = 0;
-  const auto told = [&](const std::error_code& ec, const Text&) {
-    CHECK(ec == distrib::failure::unavailable);
-    CHECK(ec.category() == distrib::remote_category());
-    ++answers;
-  };
-  for (const char* text : {"lost", "not sent"}) {
+  for (const rpc_errc code : {rpc_errc::lost, rpc_errc::not_sent, rpc_errc::closed, rpc_errc::silent,
+                              rpc_errc::exhausted, rpc_errc::unknown_method, rpc_errc::unauthorized}) {
+    const auto told = [&, code](const std::error_code& ec, const Text&) {
+      CHECK(ec.default_error_condition() == std::error_code{code}.default_error_condition());
+      CHECK(ec.category() == distrib::remote_category());
+      ++answers;
+    };
+    const std::string text = std::to_string(static_cast<int>(code));
     client.async_call<Echo>({text}, 10s, told);
     client.async_call<Twice>({text}, 10s, told);
   }
-  while (answers < 4) context.run_one();
+  while (answers < 14) context.run_one();
 }
 
 TEST_CASE("HandlerResult: what is no system_error comes out of run, and its call has failed", "[rpc]") {
@@ -142,4 +144,60 @@ TEST_CASE("HandlerResult: what is no system_error comes out of run, and its call
   auto stream = client.open<messages::Count>({"a"});
   stream.async_read([&](std::error_code ec, const std::optional<messages::Bulk>&) { told = ec; });
   fails();
+}
+
+namespace {
+
+/// Its codec throws when it writes.
+struct Unwritable {
+  void encode(distrib::WireWriter&) const { throw std::length_error{"encode"}; }
+  [[nodiscard]] auto decode(distrib::ByteView) -> bool { return true; }
+};
+struct GetUnwritable : distrib::Method<"test.Bad", Text, Unwritable> {};
+
+}  // namespace
+
+TEST_CASE("HandlerResult: a reply whose codec throws fails the call", "[rpc]") {
+  asio::io_context context{1};
+  const auto give = [](Text) -> asio::awaitable<Unwritable> { co_return Unwritable{}; };
+  RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0}, Router{on<GetUnwritable>(give)}};
+  RpcClient client{loopback::connect(context, server.port())};
+  std::optional<std::error_code> told;
+  client.async_call<Bad>({"a"}, {}, [&](std::error_code ec, const Text&) { told = ec; });
+  CHECK_THROWS_WITH(context.run_for(5s), "encode");
+  while (!told) context.run_one();
+  CHECK(*told == distrib::failure::io);
+}
+
+namespace {
+
+/// Its codec throws when it reads.
+struct Fragile {
+  void encode(distrib::WireWriter&) const {}
+  [[nodiscard]] auto decode(distrib::ByteView) -> bool { throw std::length_error{"decode"}; }
+};
+struct TakeFragile : distrib::Method<"test.TakeFragile", Fragile, Text> {};
+
+}  // namespace
+
+TEST_CASE("HandlerResult: what a handler of any shape throws fails its call", "[rpc]") {
+  asio::io_context context{1};
+  const auto breaks = [](auto&&...) { distrib::throw_error(rpc_errc::bad_message, "the handler's own"); };
+  RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0},
+                   Router{on<Echo>([&](const Text&, auto) { breaks(); }), on<messages::Sum>([&](auto) { breaks(); }),
+                          on<messages::Count>([&](const Text&, auto) { breaks(); }),
+                          on<TakeFragile>([](const Fragile&) { return Text{}; })}};
+  RpcClient client{loopback::connect(context, server.port())};
+  int failed = 0;
+  const auto fails = [&](std::error_code ec, auto&&) {
+    CHECK(ec == rpc_errc::bad_message);
+    ++failed;
+  };
+  client.async_call<Echo>({"a"}, {}, fails);
+  client.async_call<TakeFragile>({}, {}, fails);
+  auto sum = client.open<messages::Sum>();
+  sum.async_finish(fails);
+  auto count = client.open<messages::Count>({"a"});
+  count.async_read(fails);
+  while (failed < 4) context.run_one();
 }

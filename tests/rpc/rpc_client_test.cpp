@@ -8,10 +8,12 @@
 #include "rpc/messages.hpp"
 #include "rpc/stream.hpp"
 #include "support/catch.hpp"
+#include "support/loopback.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/bind_executor.hpp>
 #include <asio/use_future.hpp>
+#include <asio/write.hpp>
 
 #include <algorithm>
 #include <array>
@@ -126,7 +128,7 @@ TEST_CASE("RpcClient: destroyed with calls in flight, it ends them", "[rpc]") {
   }
   CHECK(ends.empty());
   while (ends.size() < 3) context.run_one();
-  for (const std::error_code ec : ends) CHECK(ec == rpc_errc::closed);
+  for (const std::error_code ec : ends) CHECK(ec == rpc_errc::lost);
 }
 
 TEST_CASE("RpcClient: destroyed from inside of a completion, on a thread of a pool", "[rpc]") {
@@ -301,14 +303,14 @@ TEST_CASE("RpcClient: says whether the server takes calls, and drains", "[rpc]")
   CHECK(story == std::vector<std::string>{"available", "not available", "lost"});
 }
 
-TEST_CASE("RpcClient: destroyed before a call was written, it ends it as every other", "[rpc]") {
+TEST_CASE("RpcClient: destroyed before a call was written, it says that it was not", "[rpc]") {
   asio::io_context context{1};
   auto server = echo_server(context);
   std::error_code end;
   RpcClient{loopback::connect(context, server->port())}.async_call<Echo>(
       {"a"}, {}, [&](std::error_code ec, const Text&) { end = ec; });
   while (!end) context.run_one();
-  CHECK(end == rpc_errc::closed);
+  CHECK(end == rpc_errc::not_sent);
 }
 
 TEST_CASE("RpcClient: a reply in chunks, whatever its size", "[rpc]") {
@@ -502,4 +504,108 @@ TEST_CASE("RpcClient: the text of an error is written before the handler runs, a
   client.reset();
   text.reset();  // with the client, as members of one object
   context.poll();
+}
+
+TEST_CASE("RpcClient: a call on one that was drained is refused, also by its own end", "[rpc]") {
+  asio::io_context context{1};
+  auto server = echo_server(context);
+  int refused = 0;
+  const auto tell = [&](std::error_code ec, const Text&) {
+    CHECK(ec == rpc_errc::closed);
+    ++refused;
+  };
+  RpcClient* at = nullptr;
+  RpcClient client{loopback::connect(context, server->port()), {}, [&](const distrib::Error&) {
+                     at->async_call<Echo>({"a"}, 10s, tell);
+                   }};
+  at = &client;
+  client.drain();
+  while (refused < 1) context.run_one();
+  client.async_call<Echo>({"b"}, {}, tell);
+  while (refused < 2) context.run_one();
+}
+
+TEST_CASE("RpcClient: the longest time is no deadline", "[rpc]") {
+  asio::io_context context{1};
+  auto server = echo_server(context);
+  RpcClient client{loopback::connect(context, server->port())};
+  std::optional<std::error_code> end;
+  client.async_call<Echo>({"a"}, std::chrono::milliseconds::max(), [&](std::error_code ec, const Text&) { end = ec; });
+  while (!end) context.run_one();
+  CHECK_FALSE(*end);
+}
+
+namespace {
+
+/// Its codec throws when it reads.
+struct Fragile {
+  distrib::SharedBuffer body;
+  void encode(distrib::WireWriter&) const {}
+  [[nodiscard]] auto decode(distrib::ByteView) -> bool { throw std::length_error{"decode"}; }
+};
+struct FetchFragile : distrib::Method<"test.Fetch", Text, Fragile> {};
+
+}  // namespace
+
+TEST_CASE("RpcClient: an answer whose codec throws does not decode", "[rpc]") {
+  asio::io_context context{1};
+  const std::size_t size = GENERATE(10U, 3'000'000U);
+  const bool in_chunks = GENERATE(false, true);
+  RpcServer server{context.get_executor(), anywhere,
+                   Router{on<Fetch>([&](const Text&) { return Bulk{1, stream::body(size)}; })}};
+  RpcClient client{loopback::connect(context, server.port())};
+  std::optional<std::error_code> end;
+  const auto tell = [&](std::error_code ec, const Fragile&) { end = ec; };
+  if (in_chunks)
+    client.async_call_in_chunks<FetchFragile>({""}, {}, [](distrib::ByteView) { FAIL("a chunk"); }, tell);
+  else
+    client.async_call<FetchFragile>({""}, {}, tell);
+  while (!end) context.run_one();
+  CHECK(*end == rpc_errc::bad_message);
+}
+
+TEST_CASE("RpcClient: answers that came are not lost when a handler throws and nothing can be written", "[rpc]") {
+  asio::io_context context{1};
+  support::Acceptor acceptor{context.get_executor(), support::loopback()};
+  RpcClient client{loopback::connect(context, acceptor.local_endpoint().port())};
+  distrib::TcpSocket server = acceptor.accept();
+  const auto now = std::chrono::steady_clock::now();
+  distrib::ServerCore core{distrib::RpcServerOptions{}, now};
+  constexpr std::size_t calls = 300;
+  std::size_t good = 0;
+  std::size_t ended = 0;
+  for (std::size_t i = 0; i < calls; ++i)
+    client.async_call<Echo>({"a"}, {}, [&, i](std::error_code ec, const Text&) {
+      good += ec ? 0U : 1U;
+      ++ended;
+      client.async_call<Echo>({"again"}, {}, [](std::error_code, const Text&) {});  // is written, which fails
+      if (i == 200) throw std::runtime_error{"the caller's own"};
+    });
+  std::vector<std::uint64_t> ids;
+  std::vector<std::byte> bytes(1 << 16);
+  server.non_blocking(true);
+  while (ids.size() < calls) {
+    context.poll();
+    std::error_code ec;
+    const std::size_t count = server.read_some(asio::buffer(bytes), ec);
+    for (std::size_t at = 0; at < count;) {
+      at += stream::give(core, distrib::ByteView{bytes}.subspan(at, count - at), count, now);
+      for (distrib::ServerEvent event; core.next(now, event);)
+        if (event.kind == distrib::ServerEvent::Kind::request) ids.push_back(event.call);
+      core.keep();
+    }
+  }
+  server.non_blocking(false);
+  asio::write(server, asio::buffer(stream::take_output(core, now)));  // the greeting
+  context.restart();
+  context.run_one();  // the connection was the last one at work here: it writes after each 64 answers
+  for (const std::uint64_t id : ids) core.reply(id, {});
+  asio::write(server, asio::buffer(stream::take_output(core, now)));
+  server.close();
+  context.restart();
+  CHECK_THROWS_WITH(context.run(), Equals("the caller's own"));
+  context.restart();
+  context.run();
+  CHECK(ended == calls);
+  CHECK(good == calls);
 }

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -209,7 +210,7 @@ TEST_CASE("RpcServer: a client that does not read costs what it may, and has eve
   CHECK_FALSE(ended);
 }
 
-TEST_CASE("RpcServer: what a handler throws comes out of run, and its connection goes on", "[rpc]") {
+TEST_CASE("RpcServer: what a handler throws comes out of run and fails the call, and its connection goes on", "[rpc]") {
   asio::io_context context{1};
   RpcServer server{context.get_executor(), anywhere, Router{on<Echo>([](Text request, auto call) {
                      if (request.text == "throw") throw std::runtime_error{"the handler's own"};
@@ -218,11 +219,13 @@ TEST_CASE("RpcServer: what a handler throws comes out of run, and its connection
   RpcClient client{loopback::connect(context, server.port())};
   std::vector<std::string> answers;
   const auto keep = [&](std::error_code, const Text& reply) { answers.push_back(reply.text); };
-  client.async_call<Echo>({"throw"}, {}, keep);
+  std::error_code broken;
+  client.async_call<Echo>({"throw"}, {}, [&](std::error_code ec, const Text&) { broken = ec; });
   client.async_call<Echo>({"of the same read"}, {}, keep);
   client.async_call<Echo>({std::string(5'000, 'l')}, {}, keep);
   CHECK_THROWS_WITH(context.run(), Equals("the handler's own"));
   while (answers.size() < 2) context.run_one();
+  CHECK(broken == distrib::failure::io);
   CHECK(answers[0] == "of the same read");
   // At the other end the same.
   const auto fail = [](std::error_code, const Text&) { throw std::runtime_error{"the caller's own"}; };
@@ -233,4 +236,100 @@ TEST_CASE("RpcServer: what a handler throws comes out of run, and its connection
   while (answers.size() < 4) context.run_one();
   CHECK(answers[2] == "b");
   CHECK(answers[3] == "c");
+}
+
+TEST_CASE("RpcServer: a long text of an error is cut, and breaks no other call", "[rpc]") {
+  asio::io_context context{1};
+  std::function<void()> answer;
+  RpcServer server{context.get_executor(), anywhere, Router{on<Echo>([&](const Text& text, auto call) {
+                     if (text.text == "wait")
+                       answer = [=] { call.reply(text); };
+                     else
+                       call.fail(rpc_errc::bad_message, std::string(3U << 20, 'x'));
+                   })}};
+  RpcClient client{loopback::connect(context, server.port())};
+  std::optional<std::error_code> other;
+  std::optional<std::error_code> end;
+  std::string text;
+  client.async_call<Echo>({"wait"}, {}, [&](std::error_code ec, const Text&) { other = ec; });
+  client.async_call<Echo>({"fail"}, {{}, {}, &text}, [&](std::error_code ec, const Text&) { end = ec; });
+  while (!end) context.run_one();
+  CHECK(*end == rpc_errc::bad_message);
+  CHECK(text.size() == 1U << 20);
+  answer();
+  while (!other) context.run_one();
+  CHECK_FALSE(*other);
+}
+
+namespace {
+
+/// Does something when it is dropped without its end.
+struct Watch {
+  std::unique_ptr<std::function<void()>> dropped;
+  explicit Watch(const std::function<void()>& what) : dropped{std::make_unique<std::function<void()>>(what)} {}
+  Watch(Watch&&) = default;
+  auto operator=(Watch&&) -> Watch& = default;
+  ~Watch() {
+    if (dropped != nullptr) (*dropped)();
+  }
+  void chunk(distrib::ByteView) const {}
+  void end() const {}
+};
+
+/// Throws when a connection has ended.
+struct ThrowsAtEnd {
+  using Handler = std::function<void(distrib::ServerStream<messages::Sum, distrib::ServerConnection>)>;
+  distrib::Router<distrib::Route<messages::Sum, Handler>> router;
+  void dispatch(const distrib::ServerConnection& connection, const distrib::ServerEvent& event) {
+    router.dispatch(connection, event);
+  }
+  void closed(const distrib::ServerConnection&) const { throw std::runtime_error{"the end"}; }
+};
+
+}  // namespace
+
+TEST_CASE("RpcServer: its end may end a call of another connection, that drains", "[rpc]") {
+  asio::io_context context{1};
+  std::function<void()> fail_other = [] {};
+  bool began = false;
+  const auto routes = [&] {
+    return Router{on<Echo>([&](const Text&, auto call) { fail_other = [=] { call.fail(rpc_errc::exhausted); }; }),
+                  distrib::on_chunks<Store>([&](const Bulk&, auto, std::size_t) {
+                    began = true;
+                    return Watch{[&] { fail_other(); }};
+                  })};
+  };
+  std::optional<RpcServer<decltype(routes())>> server;
+  server.emplace(context.get_executor(), anywhere, routes());
+  RpcClient one{loopback::connect(context, server->port())};
+  RpcClient two{loopback::connect(context, server->port())};
+  int ended = 0;
+  one.async_call<Store>({1, stream::body(1'000'000)}, {}, [&](std::error_code ec, distrib::Empty) { ended += bool{ec}; });
+  while (!began) context.run_one();
+  two.async_call<Echo>({"a"}, {}, [&](std::error_code ec, const Text&) { ended += bool{ec}; });
+  while (server->connections() < 2) context.run_one();
+  const auto by = std::chrono::steady_clock::now() + 200ms;  // the second request is there by then
+  while (std::chrono::steady_clock::now() < by) context.poll();
+  server->drain(10s);
+  server.reset();
+  while (ended < 2) context.run_one();
+}
+
+TEST_CASE("RpcServer: who hears of the end of a connection may throw, and its streams end", "[rpc]") {
+  asio::io_context context{1};
+  std::optional<std::error_code> read;
+  bool began = false;
+  const std::function handle = [&](distrib::ServerStream<messages::Sum, distrib::ServerConnection> stream) {
+    began = true;
+    stream.async_read([&, stream](std::error_code ec, const std::optional<Bulk>&) { read = ec; });
+  };
+  RpcServer server{context.get_executor(), anywhere, ThrowsAtEnd{Router{on<messages::Sum>(handle)}}};
+  {
+    RpcClient client{loopback::connect(context, server.port())};
+    auto stream = client.open<messages::Sum>();
+    while (!began) context.run_one();
+  }
+  CHECK_THROWS_WITH(context.run(), Equals("the end"));
+  while (!read) context.run_one();
+  CHECK(*read == rpc_errc::closed);
 }

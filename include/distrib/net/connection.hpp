@@ -10,6 +10,7 @@
 #include <distrib/net/detail/stream_kinds.hpp>
 #include <distrib/net/detail/write_pieces.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -68,8 +69,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   /// Until it was lost, is finished, or was closed.
   [[nodiscard]] auto is_open() const noexcept -> bool { return open_; }
 
-  /// How long a peer that makes no progress holds up the end of a connection whose core is finished.
-  void set_linger(std::chrono::milliseconds time) noexcept { linger_ = time; }
+  /// How long a peer that makes no progress holds up the end of a connection whose core is finished; a day at most.
+  void set_linger(std::chrono::milliseconds time) noexcept { linger_ = std::min<Linger>(time, std::chrono::hours{24}); }
 
   /// Starts what the core wants: a read, a write, the timer, the end. To be called after every call of the core that is
   /// not from `on_activity`. Calls nobody back; does nothing when closed.
@@ -128,6 +129,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
  private:
   using Clock = std::chrono::steady_clock;
+  using Linger = std::chrono::milliseconds;
   static constexpr Instant never = Instant::max();
   static constexpr std::uint32_t taken_together = 64;
 
@@ -143,8 +145,9 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   void on_posted() {
     soon_ = false;
     if (!open_) return;
+    if (std::exchange(interrupted_, false)) return activity(Clock::now());  // some of what came was not taken
     if (is_broken()) return lose({});
-    if (std::exchange(interrupted_, false) || core_.ready()) return activity(Clock::now());
+    if (core_.ready()) return activity(Clock::now());
     settle();
   }
 
@@ -380,7 +383,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   bool shut_down_ = false;   // nothing more to write
   std::uint32_t taken_ = 0;  // of what came up in this event
   std::error_code write_error_;
-  std::chrono::milliseconds linger_{5'000};
+  Linger linger_{5'000};
   Instant finish_by_ = never;  // set: the core is finished
   Instant armed_ = never;
   std::size_t written_ = 0;  // bytes of the core's output

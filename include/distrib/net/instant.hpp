@@ -8,11 +8,11 @@ namespace distrib::inline v0 {
 /// Time as cores know it: handed in with each event, only ever compared and added to.
 using Instant = std::chrono::steady_clock::time_point;
 
-/// So long after an instant. A century and more is for ever, `Instant::max()`: such a sum would not be representable,
-/// and people write `milliseconds::max()` for it.
+/// So long after an instant. A century and more is for ever, `Instant::max()`, and so is what comes after that: such sums
+/// are not representable, and people write `milliseconds::max()`.
 [[nodiscard]] constexpr auto instant_after(Instant begin, std::chrono::milliseconds time) noexcept -> Instant {
   constexpr std::chrono::hours century{100 * 365 * 24};
-  return time < century ? begin + time : Instant::max();
+  return time < century && begin < Instant::max() - century ? begin + time : Instant::max();
 }
 
 }  // namespace distrib::inline v0

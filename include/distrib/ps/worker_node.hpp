@@ -203,7 +203,7 @@ class WorkerNode {
 
   template <RpcMessage T>
   static auto decode(const ClientEvent& event, T& message) -> bool {
-    return RpcCodec<T>::decode({event.head, event.body}, message);
+    return detail::decode_message({event.head, event.body}, message);
   }
 
   void joined(std::uint32_t shard, const ClientEvent& event, Instant now) {

@@ -6,10 +6,12 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/rpc/codec.hpp>
+#include <distrib/rpc/detail/run_for.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/server_core.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,6 +80,8 @@ class Call {
   }
 
  private:
+  friend class CallFromAnywhere<M, Connection>;
+
   Connection connection_;
   std::uint64_t id_;
   Instant deadline_;
@@ -85,25 +89,41 @@ class Call {
 };
 
 /// A call that may be answered from any thread: the answer is posted to the connection's executor. Made by
-/// `Call::from_anywhere`.
+/// `Call::from_anywhere`. It does not keep the connection alive, whose end belongs to its own thread.
 template <RpcMethod M, class Connection>
 class CallFromAnywhere {
  public:
-  explicit CallFromAnywhere(const Call<M, Connection>& call) : call_{call} {}
+  explicit CallFromAnywhere(const Call<M, Connection>& call)
+      : executor_{call.connection()->get_executor()}, connection_{call.connection()}, call_{call} {
+    call_.connection_ = nullptr;
+  }
 
+  /// What the reply's codec throws fails the call, as what a handler throws does.
   void reply(typename M::Reply reply) const
     requires(!M::streams_replies)
   {
-    asio::post(call_.connection()->get_executor(),
-               [call = call_, reply = std::move(reply)] { call.reply(reply); });
+    post([reply = std::move(reply)](const Call<M, Connection>& call) {
+      detail::run_for(call, [&] { call.reply(reply); });
+    });
   }
   void fail(const std::error_code& code, std::string where = {}) const {
-    asio::post(call_.connection()->get_executor(),
-               [call = call_, code, where = std::move(where)] { call.fail(code, where); });
+    post([code, where = std::move(where)](const Call<M, Connection>& call) { call.fail(code, where); });
   }
 
  private:
-  Call<M, Connection> call_;
+  using Behind = typename Connection::element_type;
+
+  template <class Answer>
+  void post(Answer answer) const {
+    asio::post(executor_, [connection = connection_, call = call_, answer = std::move(answer)]() mutable {
+      call.connection_ = connection.lock();
+      if (call.connection_ != nullptr) answer(call);
+    });
+  }
+
+  decltype(std::declval<Behind&>().get_executor()) executor_;
+  std::weak_ptr<Behind> connection_;
+  Call<M, Connection> call_;  // of no connection
 };
 
 }  // namespace distrib::inline v0

@@ -5,7 +5,7 @@
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/detail/call_sink.hpp>
-#include <distrib/rpc/handler_result.hpp>
+#include <distrib/rpc/detail/run_for.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/server_event.hpp>
 

@@ -198,8 +198,8 @@ class ClientCore {
   };
 
   [[nodiscard]] auto silent_at() const noexcept -> Instant {
-    const Instant silent = heard_ + options_.silent_after;
-    return progress_.since() == Instant::max() ? silent : std::min(silent, progress_.since() + options_.frame_within);
+    return std::min(instant_after(heard_, options_.silent_after),
+                    instant_after(progress_.since(), options_.frame_within));
   }
 
   /// Where the next bytes to write come from: before the proof of a secret, from nowhere else than the handshake.
@@ -209,7 +209,7 @@ class ClientCore {
 
   /// When the server is asked for a sign of life, or its greeting is no longer waited for.
   [[nodiscard]] auto ping_or_greeting_at() const -> Instant {
-    return greeted_ ? pinged_ + options_.ping_after : opened_ + options_.greeting_within;
+    return greeted_ ? instant_after(pinged_, options_.ping_after) : instant_after(opened_, options_.greeting_within);
   }
 
   [[nodiscard]] auto release_at() const noexcept -> Instant {
@@ -260,7 +260,7 @@ class ClientCore {
       const detail::CallSlot& slot = slots_.of(id);
       if (!slot.active) continue;
       if (slot.number > begun_) return fail(event, id, {rpc_errc::closed, "the server has left"});
-      // `closed` says as much as `not_sent`, and is what a caller hears who ended it himself.
+      // `closed` says as much as `not_sent`.
       const bool tell_why = slot.batch != queue_.batch() || reason_.code == rpc_errc::unauthorized ||
                             reason_.code == rpc_errc::closed;
       return fail(event, id, tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});

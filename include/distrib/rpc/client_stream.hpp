@@ -50,7 +50,7 @@ class ClientStream {
     requires M::streams_replies
   {
     return asio::async_initiate<Token, StreamReadSignature<typename M::Reply>>(
-        [state = state_](auto handler) { state->read(std::move(handler)); }, token);
+        [client = client_, state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
   /// Sends an item; completes with `StreamWriteSignature` when it is on its way: the server's credit is waited for.
@@ -60,7 +60,7 @@ class ClientStream {
     requires M::streams_requests
   {
     return asio::async_initiate<Token, StreamWriteSignature>(
-        [state = state_, item = std::move(item)](auto handler) mutable {
+        [client = client_, state = state_, item = std::move(item)](auto handler) mutable {
           state->write(std::move(item), std::move(handler));
         },
         token);
@@ -80,7 +80,7 @@ class ClientStream {
   {
     end_writes();
     return asio::async_initiate<Token, StreamFinishSignature<M>>(
-        [state = state_](auto handler) { state->read(std::move(handler)); }, token);
+        [client = client_, state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
   /// Takes the call back: what waits completes with `rpc_errc::cancelled`.

@@ -35,8 +35,8 @@ struct MessageBody {
 
 /// How values of a type are carried by calls. Has
 /// - `static auto encode(const T& value, WireWriter& head) -> MessageBody`: writes the head, gives the body;
-/// - `static auto decode(const MessageReceived& received, T& value) -> bool`: false when it is none of these. What
-///   it reads is a stranger's: bound every number before it is used.
+/// - `static auto decode(const MessageReceived& received, T& value) -> bool`: false when it is none of these; to throw
+///   says the same. What it reads is a stranger's: bound every number before it is used.
 ///
 /// There is one for each of these; specialise it for others:
 /// - types with `void encode(WireWriter&) const` and `bool decode(ByteView)`, which write and read the head, and, if
@@ -175,5 +175,17 @@ concept RpcMessage = std::default_initializable<T> && std::movable<T> &&
                        { RpcCodec<T>::encode(view, head) } -> std::same_as<MessageBody>;
                        { RpcCodec<T>::decode(received, message) } -> std::same_as<bool>;
                      };
+
+namespace detail {
+
+/// Whether a message decodes. A codec that throws says no: a stranger chose what made it do that.
+template <RpcMessage T>
+[[nodiscard]] auto decode_message(const MessageReceived& received, T& value) -> bool try {
+  return RpcCodec<T>::decode(received, value);
+} catch (...) {
+  return false;
+}
+
+}  // namespace detail
 
 }  // namespace distrib::inline v0

@@ -1,46 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/error.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/rpc/error.hpp>
-#include <distrib/rpc/remote_error.hpp>
+#include <distrib/rpc/detail/run_for.hpp>
 
-#include <cstdint>
 #include <exception>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 
 namespace distrib::inline v0 {
-
-namespace detail {
-
-/// What a handler threw, as its caller is told it. That a call which the handler made was not sent, or was lost, says
-/// nothing of the caller's own: a pool would repeat that one, although it was carried out in part.
-inline auto error_of_handler(const std::system_error& thrown) -> Error {
-  Error error = error_of(thrown);
-  for (const rpc_errc of_another : {rpc_errc::not_sent, rpc_errc::closed, rpc_errc::lost, rpc_errc::silent})
-    if (error.code == of_another) {
-      error.code = {static_cast<int>(condition_of(of_another)), remote_category()};
-      break;
-    }
-  return error;
-}
-
-/// Runs `work`; what it throws fails the call that `answer` is for. What is no `std::system_error` is thrown on.
-template <class Answer, class Work>
-void run_for(const Answer& answer, Work work) try {
-  work();
-} catch (const std::system_error& thrown) {
-  const Error error = error_of_handler(thrown);
-  answer.fail(error.code, error.where);
-} catch (...) {
-  answer.fail(std::make_error_code(std::errc::io_error), "the handler ended by an exception");
-  throw;
-}
-
-}  // namespace detail
 
 /// What becomes of what a handler returns that is no reply. Has `static void run(Result, const Answer&)`; the answer is
 /// a `Call` or a `ServerStream`.
@@ -68,7 +36,7 @@ struct HandlerResult<asio::awaitable<Result, Executor>> {
       });
     else
       asio::co_spawn(executor, std::move(coroutine), [answer](const std::exception_ptr& thrown, const Result& reply) {
-        if (!failed(thrown, answer)) answer.reply(reply);
+        if (!failed(thrown, answer)) detail::run_for(answer, [&] { answer.reply(reply); });
       });
   }
 

@@ -5,6 +5,7 @@
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/chunked_route.hpp>
 #include <distrib/rpc/codec.hpp>
+#include <distrib/rpc/detail/run_for.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/handler_result.hpp>
 #include <distrib/rpc/method.hpp>
@@ -38,11 +39,11 @@ struct Route {
   Handler handler;
 };
 
-/// Calls of `M` go to `handler`, which is one of
+/// Calls of `M` go to `handler`. What it throws fails the call; what is no `std::system_error` comes out of the
+/// context's `run()` as well. It is one of
 /// - `handler(request, call)`: an rvalue of `M::Request` and a `Call<M, Connection>`, which it answers at once or
 ///   later;
-/// - `handler(request)`, which returns the `M::Reply`; what it throws fails the call; what is no `std::system_error`
-///   comes out of the context's `run()` as well;
+/// - `handler(request)`, which returns the `M::Reply`;
 /// - for a method that streams, `handler(request, stream)`, or `handler(stream)` where the client streams too, with a
 ///   `ServerStream<M, Connection>`; one that wants `Call<M, Connection>` in its place is told of credit as of other
 ///   events (see `RpcServer`);
@@ -138,7 +139,7 @@ class Router {
       run(route.handler, ServerStream<M, Connection>{connection, event});
     } else {
       typename M::Request request{};
-      if (!RpcCodec<typename M::Request>::decode({event.head, event.body, event.body_checksum}, request))
+      if (!detail::decode_message({event.head, event.body, event.body_checksum}, request))
         connection->fail(event.call, rpc_errc::bad_message, M::name);
       else if constexpr (M::streams_replies)
         stream<M>(route.handler, connection, event, std::move(request));
@@ -153,7 +154,7 @@ class Router {
       -> bool {
     if (event.method != M::id) return false;
     typename M::Request request{};
-    if (!RpcCodec<typename M::Request>::decode({event.head, {}, 0}, request))
+    if (!detail::decode_message({event.head, {}, 0}, request))
       connection->fail(event.call, rpc_errc::bad_message, M::name);
     else
       detail::begin_chunks<M>(route.handler, connection, event, std::move(request));
@@ -179,7 +180,7 @@ class Router {
       if constexpr (std::is_convertible_v<Result, typename M::Reply>)
         answer(call, handler, std::move(request));
       else
-        HandlerResult<Result>::run(handler(std::move(request)), call);
+        detail::run_for(call, [&] { HandlerResult<Result>::run(handler(std::move(request)), call); });
     }
   }
 
@@ -188,10 +189,12 @@ class Router {
   static void run(Handler& handler, const Answer& answer, Request... request) {
     if constexpr (std::is_invocable_v<Handler&, Request..., Answer>) {  // else `dispatch` has said so
       using Result = std::invoke_result_t<Handler&, Request..., Answer>;
-      if constexpr (std::is_void_v<Result>)
-        handler(std::move(request)..., answer);
-      else
-        HandlerResult<Result>::run(handler(std::move(request)..., answer), answer);
+      detail::run_for(answer, [&] {
+        if constexpr (std::is_void_v<Result>)
+          handler(std::move(request)..., answer);
+        else
+          HandlerResult<Result>::run(handler(std::move(request)..., answer), answer);
+      });
     }
   }
 

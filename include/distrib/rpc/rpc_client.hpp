@@ -57,9 +57,10 @@ struct CallOptions {
 ///
 /// Every call is completed exactly once, on the executor, never from inside of the call: with the answer, with the
 /// server's error, or with an `rpc_errc`; also when the client is destroyed, which completes calls with
-/// `rpc_errc::closed`. Once the connection is lost every further call fails; connect anew then.
+/// `rpc_errc::lost` or `not_sent`. Once the connection is lost every further call fails; connect anew then.
 ///
-/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
+/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context. What owns
+/// it and waits for one of its calls, a coroutine say, is kept by that call: let it end before the context is destroyed.
 template <class Stream, CallObserver Observes = const NoCallObserver>
 class BasicRpcClient {
  public:
@@ -182,7 +183,8 @@ class BasicRpcClient {
     auto begin(std::uint32_t method, const FrameBody& body, const CallOptions& options) -> std::uint64_t {
       look_at_clock();
       std::optional<Instant> deadline;
-      if (options.within) deadline = now + *options.within;
+      if (options.within) deadline = instant_after(now, *options.within);
+      if (deadline == Instant::max()) deadline.reset();
       const std::uint64_t call =
           connection->core().call(method, head.view(), body, deadline, now, as_bytes(options.metadata));
       observed.started(call, method, head.view().size() + body.bytes().size(), now);
@@ -228,7 +230,7 @@ class BasicRpcClient {
     /// What the core was told is written, what it has to say is taken, when the present handler returns.
     void happen() {
       if (active) return;
-      if (!connection->core().finished()) return connection->settle_soon();
+      if (!over && !connection->core().finished()) return connection->settle_soon();
       if (std::exchange(soon, true)) return;
       take_soon();
     }
@@ -255,6 +257,7 @@ class BasicRpcClient {
       now = at;
       complete_calls();
       if (!connection->core().finished()) return;
+      over = true;
       connection->detach();
       if (const auto told = std::exchange(closed, {})) told(connection->core().reason());
     }
@@ -312,9 +315,10 @@ class BasicRpcClient {
     void end() {
       closed = {};
       available = {};
-      observed.end_all(rpc_errc::closed);
-      connection->core().give_up({rpc_errc::closed, {}});
+      observed.end_all(rpc_errc::lost);
+      connection->core().give_up({rpc_errc::lost, "the client was destroyed"});
       connection->close();
+      over = true;
       error_texts.clear();  // they may be gone by then
       take_soon();
     }
@@ -336,8 +340,9 @@ class BasicRpcClient {
     [[no_unique_address]] detail::ObservedCalls<Observes> observed;
     Instant now{};        // when the handler that calls began
     bool active = false;  // it is called from `on_activity`
+    bool over = false;    // the connection has ended, which was told
     bool was_available = false;
-    bool soon = false;    // `on_activity` will come, although the connection has ended
+    bool soon = false;    // but that will be called
   };
 
   std::shared_ptr<State> state_;

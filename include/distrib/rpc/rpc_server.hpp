@@ -75,7 +75,7 @@ class RpcServer {
   /// `grace`: then clients are told that the calls that are left are lost.
   void drain(std::chrono::milliseconds grace) {
     listener_.close();
-    sessions_.drain(std::chrono::steady_clock::now() + grace);
+    sessions_.drain(instant_after(std::chrono::steady_clock::now(), grace));
   }
 
  private:

@@ -209,9 +209,9 @@ class ServerCore {
   /// When the peer has made no sign of life for too long, or no progress.
   [[nodiscard]] auto silent_at() const noexcept -> Instant {
     const RpcServerOptions& options = share_.options();
-    if (handshake_) return heard_ + options.greeting_within;
-    const Instant silent = heard_ + options.silent_after;
-    return progress_.since() == never ? silent : std::min(silent, progress_.since() + options.frame_within);
+    if (handshake_) return instant_after(heard_, options.greeting_within);
+    return std::min(instant_after(heard_, options.silent_after),
+                    instant_after(progress_.since(), options.frame_within));
   }
 
   [[nodiscard]] auto release_at() const noexcept -> Instant {
@@ -239,7 +239,7 @@ class ServerCore {
 
   void add_error(std::uint64_t call, const std::error_code& code, std::string_view where) {
     WireWriter& head = writer();
-    encode_error(head, code, where);
+    encode_error(head, code, where.substr(0, peer_.head_bytes / 2));  // more of it might be too large for the client
     queue({FrameKind::error, 0, 0, 0, call, 0}, head.view());
   }
 

@@ -215,8 +215,8 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   // An answer from outside of `on_activity`. It reads no request: whoever answers is never called from there.
   void answered() {
     if (active_ || owner_ == nullptr) return;
-    leave_when_finished();
     settle_soon();
+    leave_when_finished();
   }
 
   void leave_when_finished() {
@@ -224,8 +224,9 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     detach();
     observed_.end_all(rpc_errc::lost);
     const auto session = self();
-    std::exchange(owner_, nullptr)->closed(session);
+    Owner* const owner = std::exchange(owner_, nullptr);
     close_sinks();
+    owner->closed(session);  // last: it may throw
   }
 
   struct Nothing {};

@@ -42,35 +42,36 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
     if (!items_.empty()) {
       Item item = std::move(items_.front());
       items_.pop_front();
-      link_->taken(call_, item.bytes);
       give({}, std::move(item.value));
+      link_->taken(call_, item.bytes);
     } else if (no_more_) {
       give(end_);
     }
   }
 
   /// Completes `void(std::error_code)` when the item is on its way: the peer's credit is waited for. One at a time.
+  /// What the item's codec throws comes out of here, and `handler` hears nothing.
   template <class Handler>
   void write(Out item, Handler handler) {
+    const bool is_sent = !over_ && !end_asked_ && send(item);
     await(writer_, std::move(handler), [](CallStream& self) {
       self.unsent_.reset();
+      self.send_end();
       if (self.writer_) self.writer_.complete(rpc_errc::cancelled);
     });
-    if (over_)
-      writer_.complete(over_code());
-    else if (send(item))
+    if (is_sent)
       writer_.complete({});
-    else if (!over_)  // because it is too large
+    else if (over_ || end_asked_)  // also: it was too large
+      writer_.complete(over_code());
+    else
       unsent_.emplace(std::move(item));
   }
 
   /// No more items are sent, after the one that waits.
   void end_writes() {
-    if (over_) return;
-    if (unsent_)
-      end_behind_ = true;
-    else
-      link_->end_items(call_);
+    if (over_ || std::exchange(end_asked_, true)) return;
+    end_waits_ = true;
+    if (!unsent_) send_end();
   }
 
   // --- what happens ---
@@ -78,13 +79,13 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
   /// An item. False: it does not decode, and the call is to be ended.
   auto came(ByteView head, const FrameBody& body) -> bool {
     In value{};
-    if (!RpcCodec<In>::decode({head, body}, value)) return false;
+    if (!decode_message({head, body}, value)) return false;
     const std::size_t bytes = head.size() + body.bytes().size();
     if (!reader_) {
       items_.push_back({std::move(value), bytes});
     } else {
-      link_->taken(call_, bytes);
       give({}, std::move(value));
+      link_->taken(call_, bytes);
     }
     return true;
   }
@@ -93,8 +94,7 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
   void credit() {
     if (!unsent_ || !send(*unsent_)) return;
     unsent_.reset();
-    if constexpr (requires { link_->end_items(call_); })
-      if (end_behind_) link_->end_items(call_);
+    send_end();
     writer_.complete({});
   }
 
@@ -123,6 +123,11 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
   };
 
   [[nodiscard]] auto over_code() const -> std::error_code { return end_ ? end_ : std::error_code{rpc_errc::closed}; }
+
+  void send_end() {
+    if constexpr (requires { link_->end_items(call_); })
+      if (std::exchange(end_waits_, false)) link_->end_items(call_);
+  }
 
   auto send(const Out& item) -> bool {
     WireWriter& head = link_->writer();
@@ -154,7 +159,8 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
   HandlerSlot<std::conditional_t<one, In, std::optional<In>>> reader_;
   std::optional<Out> unsent_;
   HandlerSlot<> writer_;     // waits for `unsent_` to be sent
-  bool end_behind_ = false;  // the end follows that
+  bool end_asked_ = false;   // nothing more is written
+  bool end_waits_ = false;   // but the end is: behind `unsent_`
   std::error_code end_;
   bool no_more_ = false;
   bool over_ = false;

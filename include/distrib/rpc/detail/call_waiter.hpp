@@ -73,7 +73,7 @@ class CallWaiter {
     void complete(const ClientEvent& event) && {
       typename M::Reply reply{};
       std::error_code ec = event.error.code;
-      if (!ec && !RpcCodec<typename M::Reply>::decode({event.head, event.body}, reply)) ec = rpc_errc::bad_message;
+      if (!ec && !decode_message({event.head, event.body}, reply)) ec = rpc_errc::bad_message;
       complete_call(std::move(handler), executor, ec, std::move(reply));
     }
   };

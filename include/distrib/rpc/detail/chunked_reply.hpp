@@ -39,7 +39,7 @@ class ChunkedReply final : public ClientCallSink {
  private:
   void begin(ByteView head) {
     has_begun_ = true;
-    if (!RpcCodec<typename M::Reply>::decode({head, {}, 0}, reply_)) failed_ = rpc_errc::bad_message;
+    if (!decode_message({head, {}, 0}, reply_)) failed_ = rpc_errc::bad_message;
   }
   // A sink that throws is told no more, and its call has failed.
   void take(ByteView bytes) {

@@ -56,7 +56,11 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
 
   /// Ends all of them at once.
   void close() {
-    for (const auto& session : std::exchange(sessions_, {})) session->close();
+    while (!sessions_.empty()) {  // the end of one may end others
+      const auto session = std::move(sessions_.back());
+      sessions_.pop_back();
+      session->close();
+    }
   }
 
  protected:
