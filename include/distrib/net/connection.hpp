@@ -273,7 +273,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
       std::error_code ec;
       for (bool more = true; more && !ec;) {
         const detail::WritePieces pieces = unwritten();
-        const std::size_t count = stream_.write_some(pieces, ec);
+        const std::size_t count =
+            pieces.is_one() ? stream_.write_some(*pieces.begin(), ec) : stream_.write_some(pieces, ec);
         written_ += count;
         more = count != pieces.bytes() || !pieces.is_all();
       }

@@ -4,8 +4,9 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/asio.hpp>
 
-#include <array>
 #include <cstddef>
+#include <iterator>
+#include <memory>
 #include <span>
 
 namespace distrib::inline v0::detail {
@@ -23,23 +24,28 @@ class WritePieces {
         written -= view.size();
         continue;
       }
-      is_all_ = count_ != pieces_.size();
+      is_all_ = count_ != std::size(pieces_);
       if (!is_all_) return;
-      pieces_[count_++] = {view.data() + written, view.size() - written};
+      std::construct_at(&pieces_[count_++], view.data() + written, view.size() - written);
       bytes_ += view.size() - written;
       written = 0;
     }
   }
 
-  [[nodiscard]] auto begin() const noexcept -> const_iterator { return pieces_.data(); }
-  [[nodiscard]] auto end() const noexcept -> const_iterator { return pieces_.data() + count_; }
+  [[nodiscard]] auto begin() const noexcept -> const_iterator { return pieces_; }
+  [[nodiscard]] auto end() const noexcept -> const_iterator { return pieces_ + count_; }
 
+  /// There is one, for which the system has a cheaper call.
+  [[nodiscard]] auto is_one() const noexcept -> bool { return count_ == 1; }
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_; }
   /// Whether nothing is left behind these.
   [[nodiscard]] auto is_all() const noexcept -> bool { return is_all_; }
 
  private:
-  std::array<asio::const_buffer, 64> pieces_;  // the system takes no more at once
+  // The system takes no more at once. A union, so that they are not cleared, which would take longer than to make one.
+  union {
+    asio::const_buffer pieces_[64];
+  };
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
   bool is_all_ = true;
