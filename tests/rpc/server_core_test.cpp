@@ -376,3 +376,28 @@ TEST_CASE("ServerCore: drained before the greeting, it says that it takes no mor
   REQUIRE(ends.at_client.size() == 1);
   CHECK(ends.at_client[0].code == distrib::rpc_errc::closed);
 }
+
+TEST_CASE("ServerCore: what came with the greeting is looked at again where it goes on", "[rpc]") {
+  Pair ends;
+  ends.call("test.Echo", "a");
+  const Bytes bytes = stream::take_output(ends.client, ends.now);
+  REQUIRE(stream::give(ends.server, bytes, bytes.size(), ends.now) == bytes.size());
+  distrib::ServerEvent event;
+  REQUIRE(ends.server.next(ends.now, event));
+  CHECK(event.kind == distrib::ServerEvent::Kind::greeted);
+  ends.server.keep();
+  const auto full = std::make_shared<distrib::ServerBudget>(distrib::RpcServerOptions{});
+  full->bytes = full->options.server_bytes + 1;
+  ends.server.leave();
+  ends.server.join(full);
+  CHECK_FALSE(ends.server.ready());
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(ends.server.wake());
+    CHECK(*ends.server.wake() <= ends.now + 20ms);
+    ends.pass(20ms);
+    CHECK(ends.at_server.empty());
+  }
+  full->bytes = 0;
+  ends.pass(20ms);
+  CHECK(ends.at_server.size() == 1);
+}

@@ -144,7 +144,7 @@ class ServerCore {
   void leave() noexcept { share_.leave(); }
   void join(std::shared_ptr<ServerBudget> budget) {
     share_.join(std::move(budget));
-    parked_ = reader_.has_rest();
+    if ((parked_ = reader_.has_rest())) look_again_ = read_;  // it may be full here
   }
 
   // --- ConnectionCore ---
