@@ -72,6 +72,25 @@ TEST_CASE("IoPool: handlers that have not begun are dropped by the destructor", 
   CHECK(owned.use_count() == 1);
 }
 
+TEST_CASE("IoPool::has_left: when the last handler has returned, not as soon as the thread is asked to stop", "[net]") {
+  IoPool pool{2};
+  std::promise<void> begun;
+  std::promise<void> go;
+  int plain = 0;
+  asio::post(pool.executor(1), [&] {
+    begun.set_value();
+    go.get_future().wait();
+    plain = 1;
+  });
+  begun.get_future().wait();
+  pool.stop();
+  while (!pool.has_left(0)) std::this_thread::yield();
+  CHECK_FALSE(pool.has_left(1));
+  go.set_value();
+  while (!pool.has_left(1)) std::this_thread::yield();
+  CHECK(plain == 1);
+}
+
 TEST_CASE("IoPool: join throws what a handler threw", "[net]") {
   IoPool pool{2};
   std::promise<void> release;

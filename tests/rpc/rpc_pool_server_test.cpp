@@ -15,10 +15,15 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -239,4 +244,96 @@ TEST_CASE("RpcPoolServer: drains on every thread", "[rpc]") {
   }
   run_until(caller.context, [&] { return ends.size() == 2; });
   CHECK(ends == std::vector<std::error_code>(2));
+}
+
+TEST_CASE("RpcPoolServer: who comes to a thread that drains already is drained there", "[rpc]") {
+  IoPool pool{2};
+  std::function<void()> in_handler;
+  std::promise<void> drains_now;
+  RpcPoolServer server{pool, anywhere, [&](std::size_t) {
+                         return Router{on<Echo>([&](const Text& text) {
+                           if (text.text == "drain") in_handler();
+                           return text;
+                         })};
+                       }};
+  in_handler = [&] {  // on the first thread, which has to send on the one who has greeted just before
+    server.drain(30s);
+    std::promise<void> second_drains;
+    asio::post(pool.executor(1), [&] { second_drains.set_value(); });
+    second_drains.get_future().wait();
+    drains_now.set_value();
+  };
+  Caller caller;
+  TcpSocket socket = loopback::connect(caller.context, server.port());
+  RpcClient drains = caller.client(server.port(), 0);
+  CHECK(caller.ask(drains, "a") == "a");  // so the other one was accepted, too
+  std::promise<void> waits;
+  std::promise<void> both_are_there;
+  asio::post(pool.executor(0), [&] {
+    waits.set_value();
+    both_are_there.get_future().wait();
+  });
+  waits.get_future().wait();
+  RpcClientOptions options;
+  options.service = 1;
+  RpcClient moves{std::move(socket), options};
+  drains.async_call<Echo>({"drain"}, {}, [](std::error_code, const Text&) {});
+  caller.context.poll();
+  both_are_there.set_value();
+  drains_now.get_future().wait();
+  CHECK(caller.ask(moves, "b") != "b");
+}
+
+TEST_CASE("RpcPoolServer: what its routers own is gone when it is", "[rpc]") {
+  const auto alive = std::make_shared<int>();
+  const auto owning_router = [&alive](std::size_t) {
+    return Router{on<Echo>([alive](const Text& text) { return text; })};
+  };
+  Caller caller;
+  std::optional<IoPool> pool{std::in_place, 2U};
+  using Server = RpcPoolServer<decltype(owning_router(0))>;
+  std::optional<Server> server;
+  SECTION("of threads that go on") {
+    for (int i = 0; i < 100; ++i) {
+      server.emplace(*pool, anywhere, owning_router);
+      server.reset();
+      CHECK(alive.use_count() == 1);
+    }
+  }
+  SECTION("when it could not listen") {
+    server.emplace(*pool, anywhere, owning_router);
+    const auto before = alive.use_count();
+    CHECK_THROWS_AS((Server{*pool, {"127.0.0.1", server->port()}, owning_router}), std::system_error);
+    CHECK(alive.use_count() == before);
+    server.reset();
+  }
+  SECTION("of threads that were stopped, in the middle of a handler") {
+    server.emplace(*pool, anywhere, owning_router);
+    RpcClient client = caller.client(server->port(), 1);
+    CHECK(caller.ask(client, "a") == "a");
+    std::promise<void> begun;
+    std::atomic<bool> over = false;
+    asio::post(pool->executor(1), [&] {
+      begun.set_value();
+      std::this_thread::sleep_for(30ms);
+      over = true;
+    });
+    begun.get_future().wait();
+    pool->stop();
+    server.reset();
+    CHECK(over);
+    CHECK(alive.use_count() == 1);
+    CHECK(caller.ask(client, "a") != "a");  // its connection was closed
+  }
+  SECTION("of threads that a handler ended") {
+    server.emplace(*pool, anywhere, owning_router);
+    RpcClient client = caller.client(server->port(), 1);
+    CHECK(caller.ask(client, "a") == "a");
+    asio::post(pool->executor(0), [] { throw std::runtime_error{"a handler's own"}; });
+    CHECK_THROWS_AS(pool->join(), std::runtime_error);
+    server.reset();
+    CHECK(alive.use_count() == 1);
+    CHECK(caller.ask(client, "a") != "a");
+  }
+  CHECK(alive.use_count() == 1);
 }

@@ -23,8 +23,9 @@ namespace distrib::inline v0 {
 /// was thrown first. If nobody joined, the destructor ends the program by `std::terminate`, so that nothing is lost
 /// unseen.
 ///
-/// Threads: `executor`, `stop` from any thread; `join` and the destructor from one that is not of the pool. Objects on
-/// an executor (timers, sockets) must be gone before the pool is, or be owned by handlers of that same executor.
+/// Threads: `executor`, `has_left`, `stop` from any thread; `join` and the destructor from one that is not of the pool.
+/// Objects on an executor (timers, sockets) must be gone before the pool is, or be owned by handlers of that same
+/// executor.
 class IoPool {
  public:
   /// What to post to, and to make timers and sockets with.
@@ -72,6 +73,10 @@ class IoPool {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
+  /// Whether the thread of this number runs nothing any more, and never will: some time after `stop`, or after a handler
+  /// threw; in `join`, as soon as nothing is left to do there. What it did is visible then.
+  [[nodiscard]] auto has_left(std::size_t thread) const noexcept -> bool { return lanes_[thread].left; }
+
   /// Asks every thread to stop after the handler it is in. Does not wait: `join()` and the destructor do.
   void stop() noexcept {
     for (Lane& lane : lanes_) lane.context.stop();
@@ -82,6 +87,7 @@ class IoPool {
     asio::io_context context{1};
     asio::executor_work_guard<Executor> work{context.get_executor()};
     std::thread thread;
+    std::atomic<bool> left = false;
   };
 
   void run(Lane& lane) noexcept {
@@ -94,6 +100,7 @@ class IoPool {
       stop();
       if (first && failed_) failed_();
     }
+    lane.left = true;
   }
 
   void join_threads() {

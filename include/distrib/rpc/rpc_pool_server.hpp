@@ -3,7 +3,7 @@
 
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/connection_core.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/listener.hpp>
 #include <distrib/rpc/call_observer.hpp>
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -34,8 +35,9 @@ namespace distrib::inline v0 {
 /// their number, and who asks for none at each of them in turn. Limits that `RpcServerOptions` calls the server's are
 /// those of each thread.
 ///
-/// Threads: made and destroyed on a thread that is none of the pool's; `port` and `drain` from any. It must not outlive
-/// the pool. Routers are made there, and then live on their threads.
+/// Threads: made and destroyed on a thread that is none of the pool's (on one of them the destructor would wait for
+/// itself); `port` and `drain` from any. It must not outlive the pool. Routers are made and destroyed there too, and live
+/// on their threads meanwhile.
 template <class RouterType, CallObserver Observes = const NoCallObserver>
 class RpcPoolServer {
  public:
@@ -52,35 +54,22 @@ class RpcPoolServer {
     requires std::is_invocable_r_v<RouterType, MakeRouter&, std::size_t> &&
              std::is_invocable_r_v<Observes&, ObserverOf&, std::size_t>
   RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options,
-                ObserverOf observer) {
+                ObserverOf observer)
+      : pool_{pool} {
     options.services = std::max(options.services, static_cast<std::uint32_t>(pool.size()));
     for (std::size_t thread = 0; thread < pool.size(); ++thread)
-      lanes_.push_back(std::make_shared<Lane>(pool.executor(thread), make_router(thread), options, observer(thread)));
-    const std::shared_ptr<Lane> first = lanes_.front();
-    first->all = lanes_;
-    listener_ = std::make_shared<Listener>(first->executor, address,
-                                           [first](TcpSocket socket) { first->accept(std::move(socket)); });
-    port_ = listener_->port();
+      lanes_.push_back(
+          std::make_unique<Lane>(pool.executor(thread), lanes_, make_router(thread), options, observer(thread)));
+    port_ = lanes_.front()->listen(address);
   }
   RpcPoolServer(const RpcPoolServer&) = delete;
   auto operator=(const RpcPoolServer&) -> RpcPoolServer& = delete;
 
-  /// Ends every connection at once, and waits until no handler runs any more.
+  /// Ends every connection at once, and waits until no handler runs any more; the routers are gone then. Of a pool that
+  /// has ended it is this thread that ends the connections.
   ~RpcPoolServer() {
-    std::vector<std::future<void>> ends;
-    for (const std::shared_ptr<Lane>& lane : lanes_) {
-      auto end = std::make_shared<std::promise<void>>();
-      ends.push_back(end->get_future());
-      asio::post(lane->executor, [lane, end, listener = std::exchange(listener_, nullptr)] {  // the first has it
-        if (listener) listener->close();
-        lane->end();
-        end->set_value();
-      });
-    }
-    for (std::size_t i = 0; i < lanes_.size(); ++i)  // of a pool that has ended nothing runs any more
-      while (ends[i].wait_for(std::chrono::milliseconds{10}) != std::future_status::ready &&
-             !lanes_[i]->executor.context().stopped()) {
-      }
+    end(0, 1);  // alone: whom it has sent to the others comes there before their end
+    end(1, lanes_.size());
   }
 
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
@@ -88,61 +77,90 @@ class RpcPoolServer {
   /// Takes no more connections and calls; each connection ends when its calls are answered, at the latest after
   /// `grace`. Does not wait for that.
   void drain(std::chrono::milliseconds grace) {
-    const Instant by = std::chrono::steady_clock::now() + grace;
-    for (const std::shared_ptr<Lane>& lane : lanes_)
-      asio::post(lane->executor, [lane, by, listener = lane == lanes_.front() ? listener_ : nullptr] {
-        if (listener) listener->close();
-        lane->drain(by);
-      });
+    const Instant by = instant_after(std::chrono::steady_clock::now(), grace);
+    for (const auto& lane : lanes_) asio::post(lane->executor, [&lane = *lane, by] { lane.drain(by); });
   }
 
  private:
-  /// What is on one thread.
-  struct Lane final : detail::SessionSet<RouterType, TcpSocket, Observes>, std::enable_shared_from_this<Lane> {
+  struct Lane;
+  using Lanes = std::vector<std::unique_ptr<Lane>>;
+
+  /// What is on one thread. The server alone owns it, and waits for all that was posted to it.
+  struct Lane final : detail::SessionSet<RouterType, TcpSocket, Observes> {
     using Sessions = detail::SessionSet<RouterType, TcpSocket, Observes>;
     using typename Sessions::Held;
 
-    Lane(const IoPool::Executor& on, RouterType router, const RpcServerOptions& options, Observes& observer)
-        : Sessions{std::move(router), std::make_shared<ServerBudget>(options), observer}, executor{on} {}
+    Lane(const IoPool::Executor& on, const Lanes& lanes, RouterType router, const RpcServerOptions& options,
+         Observes& observer)
+        : Sessions{std::move(router), std::make_shared<ServerBudget>(options), observer}, executor{on}, all{lanes} {}
 
-    void accept(TcpSocket socket) {
-      if (!is_over) this->add(std::move(socket));
+    /// Of the first, which greets for all. Returns the port.
+    auto listen(const Address& address) -> std::uint16_t {
+      listener.emplace(executor, address, [this](TcpSocket socket) { this->add(std::move(socket)); });
+      return listener->port();
+    }
+
+    void drain(Instant by) {
+      if (listener) listener->close();
+      drains_by = std::min(drains_by.value_or(by), by);
+      Sessions::drain(by);
     }
 
     void end() {
-      is_over = true;
-      all.clear();
+      listener.reset();
       this->close();
     }
 
     void happened(const Held& session, const ServerEvent& event) override {
-      if (event.kind != ServerEvent::Kind::greeted || all.empty() || all[event.service % all.size()].get() == this)
+      if (event.kind != ServerEvent::Kind::greeted || all[event.service % all.size()].get() == this)
         return Sessions::happened(session, event);
       // Not from inside of it: its answer to the greeting is not written yet.
       session->pause();
-      asio::post(executor, [self = this->shared_from_this(), session, service = event.service] {
-        if (session->is_served()) self->move(session, service);
+      asio::post(executor, [this, session, service = event.service] {
+        if (session->is_served()) move(session, service);
       });
     }
 
     void move(const Held& session, std::uint32_t service) {
-      const std::shared_ptr<Lane> to = all[service % all.size()];
+      Lane& to = *all[service % all.size()];
       this->remove(session);
       if (session->is_writing()) return session->close();  // it does not take the few bytes of a greeting
-      asio::post(to->executor, [to, released = session->release(to->executor), service]() mutable {
+      asio::post(to.executor, [&to, released = session->release(to.executor), service]() mutable {
         ServerEvent greeted;
         greeted.service = service;
-        if (!to->is_over) to->add(std::move(released.first), std::move(released.second), greeted);
+        to.add(std::move(released.first), std::move(released.second), greeted);
+        if (to.drains_by) to.drain(*to.drains_by);  // it was on its way when the others were told
       });
     }
 
     IoPool::Executor executor;
-    std::vector<std::shared_ptr<Lane>> all;  // of the first, which greets for all
-    bool is_over = false;
+    const Lanes& all;
+    std::optional<Listener> listener;
+    std::optional<Instant> drains_by;
   };
 
-  std::vector<std::shared_ptr<Lane>> lanes_;
-  std::shared_ptr<Listener> listener_;
+  /// Ends lanes, and waits until nothing that was posted to them has to run. What the threads have left is ended here.
+  void end(std::size_t first, std::size_t last) {
+    std::vector<std::future<void>> ends;
+    for (std::size_t i = first; i < last; ++i) {
+      const auto ended = std::make_shared<std::promise<void>>();
+      ends.push_back(ended->get_future());
+      asio::post(lanes_[i]->executor, [&lane = *lanes_[i], ended] {
+        lane.end();
+        asio::post(lane.executor, [ended] { ended->set_value(); });  // behind what handlers there have posted
+      });
+    }
+    for (std::size_t i = first; i < last; ++i) {
+      const auto is_over = [&] { return ends[i - first].wait_for(patience) == std::future_status::ready; };
+      while (!is_over() && !pool_.has_left(i)) continue;
+      if (pool_.has_left(i)) lanes_[i]->end();
+    }
+  }
+
+  static constexpr std::chrono::milliseconds patience{10};  // until it is looked whether the thread is there yet
+
+  IoPool& pool_;
+  Lanes lanes_;
   std::uint16_t port_ = 0;
 };
 
