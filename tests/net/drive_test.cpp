@@ -12,6 +12,8 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 using distrib::async_drive;
 using distrib::DriveAction;
@@ -222,6 +224,54 @@ TEST_CASE("async_drive: terminal cancellation", "[net]") {
   REQUIRE(story.end);
   CHECK(*story.end == std::errc::operation_canceled);
   CHECK(core.calls == 2);
+}
+
+namespace {
+
+/// Reads 8 bytes, and when that failed 2 more, to part politely.
+struct Parts {
+  std::array<std::byte, 8> space{};
+  std::vector<std::pair<std::error_code, std::size_t>> told = {};
+  auto next(const std::error_code& ec, std::size_t count) -> DriveAction {
+    told.emplace_back(ec, count);
+    if (told.size() == 1) return DriveAction::read(space);
+    if (told.size() == 2 && ec) return DriveAction::read(std::span{space}.first(2));
+    return DriveAction::done(told[1].first);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("async_drive: cancelled whenever, the core hears of it once, and of what was read until then", "[net]") {
+  Story story;
+  Parts core;
+  asio::cancellation_signal signal;
+  async_drive(story.sockets.socket, core,
+              asio::bind_cancellation_slot(signal.slot(), [&](const std::error_code& ec) { story.end = ec; }));
+  std::size_t read = 0;
+  const auto cancel = [&] { signal.emit(asio::cancellation_type::terminal); };
+  SECTION("before its first action") { cancel(); }
+  SECTION("in the middle of one") {
+    story.send("abc");
+    story.context.poll();
+    cancel();
+    read = 3;
+  }
+  SECTION("when a part of one has come, and its handler waits") {
+    story.send("abc");  // read at once, by the handler before the one that cancels
+    asio::post(story.context, cancel);
+    read = 3;
+  }
+  story.context.poll();
+  CHECK(core.told.size() == 2);  // it is not cut short in what it does then
+  CHECK(core.told.back().first == std::errc::operation_canceled);
+  CHECK(core.told.back().second == read);
+  story.send("de");
+  story.context.run();
+  REQUIRE(story.end);
+  CHECK(*story.end == std::errc::operation_canceled);
+  REQUIRE(core.told.size() == 3);
+  CHECK(core.told[2] == std::pair{std::error_code{}, std::size_t{2}});
 }
 
 TEST_CASE("async_drive: other tokens", "[net]") {

@@ -67,7 +67,13 @@ struct DriveOperation {
     count += more;
     bool ended = static_cast<bool>(ec);
     if (ec == asio::error::eof) ec.clear();  // cores know no other end than a read that brought too little
-    while (action.kind != DriveAction::Kind::done && (ended || count >= wanted())) {
+    auto cancellation = self.get_cancellation_state();
+    while (action.kind != DriveAction::Kind::done) {
+      if (!ended && count < wanted()) {
+        if (cancellation.cancelled() == asio::cancellation_type::none) break;
+        ec = asio::error::operation_aborted;  // nothing was under way that could have heard of it
+      }
+      if (ec == asio::error::operation_aborted) cancellation.clear();  // told once; what the core wants then, it gets
       action = core.next(without_asio(ec), count);
       count = 0;
       ended = false;
@@ -95,7 +101,8 @@ struct DriveOperation {
 /// stream meanwhile. Runs on the stream's executor and completes there, or on the token's own.
 ///
 /// Terminal cancellation: the action that runs ends with `std::errc::operation_canceled`, which the core is told
-/// like any failure; an unknown part of it may have been done. Closing the stream has the same effect.
+/// like any failure, once; an unknown part of it may have been done. Where none runs, the next one ends so before it
+/// begins. Closing the stream has the same effect on the action that runs.
 template <class Stream, DriveCore Core, asio::completion_token_for<DriveSignature> Token>
 auto async_drive(Stream& stream, Core& core, Token&& token) {
   return asio::async_compose<Token, DriveSignature>(detail::DriveOperation<Stream, Core>{stream, core}, token, stream);

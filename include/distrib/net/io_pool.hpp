@@ -73,8 +73,8 @@ class IoPool {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
-  /// Whether the thread of this number runs nothing any more, and never will: some time after `stop`, or after a handler
-  /// threw; in `join`, as soon as nothing is left to do there. What it did is visible then.
+  /// Whether the thread of this number runs nothing any more, and never will: some time after `stop`, or after a
+  /// handler threw; in `join`, as soon as nothing is left to do there. What it did is visible then.
   [[nodiscard]] auto has_left(std::size_t thread) const noexcept -> bool { return lanes_[thread].left; }
 
   /// Asks every thread to stop after the handler it is in. Does not wait: `join()` and the destructor do.

@@ -36,8 +36,8 @@ namespace distrib::inline v0 {
 /// those of each thread.
 ///
 /// Threads: made and destroyed on a thread that is none of the pool's (on one of them the destructor would wait for
-/// itself); `port` and `drain` from any. It must not outlive the pool. Routers are made and destroyed there too, and live
-/// on their threads meanwhile.
+/// itself); `port` and `drain` from any. It must not outlive the pool. Routers are made and destroyed there too, and
+/// live on their threads meanwhile.
 template <class RouterType, CallObserver Observes = const NoCallObserver>
 class RpcPoolServer {
  public:
