@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,19 @@ namespace {
 struct EchoAgain : distrib::Method<"test.EchoAgain", Text, Text> {
   static constexpr bool idempotent = true;
 };
+
+/// Does not let itself be said.
+struct Throws : Text {
+  void encode(distrib::WireWriter& head) const {
+    if (text == "throw") throw std::runtime_error{"not to be said"};
+    Text::encode(head);
+  }
+};
+struct EchoThrows : distrib::Method<"test.Echo", Throws, Text> {};
+
+auto on_store() {
+  return distrib::on<Store>([](const messages::Bulk&) { return distrib::Empty{}; });
+}
 
 /// Answers, but "keep" only when told to; breaks the connection of "break".
 struct Server {
@@ -463,4 +477,98 @@ TEST_CASE("RpcClientPool: what there is to say beside a code reaches who asks fo
   run_until(context, [&] { return ends.size() == 2; });
   CHECK(ends[1].code == rpc_errc::exhausted);
   CHECK(handler == "rank 3 has no room");
+}
+
+TEST_CASE("RpcClientPool: a text that went with the pool is not written any more", "[rpc]") {
+  asio::io_context context{1};
+  const Port port{context};
+  Told told;
+  std::optional<RpcClientPool> pool{std::in_place, context.get_executor(), port.address(), quick(told)};
+  Ends ends;
+  std::string text = "mine";
+  pool->async_call<Echo>({"a"}, {60s, "", &text}, ends());
+  pool.reset();
+  run_until(context, [&] { return ends.size() == 1; });
+  CHECK(text == "mine");
+}
+
+TEST_CASE("RpcClientPool: what may have been carried out is not said to be not", "[rpc]") {
+  asio::io_context context{1};
+  Told told;
+  std::optional<Server> server{std::in_place, context, std::uint16_t{0}};
+  const Address address{"127.0.0.1", server->rpc.port()};
+  RpcClientPoolOptions options = quick(told);
+  options.connect_within = 20ms;
+  Ends ends;
+  std::optional<RpcClientPool> pool{std::in_place, context.get_executor(), address, options};
+  pool->async_call<EchoAgain>({"keep"}, {}, ends());
+  run_until(context, [&] { return server->kept.size() == 1; });
+  server.reset();
+  SECTION("nobody is there for the repeat") {}
+  SECTION("it waits when the pool is destroyed") {
+    run_until(context, [&] { return pool->waiting() == 1; });
+    pool.reset();
+  }
+  SECTION("a server refuses it") {
+    distrib::RpcServer refuses{context.get_executor(), address, distrib::Router{on_store()}};
+    run_until(context, [&] { return ends.size() == 1; });
+  }
+  SECTION("a server answers it") {
+    const auto fail = [](const Text&, auto call) { call.fail(std::make_error_code(std::errc::file_exists), ""); };
+    distrib::RpcServer answers{context.get_executor(), address, distrib::Router{distrib::on<EchoAgain>(fail)}};
+    run_until(context, [&] { return ends.size() == 1; });
+    CHECK(ends[0].code != rpc_errc::lost);
+    return;
+  }
+  run_until(context, [&] { return ends.size() == 1; });
+  CHECK(ends[0].code == rpc_errc::lost);
+}
+
+TEST_CASE("RpcClientPool: a request whose codec throws takes no other call with it", "[rpc]") {
+  asio::io_context context{1};
+  Told told;
+  Server server{context, 0};
+  RpcClientPoolOptions options = quick(told);
+  options.client.max_calls = 1;
+  RpcClientPool pool{context.get_executor(), {"127.0.0.1", server.rpc.port()}, options};
+  run_until(context, [&] { return pool.connections() == 1; });
+  Ends ends;
+  pool.async_call<EchoThrows>({{"a"}}, {}, ends());
+  pool.async_call<EchoThrows>({{"throw"}}, {}, ends());  // waits until there is room
+  pool.async_call<EchoThrows>({{"b"}}, {}, ends());
+  CHECK_THROWS_WITH(context.run(), "not to be said");
+  run_until(context, [&] { return ends.size() == 3; });
+  CHECK(ends[0].text == "a");
+  CHECK(ends[1].code == rpc_errc::bad_message);
+  CHECK(ends[2].text == "b");
+}
+
+TEST_CASE("RpcClientPool: times that stand for ever", "[rpc]") {
+  constexpr auto for_ever = std::chrono::milliseconds::max();
+  asio::io_context context{1};
+  Port port{context};
+  Told told;
+  RpcClientPoolOptions options = quick(told);
+  options.longest_try = for_ever;
+  Ends ends;
+  SECTION("of the options") {
+    options.connect_within = for_ever;
+    RpcClientPool pool{context.get_executor(), port.address(), options};
+    pool.async_call<Echo>({"a"}, {}, ends());
+    run_until(context, [&] { return told.count(Event::Kind::waiting) == 3; });
+    CHECK(pool.waiting() == 1);
+    port.acceptor.close();
+    Server server{context, port.number};
+    run_until(context, [&] { return ends.size() == 1; });
+    CHECK(ends[0].text == "a");
+  }
+  SECTION("of a call, which waits longer than one without a deadline") {
+    options.connect_within = 1ms;
+    RpcClientPool pool{context.get_executor(), port.address(), options};
+    pool.async_call<Echo>({"a"}, {}, ends());
+    pool.async_call<Echo>({"a"}, for_ever, ends());
+    run_until(context, [&] { return told.count(Event::Kind::waiting) == 5; });
+    CHECK(ends.size() == 1);
+    CHECK(pool.waiting() == 1);
+  }
 }

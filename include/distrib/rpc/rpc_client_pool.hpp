@@ -7,8 +7,10 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connect.hpp>
 #include <distrib/net/error.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/rpc/backoff.hpp>
 #include <distrib/rpc/call_observer.hpp>
+#include <distrib/rpc/detail/call_attempts.hpp>
 #include <distrib/rpc/detail/call_waiter.hpp>
 #include <distrib/rpc/detail/kept_client.hpp>
 #include <distrib/rpc/error.hpp>
@@ -21,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -58,7 +61,9 @@ struct RpcClientPoolOptions {
 /// - after its deadline, or without one after `connect_within`, a call that still waits fails with what the last try to
 ///   connect said (`net_errc::refused`...); if none has failed, with `rpc_errc::deadline_passed`, `net_errc::timed_out`
 ///   or, where all connections were full, `rpc_errc::exhausted`;
-/// - a call that failed is made again, in its time, where `RetryPolicy` says that this is safe;
+/// - a call that failed is made again, in its time, where `RetryPolicy` says that this is safe. It fails with the
+///   `lost` or `silent` of the first attempt that may have been carried out, if those after it were not;
+/// - what the request's codec throws comes out of the context's `run()`; the call fails with `rpc_errc::bad_message`;
 /// - a pool that is destroyed completes its calls with `rpc_errc::closed`.
 ///
 /// Connections are TCP, or what another `ConnectorType` makes of it: `BasicRpcClientPool{executor, address, options,
@@ -139,7 +144,7 @@ class BasicRpcClientPool {
   struct Call {
     Call(std::shared_ptr<State> of, CallOptions how, bool repeatable)
         : pool{std::move(of)}, options{std::move(how)}, idempotent{repeatable} {
-      if (options.within) deadline = Clock::now() + *options.within;
+      if (options.within) deadline = instant_after(Clock::now(), *options.within);
     }
     virtual ~Call() = default;
     virtual void begin(Client& client) = 0;
@@ -150,7 +155,7 @@ class BasicRpcClientPool {
     const bool idempotent;
     Instant deadline = never;
     Instant waits_until = never;
-    unsigned attempts = 0;
+    detail::CallAttempts attempts;
     Client* client = nullptr;  // where it is in flight
     std::uint64_t id = 0;      // there
   };
@@ -163,23 +168,26 @@ class BasicRpcClientPool {
           handler{std::move(completes)} {}
 
     void begin(Client& on) override {
-      this->client = &on;
       this->id = on.state_->template begin<M>(request, this->options, Ending{this->shared_from_this()});
-      if (!this->pool->retry.may_repeat(++this->attempts)) request = {};
+      this->client = &on;
+      if (!this->pool->retry.may_repeat(this->attempts.begun())) request = {};
     }
 
     void fail(const std::error_code& code) override {
-      if (this->options.error_text != nullptr) *this->options.error_text = this->pool->address.to_string();
-      detail::complete_call(std::move(handler), this->pool->executor, code, typename M::Reply{});
+      if (this->options.error_text != nullptr && !this->pool->over)  // the text may be gone with the pool
+        *this->options.error_text = this->pool->address.to_string();
+      complete(this->attempts.given_up(code), typename M::Reply{});
+    }
+    void complete(const std::error_code& code, typename M::Reply reply) {
+      detail::complete_call(std::move(handler), this->pool->executor, code, std::move(reply));
     }
 
-    /// What a connection calls at the end of an attempt.
-    struct Ending {
+    struct Ending {  // what a connection calls at the end of an attempt
       std::shared_ptr<CallOf> call;
       void operator()(const std::error_code& code, typename M::Reply reply) && {
         call->client = nullptr;
-        if (call->pool->goes_on(call, code)) return;
-        detail::complete_call(std::move(call->handler), call->pool->executor, code, std::move(reply));
+        const std::error_code end = call->attempts.ended(code);
+        if (!call->pool->goes_on(call, code)) call->complete(end, std::move(reply));
       }
     };
 
@@ -200,8 +208,7 @@ class BasicRpcClientPool {
           }},
           retry{options.retry},
           timer{given} {
-      const std::uint64_t seed =
-          options.seed ? *options.seed : static_cast<std::uint64_t>(Clock::now().time_since_epoch().count());
+      const auto seed = options.seed.value_or(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()));
       for (std::size_t i = 0; i < std::max<std::size_t>(options.connections, 1); ++i)
         places.emplace_back(*this, Backoff{options.backoff, seed, static_cast<std::uint32_t>(i)});
     }
@@ -252,8 +259,7 @@ class BasicRpcClientPool {
     static auto core(Client& client) -> ClientCore& { return client.state_->connection->core(); }
 
     [[nodiscard]] auto connections() const -> std::size_t {
-      return static_cast<std::size_t>(
-          std::count_if(places.begin(), places.end(), [](const Place& place) { return place.is_up(); }));
+      return static_cast<std::size_t>(std::ranges::count_if(places, &Place::is_up));
     }
 
     // --- calls ---
@@ -265,7 +271,7 @@ class BasicRpcClientPool {
         if (Client* const client = freest()) return send(call, *client);
       if (fails_fast()) return last_failure;
       if (waiting.size() >= options.max_waiting) return rpc_errc::exhausted;
-      call->waits_until = call->deadline != never ? call->deadline : Clock::now() + options.connect_within;
+      call->waits_until = call->options.within ? call->deadline : instant_after(Clock::now(), options.connect_within);
       first_waits_until = std::min(first_waits_until, call->waits_until);
       waiting.push_back(call);
       arm();
@@ -273,12 +279,17 @@ class BasicRpcClientPool {
     }
 
     auto send(const std::shared_ptr<Call>& call, Client& client) -> std::error_code {
-      if (call->deadline != never && (call->attempts > 0 || call->waits_until != never)) {
+      if (call->deadline != never && (call->attempts.count() > 0 || call->waits_until != never)) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(call->deadline - Clock::now());
         if (left <= left.zero()) return rpc_errc::deadline_passed;
         call->options.within = left;
       }
-      call->begin(client);
+      try {
+        call->begin(client);
+      } catch (...) {  // its codec; who made room for it must not suffer
+        asio::post(executor, [thrown = std::current_exception()] { std::rethrow_exception(thrown); });
+        return rpc_errc::bad_message;
+      }
       return {};
     }
 
@@ -296,7 +307,7 @@ class BasicRpcClientPool {
     auto goes_on(const std::shared_ptr<Call>& call, const std::error_code& code) -> bool {
       if (over) return false;
       if (!code) retry.succeeded();
-      const bool repeated = code && retry.again(code, call->idempotent, call->attempts) && !submit(call);
+      const bool repeated = code && retry.again(code, call->idempotent, call->attempts.count()) && !submit(call);
       if (!waiting.empty()) send_waiting();
       return repeated;
     }

@@ -4,6 +4,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connect.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/rpc/backoff.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/error.hpp>
@@ -39,7 +40,7 @@ class KeptClient {
   void connect() {
     const Instant now = Clock::now();
     due_ = never;
-    try_ends_ = now + owner_.options.longest_try;
+    try_ends_ = instant_after(now, owner_.options.longest_try);
     backoff_.begin(now);
     connector_ = owner_.connector(
         {.deadline = try_ends_, .longest_try = owner_.options.longest_try, .most_tries = 1},
