@@ -276,3 +276,24 @@ TEST_CASE("Connector: no more tries than it may make", "[net]") {
   CHECK(!answer.socket);
   CHECK(waited == 1);
 }
+
+TEST_CASE("Connector: times that stand for ever", "[net]") {
+  constexpr auto for_ever = std::chrono::milliseconds::max();
+  asio::io_context context{1};
+  TakenPort port{context};
+  int tries = 0;
+  ConnectOptions options;
+  options.first_pause = 1ms;
+  options.longest_pause = for_ever;
+  options.longest_try = for_ever;
+  options.waiting = [&](const Error& missing, std::chrono::milliseconds) {
+    CHECK(missing.code == net_errc::refused);
+    if (++tries == 3) port.acceptor.listen();
+  };
+  Answer answer;
+  const Connector connector{context.get_executor(), {"localhost", port.address().port}, options,
+                            [&](const Error& error, auto socket) { answer(error, std::move(socket)); }};
+  context.run();
+  REQUIRE(answer.error);
+  CHECK_FALSE(*answer.error);
+}

@@ -160,4 +160,16 @@ TEST_CASE("TlsConnector: destroyed by who is called", "[net][tls]") {
                     client());
   run_until(context, [&] { return called; });
 }
+
+TEST_CASE("TlsConnector: a time that stands for ever", "[net][tls]") {
+  asio::io_context context{1};
+  const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
+  ConnectOptions options;
+  options.longest_try = std::chrono::milliseconds::max();
+  Heard heard;
+  const Address address{"127.0.0.1", listener.port()};
+  const TlsConnector connector{context.get_executor(), address, options, heard.listen(), client()};
+  run_until(context, [&] { return heard.calls == 1; });
+  CHECK_FALSE(heard.error);
+}
 #endif

@@ -9,6 +9,7 @@
 #include "support/loopback.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,6 +97,33 @@ TEST_CASE("TlsListener: who says nothing is closed in time", "[net][tls]") {
   CHECK(silent.read_some(asio::buffer(text), ec) == 0);
   CHECK(ec == asio::error::eof);
   CHECK(house.listener->handshakes() == 0);
+}
+
+TEST_CASE("TlsListener: a time that stands for ever", "[net][tls]") {
+  House house;
+  house.accept.handshake_within = std::chrono::milliseconds::max();
+  house.open();
+  const auto connector = house.connector();
+  run_until(house.context, [&] { return house.streams.size() == 1 && house.guests.size() == 1; });
+  CHECK(house.refused.empty());
+}
+
+TEST_CASE("TlsListener: certificates that could not be read are why nobody gets in, until they are", "[net][tls]") {
+  const TlsFiles files = House::authority().issue("late", "DNS:localhost,IP:127.0.0.1");
+  const std::string away = files.certificate + ".away";
+  std::filesystem::rename(files.certificate, away);
+  Error error;
+  House house{TlsAccept{TlsContext{TlsSide::server, files, error}}};
+  REQUIRE(error);
+  TcpSocket guest = house.guest();
+  run_until(house.context, [&] { return house.refused.size() == 1; });
+  CHECK(house.refused[0].code == net_errc::bad_tls_file);
+  CHECK_THAT(house.refused[0].where, ContainsSubstring("127.0.0.1:"));
+  CHECK(house.listener->handshakes() == 0);
+  std::filesystem::rename(away, files.certificate);
+  house.accept.context.reload();
+  const auto connector = house.connector();
+  run_until(house.context, [&] { return house.streams.size() == 1; });
 }
 
 TEST_CASE("TlsListener: no more handshakes at once than allowed", "[net][tls]") {

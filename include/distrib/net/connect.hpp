@@ -4,8 +4,8 @@
 #include <distrib/core/error.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/connection_core.hpp>
 #include <distrib/net/error.hpp>
+#include <distrib/net/instant.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -143,14 +143,14 @@ class BasicConnector {
         if (Clock::now() < self.options.deadline) return self.begin();
         self.finish(self.last);
       });
-      pause = std::min(2 * pause, options.longest_pause);
+      pause = pause <= options.longest_pause / 2 ? 2 * pause : options.longest_pause;
       last = error;
       if (options.waiting) options.waiting(error, std::chrono::duration_cast<std::chrono::milliseconds>(now - since));
     }
 
     /// Calls `then` after `time`, or at the deadline if that is before, unless it is armed anew or this is over.
     void arm(Instant now, std::chrono::milliseconds time, void (*then)(State&)) {
-      timer.expires_at(std::min<Instant>(options.deadline, now + time));
+      timer.expires_at(std::min(options.deadline, instant_after(now, time)));
       timer.async_wait([self = this->shared_from_this(), number = try_, then](const std::error_code&) {
         if (number == self->try_) then(*self);
       });

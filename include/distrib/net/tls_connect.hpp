@@ -6,8 +6,8 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connect.hpp>
-#include <distrib/net/connection_core.hpp>
 #include <distrib/net/detail/tls_handshake.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/net/tls.hpp>
 
 #include <algorithm>
@@ -61,7 +61,8 @@ class TlsConnector {
       } catch (const std::system_error& thrown) {  // nobody could catch it but who runs the executor
         return self->end(error_of(thrown), std::nullopt);
       }
-      self->handshake->start(TlsSide::client, std::min<Instant>(deadline, std::chrono::steady_clock::now() + longest),
+      const Instant by = std::min(deadline, instant_after(std::chrono::steady_clock::now(), longest));
+      self->handshake->start(TlsSide::client, by,
                              [state](const Error& failure, std::optional<TlsStream> stream) {
                                if (const auto still = state.lock()) still->end(failure, std::move(stream));
                              });

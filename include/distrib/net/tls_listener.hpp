@@ -6,6 +6,7 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/detail/tls_handshake.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/net/listener.hpp>
 #include <distrib/net/tls.hpp>
 
@@ -35,7 +36,8 @@ struct TlsAccept {
 };
 
 /// A `Listener` that calls back with streams whose handshake is done. One that fails, or hangs, is the matter of nobody
-/// else; the peer is told by a TLS alert where there is one.
+/// else; the peer is told by a TLS alert where there is one. While the files of the context could not be read yet, all
+/// are refused (`net_errc::bad_tls_file`).
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is closed.
@@ -85,10 +87,16 @@ class TlsListener {
     std::error_code ec;
     const auto peer = socket.remote_endpoint(ec);
     const std::string name = Address{peer.address().to_string(), peer.port()}.to_string();
-    const auto handshake = std::make_shared<detail::TlsHandshake>(state->how.context.stream(std::move(socket)), name);
+    std::shared_ptr<detail::TlsHandshake> handshake;
+    try {
+      handshake = std::make_shared<detail::TlsHandshake>(state->how.context.stream(std::move(socket)), name);
+    } catch (const std::system_error& thrown) {  // nobody could catch it but who runs the executor
+      if (state->how.refused) state->how.refused({thrown.code(), name + " (" + error_of(thrown).where + ")"});
+      return;
+    }
     state->pending.insert(handshake);
     const std::weak_ptr<detail::TlsHandshake> weak = handshake;  // it holds what it calls
-    handshake->start(TlsSide::server, std::chrono::steady_clock::now() + state->how.handshake_within,
+    handshake->start(TlsSide::server, instant_after(std::chrono::steady_clock::now(), state->how.handshake_within),
                      [state, weak](const Error& error, std::optional<TlsStream> stream) {
                        state->pending.erase(weak.lock());
                        if (!error) return state->accepted(*std::move(stream));
