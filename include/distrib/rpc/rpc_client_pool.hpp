@@ -64,7 +64,7 @@ struct RpcClientPoolOptions {
 /// - a call that failed is made again, in its time, where `RetryPolicy` says that this is safe. It fails with the
 ///   `lost` or `silent` of the first attempt that may have been carried out, if those after it were not;
 /// - what the request's codec throws comes out of the context's `run()`; the call fails with `rpc_errc::bad_message`;
-/// - a pool that is destroyed completes its calls with `rpc_errc::closed`.
+/// - a pool that is destroyed completes its calls with `rpc_errc::closed`; those in flight with `lost` or `not_sent`.
 ///
 /// Connections are TCP, or what another `ConnectorType` makes of it: `BasicRpcClientPool{executor, address, options,
 /// TlsConnect{context}}` speaks TLS (`net/tls_connect.hpp`), whose handshake is part of each try.
