@@ -70,7 +70,10 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   [[nodiscard]] auto is_open() const noexcept -> bool { return open_; }
 
   /// How long a peer that makes no progress holds up the end of a connection whose core is finished; a day at most.
-  void set_linger(std::chrono::milliseconds time) noexcept { linger_ = std::min<Linger>(time, std::chrono::hours{24}); }
+  void set_linger(std::chrono::milliseconds time) noexcept {
+    using namespace std::chrono;
+    linger_ = duration_cast<Linger>(std::clamp<milliseconds>(time, {}, hours{24}));
+  }
 
   /// Starts what the core wants: a read, a write, the timer, the end. To be called after every call of the core that is
   /// not from `on_activity`. Calls nobody back; does nothing when closed.
@@ -129,7 +132,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Linger = std::chrono::milliseconds;
+  using Linger = std::chrono::duration<std::uint32_t, std::milli>;
   static constexpr Instant never = Instant::max();
   static constexpr std::uint32_t taken_together = 64;
 
@@ -373,22 +376,23 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   detail::SteadyTimer timer_;
   Owner* owner_;
   Core core_;
+  std::error_code write_error_;
+  Instant finish_by_ = never;  // set: the core is finished
+  Instant armed_ = never;
+  std::size_t written_ = 0;  // bytes of the core's output
+  [[no_unique_address]] std::conditional_t<direct, Nothing, std::vector<std::byte>> buffer_;  // lent to the core
+  // Together, and small: there may be many thousands of these.
+  Linger linger_{5'000};
+  std::uint32_t taken_ = 0;  // of what came up in this event
   bool open_ = true;
   bool active_ = false;
-  bool soon_ = false;  // `on_posted` will come
+  bool soon_ = false;         // `on_posted` will come
   bool is_alone_ = false;     // no other connection was at work on this thread since this one was
   bool interrupted_ = false;  // the owner threw: he may not have taken all there was
   bool reading_ = false;
   bool writing_ = false;
   bool peer_ended_ = false;  // while finishing: nothing more to read
   bool shut_down_ = false;   // nothing more to write
-  std::uint32_t taken_ = 0;  // of what came up in this event
-  std::error_code write_error_;
-  Linger linger_{5'000};
-  Instant finish_by_ = never;  // set: the core is finished
-  Instant armed_ = never;
-  std::size_t written_ = 0;  // bytes of the core's output
-  [[no_unique_address]] std::conditional_t<direct, Nothing, std::vector<std::byte>> buffer_;  // lent to the core
 };
 
 }  // namespace distrib::inline v0

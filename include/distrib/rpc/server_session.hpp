@@ -233,12 +233,12 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   static constexpr bool is_observed = !std::is_same_v<Observes, const NoCallObserver>;
   using Sinks = std::map<std::uint64_t, std::shared_ptr<detail::ServerCallSink>>;
 
+  bool active_ = false;
+  bool is_paused_ = false;
   std::unique_ptr<Sinks> sinks_;  // of calls that stream, or come in chunks
   Owner* owner_;  // null: it is gone, or this connection is over
   [[no_unique_address]] detail::ObservedCalls<Observes> observed_;
   [[no_unique_address]] std::conditional_t<is_observed, Instant, Nothing> now_{};  // of the last event
-  bool active_ = false;
-  bool is_paused_ = false;
 };
 
 /// Over TCP.

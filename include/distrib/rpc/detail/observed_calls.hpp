@@ -74,7 +74,10 @@ class ObservedCalls {
   }
 
   /// No error. (The standard library makes one by a call of a function, every time.)
-  [[nodiscard]] auto well() const noexcept -> const std::error_code& { return well_; }
+  [[nodiscard]] static auto well() noexcept -> const std::error_code& {
+    static const std::error_code none;
+    return none;
+  }
 
   /// There is no connection any more, or nobody may be told: every call that has not ended ends now. Nothing follows.
   void end_all(const std::error_code& code) {
@@ -112,7 +115,6 @@ class ObservedCalls {
   }
 
   Observes* observer_;
-  const std::error_code well_;
   std::string peer_;
   std::vector<Call> calls_;  // by slot
   std::vector<std::uint32_t> ending_;
