@@ -15,14 +15,14 @@ namespace {
 using distrib::rpc_errc;
 
 void decode(ByteView head) {
-  const auto greeting = distrib::Greeting::decode(head);
-  if (!greeting) return;
-  expect(greeting->oldest >= 1 && greeting->version >= greeting->oldest, "versions that can be");
-  const auto again = distrib::Greeting::decode(greeting->encode());
-  expect(again && again->version == greeting->version && again->oldest == greeting->oldest &&
-             again->limits.head_bytes == greeting->limits.head_bytes &&
-             again->limits.body_bytes == greeting->limits.body_bytes && again->max_calls == greeting->max_calls &&
-             again->service == greeting->service,
+  distrib::Greeting greeting;
+  if (!greeting.decode(head)) return;
+  expect(greeting.oldest >= 1 && greeting.version >= greeting.oldest, "versions that can be");
+  distrib::Greeting again;
+  expect(again.decode(greeting.encode()) && again.version == greeting.version && again.oldest == greeting.oldest &&
+             again.limits.head_bytes == greeting.limits.head_bytes &&
+             again.limits.body_bytes == greeting.limits.body_bytes && again.max_calls == greeting.max_calls &&
+             again.service == greeting.service,
          "what was decoded is encoded");
 }
 

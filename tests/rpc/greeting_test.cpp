@@ -10,16 +10,16 @@ TEST_CASE("Greeting: written and read back", "[rpc]") {
   greeting.limits = {1000, 2000};
   greeting.max_calls = 7;
   greeting.service = 3;
-  const auto read = Greeting::decode(greeting.encode());
-  REQUIRE(read);
-  CHECK(read->version == distrib::rpc_version);
-  CHECK(read->oldest == distrib::oldest_rpc_version);
-  CHECK(read->limits.head_bytes == 1000);
-  CHECK(read->limits.body_bytes == 2000);
-  CHECK(read->max_calls == 7);
-  CHECK(read->service == 3);
-  CHECK_FALSE(read->nonce);
-  CHECK_FALSE(read->proof);
+  Greeting read;
+  REQUIRE(read.decode(greeting.encode()));
+  CHECK(read.version == distrib::rpc_version);
+  CHECK(read.oldest == distrib::oldest_rpc_version);
+  CHECK(read.limits.head_bytes == 1000);
+  CHECK(read.limits.body_bytes == 2000);
+  CHECK(read.max_calls == 7);
+  CHECK(read.service == 3);
+  CHECK_FALSE(read.nonce);
+  CHECK_FALSE(read.proof);
 }
 
 TEST_CASE("Greeting: nonce and proof, which is the end of the head", "[rpc]") {
@@ -32,24 +32,24 @@ TEST_CASE("Greeting: nonce and proof, which is the end of the head", "[rpc]") {
   const auto head = greeting.encode();
   REQUIRE(head.size() == without.size() + Greeting::proof_bytes);
   CHECK(std::equal(without.begin(), without.end(), head.begin()));
-  const auto read = Greeting::decode(head);
-  REQUIRE(read);
-  CHECK(read->nonce == greeting.nonce);
-  CHECK(read->proof == greeting.proof);
+  Greeting read;
+  REQUIRE(read.decode(head));
+  CHECK(read.nonce == greeting.nonce);
+  CHECK(read.proof == greeting.proof);
 
   for (const std::uint32_t field : {7U, 8U})
     for (const std::size_t size : {0U, 31U, 33U}) {
       distrib::WireWriter wrong;
       wrong.raw(plain);
       wrong.bytes(field, std::vector<std::byte>(size));
-      CHECK_FALSE(Greeting::decode(wrong.view()));
+      CHECK_FALSE(Greeting{}.decode(wrong.view()));
     }
 }
 
 TEST_CASE("Greeting: what does not decode, or has no versions, is none", "[rpc]") {
-  CHECK_FALSE(Greeting::decode({}));
-  CHECK_FALSE(Greeting::decode(distrib::as_bytes("\x08")));
+  CHECK_FALSE(Greeting{}.decode({}));
+  CHECK_FALSE(Greeting{}.decode(distrib::as_bytes("\x08")));
   Greeting wrong;
   wrong.oldest = wrong.version + 1;
-  CHECK_FALSE(Greeting::decode(wrong.encode()));
+  CHECK_FALSE(Greeting{}.decode(wrong.encode()));
 }

@@ -31,7 +31,7 @@ template <class Core>
 auto take_output(Core& core, auto... now) -> Bytes {
   Bytes bytes;
   while (true) {
-    const std::span<const distrib::ByteView> pieces = core.output();
+    const auto& pieces = core.output();
     if (pieces.empty()) return bytes;
     for (const distrib::ByteView piece : pieces) bytes.insert(bytes.end(), piece.begin(), piece.end());
     core.written(now...);

@@ -10,6 +10,7 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 static_assert(std::endian::native == std::endian::little, "distrib: big-endian machines are not supported");
@@ -28,6 +29,13 @@ using ByteView = std::span<const std::byte>;
 /// Bytes as text, not copied and not checked for any encoding.
 [[nodiscard]] inline auto as_text(ByteView bytes) noexcept -> std::string_view {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// The bytes of a value as it lies in memory, not copied.
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+[[nodiscard]] inline auto bytes_of(const T& value) noexcept -> ByteView {
+  return {reinterpret_cast<const std::byte*>(&value), sizeof value};
 }
 
 /// Reads a little-endian number at `from`, at any alignment; sizeof(T) bytes must be there.

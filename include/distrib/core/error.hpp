@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -67,13 +67,15 @@ struct ErrorText {
 /// The category of one room, read from its table.
 class TableCategory final : public std::error_category {
  public:
-  constexpr TableCategory(const char* name, std::span<const ErrorText> table) noexcept : name_{name}, table_{table} {}
+  template <std::size_t N>
+  constexpr TableCategory(const char* name, const ErrorText (&table)[N]) noexcept
+      : name_{name}, begin_{table}, end_{table + N} {}
 
   auto name() const noexcept -> const char* override { return name_; }
 
   auto message(int value) const -> std::string override {
-    for (const ErrorText& row : table_)
-      if (row.value == value) return row.text;
+    for (const ErrorText* row = begin_; row != end_; ++row)
+      if (row->value == value) return row->text;
     return "unknown error";
   }
 
@@ -81,7 +83,8 @@ class TableCategory final : public std::error_category {
 
  private:
   const char* name_;
-  std::span<const ErrorText> table_;
+  const ErrorText* begin_;
+  const ErrorText* end_;
 };
 
 }  // namespace detail
@@ -97,8 +100,8 @@ class TableCategory final : public std::error_category {
 }
 
 inline auto detail::TableCategory::default_error_condition(int value) const noexcept -> std::error_condition {
-  for (const ErrorText& row : table_)
-    if (row.value == value) return make_error_condition(row.condition);
+  for (const ErrorText* row = begin_; row != end_; ++row)
+    if (row->value == value) return make_error_condition(row->condition);
   return {value, *this};
 }
 

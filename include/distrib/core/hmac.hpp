@@ -5,9 +5,9 @@
 #include <distrib/core/detail/wipe.hpp>
 #include <distrib/core/sha256.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 
 namespace distrib::inline v0 {
 
@@ -21,10 +21,10 @@ class HmacSha256 {
   explicit HmacSha256(ByteView key) noexcept {
     std::array<std::byte, block_bytes> block{};
     if (key.size() <= block_bytes) {
-      std::copy(key.begin(), key.end(), block.begin());
+      if (!key.empty()) std::memcpy(block.data(), key.data(), key.size());
     } else {
       Sha256Digest digest = sha256(key);
-      std::copy(digest.begin(), digest.end(), block.begin());
+      std::memcpy(block.data(), digest.data(), digest.size());
       detail::wipe(digest.data(), digest.size());
     }
     for (std::byte& byte : block) byte ^= std::byte{0x36};

@@ -204,11 +204,11 @@ class WireWriter {
   /// Room for `count` bytes, which the caller writes before anything else is.
   auto extend(std::size_t count) -> std::span<std::byte> {
     bytes_.resize(bytes_.size() + count);
-    return std::span{bytes_}.last(count);
+    return {bytes_.data() + bytes_.size() - count, count};
   }
 
   /// What was written so far; valid until the next write.
-  [[nodiscard]] auto view() const noexcept -> ByteView { return bytes_; }
+  [[nodiscard]] auto view() const noexcept -> ByteView { return {bytes_.data(), bytes_.size()}; }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return bytes_.size(); }
 
   /// Hands the bytes over and starts anew.

@@ -97,7 +97,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   /// Settles when the handlers that are due now have run: what they all tell the core leaves in one write.
   void settle_soon() {
-    if (!open_ || std::exchange(soon_, true)) return;
+    if (std::exchange(soon_, true)) return;
     asio::post(executor_, [self = this->shared_from_this()] { self->on_posted(); });
   }
 
@@ -147,7 +147,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   void on_posted() {
     soon_ = false;
-    if (!open_) return;
+    if (!open_) return tell_end();
     if (std::exchange(interrupted_, false)) return activity(Clock::now());  // some of what came was not taken
     if (is_broken()) return lose({});
     if (core_.ready()) return activity(Clock::now());
@@ -186,7 +186,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     if (owner_ != nullptr) owner_->on_activity(Clock::now());
     owner_ = nullptr;
   } catch (...) {
-    asio::post(executor_, [self = this->shared_from_this()] { self->tell_end(); });
+    settle_soon();
     throw;
   }
 

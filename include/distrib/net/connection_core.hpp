@@ -32,8 +32,8 @@ inline constexpr std::size_t least_read_bytes = std::size_t{64} << 10;
 /// - `keep()`: after each `bytes_read`, when the owner has taken what there was: `lent` goes back, and the core keeps
 ///   elsewhere what it still needs of it.
 /// - `ready()`: whether the owner could take something although nothing was read or woken.
-/// - `output()`: what is to be written, in order; empty: nothing. Stays valid and unchanged until `written`, whatever
-///   else is called in between; what comes up meanwhile is in the next one.
+/// - `output()`: what is to be written, a range of pieces in order; empty: nothing. Stays valid and unchanged until
+///   `written`, whatever else is called in between; what comes up meanwhile is in the next one.
 /// - `written(now)`: all of the last `output()` was written.
 /// - `wake()`: when `woken` is to be called at the latest; empty: never. Early and repeated calls do no harm.
 /// - `lost(reason)`: there is no connection any more: the peer closed it (no reason), or what the system says. The last
@@ -47,7 +47,8 @@ concept ConnectionCore = requires(C& core, const C& view, std::span<std::byte> l
   core.bytes_read(n, now);
   core.keep();
   { view.ready() } -> std::same_as<bool>;
-  { core.output() } -> std::convertible_to<std::span<const ByteView>>;
+  { core.output().empty() } -> std::same_as<bool>;
+  { *core.output().begin() } -> std::convertible_to<ByteView>;
   core.written(now);
   { view.wake() } -> std::same_as<std::optional<Instant>>;
   core.woken(now);

@@ -11,7 +11,7 @@ using Instant = std::chrono::steady_clock::time_point;
 /// So long after an instant. A century and more is for ever, `Instant::max()`, and so is what comes after that: such sums
 /// are not representable, and people write `milliseconds::max()`.
 [[nodiscard]] constexpr auto instant_after(Instant begin, std::chrono::milliseconds time) noexcept -> Instant {
-  constexpr std::chrono::hours century{100 * 365 * 24};
+  constexpr std::chrono::milliseconds century{100LL * 365 * 24 * 3'600'000};
   return time < century && begin < Instant::max() - century ? begin + time : Instant::max();
 }
 

@@ -4,6 +4,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/net/detail/local_endpoints.hpp>
 #include <distrib/net/error.hpp>
 
 #include <chrono>
@@ -87,7 +88,7 @@ class BasicListener {
   };
 
   BasicListener(const Executor& executor, Accepted accepted)
-      : state_{std::make_shared<State>(executor, std::move(accepted))} {}
+      : state_{new State{executor, std::move(accepted)}} {}
 
   void listen(const Address& address, std::error_code& ec) {
     const auto is_missing = [&ec] {
@@ -100,14 +101,11 @@ class BasicListener {
       try_listen({Protocol::v6(), address.port}, ec);
       if (is_missing()) try_listen({Protocol::v4(), address.port}, ec);
     } else {
-      asio::ip::basic_resolver<Protocol, Executor> resolver{state_->acceptor.get_executor()};
-      const auto flags = Protocol::resolver::passive | Protocol::resolver::numeric_service;
-      const auto found = resolver.resolve(address.host, std::to_string(address.port), flags, ec);
-      if (ec) ec = net_errc::unresolved;
-      for (const auto& entry : found) {
-        try_listen(entry.endpoint(), ec);
-        if (!ec) break;
-      }
+      const auto listens = [this, &ec](const Protocol::endpoint& endpoint) {
+        try_listen(endpoint, ec);
+        return !ec;
+      };
+      detail::try_local_endpoints(address.host, address.port, listens, ec);
     }
     if (ec == std::errc::address_in_use) ec = net_errc::address_in_use;
     if (ec == std::errc::address_not_available) ec = net_errc::not_local;

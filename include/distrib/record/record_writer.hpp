@@ -274,7 +274,7 @@ class BasicRecordWriter {
     std::uint64_t size = 0;
     for (const iovec& one : pieces) size += one.iov_len;
     std::error_code ec;
-    file_.write(pieces, ec);
+    file_.write(pieces.data(), pieces.size(), ec);
     bytes_ += size;
     if (!ec) return;
     fail(ec);

@@ -4,8 +4,8 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/codec.hpp>
-#include <distrib/rpc/detail/call_sink.hpp>
 #include <distrib/rpc/detail/run_for.hpp>
+#include <distrib/rpc/detail/server_call_sink.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/server_event.hpp>
 

@@ -69,7 +69,7 @@ class ClientCore {
     slot.batch = queue_.batch();
     slot.number = ++requests_;
     const std::uint64_t prefix = std::uint64_t{milliseconds_left(deadline, now)} | std::uint64_t{metadata.size()} << 32;
-    queue_.add({FrameKind::request, 0, method, 0, id, 0}, {std::as_bytes(std::span{&prefix, 1}), metadata, head}, body);
+    queue_.add({FrameKind::request, 0, method, 0, id, 0}, {bytes_of(prefix), metadata, head}, body);
     if (deadline) deadlines_.set(static_cast<std::uint32_t>(id), *deadline);
     return id;
   }
@@ -98,7 +98,7 @@ class ClientCore {
     if (!slots_.active(id)) return;
     const std::uint32_t more = slots_.of(id).credit.take();
     if (more == 0) return;
-    queue_.add({FrameKind::credit, 0, 0, 0, id, 0}, {{}, {}, std::as_bytes(std::span{&more, 1})});
+    queue_.add({FrameKind::credit, 0, 0, 0, id, 0}, {{}, {}, bytes_of(more)});
   }
 
   /// Takes a call back: it fails with `reason`, unless it is over.
@@ -154,7 +154,7 @@ class ClientCore {
   }
   void keep() { reader_.keep(); }
   [[nodiscard]] auto ready() const -> bool { return !failed_.empty(); }  // refused at once, or taken back
-  [[nodiscard]] auto output() -> std::span<const ByteView> { return front().output(); }
+  [[nodiscard]] auto output() -> const std::vector<FrameBody>& { return front().output(); }
   void written(Instant) {
     front().written();
     if (greeted_ && handshake_ && handshake_->queue().queued_bytes() == 0) handshake_.reset();

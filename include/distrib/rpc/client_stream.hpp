@@ -3,8 +3,8 @@
 
 #include <distrib/net/asio.hpp>
 #include <distrib/rpc/client_core.hpp>
-#include <distrib/rpc/detail/call_sink.hpp>
 #include <distrib/rpc/detail/call_stream.hpp>
+#include <distrib/rpc/detail/client_call_sink.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/server_stream.hpp>

@@ -12,7 +12,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -55,7 +54,7 @@ template <class T>
   requires std::is_trivially_copyable_v<T>
 struct PlainCodec {
   static auto encode(const T& value, WireWriter& head) -> MessageBody {
-    head.raw(std::as_bytes(std::span{&value, 1}));
+    head.raw(bytes_of(value));
     return {};
   }
   static auto decode(const MessageReceived& received, T& value) noexcept -> bool {

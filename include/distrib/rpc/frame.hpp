@@ -8,8 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string_view>
 
 namespace distrib::inline v0 {
@@ -81,24 +79,23 @@ inline void encode_frame_header(const FrameHeader& header, std::uint32_t head_by
   return bytes;
 }
 
-/// Reads a header; what is wrong with it is `rpc_errc::not_ours`, `corrupt`, `unsupported_version` or, for an unknown
-/// kind, `protocol`. A good checksum proves no good intent: bound the lengths before memory is taken for them.
-[[nodiscard]] inline auto parse_frame_header(std::span<const std::byte, frame_header_bytes> bytes,
-                                             FrameHeader& header) noexcept -> std::optional<rpc_errc> {
-  if (load_le<std::uint32_t>(bytes.data()) != frame_magic) return rpc_errc::not_ours;
-  if (load_le<std::uint32_t>(bytes.data() + 28) != crc32c(bytes.first(28))) return rpc_errc::corrupt;
-  const auto version = load_le<std::uint8_t>(bytes.data() + 4);
+/// Reads a header of 32 bytes; what is wrong with it is `rpc_errc::not_ours`, `corrupt`, `unsupported_version` or, for an
+/// unknown kind, `protocol`; 0 when nothing is. A good checksum proves no good intent: bound the lengths before memory is taken for them.
+[[nodiscard]] inline auto parse_frame_header(const std::byte* from, FrameHeader& header) noexcept -> rpc_errc {
+  if (load_le<std::uint32_t>(from) != frame_magic) return rpc_errc::not_ours;
+  if (load_le<std::uint32_t>(from + 28) != crc32c({from, 28})) return rpc_errc::corrupt;
+  const auto version = load_le<std::uint8_t>(from + 4);
   if (version < oldest_rpc_version || version > rpc_version) return rpc_errc::unsupported_version;
-  const auto kind = load_le<std::uint8_t>(bytes.data() + 5);
+  const auto kind = load_le<std::uint8_t>(from + 5);
   if (kind < static_cast<std::uint8_t>(FrameKind::greeting) || kind > static_cast<std::uint8_t>(FrameKind::credit))
     return rpc_errc::protocol;
   header.kind = static_cast<FrameKind>(kind);
-  header.flags = load_le<std::uint16_t>(bytes.data() + 6);
-  header.method = load_le<std::uint32_t>(bytes.data() + 8);
-  header.head_bytes = load_le<std::uint32_t>(bytes.data() + 12);
-  header.call = load_le<std::uint64_t>(bytes.data() + 16);
-  header.body_bytes = load_le<std::uint32_t>(bytes.data() + 24);
-  return std::nullopt;
+  header.flags = load_le<std::uint16_t>(from + 6);
+  header.method = load_le<std::uint32_t>(from + 8);
+  header.head_bytes = load_le<std::uint32_t>(from + 12);
+  header.call = load_le<std::uint64_t>(from + 16);
+  header.body_bytes = load_le<std::uint32_t>(from + 24);
+  return {};
 }
 
 }  // namespace distrib::inline v0

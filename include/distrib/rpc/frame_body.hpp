@@ -23,6 +23,7 @@ class FrameBody {
   explicit FrameBody(ByteView bytes) noexcept : bytes_{bytes} {}
 
   [[nodiscard]] auto bytes() const noexcept -> ByteView { return bytes_; }
+  operator ByteView() const noexcept { return bytes_; }  ///< As a piece of what is written, see `ConnectionCore`.
   [[nodiscard]] auto empty() const noexcept -> bool { return bytes_.empty(); }
 
   /// Who keeps the bytes; null: nobody who could be asked to.

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -63,20 +62,17 @@ class FrameQueue {
   }
 
   /// Everything that is to be written, in order; empty: nothing. Unchanged until `written`.
-  [[nodiscard]] auto output() -> std::span<const ByteView> {
+  [[nodiscard]] auto output() -> const std::vector<FrameBody>& {
     if (writing_.size() == 0 && next_.size() != 0) {
       std::swap(writing_, next_);
       ++batch_;
-      writing_.list(views_);
+      writing_.close();
     }
-    return views_;
+    return writing_.pieces();
   }
 
   /// The last `output()` was written.
-  void written() noexcept {
-    views_.clear();
-    writing_.clear();
-  }
+  void written() noexcept { writing_.clear(); }
 
   /// Gives back the memory that is kept for the next frames.
   void release() noexcept {
@@ -108,39 +104,42 @@ class FrameQueue {
 
     /// A body comes here.
     void refer_to(const FrameBody& body) {
-      bodies_.push_back({used_, body});
+      list();
+      pieces_.push_back(body);
       size_ += body.bytes().size();
     }
 
-    /// All of it, in order.
-    void list(std::vector<ByteView>& views) const {
-      std::size_t from = 0;
-      for (const Reference& reference : bodies_) {
-        views.push_back({bytes_.get() + from, reference.at - from});
-        views.push_back(reference.body.bytes());
-        from = reference.at;
+    /// No more comes.
+    void close() {
+      if (listed_ != used_) list();
+      std::byte* from = bytes_.get();  // now that it stays there
+      for (std::size_t i = 0; i < pieces_.size(); i += 2) {
+        pieces_[i] = FrameBody{ByteView{from, pieces_[i].bytes().size()}};
+        from += pieces_[i].bytes().size();
       }
-      if (from != used_) views.push_back({bytes_.get() + from, used_ - from});
     }
+
+    /// All of it, in order, once it is closed.
+    [[nodiscard]] auto pieces() const noexcept -> const std::vector<FrameBody>& { return pieces_; }
 
     [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
     void clear() noexcept {
-      bodies_.clear();
-      used_ = size_ = 0;
+      pieces_.clear();
+      used_ = listed_ = size_ = 0;
       if (capacity_ <= most_kept_bytes) return;
       bytes_.reset();
       capacity_ = 0;
     }
 
    private:
-    struct Reference {
-      std::size_t at;  // of the bytes, those before come first
-      FrameBody body;
-    };
-
     // Given back after one burst and taken again at the next, memory would cost a quarter of the speed of small calls.
     static constexpr std::size_t most_kept_bytes = std::size_t{256} << 10;
+
+    void list() {
+      pieces_.push_back(FrameBody{ByteView{bytes_.get() + listed_, used_ - listed_}});
+      listed_ = used_;
+    }
 
     void grow(std::size_t count) {
       const std::size_t capacity = std::max(2 * capacity_, used_ + count);
@@ -153,8 +152,9 @@ class FrameQueue {
     std::unique_ptr<std::byte[]> bytes_;
     std::size_t capacity_ = 0;
     std::size_t used_ = 0;
+    std::size_t listed_ = 0;  // of these, in pieces
     std::size_t size_ = 0;  // with the bodies
-    std::vector<Reference> bodies_;
+    std::vector<FrameBody> pieces_;  // one of the bytes and a body, in turns
   };
 
   /// With the checksum behind, when there is something to sum up.
@@ -172,7 +172,6 @@ class FrameQueue {
   }
 
   Batch writing_;
-  std::vector<ByteView> views_;  // of what is being written
   Batch next_;
   std::uint64_t batch_ = 1;
 };

@@ -66,6 +66,10 @@ struct Frame {
 /// Memory: of a frame that has not come to its end yet, what came; of one whose body is over 4 KiB, all of the body, which
 /// is used again for the next one of that size; of frames that nobody takes, what was read. Threads: one at a time.
 class FrameReader {
+  struct NoChunks {
+    auto operator()(const FrameHeader&) const -> bool { return false; }
+  };
+
  public:
   explicit FrameReader(FrameLimits limits = {}) : limits_{limits} {}
 
@@ -115,9 +119,9 @@ class FrameReader {
   }
 
   /// Writes the next frame, or part of one, to `frame`; false: read more, or `error()` says why there will be none.
-  /// `wants_chunks(header)`: whether a large body comes in chunks; asked once, when its head has come.
-  template <class WantsChunks>
-  [[nodiscard]] auto next(Frame& frame, const WantsChunks& wants_chunks) -> bool {
+  /// `wants_chunks(header)`: whether a large body comes in chunks; asked once, when its head has come. None do unless told.
+  template <class WantsChunks = NoChunks>
+  [[nodiscard]] auto next(Frame& frame, const WantsChunks& wants_chunks = {}) -> bool {
     if (error_ || (state_ == State::header && !take_header())) return false;
     if (state_ == State::small) return take_small(frame);
     if (state_ == State::head && !take_head()) return false;
@@ -129,10 +133,6 @@ class FrameReader {
     if (state_ == State::chunks) return take_chunk(frame);
     if (state_ == State::body && !take_body()) return false;
     return take_checksum(frame);
-  }
-  /// All of them whole.
-  [[nodiscard]] auto next(Frame& frame) -> bool {
-    return next(frame, [](const FrameHeader&) { return false; });
   }
 
   /// What was wrong with the bytes: `not_ours`, `corrupt`, `unsupported_version`, `protocol`, `too_large`. Stays.
@@ -171,10 +171,10 @@ class FrameReader {
 
   auto take_header() -> bool {
     if (here_.size() < frame_header_bytes) return false;
-    auto wrong = parse_frame_header(here_.first<frame_header_bytes>(), header_);
-    if (!wrong && !limits_.allow(header_.head_bytes, header_.body_bytes)) wrong = rpc_errc::too_large;
-    if (wrong) {
-      error_ = *wrong;
+    auto wrong = parse_frame_header(here_.data(), header_);
+    if (wrong == rpc_errc{} && !limits_.allow(header_.head_bytes, header_.body_bytes)) wrong = rpc_errc::too_large;
+    if (wrong != rpc_errc{}) {
+      error_ = wrong;
       return false;
     }
     here_ = here_.subspan(frame_header_bytes);

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -50,29 +51,27 @@ struct Greeting {
     return head.take();
   }
 
-  /// Empty: the head does not decode.
-  [[nodiscard]] static auto decode(ByteView head) noexcept -> std::optional<Greeting> {
-    Greeting greeting;
-    greeting.version = greeting.oldest = 0;
+  /// False: the head does not decode.
+  [[nodiscard]] auto decode(ByteView head) noexcept -> bool {
+    *this = {};
+    version = oldest = 0;
     WireReader reader{head};
     while (reader.next())
       switch (reader.tag()) {
-        case wire_tag(1, WireType::varint): greeting.version = up_to_255(reader.uint64()); break;
-        case wire_tag(2, WireType::varint): greeting.oldest = up_to_255(reader.uint64()); break;
-        case wire_tag(3, WireType::varint): greeting.limits.head_bytes = reader.uint32(); break;
-        case wire_tag(4, WireType::varint): greeting.limits.body_bytes = reader.uint32(); break;
-        case wire_tag(5, WireType::varint): greeting.max_calls = reader.uint32(); break;
-        case wire_tag(6, WireType::varint): greeting.service = reader.uint32(); break;
+        case wire_tag(1, WireType::varint): version = up_to_255(reader.uint64()); break;
+        case wire_tag(2, WireType::varint): oldest = up_to_255(reader.uint64()); break;
+        case wire_tag(3, WireType::varint): limits.head_bytes = reader.uint32(); break;
+        case wire_tag(4, WireType::varint): limits.body_bytes = reader.uint32(); break;
+        case wire_tag(5, WireType::varint): max_calls = reader.uint32(); break;
+        case wire_tag(6, WireType::varint): service = reader.uint32(); break;
         case wire_tag(7, WireType::bytes):
-          if (!take(reader.bytes(), greeting.nonce)) return std::nullopt;
+          if (!take(reader.bytes(), nonce)) return false;
           break;
         case wire_tag(8, WireType::bytes):
-          if (!take(reader.bytes(), greeting.proof)) return std::nullopt;
+          if (!take(reader.bytes(), proof)) return false;
           break;
       }
-    if (!reader.ok() || greeting.version == 0 || greeting.oldest == 0 || greeting.oldest > greeting.version)
-      return std::nullopt;
-    return greeting;
+    return reader.ok() && version != 0 && oldest != 0 && oldest <= version;
   }
 
  private:
@@ -83,7 +82,7 @@ struct Greeting {
 
   static auto take(ByteView bytes, std::optional<std::array<std::byte, 32>>& to) noexcept -> bool {
     if (bytes.size() != 32) return false;
-    std::copy(bytes.begin(), bytes.end(), to.emplace().begin());
+    std::memcpy(to.emplace().data(), bytes.data(), bytes.size());
     return true;
   }
 };

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,20 +87,19 @@ class ClientHandshake {
 
  private:
   auto check(const Frame& frame, Greeting& server, WireWriter& answer) const -> Error {
-    const auto greeting = Greeting::decode(frame.head);
-    if (frame.header->kind != FrameKind::greeting || !greeting) return {rpc_errc::protocol, "instead of a greeting"};
-    if (greeting->version > rpc_version || greeting->version < oldest_rpc_version)
-      return {rpc_errc::unsupported_version, "version " + std::to_string(greeting->version)};
-    server = *greeting;
+    if (frame.header->kind != FrameKind::greeting || !server.decode(frame.head))
+      return {rpc_errc::protocol, "instead of a greeting"};
+    if (server.version > rpc_version || server.version < oldest_rpc_version)
+      return {rpc_errc::unsupported_version, "version " + std::to_string(server.version)};
     if (!secret_) {
-      if (!greeting->nonce) return {};
+      if (!server.nonce) return {};
       return {rpc_errc::unauthorized, "the client has no shared secret, the server has one"};
     }
-    if (!greeting->nonce) return {rpc_errc::unauthorized, "the server has no shared secret, the client has one"};
-    if (!greeting->proof || frame.head.size() < Greeting::proof_bytes) return {rpc_errc::unauthorized, {}};
+    if (!server.nonce) return {rpc_errc::unauthorized, "the server has no shared secret, the client has one"};
+    if (!server.proof || frame.head.size() < Greeting::proof_bytes) return {rpc_errc::unauthorized, {}};
     const ByteView without = frame.head.first(frame.head.size() - Greeting::proof_bytes);
     const Sha256Digest expected = detail::greeting_proof(secret_, detail::server_label, head_, without);
-    if (!equal_in_constant_time(expected, *greeting->proof)) return {rpc_errc::unauthorized, {}};
+    if (!equal_in_constant_time(expected, *server.proof)) return {rpc_errc::unauthorized, {}};
     answer.bytes(8, detail::greeting_proof(secret_, detail::client_label, head_, without));
     return {};
   }
@@ -139,20 +139,20 @@ class ServerHandshake {
 
  private:
   auto take_greeting(const Frame& frame, FrameQueue& queue) -> Error {
-    const auto client = Greeting::decode(frame.head);
-    if (!client) return {rpc_errc::protocol, "instead of a greeting"};
-    if (client->oldest > rpc_version || client->version < oldest_rpc_version)
-      return {rpc_errc::unsupported_version, "version " + std::to_string(client->version)};
-    if (client->nonce && !secret_)
+    Greeting client;
+    if (!client.decode(frame.head)) return {rpc_errc::protocol, "instead of a greeting"};
+    if (client.oldest > rpc_version || client.version < oldest_rpc_version)
+      return {rpc_errc::unsupported_version, "version " + std::to_string(client.version)};
+    if (client.nonce && !secret_)
       return {rpc_errc::unauthorized, "the server has no shared secret, the client has one"};
-    if (!client->nonce && secret_)
+    if (!client.nonce && secret_)
       return {rpc_errc::unauthorized, "the client has no shared secret, the server has one"};
-    if (client->service >= services_ && client->service != any_service)
+    if (client.service >= services_ && client.service != any_service)
       return {rpc_errc::unknown_service,
-              "service " + std::to_string(client->service) + " of " + std::to_string(services_)};
-    service_ = client->service;
-    limits_ = client->limits;
-    greeting_.version = std::min(client->version, rpc_version);
+              "service " + std::to_string(client.service) + " of " + std::to_string(services_)};
+    service_ = client.service;
+    limits_ = client.limits;
+    greeting_.version = std::min(client.version, rpc_version);
     std::vector<std::byte> head = greeting_.encode();
     if (secret_) {
       expected_ = detail::greeting_proof(secret_, detail::client_label, frame.head, head);
@@ -169,7 +169,7 @@ class ServerHandshake {
     WireReader reader{frame.head};
     while (reader.next())
       if (reader.tag() == wire_tag(8, WireType::bytes) && reader.bytes().size() == proof.size())
-        std::copy_n(reader.bytes().begin(), proof.size(), proof.begin());
+        std::memcpy(proof.data(), reader.bytes().data(), proof.size());
     over_ = reader.ok() && equal_in_constant_time(proof, *expected_);
     return over_ ? Error{} : Error{rpc_errc::unauthorized, {}};
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/files.hpp>
+#include <distrib/core/detail/file_descriptor.hpp>
 #include <distrib/core/error.hpp>
 
 #include <sys/random.h>

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace distrib::inline v0 {
 
@@ -74,9 +75,11 @@ inline void encode_error(WireWriter& head, const std::error_code& code, std::str
   for (const std::error_category* known : categories)
     if (category == known->name()) return {{value, *known}, std::string{where}};
   for (const failure shared : detail::conditions)
-    if (condition == static_cast<std::uint64_t>(shared))
-      return {{static_cast<int>(shared), remote_category()},
-              std::string{where} + " (" + std::string{category} + " " + std::to_string(value) + ")"};
+    if (condition == static_cast<std::uint64_t>(shared)) {
+      std::string text{where};
+      text.append(" (").append(category).append(" ").append(std::to_string(value)).append(")");
+      return {{static_cast<int>(shared), remote_category()}, std::move(text)};
+    }
   return {rpc_errc::bad_message, "an error of the peer"};
 }
 

@@ -10,9 +10,9 @@
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/client_stream.hpp>
-#include <distrib/rpc/detail/call_sink.hpp>
 #include <distrib/rpc/detail/call_waiter.hpp>
 #include <distrib/rpc/detail/chunked_reply.hpp>
+#include <distrib/rpc/detail/client_call_sink.hpp>
 #include <distrib/rpc/detail/observed_calls.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>

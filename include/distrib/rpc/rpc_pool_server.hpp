@@ -92,7 +92,7 @@ class RpcPoolServer {
 
     Lane(const IoPool::Executor& on, const Lanes& lanes, RouterType router, const RpcServerOptions& options,
          Observes& observer)
-        : Sessions{std::move(router), std::make_shared<ServerBudget>(options), observer}, executor{on}, all{lanes} {}
+        : Sessions{std::move(router), options, observer}, executor{on}, all{lanes} {}
 
     /// Of the first, which greets for all. Returns the port.
     auto listen(const Address& address) -> std::uint16_t {

@@ -5,6 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/rpc/detail/server_calls.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
@@ -52,7 +53,7 @@ class ServerCore {
   }
   /// The only connection of its server.
   ServerCore(const RpcServerOptions& options, Instant now, const Nonce& nonce = {})
-      : ServerCore{std::make_shared<ServerBudget>(options), now, nonce} {}
+      : ServerCore{std::shared_ptr<ServerBudget>{new ServerBudget{options}}, now, nonce} {}
 
   /// An empty writer for the head of an answer, good for one: its memory is kept from call to call.
   [[nodiscard]] auto writer() noexcept -> WireWriter& { return share_.writer(); }
@@ -79,7 +80,8 @@ class ServerCore {
   /// call is over. Try again after a `credit` event.
   auto item(std::uint64_t call, ByteView head, const FrameBody& body = {}) -> bool {
     if (!allows(head, body)) fail(call, rpc_errc::too_large);
-    if (!awaits(call) || !slots_[static_cast<std::uint32_t>(call)].credit.send()) return false;
+    detail::ServerCall* const begun = open(call);
+    if (begun == nullptr || !begun->credit.send()) return false;
     queue({FrameKind::item, 0, 0, 0, call, 0}, head, body);
     return true;
   }
@@ -91,12 +93,12 @@ class ServerCore {
 
   /// An `item` of so many bytes, of head and body, was used up: the client may send another one in its place.
   void taken(std::uint64_t call, std::size_t bytes) {
-    if (!awaits(call)) return;
-    Slot& slot = slots_[static_cast<std::uint32_t>(call)];
-    slot.held -= bytes;
+    detail::ServerCall* const begun = open(call);
+    if (begun == nullptr) return;
+    begun->held -= bytes;
     share_.release(bytes);
-    if (const std::uint32_t more = slot.credit.take(); more != 0)
-      queue({FrameKind::credit, 0, 0, 0, call, 0}, std::as_bytes(std::span{&more, 1}));
+    if (const std::uint32_t more = begun->credit.take(); more != 0)
+      queue({FrameKind::credit, 0, 0, 0, call, 0}, bytes_of(more));
   }
 
   /// Takes no more calls and tells the client so; `finished()` when those in flight are answered, or at `by`, which
@@ -104,7 +106,7 @@ class ServerCore {
   void drain(Instant by) {
     if (handshake_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
     drain_by_ = std::min(drain_by_, by);
-    if (!std::exchange(draining_, true)) queue({FrameKind::goodbye}, std::as_bytes(std::span{&requests_, 1}));
+    if (!std::exchange(draining_, true)) queue({FrameKind::goodbye}, bytes_of(requests_));
   }
 
   /// Ends the connection and tells the client why.
@@ -162,7 +164,7 @@ class ServerCore {
   void keep() { reader_.keep(); }
   /// What was read and not taken, because too much was owed, can be taken now.
   [[nodiscard]] auto ready() const -> bool { return parked_ && !finished() && !share_.is_full(); }
-  [[nodiscard]] auto output() -> std::span<const ByteView> { return queue_.output(); }
+  [[nodiscard]] auto output() -> const std::vector<FrameBody>& { return queue_.output(); }
   void written(Instant now) {
     queue_.written();
     if (requests_ == 0) queue_.release();  // who is silent costs little
@@ -189,23 +191,15 @@ class ServerCore {
   [[nodiscard]] auto reason() const noexcept -> std::error_code { return reason_; }
 
   /// Whether a call is not over.
-  [[nodiscard]] auto awaits(std::uint64_t call) const -> bool {
-    const auto slot = static_cast<std::uint32_t>(call);
-    return !reason_ && slot < slots_.size() && slots_[slot].open && slots_[slot].generation == call >> 32;
-  }
+  [[nodiscard]] auto awaits(std::uint64_t call) const -> bool { return !reason_ && calls_.is_open(call); }
+
+  /// Where the owner of this keeps whom it tells what happens to a call.
+  [[nodiscard]] auto call_table() noexcept -> detail::ServerCalls& { return calls_; }
 
   /// Calls that are not answered.
   [[nodiscard]] auto calls() const noexcept -> std::size_t { return share_.calls(); }
 
  private:
-  struct Slot {
-    std::uint32_t generation = 0;
-    bool open = false;
-    bool ended = false;  // no more items come
-    StreamCredit credit;
-    std::size_t held = 0;  // bytes of the request, and of items that were not taken
-  };
-
   /// When the peer has made no sign of life for too long, or no progress.
   [[nodiscard]] auto silent_at() const noexcept -> Instant {
     const RpcServerOptions& options = share_.options();
@@ -218,8 +212,13 @@ class ServerCore {
     return reader_.keeps_memory() ? read_ + memory_kept_for : never;
   }
 
-  void hold(std::uint64_t call, std::size_t bytes) noexcept {
-    slots_[static_cast<std::uint32_t>(call)].held += bytes;
+  // Null: nobody waits for its answer.
+  [[nodiscard]] auto open(std::uint64_t call) noexcept -> detail::ServerCall* {
+    return reason_ ? nullptr : calls_.open(call);
+  }
+
+  void hold(detail::ServerCall& call, std::size_t bytes) noexcept {
+    call.held += bytes;
     share_.hold(bytes);
   }
 
@@ -230,10 +229,10 @@ class ServerCore {
   }
 
   auto end(std::uint64_t call) -> bool {
-    if (!awaits(call)) return false;
-    Slot& slot = slots_[static_cast<std::uint32_t>(call)];
-    slot.open = false;
-    share_.end(slot.held);
+    detail::ServerCall* const begun = open(call);
+    if (begun == nullptr) return false;
+    begun->open = false;
+    share_.end(begun->held);
     return true;
   }
 
@@ -261,8 +260,8 @@ class ServerCore {
       case FrameKind::cancel:
         return end(frame.header->call) && tell(event, ServerEvent::Kind::cancelled, frame.header->call);
       case FrameKind::credit: return take_credit(frame, event);
-      case FrameKind::item: return awaits(frame.header->call) && take_item(frame, event);
-      case FrameKind::end: return awaits(frame.header->call) && take_end(frame, event);
+      case FrameKind::item: return take_item(frame, event);
+      case FrameKind::end: return take_end(frame, event);
       case FrameKind::ping: queue({FrameKind::pong}); return false;
       case FrameKind::pong: return false;
       case FrameKind::goodbye: draining_ = true; return false;
@@ -296,12 +295,11 @@ class ServerCore {
 
   auto take_request(const Frame& frame, Instant now, ServerEvent& event) -> bool {
     const std::uint64_t call = frame.header->call;
-    const auto slot = static_cast<std::uint32_t>(call);
     ++requests_;
     if (draining_) return refuse_call(call, rpc_errc::closed);
-    if (slot >= share_.options().max_calls || !share_.has_calls()) return refuse_call(call, rpc_errc::exhausted);
-    if (slot >= slots_.size()) slots_.resize(slot + 1);
-    if (slots_[slot].open || call >> 32 == 0) return refuse_peer("a call was begun twice");
+    if (static_cast<std::uint32_t>(call) >= share_.options().max_calls || !share_.has_calls()) return refuse_call(call, rpc_errc::exhausted);
+    detail::ServerCall* const room = calls_.room(call);
+    if (room == nullptr) return refuse_peer("a call was begun twice");
     if (frame.head.size() < request_prefix_bytes) return refuse_call(call, rpc_errc::bad_message);
     const auto left = load_le<std::uint32_t>(frame.head.data());
     const auto metadata_bytes = load_le<std::uint32_t>(frame.head.data() + 4);
@@ -310,7 +308,9 @@ class ServerCore {
     const Instant deadline = read_ + std::chrono::milliseconds{left};  // may have waited here
     if (left != no_deadline && deadline <= now) return refuse_call(call, rpc_errc::deadline_passed);
 
-    begin(slots_[slot], call, frame.is_last() ? frame.head.size() + frame.body.bytes().size() : 0);
+    const std::size_t held = frame.is_last() ? frame.head.size() + frame.body.bytes().size() : 0;
+    room->begin(call, held);
+    share_.begin(held);
     tell(event, ServerEvent::Kind::request, call);
     event.method = frame.header->method;
     event.deadline = left == no_deadline ? never : deadline;
@@ -324,23 +324,14 @@ class ServerCore {
 
   // Nobody waits for the body of a call that was not begun (another one may have its id), or is over.
   auto take_part(const Frame& frame, ServerEvent& event) -> bool {
-    if (!begun_ || !awaits(frame.header->call)) return false;
+    detail::ServerCall* const call = begun_ ? open(frame.header->call) : nullptr;
+    if (call == nullptr) return false;
     tell(event, frame.is_last() ? ServerEvent::Kind::body_end : ServerEvent::Kind::chunk, frame.header->call);
     event.body = frame.body;
     if (!frame.is_last()) return true;
     event.body_checksum = frame.body_checksum;
-    hold(frame.header->call, frame.header->head_bytes);  // not before: who holds too much reads no more
+    hold(*call, frame.header->head_bytes);  // not before: who holds too much reads no more
     return true;
-  }
-
-  // Member by member: put together elsewhere first, they would be read back before they are written.
-  void begin(Slot& slot, std::uint64_t call, std::size_t held) noexcept {
-    slot.generation = static_cast<std::uint32_t>(call >> 32);
-    slot.open = true;
-    slot.ended = false;
-    slot.credit = {};
-    slot.held = held;
-    share_.begin(held);
   }
 
   auto refuse_call(std::uint64_t call, rpc_errc code) -> bool {
@@ -349,10 +340,11 @@ class ServerCore {
   }
 
   auto take_item(const Frame& frame, ServerEvent& event) -> bool {
-    Slot& slot = slots_[static_cast<std::uint32_t>(frame.header->call)];
-    if (slot.ended) return refuse_peer("an item after the end");
-    if (!slot.credit.receive()) return refuse_peer("more items than were asked for");
-    hold(frame.header->call, frame.head.size() + frame.body.bytes().size());
+    detail::ServerCall* const call = open(frame.header->call);
+    if (call == nullptr) return false;
+    if (call->ended) return refuse_peer("an item after the end");
+    if (!call->credit.receive()) return refuse_peer("more items than were asked for");
+    hold(*call, frame.head.size() + frame.body.bytes().size());
     tell(event, ServerEvent::Kind::item, frame.header->call);
     event.head = frame.head;
     event.body = frame.body;
@@ -360,16 +352,16 @@ class ServerCore {
   }
 
   auto take_end(const Frame& frame, ServerEvent& event) -> bool {
-    if (std::exchange(slots_[static_cast<std::uint32_t>(frame.header->call)].ended, true)) return false;
+    detail::ServerCall* const call = open(frame.header->call);
+    if (call == nullptr || std::exchange(call->ended, true)) return false;
     return tell(event, ServerEvent::Kind::ended, frame.header->call);
   }
 
   auto take_credit(const Frame& frame, ServerEvent& event) -> bool {
     if (frame.head.size() != sizeof(std::uint32_t)) return refuse_peer("a credit without a number");
-    const std::uint64_t call = frame.header->call;
     const auto more = load_le<std::uint32_t>(frame.head.data());
-    return awaits(call) && slots_[static_cast<std::uint32_t>(call)].credit.add(more) &&
-           tell(event, ServerEvent::Kind::credit, call);
+    detail::ServerCall* const call = open(frame.header->call);
+    return call != nullptr && call->credit.add(more) && tell(event, ServerEvent::Kind::credit, frame.header->call);
   }
 
   static constexpr std::uint32_t no_deadline = 0xffffffffU;
@@ -392,7 +384,7 @@ class ServerCore {
   std::uint64_t requests_ = 0;  // that came
   std::unique_ptr<ServerHandshake> handshake_;  // until the client has shown who it is
   std::error_code reason_;
-  std::vector<Slot> slots_;
+  detail::ServerCalls calls_;
 };
 
 static_assert(ConnectionCore<ServerCore>);

@@ -7,8 +7,8 @@
 #include <distrib/net/connection.hpp>
 #include <distrib/net/detail/flag_while.hpp>
 #include <distrib/rpc/call_observer.hpp>
-#include <distrib/rpc/detail/call_sink.hpp>
 #include <distrib/rpc/detail/observed_calls.hpp>
+#include <distrib/rpc/detail/server_call_sink.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/nonce.hpp>
@@ -17,7 +17,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -70,7 +69,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     owner_ = nullptr;
     observed_.end_all(rpc_errc::lost);
     Base::close();
-    close_sinks();
+    core().call_table().end_sinks(rpc_errc::closed);
   }
 
   /// Whether its owner is still to hear of it.
@@ -88,8 +87,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
 
   /// Of a handler: what happens to `call` is told to `sink` from now on, and not to the owner.
   void attach(std::uint64_t call, std::shared_ptr<detail::ServerCallSink> sink) {
-    if (sinks_ == nullptr) sinks_ = std::make_unique<Sinks>();
-    (*sinks_)[call] = std::move(sink);
+    core().call_table().attach(call, std::move(sink));
   }
 
   /// See `ServerCore::awaits`.
@@ -103,18 +101,18 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     if (!core().allows(head, body)) return fail(call, rpc_errc::too_large);
     core().reply(call, head, body, checksum);
     observe_reply(call, head.size() + body.bytes().size());
-    (void)take_sink(call);
+    (void)core().call_table().take_sink(call);
     answered();
   }
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     core().fail(call, code, where);
     observe_end(call, code, 0);
-    (void)take_sink(call);
+    (void)core().call_table().take_sink(call);
     answered();
   }
   auto item(std::uint64_t call, ByteView head, const FrameBody& body) -> bool {
     if (!core().allows(head, body)) {
-      const auto sink = take_sink(call);
+      const auto sink = core().call_table().take_sink(call);
       fail(call, rpc_errc::too_large);
       if (sink != nullptr) sink->ended(rpc_errc::too_large);
       return false;
@@ -131,7 +129,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   void end_stream(std::uint64_t call) {
     core().end_stream(call);
     observe_reply(call, 0);
-    (void)take_sink(call);
+    (void)core().call_table().take_sink(call);
     answered();
   }
 
@@ -169,7 +167,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     if constexpr (is_observed) now_ = now;
     for (ServerEvent event; owner_ != nullptr && !is_paused_ && core().next(now, event);) {
       observe(event);
-      if (sinks_ == nullptr || !tell_sink(event)) owner_->happened(session, event);
+      if (!tell_sink(event)) owner_->happened(session, event);
       taken_one();
     }
   }
@@ -194,22 +192,11 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   }
 
   auto tell_sink(const ServerEvent& event) -> bool {
-    const auto found = sinks_->find(event.call);
-    if (found == sinks_->end()) return false;
-    const auto sink = found->second;
-    if (event.kind == ServerEvent::Kind::cancelled) sinks_->erase(found);
-    sink->happened(event);
-    return true;
-  }
-  // Who drops it does so outside of the map: its end may answer, too.
-  auto take_sink(std::uint64_t call) -> std::shared_ptr<detail::ServerCallSink> {
-    if (sinks_ == nullptr) return nullptr;
-    auto found = sinks_->extract(call);
-    return found ? std::move(found.mapped()) : nullptr;
-  }
-  void close_sinks() {
-    if (const auto sinks = std::move(sinks_))
-      for (const auto& [call, sink] : *sinks) sink->ended(rpc_errc::closed);
+    if (event.kind == ServerEvent::Kind::request) return false;
+    const bool is_over = event.kind == ServerEvent::Kind::cancelled;
+    const auto sink = is_over ? core().call_table().take_sink(event.call) : core().call_table().sink(event.call);
+    if (sink != nullptr) sink->happened(event);
+    return sink != nullptr;
   }
 
   // An answer from outside of `on_activity`. It reads no request: whoever answers is never called from there.
@@ -225,17 +212,15 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     observed_.end_all(rpc_errc::lost);
     const auto session = self();
     Owner* const owner = std::exchange(owner_, nullptr);
-    close_sinks();
+    core().call_table().end_sinks(rpc_errc::closed);
     owner->closed(session);  // last: it may throw
   }
 
   struct Nothing {};
   static constexpr bool is_observed = !std::is_same_v<Observes, const NoCallObserver>;
-  using Sinks = std::map<std::uint64_t, std::shared_ptr<detail::ServerCallSink>>;
 
   bool active_ = false;
   bool is_paused_ = false;
-  std::unique_ptr<Sinks> sinks_;  // of calls that stream, or come in chunks
   Owner* owner_;  // null: it is gone, or this connection is over
   [[no_unique_address]] detail::ObservedCalls<Observes> observed_;
   [[no_unique_address]] std::conditional_t<is_observed, Instant, Nothing> now_{};  // of the last event

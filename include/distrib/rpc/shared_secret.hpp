@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/files.hpp>
+#include <distrib/core/detail/file_descriptor.hpp>
 #include <distrib/core/detail/wipe.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/hmac.hpp>
@@ -123,7 +123,7 @@ class SharedSecret {
     std::array<std::byte, max_bytes + 3> bytes;
   };
 
-  explicit SharedSecret(ByteView bytes) : key_{std::make_shared<const HmacSha256>(bytes)} {}
+  explicit SharedSecret(ByteView bytes) : key_{new HmacSha256{bytes}} {}
 
   std::shared_ptr<const HmacSha256> key_;
 };

@@ -13,7 +13,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -96,7 +95,7 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   template <class Core, class Other>
   void write(End<Core>& end, End<Other>& other) {
     if (end.writing || broken_) return;
-    const std::span<const ByteView> pieces = end.core->output();
+    const auto& pieces = end.core->output();
     if (pieces.empty()) return;
     end.writing = true;
     auto bytes = std::make_shared<std::vector<std::byte>>();

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <iterator>
 #include <memory>
-#include <span>
 
 namespace distrib::inline v0::detail {
 
@@ -18,7 +17,8 @@ class WritePieces {
   using value_type = asio::const_buffer;
   using const_iterator = const asio::const_buffer*;
 
-  WritePieces(std::span<const ByteView> output, std::size_t written) {
+  template <class Output>
+  WritePieces(const Output& output, std::size_t written) {
     for (const ByteView view : output) {
       if (written >= view.size()) {
         written -= view.size();

@@ -18,14 +18,14 @@ class BodyMemory {
  public:
   /// Memory that is written before it is read. It comes back here when the last one who shares it lets go.
   [[nodiscard]] auto take(std::size_t bytes) -> std::shared_ptr<AlignedBuffer> {
-    if (kept_ == nullptr) kept_ = std::make_shared<Kept>();
+    if (kept_ == nullptr) kept_ = std::shared_ptr<Kept>{new Kept};
     kept_->wanted.store(true, std::memory_order_relaxed);
-    std::unique_ptr<AlignedBuffer> buffer{kept_->buffer.exchange(nullptr, std::memory_order_acquire)};
+    AlignedBuffer* buffer = kept_->buffer.exchange(nullptr, std::memory_order_acquire);
     if (buffer == nullptr || buffer->size() != bytes) {
-      buffer.reset();
-      buffer = std::make_unique<AlignedBuffer>(AlignedBuffer::for_overwrite(bytes));
+      delete buffer;
+      buffer = new AlignedBuffer{AlignedBuffer::for_overwrite(bytes)};
     }
-    return {buffer.release(), GiveBack{kept_}};
+    return {buffer, GiveBack{kept_}};  // which is called, too, when this fails
   }
 
   /// Whether memory is kept, or will be.

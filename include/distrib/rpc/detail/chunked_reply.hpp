@@ -4,8 +4,8 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/rpc/client_event.hpp>
 #include <distrib/rpc/codec.hpp>
-#include <distrib/rpc/detail/call_sink.hpp>
 #include <distrib/rpc/detail/call_waiter.hpp>
+#include <distrib/rpc/detail/client_call_sink.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>
 

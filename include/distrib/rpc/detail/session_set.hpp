@@ -23,8 +23,8 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
   using Session = BasicServerSession<Stream, Observes>;
   using Held = std::shared_ptr<Session>;
 
-  SessionSet(RouterType router, std::shared_ptr<ServerBudget> budget, Observes& observer = no_call_observer)
-      : router_{std::move(router)}, budget_{std::move(budget)}, observer_{observer} {
+  SessionSet(RouterType router, const RpcServerOptions& options, Observes& observer = no_call_observer)
+      : router_{std::move(router)}, budget_{new ServerBudget{options}}, observer_{observer} {
     if constexpr (requires { RouterType::takes_chunks(std::uint32_t{}); })
       budget_->takes_chunks = &RouterType::takes_chunks;
   }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace distrib::inline v0::detail {
+
+inline auto last_os_error() noexcept -> std::error_code { return {errno, std::generic_category()}; }
+
+/// Owns an open file of the operating system. Movable. One thread at a time.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+
+  /// Opens `path` with the flags of open(2). On failure `is_open()` is false and `ec` says why.
+  FileDescriptor(const std::string& path, int flags, std::error_code& ec) noexcept {
+    do {
+      fd_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+    } while (fd_ < 0 && errno == EINTR);
+    ec = fd_ < 0 ? last_os_error() : std::error_code{};
+  }
+
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
+  auto operator=(FileDescriptor&& other) noexcept -> FileDescriptor& {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~FileDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  [[nodiscard]] auto is_open() const noexcept -> bool { return fd_ >= 0; }
+  [[nodiscard]] auto get() const noexcept -> int { return fd_; }
+
+  /// Reads up to `to.size()` bytes; 0 at the end and on failure.
+  auto read(std::span<std::byte> to, std::error_code& ec) noexcept -> std::size_t {
+    ssize_t count = 0;
+    do {
+      count = ::read(fd_, to.data(), to.size());
+    } while (count < 0 && errno == EINTR);
+    ec = count < 0 ? last_os_error() : std::error_code{};
+    return count < 0 ? 0 : static_cast<std::size_t>(count);
+  }
+
+  /// Writes all of the `count` pieces, which it uses up; as writev(2) wants them.
+  void write(iovec* pieces, std::size_t count, std::error_code& ec) noexcept {
+    ec.clear();
+    iovec* const end = pieces + count;
+    while (true) {
+      while (pieces != end && pieces->iov_len == 0) ++pieces;
+      if (pieces == end) return;
+      const ssize_t size = ::writev(fd_, pieces, static_cast<int>(end - pieces));
+      if (size < 0 && errno == EINTR) continue;
+      if (size < 0) {
+        ec = last_os_error();
+        return;
+      }
+      auto written = static_cast<std::size_t>(size);
+      for (iovec* piece = pieces; piece != end; ++piece) {
+        const std::size_t part = written < piece->iov_len ? written : piece->iov_len;
+        piece->iov_base = static_cast<std::byte*>(piece->iov_base) + part;
+        piece->iov_len -= part;
+        written -= part;
+      }
+    }
+  }
+
+  /// Writes all of `bytes`.
+  void write(std::span<const std::byte> bytes, std::error_code& ec) noexcept {
+    iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};  // writev only reads them
+    write(&piece, 1, ec);
+  }
+
+  /// Closes, and reports what a file system held back until now.
+  void close(std::error_code& ec) noexcept {
+    ec = ::close(std::exchange(fd_, -1)) == 0 ? std::error_code{} : last_os_error();
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace distrib::inline v0::detail
