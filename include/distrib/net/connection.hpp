@@ -97,7 +97,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   /// Settles when the handlers that are due now have run: what they all tell the core leaves in one write.
   void settle_soon() {
-    if (std::exchange(soon_, true)) return;
+    const bool is_over = !open_ && owner_ == nullptr;  // closed, and told so
+    if (is_over || std::exchange(soon_, true)) return;
     asio::post(executor_, [self = this->shared_from_this()] { self->on_posted(); });
   }
 
