@@ -379,21 +379,17 @@ def row16(known):
             print(result(title, figures["ours"], figures["gRPC"], "gRPC", "", target and 0.01), flush=True)
 
 
-def compile_cost(sources, options, level, folder):
-    """(CPU seconds of the best of 3, objects)."""
-    best, objects = None, []
+def compile_once(sources, options, level, folder):
+    """(CPU seconds, objects)."""
     include = [f"-I{HERE.parent}/include", f"-I{folder['generated']}", "-DASIO_STANDALONE"]
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        objects = []
-        for source in sources:
-            objects.append(f"{folder['out']}/{pathlib.Path(source).name}{level}.o")
-            subprocess.run(["g++", "-std=c++20", level, *include, *options, "-c", str(source), "-o", objects[-1]],
-                           check=True, env=dict(os.environ, CCACHE_DISABLE="1"), stderr=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cost = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        best = cost if best is None else min(best, cost)
-    return best, objects
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    objects = []
+    for source in sources:
+        objects.append(f"{folder['out']}/{pathlib.Path(source).name}{level}.o")
+        subprocess.run(["g++", "-std=c++20", level, *include, *options, "-c", str(source), "-o", objects[-1]],
+                       check=True, env=dict(os.environ, CCACHE_DISABLE="1"), stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, objects
 
 
 def binary_size(objects, libraries, out):
@@ -416,14 +412,17 @@ def row17(build, known):
                                     [], libraries)
     with tempfile.TemporaryDirectory() as out:
         folder = {"out": out, "generated": generated}
-        figures = {}
-        for name, (sources, options, libraries) in whole.items():
-            try:
-                (debug, _), (fast, objects) = (compile_cost(sources, options, level, folder)
-                                               for level in ("-O0", "-O2"))
-                figures[name] = debug, fast, binary_size(objects, libraries, out)
-            except subprocess.CalledProcessError as error:
-                note(f"  row17: without {name}: {error}")
+        figures = {}  # the best of so many rounds, in which all take turns
+        for _ in range(ROUNDS):
+            for name, (sources, options, libraries) in list(whole.items()):
+                try:
+                    (debug, _), (fast, objects) = (compile_once(sources, options, level, folder)
+                                                   for level in ("-O0", "-O2"))
+                    figure = debug, fast, binary_size(objects, libraries, out)
+                    figures[name] = tuple(map(min, figures.get(name, figure), figure))
+                except subprocess.CalledProcessError as error:
+                    note(f"  row17: without {name}: {error}")
+                    del whole[name]
     note("  row17 minimal server, s at -O0, s at -O2, KiB: " + "; ".join(
         f"{name} {d:.2f} {f:.2f} {s:.0f}" for name, (d, f, s) in figures.items()))
     if "ours" not in figures:
