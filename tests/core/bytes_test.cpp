@@ -66,3 +66,11 @@ TEST_CASE("AlignedBuffer: what is written is read", "[core]") {
   buffer.as<float>()[1] = 1.0F;
   CHECK(distrib::load_le<float>(buffer.data() + 4) == 1.0F);
 }
+
+TEST_CASE("bytes_of: a value as it lies in memory", "[core]") {
+  const std::uint32_t number = 0x04030201;
+  const distrib::ByteView bytes = distrib::bytes_of(number);
+  REQUIRE(bytes.size() == 4);
+  CHECK(bytes.data() == reinterpret_cast<const std::byte*>(&number));
+  CHECK(distrib::as_text(bytes) == "\x01\x02\x03\x04");
+}

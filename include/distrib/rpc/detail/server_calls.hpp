@@ -32,7 +32,7 @@ struct ServerCall {
   std::shared_ptr<ServerCallSink> sink;
 };
 
-/// The calls of one client, by the slots in the lower halves of their ids, which the client chooses. Memory: 56 bytes
+/// The calls of one client, by the slots in the lower halves of their ids, which the client chooses. Memory: 48 bytes
 /// for each slot up to the last one that was ever in use.
 class ServerCalls {
  public:
