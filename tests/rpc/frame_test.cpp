@@ -3,7 +3,6 @@
 
 #include <distrib/core/sha256.hpp>
 
-
 #include "support/catch.hpp"
 
 using distrib::FrameHeader;

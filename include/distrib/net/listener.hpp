@@ -88,6 +88,7 @@ class BasicListener {
   };
 
   BasicListener(const Executor& executor, Accepted accepted)
+      // Not std::make_shared, here as elsewhere where there is one of a kind: it takes long to compile.
       : state_{new State{executor, std::move(accepted)}} {}
 
   void listen(const Address& address, std::error_code& ec) {

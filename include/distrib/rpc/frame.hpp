@@ -79,8 +79,9 @@ inline void encode_frame_header(const FrameHeader& header, std::uint32_t head_by
   return bytes;
 }
 
-/// Reads a header of 32 bytes; what is wrong with it is `rpc_errc::not_ours`, `corrupt`, `unsupported_version` or, for an
-/// unknown kind, `protocol`; 0 when nothing is. A good checksum proves no good intent: bound the lengths before memory is taken for them.
+/// Reads a header of 32 bytes; what is wrong with it is `rpc_errc::not_ours`, `corrupt`, `unsupported_version` or, for
+/// an unknown kind, `protocol`; 0 when nothing is. A good checksum proves no good intent: bound the lengths before
+/// memory is taken for them.
 [[nodiscard]] inline auto parse_frame_header(const std::byte* from, FrameHeader& header) noexcept -> rpc_errc {
   if (load_le<std::uint32_t>(from) != frame_magic) return rpc_errc::not_ours;
   if (load_le<std::uint32_t>(from + 28) != crc32c({from, 28})) return rpc_errc::corrupt;

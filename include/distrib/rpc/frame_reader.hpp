@@ -119,7 +119,8 @@ class FrameReader {
   }
 
   /// Writes the next frame, or part of one, to `frame`; false: read more, or `error()` says why there will be none.
-  /// `wants_chunks(header)`: whether a large body comes in chunks; asked once, when its head has come. None do unless told.
+  /// `wants_chunks(header)`: whether a large body comes in chunks; asked once, when its head has come; none do
+  /// unless told.
   template <class WantsChunks = NoChunks>
   [[nodiscard]] auto next(Frame& frame, const WantsChunks& wants_chunks = {}) -> bool {
     if (error_ || (state_ == State::header && !take_header())) return false;

@@ -297,7 +297,8 @@ class ServerCore {
     const std::uint64_t call = frame.header->call;
     ++requests_;
     if (draining_) return refuse_call(call, rpc_errc::closed);
-    if (static_cast<std::uint32_t>(call) >= share_.options().max_calls || !share_.has_calls()) return refuse_call(call, rpc_errc::exhausted);
+    if (static_cast<std::uint32_t>(call) >= share_.options().max_calls || !share_.has_calls())
+      return refuse_call(call, rpc_errc::exhausted);
     detail::ServerCall* const room = calls_.room(call);
     if (room == nullptr) return refuse_peer("a call was begun twice");
     if (frame.head.size() < request_prefix_bytes) return refuse_call(call, rpc_errc::bad_message);

@@ -46,7 +46,7 @@ template <class Way>
 /// Any processor.
 struct PlainWay {
   auto length(std::uint64_t value) const noexcept -> std::uint32_t {
-    return crc32c_portable(0xFFFFFFFF, std::as_bytes(std::span{&value, 1}));
+    return crc32c_portable(0xFFFFFFFF, bytes_of(value));
   }
   auto payload(const std::byte* at, std::size_t size) noexcept -> std::uint32_t {
     return ~crc32c({at, size});
