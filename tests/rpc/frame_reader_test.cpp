@@ -127,6 +127,7 @@ TEST_CASE("FrameReader: a large body is received where it stays, and what follow
   }
   REQUIRE(space.front.size() == (64 << 10) - 10);
   REQUIRE(space.back.data() == lent.data());
+  CHECK(space.back.size() == 4 << 10);
   const std::size_t last = space.front.size() + 36;
   std::copy_n(bytes.end() - static_cast<std::ptrdiff_t>(last), space.front.size(), space.front.begin());
   std::copy(bytes.end() - 36, bytes.end(), space.back.begin());
@@ -139,6 +140,33 @@ TEST_CASE("FrameReader: a large body is received where it stays, and what follow
   CHECK(frame.header->kind == FrameKind::ping);
   CHECK(frame.body.empty());
   CHECK_FALSE(reader.in_frame());
+}
+
+TEST_CASE("FrameReader: behind a body of 64 KiB and more little is read, because as much of the next is copied",
+          "[rpc]") {
+  const auto [body_bytes, behind] = GENERATE(std::pair<std::size_t, std::size_t>{64 << 10, 4 << 10},
+                                             std::pair{(std::size_t{64} << 10) - 1, distrib::least_read_bytes});
+  const auto bytes = stream::frame({FrameKind::request}, "h", stream::body(body_bytes));
+  const auto ping = stream::frame({FrameKind::ping});
+  FrameReader reader;
+  distrib::Frame frame;
+  std::vector<std::byte> lent(distrib::least_read_bytes);
+  for (std::size_t at = 0; at < bytes.size();) {
+    at += stream::give(reader, distrib::ByteView{bytes}.subspan(at), bytes.size());
+    if (at < bytes.size()) CHECK_FALSE(reader.next(frame));
+    if (at < bytes.size()) reader.keep();
+  }
+  REQUIRE(reader.next(frame));
+  reader.keep();
+  CHECK(reader.read_space(lent).front.size() == behind);
+  stream::give(reader, distrib::ByteView{ping}.first(20), 20);
+  CHECK_FALSE(reader.next(frame));
+  reader.keep();
+  CHECK(reader.read_space(lent).front.size() == std::min(behind, lent.size() - 20));
+  stream::give(reader, distrib::ByteView{ping}.subspan(20), 12);
+  REQUIRE(reader.next(frame));
+  reader.keep();
+  CHECK(reader.read_space(lent).front.size() == lent.size());  // behind a small one, all there is
 }
 
 TEST_CASE("FrameReader: the memory of a body is used again when nobody has it", "[rpc]") {

@@ -63,8 +63,9 @@ struct Frame {
 /// that was lent; a large body goes into memory of its own, where it is received without a copy, its checksum computed
 /// while its bytes are still in the cache; or it is handed on in chunks. A core: it reads nothing by itself.
 ///
-/// Memory: of a frame that has not come to its end yet, what came; of one whose body is over 4 KiB, all of the body, which
-/// is used again for the next one of that size; of frames that nobody takes, what was read. Threads: one at a time.
+/// Memory: of a frame that has not come to its end yet, what came; of one whose body is over 4 KiB, all of the body,
+/// which is used again for the next one of that size; of frames that nobody takes, what was read.
+/// Threads: one at a time.
 class FrameReader {
   struct NoChunks {
     auto operator()(const FrameHeader&) const -> bool { return false; }
@@ -88,8 +89,11 @@ class FrameReader {
     const bool more_follows = direct.size() > piece_bytes;
     if (more_follows) direct = direct.first(piece_bytes);
     direct_bytes_ = direct.size();
-    if (!direct.empty()) return {direct, more_follows ? std::span<std::byte>{} : lent};
-    if (state_ == State::chunks) lent = lent.first(std::min(lent.size(), piece_bytes));
+    if (state_ == State::chunks)
+      lent = lent.first(std::min(lent.size(), piece_bytes));
+    else if (header_.body_bytes >= piece_bytes)  // of this frame, or of the last one
+      lent = lent.first(std::min(lent.size(), here_.size() + most_behind_bytes));
+    if (!direct.empty()) return {direct, lent.first(more_follows ? 0 : lent.size())};
     if (!here_.empty()) std::memcpy(lent.data(), here_.data(), here_.size());  // less than the least that is lent
     return {lent.subspan(here_.size())};
   }
@@ -161,6 +165,9 @@ class FrameReader {
   static constexpr std::size_t chunk_unit = 64;
   // Of a large body, in one read: while the receiver takes more, the sender goes on into memory that is in no cache.
   static constexpr std::size_t piece_bytes = std::size_t{64} << 10;
+  // Read behind a body of a piece and more, or together with its end: the next one is often as large, and what was read
+  // of it has to be copied. Behind smaller ones, reads that each bring many frames are worth the copies.
+  static constexpr std::size_t most_behind_bytes = std::size_t{4} << 10;
   static constexpr std::size_t most_kept_bytes = std::size_t{64} << 10;
   static_assert(frame_header_bytes + most_small_head_bytes + most_small_body_bytes + 2 * frame_checksum_bytes <
                 least_read_bytes);
