@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the headers and the CMake package. Everything is relative to the package, so a prefix may be moved.
+# Installs the headers and the packages for CMake and pkg-config. Everything is relative to the package, so a prefix may
+# be moved.
 
 include(CMakePackageConfigHelpers)
 set(distrib_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/distrib)
 
-install(TARGETS distrib_core distrib_distrib EXPORT distribTargets FILE_SET HEADERS)
+install(TARGETS distrib_core distrib_record distrib_rpc distrib_tensor distrib_distrib EXPORT distribTargets FILE_SET HEADERS)
 install(EXPORT distribTargets NAMESPACE distrib:: DESTINATION ${distrib_package_dir})
 
 # Headers behind protobuf and the .proto sources belong to no exported target: distrib::message is made by the consumer.
@@ -19,9 +20,15 @@ configure_package_config_file(cmake/distribConfig.cmake.in ${PROJECT_BINARY_DIR}
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/distribConfigVersion.cmake COMPATIBILITY SameMinorVersion
                                  ARCH_INDEPENDENT)
 set(package_files ${PROJECT_BINARY_DIR}/distribConfig.cmake ${PROJECT_BINARY_DIR}/distribConfigVersion.cmake
-                  cmake/Findasio.cmake cmake/DistribIsal.cmake cmake/DistribTls.cmake)
+                  cmake/Findasio.cmake cmake/DistribComponents.cmake cmake/DistribIsal.cmake cmake/DistribTls.cmake)
 if(distrib_proto)
   list(APPEND package_files ${distrib_proto})
 endif()
 install(FILES ${package_files} DESTINATION ${distrib_package_dir})
+
+set(distrib_pkgconfig_dir ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+file(RELATIVE_PATH distrib_prefix_from_pkgconfig /${distrib_pkgconfig_dir} /)
+configure_file(cmake/distrib.pc.in ${PROJECT_BINARY_DIR}/distrib.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/distrib.pc DESTINATION ${distrib_pkgconfig_dir})
+
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/distrib)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# distrib::isal: distrib::distrib with ISA-L, behind <distrib/record/isal.hpp>.
+# distrib::isal: distrib::record with ISA-L, behind <distrib/record/isal.hpp>.
 #
 # Without ISA-L nothing is defined; a find_package(distrib COMPONENTS isal) then fails and says so.
 
@@ -19,5 +19,5 @@ if(NOT TARGET distrib_isal)
   add_library(distrib_isal INTERFACE)
   add_library(distrib::isal ALIAS distrib_isal)
   target_include_directories(distrib_isal SYSTEM INTERFACE ${DISTRIB_ISAL_INCLUDE})
-  target_link_libraries(distrib_isal INTERFACE distrib::distrib ${DISTRIB_ISAL_LIBRARY})
+  target_link_libraries(distrib_isal INTERFACE distrib::record ${DISTRIB_ISAL_LIBRARY})
 endif()

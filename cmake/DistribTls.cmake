@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# distrib::tls: distrib::distrib with OpenSSL, behind <distrib/net/tls.hpp> and the net/tls_*.hpp beside it.
+# distrib::tls: distrib::rpc with OpenSSL, behind <distrib/net/tls.hpp> and the net/tls_*.hpp beside it.
 #
 # Without OpenSSL nothing is defined; a find_package(distrib COMPONENTS tls) then fails and says so.
 
@@ -16,5 +16,5 @@ endif()
 if(NOT TARGET distrib_tls)
   add_library(distrib_tls INTERFACE)
   add_library(distrib::tls ALIAS distrib_tls)
-  target_link_libraries(distrib_tls INTERFACE distrib::distrib OpenSSL::SSL OpenSSL::Crypto)
+  target_link_libraries(distrib_tls INTERFACE distrib::rpc OpenSSL::SSL OpenSSL::Crypto)
 endif()

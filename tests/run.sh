@@ -4,6 +4,7 @@
 #        tests/run.sh all       the same, then clang, each header alone, sanitizers and budgets
 #        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
 #        tests/run.sh soak [SECONDS]   a server under storms of resets, 60 seconds unless told, and 1000 orders of stops
+#        tests/run.sh packages  Conan (from PyPI), our guide typed on a bare Debian, newer Debians, aarch64; as root
 #        tests/run.sh interop   our files against real TensorFlow and TensorBoard (from PyPI, in a cache directory)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -68,6 +69,10 @@ table() {
   for i in "${!part_names[@]}"; do printf '%-40s %9s  %s\n' "${part_names[i]}" "${part_seconds[i]}" "${part_results[i]}"; done
 }
 
+counted() {  # NAME COMMAND...   a phase that counts as one test
+  if phase "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); return 1; fi
+}
+
 # Real TensorFlow reads what our programs wrote, and our programs what it wrote.
 interop() {
   local script
@@ -75,13 +80,18 @@ interop() {
   build release distrib_interop || return
   for script in tests/interop/*.py; do
     [ -e "$script" ] || continue
-    if phase "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$tensorflow_python" -B "$script" build/release/tests/interop; then
-      passed=$((passed + 1))
-    else
-      failed=$((failed + 1))
-    fi
+    counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$tensorflow_python" -B "$script" build/release/tests/interop
   done
   [ "$failed" -eq 0 ]
+}
+
+conan() {
+  local venv=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/conan
+  if [ ! -x "$venv/bin/conan" ]; then
+    phase "create a Python environment" python3 -m venv --clear "$venv" &&
+      phase "install conan" "$venv/bin/pip" install --quiet --disable-pip-version-check 'conan>=2,<3' || return
+  fi
+  counted "Conan recipe" tests/consumer/conan.sh "$venv/bin/conan" "$PWD/build/conan"
 }
 
 # Inputs that end a target stay in build/fuzz/findings, those that reach something new in build/fuzz/corpus.
@@ -89,15 +99,13 @@ fuzz() {  # TARGET SECONDS
   local new=build/fuzz/corpus/$1 findings=build/fuzz/findings/$1
   mkdir -p "$new" "$findings"
   # The system's protobuf is not instrumented, so its containers look damaged to the sanitizer.
-  if phase "fuzz $1 for $2 s" env ASAN_OPTIONS=detect_container_overflow=0 "build/fuzz/tests/fuzz/distrib_fuzz_$1" \
+  if counted "fuzz $1 for $2 s" env ASAN_OPTIONS=detect_container_overflow=0 "build/fuzz/tests/fuzz/distrib_fuzz_$1" \
       -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 \
       -artifact_prefix="$findings/" "$new" "tests/fuzz/corpus/$1"; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "  findings: $findings"
-    return 1
+    return 0
   fi
+  echo "  findings: $findings"
+  return 1
 }
 
 # Says every few seconds how it stands.
@@ -144,12 +152,21 @@ case ${1:-} in
     ensure_packages build tests
     part "soak" soak "${2:-60}"
     ;;
+  packages)
+    ensure_packages build tests packages
+    part "the guide, typed on a bare Debian 12" counted "docs/guide/use.md" tests/consumer/debian.sh bookworm \
+      tests/consumer/typed.sh /typed
+    part "Conan" conan
+    part "Debian 13" counted "consumers on Debian 13" tests/consumer/debian.sh trixie tests/consumer/suite.sh
+    part "Debian's newest" counted "consumers on Debian sid" tests/consumer/debian.sh sid tests/consumer/suite.sh
+    part "aarch64" counted "value rooms on aarch64" tests/consumer/aarch64.sh
+    ;;
   interop)
     ensure_packages build tests interop
     part "interop" interop
     ;;
   *)
-    sed -n '3,7s/^# //p' "$0" >&2
+    sed -n '3,8s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -8,13 +8,14 @@ packages_of() {
   case $1 in
     build) echo g++ cmake ninja-build ccache python3 ca-certificates libasio-dev libxtensor-dev zlib1g-dev ;;
     example) echo libxtensor-blas-dev libopenblas-dev libssl-dev openssl dataset-fashion-mnist; packages_of tools ;;
-    tests) echo catch2 nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev; packages_of example ;;
+    tests) echo catch2 nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev pkg-config; packages_of example ;;
     tools) echo libcli11-dev ;;
     clang) echo clang-19 ;;
     fuzz) echo libclang-rt-19-dev; packages_of clang ;;
     benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev ;;
     grpc) echo libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler ;;
     interop) echo python3-venv ;;
+    packages) echo python3-venv debootstrap g++-aarch64-linux-gnu qemu-user ;;
     *) echo "setup.sh: no package group '$1'" >&2; return 64 ;;
   esac
 }

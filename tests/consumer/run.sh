@@ -1,35 +1,98 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds a user's first trainer in one of three ways, and trains a few steps.
-# usage: run.sh find_package|add_subdirectory|plain COMPILER SCRATCH BUILD     (BUILD: where distrib was configured)
+# Builds a user's first trainer in one of several ways, with the user's warnings as errors, and trains a few steps.
+# usage: run.sh find_package|fetch_content|add_subdirectory|plugins|pkg_config|vcpkg|plain COMPILER SCRATCH BUILD
+#        (BUILD: where distrib was configured)
 set -euo pipefail
 way=$1 compiler=$2 scratch=$3 build=$4
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_root=$(cd "$here/../.." && pwd)
 program=$source_root/examples/09_train.cpp
+strict='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Werror'
 rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 
-build_and_train() {  # OPTION...
-  cmake -S "$here/$way" -B build -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DPROGRAM="$program" "$@"
+version() { sed -n 's/.*string_view version = "\(.*\)".*/\1/p' "$source_root/include/distrib/version.hpp"; }
+
+install_and_move() {  # an installed package may be moved, and knows nothing of where it was made
+  cmake --install "$build" --prefix "$scratch/first" >/dev/null
+  mv first moved
+  ! grep -rnF -e "$source_root" -e "$scratch" moved || { echo "the package names a path of its build" >&2; exit 1; }
+}
+
+# The user's own flags, and what every user needs: nothing else of ours.
+check_flags() {
+  python3 - "$strict" <<'EOF'
+import json, re, sys
+allowed = set(sys.argv[1].split()) | {"-std=gnu++20", "-DASIO_STANDALONE", "-DASIO_HAS_CO_AWAIT=1", "-pthread", "-o", "-c"}
+for entry in json.load(open("build/compile_commands.json")):
+    if entry["file"].endswith(("09_train.cpp", "main.cpp")):
+        flags = re.sub(r"-isystem \S+", "", entry["command"]).split()
+        ours = [flag for flag in flags if flag.startswith("-") and not flag.startswith("-I") and flag not in allowed]
+        assert not ours, f"{entry['file']} is compiled with {ours}, which its project did not ask for"
+EOF
+}
+
+build_project() {  # OPTION...
+  cmake -S "$here/$way" -B build -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$strict" \
+    -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DPROGRAM="$program" "$@"
   cmake --build build
-  build/consumer
+}
+
+refused() {  # COMPONENT WORDS OPTION...   what cannot be had is said in our words
+  local said
+  said=$(cmake -S "$here/refused" -B refused -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
+    -DCMAKE_PREFIX_PATH="$scratch/moved" -DCOMPONENT="$1" "${@:3}" 2>&1 | tr -s ' \n' ' ') && return 1
+  rm -rf refused
+  [[ $said == *"$2"* ]] || { echo "of component $1 it says: $said" >&2; return 1; }
 }
 
 case $way in
   find_package)
-    version=$(sed -n 's/.*string_view version = "\(.*\)".*/\1/p' "$source_root/include/distrib/version.hpp")
-    cmake --install "$build" --prefix "$scratch/first" >/dev/null
-    mv first moved  # an installed package may be moved
-    ! grep -rnF -e "$source_root" -e "$scratch" moved || { echo "the package names a path of its build" >&2; exit 1; }
-    build_and_train -DCMAKE_PREFIX_PATH="$scratch/moved" -DEXPECTED_VERSION="$version"
+    install_and_move
+    build_project -DCMAKE_PREFIX_PATH="$scratch/moved" -DEXPECTED_VERSION="$(version)"
+    check_flags
+    build/consumer
     build/core_only/core_only
+    build/rpc_only/rpc_only
     build/message/message
+    refused training "distrib has no component 'training': there are core, record, rpc, tensor, distrib, message,"
+    refused rpc "distrib has no component 'rpc' without Asio 1.22 or newer, standalone (libasio-dev)" \
+      -DCMAKE_DISABLE_FIND_PACKAGE_asio=ON
     ;;
-  add_subdirectory) build_and_train -DDISTRIB_SOURCE="$source_root" ;;
-  plain)
-    "$compiler" -std=c++20 -I "$source_root/include" "$program" -o consumer -lz -pthread
+  fetch_content)  # what a release consists of
+    tar -C "$source_root" -czf distrib.tar.gz CMakeLists.txt LICENSE cmake include
+    build_project -DDISTRIB_ARCHIVE="$scratch/distrib.tar.gz" \
+      -DDISTRIB_ARCHIVE_SHA256="$(sha256sum distrib.tar.gz | cut -d' ' -f1)"
+    check_flags
+    build/consumer
+    ;;
+  add_subdirectory)
+    build_project -DDISTRIB_SOURCE="$source_root"
+    check_flags
+    build/consumer
+    ;;
+  plugins)
+    install_and_move
+    build_project -DCMAKE_PREFIX_PATH="$scratch/moved"
+    for symbols in local global; do build/consumer $symbols build/first.so build/second.so; done
+    ;;
+  pkg_config)
+    install_and_move
+    export PKG_CONFIG_PATH=$scratch/moved/share/pkgconfig
+    [ "$(pkg-config --modversion distrib)" = "$(version)" ]
+    "$compiler" -std=c++20 $strict "$program" -o consumer $(pkg-config --cflags --libs distrib)
     ./consumer
     ;;
-  *) sed -n '4p' "$0" >&2; exit 64 ;;
+  vcpkg)
+    cmake -D PACKAGES="$scratch/package" -P "$here/vcpkg.cmake"
+    build_project -DCMAKE_PREFIX_PATH="$scratch/package"
+    check_flags
+    build/consumer
+    ;;
+  plain)
+    "$compiler" -std=c++20 $strict -I "$source_root/include" "$program" -o consumer -lz -pthread
+    ./consumer
+    ;;
+  *) sed -n '4,5p' "$0" >&2; exit 64 ;;
 esac

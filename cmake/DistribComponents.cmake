@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# The components, and the packages that must be there for each; our own build and find_package(distrib) look for the same.
+# What message, isal and tls need beyond that is looked for where their targets are made.
+
+set(distrib_components core record rpc tensor distrib message isal tls)
+set(distrib_record_needs ZLIB)
+set(distrib_rpc_needs asio)
+set(distrib_tensor_needs xtensor)
+set(distrib_distrib_needs ZLIB asio xtensor)
+set(distrib_isal_needs ZLIB)
+set(distrib_tls_needs asio)
+
+set(distrib_name_of_ZLIB "zlib (zlib1g-dev)")
+set(distrib_name_of_asio "Asio 1.22 or newer, standalone (libasio-dev)")
+set(distrib_name_of_xtensor "xtensor 0.24 or newer (libxtensor-dev)")

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The tests of the value rooms, those that need nothing but a compiler and xtensor, for aarch64 and run by qemu.
+# usage: aarch64.sh [ROOM...]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+rooms=("${@:-core cluster optimizer placement sharding checkpoint example tensor}")
+out=$PWD/build/aarch64
+mkdir -p "$out"
+
+compile() {  # SOURCE   the headers of Catch2, xtensor and nlohmann-json are the same for all machines
+  local object=$out/${1//\//_}.o
+  ccache aarch64-linux-gnu-g++ -std=c++20 -O1 -Iinclude -Itests -idirafter /usr/include \
+    -DDISTRIB_TEST_DIR="\"$PWD/tests\"" -c "$1" -o "$object"
+}
+export -f compile
+export out
+
+for room in ${rooms[@]}; do
+  rm -f "$out"/*.o
+  printf '%s\0' tests/support/main.cpp "tests/$room"/*_test.cpp | xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1"' compile
+  aarch64-linux-gnu-g++ -static "$out"/*.o -o "$out/$room" -pthread
+  echo "$room:"
+  qemu-aarch64 "$out/$room"
+done

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// consumer global|local FIRST SECOND: loads both plugins, their symbols visible to each other or not, and has them train
+// and call each other.
+#include "plugin.hpp"
+
+#include "shelf.pb.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+
+namespace {
+
+auto load(const char* file, int visible) -> const Plugin* {
+  void* const library = ::dlopen(file, RTLD_NOW | visible);
+  void* const function = library != nullptr ? ::dlsym(library, "plugin") : nullptr;
+  if (function == nullptr) std::fprintf(stderr, "%s\n", ::dlerror());
+  return function != nullptr ? reinterpret_cast<const Plugin* (*)()>(function)() : nullptr;
+}
+
+}  // namespace
+
+auto main(int argc, char** argv) -> int {
+  if (argc != 4) return 64;
+  const int visible = argv[1][0] == 'g' ? RTLD_GLOBAL : RTLD_LOCAL;
+  const Plugin* const first = load(argv[2], visible);
+  const Plugin* const second = load(argv[3], visible);
+  if (first == nullptr || second == nullptr) return 1;
+  consumer::Shelf shelf;  // the program has the messages too
+  shelf.add_examples();
+  const bool well = first->messages() && second->messages() && first->serve(second->call) &&
+                    second->serve(first->call) && first->train() && second->train() && shelf.examples_size() == 1;
+  if (!well) std::fprintf(stderr, "with %s symbols something went wrong\n", argv[1]);
+  return well ? 0 : 1;
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# With the packages of the system that this runs on: the consumers, and the tests of the rooms that use third parties.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+logs=build/logs
+. tools/setup.sh
+ensure_packages build tests
+rooms=(core message net record rpc tensor)
+cmake --preset release
+cmake --build build/release -j "$(nproc)" --target $(printf "distrib_%s_tests " "${rooms[@]}")
+ctest --preset release -R "^(consumer|$(IFS='|'; echo "${rooms[*]}"))/"

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Types what docs/guide/use.md says, beside a copy of this checkout. With `installed`, without installing packages.
+# usage: typed.sh SCRATCH [installed]
+set -euo pipefail
+scratch=$1
+source_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+rm -rf "$scratch" && mkdir -p "$scratch/distrib" && cd "$scratch"
+(cd "$source_root" && tar -c CMakeLists.txt LICENSE cmake examples include) | tar -C distrib -x
+sed -n '/^```sh$/,/^```$/p' "$source_root/docs/guide/use.md" | grep -v '^```' >typed
+grep -q '^build/trainer$' typed || { echo "there are no commands on the page any more" >&2; exit 1; }
+[ "${2:-}" != installed ] || sed -i '/^apt-get /d' typed
+HOME=$scratch bash -euxo pipefail typed
