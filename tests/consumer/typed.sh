@@ -6,7 +6,7 @@ set -euo pipefail
 scratch=$1
 source_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 rm -rf "$scratch" && mkdir -p "$scratch/distrib" && cd "$scratch"
-(cd "$source_root" && tar -c CMakeLists.txt LICENSE cmake examples include) | tar -C distrib -x
+tar -C "$source_root" --exclude=./build --exclude=./.git -c . | tar -C distrib -x
 sed -n '/^```sh$/,/^```$/p' "$source_root/docs/guide/use.md" | grep -v '^```' >typed
 grep -q '^build/trainer$' typed || { echo "there are no commands on the page any more" >&2; exit 1; }
 [ "${2:-}" != installed ] || sed -i '/^apt-get /d' typed
