@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 refuse() { echo "release.sh: $*" >&2; exit 1; }
 
 version=${1:-}
-[[ $version =~ ^([0-9]+)\.([0-9]{1,2})\.([0-9]{1,2})$ ]] || { sed -n '4p' "$0" | cut -c3- >&2; exit 64; }
+[[ $version =~ ^(0|[1-9][0-9]*)\.(0|[1-9][0-9]?)\.(0|[1-9][0-9]?)$ ]] || { sed -n '4p' "$0" | cut -c3- >&2; exit 64; }
 number=$((10000 * BASH_REMATCH[1] + 100 * BASH_REMATCH[2] + BASH_REMATCH[3]))
 header=include/distrib/version.hpp manifest=packaging/vcpkg/ports/distrib/vcpkg.json
 released=$(git tag --list 'v*' | sed 's/^v//' | sort -V | tail -n 1)

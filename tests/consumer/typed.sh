@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Types what docs/guide/use.md says, beside a copy of this checkout. With `installed`, without installing packages.
-# usage: typed.sh SCRATCH [installed]
+# Types what docs/guide/use.md says, beside a copy of this checkout.
+# usage: typed.sh SCRATCH      (as root, on Debian: the page begins with apt-get)
 set -euo pipefail
 scratch=$1
 source_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -9,5 +9,4 @@ rm -rf "$scratch" && mkdir -p "$scratch/distrib" && cd "$scratch"
 tar -C "$source_root" --exclude=./build --exclude=./.git -c . | tar -C distrib -x
 sed -n '/^```sh$/,/^```$/p' "$source_root/docs/guide/use.md" | grep -v '^```' >typed
 grep -q '^build/trainer$' typed || { echo "there are no commands on the page any more" >&2; exit 1; }
-[ "${2:-}" != installed ] || sed -i '/^apt-get /d' typed
 HOME=$scratch bash -euxo pipefail typed

@@ -23,6 +23,7 @@ git init -q
 sed -i '0,/^## \[/s/^## \[.*/## [12.34.5] - unreleased\n\nNews.\n\n&/' CHANGELOG.md
 commit begin
 refuses "usage" 12.34
+refuses "usage" 12.34.08
 refuses "does not begin with a section '## [12.34.6] - unreleased'" 12.34.6
 DISTRIB_RELEASE_CHECKS=false refuses "nothing was released" 12.34.5
 

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin.hpp"
 
-#define main trainer  // of the example: an ordinary function here
+// Two programs, whose `main` is an ordinary function here.
+#define main trainer
 #include PROGRAM
 #undef main
+#define main shelves
+#include "../find_package/message/main.cpp"
+#undef main
 
-#include <distrib/message/protobuf.hpp>
 #include <distrib/rpc.hpp>
 
-#include "shelf.pb.h"
-
 #include <chrono>
-#include <cstddef>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 namespace {
 
@@ -22,15 +21,7 @@ struct Echo : distrib::Method<"consumer.Echo", std::string, std::string> {};
 
 auto train() -> bool { return trainer() == 0; }
 
-auto messages() -> bool {
-  consumer::Shelf shelf;
-  (*shelf.add_examples()->mutable_features()->mutable_feature())["x"].mutable_float_list()->add_value(0.5F);
-  std::vector<std::byte> bytes;
-  distrib::ProtobufCodec{}.encode(shelf, bytes);
-  consumer::Shelf copy;
-  distrib::ProtobufCodec{}.decode(bytes, copy);
-  return copy.examples(0).features().feature().at("x").float_list().value(0) == 0.5F;
-}
+auto messages() -> bool { return shelves() == 0; }
 
 auto call(unsigned short port) -> bool {
   asio::io_context context{1};
