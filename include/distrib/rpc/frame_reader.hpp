@@ -89,10 +89,7 @@ class FrameReader {
     const bool more_follows = direct.size() > piece_bytes;
     if (more_follows) direct = direct.first(piece_bytes);
     direct_bytes_ = direct.size();
-    if (state_ == State::chunks)
-      lent = lent.first(std::min(lent.size(), piece_bytes));
-    else if (header_.body_bytes >= piece_bytes)  // of this frame, or of the last one
-      lent = lent.first(std::min(lent.size(), here_.size() + most_behind_bytes));
+    lent = lent.first(std::min(lent.size(), most_wanted()));
     if (!direct.empty()) return {direct, lent.first(more_follows ? 0 : lent.size())};
     if (!here_.empty()) std::memcpy(lent.data(), here_.data(), here_.size());  // less than the least that is lent
     return {lent.subspan(here_.size())};
@@ -166,16 +163,25 @@ class FrameReader {
   // Of a large body, in one read: while the receiver takes more, the sender goes on into memory that is in no cache.
   static constexpr std::size_t piece_bytes = std::size_t{64} << 10;
   // Read behind a body of a piece and more, or together with its end: the next one is often as large, and what was read
-  // of it has to be copied. Behind smaller ones, reads that each bring many frames are worth the copies.
+  // of it has to be copied.
   static constexpr std::size_t most_behind_bytes = std::size_t{4} << 10;
   static constexpr std::size_t most_kept_bytes = std::size_t{64} << 10;
   static_assert(frame_header_bytes + most_small_head_bytes + most_small_body_bytes + 2 * frame_checksum_bytes <
-                least_read_bytes);
+                    piece_bytes &&
+                piece_bytes <= least_read_bytes);
 
   static constexpr auto checked(std::size_t bytes) noexcept -> std::size_t {
     return bytes == 0 ? 0 : bytes + frame_checksum_bytes;
   }
   [[nodiscard]] auto large_head_bytes() const noexcept -> std::size_t { return checked(header_.head_bytes); }
+
+  /// So much of what is lent is taken. What comes next is taken to be like this frame, or the last one.
+  [[nodiscard]] auto most_wanted() const noexcept -> std::size_t {
+    // Sixteen of the largest small bodies: with more in one read, the sender waits while the receiver works.
+    if (state_ == State::chunks || header_.body_bytes <= most_small_body_bytes) return piece_bytes;
+    if (header_.body_bytes >= piece_bytes) return here_.size() + most_behind_bytes;
+    return std::size_t(-1);  // several bodies in one read are worth their copies
+  }
 
   auto take_header() -> bool {
     if (here_.size() < frame_header_bytes) return false;
