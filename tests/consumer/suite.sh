@@ -8,5 +8,5 @@ logs=build/logs
 ensure_packages build tests
 rooms=(core message net record rpc tensor)
 cmake --preset release
-cmake --build build/release -j "$(nproc)" --target $(printf "distrib_%s_tests " "${rooms[@]}")
+cmake --build build/release -j "$(nproc)" --target $(printf "distrib_%s_tests " "${rooms[@]}") -- -k 0
 ctest --preset release -R "^(consumer|$(IFS='|'; echo "${rooms[*]}"))/"
