@@ -3,7 +3,7 @@
 
 #include "support/catch.hpp"
 
-#include <optional>
+#include <memory>
 
 using distrib::BudgetShare;
 using distrib::ServerBudget;
@@ -16,7 +16,7 @@ TEST_CASE("BudgetShare: what it has taken is the budget's, until it is given bac
   options.held_bytes = 200;
   options.server_bytes = 250;
   const auto budget = std::make_shared<ServerBudget>(options);
-  std::optional<BudgetShare> a{budget};
+  auto a = std::make_unique<BudgetShare>(budget);
   BudgetShare b{budget};
   a->begin(10);
   CHECK(a->has_calls());
@@ -44,7 +44,7 @@ TEST_CASE("BudgetShare: what it has taken is the budget's, until it is given bac
   b.release(200);
   CHECK_FALSE(a->is_full());
 
-  std::optional<BudgetShare> moved{std::move(*a)};
+  auto moved = std::make_unique<BudgetShare>(std::move(*a));
   a.reset();
   CHECK(budget->bytes == 111);
   CHECK(moved->calls() == 1);
