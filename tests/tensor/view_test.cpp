@@ -52,7 +52,7 @@ TEST_CASE("tensor_view: const memory cannot be written", "[tensor]") {
   const std::vector<float> memory = counted(6);
   const auto matrix = tensor_view<2>(memory.data(), Shape{2, 3});
   CHECK(matrix(1, 2) == 5.0F);
-  CHECK(xt::sum(matrix)() == 15.0F);
+  CHECK(xt::xtensor<float, 1>(xt::sum(matrix, {1}))(1) == 12.0F);
   STATIC_REQUIRE(std::is_same_v<decltype(matrix(0, 0)), const float&>);
   STATIC_REQUIRE(std::is_same_v<std::remove_const_t<decltype(matrix)>, distrib::TensorView<const float, 2>>);
   STATIC_REQUIRE(!std::is_same_v<distrib::TensorView<const float, 2>, distrib::TensorView<float, 2>>);
