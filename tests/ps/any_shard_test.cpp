@@ -51,10 +51,21 @@ TEST_CASE("shard_kinds: the updater and the consistency that a job names", "[ps]
       kinds(job_of("asynchronous_parallel", "momentum learning_rate=1 momentum=0.5 use_nesterov=false"));
   REQUIRE(momentum.make);
   CHECK(momentum.slots.size() == 1);
+  CHECK_FALSE(momentum.consistency.synchronous);
   CHECK_FALSE(kinds(job_of("bulk_synchronous_parallel", "adagrad learning_rate=1")).make);
   CHECK_FALSE(kinds(job_of("bulk_synchronous_parallel", "sgd learning_rate=1.0")).make);
   CHECK_FALSE(kinds(job_of("whenever")).make);
   CHECK_FALSE(kinds({}).make);
+}
+
+TEST_CASE("shard_kind: of an updater and a consistency, without a text", "[ps]") {
+  const auto kind = distrib::shard_kind(distrib::Adam{.learning_rate = 1}, {.synchronous = false, .staleness = 2});
+  CHECK(kind.slots.size() == 2);
+  CHECK(kind.consistency == distrib::ConsistencyKind{.synchronous = false, .staleness = 2});
+  const Job job = story::job(2, 1, 2, 1);
+  const auto shard = kind.make(job, 1, {}, nullptr);
+  CHECK(shard->layout().block_bytes() == distrib::ShardLayout{job, 1}.block_bytes());
+  CHECK(story::text(shard->values()) == " w=0");
 }
 
 TEST_CASE("AnyShard: a synchronous one", "[ps]") {

@@ -33,6 +33,9 @@ TEST_CASE("parse_consistency: what a shard has to know of each", "[ps]") {
   CHECK(kind(AsynchronousParallel{}) == ConsistencyKind{.synchronous = false, .staleness = UINT64_MAX});
   for (const std::uint64_t staleness : {std::uint64_t{0}, std::uint64_t{3}, UINT64_MAX})
     CHECK(kind(StaleSynchronousParallel{staleness}) == ConsistencyKind{.synchronous = false, .staleness = staleness});
+  CHECK(kind(BulkSynchronousParallel{}) == distrib::consistency_kind(BulkSynchronousParallel{}));
+  CHECK(kind(AsynchronousParallel{}) == distrib::consistency_kind(AsynchronousParallel{}));
+  CHECK(kind(StaleSynchronousParallel{2}) == distrib::consistency_kind(StaleSynchronousParallel{2}));
 
   for (const char* text : {"", "bulk", "bulk_synchronous_parallel ", "asynchronous_parallel staleness=3",
                            "stale_synchronous_parallel", "stale_synchronous_parallel staleness=",

@@ -70,7 +70,7 @@ TEST_CASE("Server: stopped in the middle, started again, the same bits", "[ps]")
   IoPool pool{2};
   asio::io_context context{1};
   const auto run = [&](const std::string& directory, Step stop_at) -> std::string {
-    std::optional<Server<>> server{std::in_place, pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0U};
+    std::optional<Server> server{std::in_place, pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0U};
     const auto to = addresses(*server);
     Worker worker{context, job, 0, to, {}, {directory, 8, 5}};
     worker.at_step = [&](Step step) {

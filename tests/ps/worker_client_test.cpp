@@ -67,7 +67,7 @@ TEST_CASE("WorkerClient: a server that dies is waited for, and forgets nothing t
   IoPool pool{1};
   asio::io_context context{1};
   const auto run = [&](Step dies_at) {
-    std::optional<Server<>> server{std::in_place, pool, cluster_of(0), "ps", 0U};
+    std::optional<Server> server{std::in_place, pool, cluster_of(0), "ps", 0U};
     const std::uint16_t port = server->port();
     Worker worker{context, loopback_job::make(1, 1, 30), 0, {{"127.0.0.1", port}}};
     worker.at_step = [&](Step step) {
@@ -90,7 +90,7 @@ TEST_CASE("WorkerClient: a server that dies is waited for, and forgets nothing t
 TEST_CASE("WorkerClient: a server that does not come back is lost for good", "[ps]") {
   IoPool pool{1};
   asio::io_context context{1};
-  std::optional<Server<>> server{std::in_place, pool, cluster_of(0), "ps", 0U};
+  std::optional<Server> server{std::in_place, pool, cluster_of(0), "ps", 0U};
   WorkerClientOptions options;
   options.lost_after = 100ms;
   Worker worker{context, loopback_job::make(1, 1, 30), 0, {{"127.0.0.1", server->port()}}, options};

@@ -3,7 +3,9 @@
 
 #include <distrib/core/philox.hpp>
 #include <distrib/optimizer/momentum.hpp>
+#include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/async_worker_core.hpp>
+#include <distrib/ps/consistency.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/train/local_job.hpp>
 
@@ -61,12 +63,12 @@ auto hash_of(const std::vector<SharedBuffer>& blocks) -> std::string {
 
 // The same job in local mode: one process, no socket.
 auto local_hash(const Job& job) -> std::string {
-  std::optional<LocalJob<BulkSynchronousParallel, Momentum>> local;
+  std::unique_ptr<LocalJob> local;
   LocalJobEvents events;
   events.step_done = [](Step, float) {};
   events.cut_due = [&](Step step, const std::vector<Cut>&) { local->in_background([] {}, [&local, step] { local->cut_saved(step); }); };
-  local.emplace(
-      job, BulkSynchronousParallel{}, updater, std::span<const Cut>{},
+  local = make_local_job<SyncWorkerCore>(
+      job, shard_kind(updater, consistency_kind(BulkSynchronousParallel{})), {},
       [](Rank rank, Step step, std::span<const SharedBuffer> values, std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
         for (std::size_t shard = 0; shard < values.size(); ++shard)
           std::ranges::copy(contribution(step, rank, values, shard).bytes(), gradients[shard]->bytes().begin());

@@ -7,7 +7,7 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
-#include <optional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -65,11 +65,11 @@ TEST_CASE("ClusterJob: two workers, each with an I/O thread of its own", "[train
   Heard second;
   WorkerEnd other_end;
   std::thread other{[&] {
-    ClusterJob<SyncWorkerCore> worker{job, 1, to, options_of(1), {}, second.events(1)};
-    other_end = worker.run();
+    const auto worker = make_cluster_job<SyncWorkerCore>(job, 1, to, options_of(1), {}, second.events(1));
+    other_end = worker->run();
   }};
-  ClusterJob<SyncWorkerCore> worker{job, 0, to, options_of(0), {}, first.events(0)};
-  const WorkerEnd end = worker.run();
+  const auto worker = make_cluster_job<SyncWorkerCore>(job, 0, to, options_of(0), {}, first.events(0));
+  const WorkerEnd end = worker->run();
   other.join();
   CHECK(end.code == 0);
   CHECK(end.result.size() == 1);
@@ -89,8 +89,9 @@ TEST_CASE("ClusterJob: started when all is done, it says so and has the result",
                             " started 3"}) {
     Server server{pool, cluster_of(1), "ps", 0};
     Heard heard;
-    ClusterJob<SyncWorkerCore> worker{job, 0, {{"127.0.0.1", server.port()}}, options_of(0), cuts, heard.events(0)};
-    const WorkerEnd end = worker.run();
+    const auto worker = make_cluster_job<SyncWorkerCore>(job, 0, {{"127.0.0.1", server.port()}}, options_of(0), cuts,
+                                                         heard.events(0));
+    const WorkerEnd end = worker->run();
     CHECK(end.code == 0);
     CHECK(end.result.size() == 1);
     CHECK(heard.story == story);
@@ -105,9 +106,9 @@ TEST_CASE("ClusterJob: what a handler throws comes out of run()", "[train]") {
   events.contribute = [](Step, std::span<const SharedBuffer>, std::span<const std::shared_ptr<AlignedBuffer>>) -> float {
     throw std::runtime_error("no gradients today");
   };
-  ClusterJob<SyncWorkerCore> worker{loopback_job::make(1, 1), 0, {{"127.0.0.1", server.port()}}, options_of(0), {},
-                                    std::move(events)};
-  CHECK_THROWS_WITH(worker.run(), "no gradients today");
+  const auto worker = make_cluster_job<SyncWorkerCore>(loopback_job::make(1, 1), 0, {{"127.0.0.1", server.port()}},
+                                                       options_of(0), {}, std::move(events));
+  CHECK_THROWS_WITH(worker->run(), "no gradients today");
 }
 
 TEST_CASE("ClusterJob: stopped, it finishes what is in flight and leaves", "[train]") {
@@ -115,11 +116,11 @@ TEST_CASE("ClusterJob: stopped, it finishes what is in flight and leaves", "[tra
   Server server{pool, cluster_of(1), "ps", 0};
   Heard heard;
   auto events = heard.events(0);
-  std::optional<ClusterJob<SyncWorkerCore>> worker;
+  std::unique_ptr<ClusterJob> worker;
   events.step_done = [&](Step step, float, const std::vector<SharedBuffer>&) {
     if (step == 4) worker->stop();
   };
-  worker.emplace(loopback_job::make(1, 1, 1000), 0, std::vector{Address{"127.0.0.1", server.port()}}, options_of(0),
-                 CutSettings{}, std::move(events));
+  worker = make_cluster_job<SyncWorkerCore>(loopback_job::make(1, 1, 1000), 0, {{"127.0.0.1", server.port()}},
+                                            options_of(0), {}, std::move(events));
   CHECK(worker->run().code == 1);
 }

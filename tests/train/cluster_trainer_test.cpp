@@ -100,8 +100,9 @@ TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's mode
   events.told = [](const Event&) {};
   WorkerClientOptions options;
   options.worker.wants_result = true;
-  ClusterJob<SyncWorkerCore> worker{job, 0, {Address::parse(address)}, options, {}, std::move(events)};
-  const WorkerEnd end = worker.run();
+  const auto worker =
+      make_cluster_job<SyncWorkerCore>(job, 0, {Address::parse(address)}, options, {}, std::move(events));
+  const WorkerEnd end = worker->run();
   server.join();
   CHECK(end.code == 0);
   CHECK(code.get_future().get() == 0);

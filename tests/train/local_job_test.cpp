@@ -109,14 +109,11 @@ TEST_CASE("LocalJob: what a contribution throws ends the job and comes out of ru
   distrib::IoPool pool{2};
   const auto job = small_job::make({});
   for (distrib::IoPool* threads : {static_cast<distrib::IoPool*>(nullptr), &pool}) {
-    distrib::LocalJob<BulkSynchronousParallel, distrib::Momentum> local{
-        job,
-        {},
-        small_job::updater(),
-        {},
+    const auto local = distrib::make_local_job<distrib::SyncWorkerCore>(
+        job, small_job::kind(BulkSynchronousParallel{}), {},
         [](distrib::Rank, distrib::Step, auto, auto) -> float { throw std::runtime_error{"record 7 is damaged"}; },
         {.step_done = [](distrib::Step, float) {}, .cut_due = [](distrib::Step, std::vector<distrib::Cut>) {}},
-        threads};
-    CHECK_THROWS_WITH(local.run(), "record 7 is damaged");
+        threads);
+    CHECK_THROWS_WITH(local->run(), "record 7 is damaged");
   }
 }

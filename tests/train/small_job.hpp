@@ -7,6 +7,8 @@
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/train/contributor.hpp>
+#include <distrib/ps/async_worker_core.hpp>
+#include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/train/local_job.hpp>
 
 #include <cstdint>
@@ -70,6 +72,10 @@ inline auto contribute(const distrib::Job& job) -> distrib::Contribute {
 
 inline auto updater() -> distrib::Momentum { return {.learning_rate = 0.1F, .momentum = 0.9F}; }
 
+inline auto kind(const distrib::Consistency auto& consistency) -> distrib::ShardKind {
+  return distrib::shard_kind(updater(), distrib::consistency_kind(consistency));
+}
+
 /// What a run told.
 struct Told {
   std::vector<distrib::Step> steps;
@@ -81,19 +87,19 @@ struct Told {
 template <distrib::Consistency C>
 auto run(const distrib::Job& job, const C& consistency, distrib::IoPool* pool, Told& told,
          std::span<const distrib::Cut> restored = {}, distrib::Step stop_after = 0) -> Whole {
-  std::unique_ptr<distrib::LocalJob<C, distrib::Momentum>> local;
+  std::unique_ptr<distrib::LocalJob> local;
   distrib::LocalJobEvents events;
   events.step_done = [&](distrib::Step step, float loss) {
     told.steps.push_back(step);
     told.losses.push_back(loss);
-    if (step == stop_after) asio::post(local->context(), [&] { local->stop(); });
+    if (step == stop_after) asio::post(local->context(), [&] { local->stop({}); });
   };
   events.cut_due = [&](distrib::Step step, std::vector<distrib::Cut> cuts) {
     told.cuts[step] = std::move(cuts);
     local->in_background([] {}, [&, step] { local->cut_saved(step); });
   };
-  local = std::make_unique<distrib::LocalJob<C, distrib::Momentum>>(job, consistency, updater(), restored,
-                                                                   contribute(job), std::move(events), pool);
+  using Core = std::conditional_t<C::synchronous, distrib::SyncWorkerCore, distrib::AsyncWorkerCore>;
+  local = distrib::make_local_job<Core>(job, kind(consistency), restored, contribute(job), std::move(events), pool);
   local->run();
   return whole(job, local->values());
 }

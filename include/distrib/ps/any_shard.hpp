@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/optimizer/adam.hpp>
+#include <distrib/optimizer/momentum.hpp>
+#include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/async_shard_core.hpp>
@@ -53,6 +56,8 @@ class AnyShard {
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;
+  [[nodiscard]] virtual auto values() const -> const SharedBuffer& = 0;
+  [[nodiscard]] virtual auto layout() const -> const ShardLayout& = 0;
 };
 
 namespace detail {
@@ -82,6 +87,8 @@ class ShardOf final : public AnyShard {
     if constexpr (restores) return core_.progress();
     else return core_.progress(rank);
   }
+  [[nodiscard]] auto values() const -> const SharedBuffer& override { return core_.values(); }
+  [[nodiscard]] auto layout() const -> const ShardLayout& override { return core_.layout(); }
 
  private:
   static constexpr bool restores = requires(Core& core, ShardSink& out) { core.restore(Peer{}, Step{}, out); };
@@ -101,16 +108,35 @@ auto make_shard(const Job& job, std::uint32_t shard, const U& updater, const Con
   return std::make_unique<ShardOf<Core>>(Core{job, shard, updater, consistency.staleness, *newest});
 }
 
+#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/ps.cpp
+extern template auto make_shard(const Job&, std::uint32_t, const Sgd&, const ConsistencyKind&, std::vector<Step>,
+                                const Cut*) -> std::unique_ptr<AnyShard>;
+extern template auto make_shard(const Job&, std::uint32_t, const Momentum&, const ConsistencyKind&, std::vector<Step>,
+                                const Cut*) -> std::unique_ptr<AnyShard>;
+extern template auto make_shard(const Job&, std::uint32_t, const Adam&, const ConsistencyKind&, std::vector<Step>,
+                                const Cut*) -> std::unique_ptr<AnyShard>;
+#endif
+
 }  // namespace detail
 
 /// How the shards of one job are made.
 struct ShardKind {
+  ConsistencyKind consistency;
   std::span<const Slot> slots;  ///< Of its updater.
   /// Shard number `shard`, that goes on from `newest`, the newest of its durable `cuts`; null: from the beginning.
   std::function<std::unique_ptr<AnyShard>(const Job& job, std::uint32_t shard, std::vector<Step> cuts,
                                           const Cut* newest)>
       make;
 };
+
+/// Shards with this updater and this consistency.
+template <Updater U>
+[[nodiscard]] auto shard_kind(const U& updater, const ConsistencyKind& consistency) -> ShardKind {
+  return {consistency, U::slots,
+          [updater, consistency](const Job& job, std::uint32_t shard, std::vector<Step> cuts, const Cut* newest) {
+            return detail::make_shard(job, shard, updater, consistency, std::move(cuts), newest);
+          }};
+}
 
 /// Finds out how the shards of a job are made; one without `make` when its updater or its consistency is not known.
 using ShardKinds = std::function<ShardKind(const Job& job)>;
@@ -122,13 +148,8 @@ template <Updater... Us>
     ShardKind kind;
     const auto consistency = parse_consistency(job.consistency);
     if (!consistency) return kind;
-    const bool known = updaters.visit(job.updater, [&]<class U>(const U& updater) {
-      kind.slots = U::slots;
-      kind.make = [updater, consistency = *consistency](const Job& of, std::uint32_t shard, std::vector<Step> cuts,
-                                                        const Cut* newest) {
-        return detail::make_shard(of, shard, updater, consistency, std::move(cuts), newest);
-      };
-    });
+    const bool known = updaters.visit(
+        job.updater, [&](const auto& updater) { kind = shard_kind(updater, *consistency); });
     return known ? kind : ShardKind{};
   };
 }

@@ -64,6 +64,13 @@ struct ConsistencyKind {
   [[nodiscard]] auto operator==(const ConsistencyKind&) const -> bool = default;
 };
 
+/// What a shard has to know of this one.
+template <Consistency C>
+[[nodiscard]] auto consistency_kind(const C& consistency) -> ConsistencyKind {
+  if constexpr (C::synchronous) return {};
+  else return {false, consistency.staleness};
+}
+
 /// The opposite of `describe()` of the three above; empty for every other text.
 [[nodiscard]] inline auto parse_consistency(std::string_view text) -> std::optional<ConsistencyKind> {
   if (text == BulkSynchronousParallel{}.describe()) return ConsistencyKind{};

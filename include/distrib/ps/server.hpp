@@ -8,6 +8,7 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/net/listener.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/any_shard.hpp>
@@ -30,38 +31,56 @@ namespace distrib::inline v0 {
 ///     if (flags.job_name == "ps") return server.join();
 ///
 /// Of job "ps" it listens on its address of the cluster from the constructor on and serves its shards: the first worker
-/// brings the job, so a server knows no model, only the updaters of its list (`updaters<MyUpdater>` adds to the standard
-/// ones). Of any other job it listens on nothing: workers speak to parameter servers only.
+/// brings the job, so a server knows no model, only a list of updaters: `updaters<MyUpdater>` adds to the standard
+/// ones. Of any other job it listens on nothing: workers speak to parameter servers only.
 ///
 /// Connections and shards live on the first thread of `io`, files on the last. Threads: one at a time; not from a thread
 /// of `io`, which must outlive it.
-template <class Updaters = StandardUpdaters>
 class Server {
  public:
-  /// Throws `cluster_errc` when the cluster has no such task, `net_errc::address_in_use` with the address when another
-  /// process has it (a second process of this task, most likely), and what `Listener` throws.
+  /// `updaters`: a list, or what `shard_kinds` makes of one. Throws `cluster_errc` when the cluster has no such task,
+  /// `net_errc::address_in_use` with the address when another process has it (a second process of this task, most
+  /// likely), and what `Listener` throws.
+  template <class Updaters = StandardUpdaters>
   Server(IoPool& io, const ClusterSpec& cluster, std::string_view job_name, std::uint32_t task_index,
          Updaters updaters = {}, ServerOptions options = {}) {
     const TaskId task{std::string{job_name}, task_index};
     check_role(cluster, task);
     if (job_name != "ps") return;
-    task_ = std::make_shared<Task>(io, cluster, task_index, updaters, std::move(options));
-    task_->start();
+    ShardKinds kinds;
+    if constexpr (std::is_same_v<Updaters, ShardKinds>) kinds = std::move(updaters);
+    else kinds = shard_kinds(updaters);
+    task_ = detail::make_server_task<Listener>(io, cluster, task_index, std::move(kinds), std::move(options));
   }
   Server(const Server&) = delete;
   auto operator=(const Server&) -> Server& = delete;
 
   /// Ends every connection at once, on the pool: the port is free a moment later.
   ~Server() {
-    if (task_) Task::abandon(std::move(task_));
+    if (task_) task_->abandon();
   }
 
   /// The port it listens on; 0 when it does not.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return task_ ? task_->port() : std::uint16_t{0}; }
 
-  /// Serves until the job is over; blocks. SIGINT and SIGTERM have the shards saved first. Returns the protocol's exit
-  /// code: 0 every worker is done; 1 it was asked to end, or nobody came: start it again; 70 a worker was lost for good,
-  /// 74 a cut could not be written. `why()` names whom or what. Throws `ps_errc::not_a_server` of a job that is not "ps".
+  /// Serves until the job is over; completes with `void(int)`, once: the protocol's exit code. 0 every worker is done; 1
+  /// it was asked to end, or nobody came: start it again; 70 a worker was lost for good, 74 a cut could not be written.
+  /// `why()` names whom or what. Signals are the caller's business: see `stop`. Throws `ps_errc::not_a_server` of a job
+  /// that is not "ps".
+  template <class Token>
+  auto async_join(Token&& token) {
+    return asio::async_initiate<Token, void(int)>(
+        [task = &this->task()](auto handler) {
+          const auto executor = asio::get_associated_executor(handler, task->executor());
+          auto kept = std::make_shared<decltype(handler)>(std::move(handler));
+          task->join([executor, kept](int code) {
+            asio::post(executor, [kept, code] { std::move (*kept)(code); });
+          });
+        },
+        token);
+  }
+
+  /// The same, blocking. SIGINT and SIGTERM have the shards saved first.
   [[nodiscard]] auto join() -> int {
     asio::io_context here{1};
     return join(here);
@@ -82,20 +101,6 @@ class Server {
     return code;
   }
 
-  /// The same without blocking; completes with `void(int)`, once. Signals are the caller's business: see `stop`.
-  template <class Token>
-  auto async_join(Token&& token) {
-    return asio::async_initiate<Token, void(int)>(
-        [task = &this->task()](auto handler) {
-          const auto executor = asio::get_associated_executor(handler, task->executor());
-          auto kept = std::make_shared<decltype(handler)>(std::move(handler));
-          task->join([executor, kept](int code) {
-            asio::post(executor, [kept, code] { std::move (*kept)(code); });
-          });
-        },
-        token);
-  }
-
   /// Asks it to save and end; from any thread.
   void stop() { task().stop(); }
 
@@ -103,14 +108,12 @@ class Server {
   [[nodiscard]] auto why() const -> const Error& { return task_->why(); }
 
  private:
-  using Task = detail::ServerTask<Updaters>;
-
-  auto task() -> Task& {
+  auto task() -> detail::ServerTask& {
     if (!task_) throw_error(ps_errc::not_a_server, "Server");
     return *task_;
   }
 
-  std::shared_ptr<Task> task_;  // null: not a ps
+  std::shared_ptr<detail::ServerTask> task_;  // null: not a ps
 };
 
 }  // namespace distrib::inline v0

@@ -15,6 +15,7 @@
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/methods.hpp>
 #include <distrib/ps/worker_action.hpp>
+#include <distrib/ps/worker_client_options.hpp>
 #include <distrib/ps/worker_node.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/error.hpp>
@@ -33,23 +34,6 @@
 #include <vector>
 
 namespace distrib::inline v0 {
-
-/// How a worker finds its parameter servers and lets go of them.
-struct WorkerClientOptions {
-  std::chrono::milliseconds start_within{300'000};  ///< A server that nobody has reached by then ends the worker: code 1.
-  std::chrono::milliseconds lost_after{660'000};    ///< One that was lost for so long is lost for good: code 70.
-  std::chrono::milliseconds goodbye_within{5'000};  ///< How long the last words may take.
-  RpcClientOptions rpc;                             ///< `service` and `categories` are the worker's own business.
-  WorkerOptions worker;
-  Observer observer;                                ///< Told on the executor.
-};
-
-/// How a worker's part of a job ended.
-struct WorkerEnd {
-  int code = 0;                      ///< The protocol's exit code: 0 done, 1 stopped or nobody there, 70 somebody is lost for good.
-  Error why;                         ///< When it failed. A refusal of the job has code 65.
-  std::vector<SharedBuffer> result;  ///< See `WorkerDone`.
-};
 
 /// What a worker tells who computes for it, on the executor. None may call the client back from inside.
 class WorkerOwner {

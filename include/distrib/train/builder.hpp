@@ -195,7 +195,7 @@ class TrainerBuilder {
                                      recipe_.cluster, recipe_.seed}};
   }
 
-  template <template <class, class, class, class> class TrainerType, class... Args>
+  template <template <class, class> class TrainerType, class... Args>
   auto make(Args&&... args) const {
     using M = typename R::ModelType;
     constexpr bool has_data = !std::same_as<typename R::DataType, detail::NoData>;
@@ -208,8 +208,7 @@ class TrainerBuilder {
                   "distrib: Evaluate{} asks for evaluate(const Batch<Example>&, const Values<Variables>&) const of the "
                   "model, which returns Metrics");
     if constexpr (has_data && measurable)
-      return TrainerType<M, typename R::DataType, typename R::ConsistencyType, typename R::UpdaterType>{
-          recipe_, std::forward<Args>(args)...};
+      return TrainerType<M, typename R::DataType>{recipe_, std::forward<Args>(args)...};
     else
       return detail::NoTrainer{};
   }

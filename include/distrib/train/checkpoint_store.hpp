@@ -29,16 +29,15 @@ struct RestoredCuts {
 };
 
 /// The cuts of a job that trains in one process, as TensorFlow checkpoints in one directory: those of all shards are
-/// saved at once, as `CutTensors` stores them, with the slots of updater U.
+/// saved at once, as `CutTensors` stores them.
 ///
 /// Threads: `save` on any one thread at a time. Throws `std::system_error` that names the file or the tensor.
-template <Updater U>
 class CheckpointStore {
  public:
-  /// Makes the directory when it is not there. Throws when it cannot be written.
-  CheckpointStore(const SaveCheckpoint& setting, const Job& job)
+  /// `slots`: those of the job's updater. Makes the directory when it is not there; throws when it cannot be written.
+  CheckpointStore(const SaveCheckpoint& setting, const Job& job, std::span<const Slot> slots)
       : directory_{setting.directory}, max_to_keep_{setting.max_to_keep} {
-    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) shards_.emplace_back(job, shard, U::slots);
+    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) shards_.emplace_back(job, shard, slots);
     Error error;
     make_writable_directory(directory_, error);
     throw_if(error);

@@ -10,11 +10,13 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/optimizer/updater_list.hpp>
+#include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/cut_interval.hpp>
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/finished_job.hpp>
 #include <distrib/ps/server.hpp>
+#include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/cluster_job.hpp>
 #include <distrib/train/cluster_mode.hpp>
@@ -29,7 +31,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -40,15 +41,16 @@ namespace distrib::inline v0 {
 ///
 /// The chief (worker 0 where there is none) evaluates and tells hooks everything; the hooks of all other tasks hear
 /// `on_event` only. Threads: one at a time; `run()` blocks its thread and handles SIGINT and SIGTERM meanwhile.
-template <Model M, Dataset D, Consistency C, Updater U>
-class ClusterTrainer : public Trainer<M, D, C, U> {
-  using Base = Trainer<M, D, C, U>;
+template <Model M, Dataset D>
+class ClusterTrainer : public Trainer<M, D> {
+  using Base = Trainer<M, D>;
 
  public:
   /// See `Trainer`. Throws `train_errc::no_evaluator` when that is what the flags say.
   template <class R>
   ClusterTrainer(const R& recipe, IoPool& pool, ClusterFlags flags)
-      : Base{recipe, &pool}, flags_{std::move(flags)}, mode_{recipe.cluster} {
+      : Base{recipe, &pool}, flags_{std::move(flags)}, mode_{recipe.cluster},
+        kinds_{shard_kinds(updaters<typename R::UpdaterType>)} {
     if (flags_.job_name == "evaluator") throw_error(train_errc::no_evaluator, to_string(flags_.task()));
   }
 
@@ -61,8 +63,6 @@ class ClusterTrainer : public Trainer<M, D, C, U> {
   }
 
  private:
-  using Core = std::conditional_t<C::synchronous, SyncWorkerCore, AsyncWorkerCore>;
-
   // --- a parameter server ---
 
   auto serve() -> int {
@@ -72,7 +72,7 @@ class ClusterTrainer : public Trainer<M, D, C, U> {
     options.shard.lease = mode_.lease;
     options.shard.restart_window = mode_.restart_window;
     options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { this->hooks_.tell(event); }); };
-    Server server{*this->pool_, flags_.cluster(), flags_.job_name, flags_.task_index, updaters<U>, std::move(options)};
+    Server server{*this->pool_, flags_.cluster(), flags_.job_name, flags_.task_index, kinds_, std::move(options)};
     const int code = server.join(here);
     tell_end(server.why());
     return code;
@@ -84,21 +84,22 @@ class ClusterTrainer : public Trainer<M, D, C, U> {
     const ClusterSpec cluster = flags_.cluster();
     const Rank rank = id_in_cluster(cluster, flags_.task());
     const bool chief = is_chief(cluster, flags_.task());
+    const bool synchronous = this->kind_.consistency.synchronous;
     const auto source = this->data_.open();
     Job job = this->make_job(source, static_cast<std::uint32_t>(flags_.ps_hosts.size()),
                              static_cast<std::uint32_t>(worker_count(cluster, "worker")));
-    job.cut_interval = cut_interval(job, C::synchronous, this->save_ ? this->save_->every_steps : 0,
+    job.cut_interval = cut_interval(job, synchronous, this->save_ ? this->save_->every_steps : 0,
                                     mode_.replay_budget_bytes);
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     const auto measure = chief && this->open_evaluation_ ? this->open_evaluation_(this->model_) : typename Base::Measure{};
     Contributor<M, std::remove_const_t<decltype(source)>> contributor{this->model_, source, job, layouts};
-    const Step last = C::synchronous ? job.total_steps : job.steps_of(rank);
+    const Step last = synchronous ? job.total_steps : job.steps_of(rank);
 
     JobStart start = this->begin(job, source);
     start.first_step = job.total_steps;  // until it is known: who starts late may find that all is done
     this->result_.ps = job.tasks;
     auto begun = std::chrono::steady_clock::now();
-    std::optional<ClusterJob<Core>> running;
+    std::unique_ptr<ClusterJob> running;
     ClusterJobEvents events;
     events.contribute = [&](Step step, auto values, auto gradients) { return contributor(rank, step, values, gradients); };
     events.prepare = [&](Step step) {
@@ -128,7 +129,8 @@ class ClusterTrainer : public Trainer<M, D, C, U> {
       this->hooks_.tell(CheckpointSaved{step, this->result_.checkpoint});
     };
     events.told = [&](const Event& event) { this->hooks_.tell(event); };
-    running.emplace(job, rank, addresses(), options(chief), cuts(), std::move(events));
+    const auto make = synchronous ? make_cluster_job<SyncWorkerCore> : make_cluster_job<AsyncWorkerCore>;
+    running = make(job, rank, addresses(), options(chief), cuts(), std::move(events));
     const AllMeasured all_measured{*this};  // whatever is thrown
 
     WorkerEnd end;
@@ -183,7 +185,8 @@ class ClusterTrainer : public Trainer<M, D, C, U> {
     const std::string prefix = finished_checkpoint(this->save_->directory);
     if (prefix.empty() || checkpoint_step(prefix) != static_cast<std::int64_t>(job.total_steps)) return end;
     WorkerEnd done;
-    for (const Cut& cut : CheckpointStore<U>{*this->save_, job}.restore().cuts) done.result.push_back(cut.values);
+    const RestoredCuts restored = CheckpointStore{*this->save_, job, this->kind_.slots}.restore();
+    for (const Cut& cut : restored.cuts) done.result.push_back(cut.values);
     return done;
   }
 
@@ -227,6 +230,7 @@ class ClusterTrainer : public Trainer<M, D, C, U> {
 
   ClusterFlags flags_;
   ClusterMode mode_;
+  ShardKinds kinds_;
   std::atomic<int> measures_ = 0;
 };
 

@@ -5,9 +5,11 @@
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
-#include <distrib/optimizer/updater.hpp>
+#include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/consistency.hpp>
 #include <distrib/ps/plan_parts.hpp>
+#include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/contributor.hpp>
@@ -49,16 +51,18 @@ template <class Variables>
 /// Trains what a recipe says, in one process: N workers, M shards, no socket. Made by `train(model)....build()`.
 ///
 /// Threads: one at a time; `run()` blocks its thread and handles SIGINT and SIGTERM meanwhile.
-template <Model M, Dataset D, Consistency C, Updater U>
+template <Model M, Dataset D>
 class Trainer {
  public:
-  /// Takes the roles out of a Recipe; hooks, partitioner and placement leave no trace in the trainer's type, so that
-  /// trainers that differ only in these are compiled once. `pool` may be null: then everything runs on the thread of
+  /// Takes the roles out of a Recipe; all but model and data leave no trace in the trainer's type, so that trainers that
+  /// differ only in these are compiled once. `pool` may be null: then everything runs on the thread of
   /// `run()`. It must outlive the trainer.
   template <class R>
   Trainer(const R& recipe, IoPool* pool)
-      : model_{recipe.model}, data_{recipe.data}, consistency_{recipe.consistency}, updater_{recipe.updater},
-        local_{recipe.local}, seed_{recipe.seed}, hooks_{recipe.hooks}, pool_{pool} {
+      : model_{recipe.model}, data_{recipe.data}, local_{recipe.local}, seed_{recipe.seed}, hooks_{recipe.hooks},
+        pool_{pool}, consistency_{recipe.consistency.describe()}, consistency_mode_{R::ConsistencyType::mode},
+        updater_{std::string{R::UpdaterType::name} + " " + recipe.updater.describe()},
+        kind_{shard_kind(recipe.updater, consistency_kind(recipe.consistency))} {
     plan_ = [partitioner = recipe.partitioner, placement = recipe.placement](const Job& job) {
       return plan_parts(job.variables, partitioner, placement, job.tasks, job.shards_per_task);
     };
@@ -83,8 +87,8 @@ class Trainer {
     job.cut_interval = save_ ? std::max<std::uint64_t>(save_->every_steps, 1) : job.total_steps;
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     const Measure measure = open_evaluation_ ? open_evaluation_(model_) : Measure{};
-    std::optional<CheckpointStore<U>> store;
-    if (save_) store.emplace(*save_, job);
+    std::optional<CheckpointStore> store;
+    if (save_) store.emplace(*save_, job, kind_.slots);
 
     JobStart start = begin(job, source);
     std::vector<Cut> restored;
@@ -119,7 +123,9 @@ class Trainer {
   using MeasureBlocks = std::function<Metrics(const std::vector<SharedBuffer>&)>;
 
   // Contributions that one global step takes.
-  static auto ranks_per_step(std::uint32_t ranks) -> std::uint64_t { return C::synchronous ? ranks : 1; }
+  [[nodiscard]] auto ranks_per_step(std::uint32_t ranks) const -> std::uint64_t {
+    return kind_.consistency.synchronous ? ranks : 1;
+  }
 
   // All but the interval of cuts.
   template <class Source>
@@ -130,8 +136,8 @@ class Trainer {
     job.tasks = tasks;
     job.shards_per_task = local_.shards;
     job.parts = plan_(job);
-    job.updater = std::string{U::name} + " " + updater_.describe();
-    job.consistency = consistency_.describe();
+    job.updater = updater_;
+    job.consistency = consistency_;
     job.data = source.describe();
     job.ranks = ranks;
     job.total_steps = last_step(source, ranks);
@@ -141,7 +147,7 @@ class Trainer {
   template <class Source>
   auto begin(const Job& job, const Source& source) -> JobStart {
     result_ = {};
-    result_.mode = C::mode;
+    result_.mode = consistency_mode_;
     result_.workers = job.ranks;
     result_.shards = job.shards();
     return {.first_step = 0, .last_step = job.total_steps, .workers = job.ranks,
@@ -160,9 +166,9 @@ class Trainer {
   }
 
   // Returns the values at the end, one block a shard.
-  auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, CheckpointStore<U>* store,
+  auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, const CheckpointStore* store,
              Contribute contribute, const MeasureBlocks& measure) -> std::vector<SharedBuffer> {
-    std::optional<LocalJob<C, U>> local;
+    std::unique_ptr<LocalJob> local;
     LocalJobEvents events;
     events.step_done = [&](Step step, float loss) {
       result_.loss = loss;
@@ -171,7 +177,9 @@ class Trainer {
         measure_in_background(*local, step, measure);
     };
     events.cut_due = [&](Step step, std::vector<Cut> cuts) { save_in_background(*local, step, std::move(cuts), store); };
-    local.emplace(job, consistency_, updater_, restored, std::move(contribute), std::move(events), pool_);
+    const auto make =
+        kind_.consistency.synchronous ? make_local_job<SyncWorkerCore> : make_local_job<AsyncWorkerCore>;
+    local = make(job, kind_, restored, std::move(contribute), std::move(events), pool_);
 
     const auto begun = std::chrono::steady_clock::now();
     {
@@ -198,7 +206,7 @@ class Trainer {
     result_.examples_per_second = result_.steps_per_second * static_cast<double>(start.examples_per_step);
   }
 
-  void save_in_background(LocalJob<C, U>& local, Step step, std::vector<Cut> cuts, CheckpointStore<U>* store) {
+  void save_in_background(LocalJob& local, Step step, std::vector<Cut> cuts, const CheckpointStore* store) {
     auto kept = std::make_shared<std::vector<Cut>>(std::move(cuts));
     auto prefix = std::make_shared<std::string>();
     local.in_background(
@@ -215,7 +223,7 @@ class Trainer {
         });
   }
 
-  void measure_in_background(LocalJob<C, U>& local, Step step, const MeasureBlocks& measure) {
+  void measure_in_background(LocalJob& local, Step step, const MeasureBlocks& measure) {
     auto blocks = std::make_shared<std::vector<SharedBuffer>>(local.values());
     auto evaluated = std::make_shared<Evaluated>(Evaluated{step, {}});
     local.in_background([&measure, blocks, evaluated] { evaluated->metrics = measure(*blocks); },
@@ -240,12 +248,14 @@ class Trainer {
 
   M model_;
   D data_;
-  C consistency_;
-  U updater_;
   LocalMode local_;
   std::uint64_t seed_;
   HookSet hooks_;
   IoPool* pool_;
+  std::string consistency_;  // as the job has it
+  std::string consistency_mode_;
+  std::string updater_;      // as the job has it
+  ShardKind kind_;
   std::function<std::vector<Part>(const Job&)> plan_;
   std::optional<StopAtStep> stop_;
   std::optional<SaveCheckpoint> save_;

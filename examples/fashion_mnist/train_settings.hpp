@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What the main job is told by its flags.
+struct Settings {
+  std::string data, out = "fashion_mnist", mode = "sync";
+  std::uint64_t steps = 0, batch = 64, seed = 1, save_every = 1000, evaluate_every = 0, start_within = 300;
+  std::uint32_t workers = 3, shards = 1, staleness = 3;
+  std::int64_t parts = 1;
+  float learning_rate = 0, momentum = 0.9F;
+  bool hold_out = false;
+};
+
+/// Reads the flags that are not the cluster's. Exits with a message when one is wrong, or after --help.
+auto read_flags(const std::vector<std::string>& arguments) -> Settings;

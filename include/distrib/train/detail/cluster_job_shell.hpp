@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/event.hpp>
+#include <distrib/net/address.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/ps/block_pool.hpp>
+#include <distrib/ps/cut_settings.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/sync_worker_core.hpp>
+#include <distrib/ps/worker_action.hpp>
+#include <distrib/ps/worker_client.hpp>
+#include <distrib/train/cluster_job.hpp>
+
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+
+/// An I/O thread of its own speaks to the parameter servers, while contributions are made on the thread of `run()`. So a
+/// long `gradients()` never looks like death, and data are decoded while values travel.
+template <class WorkerCore>
+class ClusterJobShell final : public ClusterJob, private WorkerOwner {
+ public:
+  ClusterJobShell(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options, CutSettings cuts,
+                  ClusterJobEvents events)
+      : total_steps_{job.total_steps}, events_{std::move(events)} {
+    for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.block_bytes());
+    options.observer = [this](const Event& event) {
+      asio::post(context_, [this, event] { events_.told(event); });
+    };
+    WorkerOwner& owner = *this;
+    client_ = std::make_shared<WorkerClient<WorkerCore>>(io_.executor(0), job, rank, std::move(servers),
+                                                         std::move(options), std::move(cuts), owner);
+  }
+  ClusterJobShell(const ClusterJobShell&) = delete;
+  auto operator=(const ClusterJobShell&) -> ClusterJobShell& = delete;
+  ~ClusterJobShell() override {
+    // First its thread ends, which may be calling the client; then the client goes, while its context is still there.
+    io_.stop();
+    try {
+      io_.join();
+    } catch (...) {  // `run()` has thrown something before that
+    }
+    client_.reset();
+  }
+
+  [[nodiscard]] auto run() -> WorkerEnd override {
+    const auto work = asio::make_work_guard(context_);
+    asio::post(io_.executor(0), [this] { client_->start(); });
+    context_.run();
+    if (!end_) io_.join();  // throws what its thread threw
+    return std::move(*end_);
+  }
+
+  [[nodiscard]] auto context() noexcept -> asio::io_context& override { return context_; }
+
+  void stop() override {
+    asio::post(io_.executor(0), [this] { client_->stop(); });
+  }
+
+ private:
+  /// What travels to the thread of `run()` and back.
+  struct Task {
+    Compute work;
+    Step counted;
+    std::vector<std::shared_ptr<AlignedBuffer>> gradients;
+  };
+
+  // --- on the I/O thread ---
+
+  void compute(Compute work, Step counted) override {
+    auto task = std::make_shared<Task>(Task{std::move(work), counted, {}});
+    for (BlockPool& pool : blocks_) task->gradients.push_back(pool.take());
+    asio::post(context_, [this, task = std::move(task)]() mutable { contribute(std::move(task)); });
+  }
+  void saved(Step step) override {
+    asio::post(context_, [this, step] {
+      if (started_) events_.saved(step);  // else it is news of an earlier run
+    });
+  }
+  void ended(WorkerEnd end) override {
+    asio::post(context_, [this, end = std::move(end)]() mutable {
+      if (end.code == 0 && !end.result.empty()) {
+        if (!std::exchange(started_, true)) events_.started(reported_ = total_steps_);  // it was done before
+        if (total_steps_ > reported_) events_.step_done(total_steps_, loss_, end.result);
+      }
+      end_ = std::move(end);
+      context_.stop();
+    });
+  }
+  void computed(Task& task) {
+    std::vector<SharedBuffer> blocks{task.gradients.begin(), task.gradients.end()};
+    task.gradients.clear();
+    client_->computed(task.work.ticket, std::move(blocks));
+  }
+
+  // --- on the thread of run() ---
+
+  void contribute(std::shared_ptr<Task> task) {
+    const Step done = synchronous ? task->work.step - 1 : task->counted;
+    if (!std::exchange(started_, true)) {
+      reported_ = done;
+      events_.started(done);
+    }
+    const std::vector<SharedBuffer> values = task->work.values;
+    const Step next = task->work.step + 1;
+    const float loss = events_.contribute(task->work.step, values, task->gradients);
+    task->work.values.clear();
+    asio::post(io_.executor(0), [this, task = std::move(task)] { computed(*task); });
+    // The rest is done while the contribution and the next values travel.
+    if (done > reported_) events_.step_done(reported_ = done, loss_, values);
+    loss_ = loss;
+    events_.prepare(next);
+  }
+
+  static constexpr bool synchronous = std::is_same_v<WorkerCore, SyncWorkerCore>;
+
+  Step total_steps_;
+  ClusterJobEvents events_;
+  asio::io_context context_{1};
+  std::vector<BlockPool> blocks_;  // of gradients, one a shard; on the I/O thread
+  std::shared_ptr<WorkerClient<WorkerCore>> client_;
+  std::optional<WorkerEnd> end_;
+  bool started_ = false;
+  Step reported_ = 0;
+  float loss_ = 0;
+  IoPool io_{1, [this] { context_.stop(); }};
+};
+
+}  // namespace detail
+
+template <class WorkerCore>
+auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options,
+                      CutSettings cuts, ClusterJobEvents events) -> std::unique_ptr<ClusterJob> {
+  return std::make_unique<detail::ClusterJobShell<WorkerCore>>(job, rank, std::move(servers), std::move(options),
+                                                               std::move(cuts), std::move(events));
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/asio.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/block_pool.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/sync_worker_core.hpp>
+#include <distrib/ps/worker_action.hpp>
+#include <distrib/train/local_job.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+
+/// A shell: what to do is decided by the cores.
+template <class WorkerCore>
+class LocalJobShell final : public LocalJob {
+ public:
+  LocalJobShell(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
+                LocalJobEvents events, IoPool* pool)
+      : contribute_{std::move(contribute)}, events_{std::move(events)}, pool_{pool} {
+    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
+      const Cut* cut = restored.empty() ? nullptr : &restored[shard];
+      shards_.push_back(shards.make(job, shard, cut != nullptr ? std::vector{cut->step} : std::vector<Step>{}, cut));
+    }
+    // A shard cannot be lost without its workers here, so nothing is kept to be sent again.
+    const WorkerOptions options{.replay_budget_bytes = 0};
+    for (Rank rank = 0; rank < job.ranks; ++rank) workers_.emplace_back(job, rank, options);
+    for (Rank rank = 0; rank < job.ranks; ++rank)
+      for (const auto& shard : shards_) blocks_.emplace_back(shard->layout().block_bytes());
+    reported_ = shards_.front()->step();
+  }
+
+  void run() override {
+    const auto work = asio::make_work_guard(*context_);
+    asio::post(*context_, [this] {
+      guarded([this] {
+        for (Rank rank = 0; rank < workers_.size(); ++rank)
+          on_worker(rank, [](WorkerCore& core, auto& out) { core.start(out); });
+        deliver();
+      });
+    });
+    context_->run();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  [[nodiscard]] auto context() noexcept -> asio::io_context& override { return *context_; }
+
+  void in_background(std::function<void()> work, std::function<void()> done) override {
+    ++outstanding_;
+    auto task = [this, context = context_, work = std::move(work), done = std::move(done)]() mutable {
+      std::exception_ptr failure;
+      try {
+        work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      // All that was caught goes along: this thread keeps no share in it that it would release at the same time.
+      asio::post(*context, [this, failure = std::move(failure), work = std::move(work), done = std::move(done)] {
+        --outstanding_;
+        guarded([&] {
+          if (failure) std::rethrow_exception(failure);
+          done();
+          deliver();
+        });
+      });
+    };
+    if (pool_ != nullptr)
+      asio::post(pool_->executor(), std::move(task));
+    else
+      asio::post(*context_, std::move(task));
+  }
+
+  void cut_saved(Step step) override {
+    --saving_;
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
+      on_shard(shard, [step](AnyShard& core, ShardSink& out) { core.cut_saved(step, out); });
+  }
+
+  void stop(const std::function<void()>& tell) override {
+    if (std::exchange(stopping_, true)) return;
+    guarded([this, &tell] {
+      if (tell) tell();
+      for (Rank rank = 0; rank < workers_.size(); ++rank)
+        on_worker(rank, [](WorkerCore& core, auto& out) { core.stop(out); });
+      deliver();
+    });
+  }
+
+  [[nodiscard]] auto step() const -> Step override { return shards_.front()->step(); }
+  [[nodiscard]] auto values() const -> std::vector<SharedBuffer> override {
+    std::vector<SharedBuffer> blocks;
+    for (const auto& shard : shards_) blocks.push_back(shard->values());
+    return blocks;
+  }
+
+ private:
+  /// What the core of worker `rank` tells its shell.
+  struct OnWorker {
+    LocalJobShell& job;
+    Rank rank;
+
+    void operator()(SendJoin m) const {
+      post(m.shard, [](AnyShard& core, Rank peer, ShardSink& out) { core.join(peer, peer, out); });
+    }
+    void operator()(SendPull m) const {
+      post(m.shard, [step = m.step](AnyShard& core, Rank peer, ShardSink& out) { core.pull(peer, step, out); });
+    }
+    void operator()(SendPush m) const {
+      post(m.shard, [given = std::move(m.contribution)](AnyShard& core, Rank peer, ShardSink& out) mutable {
+        core.push(peer, std::move(given), out);
+      });
+    }
+    void operator()(SendSave m) const {
+      post(m.shard, [](AnyShard& core, Rank, ShardSink& out) { core.save(out); });
+    }
+    void operator()(SendGoodbye m) const {
+      post(m.shard, [](AnyShard& core, Rank peer, ShardSink& out) { core.goodbye(peer, out); });
+    }
+    void operator()(SendLeave m) const {
+      post(m.shard, [](AnyShard& core, Rank peer, ShardSink&) { core.disconnect(peer); });
+    }
+    void operator()(SendRestore) const { lost_its_place(); }
+    void operator()(Compute work) const { job.compute(rank, std::move(work)); }
+    void operator()(WorkerDone) const { ++job.workers_done_; }
+
+   private:
+    template <class Event>
+    void post(std::uint32_t shard, Event event) const {
+      job.mail_.push_back([job = &job, rank = rank, shard, event = std::move(event)]() mutable {
+        job->on_shard(shard, [&](AnyShard& core, ShardSink& out) { event(core, rank, out); });
+      });
+    }
+  };
+
+  /// What the core of a shard tells its shell.
+  struct OnShard final : ShardSink {
+    OnShard(LocalJobShell& of, std::uint32_t which) : job{of}, shard{which} {}
+
+    void operator()(JoinedReply m) override {
+      post(m.peer, [shard = shard, progress = std::move(m.progress)](WorkerCore& core, auto& out) mutable {
+        core.joined(shard, std::move(progress), out);
+      });
+    }
+    void operator()(NoticeReply m) override {
+      post(m.peer, [shard = shard, progress = std::move(m.progress)](WorkerCore& core, auto& out) mutable {
+        core.notice(shard, std::move(progress), out);
+      });
+    }
+    void operator()(PushedReply m) override {
+      post(m.peer, [shard = shard, progress = std::move(m.progress)](WorkerCore& core, auto& out) mutable {
+        core.pushed(shard, std::move(progress), out);
+      });
+    }
+    void operator()(ValuesReply m) override {
+      post(m.peer, [shard = shard, reply = std::move(m)](WorkerCore& core, auto& out) mutable {
+        core.values(shard, reply.step, std::move(reply.block), std::move(reply.progress), out);
+      });
+    }
+    void operator()(RefusedReply m) override {
+      throw_error(m.code, "step " + std::to_string(m.step) + " of worker " + std::to_string(m.rank));
+    }
+    void operator()(GoneReply) override { lost_its_place(); }
+    void operator()(LoadCut) override { lost_its_place(); }
+    void operator()(DropCut) override {}  // files are kept as SaveCheckpoint asks
+    void operator()(SaveCut m) override { job.collect(std::move(m.cut)); }
+    void operator()(ShardDone) override { ++job.shards_done_; }
+
+   private:
+    template <class Event>
+    void post(Peer worker, Event event) const {
+      job.mail_.push_back([job = &job, rank = static_cast<Rank>(worker), event = std::move(event)]() mutable {
+        job->on_worker(rank, event);
+      });
+    }
+
+    LocalJobShell& job;
+    std::uint32_t shard;
+  };
+
+  // Nothing is lost here without the process.
+  [[noreturn]] static void lost_its_place() { throw std::logic_error("a node of a local job lost its place"); }
+
+  // What a handler throws ends the job, but not before every thread has left it.
+  template <class F>
+  void guarded(F&& handler) {
+    try {
+      if (!failure_) handler();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    if (outstanding_ == 0 && (failure_ || finished())) context_->stop();
+  }
+
+  auto finished() -> bool {
+    if (workers_done_ < workers_.size() || saving_ > 0) return false;
+    return stopping_ || shards_done_ == shards_.size();
+  }
+
+  // Carries messages until all is quiet, and tells which steps were done by them.
+  void deliver() {
+    while (!mail_.empty()) {
+      const std::function<void()> letter = std::move(mail_.front());
+      mail_.pop_front();
+      letter();
+    }
+    report();
+    if (stopping_ && workers_done_ == workers_.size() && !std::exchange(saved_at_stop_, true)) {
+      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
+        on_shard(shard, [](AnyShard& core, ShardSink& out) { core.save(out); });
+    }
+  }
+
+  template <class Event>
+  void on_worker(Rank rank, Event&& event) {
+    OnWorker out{*this, rank};
+    event(workers_[rank], out);
+  }
+
+  template <class Event>
+  void on_shard(std::uint32_t shard, Event&& event) {
+    OnShard out{*this, shard};
+    event(*shards_[shard], out);
+  }
+
+  // Shards see the same contributions in the same order, so their cuts of one step come together.
+  void collect(Cut cut) {
+    const Step step = cut.step;
+    std::vector<Cut>& together = cuts_[step];
+    together.push_back(std::move(cut));
+    if (together.size() < shards_.size()) return;
+    ++saving_;
+    auto node = cuts_.extract(step);
+    events_.cut_due(step, std::move(node.mapped()));
+  }
+
+  void compute(Rank rank, Compute work) {
+    std::vector<std::shared_ptr<AlignedBuffer>> gradients;
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
+      gradients.push_back(blocks_[rank * shards_.size() + shard].take());
+    auto task = std::make_shared<Task>(Task{rank, std::move(work), std::move(gradients), 0});
+    in_background(
+        [this, task] {
+          task->loss = contribute_(task->rank, task->work.step, task->work.values, task->gradients);
+        },
+        [this, task] { computed(*task); });
+  }
+
+  struct Task {
+    Rank rank;
+    Compute work;
+    std::vector<std::shared_ptr<AlignedBuffer>> gradients;
+    float loss;
+  };
+
+  void computed(Task& task) {
+    task.work.values.clear();
+    std::vector<SharedBuffer> blocks{task.gradients.begin(), task.gradients.end()};
+    task.gradients.clear();
+    losses_[task.work.step].emplace_back(task.rank, task.loss);
+    on_worker(task.rank, [&](WorkerCore& core, auto& out) {
+      core.computed(task.work.ticket, std::move(blocks), out);
+    });
+  }
+
+  void report() {
+    while (reported_ < step()) {
+      ++reported_;
+      float loss = 0;
+      if constexpr (synchronous) {
+        auto of_step = losses_.extract(reported_);
+        std::sort(of_step.mapped().begin(), of_step.mapped().end());
+        for (const auto& [rank, value] : of_step.mapped()) loss += value;
+        loss /= static_cast<float>(of_step.mapped().size());
+      } else {
+        loss = std::prev(losses_.end())->second.back().second;
+        if (reported_ == step()) losses_.clear();
+      }
+      events_.step_done(reported_, loss);
+    }
+  }
+
+  static constexpr bool synchronous = std::is_same_v<WorkerCore, SyncWorkerCore>;
+
+  Contribute contribute_;
+  LocalJobEvents events_;
+  IoPool* pool_;
+  // Shared with the tasks on the pool: a thread may still be inside `post` when what it posted has ended the job.
+  std::shared_ptr<asio::io_context> context_ = std::make_shared<asio::io_context>(1);
+  std::vector<std::unique_ptr<AnyShard>> shards_;
+  std::vector<WorkerCore> workers_;
+  std::vector<BlockPool> blocks_;   // of gradients: rank-major, one for each shard
+  std::deque<std::function<void()>> mail_;      // delivered one after the other: a core is never called from a core
+  std::map<Step, std::vector<Cut>> cuts_;
+  std::map<Step, std::vector<std::pair<Rank, float>>> losses_;
+  Step reported_ = 0;
+  std::size_t workers_done_ = 0;
+  std::size_t shards_done_ = 0;
+  std::size_t saving_ = 0;
+  std::size_t outstanding_ = 0;
+  bool stopping_ = false;
+  bool saved_at_stop_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace detail
+
+template <class WorkerCore>
+auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
+                    LocalJobEvents events, IoPool* pool) -> std::unique_ptr<LocalJob> {
+  return std::make_unique<detail::LocalJobShell<WorkerCore>>(job, shards, restored, std::move(contribute),
+                                                             std::move(events), pool);
+}
+
+}  // namespace distrib::inline v0
