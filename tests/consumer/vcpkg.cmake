@@ -78,11 +78,14 @@ foreach(helper IN ITEMS vcpkg-cmake vcpkg-cmake-config) # where vcpkg_cmake_* co
 endforeach()
 
 foreach(file IN ITEMS include/distrib/ecosystem.hpp share/distrib/distribConfig.cmake share/distrib/copyright
-                      share/distrib/usage share/pkgconfig/distrib.pc)
+                      share/distrib/usage lib/pkgconfig/distrib.pc)
   if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/${file})
     message(FATAL_ERROR "the port installs no ${file}")
   endif()
 endforeach()
+if(EXISTS ${CURRENT_PACKAGES_DIR}/share/pkgconfig) # those without libraries only
+  message(FATAL_ERROR "the port installs share/pkgconfig")
+endif()
 file(GLOB_RECURSE entries LIST_DIRECTORIES true ${CURRENT_PACKAGES_DIR}/*)
 foreach(entry IN LISTS entries)
   if(IS_DIRECTORY ${entry})

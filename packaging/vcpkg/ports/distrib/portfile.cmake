@@ -16,12 +16,14 @@ vcpkg_cmake_configure(
 )
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH share/cmake/distrib)
+file(MAKE_DIRECTORY "${CURRENT_PACKAGES_DIR}/lib/pkgconfig") # it names libraries, so vcpkg wants it there
+file(RENAME "${CURRENT_PACKAGES_DIR}/share/pkgconfig/distrib.pc" "${CURRENT_PACKAGES_DIR}/lib/pkgconfig/distrib.pc")
 vcpkg_fixup_pkgconfig()
 
 file(REMOVE_RECURSE
-    "${CURRENT_PACKAGES_DIR}/lib"
     "${CURRENT_PACKAGES_DIR}/share/cmake"
     "${CURRENT_PACKAGES_DIR}/share/licenses"
+    "${CURRENT_PACKAGES_DIR}/share/pkgconfig"
 )
 file(INSTALL "${CMAKE_CURRENT_LIST_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
