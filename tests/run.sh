@@ -4,7 +4,7 @@
 #        tests/run.sh all       the same, then clang, each header alone, sanitizers and budgets
 #        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
 #        tests/run.sh soak [SECONDS]   a server under storms of resets, 60 seconds unless told, and 1000 orders of stops
-#        tests/run.sh packages  Conan (from PyPI), our guide typed on a bare Debian, newer Debians, aarch64; as root
+#        tests/run.sh packages  our guide typed on a bare Debian, clang, Conan (from PyPI), newer Debians, aarch64; as root
 #        tests/run.sh interop   our files against real TensorFlow and TensorBoard (from PyPI, in a cache directory)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -94,6 +94,15 @@ conan() {
   counted "Conan recipe" tests/consumer/conan.sh "$venv/bin/conan" "$PWD/build/conan"
 }
 
+# The default tests build consumers with g++.
+clang_consumers() {
+  phase "configure release" cmake --preset release || return
+  local way
+  for way in find_package plugins; do
+    counted "consumer $way" tests/consumer/run.sh $way clang++-19 "$PWD/build/clang_consumers/$way" "$PWD/build/release" || return
+  done
+}
+
 # Inputs that end a target stay in build/fuzz/findings, those that reach something new in build/fuzz/corpus.
 fuzz() {  # TARGET SECONDS
   local new=build/fuzz/corpus/$1 findings=build/fuzz/findings/$1
@@ -153,9 +162,10 @@ case ${1:-} in
     part "soak" soak "${2:-60}"
     ;;
   packages)
-    ensure_packages build tests packages
+    ensure_packages build tests clang packages
     part "the guide, typed on a bare Debian 12" counted "docs/guide/use.md" tests/consumer/debian.sh bookworm \
       tests/consumer/typed.sh /typed
+    part "clang" clang_consumers
     part "Conan" conan
     part "Debian 13" counted "consumers on Debian 13" tests/consumer/debian.sh trixie tests/consumer/suite.sh
     part "Debian's newest" counted "consumers on Debian sid" tests/consumer/debian.sh sid tests/consumer/suite.sh
