@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies of one's own: an updater (AdaGrad), a placement, a hook. Each is a value with the members its concept names.
+// Policies of one's own: an updater (Signum), a placement, a hook. Each is a value with the members its concept names.
 #include <distrib/ecosystem.hpp>
 
 #include <array>
@@ -9,24 +9,26 @@
 #include <span>
 #include <string>
 
-// w -= learning_rate * g / sqrt(sum of all g^2 so far); TensorFlow calls the sum "Adagrad" and starts it at 0.1.
-struct Adagrad {
-  static constexpr std::string_view name = "adagrad";
-  static constexpr std::array<distrib::Slot, 1> slots{{{.name = "Adagrad", .initial = 0.1F}}};
+// m = momentum * m + (1 - momentum) * g, then w -= learning_rate * sign(m): every weight goes the same way far.
+struct Signum {
+  static constexpr std::string_view name = "signum";
 
   distrib::LearningRate learning_rate = 0.1F;
-  auto describe() const -> std::string { return distrib::hyper_parameter("learning_rate", learning_rate); }
-  static auto parse(std::string_view text) -> std::optional<Adagrad> {
-    Adagrad read;
-    const bool ok = distrib::HyperParameters{text}.read("learning_rate", read.learning_rate).ok();
-    return ok ? std::optional{read} : std::nullopt;
+  float momentum = 0.5F;
+
+  auto slots() const -> std::array<distrib::Slot, 1> { return {{{.name = "Signum"}}}; }
+  static auto fields() {
+    return std::tuple{distrib::HyperField{"learning_rate", &Signum::learning_rate},
+                      distrib::HyperField{"momentum", &Signum::momentum}};
   }
-  auto operator==(const Adagrad&) const -> bool = default;
+  auto describe() const -> std::string { return distrib::describe_fields(*this); }
+  static auto parse(std::string_view text) -> std::optional<Signum> { return distrib::parse_fields<Signum>(text); }
+  auto operator==(const Signum&) const -> bool = default;
   void apply(distrib::UpdateStep step, std::span<const float> gradient, std::span<const float> from,
-             std::span<float> to, std::span<const std::span<float>> sums) const {
+             std::span<float> to, std::span<const std::span<float>> means) const {
     for (std::size_t i = 0; i < to.size(); ++i) {
-      sums[0][i] += gradient[i] * gradient[i];
-      to[i] = from[i] - learning_rate.at(step.count) * gradient[i] / std::sqrt(sums[0][i]);
+      means[0][i] = momentum * means[0][i] + (1 - momentum) * gradient[i];
+      to[i] = from[i] - std::copysign(learning_rate.at(step.count), means[0][i]);
     }
   }
 };
@@ -68,7 +70,7 @@ auto main() -> int try {
 
   auto trainer = distrib::train(Middle{})
                      .with_data(distrib::tfrecords(file).schema(schema).batch(4))
-                     .with_updater(Adagrad{.learning_rate = 1}).with_placement(LastTaskStrategy{})
+                     .with_updater(Signum{.learning_rate = distrib::Linear{0.5F, 0.0F, 40}}).with_placement(LastTaskStrategy{})
                      .with_hooks(distrib::StopAtStep{40}, PrintEach{10}).build();
   const int code = trainer.run();
   std::remove(file.c_str());

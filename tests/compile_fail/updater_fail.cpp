@@ -4,7 +4,7 @@
 
 struct Forgetful {
   static constexpr std::string_view name = "forgetful";
-  static constexpr std::array<distrib::Slot, 0> slots{};
+  static auto slots() -> std::array<distrib::Slot, 0> { return {}; }
   auto describe() const -> std::string { return {}; }
   static auto parse(std::string_view) -> std::optional<Forgetful>;
 #ifndef DISTRIB_COMPILE_FAIL

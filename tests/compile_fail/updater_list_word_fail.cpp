@@ -8,7 +8,7 @@ struct Mine {
 #else
   static constexpr std::string_view name = "my_updater";
 #endif
-  static constexpr std::array<distrib::Slot, 0> slots{};
+  static auto slots() -> std::array<distrib::Slot, 0> { return {}; }
   auto describe() const -> std::string { return {}; }
   static auto parse(std::string_view text) -> std::optional<Mine>;
   void apply(distrib::UpdateStep, std::span<const float>, std::span<const float>, std::span<float>,

@@ -4,7 +4,7 @@
 
 struct Silent {
   static constexpr std::string_view name = "silent";
-  static constexpr std::array<distrib::Slot, 0> slots{};
+  static auto slots() -> std::array<distrib::Slot, 0> { return {}; }
   auto describe() const -> std::string { return {}; }
 #ifndef DISTRIB_COMPILE_FAIL
   static auto parse(std::string_view text) -> std::optional<Silent>;

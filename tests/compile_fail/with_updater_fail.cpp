@@ -6,7 +6,7 @@
 
 struct Mine {
   static constexpr std::string_view name = "mine";
-  static constexpr std::array<distrib::Slot, 0> slots{};
+  static auto slots() -> std::array<distrib::Slot, 0> { return {}; }
   static auto parse(std::string_view) -> std::optional<Mine>;
 #ifndef DISTRIB_COMPILE_FAIL
   static auto describe() -> std::string { return ""; }

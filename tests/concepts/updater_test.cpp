@@ -10,7 +10,7 @@ namespace {
 /// The least that is an Updater.
 struct Archetype {
   static constexpr const char* name = "archetype";
-  static constexpr std::array<distrib::Slot, 0> slots{};
+  static auto slots() -> std::array<distrib::Slot, 0> { return {}; }
   auto describe() const -> std::string { return {}; }
   static auto parse(std::string_view text) -> std::optional<Archetype> {
     return text.empty() ? std::optional{Archetype{}} : std::nullopt;
@@ -27,7 +27,7 @@ struct NoName : Archetype {
 };
 struct NoSlots : Archetype {
   static auto parse(std::string_view) -> std::optional<NoSlots>;
-  static constexpr int slots = 0;
+  static auto slots() -> int { return 0; }
 };
 struct NoText : Archetype {
   static auto parse(std::string_view) -> std::optional<NoText>;

@@ -18,7 +18,7 @@ using conformance::Json;
 const std::set<std::string> answered{
     "checkpoint_state", "cluster_roles", "crc32c",        "data_batch",       "data_interleave",
     "data_shard",       "device_spec_merge", "device_spec_parse", "example_proto", "hadoop_reader",
-    "parse_example",    "partition_slices", "replica_device_setter", "tfrecord_bytes", "tfrecord_corruption",
+    "optimizer_dense", "optimizer_sparse", "parse_example",    "partition_slices", "replica_device_setter", "tfrecord_bytes", "tfrecord_corruption",
 };
 
 auto close(double value, double expected, double rtol) -> bool {

@@ -95,9 +95,9 @@ TEST_CASE("Adam: the first step goes as far as the rate, whatever the gradient's
 
 TEST_CASE("Adam: what it says of itself", "[optimizer]") {
   CHECK(Adam::name == "adam");
-  REQUIRE(Adam::slots.size() == 2);
-  CHECK(Adam::slots[0].name == "Adam");
-  CHECK(Adam::slots[1].name == "Adam_1");
+  REQUIRE(Adam{}.slots().size() == 2);
+  CHECK(Adam{}.slots()[0].name == "Adam");
+  CHECK(Adam{}.slots()[1].name == "Adam_1");
   CHECK(Adam{}.describe() == "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08");
   CHECK(Adam{.beta2 = 0.99F} != Adam{});
 }

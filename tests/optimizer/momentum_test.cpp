@@ -88,9 +88,9 @@ TEST_CASE("Momentum: a part comes out as it does in the whole", "[optimizer]") {
 
 TEST_CASE("Momentum: what it says of itself", "[optimizer]") {
   CHECK(Momentum::name == "momentum");
-  REQUIRE(Momentum::slots.size() == 1);
-  CHECK(Momentum::slots[0].name == "Momentum");
-  CHECK(Momentum::slots[0].initial == 0.0F);
+  REQUIRE(Momentum{}.slots().size() == 1);
+  CHECK(Momentum{}.slots()[0].name == "Momentum");
+  CHECK(Momentum{}.slots()[0].initial == 0.0F);
   CHECK(Momentum{.learning_rate = 0.05F}.describe() == "learning_rate=0.05 momentum=0.9 use_nesterov=false");
   CHECK(Momentum{.momentum = 0.5F, .use_nesterov = true}.describe() ==
         "learning_rate=0.01 momentum=0.5 use_nesterov=true");

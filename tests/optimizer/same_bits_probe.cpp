@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs every kernel on the same numbers and prints a hash of the bits that come out. same_bits.sh compiles it in every
-// way a user might; so nothing here but the kernels computes with floats.
+// Runs every kernel on the same numbers, with each set of instructions that the machine has, and prints a hash of the
+// bits that come out, or that they differ. same_bits.sh compiles it in every way a user might; so nothing here but the
+// kernels computes with floats.
 #include <distrib/core/initializer.hpp>
-#include <distrib/optimizer/adam.hpp>
-#include <distrib/optimizer/momentum.hpp>
-#include <distrib/optimizer/reduce.hpp>
-#include <distrib/optimizer/sgd.hpp>
+#include <distrib/optimizer.hpp>
 
 #include <array>
 #include <bit>
@@ -16,6 +14,8 @@
 #include <vector>
 
 namespace {
+
+using distrib::detail::Instructions;
 
 constexpr std::size_t size = 10'007;
 
@@ -36,24 +36,63 @@ void clear_signs(std::span<float> values) {
   for (float& value : values) value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0x7fffffff);
 }
 
-void print(const char* kernel, std::initializer_list<std::span<const float>> results) {
+auto hash(std::initializer_list<std::span<const float>> results) -> std::uint64_t {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const std::span<const float> values : results)
     for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3;
-  std::printf("%-13s %016" PRIx64 "\n", kernel, hash);
+  return hash;
 }
 
-template <class U>
-void print_updater(const char* kernel, const U& updater) {
-  std::vector<float> values = numbers(0);
-  std::vector<float> first = numbers(1);
-  std::vector<float> second = numbers(2);
-  clear_signs(second);
-  const std::array<std::span<float>, 2> slots{first, second};
-  for (std::uint64_t count = 1; count <= 20; ++count)
-    updater.apply({count}, numbers(static_cast<std::uint32_t>(2 + count)), values, values,
-                  std::span{slots}.first(U::slots.size()));
-  print(kernel, {values, first, second});
+void print(const char* kernel, std::initializer_list<std::span<const float>> results) {
+  std::printf("%-17s %016" PRIx64 "\n", kernel, hash(results));
+}
+
+/// `run(instructions)` is a hash; all that this machine can run must give the same.
+template <class Run>
+void print_all(const char* kernel, Run run) {
+  const std::uint64_t first = run(Instructions::baseline);
+  const int best = static_cast<int>(distrib::detail::best_instructions());
+  for (int wider = 1; wider <= best; ++wider)
+    if (run(static_cast<Instructions>(wider)) != first)
+      std::printf("%-17s instructions %d give other bits than the baseline\n", kernel, wider);
+  std::printf("%-17s %016" PRIx64 "\n", kernel, first);
+}
+
+/// Twenty updates of a block, and of the same elements as rows of 13, by `factors(count)`.
+template <class Factors>
+void print_kernel(const char* kernel, Factors factors) {
+  print_all(kernel, [&](Instructions instructions) {
+    std::vector<float> values = numbers(0);
+    std::vector<float> slots[3] = {numbers(1), numbers(2), numbers(30)};
+    clear_signs(slots[0]);  // squares are not negative: in Momentum's too, for the sake of one test
+    clear_signs(slots[1]);
+    clear_signs(slots[2]);
+    constexpr std::size_t dim = 13;
+    std::vector<float> table(size / dim * dim * 4);
+    std::vector<float*> rows;
+    for (std::size_t row = 0; row < size / dim; ++row) {
+      rows.push_back(table.data() + row * dim * 4);
+      for (std::size_t at = 0; at < dim; ++at) {
+        rows[row][at] = values[row * dim + at];
+        for (std::size_t slot = 0; slot < 3; ++slot) rows[row][(slot + 1) * dim + at] = slots[slot][row * dim + at];
+      }
+    }
+    for (std::uint64_t count = 1; count <= 20; ++count) {
+      const std::vector<float> gradient = numbers(static_cast<std::uint32_t>(2 + count));
+      distrib::detail::update_block(factors(count),
+                                    {gradient.data(), values.data(), values.data(),
+                                     {slots[0].data(), slots[1].data(), slots[2].data()}, size},
+                                    instructions);
+      distrib::detail::update_rows(factors(count), {rows.data(), gradient.data(), rows.size(), dim}, instructions);
+    }
+    std::size_t other = 0;
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      for (std::size_t at = 0; at < dim; ++at)
+        if (std::bit_cast<std::uint32_t>(rows[row][at]) != std::bit_cast<std::uint32_t>(values[row * dim + at]))
+          ++other;
+    if (other != 0) std::printf("%-17s %zu elements of rows have other bits than in a block\n", kernel, other);
+    return hash({values, slots[0], slots[1], slots[2]});
+  });
 }
 
 void print_initializer(const char* kernel, const distrib::Initializer& initializer) {
@@ -66,9 +105,19 @@ void print_initializer(const char* kernel, const distrib::Initializer& initializ
 void print_mean() {
   const std::vector<float> blocks[] = {numbers(0), numbers(1), numbers(2), numbers(3), numbers(4)};
   const std::span<const float> contributions[] = {blocks[0], blocks[1], blocks[2], blocks[3], blocks[4]};
-  std::vector<float> mean(size);
-  distrib::reduce_mean(contributions, mean);
-  print("mean", {mean});
+  print_all("mean", [&](Instructions instructions) {
+    std::vector<float> mean(size);
+    distrib::detail::mean_of({contributions, 5, mean.data(), size}, instructions);
+    return hash({mean});
+  });
+}
+
+void print_powers() {
+  std::vector<float> powers = numbers(5);
+  clear_signs(powers);
+  for (std::size_t i = 0; i < size; ++i)
+    powers[i] = static_cast<float>(distrib::detail::power(powers[i], i % 2 == 0 ? 0.3F : 0.85F));
+  print("powers", {powers});
 }
 
 void print_rates() {
@@ -87,12 +136,25 @@ void print_rates() {
 }  // namespace
 
 auto main() -> int {
-  const distrib::Linear rate{.first = 0.1F, .last = 0.0F, .steps = 30};
-  print_updater("sgd", distrib::Sgd{.learning_rate = rate});
-  print_updater("momentum", distrib::Momentum{.learning_rate = rate});
-  print_updater("nesterov", distrib::Momentum{.learning_rate = rate, .use_nesterov = true});
-  print_updater("adam", distrib::Adam{.learning_rate = rate});
+  using namespace distrib::detail;
+  const distrib::Linear linear{.first = 0.1F, .last = 0.0F, .steps = 30};
+  const auto alpha = [&](std::uint64_t count) {
+    return adam_alpha(linear.at(count), power(0.9F, count), power(0.999F, count));
+  };
+  print_kernel("sgd", [&](auto count) { return SgdFactors{linear.at(count)}; });
+  print_kernel("momentum", [&](auto count) { return MomentumFactors{linear.at(count), 0.9F}; });
+  print_kernel("nesterov", [&](auto count) { return NesterovFactors{linear.at(count), 0.9F}; });
+  print_kernel("adagrad", [&](auto count) { return AdagradFactors{linear.at(count)}; });
+  print_kernel("rmsprop", [&](auto count) { return RMSPropFactors{linear.at(count), 0.9F, 0.5F, 1e-3F}; });
+  print_kernel("centered rmsprop",
+               [&](auto count) { return CenteredRMSPropFactors{linear.at(count), 0.9F, 0.5F, 1e-3F}; });
+  print_kernel("adam", [&](auto count) { return AdamFactors{alpha(count), 0.9F, 0.999F, 1e-8F}; });
+  print_kernel("amsgrad", [&](auto count) { return AMSGradFactors{alpha(count), 0.9F, 0.999F, 1e-8F}; });
+  print_kernel("adamw", [&](auto count) { return AdamWFactors{alpha(count), 0.9F, 0.999F, 1e-8F, 1e-3F}; });
+  print_kernel("ftrl", [&](auto count) { return FtrlFactors{linear.at(count), 0.5F, 0.1F, 0.2F, 0.3F}; });
+  print_kernel("ftrl power", [&](auto count) { return FtrlFactors{linear.at(count), 0.3F, 0.1F, 0.2F, 0.0F}; });
   print_mean();
+  print_powers();
   print_rates();
   print_initializer("uniform", distrib::UniformInitializer{.low = -0.3F, .high = 0.7F});
   print_initializer("glorot", distrib::GlorotUniformInitializer{});

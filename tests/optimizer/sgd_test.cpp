@@ -41,7 +41,7 @@ TEST_CASE("Sgd: the rate is that of the update's number", "[optimizer]") {
 
 TEST_CASE("Sgd: what it says of itself", "[optimizer]") {
   CHECK(Sgd::name == "sgd");
-  CHECK(Sgd::slots.empty());
+  CHECK(Sgd{}.slots().empty());
   CHECK(Sgd{}.describe() == "learning_rate=0.01");
   CHECK(Sgd{.learning_rate = 0.05F}.describe() == "learning_rate=0.05");
   CHECK(Sgd{.learning_rate = Linear{0.02F, 0.0F, 12000}}.describe() == "learning_rate=linear(0.02,0,12000)");

@@ -6,18 +6,15 @@
 #include <string>
 #include <type_traits>
 
-using distrib::Adam;
-using distrib::Momentum;
 using distrib::Sgd;
 using distrib::StandardUpdaters;
-using distrib::UpdaterList;
 
 namespace {
 
 /// An updater of somebody's own, without hyper-parameters.
 struct Still {
   static constexpr std::string_view name = "still";
-  static constexpr std::array<distrib::Slot, 0> slots{};
+  static auto slots() -> std::array<distrib::Slot, 0> { return {}; }
   auto describe() const -> std::string { return {}; }
   static auto parse(std::string_view text) -> std::optional<Still> {
     return text.empty() ? std::optional{Still{}} : std::nullopt;
@@ -39,12 +36,8 @@ struct Forgetful : Still {
 /// "Sgd learning_rate=0.05": what `list` makes of a text, "" when it refuses it.
 template <class List>
 auto made_of(const List& list, std::string_view text) -> std::string {
-  std::string made;
-  const bool found = list.visit(text, [&made](auto updater) {
-    made = std::string{decltype(updater)::name} + " " + updater.describe();
-  });
-  CHECK(found == !made.empty());
-  return made;
+  const auto found = list.find(text);
+  return found ? found->text() : std::string{};
 }
 
 }  // namespace
@@ -53,17 +46,25 @@ TEST_CASE("UpdaterList: the updater that a job describes", "[optimizer]") {
   for (const std::string text :
        {"sgd learning_rate=0.05", "sgd learning_rate=linear(0.02,0,12000)",
         "momentum learning_rate=0.05 momentum=0.9 use_nesterov=false",
-        "adam learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"}) {
+        "adagrad learning_rate=0.05 initial_accumulator_value=0.1",
+        "rmsprop learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10",
+        "centered_rmsprop learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10",
+        "adam learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08",
+        "amsgrad learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08",
+        "lazy_adam learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08",
+        "adamw learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.004",
+        "ftrl learning_rate=0.001 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0"}) {
     CHECK(made_of(StandardUpdaters{}, text) == text);
     CHECK(made_of(distrib::updaters<>, text) == text);
     CHECK(made_of(distrib::updaters<Still, Forgetful>, text) == text);
   }
 }
 
-TEST_CASE("UpdaterList: everything else is refused, and nothing is called", "[optimizer]") {
+TEST_CASE("UpdaterList: everything else is refused, also what cannot be trained with", "[optimizer]") {
   for (const char* text : {"", " ", "sgd", "sgd ", "Sgd learning_rate=0.05", "sgd learning_rate=0.050",
                            "sgd learning_rate=0.05 ", "sgd  learning_rate=0.05", " sgd learning_rate=0.05",
                            "momentum learning_rate=0.05", "adagrad learning_rate=0.05", "learning_rate=0.05",
+                           "adagrad learning_rate=0.05 initial_accumulator_value=0",
                            "still "}) {
     CAPTURE(text);
     CHECK(made_of(StandardUpdaters{}, text).empty());
@@ -71,8 +72,6 @@ TEST_CASE("UpdaterList: everything else is refused, and nothing is called", "[op
 }
 
 TEST_CASE("UpdaterList: updaters of one's own come first", "[optimizer]") {
-  STATIC_REQUIRE(std::is_same_v<std::remove_cvref_t<decltype(distrib::updaters<Still>)>,
-                                UpdaterList<Still, Sgd, Momentum, Adam>>);
   STATIC_REQUIRE(std::is_empty_v<StandardUpdaters>);
   CHECK(made_of(distrib::updaters<Still>, "still ") == "still ");
   CHECK(made_of(distrib::updaters<Still>, "still more").empty());

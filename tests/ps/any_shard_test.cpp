@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/any_shard.hpp>
 
+#include <distrib/optimizer/updater_list.hpp>
+
 #include "ps/story.hpp"
 #include "support/catch.hpp"
 
@@ -43,35 +45,45 @@ auto job_of(const char* consistency, std::string updater = "sgd learning_rate=1"
 
 const auto kinds = distrib::shard_kinds(distrib::StandardUpdaters{});
 
-}  // namespace
-
-TEST_CASE("shard_kinds: the updater and the consistency that a job names", "[ps]") {
-  CHECK(kinds(job_of("bulk_synchronous_parallel")).slots.empty());
-  const auto momentum =
-      kinds(job_of("asynchronous_parallel", "momentum learning_rate=1 momentum=0.5 use_nesterov=false"));
-  REQUIRE(momentum.make);
-  CHECK(momentum.slots.size() == 1);
-  CHECK_FALSE(momentum.consistency.synchronous);
-  CHECK_FALSE(kinds(job_of("bulk_synchronous_parallel", "adagrad learning_rate=1")).make);
-  CHECK_FALSE(kinds(job_of("bulk_synchronous_parallel", "sgd learning_rate=1.0")).make);
-  CHECK_FALSE(kinds(job_of("whenever")).make);
-  CHECK_FALSE(kinds({}).make);
+/// The shard of a job whose updaters and consistency are known.
+auto make(const Job& job, std::vector<Step> cuts, const Cut* newest) -> std::unique_ptr<AnyShard> {
+  distrib::Error error;
+  const auto kind = kinds(job, error);
+  REQUIRE_FALSE(error);
+  return distrib::make_shard(job, 0, kind, std::move(cuts), newest);
 }
 
-TEST_CASE("shard_kind: of an updater and a consistency, without a text", "[ps]") {
-  const auto kind = distrib::shard_kind(distrib::Adam{.learning_rate = 1}, {.synchronous = false, .staleness = 2});
-  CHECK(kind.slots.size() == 2);
-  CHECK(kind.consistency == distrib::ConsistencyKind{.synchronous = false, .staleness = 2});
-  const Job job = story::job(2, 1, 2, 1);
-  const auto shard = kind.make(job, 1, {}, nullptr);
-  CHECK(shard->layout().block_bytes() == distrib::ShardLayout{job, 1}.block_bytes());
-  CHECK(story::text(shard->values()) == " w=0");
+auto refusal(const Job& job) -> std::string {
+  distrib::Error error;
+  static_cast<void>(kinds(job, error));
+  if (error) CHECK(error.code == distrib::ps_errc::unknown_updater);
+  return error.where;
+}
+
+}  // namespace
+
+TEST_CASE("shard_kinds: the updaters and the consistency that a job names", "[ps]") {
+  CHECK(refusal(job_of("bulk_synchronous_parallel")).empty());
+  Job job = job_of("asynchronous_parallel", "momentum learning_rate=1 momentum=0.5 use_nesterov=false");
+  job.updaters_of = {{"wide/", "sgd learning_rate=0.5"}};
+  distrib::Error error;
+  const auto kind = kinds(job, error);
+  CHECK_FALSE(error);
+  REQUIRE(kind.updaters.size() == 2);
+  CHECK(kind.updaters[0].slots().size() == 1);
+  CHECK(kind.updaters[1].text() == "sgd learning_rate=0.5");
+  CHECK_FALSE(kind.consistency.synchronous);
+  job.updaters_of[0].updater = "sgd learning_rate=0.50";
+  CHECK(refusal(job) == "sgd learning_rate=0.50");
+  CHECK(refusal(job_of("bulk_synchronous_parallel", "adagrad learning_rate=1")) == "adagrad learning_rate=1");
+  CHECK(refusal(job_of("bulk_synchronous_parallel", "sgd learning_rate=1.0")) == "sgd learning_rate=1.0");
+  CHECK(refusal(job_of("whenever")) == "whenever");
 }
 
 TEST_CASE("AnyShard: a synchronous one", "[ps]") {
   const Job job = job_of("bulk_synchronous_parallel");
   Sink out;
-  const auto shard = kinds(job).make(job, 0, {}, nullptr);
+  const auto shard = make(job, {}, nullptr);
   shard->join(10, 0, out);
   shard->pull(10, 1, out);
   shard->push(10, {1, 0, block(1)}, out);
@@ -83,7 +95,7 @@ TEST_CASE("AnyShard: a synchronous one", "[ps]") {
   CHECK(out.take() == Texts{"notice 10 k=1 cuts=0,1"});
 
   const Cut newest{2, block(-7), {}, {}};
-  const auto back = kinds(job).make(job, 0, {1, 2}, &newest);
+  const auto back = make(job, {1, 2}, &newest);
   back->join(10, 0, out);
   back->save(out);  // there is one
   back->pull(10, 0, out);
@@ -106,7 +118,7 @@ TEST_CASE("AnyShard: an asynchronous one", "[ps]") {
   Job job = job_of("stale_synchronous_parallel staleness=0");
   job.ranks = 2;
   Sink out;
-  const auto shard = kinds(job).make(job, 0, {}, nullptr);
+  const auto shard = make(job, {}, nullptr);
   shard->join(10, 0, out);
   shard->push(10, {1, 0, block(1)}, out);
   shard->pull(10, 1, out);  // parked: the staleness of the job
@@ -118,6 +130,6 @@ TEST_CASE("AnyShard: an asynchronous one", "[ps]") {
   CHECK(shard->progress(1).done == 0);
 
   const Cut newest{2, block(-2), {}, {1, 1}};
-  const auto back = kinds(job).make(job, 0, {2}, &newest);
+  const auto back = make(job, {2}, &newest);
   CHECK(back->progress(1) == distrib::Progress{1, {1}});
 }

@@ -15,12 +15,12 @@ using distrib::Step;
 using story::block;
 using story::tell;
 using support::ShardActions;
-using Core = distrib::AsyncShardCore<Sgd>;
+using Core = distrib::AsyncShardCore;
 using Events = std::vector<story::ShardEvent>;
 
 namespace {
 
-auto sgd() -> Sgd { return {.learning_rate = 1.0F}; }  // values are what was contributed, with a minus
+auto sgd() -> distrib::JobUpdaters { return {Sgd{.learning_rate = 1.0F}}; }  // values are what was contributed, with a minus
 
 /// Events of one core; rank r speaks through peer 10 + r.
 struct Shard {
@@ -76,7 +76,7 @@ TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)"
 }
 
 TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (rule 6)", "[ps]") {
-  const Sgd falling{.learning_rate = distrib::Linear{4, 0, 4}};
+  const distrib::JobUpdaters falling{Sgd{.learning_rate = distrib::Linear{4, 0, 4}}};
   Core core{story::job(1, 2, 4, 0), 0, falling, distrib::unbounded_staleness};
   ShardActions out;
   for (const auto& [step, rank] : {std::pair{1, 0U}, std::pair{1, 1U}, std::pair{2, 1U}})

@@ -3,7 +3,9 @@
 
 #include <distrib/checkpoint/file_shell.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/checkpoint/save.hpp>
 #include <distrib/optimizer/adam.hpp>
+#include <distrib/optimizer/sgd.hpp>
 
 #include "ps/cuts.hpp"
 #include "support/catch.hpp"
@@ -25,7 +27,7 @@ namespace {
 
 auto tensors_of(const distrib::Job& job) -> std::vector<CutTensors> {
   std::vector<CutTensors> list;
-  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) list.emplace_back(job, shard, Momentum::slots);
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) list.emplace_back(job, shard, distrib::JobUpdaters{Momentum{}});
   return list;
 }
 
@@ -50,7 +52,7 @@ auto read(const BundleReader& reader, const distrib::Job& job) -> std::vector<Cu
 
 auto refusal(const BundleReader& reader, const distrib::Job& job) -> Error {
   Error error;
-  static_cast<void>(CutTensors{job, 0, Momentum::slots}.read(reader, error));
+  static_cast<void>(CutTensors{job, 0, distrib::JobUpdaters{Momentum{}}}.read(reader, error));
   return error;
 }
 
@@ -95,7 +97,7 @@ TEST_CASE("CutTensors: a part that stands alone", "[ps][cut_tensors]") {
   const std::string prefix = directory / "c-40";
   const auto job = cuts::make_job(3, 3);
   const auto saved = cuts::make_cuts(job, 40, {21, 19});
-  const CutTensors tensors{job, 1, Momentum::slots};
+  const CutTensors tensors{job, 1, distrib::JobUpdaters{Momentum{}}};
   BundlePart part = tensors.part(saved[1]);
   tensors.describe(saved[1], part);
   Error error;
@@ -106,10 +108,10 @@ TEST_CASE("CutTensors: a part that stands alone", "[ps][cut_tensors]") {
   CHECK(cuts::same(tensors.read(*reader), saved[1]));
   tensors.check_job(*reader);
 
-  CHECK_FALSE(CutTensors(cuts::make_job(3, 2), 1, Momentum::slots).fits(*reader));
-  CHECK_FALSE(CutTensors(job, 0, Momentum::slots).fits(*reader));
-  CHECK_FALSE(CutTensors(job, 1, distrib::Adam::slots).fits(*reader));
-  CHECK_FALSE(CutTensors(job, 1, {}).fits(*reader));
+  CHECK_FALSE(CutTensors(cuts::make_job(3, 2), 1, distrib::JobUpdaters{Momentum{}}).fits(*reader));
+  CHECK_FALSE(CutTensors(job, 0, distrib::JobUpdaters{Momentum{}}).fits(*reader));
+  CHECK_FALSE(CutTensors(job, 1, distrib::JobUpdaters{distrib::Adam{}}).fits(*reader));
+  CHECK_FALSE(CutTensors(job, 1, distrib::JobUpdaters{distrib::Sgd{}}).fits(*reader));
 }
 
 TEST_CASE("CutTensors: contributions counted", "[ps][cut_tensors]") {
@@ -142,10 +144,10 @@ TEST_CASE("CutTensors: what is no cut of this job is refused", "[ps][cut_tensors
   const auto job = cuts::make_job(1, 1);
   const auto reader = save(directory / "c-10", job, cuts::make_cuts(job, 10));
   Error error;
-  CutTensors{cuts::make_job(1, 1, 4), 0, Momentum::slots}.check_job(reader, error);
+  CutTensors{cuts::make_job(1, 1, 4), 0, distrib::JobUpdaters{Momentum{}}}.check_job(reader, error);
   CHECK(error.code == distrib::ps_errc::job_mismatch);
   CHECK_THAT(error.where, ContainsSubstring("'seed 3'") && ContainsSubstring("'seed 4'"));
-  CHECK_THROWS_WITH((CutTensors{job, 0, distrib::Adam::slots}.read(reader)), ContainsSubstring("w/Adam"));
+  CHECK_THROWS_WITH((CutTensors{job, 0, distrib::JobUpdaters{distrib::Adam{}}}.read(reader)), ContainsSubstring("w/Adam"));
 
   const std::vector<float> value{1};
   const std::vector<std::int64_t> numbers{1, 2};
@@ -169,6 +171,52 @@ TEST_CASE("CutTensors: what is no cut of this job is refused", "[ps][cut_tensors
     const auto other = BundleReader::open(directory / "other");
     CHECK(refusal(other, job).code == checkpoint_errc::mismatch);
     CHECK_THAT(refusal(other, job).where, ContainsSubstring(c.where));
-    CHECK_THROWS_WITH((CutTensors{job, 0, Momentum::slots}.check_job(other)), ContainsSubstring("no job is stored"));
+    CHECK_THROWS_WITH((CutTensors{job, 0, distrib::JobUpdaters{Momentum{}}}.check_job(other)), ContainsSubstring("no job is stored"));
   }
+}
+
+TEST_CASE("CutTensors: each variable's slots are those of its own updater", "[ps][cut_tensors]") {
+  const support::TempDirectory directory;
+  auto job = cuts::make_job(2, 2);
+  job.updaters_of = {{job.variables.back().name, "adam "}};
+  const distrib::JobUpdaters updaters{Momentum{}, distrib::Adam{}};
+  std::vector<BundlePart> parts;
+  std::vector<distrib::Cut> saved;
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    const distrib::ShardLayout layout{job, shard};
+    REQUIRE_FALSE(layout.groups().empty());
+    distrib::Cut cut{40, nullptr, {}, {}};
+    float next = 0;
+    const auto block = [&](std::size_t bytes) {
+      auto made = std::make_shared<distrib::AlignedBuffer>(bytes);
+      // Numbers where parts lie, gaps stay zero.
+      for (const auto& place : layout.places())
+        if (place.offset_bytes + place.size_bytes <= bytes)
+          for (float& x : made->as<float>().subspan(place.offset_bytes / 4, place.size_bytes / 4)) x = ++next;
+      return made;
+    };
+    cut.values = block(layout.block_bytes());
+    for (const auto& group : layout.groups())
+      for (std::size_t i = 0; i < updaters[group.updater].slots().size(); ++i) {
+        auto slot = std::make_shared<distrib::AlignedBuffer>(group.size_bytes);
+        for (const auto& place : layout.places())
+          if (place.updater == group.updater)
+            for (float& x : slot->as<float>().subspan((place.offset_bytes - group.offset_bytes) / 4,
+                                                      place.size_bytes / 4))
+              x = ++next;
+        cut.slots.push_back(std::move(slot));
+      }
+    saved.push_back(cut);
+  }
+  const CutTensors first{job, 0, updaters};
+  for (std::uint32_t shard = 0; shard < 2; ++shard) parts.push_back(CutTensors{job, shard, updaters}.part(saved[shard]));
+  first.describe(saved[0], parts[0]);
+  static_cast<void>(distrib::save_checkpoint(directory.path().string(), "c-40", parts, {}));
+  const BundleReader reader = BundleReader::open(directory / "c-40");
+  for (std::uint32_t shard = 0; shard < 2; ++shard)
+    CHECK(cuts::same(CutTensors{job, shard, updaters}.read(reader), saved[shard]));
+  CHECK(reader.find(job.variables.front().name + "/Momentum") != nullptr);
+  CHECK(reader.find(job.variables.front().name + "/Adam") == nullptr);
+  CHECK(reader.find(job.variables.back().name + "/Adam_1") != nullptr);
+  CHECK(reader.find(job.variables.back().name + "/Momentum") == nullptr);
 }

@@ -31,7 +31,7 @@ inline auto make_job(std::uint32_t shards, std::int64_t parts, std::uint64_t see
   return job;
 }
 
-/// Element i of variable v is 100 * v + i + `step`, its slot the negative of that.
+/// Element i of variable v is 100 * v + i + `step`, its slot (of one updater for all) the negative of that.
 inline auto make_cuts(const distrib::Job& job, distrib::Step step, std::vector<distrib::Step> applied = {})
     -> std::vector<distrib::Cut> {
   std::vector<distrib::Cut> cuts;
@@ -49,7 +49,9 @@ inline auto make_cuts(const distrib::Job& job, distrib::Step step, std::vector<d
                       made->data());
       return made;
     };
-    cuts.push_back({step, block(1), {block(-1)}, applied});
+    distrib::Cut cut{step, block(1), {}, applied};
+    if (!layout.groups().empty()) cut.slots.push_back(block(-1));
+    cuts.push_back(std::move(cut));
   }
   return cuts;
 }

@@ -19,7 +19,7 @@ namespace {
 /// Says which update it was and which slot it saw.
 struct Counting {
   static constexpr std::string_view name = "counting";
-  static constexpr std::array<distrib::Slot, 2> slots{{{"a", 5.0F}, {"b", -1.0F}}};
+  auto slots() const -> std::array<distrib::Slot, 2> { return {{{"a", 5.0F}, {"b", -1.0F}}}; }
   auto describe() const -> std::string { return {}; }
   static auto parse(std::string_view) -> std::optional<Counting> { return Counting{}; }
   void apply(distrib::UpdateStep step, std::span<const float> gradient, std::span<const float> from,
@@ -33,31 +33,44 @@ struct Counting {
   auto operator==(const Counting&) const -> bool = default;
 };
 
+/// One shard with two variables of 16 elements.
+auto job() -> distrib::Job {
+  distrib::Job job;
+  for (const char* name : {"deep/w", "wide/w"}) {
+    job.variables.push_back({name, distrib::DType::float32, distrib::Shape{16}, distrib::ZerosInitializer{}});
+    job.parts.push_back({job.variables.size() - 1, distrib::Slice::whole(distrib::Shape{16}), 0});
+  }
+  return job;
+}
+
+auto store_of(const distrib::JobUpdaters& updaters, AlignedBuffer values) -> DenseStore {
+  return {distrib::ShardLayout{job(), 0}, updaters, std::move(values)};
+}
+
 auto values(float number) -> AlignedBuffer {
-  AlignedBuffer block{64};
+  AlignedBuffer block{128};
   std::ranges::fill(block.as<float>(), number);
   return block;
 }
 
-auto gradient() -> std::vector<float> { return std::vector<float>(16, 1.0F); }
+auto gradient() -> std::vector<float> { return std::vector<float>(32, 1.0F); }
 
 }  // namespace
 
 TEST_CASE("DenseStore: updates are applied out of place; what was published never changes", "[ps]") {
-  DenseStore<Counting> store{{}, values(10)};
+  DenseStore store = store_of({Counting{}}, values(10));
   const SharedBuffer before = store.values();
-  CHECK(store.block_bytes() == 64);
-  CHECK(store.updater() == Counting{});
+  CHECK(store.block_bytes() == 128);
   store.apply(1, gradient());
   const SharedBuffer after = store.values();
   store.apply(2, gradient());
-  CHECK(before->as<float>()[15] == 10.0F);
-  CHECK(after->as<float>()[15] == 11.0F);
-  CHECK(store.values()->as<float>()[15] == 13.0F);
+  CHECK(before->as<float>()[31] == 10.0F);
+  CHECK(after->as<float>()[31] == 11.0F);
+  CHECK(store.values()->as<float>()[31] == 13.0F);
 }
 
 TEST_CASE("DenseStore: blocks nobody holds are used again", "[ps]") {
-  DenseStore<Counting> store{{}, values(0)};
+  DenseStore store = store_of({Counting{}}, values(0));
   std::vector<const void*> used;
   for (std::uint64_t count = 1; count <= 6; ++count) {
     store.apply(count, gradient());
@@ -68,7 +81,7 @@ TEST_CASE("DenseStore: blocks nobody holds are used again", "[ps]") {
 }
 
 TEST_CASE("DenseStore: a cut is a moment; going back to it brings everything back", "[ps]") {
-  DenseStore<Counting> store{{}, values(0)};
+  DenseStore store = store_of({Counting{}}, values(0));
   store.apply(1, gradient());
   const distrib::Cut cut = store.cut(1, {1, 0});
   CHECK(cut.step == 1);
@@ -88,19 +101,42 @@ TEST_CASE("DenseStore: a cut is a moment; going back to it brings everything bac
 }
 
 TEST_CASE("DenseStore: the library's updaters", "[ps]") {
-  DenseStore<Momentum> store{Momentum{.learning_rate = 1.0F, .momentum = 0.5F}, values(0)};
+  DenseStore store = store_of({Momentum{.learning_rate = 1.0F, .momentum = 0.5F}}, values(0));
   store.apply(1, gradient());
   store.apply(2, gradient());
   CHECK(store.values()->as<float>()[0] == -2.5F);
-  DenseStore<distrib::Sgd> plain{{.learning_rate = 1.0F}, values(0)};
+  DenseStore plain = store_of({distrib::Sgd{.learning_rate = 1.0F}}, values(0));
   plain.apply(1, gradient());
   CHECK(plain.values()->as<float>()[0] == -1.0F);
   CHECK(plain.cut(1).slots.empty());
 }
 
 TEST_CASE("DenseStore: a shard without variables", "[ps]") {
-  DenseStore<Momentum> store{{}, AlignedBuffer{}};
+  DenseStore store{distrib::ShardLayout{distrib::Job{}, 0}, {Momentum{}}, AlignedBuffer{}};
   store.apply(1, {});
   CHECK(store.values()->size() == 0);
   store.load(store.cut(1));
+}
+
+TEST_CASE("DenseStore: each variable by its own updater", "[ps]") {
+  distrib::Job two = job();
+  two.updaters_of = {{"wide/", "counting "}};
+  const distrib::ShardLayout layout{two, 0};
+  const distrib::JobUpdaters updaters{distrib::Sgd{.learning_rate = 1.0F}, Counting{}};
+  DenseStore store{layout, updaters, values(0)};
+  CHECK(distrib::store_bytes(layout, updaters) == 3 * 128 + 2 * 64);
+  store.apply(1, gradient());
+  store.apply(2, gradient());
+  CHECK(store.values()->as<float>()[0] == -2.0F);
+  CHECK(store.values()->as<float>()[15] == -2.0F);
+  CHECK(store.values()->as<float>()[16] == 3.0F);
+  CHECK(store.values()->as<float>()[31] == 3.0F);
+  const distrib::Cut cut = store.cut(2);
+  REQUIRE(cut.slots.size() == 2);
+  CHECK(cut.slots[0]->size() == 64);
+  CHECK(cut.slots[0]->as<float>()[0] == 7.0F);
+  store.apply(3, gradient());
+  store.load(cut);
+  CHECK(store.cut(2).slots[1]->as<float>()[15] == -4.0F);
+  CHECK(store.values()->as<float>()[31] == 3.0F);
 }

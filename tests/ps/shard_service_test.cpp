@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/shard_service.hpp>
 
+#include <distrib/optimizer/updater_list.hpp>
+
 #include "ps/fake_connection.hpp"
 #include "ps/story.hpp"
 #include "support/catch.hpp"
@@ -137,11 +139,11 @@ struct Bench : distrib::ShardShell {
   // --- what the service tells ---
 
   void open(const Job& of_job, std::uint32_t number, const distrib::CutSettings& cuts,
-            std::span<const distrib::Slot> slots) override {
+            const distrib::JobUpdaters& updaters) override {
     CHECK(to_text(of_job) == to_text(job));
     told.push_back("shell open " + std::to_string(number) + " in " + cuts.directory + " " +
-                   std::to_string(cuts.keep_every) + " " + std::to_string(cuts.max_to_keep) + ", slots " +
-                   std::to_string(slots.size()));
+                   std::to_string(cuts.keep_every) + " " + std::to_string(cuts.max_to_keep) + ", " +
+                   updaters.front().text());
   }
   void save(Cut cut) override { told.push_back("shell save " + std::to_string(cut.step) + story::text(cut.values)); }
   void load(Step step) override { told.push_back("shell load " + std::to_string(step)); }
@@ -169,7 +171,7 @@ TEST_CASE("ShardService: the job's text is asked for, then the cuts are found", 
   bench.tell({
       {"its hash is new", bench.join('a', 1, 0), {"a1 text wanted", "a1 end"}},
       {"not joined", bench.pull('a', 2, 0), {"a2 failed: a call before Join"}},
-      {"the text", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"the text", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"the cuts are not read yet", bench.pull('a', 4, 0), {"a4 failed: a call before Join"}},
       {"its hash is known", bench.join('b', 1, 1), {}},
       {"so is the text", bench.bring('c', 1, 1), {}},
@@ -184,7 +186,7 @@ TEST_CASE("ShardService: the job's text is asked for, then the cuts are found", 
 TEST_CASE("ShardService: it goes on from its newest cut", "[ps]") {
   Bench bench{job_of(1, 9, 3)};
   bench.tell({
-      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"opened", bench.opened_from(6, -4, {3, 6}), {"a1 joined k=6 cuts=0,3,6"}},
       {"its values", bench.pull('a', 2, 6), {"a2 values counted=6 w=-4 k=6 cuts=0,3,6"}},
       {"counted", bench.push('a', 3, 7, 0, 1), {"a3 pushed k=7 cuts=0,3,6"}},
@@ -231,7 +233,7 @@ TEST_CASE("ShardService: a text that is not the hash's, a second job", "[ps]") {
   const std::string bad = " failed: this is no description of a job that can be served (its hash)";
   bench.tell({
       {"forged", bench.call<distrib::Join>('a', 1, forged), {"a1" + bad}},
-      {"the first", bench.bring('a', 2, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"the first", bench.bring('a', 2, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"another hash", bench.join('a', 3, 0), {"a2 end"}},
       {"by mistake", bench.opened(), {"a3 joined k=0 cuts=0"}},
       {"another text", bench.bring('b', 1, 0, other), {"b1 " + differs}},
@@ -249,19 +251,19 @@ TEST_CASE("ShardService: a shard of a later task", "[ps]") {
   job.updater = "sgd learning_rate=1";
   job.consistency = synchronous;
   Bench bench{job, {.task = 2, .shard = 1, .tasks = 3}};
-  bench.tell({{"number", bench.bring('a', 1, 0), {"shell open 5 in the directory 7 3, slots 0"}}});
+  bench.tell({{"number", bench.bring('a', 1, 0), {"shell open 5 in the directory 7 3, sgd learning_rate=1"}}});
 }
 
 TEST_CASE("ShardService: the cuts could not be read", "[ps]") {
   Bench bench{job_of(2, 9, 3)};
   const auto not_opened = [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); };
   bench.tell({
-      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"another one", bench.join('b', 1, 1), {}},
       {"both are refused", not_opened,
        {"a1 failed: this belongs to another job (cut-3)", "b1 failed: this belongs to another job (cut-3)"}},
       {"it knows no job", bench.join('a', 2, 0), {"a2 text wanted", "a2 end"}},
-      {"again", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"again", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"opened", bench.opened(), {"a3 joined k=0 cuts=0"}},
   });
 }
@@ -290,7 +292,7 @@ TEST_CASE("ShardService: a rank that the job does not have", "[ps]") {
   Bench bench{job_of(1, 9, 3)};
   const std::string refused = " failed: the job has no such rank (step 0 of rank 1)";
   bench.tell({
-      {"it waits", bench.bring('a', 1, 1), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"it waits", bench.bring('a', 1, 1), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"and is refused", bench.opened(), {"a1" + refused}},
       {"at once", bench.join('a', 2, 1), {"a2" + refused}},
       {"it is not joined", bench.pull('a', 3, 0), {"a3 failed: a call before Join"}},
@@ -497,7 +499,7 @@ TEST_CASE("ShardService: ranks that never come are lost, counted from when the j
   };
   bench.now += 2s;
   bench.tell({
-      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, slots 0"}},
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"reading cuts may take long", time, {}},
       {"opened", bench.opened(), {"a1 joined k=0 cuts=0"}},
       {"rank 1", bench.wakes_after(3s),

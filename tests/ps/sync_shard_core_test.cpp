@@ -18,12 +18,12 @@ using distrib::Step;
 using story::block;
 using story::tell;
 using support::ShardActions;
-using Core = distrib::SyncShardCore<Sgd>;
+using Core = distrib::SyncShardCore;
 using Events = std::vector<story::ShardEvent>;
 
 namespace {
 
-auto sgd() -> Sgd { return {.learning_rate = 1.0F}; }  // values are what was contributed, with a minus
+auto sgd() -> distrib::JobUpdaters { return {Sgd{.learning_rate = 1.0F}}; }  // values are what was contributed, with a minus
 
 /// Events of one core; rank r speaks through peer 10 + r unless told.
 struct Shard {
@@ -344,11 +344,10 @@ TEST_CASE("SyncShardCore: nothing is owed to a connection that is gone", "[ps]")
 }
 
 TEST_CASE("SyncShardCore: the optimizer's slots belong to the cut", "[ps]") {
-  const distrib::Momentum momentum{.learning_rate = 1.0F, .momentum = 0.5F};
-  using MomentumCore = distrib::SyncShardCore<distrib::Momentum>;
+  const distrib::JobUpdaters momentum{distrib::Momentum{.learning_rate = 1.0F, .momentum = 0.5F}};
   const distrib::Job job = story::job(1, 1, 9, 2);
-  MomentumCore core{job, 0, momentum};
-  const auto push = [](MomentumCore& to, Step step) {
+  Core core{job, 0, momentum};
+  const auto push = [](Core& to, Step step) {
     ShardActions out;
     to.push(10, {step, 0, block(1)}, out);
     return out;
@@ -363,7 +362,7 @@ TEST_CASE("SyncShardCore: the optimizer's slots belong to the cut", "[ps]") {
   CHECK(core.values()->as<float>()[0] == -4.25F);
   CHECK(cut.slots[0]->as<float>()[0] == 1.5F);  // not touched by what followed
 
-  MomentumCore again{job, 0, momentum, cut, {0, 2}};
+  Core again{job, 0, momentum, cut, {0, 2}};
   push(again, 3);
   CHECK(again.values()->as<float>()[0] == -4.25F);
 }

@@ -174,7 +174,7 @@ class Cluster {
       set_alarm();
     }
 
-    void open(const distrib::Job&, std::uint32_t number, const distrib::CutSettings&, std::span<const distrib::Slot>) override {
+    void open(const distrib::Job&, std::uint32_t number, const distrib::CutSettings&, const distrib::JobUpdaters&) override {
       if (number != number_) cluster_.fail("a job is opened for another shard");
       later([this](Instant now) {
         std::vector<Step> cuts;

@@ -68,7 +68,7 @@ auto local_hash(const Job& job) -> std::string {
   events.step_done = [](Step, float) {};
   events.cut_due = [&](Step step, const std::vector<Cut>&) { local->in_background([] {}, [&local, step] { local->cut_saved(step); }); };
   local = make_local_job<SyncWorkerCore>(
-      job, shard_kind(updater, consistency_kind(BulkSynchronousParallel{})), {},
+      job, {consistency_kind(BulkSynchronousParallel{}), {updater}}, {},
       [](Rank rank, Step step, std::span<const SharedBuffer> values, std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
         for (std::size_t shard = 0; shard < values.size(); ++shard)
           std::ranges::copy(contribution(step, rank, values, shard).bytes(), gradients[shard]->bytes().begin());

@@ -47,7 +47,7 @@ auto layouts_of(const Job& job) -> std::vector<ShardLayout> {
 /// Synchronous: values that hash everything, and what they must be, worked out without any core.
 class Synchronous {
  public:
-  using Shard = SyncShardCore<Momentum>;
+  using Shard = SyncShardCore;
   using Worker = SyncWorkerCore;
   static constexpr bool survives_lost_disks = true;
   Job job;
@@ -62,10 +62,10 @@ class Synchronous {
   [[nodiscard]] auto first_disk(std::uint32_t shard) const -> Disk { return {{0, truth_[0][shard]}}; }
 
   [[nodiscard]] auto shard(std::uint32_t shard, const Disk& disk) const -> std::unique_ptr<Shard> {
-    if (disk.size() == 1 && disk.contains(0)) return std::make_unique<Shard>(job, shard, updater_);
+    if (disk.size() == 1 && disk.contains(0)) return std::make_unique<Shard>(job, shard, JobUpdaters{updater_});
     std::vector<Step> cuts;
     for (const auto& entry : disk) cuts.push_back(entry.first);
-    return std::make_unique<Shard>(job, shard, updater_, disk.rbegin()->second, std::move(cuts));
+    return std::make_unique<Shard>(job, shard, JobUpdaters{updater_}, disk.rbegin()->second, std::move(cuts));
   }
 
   [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
@@ -89,7 +89,7 @@ class Synchronous {
   }
 
   [[nodiscard]] auto good_cut(std::uint32_t shard, const Cut& cut) const -> bool {
-    if (cut.step > job.total_steps || cut.slots.size() != Momentum::slots.size()) return false;
+    if (cut.step > job.total_steps || cut.slots.size() != Momentum{}.slots().size()) return false;
     const Cut& truth = truth_[cut.step][shard];
     return same(*cut.values, *truth.values) && same(*cut.slots[0], *truth.slots[0]);
   }
@@ -166,7 +166,7 @@ class Synchronous {
 /// one, its step and its step's square; and a number that depends on all values, as gradients do.
 class Asynchronous {
  public:
-  using Shard = AsyncShardCore<Sgd>;
+  using Shard = AsyncShardCore;
   using Worker = AsyncWorkerCore;
   static constexpr bool survives_lost_disks = false;  // a worker that trusted one may have gone home
   Job job;
@@ -189,8 +189,8 @@ class Asynchronous {
   [[nodiscard]] auto first_disk(std::uint32_t) const -> Disk { return {}; }
 
   [[nodiscard]] auto shard(std::uint32_t shard, const Disk& disk) const -> std::unique_ptr<Shard> {
-    if (disk.empty()) return std::make_unique<Shard>(job, shard, updater_, staleness_);
-    return std::make_unique<Shard>(job, shard, updater_, staleness_, disk.rbegin()->second);
+    if (disk.empty()) return std::make_unique<Shard>(job, shard, JobUpdaters{updater_}, staleness_);
+    return std::make_unique<Shard>(job, shard, JobUpdaters{updater_}, staleness_, disk.rbegin()->second);
   }
 
   [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {

@@ -15,7 +15,7 @@ namespace {
 auto by_hand(const distrib::Job& whole_job) -> small_job::Whole {
   distrib::Job job = whole_job;
   const distrib::ShardLayout layout{job, 0};
-  distrib::DenseStore<distrib::Momentum> store{small_job::updater(), distrib::initial_values(job, layout)};
+  distrib::DenseStore store{layout, {small_job::updater()}, distrib::initial_values(job, layout)};
   const auto contribute = small_job::contribute(job);
   distrib::AlignedBuffer mean{layout.block_bytes()};
   for (distrib::Step step = 1; step <= job.total_steps; ++step) {

@@ -73,7 +73,7 @@ inline auto contribute(const distrib::Job& job) -> distrib::Contribute {
 inline auto updater() -> distrib::Momentum { return {.learning_rate = 0.1F, .momentum = 0.9F}; }
 
 inline auto kind(const distrib::Consistency auto& consistency) -> distrib::ShardKind {
-  return distrib::shard_kind(updater(), distrib::consistency_kind(consistency));
+  return {distrib::consistency_kind(consistency), {updater()}};
 }
 
 /// What a run told.

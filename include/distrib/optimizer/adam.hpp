@@ -2,50 +2,55 @@
 #pragma once
 
 #include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/detail/apply_factors.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include <array>
-#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace distrib::inline v0 {
 
 /// Adam (Kingma and Ba, 2015), as TensorFlow's AdamOptimizer has it, epsilon outside the root and not corrected:
 /// alpha = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t); m += (g - m) * (1 - beta1); v += (g * g - v) *
-/// (1 - beta2); w -= m * alpha / (sqrt(v) + epsilon), with t the number of the update. A model of `Updater`.
+/// (1 - beta2); w -= m * alpha / (sqrt(v) + epsilon), with t the number of the update. In a table every row moves at
+/// every step, as in TensorFlow; `LazyAdam` leaves those without a gradient alone. A model of `Updater`.
 ///
 /// Elements are computed in float, in this order; alpha and the powers in double, alpha then rounded to float.
 /// (TensorFlow keeps the powers as floats that it multiplies once an update; ours have no state and no drift.)
 struct Adam {
   static constexpr std::string_view name = "adam";
-  static constexpr std::array<Slot, 2> slots{{{.name = "Adam", .initial = 0.0F}, {.name = "Adam_1", .initial = 0.0F}}};
+  static constexpr bool updates_every_row = true;
 
   LearningRate learning_rate = 0.001F;
   float beta1 = 0.9F;
   float beta2 = 0.999F;
   float epsilon = 1e-8F;
 
-  /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
-  [[nodiscard]] auto describe() const -> std::string {
-    return hyper_parameter("learning_rate", learning_rate) + ' ' + hyper_parameter("beta1", beta1) + ' ' +
-           hyper_parameter("beta2", beta2) + ' ' + hyper_parameter("epsilon", epsilon);
+  [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {
+    return {Slot{.name = "Adam", .initial = 0.0F}, Slot{.name = "Adam_1", .initial = 0.0F}};
   }
+
+  /// The hyper-parameters, in the order of `describe()`.
+  [[nodiscard]] static constexpr auto fields() noexcept {
+    return std::tuple{HyperField{"learning_rate", &Adam::learning_rate},
+                      HyperField{"beta1", &Adam::beta1},
+                      HyperField{"beta2", &Adam::beta2},
+                      HyperField{"epsilon", &Adam::epsilon}};
+  }
+
+  /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adam> {
-    Adam read;
-    HyperParameters fields{text};
-    fields.read("learning_rate", read.learning_rate);
-    fields.read("beta1", read.beta1);
-    fields.read("beta2", read.beta2);
-    fields.read("epsilon", read.epsilon);
-    return fields.ok() ? std::optional{read} : std::nullopt;
+    return parse_fields<Adam>(text);
   }
 
   /// beta1^count: what TensorFlow's variable `beta1_power` holds before update `count`.
@@ -57,15 +62,20 @@ struct Adam {
   /// See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
-    assert(gradient.size() == to.size() && from.size() == to.size() && slot_blocks.size() == 2);
-    assert(slot_blocks[0].size() == to.size() && slot_blocks[1].size() == to.size());
-    const float alpha = detail::adam_alpha(learning_rate.at(step.count), beta1_power(step.count),
-                                           beta2_power(step.count));
-    detail::adam_kernel(gradient, from, to, slot_blocks[0], slot_blocks[1],
-                        {.alpha = alpha, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon});
+    detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
+  }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+    detail::apply_factors(factors(step), batch);
   }
 
   [[nodiscard]] auto operator==(const Adam&) const noexcept -> bool = default;
+
+ private:
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdamFactors {
+    const float rate = learning_rate.at(step.count);
+    const float alpha = detail::adam_alpha(rate, detail::power(beta1, step.count), detail::power(beta2, step.count));
+    return {.alpha = alpha, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon};
+  }
 };
 
 static_assert(Updater<Adam>);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 namespace distrib::inline v0 {
@@ -68,5 +69,34 @@ class HyperParameters {
   bool more_;
   bool ok_ = true;
 };
+
+/// A hyper-parameter of `U`: the key that names it, and the member that holds it.
+template <class U, HyperParameter T>
+struct HyperField {
+  std::string_view key;
+  T U::*member;
+};
+
+/// What `describe()` says of an updater whose static `fields()` is a std::tuple of its `HyperField`s: "key=value" for
+/// each, in their order, joined by single spaces.
+template <class U>
+[[nodiscard]] auto describe_fields(const U& updater) -> std::string {
+  std::string text;
+  const auto add = [&](const auto& field) {
+    if (!text.empty()) text += ' ';
+    text += hyper_parameter(field.key, updater.*field.member);
+  };
+  std::apply([&](const auto&... fields) { (add(fields), ...); }, U::fields());
+  return text;
+}
+
+/// The opposite of `describe_fields`; empty for every other text. A stranger's text is refused, never trusted.
+template <class U>
+[[nodiscard]] auto parse_fields(std::string_view text) -> std::optional<U> {
+  U read;
+  HyperParameters reader{text};
+  std::apply([&](const auto&... fields) { (reader.read(fields.key, read.*fields.member), ...); }, U::fields());
+  return reader.ok() ? std::optional<U>{read} : std::nullopt;
+}
 
 }  // namespace distrib::inline v0

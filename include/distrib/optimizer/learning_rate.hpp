@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/detail/shortest_text.hpp>
-#include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/detail/factors.hpp>
 
 #include <cstdint>
 #include <optional>

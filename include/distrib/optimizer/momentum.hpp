@@ -2,16 +2,17 @@
 #pragma once
 
 #include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/detail/apply_factors.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include <array>
-#include <cassert>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace distrib::inline v0 {
 
@@ -20,38 +21,47 @@ namespace distrib::inline v0 {
 /// learning_rate. A model of `Updater`.
 struct Momentum {
   static constexpr std::string_view name = "momentum";
-  static constexpr std::array<Slot, 1> slots{{{.name = "Momentum", .initial = 0.0F}}};
 
   LearningRate learning_rate = 0.01F;
   float momentum = 0.9F;
   bool use_nesterov = false;
 
-  /// "learning_rate=0.05 momentum=0.9 use_nesterov=false"
-  [[nodiscard]] auto describe() const -> std::string {
-    return hyper_parameter("learning_rate", learning_rate) + ' ' + hyper_parameter("momentum", momentum) + ' ' +
-           hyper_parameter("use_nesterov", use_nesterov);
+  [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 1> {
+    return {Slot{.name = "Momentum", .initial = 0.0F}};
   }
+
+  /// The hyper-parameters, in the order of `describe()`.
+  [[nodiscard]] static constexpr auto fields() noexcept {
+    return std::tuple{HyperField{"learning_rate", &Momentum::learning_rate},
+                      HyperField{"momentum", &Momentum::momentum},
+                      HyperField{"use_nesterov", &Momentum::use_nesterov}};
+  }
+
+  /// "learning_rate=0.05 momentum=0.9 use_nesterov=false"
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Momentum> {
-    Momentum read;
-    HyperParameters fields{text};
-    fields.read("learning_rate", read.learning_rate);
-    fields.read("momentum", read.momentum);
-    fields.read("use_nesterov", read.use_nesterov);
-    return fields.ok() ? std::optional{read} : std::nullopt;
+    return parse_fields<Momentum>(text);
   }
 
   /// See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
-    assert(gradient.size() == to.size() && from.size() == to.size());
-    assert(slot_blocks.size() == 1 && slot_blocks[0].size() == to.size());
-    const auto kernel = use_nesterov ? detail::nesterov_kernel : detail::momentum_kernel;
-    kernel(gradient, from, to, slot_blocks[0], learning_rate.at(step.count), momentum);
+    visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });
+  }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+    visit(step, [&](const auto& factors) { detail::apply_factors(factors, batch); });
   }
 
   [[nodiscard]] auto operator==(const Momentum&) const noexcept -> bool = default;
+
+ private:
+  void visit(UpdateStep step, auto&& f) const noexcept {
+    const float rate = learning_rate.at(step.count);
+    if (use_nesterov) f(detail::NesterovFactors{.rate = rate, .momentum = momentum});
+    else f(detail::MomentumFactors{.rate = rate, .momentum = momentum});
+  }
 };
 
 static_assert(Updater<Momentum>);

@@ -15,7 +15,7 @@ namespace distrib::inline v0 {
 inline void reduce_mean(std::span<const std::span<const float>> contributions, std::span<float> out) noexcept {
   assert(!contributions.empty());
   assert(std::all_of(contributions.begin(), contributions.end(), [&](auto one) { return one.size() == out.size(); }));
-  detail::mean_kernel(contributions, out);
+  detail::mean_of({contributions.data(), contributions.size(), out.data(), out.size()});
 }
 
 }  // namespace distrib::inline v0

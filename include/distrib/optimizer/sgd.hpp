@@ -2,45 +2,57 @@
 #pragma once
 
 #include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/detail/apply_factors.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include <array>
-#include <cassert>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace distrib::inline v0 {
 
 /// Gradient descent: w -= learning_rate * g. TensorFlow's GradientDescentOptimizer. A model of `Updater`.
 struct Sgd {
   static constexpr std::string_view name = "sgd";
-  static constexpr std::array<Slot, 0> slots{};
 
   LearningRate learning_rate = 0.01F;
 
+  /// None.
+  [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 0> { return {}; }
+
+  /// The hyper-parameters, in the order of `describe()`.
+  [[nodiscard]] static constexpr auto fields() noexcept {
+    return std::tuple{HyperField{"learning_rate", &Sgd::learning_rate}};
+  }
+
   /// "learning_rate=0.05"
-  [[nodiscard]] auto describe() const -> std::string { return hyper_parameter("learning_rate", learning_rate); }
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Sgd> {
-    Sgd read;
-    HyperParameters fields{text};
-    fields.read("learning_rate", read.learning_rate);
-    return fields.ok() ? std::optional{read} : std::nullopt;
+    return parse_fields<Sgd>(text);
   }
 
   /// See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
-             [[maybe_unused]] std::span<const std::span<float>> slot_blocks) const noexcept {
-    assert(gradient.size() == to.size() && from.size() == to.size() && slot_blocks.empty());
-    detail::sgd_kernel(gradient, from, to, learning_rate.at(step.count));
+             std::span<const std::span<float>> slot_blocks) const noexcept {
+    detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
+  }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+    detail::apply_factors(factors(step), batch);
   }
 
   [[nodiscard]] auto operator==(const Sgd&) const noexcept -> bool = default;
+
+ private:
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::SgdFactors {
+    return {.rate = learning_rate.at(step.count)};
+  }
 };
 
 static_assert(Updater<Sgd>);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/error.hpp>
+
 #include <array>
+#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -9,18 +12,31 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
 
 namespace distrib::inline v0 {
 
 /// A block that an updater keeps beside each variable, one element for each of the variable's.
 struct Slot {
-  std::string_view name;  ///< Checkpoints name it VARIABLE/NAME, in TensorFlow's words: "Momentum", "Adam_1".
+  std::string_view name;  ///< A constant. Checkpoints name it VARIABLE/NAME, in TensorFlow's words: "Adam_1".
   float initial = 0.0F;   ///< What each element is before the first update.
+
+  [[nodiscard]] auto operator==(const Slot&) const noexcept -> bool = default;
 };
 
 /// Where in the training an update stands.
 struct UpdateStep {
   std::uint64_t count = 1;  ///< Number of this update, from 1. Schedules and powers are functions of it.
+};
+
+/// Rows of a table, to be updated in place. Each is one piece of memory, [weights | slot 0 | slot 1 ...], each part
+/// `dim` floats; none is there twice.
+struct RowBatch {
+  std::size_t dim = 0;
+  std::span<float* const> rows{};
+  std::span<const float> gradients{};  ///< Of each row `dim` elements, in the order of `rows`.
 };
 
 namespace detail {
@@ -31,9 +47,9 @@ concept NamesItself = requires {
 };
 
 template <class U>
-concept ListsSlots = requires {
-  { U::slots.size() } -> std::convertible_to<std::size_t>;
-  requires std::convertible_to<decltype(U::slots), std::span<const Slot>>;
+concept ListsSlots = requires(const U& updater) {
+  std::tuple_size<decltype(updater.slots())>::value;
+  requires std::same_as<decltype(updater.slots()), std::array<Slot, std::tuple_size_v<decltype(updater.slots())>>>;
 };
 
 template <class U>
@@ -53,22 +69,82 @@ concept AppliesGradients =
       updater.apply(step, gradient, from, to, slots);
     };
 
+template <class U>
+concept UpdatesRows =
+    requires(const U& updater, UpdateStep step, const RowBatch& batch) { updater.apply_rows(step, batch); };
+
+template <class U>
+concept SaysEveryRow = requires {
+  { U::updates_every_row } -> std::convertible_to<bool>;
+};
+
+template <class U>
+concept ChecksItself = requires(const U& updater, std::error_code& ec) { updater.check(ec); };
+
 }  // namespace detail
 
 /// How a gradient changes a variable: a value with
 /// - `name`, a constant text, one word by which a job names it;
-/// - `slots`, a constant std::array of `Slot`, empty when it keeps none;
+/// - `slots() const`, a std::array of `Slot`, empty when it keeps none;
 /// - `describe()`, its hyper-parameters as canonical text, "key=value" joined by spaces: equal texts, equal updates;
 /// - `parse(text)`, static: the opposite of describe(), a std::optional that is empty for every other text, by which a
 ///   parameter server makes it (`HyperParameters` reads such texts);
 /// - `apply(step, gradient, from, to, slots) const`: writes to `to` what `from` becomes, and changes `slots` in place.
 ///
+/// and, if it likes,
+/// - `apply_rows(step, batch) const`: the same as `apply` of each row of a `RowBatch`, only faster;
+/// - `updates_every_row`, a constant bool, true when an element changes even by a gradient of 0 and a table's rows must
+///   therefore all be updated at each step, those without a gradient too;
+/// - `check(ec) const`: sets `ec`, an `optimizer_errc`, when its hyper-parameters cannot be trained with.
+///
 /// Semantics of apply: a pure function of its arguments, element by element, so that a variable cut into parts comes
-/// out the same; spans are equally long, `slots` is in the order of `U::slots`; `from` and `to` are the same memory or
+/// out the same; spans are equally long, `slots` is in the order of `slots()`; `from` and `to` are the same memory or
 /// do not overlap. Threads: apply may be called from any number at once, on different memory.
 template <class U>
 concept Updater = std::regular<U> && detail::NamesItself<U> && detail::ListsSlots<U> && detail::DescribesItself<U> &&
                   detail::ParsesItself<U> && detail::AppliesGradients<U>;
+
+/// How many slots `U` keeps.
+template <Updater U>
+inline constexpr std::size_t slot_count = std::tuple_size_v<decltype(std::declval<const U&>().slots())>;
+
+/// Whether a step changes all rows of a table, see `Updater`.
+template <Updater U>
+inline constexpr bool updates_every_row = [] {
+  if constexpr (detail::SaysEveryRow<U>) return bool{U::updates_every_row};
+  else return false;
+}();
+
+/// Updates rows of a table in place: by the updater's own `apply_rows`, or row by row.
+template <Updater U>
+void apply_rows(const U& updater, UpdateStep step, const RowBatch& batch) {
+  assert(batch.gradients.size() == batch.rows.size() * batch.dim);
+  if constexpr (detail::UpdatesRows<U>) {
+    updater.apply_rows(step, batch);
+  } else {
+    for (std::size_t i = 0; i < batch.rows.size(); ++i) {
+      const std::span<float> weights{batch.rows[i], batch.dim};
+      std::array<std::span<float>, slot_count<U>> slots;
+      for (std::size_t slot = 0; slot < slots.size(); ++slot)
+        slots[slot] = {batch.rows[i] + (slot + 1) * batch.dim, batch.dim};
+      updater.apply(step, batch.gradients.subspan(i * batch.dim, batch.dim), weights, weights, slots);
+    }
+  }
+}
+
+/// Whether an updater can be trained with: what its `check` says, nothing when it has none. The short form throws, and
+/// says what the updater says of itself.
+template <Updater U>
+void check_updater(const U& updater, std::error_code& ec) {
+  ec.clear();
+  if constexpr (detail::ChecksItself<U>) updater.check(ec);
+}
+template <Updater U>
+void check_updater(const U& updater) {
+  std::error_code ec;
+  check_updater(updater, ec);
+  if (ec) throw_error(ec, std::string{U::name} + ' ' + updater.describe());
+}
 
 namespace detail {
 
@@ -83,7 +159,7 @@ constexpr void explain_updater() {
   constexpr bool applies_gradients = AppliesGradients<U>;
   constexpr bool is_value = std::regular<U>;
   static_assert(names_itself, "distrib: an Updater needs static constexpr std::string_view name");
-  static_assert(lists_slots, "distrib: an Updater needs static constexpr std::array<distrib::Slot, N> slots");
+  static_assert(lists_slots, "distrib: an Updater needs slots() const that returns std::array<distrib::Slot, N>");
   static_assert(describes_itself, "distrib: an Updater needs describe() const that returns std::string");
   static_assert(parses_itself,
                 "distrib: an Updater needs static parse(std::string_view) that returns std::optional of it, the "

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/adam.hpp>
+#include <distrib/optimizer/adamw.hpp>
+#include <distrib/optimizer/amsgrad.hpp>
+#include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/centered_rmsprop.hpp>
+#include <distrib/optimizer/ftrl.hpp>
+#include <distrib/optimizer/lazy_adam.hpp>
 #include <distrib/optimizer/momentum.hpp>
+#include <distrib/optimizer/rmsprop.hpp>
+#include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include <optional>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 namespace distrib::inline v0 {
 
@@ -34,30 +41,45 @@ class UpdaterList {
                 "distrib: two updaters of one UpdaterList have the same name; give yours another one");
 
  public:
-  /// Calls `f(updater)`, a value, for the updater that `text` describes, "NAME HYPER-PARAMETERS" as `Job::updater` has
-  /// it. False, and f is not called: no updater of the list describes itself with exactly this text.
-  template <class F>
-  [[nodiscard]] auto visit(std::string_view text, F&& f) const -> bool {
-    return (visit_one<Us>(text, f) || ...);
+  /// The updater that `text` describes, "NAME HYPER-PARAMETERS" as `Job::updater` has it. Empty: no updater of the list
+  /// describes itself with exactly this text, or the one that does cannot be trained with (`check_updater`).
+  [[nodiscard]] auto operator()(std::string_view text) const -> std::optional<AnyUpdater> {
+    std::optional<AnyUpdater> found;
+    static_cast<void>((find_one<Us>(text, found) || ...));
+    return found;
   }
 
  private:
-  template <class U, class F>
-  static auto visit_one(std::string_view text, F& f) -> bool {
-    if (detail::cut_before(text, ' ') != std::string_view{U::name}) return false;
-    std::optional<U> updater = U::parse(text);
-    // A parse that forgets a field would train with other numbers than the job says.
-    if (!updater || updater->describe() != text) return false;
-    f(*std::move(updater));
-    return true;
+  template <class U>
+  static auto find_one(std::string_view text, std::optional<AnyUpdater>& found) -> bool {
+    if (const auto updater = detail::parse_updater<U>(text)) found = *updater;
+    return found.has_value();
   }
 };
 
 /// The updaters of this library.
-using StandardUpdaters = UpdaterList<Sgd, Momentum, Adam>;
+using StandardUpdaters = UpdaterList<Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam,
+                                     AdamW, Ftrl>;
 
 /// Updaters of one's own and then those of this library: `updaters<MyUpdater>`.
 template <Updater... Us>
-inline constexpr UpdaterList<Us..., Sgd, Momentum, Adam> updaters{};
+inline constexpr UpdaterList<Us..., Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam, AdamW,
+                             Ftrl>
+    updaters{};
+
+#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/ps.cpp
+namespace detail {
+extern template class UpdaterModel<Sgd>;
+extern template class UpdaterModel<Momentum>;
+extern template class UpdaterModel<Adagrad>;
+extern template class UpdaterModel<RMSProp>;
+extern template class UpdaterModel<CenteredRMSProp>;
+extern template class UpdaterModel<Adam>;
+extern template class UpdaterModel<AMSGrad>;
+extern template class UpdaterModel<LazyAdam>;
+extern template class UpdaterModel<AdamW>;
+extern template class UpdaterModel<Ftrl>;
+}  // namespace detail
+#endif
 
 }  // namespace distrib::inline v0

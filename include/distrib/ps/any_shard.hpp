@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/adam.hpp>
-#include <distrib/optimizer/momentum.hpp>
-#include <distrib/optimizer/sgd.hpp>
-#include <distrib/optimizer/updater.hpp>
-#include <distrib/optimizer/updater_list.hpp>
+#include <distrib/core/error.hpp>
 #include <distrib/ps/async_shard_core.hpp>
 #include <distrib/ps/consistency.hpp>
+#include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
@@ -17,7 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,7 +37,7 @@ class ShardSink {
   virtual void operator()(ShardDone action) = 0;
 };
 
-/// The core of a shard behind one type, whatever its updater and consistency: for a server, which learns both when it
+/// The core of a shard behind one type, whatever its consistency: for a server, which learns both when it
 /// runs. The members are those of `SyncShardCore` and `AsyncShardCore`.
 class AnyShard {
  public:
@@ -95,63 +93,48 @@ class ShardOf final : public AnyShard {
   Core core_;
 };
 
-template <Updater U>
-auto make_shard(const Job& job, std::uint32_t shard, const U& updater, const ConsistencyKind& consistency,
-                std::vector<Step> cuts, const Cut* newest) -> std::unique_ptr<AnyShard> {
-  if (consistency.synchronous) {
-    using Core = SyncShardCore<U>;
-    if (newest == nullptr) return std::make_unique<ShardOf<Core>>(Core{job, shard, updater});
-    return std::make_unique<ShardOf<Core>>(Core{job, shard, updater, *newest, std::move(cuts)});
-  }
-  using Core = AsyncShardCore<U>;
-  if (newest == nullptr) return std::make_unique<ShardOf<Core>>(Core{job, shard, updater, consistency.staleness});
-  return std::make_unique<ShardOf<Core>>(Core{job, shard, updater, consistency.staleness, *newest});
-}
-
-#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/ps.cpp
-extern template auto make_shard(const Job&, std::uint32_t, const Sgd&, const ConsistencyKind&, std::vector<Step>,
-                                const Cut*) -> std::unique_ptr<AnyShard>;
-extern template auto make_shard(const Job&, std::uint32_t, const Momentum&, const ConsistencyKind&, std::vector<Step>,
-                                const Cut*) -> std::unique_ptr<AnyShard>;
-extern template auto make_shard(const Job&, std::uint32_t, const Adam&, const ConsistencyKind&, std::vector<Step>,
-                                const Cut*) -> std::unique_ptr<AnyShard>;
-#endif
-
 }  // namespace detail
 
 /// How the shards of one job are made.
 struct ShardKind {
   ConsistencyKind consistency;
-  std::span<const Slot> slots;  ///< Of its updater.
-  /// Shard number `shard`, that goes on from `newest`, the newest of its durable `cuts`; null: from the beginning.
-  std::function<std::unique_ptr<AnyShard>(const Job& job, std::uint32_t shard, std::vector<Step> cuts,
-                                          const Cut* newest)>
-      make;
+  JobUpdaters updaters;
 };
 
-/// Shards with this updater and this consistency.
-template <Updater U>
-[[nodiscard]] auto shard_kind(const U& updater, const ConsistencyKind& consistency) -> ShardKind {
-  return {consistency, U::slots,
-          [updater, consistency](const Job& job, std::uint32_t shard, std::vector<Step> cuts, const Cut* newest) {
-            return detail::make_shard(job, shard, updater, consistency, std::move(cuts), newest);
-          }};
-}
-
-/// Finds out how the shards of a job are made; one without `make` when its updater or its consistency is not known.
-using ShardKinds = std::function<ShardKind(const Job& job)>;
+/// Finds out how the shards of a job are made; `ps_errc::unknown_updater` when it knows one of its updaters not.
+using ShardKinds = std::function<ShardKind(const Job& job, Error& error)>;
 
 /// The kinds of shards that these updaters make possible.
-template <Updater... Us>
-[[nodiscard]] auto shard_kinds(UpdaterList<Us...> updaters) -> ShardKinds {
-  return [updaters](const Job& job) {
+[[nodiscard]] inline auto shard_kinds(UpdaterFinder find) -> ShardKinds {
+  return [find = std::move(find)](const Job& job, Error& error) {
+    error = {};
+    std::string unknown;
     ShardKind kind;
-    const auto consistency = parse_consistency(job.consistency);
-    if (!consistency) return kind;
-    const bool known = updaters.visit(
-        job.updater, [&](const auto& updater) { kind = shard_kind(updater, *consistency); });
-    return known ? kind : ShardKind{};
+    if (const auto consistency = parse_consistency(job.consistency)) kind.consistency = *consistency;
+    else unknown = job.consistency;
+    if (unknown.empty()) kind.updaters = find_updaters(job, find, unknown);
+    if (!unknown.empty()) error = {ps_errc::unknown_updater, unknown};
+    return kind;
   };
 }
+
+/// Shard number `shard` of a job, that goes on from `newest`, the newest of its durable `cuts`; null: from the beginning.
+template <class Sync = SyncShardCore, class Async = AsyncShardCore>
+[[nodiscard]] auto make_shard(const Job& job, std::uint32_t shard, const ShardKind& kind, std::vector<Step> cuts,
+                              const Cut* newest) -> std::unique_ptr<AnyShard> {
+  using detail::ShardOf;
+  const Step staleness = kind.consistency.staleness;
+  if (kind.consistency.synchronous) {
+    if (newest == nullptr) return std::make_unique<ShardOf<Sync>>(Sync{job, shard, kind.updaters});
+    return std::make_unique<ShardOf<Sync>>(Sync{job, shard, kind.updaters, *newest, std::move(cuts)});
+  }
+  if (newest == nullptr) return std::make_unique<ShardOf<Async>>(Async{job, shard, kind.updaters, staleness});
+  return std::make_unique<ShardOf<Async>>(Async{job, shard, kind.updaters, staleness, *newest});
+}
+
+#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/ps.cpp
+extern template auto make_shard(const Job&, std::uint32_t, const ShardKind&, std::vector<Step>, const Cut*)
+    -> std::unique_ptr<AnyShard>;
+#endif
 
 }  // namespace distrib::inline v0

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/dense_store.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
@@ -31,19 +31,18 @@ inline constexpr Step unbounded_staleness = std::numeric_limits<Step>::max();
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
 /// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values and slots.
-template <Updater U>
 class AsyncShardCore {
  public:
   /// A shard that starts with the job's initial values.
-  AsyncShardCore(const Job& job, std::uint32_t shard, U updater, Step staleness)
+  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, Step staleness)
       : cut_interval_{job.cut_interval}, staleness_{staleness}, layout_{job, shard},
-        store_{std::move(updater), initial_values(job, layout_)}, applied_(job.ranks), durable_(job.ranks) {
+        store_{layout_, updaters, initial_values(job, layout_)}, applied_(job.ranks), durable_(job.ranks) {
     for (Rank rank = 0; rank < job.ranks; ++rank) last_.push_back(job.steps_of(rank));
   }
 
   /// A shard that goes on from its newest durable cut.
-  AsyncShardCore(const Job& job, std::uint32_t shard, U updater, Step staleness, const Cut& newest)
-      : AsyncShardCore{job, shard, std::move(updater), staleness} {
+  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, Step staleness, const Cut& newest)
+      : AsyncShardCore{job, shard, updaters, staleness} {
     store_.load(newest);
     if (newest.applied.size() == job.ranks)
       applied_ = newest.applied;
@@ -80,7 +79,7 @@ class AsyncShardCore {
     if (step > applied_[rank] + 1) return out(JoinedReply{peer, progress(rank)});
     if (step == applied_[rank] + 1) {
       ++applied_[rank];
-      store_.apply(this->step(), contribution.block->template as<float>());
+      store_.apply(this->step(), contribution.block->as<float>());
       if (cut_interval_ != 0 && this->step() % cut_interval_ == 0) save(out);
       else if (everything_in(applied_)) save(out);  // the last cut is due whatever the interval says
       answer_parked(out);
@@ -173,7 +172,7 @@ class AsyncShardCore {
   Step cut_interval_;
   Step staleness_;
   ShardLayout layout_;
-  DenseStore<U> store_;
+  DenseStore store_;
   std::vector<Step> applied_;   // the last contribution counted of each rank
   std::vector<Step> durable_;   // the same, in the newest durable cut
   std::vector<Step> last_;      // the last one each rank will make

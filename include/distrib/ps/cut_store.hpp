@@ -12,11 +12,11 @@
 #include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/io_action.hpp>
-#include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/cut_tensors.hpp>
 #include <distrib/ps/detail/found_cuts.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/shard_action.hpp>
 
@@ -52,9 +52,9 @@ template <class Perform = PosixFiles>
 class CutStore {
  public:
   /// Makes the directory when it is not there. Throws when it cannot be written.
-  CutStore(CutSettings settings, const Job& job, std::uint32_t shard, std::span<const Slot> slots, Perform perform = {})
+  CutStore(CutSettings settings, const Job& job, std::uint32_t shard, JobUpdaters updaters, Perform perform = {})
       : settings_{std::move(settings)},
-        tensors_{job, shard, slots},
+        tensors_{job, shard, std::move(updaters)},
         shard_{shard},
         shards_{job.shards()},
         last_step_{job.total_steps},

@@ -8,6 +8,7 @@
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
 
@@ -30,8 +31,8 @@ namespace distrib::inline v0 {
 /// Threads: const members from any. Errors tell the prefix and the tensor, or the file.
 class CutTensors {
  public:
-  CutTensors(const Job& job, std::uint32_t shard, std::span<const Slot> slots)
-      : layout_{job, shard}, slots_{slots.begin(), slots.end()}, job_text_{to_text(job)}, shards_{job.shards()},
+  CutTensors(const Job& job, std::uint32_t shard, JobUpdaters updaters)
+      : layout_{job, shard}, updaters_{std::move(updaters)}, job_text_{to_text(job)}, shards_{job.shards()},
         ranks_{job.ranks} {}
 
   [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
@@ -39,14 +40,11 @@ class CutTensors {
   /// What the data file of the shard gets. Views of `cut`, which must outlive it.
   [[nodiscard]] auto part(const Cut& cut) const -> BundlePart {
     BundlePart part;
-    for (const auto& place : layout_.places()) {
-      const auto piece = [&](std::string name, const SharedBuffer& block) {
-        part.tensors.push_back({std::move(name), DType::float32, place.whole, place.slice,
-                                block->bytes().subspan(place.offset_bytes, place.size_bytes)});
-      };
-      piece(place.name, cut.values);
-      for (std::size_t i = 0; i < slots_.size(); ++i) piece(slot_name(place.name, i), cut.slots[i]);
-    }
+    for_each_piece([&](const ShardLayout::Place& place, std::string name, std::size_t block, std::size_t offset_bytes) {
+      const SharedBuffer& of = block == 0 ? cut.values : cut.slots[block - 1];
+      part.tensors.push_back({std::move(name), DType::float32, place.whole, place.slice,
+                              of->bytes().subspan(offset_bytes, place.size_bytes)});
+    });
     if (!cut.applied.empty()) {
       const Shape shape{static_cast<std::int64_t>(shards_), static_cast<std::int64_t>(cut.applied.size())};
       part.tensors.push_back({applied_name, DType::int64, shape, Slice::along(shape, 0, layout_.shard(), 1),
@@ -88,12 +86,13 @@ class CutTensors {
     for (const StoredTensor& tensor : reader.tensors())
       for (const StoredPiece& piece : tensor.pieces)
         if (piece.shard == layout_.shard() && !is_common(tensor.name)) ++pieces;
-    for (const auto& place : layout_.places()) {
-      if (!has_piece(reader, place.name, place)) return false;
-      for (std::size_t i = 0; i < slots_.size(); ++i)
-        if (!has_piece(reader, slot_name(place.name, i), place)) return false;
-    }
-    return pieces == layout_.places().size() * (1 + slots_.size());
+    std::size_t found = 0;
+    std::size_t wanted = 0;
+    for_each_piece([&](const ShardLayout::Place& place, const std::string& name, std::size_t, std::size_t) {
+      ++wanted;
+      if (has_piece(reader, name, place)) ++found;
+    });
+    return found == wanted && pieces == wanted;
   }
 
   /// The shard's cut out of a checkpoint, whatever the parts and shards that saved it. Errors as `BundleReader::read`;
@@ -108,20 +107,16 @@ class CutTensors {
     cut.step = step.front();
     cut.applied = read_applied(reader, error);
 
-    auto values = std::make_shared<AlignedBuffer>(layout_.block_bytes());
-    std::vector<std::shared_ptr<AlignedBuffer>> slots;
-    for (std::size_t i = 0; i < slots_.size(); ++i)
-      slots.push_back(std::make_shared<AlignedBuffer>(layout_.block_bytes()));
-    for (const auto& place : layout_.places()) {
-      const auto read = [&](const std::string& name, AlignedBuffer& block) {
-        if (!error)
-          reader.read(name, place.slice, block.bytes().subspan(place.offset_bytes, place.size_bytes), error);
-      };
-      read(place.name, *values);
-      for (std::size_t i = 0; i < slots_.size(); ++i) read(slot_name(place.name, i), *slots[i]);
-    }
-    cut.values = std::move(values);
-    for (auto& slot : slots) cut.slots.push_back(std::move(slot));
+    std::vector<std::shared_ptr<AlignedBuffer>> blocks{std::make_shared<AlignedBuffer>(layout_.block_bytes())};
+    for (const ShardLayout::Group& group : layout_.groups())
+      for (std::size_t i = 0; i < updaters_[group.updater].slots().size(); ++i)
+        blocks.push_back(std::make_shared<AlignedBuffer>(group.size_bytes));
+    for_each_piece([&](const ShardLayout::Place& place, const std::string& name, std::size_t block,
+                       std::size_t offset_bytes) {
+      if (!error) reader.read(name, place.slice, blocks[block]->bytes().subspan(offset_bytes, place.size_bytes), error);
+    });
+    cut.values = std::move(blocks.front());
+    for (auto slot = blocks.begin() + 1; slot != blocks.end(); ++slot) cut.slots.push_back(std::move(*slot));
     return cut;
   }
   /// The same; throws `std::system_error`.
@@ -139,8 +134,22 @@ class CutTensors {
     return name == "global_step" || name.starts_with("distrib/");
   }
 
-  auto slot_name(const std::string& variable, std::size_t slot) const -> std::string {
-    return variable + "/" + std::string{slots_[slot].name};
+  // Calls f(place, tensor's name, number of its block, offset in that) for each tensor of each part: block 0 holds the
+  // values, the others the slots, in the order of `Cut::slots`.
+  template <class F>
+  void for_each_piece(F f) const {
+    std::size_t first_slot = 1;
+    auto place = layout_.places().begin();
+    for (const ShardLayout::Group& group : layout_.groups()) {
+      const std::span<const Slot> slots = updaters_[group.updater].slots();
+      for (; place != layout_.places().end() && place->updater == group.updater; ++place) {
+        f(*place, place->name, 0, place->offset_bytes);
+        for (std::size_t i = 0; i < slots.size(); ++i)
+          f(*place, place->name + "/" + std::string{slots[i].name}, first_slot + i,
+            place->offset_bytes - group.offset_bytes);
+      }
+      first_slot += slots.size();
+    }
   }
 
   auto has_piece(const BundleReader& reader, std::string_view name, const ShardLayout::Place& place) const -> bool {
@@ -199,7 +208,7 @@ class CutTensors {
   }
 
   ShardLayout layout_;
-  std::vector<Slot> slots_;
+  JobUpdaters updaters_;
   std::string job_text_;
   std::uint32_t shards_;
   Rank ranks_;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/block_pool.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/shard_layout.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,17 +22,22 @@ namespace distrib::inline v0 {
 /// Values and optimizer slots of one shard's dense variables. Each update is applied out of place and published by
 /// pointer, so whoever holds an older block never sees it change. Blocks nobody holds any more are used again: no
 /// allocation in steady state. Threads: one at a time; published blocks may be read from any.
-template <Updater U>
 class DenseStore {
  public:
-  /// Starts with `values`, slots at the updater's initial values.
-  DenseStore(U updater, AlignedBuffer values)
-      : updater_{std::move(updater)}, blocks_{values.size()},
-        current_{std::make_shared<const AlignedBuffer>(std::move(values))} {
-    for (const auto& slot : U::slots) {
-      const auto elements = slots_.emplace_back(current_->size()).template as<float>();
-      std::fill(elements.begin(), elements.end(), slot.initial);
+  /// Starts with `values`, a block of `layout`, slots at the updaters' initial values.
+  DenseStore(const ShardLayout& layout, const JobUpdaters& updaters, AlignedBuffer values)
+      : blocks_{values.size()}, current_{std::make_shared<const AlignedBuffer>(std::move(values))} {
+    for (const ShardLayout::Group& group : layout.groups()) {
+      const AnyUpdater& updater = updaters[group.updater];
+      for (const Slot& slot : updater.slots()) {
+        const auto elements = slots_.emplace_back(group.size_bytes).as<float>();
+        std::fill(elements.begin(), elements.end(), slot.initial);
+      }
+      groups_.push_back({updater, group.offset_bytes / sizeof(float), group.size_bytes / sizeof(float), {}});
     }
+    auto slot = slots_.begin();
+    for (Group& group : groups_)
+      for (std::size_t i = 0; i < group.updater.slots().size(); ++i) group.slots.push_back((slot++)->as<float>());
   }
 
   /// Goes to the state of a cut of the same layout.
@@ -42,14 +49,14 @@ class DenseStore {
   /// The values as they are now; the block never changes.
   [[nodiscard]] auto values() const noexcept -> const SharedBuffer& { return current_; }
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return current_->size(); }
-  [[nodiscard]] auto updater() const noexcept -> const U& { return updater_; }
 
   /// Applies the `count`-th update (from 1) and publishes the result.
   void apply(std::uint64_t count, std::span<const float> gradient) {
     const std::shared_ptr<AlignedBuffer> next = blocks_.take();
-    std::array<std::span<float>, U::slots.size()> slots;
-    for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = slots_[i].template as<float>();
-    updater_.apply(UpdateStep{count}, gradient, current_->as<float>(), next->as<float>(), slots);
+    for (const Group& group : groups_)
+      group.updater.apply(UpdateStep{count}, gradient.subspan(group.first, group.size),
+                          current_->as<float>().subspan(group.first, group.size),
+                          next->as<float>().subspan(group.first, group.size), group.slots);
     current_ = next;
   }
 
@@ -65,14 +72,30 @@ class DenseStore {
   }
 
  private:
+  /// The elements that one updater updates.
+  struct Group {
+    AnyUpdater updater;
+    std::size_t first;
+    std::size_t size;
+    std::vector<std::span<float>> slots;
+  };
+
   static void copy(const AlignedBuffer& from, AlignedBuffer& to) {
     std::copy(from.bytes().begin(), from.bytes().end(), to.bytes().begin());
   }
 
-  U updater_;
   BlockPool blocks_;
   SharedBuffer current_;
-  std::vector<AlignedBuffer> slots_;
+  std::vector<AlignedBuffer> slots_;  // group by group
+  std::vector<Group> groups_;
 };
+
+/// Memory that a store takes in steady state, in bytes: three versions of the values, and the slots.
+[[nodiscard]] inline auto store_bytes(const ShardLayout& layout, const JobUpdaters& updaters) -> std::uint64_t {
+  std::uint64_t bytes = 3 * std::uint64_t{layout.block_bytes()};
+  for (const ShardLayout::Group& group : layout.groups())
+    bytes += std::uint64_t{group.size_bytes} * updaters[group.updater].slots().size();
+  return bytes;
+}
 
 }  // namespace distrib::inline v0

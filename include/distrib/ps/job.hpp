@@ -27,6 +27,14 @@ struct Part {
   [[nodiscard]] auto operator==(const Part&) const -> bool = default;
 };
 
+/// Variables whose names begin with `prefix` have this updater.
+struct UpdaterOf {
+  std::string prefix;   ///< Not empty.
+  std::string updater;  ///< As `Job::updater`.
+
+  [[nodiscard]] auto operator==(const UpdaterOf&) const -> bool = default;
+};
+
 /// Everything that decides what a job computes. Two processes work together only when their texts are equal; the
 /// contribution of (step, rank) is a pure function of this value. A value.
 struct Job {
@@ -36,6 +44,7 @@ struct Job {
   std::uint32_t tasks = 1;                   ///< Parameter server tasks; local mode counts as one.
   std::uint32_t shards_per_task = 1;
   std::string updater;                       ///< Name and hyper-parameters: "momentum learning_rate=0.05 ...".
+  std::vector<UpdaterOf> updaters_of;        ///< Of some variables another one; the longest prefix counts.
   std::string consistency;                   ///< "bulk_synchronous_parallel", ...
   std::string data;                          ///< What the input pipeline says of itself.
   std::uint32_t ranks = 1;
@@ -43,6 +52,16 @@ struct Job {
   std::uint64_t cut_interval = 0;            ///< A cut is due every so many steps, and after the last one.
 
   [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return tasks * shards_per_task; }
+
+  /// Which updater a variable has: 0 is `updater`, i + 1 is `updaters_of[i]`.
+  [[nodiscard]] auto updater_of(std::string_view variable) const noexcept -> std::size_t {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < updaters_of.size(); ++i)
+      if (variable.starts_with(updaters_of[i].prefix) &&
+          (found == 0 || updaters_of[i].prefix.size() > updaters_of[found - 1].prefix.size()))
+        found = i + 1;
+    return found;
+  }
 
   /// Contributions that `rank` makes in an asynchronous job: an equal share, the remainder to the lowest ranks.
   [[nodiscard]] auto steps_of(std::uint32_t rank) const noexcept -> std::uint64_t {
@@ -71,6 +90,7 @@ struct Job {
   line("tasks", std::to_string(job.tasks));
   line("shards_per_task", std::to_string(job.shards_per_task));
   line("updater", job.updater);
+  for (const UpdaterOf& of : job.updaters_of) line("updater_of", of.prefix + " " + of.updater);
   line("consistency", job.consistency);
   line("data", job.data);
   line("ranks", std::to_string(job.ranks));

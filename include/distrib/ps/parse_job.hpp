@@ -146,14 +146,25 @@ inline void read_parts(JobLines& lines, Job& job, std::size_t number) {
   } while (rows < shape[axis]);
 }
 
+/// "PREFIX UPDATER", no prefix twice.
+inline void read_updaters(JobLines& lines, Job& job) {
+  std::set<std::string_view> prefixes;
+  while (lines.next_is("updater_of")) {
+    std::string_view text = lines.take("updater_of");
+    const std::string_view prefix = cut_before(text, ' ');
+    if (prefix.empty() || text.empty() || !prefixes.insert(prefix).second) return lines.fail();
+    job.updaters_of.push_back({std::string{prefix}, std::string{text}});
+  }
+}
+
 }  // namespace detail
 
 /// The job that `text` describes: the opposite of `to_text`, for whoever knows no model. The text may be a stranger's;
 /// what is accepted gives the same text again. Fails with `ps_errc::bad_job` at the first line that is not understood:
 /// unknown or missing lines, numbers that are not canonical or beyond `max_job_...`, names that come twice,
 /// initializers, element types (only float32) and consistencies that this library does not have, parts that do not cover
-/// each variable once, in order and along one axis, or lie on no shard of the job. The updater stays a text: see
-/// `UpdaterList::visit`. Memory: a few times the text's, however large the job is.
+/// each variable once, in order and along one axis, or lie on no shard of the job. The updaters stay texts: see
+/// `find_updaters`. Memory: a few times the text's, however large the job is.
 [[nodiscard]] inline auto parse_job(std::string_view text, Error& error) -> Job {
   error = {};
   detail::JobLines lines{text, error};
@@ -168,6 +179,7 @@ inline void read_parts(JobLines& lines, Job& job, std::size_t number) {
   job.tasks = lines.take_number<std::uint32_t>("tasks", 1, max_job_shards);
   job.shards_per_task = lines.take_number<std::uint32_t>("shards_per_task", 1, max_job_shards / job.tasks);
   job.updater = lines.take("updater");
+  detail::read_updaters(lines, job);
   job.consistency = lines.take("consistency");
   if (!parse_consistency(job.consistency)) lines.fail();
   job.data = lines.take("data");

@@ -13,6 +13,7 @@
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/error.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/detail/server_task.hpp>
 #include <distrib/ps/server_options.hpp>
 
@@ -38,19 +39,17 @@ namespace distrib::inline v0 {
 /// of `io`, which must outlive it.
 class Server {
  public:
-  /// `updaters`: a list, or what `shard_kinds` makes of one. Throws `cluster_errc` when the cluster has no such task,
-  /// `net_errc::address_in_use` with the address when another process has it (a second process of this task, most
-  /// likely), and what `Listener` throws.
-  template <class Updaters = StandardUpdaters>
+  /// `updaters`: a list, or whatever finds an updater by its text. Throws `cluster_errc` when the cluster has no such
+  /// task, `net_errc::address_in_use` with the address when another process has it (a second process of this task, most
+  /// likely), and what `Listener` throws. (A template only so that it is compiled where it is used.)
+  template <class Listens = Listener>
   Server(IoPool& io, const ClusterSpec& cluster, std::string_view job_name, std::uint32_t task_index,
-         Updaters updaters = {}, ServerOptions options = {}) {
+         UpdaterFinder updaters = StandardUpdaters{}, ServerOptions options = {}) {
     const TaskId task{std::string{job_name}, task_index};
     check_role(cluster, task);
     if (job_name != "ps") return;
-    ShardKinds kinds;
-    if constexpr (std::is_same_v<Updaters, ShardKinds>) kinds = std::move(updaters);
-    else kinds = shard_kinds(updaters);
-    task_ = detail::make_server_task<Listener>(io, cluster, task_index, std::move(kinds), std::move(options));
+    task_ = detail::make_server_task<Listens>(io, cluster, task_index, shard_kinds(std::move(updaters)),
+                                              std::move(options));
   }
   Server(const Server&) = delete;
   auto operator=(const Server&) -> Server& = delete;

@@ -12,7 +12,7 @@ namespace distrib::inline v0 {
 struct Cut {
   Step step = 0;                     ///< Synchronous: k. Asynchronous: contributions counted, of all ranks together.
   SharedBuffer values;
-  std::vector<SharedBuffer> slots;   ///< One block for each slot of the updater, in the updater's order.
+  std::vector<SharedBuffer> slots;   ///< Of each group of the layout, a block for each slot of its updater, in order.
   std::vector<Step> applied;         ///< Asynchronous: the last contribution counted of each rank. Else empty.
 };
 

@@ -6,6 +6,7 @@
 #include <distrib/core/slice.hpp>
 #include <distrib/ps/job.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,15 +16,23 @@
 namespace distrib::inline v0 {
 
 /// How the parts of one shard lie in one block of memory: values, gradients and slots alike. Each part starts at a
-/// multiple of `tensor_alignment`; the gaps are zero. Made from the job alone, so workers and shards agree. A value.
+/// multiple of `tensor_alignment`; the gaps are zero. Parts of one updater lie together. Made from the job alone, so workers and shards agree. A value.
 class ShardLayout {
  public:
   /// One part: which variable, which piece of it, where in the block.
   struct Place {
     std::size_t variable = 0;
+    std::size_t updater = 0;  ///< Its number, see `Job::updater_of`.
     std::string name;      ///< Of the whole variable.
     Shape whole;           ///< Shape of the whole variable.
     Slice slice;
+    std::size_t offset_bytes = 0;
+    std::size_t size_bytes = 0;
+  };
+
+  /// The parts of one updater, one after the other: a piece of the block that it updates at once.
+  struct Group {
+    std::size_t updater = 0;
     std::size_t offset_bytes = 0;
     std::size_t size_bytes = 0;
   };
@@ -33,8 +42,17 @@ class ShardLayout {
       if (part.shard != shard) continue;
       const VariableInfo& variable = job.variables[part.variable];
       const auto part_bytes = static_cast<std::size_t>(part.slice.extents.elements()) * size_bytes(variable.dtype);
-      places_.push_back({part.variable, variable.name, variable.shape, part.slice, block_bytes_, part_bytes});
-      block_bytes_ += aligned_size(part_bytes);
+      places_.push_back({part.variable, job.updater_of(variable.name), variable.name, variable.shape, part.slice, 0,
+                         part_bytes});
+    }
+    std::stable_sort(places_.begin(), places_.end(),
+                     [](const Place& a, const Place& b) { return a.updater < b.updater; });
+    for (Place& place : places_) {
+      if (groups_.empty() || groups_.back().updater != place.updater)
+        groups_.push_back({place.updater, block_bytes_, 0});
+      place.offset_bytes = block_bytes_;
+      block_bytes_ += aligned_size(place.size_bytes);
+      groups_.back().size_bytes = block_bytes_ - groups_.back().offset_bytes;
     }
   }
 
@@ -42,11 +60,14 @@ class ShardLayout {
   [[nodiscard]] auto places() const noexcept -> std::span<const Place> {
     return {places_.data(), places_.size()};
   }
+  /// In the order of their places in the block.
+  [[nodiscard]] auto groups() const noexcept -> std::span<const Group> { return {groups_.data(), groups_.size()}; }
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
 
  private:
   std::uint32_t shard_;
   std::vector<Place> places_;
+  std::vector<Group> groups_;
   std::size_t block_bytes_ = 0;
 };
 

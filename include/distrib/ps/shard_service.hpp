@@ -74,7 +74,7 @@ class ShardService final : private ShardSink {
   /// The shard's durable cuts, ascending, and the newest of them; null: it starts with the initial values.
   void opened(std::vector<Step> cuts, const Cut* newest, Instant now) {
     now_ = now;
-    core_ = kind_.make(*job_, number(), std::move(cuts), newest);
+    core_ = make_shard(*job_, number(), kind_, std::move(cuts), newest);
     clock_.opened(now);
     for (auto& [peer, state] : peers_)
       if (state.calls.joined()) enter(peer, state);
@@ -225,14 +225,14 @@ class ShardService final : private ShardSink {
     if (job.tasks != place_.tasks) return differs("parameter servers", job.tasks, place_.tasks);
     if (job.ranks != place_.ranks) return differs("workers", job.ranks, place_.ranks);
     if (job.shards_per_task <= place_.shard) return differs("shards of a task", job.shards_per_task, place_.shard + 1);
-    kind_ = kinds_(job);
-    if (!kind_.make) return {ps_errc::unknown_updater, job.updater + ", " + job.consistency};
-    const std::uint64_t needed = ShardLayout{job, number(job)}.block_bytes() * (3 + kind_.slots.size());
+    kind_ = kinds_(job, error);
+    if (error) return error;
+    const std::uint64_t needed = store_bytes(ShardLayout{job, number(job)}, kind_.updaters);
     if (needed > options_.memory_budget_bytes)
       return {ps_errc::too_large, std::to_string(needed) + " bytes of " + std::to_string(options_.memory_budget_bytes)};
     job_hash_ = request.job_hash;
     job_ = std::move(job);
-    shell_.open(*job_, number(), request.cuts, kind_.slots);
+    shell_.open(*job_, number(), request.cuts, kind_.updaters);
     return {};
   }
 

@@ -19,7 +19,7 @@ class ShardShell {
   virtual ~ShardShell() = default;
 
   /// The job is known. Find the cuts of shard `number`, then tell `opened` or `not_opened`.
-  virtual void open(const Job& job, std::uint32_t number, const CutSettings& cuts, std::span<const Slot> slots) = 0;
+  virtual void open(const Job& job, std::uint32_t number, const CutSettings& cuts, const JobUpdaters& updaters) = 0;
   virtual void save(Cut cut) = 0;      ///< Then `cut_saved` or `save_failed`.
   virtual void load(Step step) = 0;    ///< Then `cut_loaded` or `save_failed`.
   virtual void drop(Step step) = 0;    ///< The protocol has no more use for this cut.

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <distrib/optimizer/reduce.hpp>
-#include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/dense_store.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
@@ -28,18 +28,17 @@ namespace distrib::inline v0 {
 /// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
 /// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values, slots, and at most
 /// `window` steps of contributions.
-template <Updater U>
 class SyncShardCore {
  public:
   /// A shard that starts: with the initial values of the job (cut 0), or from the newest of its durable `cuts`, which
   /// the shell has read into `newest`.
-  SyncShardCore(const Job& job, std::uint32_t shard, U updater)
+  SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters)
       : ranks_{job.ranks}, total_steps_{job.total_steps}, cut_interval_{job.cut_interval},
         window_{contribution_window(job)}, layout_{job, shard},
-        store_{std::move(updater), initial_values(job, layout_)}, gradient_{layout_.block_bytes()} {}
+        store_{layout_, updaters, initial_values(job, layout_)}, gradient_{layout_.block_bytes()} {}
 
-  SyncShardCore(const Job& job, std::uint32_t shard, U updater, const Cut& newest, std::vector<Step> cuts)
-      : SyncShardCore{job, shard, std::move(updater)} {
+  SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest, std::vector<Step> cuts)
+      : SyncShardCore{job, shard, updaters} {
     store_.load(newest);
     k_ = newest.step;
     cuts_ = std::move(cuts);
@@ -234,7 +233,7 @@ class SyncShardCore {
   Step cut_interval_;
   Step window_;
   ShardLayout layout_;
-  DenseStore<U> store_;
+  DenseStore store_;
   AlignedBuffer gradient_;                                   // of the step being completed
   std::vector<std::span<const float>> blocks_;               // the same, kept for its capacity
   Step k_ = 0;

@@ -5,6 +5,8 @@
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/optimizer/sgd.hpp>
+#include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/placement/strategy.hpp>
@@ -74,8 +76,7 @@ class TrainerBuilder {
   [[nodiscard]] auto with_data(D data) const {
     static_assert(detail::data_of_model<D, typename R::ModelType>,
                   "distrib: with_data: the schema of the data fills another type than the model's Example");
-    return rebuild(recipe_.model, std::move(data), recipe_.placement, recipe_.partitioner, recipe_.consistency,
-                   recipe_.updater, recipe_.hooks);
+    return rebuild(recipe_.model, std::move(data), recipe_.placement, recipe_.partitioner, recipe_.consistency, recipe_.hooks);
   }
   template <class D>
   auto with_data(D) const -> detail::NoTrainer {
@@ -86,8 +87,7 @@ class TrainerBuilder {
   /// Which parameter server task each part of a variable goes to. Default: round robin.
   template <PlacementStrategy P>
   [[nodiscard]] auto with_placement(P placement) const {
-    return rebuild(recipe_.model, recipe_.data, std::move(placement), recipe_.partitioner, recipe_.consistency,
-                   recipe_.updater, recipe_.hooks);
+    return rebuild(recipe_.model, recipe_.data, std::move(placement), recipe_.partitioner, recipe_.consistency, recipe_.hooks);
   }
   template <class P>
   auto with_placement(P) const -> detail::NoTrainer {
@@ -98,8 +98,7 @@ class TrainerBuilder {
   /// How variables are cut into parts. Default: not at all.
   template <Partitioner P>
   [[nodiscard]] auto with_partitioner(P partitioner) const {
-    return rebuild(recipe_.model, recipe_.data, recipe_.placement, std::move(partitioner), recipe_.consistency,
-                   recipe_.updater, recipe_.hooks);
+    return rebuild(recipe_.model, recipe_.data, recipe_.placement, std::move(partitioner), recipe_.consistency, recipe_.hooks);
   }
   template <class P>
   auto with_partitioner(P) const -> detail::NoTrainer {
@@ -110,8 +109,7 @@ class TrainerBuilder {
   /// When contributions count. Default: `BulkSynchronousParallel`.
   template <Consistency C>
   [[nodiscard]] auto with_consistency(C consistency) const {
-    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner, std::move(consistency),
-                   recipe_.updater, recipe_.hooks);
+    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner, std::move(consistency), recipe_.hooks);
   }
   template <class C>
   auto with_consistency(C) const -> detail::NoTrainer {
@@ -122,14 +120,34 @@ class TrainerBuilder {
     return {};
   }
 
-  /// How gradients change variables. Default: `Sgd`.
+  /// How gradients change variables. Default: `Sgd`. Throws `optimizer_errc` when it cannot be trained with.
   template <Updater U>
-  [[nodiscard]] auto with_updater(U updater) const {
-    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner, recipe_.consistency,
-                   std::move(updater), recipe_.hooks);
+  [[nodiscard]] auto with_updater(U updater) const -> TrainerBuilder {
+    check_updater(updater);
+    TrainerBuilder next = *this;
+    next.recipe_.updater = std::move(updater);
+    return next;
   }
   template <class U>
   auto with_updater(U) const -> detail::NoTrainer {
+    detail::explain_updater<U>();
+    return {};
+  }
+
+  /// The same for variables whose names begin with `prefix`: "wide/", or a whole name. The longest prefix counts, of two
+  /// calls with the same one the last. Throws as above; `build` throws `train_errc::no_such_variable` when no name
+  /// begins so.
+  template <Updater U>
+  [[nodiscard]] auto with_updater(std::string_view prefix, U updater) const -> TrainerBuilder {
+    check_updater(updater);
+    TrainerBuilder next = *this;
+    auto& of = next.recipe_.updaters_of;
+    std::erase_if(of, [&](const auto& other) { return other.first == prefix; });
+    of.emplace_back(std::string{prefix}, std::move(updater));
+    return next;
+  }
+  template <class U>
+  auto with_updater(std::string_view, U) const -> detail::NoTrainer {
     detail::explain_updater<U>();
     return {};
   }
@@ -140,7 +158,7 @@ class TrainerBuilder {
     requires(Hook<Hs> && ...)
   [[nodiscard]] auto with_hooks(Hs... hooks) const {
     return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner, recipe_.consistency,
-                   recipe_.updater, std::tuple_cat(recipe_.hooks, std::tuple<Hs...>{std::move(hooks)...}));
+                   std::tuple_cat(recipe_.hooks, std::tuple<Hs...>{std::move(hooks)...}));
   }
   template <class... Hs>
   auto with_hooks(Hs...) const -> detail::NoTrainer {
@@ -187,12 +205,12 @@ class TrainerBuilder {
   }
 
  private:
-  template <class M, class D, class P, class S, class C, class U, class H>
-  auto rebuild(M model, D data, P placement, S partitioner, C consistency, U updater, H hooks) const {
-    using Next = Recipe<M, D, P, S, C, U, H>;
+  template <class M, class D, class P, class S, class C, class H>
+  auto rebuild(M model, D data, P placement, S partitioner, C consistency, H hooks) const {
+    using Next = Recipe<M, D, P, S, C, H>;
     return TrainerBuilder<Next>{Next{std::move(model), std::move(data), std::move(placement), std::move(partitioner),
-                                     std::move(consistency), std::move(updater), std::move(hooks), recipe_.local,
-                                     recipe_.cluster, recipe_.seed}};
+                                     std::move(consistency), std::move(hooks), recipe_.updater, recipe_.updaters_of,
+                                     recipe_.local, recipe_.cluster, recipe_.seed}};
   }
 
   template <template <class, class> class TrainerType, class... Args>
@@ -219,10 +237,10 @@ class TrainerBuilder {
 /// Begins a trainer for a model: `train(Mlp{}).with_data(...).with_updater(...).build(pool, flags)`.
 template <Model M>
 [[nodiscard]] auto train(M model) {
-  using Start = Recipe<M, detail::NoData, RoundRobinStrategy, FixedShardsPartitioner, BulkSynchronousParallel, Sgd,
+  using Start = Recipe<M, detail::NoData, RoundRobinStrategy, FixedShardsPartitioner, BulkSynchronousParallel,
                        std::tuple<>>;
   return TrainerBuilder<Start>{
-      Start{std::move(model), {}, RoundRobinStrategy{}, FixedShardsPartitioner{1}, {}, Sgd{}, {}, {}, {}, 0}};
+      Start{std::move(model), {}, RoundRobinStrategy{}, FixedShardsPartitioner{1}, {}, {}, Sgd{}, {}, {}, {}, 0}};
 }
 
 // The speaking twin: one sentence for each thing that the model lacks.

@@ -6,9 +6,9 @@
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/save.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/cut_tensors.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/save_checkpoint.hpp>
@@ -34,10 +34,10 @@ struct RestoredCuts {
 /// Threads: `save` on any one thread at a time. Throws `std::system_error` that names the file or the tensor.
 class CheckpointStore {
  public:
-  /// `slots`: those of the job's updater. Makes the directory when it is not there; throws when it cannot be written.
-  CheckpointStore(const SaveCheckpoint& setting, const Job& job, std::span<const Slot> slots)
+  /// `updaters`: those of the job. Makes the directory when it is not there; throws when it cannot be written.
+  CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters)
       : directory_{setting.directory}, max_to_keep_{setting.max_to_keep} {
-    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) shards_.emplace_back(job, shard, slots);
+    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) shards_.emplace_back(job, shard, updaters);
     Error error;
     make_writable_directory(directory_, error);
     throw_if(error);

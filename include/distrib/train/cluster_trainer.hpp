@@ -25,12 +25,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -49,8 +50,7 @@ class ClusterTrainer : public Trainer<M, D> {
   /// See `Trainer`. Throws `train_errc::no_evaluator` when that is what the flags say.
   template <class R>
   ClusterTrainer(const R& recipe, IoPool& pool, ClusterFlags flags)
-      : Base{recipe, &pool}, flags_{std::move(flags)}, mode_{recipe.cluster},
-        kinds_{shard_kinds(updaters<typename R::UpdaterType>)} {
+      : Base{recipe, &pool}, flags_{std::move(flags)}, mode_{recipe.cluster} {
     if (flags_.job_name == "evaluator") throw_error(train_errc::no_evaluator, to_string(flags_.task()));
   }
 
@@ -72,7 +72,7 @@ class ClusterTrainer : public Trainer<M, D> {
     options.shard.lease = mode_.lease;
     options.shard.restart_window = mode_.restart_window;
     options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { this->hooks_.tell(event); }); };
-    Server server{*this->pool_, flags_.cluster(), flags_.job_name, flags_.task_index, kinds_, std::move(options)};
+    Server server{*this->pool_, flags_.cluster(), flags_.job_name, flags_.task_index, updaters(), std::move(options)};
     const int code = server.join(here);
     tell_end(server.why());
     return code;
@@ -185,7 +185,7 @@ class ClusterTrainer : public Trainer<M, D> {
     const std::string prefix = finished_checkpoint(this->save_->directory);
     if (prefix.empty() || checkpoint_step(prefix) != static_cast<std::int64_t>(job.total_steps)) return end;
     WorkerEnd done;
-    const RestoredCuts restored = CheckpointStore{*this->save_, job, this->kind_.slots}.restore();
+    const RestoredCuts restored = CheckpointStore{*this->save_, job, this->kind_.updaters}.restore();
     for (const Cut& cut : restored.cuts) done.result.push_back(cut.values);
     return done;
   }
@@ -222,6 +222,15 @@ class ClusterTrainer : public Trainer<M, D> {
     for (int left = measures_; left != 0; left = measures_) measures_.wait(left);
   }
 
+  // Those of this program, with whatever hyper-parameters the workers were given, and the library's.
+  auto updaters() const -> UpdaterFinder {
+    return [own = this->kind_.updaters](std::string_view text) -> std::optional<AnyUpdater> {
+      for (const AnyUpdater& updater : own)
+        if (auto found = updater.parse(text)) return found;
+      return StandardUpdaters{}(text);
+    };
+  }
+
   void tell_end(const Error& why) {
     if (why)
       this->hooks_.tell(Event{Event::Kind::ended, to_string(flags_.task()), why.where, why.code,
@@ -230,7 +239,6 @@ class ClusterTrainer : public Trainer<M, D> {
 
   ClusterFlags flags_;
   ClusterMode mode_;
-  ShardKinds kinds_;
   std::atomic<int> measures_ = 0;
 };
 

@@ -13,6 +13,7 @@ enum class train_errc {
   too_little_data, ///< The data make not one whole step. Add records, or make the batch or the number of workers smaller.
   no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Give at least one of each.
   no_evaluator,    ///< The flags name an evaluator, and the chief evaluates here. Start chief, workers and parameter servers only.
+  no_such_variable, ///< `with_updater` names a prefix with which no variable begins. Give one of the names, or a part.
 };
 
 namespace detail {
@@ -25,6 +26,7 @@ inline constexpr ErrorText train_texts[] = {
      "local mode needs at least one worker and one shard"},
     {static_cast<int>(train_errc::no_evaluator), failure::unsupported,
      "there is no evaluator: the chief evaluates"},
+    {static_cast<int>(train_errc::no_such_variable), failure::invalid_argument, "no variable's name begins with it"},
 };
 }  // namespace detail
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/optimizer/any_updater.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/evaluate.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/stop_at_step.hpp>
 
 #include <cstdint>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace distrib::inline v0 {
 
@@ -20,20 +23,20 @@ struct LocalMode {
 };
 
 /// Everything a training is made of, one part a role; `train(model)` fills it. A value.
-template <class M, class Data, class Placement, class Part, class C, class U, class Hooks>
+template <class M, class Data, class Placement, class Part, class C, class Hooks>
 struct Recipe {
   using ModelType = M;
   using DataType = Data;
   using ConsistencyType = C;
-  using UpdaterType = U;
 
   M model;
   Data data;
   Placement placement;
   Part partitioner;
   C consistency;
-  U updater;
   Hooks hooks;  ///< A std::tuple.
+  AnyUpdater updater;
+  std::vector<std::pair<std::string, AnyUpdater>> updaters_of;  ///< By prefix of variables' names.
   LocalMode local;
   ClusterMode cluster;
   std::uint64_t seed = 0;

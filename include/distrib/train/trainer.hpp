@@ -32,6 +32,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -61,8 +62,12 @@ class Trainer {
   Trainer(const R& recipe, IoPool* pool)
       : model_{recipe.model}, data_{recipe.data}, local_{recipe.local}, seed_{recipe.seed}, hooks_{recipe.hooks},
         pool_{pool}, consistency_{recipe.consistency.describe()}, consistency_mode_{R::ConsistencyType::mode},
-        updater_{std::string{R::UpdaterType::name} + " " + recipe.updater.describe()},
-        kind_{shard_kind(recipe.updater, consistency_kind(recipe.consistency))} {
+        kind_{consistency_kind(recipe.consistency), {recipe.updater}} {
+    for (const auto& [prefix, updater] : recipe.updaters_of) {
+      check_prefix(prefix);
+      prefixes_.push_back(prefix);
+      kind_.updaters.push_back(updater);
+    }
     plan_ = [partitioner = recipe.partitioner, placement = recipe.placement](const Job& job) {
       return plan_parts(job.variables, partitioner, placement, job.tasks, job.shards_per_task);
     };
@@ -88,7 +93,7 @@ class Trainer {
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     const Measure measure = open_evaluation_ ? open_evaluation_(model_) : Measure{};
     std::optional<CheckpointStore> store;
-    if (save_) store.emplace(*save_, job, kind_.slots);
+    if (save_) store.emplace(*save_, job, kind_.updaters);
 
     JobStart start = begin(job, source);
     std::vector<Cut> restored;
@@ -122,6 +127,15 @@ class Trainer {
   using Measure = std::function<Metrics(const Values<typename M::Variables>&)>;
   using MeasureBlocks = std::function<Metrics(const std::vector<SharedBuffer>&)>;
 
+  void check_prefix(const std::string& prefix) const {
+    std::string names;
+    for (const VariableInfo& variable : model_.variables().infos()) {
+      if (!prefix.empty() && variable.name.starts_with(prefix)) return;
+      names += (names.empty() ? "" : ", ") + variable.name;
+    }
+    throw_error(train_errc::no_such_variable, "with_updater: '" + prefix + "'; there are " + names);
+  }
+
   // Contributions that one global step takes.
   [[nodiscard]] auto ranks_per_step(std::uint32_t ranks) const -> std::uint64_t {
     return kind_.consistency.synchronous ? ranks : 1;
@@ -136,7 +150,9 @@ class Trainer {
     job.tasks = tasks;
     job.shards_per_task = local_.shards;
     job.parts = plan_(job);
-    job.updater = updater_;
+    job.updater = kind_.updaters.front().text();
+    for (std::size_t i = 0; i < prefixes_.size(); ++i)
+      job.updaters_of.push_back({prefixes_[i], kind_.updaters[i + 1].text()});
     job.consistency = consistency_;
     job.data = source.describe();
     job.ranks = ranks;
@@ -254,8 +270,8 @@ class Trainer {
   IoPool* pool_;
   std::string consistency_;  // as the job has it
   std::string consistency_mode_;
-  std::string updater_;      // as the job has it
   ShardKind kind_;
+  std::vector<std::string> prefixes_;  // of the updaters but the first
   std::function<std::vector<Part>(const Job&)> plan_;
   std::optional<StopAtStep> stop_;
   std::optional<SaveCheckpoint> save_;

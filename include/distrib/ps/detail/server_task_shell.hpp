@@ -30,9 +30,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -108,20 +106,21 @@ class ServerTaskShell final : public ServerTask, public std::enable_shared_from_
     ShardHost(ServerTaskShell& owner, const ShardPlace& place)
         : task{owner}, service{place, owner.options_.shard, owner.kinds_, *this, Clock::now()} {}
 
-    void open(const Job& job, std::uint32_t number, const CutSettings& cuts, std::span<const Slot> slots) override {
+    void open(const Job& job, std::uint32_t number, const CutSettings& cuts,
+              const JobUpdaters& updaters) override {
       struct Found {
         std::shared_ptr<CutStore<>> store;
         std::vector<Step> steps;
         std::optional<Cut> newest;
         std::vector<Error> refused;
       };
-      initial = [job, number, slots] { return initial_cut(job, ShardLayout{job, number}, slots); };
+      initial = [job, number, updaters] { return initial_cut(job, ShardLayout{job, number}, updaters); };
       auto found = std::make_shared<Found>();
       CutSettings settings = cuts;
       if (!task.options_.directory.empty()) settings.directory = task.options_.directory;
       task.on_disk(
-          [found, job, number, settings, slots] {
-            found->store = std::make_shared<CutStore<>>(settings, job, number, slots);
+          [found, job, number, settings, updaters] {
+            found->store = std::make_shared<CutStore<>>(settings, job, number, updaters);
             found->steps = found->store->list(found->refused);
             // To begin anew would overwrite what somebody may yet want to mend.
             if (found->steps.empty() && !found->refused.empty()) throw_if(found->refused.front());

@@ -42,7 +42,8 @@ class LocalJobShell final : public LocalJob {
       : contribute_{std::move(contribute)}, events_{std::move(events)}, pool_{pool} {
     for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
       const Cut* cut = restored.empty() ? nullptr : &restored[shard];
-      shards_.push_back(shards.make(job, shard, cut != nullptr ? std::vector{cut->step} : std::vector<Step>{}, cut));
+      shards_.push_back(
+          make_shard(job, shard, shards, cut != nullptr ? std::vector{cut->step} : std::vector<Step>{}, cut));
     }
     // A shard cannot be lost without its workers here, so nothing is kept to be sent again.
     const WorkerOptions options{.replay_budget_bytes = 0};

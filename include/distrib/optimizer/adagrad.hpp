@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/error.hpp>
+#include <distrib/optimizer/hyper_parameters.hpp>
+#include <distrib/optimizer/learning_rate.hpp>
+#include <distrib/optimizer/updater.hpp>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+
+namespace distrib::inline v0 {
+
+/// Adagrad (Duchi, Hazan and Singer, 2011), as TensorFlow's AdagradOptimizer has it, without an epsilon:
+/// a += g * g; w -= learning_rate * g / sqrt(a). A model of `Updater`.
+struct Adagrad {
+  static constexpr std::string_view name = "adagrad";
+
+  LearningRate learning_rate = 0.01F;
+  float initial_accumulator_value = 0.1F;  ///< Of a; positive.
+
+  [[nodiscard]] constexpr auto slots() const noexcept -> std::array<Slot, 1> {
+    return {Slot{.name = "Adagrad", .initial = initial_accumulator_value}};
+  }
+
+  /// The hyper-parameters, in the order of `describe()`.
+  [[nodiscard]] static constexpr auto fields() noexcept {
+    return std::tuple{HyperField{"learning_rate", &Adagrad::learning_rate},
+                      HyperField{"initial_accumulator_value", &Adagrad::initial_accumulator_value}};
+  }
+
+  /// "learning_rate=0.05 initial_accumulator_value=0.1"
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adagrad> {
+    return parse_fields<Adagrad>(text);
+  }
+
+  /// `optimizer_errc::accumulator_not_positive`.
+  void check(std::error_code& ec) const noexcept {
+    if (!(initial_accumulator_value > 0.0F)) ec = optimizer_errc::accumulator_not_positive;
+  }
+
+  /// See `Updater`.
+  void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+             std::span<const std::span<float>> slot_blocks) const noexcept {
+    detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
+  }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+    detail::apply_factors(factors(step), batch);
+  }
+
+  [[nodiscard]] auto operator==(const Adagrad&) const noexcept -> bool = default;
+
+ private:
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdagradFactors {
+    return {.rate = learning_rate.at(step.count)};
+  }
+};
+
+static_assert(Updater<Adagrad>);
+
+}  // namespace distrib::inline v0

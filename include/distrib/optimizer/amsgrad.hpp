@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/hyper_parameters.hpp>
+#include <distrib/optimizer/learning_rate.hpp>
+#include <distrib/optimizer/updater.hpp>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace distrib::inline v0 {
+
+/// Adam that never forgets its largest mean of squares (Reddi, Kale and Kumar, 2018), as TensorFlow's
+/// ApplyAdamWithAmsgrad: m and v as `Adam`, largest = max(largest, v), w -= m * alpha / (sqrt(largest) + epsilon). A
+/// model of `Updater`.
+struct AMSGrad {
+  static constexpr std::string_view name = "amsgrad";
+  static constexpr bool updates_every_row = true;
+
+  LearningRate learning_rate = 0.001F;
+  float beta1 = 0.9F;
+  float beta2 = 0.999F;
+  float epsilon = 1e-8F;
+
+  [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 3> {
+    return {Slot{.name = "AMSGrad", .initial = 0.0F},
+            Slot{.name = "AMSGrad_1", .initial = 0.0F},
+            Slot{.name = "AMSGrad_2", .initial = 0.0F}};
+  }
+
+  /// The hyper-parameters, in the order of `describe()`.
+  [[nodiscard]] static constexpr auto fields() noexcept {
+    return std::tuple{HyperField{"learning_rate", &AMSGrad::learning_rate},
+                      HyperField{"beta1", &AMSGrad::beta1},
+                      HyperField{"beta2", &AMSGrad::beta2},
+                      HyperField{"epsilon", &AMSGrad::epsilon}};
+  }
+
+  /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<AMSGrad> {
+    return parse_fields<AMSGrad>(text);
+  }
+
+  /// See `Updater`.
+  void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+             std::span<const std::span<float>> slot_blocks) const noexcept {
+    detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
+  }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+    detail::apply_factors(factors(step), batch);
+  }
+
+  [[nodiscard]] auto operator==(const AMSGrad&) const noexcept -> bool = default;
+
+ private:
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AMSGradFactors {
+    const float rate = learning_rate.at(step.count);
+    const float alpha = detail::adam_alpha(rate, detail::power(beta1, step.count), detail::power(beta2, step.count));
+    return {.alpha = alpha, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon};
+  }
+};
+
+static_assert(Updater<AMSGrad>);
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/optimizer/updater.hpp>
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+
+/// What `AnyUpdater` asks of an updater.
+class UpdaterModelBase {
+ public:
+  explicit UpdaterModelBase(std::vector<Slot> slots) : slots_{std::move(slots)} {}
+  virtual ~UpdaterModelBase() = default;
+  [[nodiscard]] auto slots() const noexcept -> const std::vector<Slot>& { return slots_; }
+  [[nodiscard]] virtual auto text() const -> std::string = 0;
+  [[nodiscard]] virtual auto parse(std::string_view text) const -> std::shared_ptr<const UpdaterModelBase> = 0;
+  [[nodiscard]] virtual auto updates_every_row() const noexcept -> bool = 0;
+  virtual void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from,
+                     std::span<float> to, std::span<const std::span<float>> slot_blocks) const = 0;
+  virtual void apply_rows(UpdateStep step, const RowBatch& batch) const = 0;
+
+ private:
+  std::vector<Slot> slots_;
+};
+
+/// The updater that `text` describes, "NAME HYPER-PARAMETERS", if it is a U that can be trained with.
+template <Updater U>
+[[nodiscard]] auto parse_updater(std::string_view text) -> std::optional<U> {
+  if (cut_before(text, ' ') != std::string_view{U::name}) return std::nullopt;
+  std::optional<U> updater = U::parse(text);
+  // A parse that forgets a field would train with other numbers than the job says.
+  if (!updater || updater->describe() != text) return std::nullopt;
+  std::error_code ec;
+  check_updater(*updater, ec);
+  return ec ? std::nullopt : updater;
+}
+
+template <Updater U>
+class UpdaterModel final : public UpdaterModelBase {
+ public:
+  explicit UpdaterModel(U updater) : UpdaterModelBase{slots_of(updater)}, updater_{std::move(updater)} {}
+  [[nodiscard]] auto text() const -> std::string override { return std::string{U::name} + ' ' + updater_.describe(); }
+  [[nodiscard]] auto parse(std::string_view text) const -> std::shared_ptr<const UpdaterModelBase> override {
+    const auto parsed = parse_updater<U>(text);
+    return parsed ? std::make_shared<const UpdaterModel>(*parsed) : nullptr;
+  }
+  [[nodiscard]] auto updates_every_row() const noexcept -> bool override { return distrib::updates_every_row<U>; }
+  void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+             std::span<const std::span<float>> slot_blocks) const override {
+    updater_.apply(step, gradient, from, to, slot_blocks);
+  }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const override { distrib::apply_rows(updater_, step, batch); }
+
+ private:
+  static auto slots_of(const U& updater) -> std::vector<Slot> {
+    const auto slots = updater.slots();
+    return {slots.begin(), slots.end()};
+  }
+  U updater_;
+};
+
+}  // namespace detail
+
+/// An updater of a type that is known when the program runs: what a job names by text. A value that never changes;
+/// copies share it. Threads: any.
+class AnyUpdater {
+ public:
+  /// Implicit on purpose: every updater is one.
+  template <class U>
+    requires(!std::same_as<U, AnyUpdater> && Updater<U>)
+  AnyUpdater(U updater)  // NOLINT
+      : model_{std::make_shared<const detail::UpdaterModel<U>>(std::move(updater))} {}
+
+  /// "NAME HYPER-PARAMETERS", as a job has it.
+  [[nodiscard]] auto text() const -> std::string { return model_->text(); }
+
+  /// One of the same type that `text` describes. Empty: it describes none, or one that cannot be trained with.
+  [[nodiscard]] auto parse(std::string_view text) const -> std::optional<AnyUpdater> {
+    auto model = model_->parse(text);
+    return model == nullptr ? std::nullopt : std::optional{AnyUpdater{std::move(model)}};
+  }
+
+  /// What it keeps beside each variable.
+  [[nodiscard]] auto slots() const noexcept -> std::span<const Slot> { return model_->slots(); }
+
+  /// Whether a step changes all rows of a table, see `Updater`.
+  [[nodiscard]] auto updates_every_row() const noexcept -> bool { return model_->updates_every_row(); }
+
+  /// See `Updater`.
+  void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+             std::span<const std::span<float>> slot_blocks) const {
+    model_->apply(step, gradient, from, to, slot_blocks);
+  }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const { model_->apply_rows(step, batch); }
+
+ private:
+  explicit AnyUpdater(std::shared_ptr<const detail::UpdaterModelBase> model) : model_{std::move(model)} {}
+
+  std::shared_ptr<const detail::UpdaterModelBase> model_;
+};
+
+}  // namespace distrib::inline v0

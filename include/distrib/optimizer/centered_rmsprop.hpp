@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/hyper_parameters.hpp>
+#include <distrib/optimizer/learning_rate.hpp>
+#include <distrib/optimizer/updater.hpp>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace distrib::inline v0 {
+
+/// RMSProp by an estimate of the variance, as TensorFlow's RMSPropOptimizer with centered=True:
+/// ms += (g * g - ms) * (1 - decay); mg += (g - mg) * (1 - decay);
+/// mom = momentum * mom + learning_rate * g / sqrt(ms - mg * mg + epsilon); w -= mom. A model of `Updater`.
+struct CenteredRMSProp {
+  static constexpr std::string_view name = "centered_rmsprop";
+
+  LearningRate learning_rate = 0.01F;
+  float decay = 0.9F;
+  float momentum = 0.0F;
+  float epsilon = 1e-10F;
+
+  [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 3> {
+    return {Slot{.name = "RMSProp", .initial = 1.0F},
+            Slot{.name = "RMSProp_1", .initial = 0.0F},
+            Slot{.name = "RMSProp_2", .initial = 0.0F}};
+  }
+
+  /// The hyper-parameters, in the order of `describe()`.
+  [[nodiscard]] static constexpr auto fields() noexcept {
+    return std::tuple{HyperField{"learning_rate", &CenteredRMSProp::learning_rate},
+                      HyperField{"decay", &CenteredRMSProp::decay},
+                      HyperField{"momentum", &CenteredRMSProp::momentum},
+                      HyperField{"epsilon", &CenteredRMSProp::epsilon}};
+  }
+
+  /// "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10"
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<CenteredRMSProp> {
+    return parse_fields<CenteredRMSProp>(text);
+  }
+
+  /// See `Updater`.
+  void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+             std::span<const std::span<float>> slot_blocks) const noexcept {
+    detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
+  }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+    detail::apply_factors(factors(step), batch);
+  }
+
+  [[nodiscard]] auto operator==(const CenteredRMSProp&) const noexcept -> bool = default;
+
+ private:
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::CenteredRMSPropFactors {
+    return {.rate = learning_rate.at(step.count), .decay = decay, .momentum = momentum, .epsilon = epsilon};
+  }
+};
+
+static_assert(Updater<CenteredRMSProp>);
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/updater.hpp>
+
+#include <cassert>
+#include <cstddef>
+#include <span>
+
+namespace distrib::inline v0::detail {
+
+/// Updates a block by the kernel of `factors`. Programmer errors: spans that are not equally long, other slots.
+template <class Factors>
+void apply_factors(const Factors& factors, std::span<const float> gradient, std::span<const float> from,
+                   std::span<float> to, [[maybe_unused]] std::span<const std::span<float>> slots) noexcept {
+  assert(gradient.size() == to.size() && from.size() == to.size());
+  assert(slots.size() == static_cast<std::size_t>(Factors::slots));
+  BlockUpdate block{gradient.data(), from.data(), to.data(), {to.data(), to.data(), to.data()}, to.size()};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Factors::slots); ++i) {
+    assert(slots[i].size() == to.size());
+    block.slots[i] = slots[i].data();
+  }
+  update_block(factors, block);
+}
+
+/// Updates rows by the kernel of `factors`.
+template <class Factors>
+void apply_factors(const Factors& factors, const RowBatch& batch) noexcept {
+  update_rows(factors, {batch.rows.data(), batch.gradients.data(), batch.rows.size(), batch.dim});
+}
+
+}  // namespace distrib::inline v0::detail

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/detail/rounded.hpp>
+
+#include <bit>
+#include <cstdint>
+
+// What the kernels of an update need to know, the same for all elements: made once for a block or a batch of rows.
+namespace distrib::inline v0::detail {
+
+struct SgdFactors {
+  static constexpr int slots = 0;
+  float rate;
+};
+
+struct MomentumFactors {
+  static constexpr int slots = 1;
+  float rate;
+  float momentum;
+};
+
+struct NesterovFactors {
+  static constexpr int slots = 1;
+  float rate;
+  float momentum;
+};
+
+struct AdagradFactors {
+  static constexpr int slots = 1;
+  float rate;
+};
+
+struct RMSPropFactors {
+  static constexpr int slots = 2;
+  float rate;
+  float decay;
+  float momentum;
+  float epsilon;
+};
+
+struct CenteredRMSPropFactors {
+  static constexpr int slots = 3;
+  float rate;
+  float decay;
+  float momentum;
+  float epsilon;
+};
+
+struct AdamFactors {
+  static constexpr int slots = 2;
+  float alpha;  // the learning rate, corrected for both powers
+  float beta1;
+  float beta2;
+  float epsilon;
+};
+
+struct AMSGradFactors {
+  static constexpr int slots = 3;
+  float alpha;
+  float beta1;
+  float beta2;
+  float epsilon;
+};
+
+struct AdamWFactors {
+  static constexpr int slots = 2;
+  float alpha;
+  float beta1;
+  float beta2;
+  float epsilon;
+  float decay;  // of the weights in this update: weight_decay * learning rate
+};
+
+struct FtrlFactors {
+  static constexpr int slots = 2;
+  float rate;
+  float power;  // the exponent of the accumulator, -learning_rate_power: 0.5 is a root
+  float l1;
+  float l2;
+  float l2_shrinkage;
+};
+
+/// The alpha of `AdamFactors`: rate * sqrt(1 - beta2^count) / (1 - beta1^count), in double, rounded once at the end.
+[[nodiscard]] inline auto adam_alpha(float learning_rate, double beta1_power, double beta2_power) noexcept -> float {
+  const Rounded<double> one{1.0};
+  const Rounded<double> rate{static_cast<double>(learning_rate)};
+  const Rounded<double> root = sqrt(one - Rounded<double>{beta2_power});
+  return static_cast<float>((rate * root / (one - Rounded<double>{beta1_power})).value);
+}
+
+/// base^exponent by repeated multiplication (and squaring) in double.
+[[nodiscard]] inline auto power(float base, std::uint64_t exponent) noexcept -> double {
+  Rounded<double> result{1.0};
+  for (Rounded<double> square{static_cast<double>(base)}; exponent != 0; exponent /= 2) {
+    if (exponent % 2 != 0) result = result * square;
+    square = square * square;
+  }
+  return result.value;
+}
+
+/// base^exponent for base > 0 and exponent >= 0, to about 1e-12: the library's own, because libm differs from machine
+/// to machine. A base that is not positive and finite comes back as it is.
+[[nodiscard]] inline auto power(float base, float exponent) noexcept -> double {
+  using Real = Rounded<double>;
+  if (exponent == 0.0F) return 1.0;
+  const double wide = static_cast<double>(base);
+  const auto bits = std::bit_cast<std::uint64_t>(wide);  // every float is a normal number here
+  if (!(base > 0.0F) || bits >> 52 == 0x7ff) return wide;
+
+  // base = m * 2^e with m in [1, 2); log2(m) = 2 / ln 2 * atanh((m - 1) / (m + 1)), whose series ends by 3^-40.
+  const auto e = static_cast<double>(static_cast<int>(bits >> 52) - 1023);
+  const Real m{std::bit_cast<double>((bits & 0xfffffffffffffU) | 0x3ff0000000000000U)};
+  const Real one{1.0};
+  const Real s = (m - one) / (m + one);
+  Real series{0.0};
+  for (int term = 39; term >= 1; term -= 2) series = series * s * s + one / Real{static_cast<double>(term)};
+  const Real log2 = Real{e} + Real{2.885390081777926815} * s * series;
+
+  const Real y = Real{static_cast<double>(exponent)} * log2;
+  if (y.value > 1023.0) return static_cast<double>(__builtin_inff());
+  if (y.value < -1022.0) return 0.0;
+  const int whole = static_cast<int>(y.value < 0.0 ? y.value - 0.5 : y.value + 0.5);
+  const Real rest = (y - Real{static_cast<double>(whole)}) * Real{0.693147180559945309};  // within 0.35
+  Real result{1.0};
+  for (int term = 14; term >= 1; --term) result = one + result * rest / Real{static_cast<double>(term)};
+  return (result * Real{std::bit_cast<double>(static_cast<std::uint64_t>(whole + 1023) << 52)}).value;
+}
+
+/// first + (last - first) * elapsed / steps, for elapsed < steps.
+[[nodiscard]] inline auto interpolate(float first, float last, std::uint64_t elapsed, std::uint64_t steps) noexcept
+    -> float {
+  const Rounded<double> start{static_cast<double>(first)};
+  const Rounded<double> way = Rounded<double>{static_cast<double>(last)} - start;
+  const Rounded<double> gone{static_cast<double>(elapsed)};
+  return static_cast<float>((start + way * gone / Rounded<double>{static_cast<double>(steps)}).value);
+}
+
+}  // namespace distrib::inline v0::detail

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why an updater cannot be trained with.
+enum class optimizer_errc {
+  accumulator_not_positive = 1,  ///< It divides by the root of initial_accumulator_value. Make that positive.
+  negative,                      ///< l1, l2, l2_shrinkage or the like is below 0. Make it 0 or more.
+  positive_power,                ///< learning_rate_power is above 0. Make it -0.5, or another number up to 0.
+};
+
+namespace detail {
+inline constexpr ErrorText optimizer_texts[] = {
+    {static_cast<int>(optimizer_errc::accumulator_not_positive), failure::invalid_argument,
+     "initial_accumulator_value must be positive"},
+    {static_cast<int>(optimizer_errc::negative), failure::invalid_argument, "a strength must be 0 or more"},
+    {static_cast<int>(optimizer_errc::positive_power), failure::invalid_argument,
+     "learning_rate_power must be 0 or less"},
+};
+}  // namespace detail
+
+/// Category "distrib.optimizer".
+[[nodiscard]] inline auto optimizer_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.optimizer", detail::optimizer_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(optimizer_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), optimizer_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::optimizer_errc> : std::true_type {};

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/error.hpp>
+#include <distrib/optimizer/hyper_parameters.hpp>
+#include <distrib/optimizer/learning_rate.hpp>
+#include <distrib/optimizer/updater.hpp>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+
+namespace distrib::inline v0 {
+
+/// Follow the regularized leader (McMahan et al., 2013), as TensorFlow's FtrlOptimizer:
+/// s = g + 2 * l2_shrinkage * w; n = a + g * g; z += s - (n^p - a^p) / learning_rate * w, p = -learning_rate_power;
+/// w = (l1 * sign(z) - z) / (n^p / learning_rate + 2 * l2) where abs(z) > l1, else 0; a = n. So the first step throws the
+/// initial weights away but for their part in z, and with l1 weights become exactly 0. A model of `Updater`.
+struct Ftrl {
+  static constexpr std::string_view name = "ftrl";
+
+  LearningRate learning_rate = 0.001F;
+  float learning_rate_power = -0.5F;  ///< Up to 0.
+  float initial_accumulator_value = 0.1F;  ///< Of a; positive.
+  float l1 = 0.0F;
+  float l2 = 0.0F;
+  float l2_shrinkage = 0.0F;
+
+  [[nodiscard]] constexpr auto slots() const noexcept -> std::array<Slot, 2> {
+    return {Slot{.name = "Ftrl", .initial = initial_accumulator_value}, Slot{.name = "Ftrl_1", .initial = 0.0F}};
+  }
+
+  /// The hyper-parameters, in the order of `describe()`.
+  [[nodiscard]] static constexpr auto fields() noexcept {
+    return std::tuple{HyperField{"learning_rate", &Ftrl::learning_rate},
+                      HyperField{"learning_rate_power", &Ftrl::learning_rate_power},
+                      HyperField{"initial_accumulator_value", &Ftrl::initial_accumulator_value},
+                      HyperField{"l1", &Ftrl::l1},
+                      HyperField{"l2", &Ftrl::l2},
+                      HyperField{"l2_shrinkage", &Ftrl::l2_shrinkage}};
+  }
+
+  /// "learning_rate=0.05 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0"
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Ftrl> {
+    return parse_fields<Ftrl>(text);
+  }
+
+  /// `optimizer_errc::accumulator_not_positive`, `positive_power`, `negative`.
+  void check(std::error_code& ec) const noexcept {
+    if (!(initial_accumulator_value > 0.0F)) ec = optimizer_errc::accumulator_not_positive;
+    else if (!(learning_rate_power <= 0.0F)) ec = optimizer_errc::positive_power;
+    else if (!(l1 >= 0.0F && l2 >= 0.0F && l2_shrinkage >= 0.0F)) ec = optimizer_errc::negative;
+  }
+
+  /// See `Updater`.
+  void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+             std::span<const std::span<float>> slot_blocks) const noexcept {
+    detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
+  }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+    detail::apply_factors(factors(step), batch);
+  }
+
+  [[nodiscard]] auto operator==(const Ftrl&) const noexcept -> bool = default;
+
+ private:
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::FtrlFactors {
+    return {.rate = learning_rate.at(step.count),
+            .power = -learning_rate_power,
+            .l1 = l1,
+            .l2 = l2,
+            .l2_shrinkage = l2_shrinkage};
+  }
+};
+
+static_assert(Updater<Ftrl>);
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/hyper_parameters.hpp>
+#include <distrib/optimizer/learning_rate.hpp>
+#include <distrib/optimizer/updater.hpp>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace distrib::inline v0 {
+
+/// `Adam` for tables whose rows seldom have a gradient: rows without one stay as they are, their moments too, while the
+/// powers count every step. TensorFlow's contrib.opt.LazyAdamOptimizer; on a dense variable it is Adam. A model of
+/// `Updater`.
+struct LazyAdam {
+  static constexpr std::string_view name = "lazy_adam";
+
+  LearningRate learning_rate = 0.001F;
+  float beta1 = 0.9F;
+  float beta2 = 0.999F;
+  float epsilon = 1e-8F;
+
+  [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {
+    return {Slot{.name = "Adam", .initial = 0.0F}, Slot{.name = "Adam_1", .initial = 0.0F}};
+  }
+
+  /// The hyper-parameters, in the order of `describe()`.
+  [[nodiscard]] static constexpr auto fields() noexcept {
+    return std::tuple{HyperField{"learning_rate", &LazyAdam::learning_rate},
+                      HyperField{"beta1", &LazyAdam::beta1},
+                      HyperField{"beta2", &LazyAdam::beta2},
+                      HyperField{"epsilon", &LazyAdam::epsilon}};
+  }
+
+  /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<LazyAdam> {
+    return parse_fields<LazyAdam>(text);
+  }
+
+  /// See `Updater`.
+  void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+             std::span<const std::span<float>> slot_blocks) const noexcept {
+    detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
+  }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+    detail::apply_factors(factors(step), batch);
+  }
+
+  [[nodiscard]] auto operator==(const LazyAdam&) const noexcept -> bool = default;
+
+ private:
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdamFactors {
+    const float rate = learning_rate.at(step.count);
+    const float alpha = detail::adam_alpha(rate, detail::power(beta1, step.count), detail::power(beta2, step.count));
+    return {.alpha = alpha, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon};
+  }
+};
+
+static_assert(Updater<LazyAdam>);
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/optimizer/detail/kernels.hpp>
+#include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/hyper_parameters.hpp>
+#include <distrib/optimizer/learning_rate.hpp>
+#include <distrib/optimizer/updater.hpp>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace distrib::inline v0 {
+
+/// RMSProp (Hinton, 2012), as TensorFlow's RMSPropOptimizer has it, epsilon inside the root and the mean of squares 1 at
+/// first: ms += (g * g - ms) * (1 - decay); mom = momentum * mom + learning_rate * g / sqrt(ms + epsilon); w -= mom. A
+/// model of `Updater`.
+struct RMSProp {
+  static constexpr std::string_view name = "rmsprop";
+
+  LearningRate learning_rate = 0.01F;
+  float decay = 0.9F;
+  float momentum = 0.0F;
+  float epsilon = 1e-10F;
+
+  [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {
+    return {Slot{.name = "RMSProp", .initial = 1.0F}, Slot{.name = "RMSProp_1", .initial = 0.0F}};
+  }
+
+  /// The hyper-parameters, in the order of `describe()`.
+  [[nodiscard]] static constexpr auto fields() noexcept {
+    return std::tuple{HyperField{"learning_rate", &RMSProp::learning_rate},
+                      HyperField{"decay", &RMSProp::decay},
+                      HyperField{"momentum", &RMSProp::momentum},
+                      HyperField{"epsilon", &RMSProp::epsilon}};
+  }
+
+  /// "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10"
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+
+  /// The opposite of `describe()`; empty for every other text.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<RMSProp> {
+    return parse_fields<RMSProp>(text);
+  }
+
+  /// See `Updater`.
+  void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+             std::span<const std::span<float>> slot_blocks) const noexcept {
+    detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
+  }
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+    detail::apply_factors(factors(step), batch);
+  }
+
+  [[nodiscard]] auto operator==(const RMSProp&) const noexcept -> bool = default;
+
+ private:
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::RMSPropFactors {
+    return {.rate = learning_rate.at(step.count), .decay = decay, .momentum = momentum, .epsilon = epsilon};
+  }
+};
+
+static_assert(Updater<RMSProp>);
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/optimizer/any_updater.hpp>
+#include <distrib/ps/job.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// The updaters of a job, by their numbers (`Job::updater_of`).
+using JobUpdaters = std::vector<AnyUpdater>;
+
+/// Finds the updater that a text describes, "NAME HYPER-PARAMETERS"; empty when it knows none. An `UpdaterList` is one.
+using UpdaterFinder = std::function<std::optional<AnyUpdater>(std::string_view text)>;
+
+/// The updaters of a job, all of them. `unknown` is the text of the first that `find` does not know, else empty.
+[[nodiscard]] inline auto find_updaters(const Job& job, const UpdaterFinder& find, std::string& unknown) -> JobUpdaters {
+  std::vector<std::string_view> texts{job.updater};
+  for (const UpdaterOf& of : job.updaters_of) texts.emplace_back(of.updater);
+  JobUpdaters updaters;
+  unknown.clear();
+  for (const std::string_view text : texts) {
+    auto found = find(text);
+    if (!found) {
+      unknown = text;
+      return {};
+    }
+    updaters.push_back(*std::move(found));
+  }
+  return updaters;
+}
+
+}  // namespace distrib::inline v0

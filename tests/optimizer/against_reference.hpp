@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// An updater beside the same update of one element, written with the operations of reference.hpp: all bits are equal,
+// whatever the size of the block, out of place and in place, and in rows of any length.
+#pragma once
+
+#include <distrib/optimizer/updater.hpp>
+
+#include "optimizer/reference.hpp"
+#include "support/catch.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace reference {
+
+/// `next(count, gradient, weight, slots)` updates one element by `updater`'s rule.
+template <class U, class Next>
+void check_updater(const U& updater, Next next) {
+  constexpr std::size_t n = distrib::slot_count<U>;
+  for (const std::size_t size : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 15U, 16U, 17U, 31U, 33U, 1003U}) {
+    CAPTURE(size);
+    std::vector<float> expected = numbers(size, 2);
+    std::vector<float> values = expected;
+    std::vector<float> row(size * (n + 1));  // the same as one row
+    std::copy(values.begin(), values.end(), row.begin());
+    std::array<std::vector<float>, n + 1> expected_slots;
+    std::array<std::vector<float>, n + 1> slots;
+    for (std::size_t i = 0; i < n; ++i) {
+      slots[i] = expected_slots[i] = std::vector<float>(size, updater.slots()[i].initial);
+      std::copy(slots[i].begin(), slots[i].end(), row.begin() + static_cast<std::ptrdiff_t>((i + 1) * size));
+    }
+    for (std::uint64_t count = 1; count <= 4; ++count) {
+      CAPTURE(count);
+      const std::vector<float> gradient = numbers(size, static_cast<std::uint32_t>(10 + count));
+      for (std::size_t at = 0; at < size; ++at) {
+        std::array<float, n + 1> kept{};
+        for (std::size_t i = 0; i < n; ++i) kept[i] = expected_slots[i][at];
+        next(count, gradient[at], expected[at], kept);
+        for (std::size_t i = 0; i < n; ++i) expected_slots[i][at] = kept[i];
+      }
+      std::array<std::span<float>, n> spans;
+      for (std::size_t i = 0; i < n; ++i) spans[i] = slots[i];
+      std::vector<float> to(size, -7.0F);
+      const bool in_place = count % 2 == 0;
+      updater.apply({count}, gradient, values, in_place ? values : to, spans);
+      if (!in_place) values = to;
+      float* const rows[] = {row.data()};
+      distrib::apply_rows(updater, {count}, {.dim = size, .rows = rows, .gradients = gradient});
+
+      CHECK(values == expected);
+      for (std::size_t i = 0; i < n; ++i) CHECK(slots[i] == expected_slots[i]);
+      std::vector<float> all = values;
+      for (std::size_t i = 0; i < n; ++i) all.insert(all.end(), slots[i].begin(), slots[i].end());
+      CHECK(row == all);
+    }
+  }
+}
+
+/// Texts that `describe()` writes, read and written again.
+template <class U>
+void check_texts(std::initializer_list<U> updaters) {
+  for (const U& updater : updaters) CHECK(U::parse(updater.describe()) == updater);
+  CHECK_FALSE(U::parse(""));
+  CHECK_FALSE(U::parse(U{}.describe() + " more=1"));
+  CHECK_FALSE(U::parse(U{}.describe() + " "));
+}
+
+/// What `check` says of an updater.
+template <class U>
+auto checked(const U& updater) -> std::error_code {
+  std::error_code ec;
+  distrib::check_updater(updater, ec);
+  return ec;
+}
+
+}  // namespace reference

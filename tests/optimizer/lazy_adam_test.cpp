@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/optimizer/lazy_adam.hpp>
+
+#include "optimizer/against_reference.hpp"
+
+using distrib::LazyAdam;
+using namespace reference;
+
+namespace {
+
+/// Adam's moments; returns alpha.
+auto moments(std::uint64_t count, float g, float& m, float& v) -> float {
+  m = plus(m, times(minus(g, m), minus(1.0F, 0.8F)));
+  v = plus(v, times(minus(times(g, g), v), minus(1.0F, 0.95F)));
+  return distrib::detail::adam_alpha(0.1F, distrib::detail::power(0.8F, count), distrib::detail::power(0.95F, count));
+}
+
+}  // namespace
+
+TEST_CASE("LazyAdam: Adam's arithmetic, each operation rounded", "[optimizer]") {
+  check_updater(LazyAdam{.learning_rate = 0.1F, .beta1 = 0.8F, .beta2 = 0.95F, .epsilon = 0.01F},
+                [](std::uint64_t count, float g, float& w, auto& slots) {
+                  const float alpha = moments(count, g, slots[0], slots[1]);
+                  w = minus(w, over(times(slots[0], alpha), plus(root(slots[1]), 0.01F)));
+                });
+}
+
+TEST_CASE("LazyAdam: what it says of itself", "[optimizer]") {
+  CHECK(LazyAdam::name == "lazy_adam");
+  CHECK(LazyAdam{}.describe() == "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08");
+  CHECK(LazyAdam{}.slots()[1] == distrib::Slot{"Adam_1", 0.0F});
+  CHECK_FALSE(distrib::updates_every_row<LazyAdam>);
+  check_texts({LazyAdam{}, LazyAdam{.beta1 = 0.25F}});
+}
