@@ -15,15 +15,15 @@
 
 namespace distrib::inline v0 {
 
-/// Keys to tasks by their hash: the 1024 virtual shards are dealt to the tasks in proportion to their weights, so evenly
-/// that no task could pass one on and have it better there (the method of Sainte-Laguë). A task added at the end takes
-/// its share from the others and nothing else moves; taken away again, it gives the same back. A value.
+/// Keys to tasks by their hash: the 1024 virtual shards are dealt to the tasks in proportion to their weights, so
+/// evenly that no task could pass one on and have it better there (the method of Sainte-Laguë). A task added at the end
+/// takes its share from the others and nothing else moves; taken away again, it gives the same back. A value.
 ///
 /// Integers decide alone, so every machine deals alike.
 class ConsistentHashSharding {
  public:
-  /// Fails with `sharding_errc::not_positive` without a task or for a weight of 0, with `too_many_shards` for more tasks
-  /// than virtual shards; all keys belong to task 0 then.
+  /// Fails with `sharding_errc::not_positive` without a task or for a weight of 0, with `too_many_shards` for more
+  /// tasks than virtual shards; all keys belong to task 0 then.
   ConsistentHashSharding(std::span<const std::uint32_t> weights, std::error_code& ec) {
     ec.clear();
     if (weights.empty() || std::find(weights.begin(), weights.end(), 0U) != weights.end())

@@ -35,7 +35,8 @@ constexpr void explain_key_sharding() {
   constexpr bool shards = ShardsKeys<S>;
   constexpr bool copies = std::copy_constructible<S>;
   static_assert(counts, "distrib: a KeySharding needs num_shards() const that returns how many shards there are");
-  static_assert(shards, "distrib: a KeySharding needs shard(std::uint64_t key) const that returns the index of a shard");
+  static_assert(shards,
+                "distrib: a KeySharding needs shard(std::uint64_t key) const that returns the index of a shard");
   static_assert(copies, "distrib: a KeySharding is a value: let it be copied");
 }
 }  // namespace detail

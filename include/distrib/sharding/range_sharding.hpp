@@ -12,8 +12,8 @@
 namespace distrib::inline v0 {
 
 /// Rows in ranges, one after the other: of R rows in n shards the first R mod n have one row more than the others. This
-/// is how `part_slices` cuts axis 0 (TensorFlow's "div" strategy). With fewer rows than shards, where TensorFlow divides
-/// by zero, the last shards are empty. A value.
+/// is how `part_slices` cuts axis 0 (TensorFlow's "div" strategy). With fewer rows than shards, where TensorFlow
+/// divides by zero, the last shards are empty. A value.
 class RangeSharding {
  public:
   /// `rows` is not negative (programmer error otherwise). Fails with `sharding_errc::not_positive` without a shard; the

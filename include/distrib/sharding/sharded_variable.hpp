@@ -22,8 +22,8 @@
 
 namespace distrib::inline v0 {
 
-/// Rows start, start + step, .. before stop, in Python's words: what is not given is the end that the step comes from or
-/// goes to, and a negative number counts from the end. `{.start = -3}` is the last three rows, `{.step = -1}` all of
+/// Rows start, start + step, .. before stop, in Python's words: what is not given is the end that the step comes from
+/// or goes to, and a negative number counts from the end. `{.start = -3}` is the last three rows, `{.step = -1}` all of
 /// them backwards.
 struct RowRange {
   std::optional<std::int64_t> start{};
@@ -65,8 +65,8 @@ class ShardedVariable {
     throw_error(ec, where);
   }
 
-  /// The shards that `partition` cuts a variable into. Fails with `sharding_errc::not_axis_0` when it cuts another axis,
-  /// `not_positive`, `no_such_axis` for a scalar, `too_many_parts`; the value has no rows then.
+  /// The shards that `partition` cuts a variable into. Fails with `sharding_errc::not_axis_0` when it cuts another
+  /// axis, `not_positive`, `no_such_axis` for a scalar, `too_many_parts`; the value has no rows then.
   ShardedVariable(const Shape& shape, DType dtype, Partition partition, std::error_code& ec) {
     cut(shape, dtype, partition, ec);
   }
@@ -108,8 +108,9 @@ class ShardedVariable {
   }
 
   /// The rows of each shard that make up `range`, in the order in which the range meets them; shards without any are
-  /// left out. Ends outside of the variable are no error. As in TensorFlow's, and not in Python's lists, the step counts
-  /// from a start outside: of ten rows, those from -12 with step 5 are 3 and 8. Fails with `sharding_errc::zero_step`.
+  /// left out. Ends outside of the variable are no error. As in TensorFlow's, and not in Python's lists, the step
+  /// counts from a start outside: of ten rows, those from -12 with step 5 are 3 and 8. Fails with
+  /// `sharding_errc::zero_step`.
   [[nodiscard]] auto slice(const RowRange& range, std::error_code& ec) const -> std::vector<ShardRange> {
     ec.clear();
     if (range.step == 0) {
