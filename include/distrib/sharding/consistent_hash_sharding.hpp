@@ -16,7 +16,7 @@
 namespace distrib::inline v0 {
 
 /// Keys to tasks by their hash: the 1024 virtual shards are dealt to the tasks in proportion to their weights, so
-/// evenly that no task could pass one on and have it better there (the method of Sainte-Laguë). A task added at the end
+/// evenly that no task could pass one on and have it better there (Webster's method of dealing out seats). A task added at the end
 /// takes its share from the others and nothing else moves; taken away again, it gives the same back. A value.
 ///
 /// Integers decide alone, so every machine deals alike.
