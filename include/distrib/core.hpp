@@ -13,6 +13,7 @@
 #include <distrib/core/io_action.hpp>
 #include <distrib/core/json.hpp>
 #include <distrib/core/json_text.hpp>
+#include <distrib/core/md5.hpp>
 #include <distrib/core/philox.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/core/sha256.hpp>

@@ -2,7 +2,10 @@
 // Which parameter server task a variable goes to.
 #pragma once
 
+#include <distrib/placement/error.hpp>
+#include <distrib/placement/function.hpp>
 #include <distrib/placement/greedy_load_balancing.hpp>
+#include <distrib/placement/random.hpp>
 #include <distrib/placement/replica_device_setter.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/placement/strategy.hpp>

@@ -16,9 +16,13 @@ using conformance::Json;
 
 /// Groups that answer as the originals do, each case of the sample.
 const std::set<std::string> answered{
-    "checkpoint_state", "cluster_roles", "crc32c",        "data_batch",       "data_interleave",
-    "data_shard",       "device_spec_merge", "device_spec_parse", "example_proto", "hadoop_reader",
-    "optimizer_dense", "optimizer_sparse", "parse_example",    "partition_slices", "replica_device_setter", "tfrecord_bytes", "tfrecord_corruption",
+    "accumulator",       "checkpoint_state",  "cluster_roles",      "crc32c",
+    "data_batch",        "data_interleave",   "data_shard",         "device_spec_merge",
+    "device_spec_parse", "embedding_combine", "embedding_partition", "example_proto",
+    "greedy_placement",  "hadoop_reader",     "optimizer_dense",    "optimizer_sparse",
+    "parse_example",     "partition_slices",  "partitioner",        "ps_strategy_placement",
+    "random_placement",  "replica_device_setter", "sharded_variable", "sync_replicas",
+    "tfrecord_bytes",    "tfrecord_corruption",
 };
 
 auto close(double value, double expected, double rtol) -> bool {

@@ -2,13 +2,20 @@
 // Where variables go and how they are cut.
 #include "answers.hpp"
 
+#include <distrib/cluster.hpp>
+#include <distrib/core.hpp>
 #include <distrib/placement.hpp>
 #include <distrib/sharding.hpp>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
+#include <initializer_list>
+#include <map>
 #include <optional>
+#include <system_error>
+#include <tuple>
 #include <utility>
 
 namespace conformance {
@@ -18,8 +25,10 @@ namespace {
 using distrib::DType;
 using distrib::Shape;
 
+/// An extent that is not known, null, makes no Shape.
 auto shape_of(const Json& extents) -> Shape {
-  const auto list = extents.get<std::vector<std::int64_t>>();
+  std::vector<std::int64_t> list;
+  for (const Json& extent : extents) list.push_back(extent.is_null() ? -1 : extent.get<std::int64_t>());
   if (!Shape::valid(list)) throw Refused{"ValueError"};
   return Shape{list};
 }
@@ -32,20 +41,22 @@ auto dtype_of(const std::string& name) -> DType {
   throw Unsupported{};
 }
 
+auto cluster_of(const Json& jobs) -> distrib::ClusterSpec {
+  std::map<std::string, distrib::ClusterSpec::Tasks> sparse;
+  for (const auto& [job, hosts] : jobs.items()) {
+    auto& tasks = sparse[job];
+    for (const Json& host : hosts) tasks.emplace(static_cast<std::uint32_t>(tasks.size()), host.get<std::string>());
+  }
+  return distrib::ClusterSpec::from_sparse(sparse);
+}
+
 auto setter_options(const Json& input) -> distrib::ReplicaDeviceSetterOptions {
   distrib::ReplicaDeviceSetterOptions options;
   options.ps_tasks = input.value("ps_tasks", options.ps_tasks);
   options.ps_device = input.value("ps_device", options.ps_device);
   options.worker_device = input.value("worker_device", options.worker_device);
   options.merge_devices = input.value("merge_devices", options.merge_devices);
-  if (input.contains("cluster")) {
-    std::map<std::string, distrib::ClusterSpec::Tasks> jobs;
-    for (const auto& [job, hosts] : input["cluster"].items()) {
-      auto& tasks = jobs[job];
-      for (const Json& host : hosts) tasks.emplace(static_cast<std::uint32_t>(tasks.size()), host.get<std::string>());
-    }
-    options.cluster = distrib::ClusterSpec::from_sparse(jobs);
-  }
+  if (input.contains("cluster")) options.cluster = cluster_of(input["cluster"]);
   if (input.contains("ps_ops")) options.ps_ops = input["ps_ops"].get<std::vector<std::string>>();
   return options;
 }
@@ -75,50 +86,90 @@ template <class Load>
 auto greedy(const Json& input, Load load) -> Json {
   auto setter = distrib::replica_device_setter({.ps_tasks = input.at("num_ps").get<std::uint32_t>()},
                                                distrib::GreedyLoadBalancingStrategy{std::move(load)});
-  Json answer{{"devices", devices_of(setter, input.at("ops"))}};
+  Json answer{{"devices", devices_of(setter, input.at("ops"))}, {"final_loads", Json::array()}};
   for (const double load_of_task : setter.strategy().loads()) answer["final_loads"].push_back(load_of_task);
   return answer;
 }
 
 auto greedy_placement(const Json& input) -> Json {
-  const auto load = input.at("load_fn").get<std::string>();
-  if (load == "byte_size") {
-    if (input.contains("op")) {  // an operation that is no variable of one fixed shape: ours cannot be written
-      shape_of(input["op"].at("shape"));
-      throw Unsupported{};
-    }
-    return greedy(input, distrib::byte_size_load);
+  if (input.contains("op")) {  // one that a placement request cannot say: it has one output, of a shape that is known
+    const Json& op = input["op"];
+    if (op.value("outputs", 1) != 1) throw Refused{"ValueError"};
+    return {{"load", distrib::byte_size_load({.dtype = dtype_of(op.value("dtype", "float32")),
+                                              .shape = shape_of(op.at("shape"))})}};
   }
-  if (load == "unit") return greedy(input, [](const distrib::PlacementRequest&) { return 1.0; });
+  const auto load = input.at("load_fn").get<std::string>();
+  if (load == "byte_size") return greedy(input, distrib::byte_size_load);
+  if (load == "unit") return greedy(input, distrib::unit_load);
   throw Unsupported{};
 }
 
-auto partition_by(const std::string& name, const Json& args, const Shape& shape, DType dtype) -> distrib::Partition {
-  const std::size_t axis = args.value("axis", std::size_t{0});
-  if (name == "fixed_size_partitioner") {
-    const std::int64_t shards = args.at("num_shards");
-    return distrib::FixedShardsPartitioner{.num_shards = shards, .axis = axis}.partition(shape, dtype);
+auto random_placement(const Json& input) -> Json {
+  const distrib::RandomStrategy strategy{.seed = input.value("seed", std::int64_t{0})};
+  const auto num_tasks = input.at("num_tasks").get<std::uint32_t>();
+  Json answer{{"tasks", Json::array()}, {"md5_hex", Json::array()}};
+  for (const Json& text : input.at("names")) {
+    const auto name = text.get<std::string>();
+    answer["tasks"].push_back(strategy.place({.name = name}, num_tasks));
+    answer["md5_hex"].push_back(distrib::to_hex(strategy.digest(name)));
   }
-  if (name == "min_max_variable_partitioner") {
-    const distrib::MinSizePartitioner defaults;
-    return distrib::MinSizePartitioner{.min_shard_bytes = args.value("min_slice_size", defaults.min_shard_bytes),
-                                       .max_shards = args.value("max_partitions", defaults.max_shards),
-                                       .axis = axis,
-                                       .bytes_per_string =
-                                           args.value("bytes_per_string_element", defaults.bytes_per_string)}
+  return answer;
+}
+
+/// The first of these arguments that is given, None being none.
+auto number(const Json& args, std::initializer_list<const char*> names, std::int64_t otherwise) -> std::int64_t {
+  for (const char* name : names)
+    if (args.contains(name) && !args[name].is_null()) return args[name].get<std::int64_t>();
+  return otherwise;
+}
+
+/// TensorFlow's partitioners by their two generations of names; their arguments by name, or "0", "1" .. by position.
+auto partition_by(const std::string& name, const Json& args, const Shape& shape, DType dtype) -> distrib::Partition {
+  std::int64_t from_end = number(args, {"axis"}, 0);  // as Python counts
+  if (from_end < 0) from_end += static_cast<std::int64_t>(shape.rank());
+  const auto axis = static_cast<std::size_t>(from_end);
+  if (name == "fixed_size_partitioner" || name == "FixedShardsPartitioner")
+    return distrib::FixedShardsPartitioner{.num_shards = number(args, {"num_shards", "0"}, 1), .axis = axis}.partition(
+        shape, dtype);
+  const distrib::MinSizePartitioner least;
+  if (name == "min_max_variable_partitioner")  // which takes a maximum below 1 for 1
+    return distrib::MinSizePartitioner{
+        .min_shard_bytes = number(args, {"min_slice_size"}, least.min_shard_bytes),
+        .max_shards = std::max<std::int64_t>(1, number(args, {"max_partitions", "0"}, least.max_shards)),
+        .axis = axis,
+        .bytes_per_string = number(args, {"bytes_per_string_element"}, least.bytes_per_string)}
+        .partition(shape, dtype);
+  if (name == "MinSizePartitioner")
+    return distrib::MinSizePartitioner{
+        .min_shard_bytes = number(args, {"min_shard_bytes", "0"}, least.min_shard_bytes),
+        .max_shards = number(args, {"max_shards", "1"}, least.max_shards),
+        .axis = axis,
+        .bytes_per_string = number(args, {"bytes_per_string", "2"}, least.bytes_per_string)}
+        .partition(shape, dtype);
+  if (name == "variable_axis_size_partitioner" || name == "MaxSizePartitioner") {
+    const distrib::MaxSizePartitioner most;
+    return distrib::MaxSizePartitioner{
+        .max_shard_bytes = number(args, {"max_shard_bytes", "0"}, most.max_shard_bytes),
+        .max_shards = number(args, {"max_shards"}, most.max_shards),
+        .axis = axis,
+        .bytes_per_string = number(args, {"bytes_per_string_element", "bytes_per_string"}, most.bytes_per_string)}
         .partition(shape, dtype);
   }
   throw Unsupported{};
 }
 
-auto partitioner(const Json& input) -> Json {
-  const Json shape = input.value("shape", Json::array({1}));
-  const Shape extents = shape_of(shape);
-  const auto partition = partition_by(input.at("partitioner").get<std::string>(), input.at("args"), extents,
+auto partitioner(const Json& input) -> Json try {
+  const Shape shape = shape_of(input.value("shape", Json::array({1})));
+  const auto partition = partition_by(input.at("partitioner").get<std::string>(), input.at("args"), shape,
                                       dtype_of(input.value("dtype", "float32")));
-  std::vector<std::int64_t> counts(extents.rank(), 1);
+  std::vector<std::int64_t> counts(shape.rank(), 1);
   counts.at(partition.axis) = partition.parts;
   return {{"partitions", counts}};
+} catch (const std::system_error& failure) {  // only this one of TensorFlow's looks at the axis before it uses it
+  const Json& name = input["partitioner"];
+  const bool looks = name == "min_max_variable_partitioner" || name == "MinSizePartitioner";
+  if (failure.code() == distrib::sharding_errc::no_such_axis && !looks) throw Refused{"IndexError"};
+  throw;
 }
 
 auto partition_slices(const Json& input) -> Json {
@@ -136,13 +187,188 @@ auto partition_slices(const Json& input) -> Json {
   return {{"slice_specs", texts}};
 }
 
+template <distrib::RowSharding S>
+auto partition_and_row(const S& sharding, const Json& ids) -> Json {
+  const auto rows = ids.get<std::vector<std::int64_t>>();
+  std::vector<distrib::ShardRow> places(rows.size());
+  distrib::locate_rows(sharding, rows, places);
+  Json list = Json::array();
+  for (const distrib::ShardRow& place : places) list.push_back({place.shard, place.row});
+  return list;
+}
+
+template <distrib::RowSharding S>
+auto lookup(const S& sharding, const Json& ids) -> Json {
+  const auto keys = ids.get<std::vector<std::uint64_t>>();
+  const distrib::ShardGroups groups = group_by_shard(sharding, keys);
+  Json by_partition = Json::array();
+  for (std::uint32_t shard = 0; shard < sharding.num_shards(); ++shard) {
+    by_partition.push_back(Json::array());
+    for (const std::size_t position : groups.of(shard)) by_partition.back().push_back(keys[position]);
+  }
+  return {{"partition_and_row", partition_and_row(sharding, ids)}, {"ids_by_partition", by_partition}};
+}
+
+auto embedding_partition(const Json& input) -> Json {
+  const Json& ids = input.at("ids");
+  if (!input.contains("shard_rows")) {  // what the two calls do when no strategy is named
+    const auto rows = input.at("rows").get<std::int64_t>();
+    const auto shards = input.at("shards").get<std::uint32_t>();
+    return {{"v1_default_partition_and_row", partition_and_row(distrib::ModSharding{rows, shards}, ids).at(0)},
+            {"v2_default_partition_and_row", partition_and_row(distrib::RangeSharding{rows, shards}, ids).at(0)}};
+  }
+  std::int64_t rows = 0;
+  for (const Json& count : input["shard_rows"]) rows += count.get<std::int64_t>();
+  const auto shards = static_cast<std::uint32_t>(input["shard_rows"].size());
+  const auto strategy = input.value("strategy", "mod");
+  if (strategy == "div") return lookup(distrib::RangeSharding{rows, shards}, ids);
+  if (strategy == "mod" || shards < 2) return lookup(distrib::ModSharding{rows, shards}, ids);
+  throw Refused{"ValueError"};  // a strategy is a type: there is none of another name
+}
+
+auto sharded_variable_of(const Json& input) -> distrib::ShardedVariable {
+  std::vector<distrib::VariableInfo> shards;
+  for (const Json& rows : input.value("shard_rows", Json::array())) 
+    shards.push_back({.name = {}, .shape = shape_of(Json::array({rows}))});
+  for (const Json& shape : input.value("shard_shapes", Json::array()))
+    shards.push_back({.name = {}, .shape = shape_of(shape)});
+  for (const Json& dtype : input.value("shard_dtypes", Json::array()))
+    shards.push_back({.name = {}, .dtype = dtype_of(dtype.get<std::string>()), .shape = {1}});
+  return distrib::ShardedVariable{shards};
+}
+
+auto slice_of(const distrib::ShardedVariable& variable, const Json& slice) -> Json {
+  const auto at = [&](std::size_t i) {
+    return slice.at(i).is_null() ? std::optional<std::int64_t>{} : slice.at(i).get<std::int64_t>();
+  };
+  Json per_shard(variable.num_shards(), Json{});
+  Json values = Json::array();
+  for (const distrib::ShardRange& range : variable.slice({at(0), at(1), at(2).value_or(1)})) {
+    per_shard.at(range.shard) = {range.start, range.stop < 0 ? Json{} : Json(range.stop), range.step};
+    for (std::int64_t i = 0; i < range.count(); ++i)
+      values.push_back(variable.offsets()[range.shard] + range.start + i * range.step);
+  }
+  return {{"per_shard_slice", per_shard}, {"values_if_row_i_holds_i", values}};
+}
+
+auto sharded_variable(const Json& input) -> Json {
+  const distrib::ShardedVariable variable = sharded_variable_of(input);
+  if (input.contains("index")) {
+    const distrib::ShardRow place = variable.locate(input["index"].get<std::int64_t>());
+    return {{"shard", place.shard}, {"row", place.row}};
+  }
+  if (input.contains("slice")) return slice_of(variable, input["slice"]);
+  if (input.contains("op") || input.contains("indices"))
+    return {{"partition_and_row", partition_and_row(variable.sharding(), input.value("indices", Json::array()))}};
+  Json answer{{"shape", variable.shape().extents()}, {"offsets", variable.offsets()}};
+  answer["offsets"].erase(variable.num_shards());
+  return answer;
+}
+
+auto sharded_variable_kind(const std::error_code& code) -> std::string {
+  if (code == distrib::sharding_errc::no_such_row) return "IndexError";
+  if (code == distrib::failure::unsupported) return "NotImplementedError";
+  return exception_of(code);
+}
+
+/// "MinSizePartitioner(1024, max_shards=4)": the name, and what Python calls it with.
+auto python_call(std::string_view text) -> std::pair<std::string, Json> {
+  const std::size_t open = std::min(text.find('('), text.size());
+  std::pair<std::string, Json> call{text.substr(0, open), Json::object()};
+  std::string_view list = text.substr(open);
+  while (!list.empty() && (list.back() == ')' || list.back() == ' ')) list.remove_suffix(1);
+  for (int position = 0; !list.empty(); ++position) {
+    list.remove_prefix(1);  // what opens the list, or parts it
+    std::string_view argument = list.substr(0, list.find(','));
+    list.remove_prefix(argument.size());
+    const std::size_t equals = argument.find('=');
+    std::string key = equals < argument.size() ? std::string{argument.substr(0, equals)} : std::to_string(position);
+    if (equals < argument.size()) argument.remove_prefix(equals + 1);
+    std::erase(key, ' ');
+    argument.remove_prefix(std::min(argument.find_first_not_of(' '), argument.size()));
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(argument.data(), argument.data() + argument.size(), value);
+    if (error != std::errc{} && argument != "None") throw Unsupported{};
+    call.second[key] = error == std::errc{} ? Json(value) : Json{};
+  }
+  return call;
+}
+
+/// A user's partitioner around one that TensorFlow names.
+struct NamedPartitioner {
+  std::string name;
+  Json args;
+  auto partition(const Shape& shape, DType dtype) const -> distrib::Partition {
+    return name.empty() ? distrib::Partition{} : partition_by(name, args, shape, dtype);
+  }
+};
+
+/// TensorFlow 2's strategy: every variable, and every shard of one that is cut, takes a turn.
+auto placements(const Json& input) -> Json {
+  NamedPartitioner partitioner;
+  if (const Json named = input.value("partitioner", Json{}); !named.is_null())
+    std::tie(partitioner.name, partitioner.args) = python_call(named.get<std::string>());
+  auto setter = distrib::replica_device_setter(
+      {.ps_tasks = input.at("num_ps").get<std::uint32_t>(), .ps_device = "/job:ps/device:CPU:0"});
+  if (!setter) throw Refused{"ValueError"};
+  Json list = Json::array();
+  for (const Json& variable : input.at("variables")) {
+    const auto name = variable.at("name").get<std::string>();
+    const Shape shape = shape_of(variable.at("shape"));
+    const DType dtype = dtype_of(variable.value("dtype", "float32"));
+    const auto slices = distrib::part_slices(shape, dtype, partitioner);
+    for (std::size_t part = 0; part < slices.size(); ++part) {
+      const std::string part_name = slices.size() == 1 ? name : distrib::part_name(name, part);
+      const Shape& extents = slices[part].extents;
+      list.push_back({{"name", part_name},
+                      {"shape", extents.extents()},
+                      {"device", setter({.name = part_name, .dtype = dtype, .shape = extents})}});
+    }
+  }
+  return {{"placements", list}};
+}
+
+auto ps_strategy_placement(const Json& input) -> Json {
+  if (input.contains("variables")) return placements(input);
+  if (input.contains("cluster")) {  // the setter says whether there is a ps task; roles are checked as for training
+    const distrib::ClusterSpec cluster = cluster_of(input["cluster"]);
+    const Json task = input.value("task", Json{{"type", "evaluator"}});  // who may be outside of the cluster
+    const distrib::TaskId self{task.value("type", "chief"), task.value("index", 0U)};
+    if (!distrib::replica_device_setter({.cluster = cluster})) throw Refused{"ValueError"};
+    if (cluster.num_tasks("worker") == 0) throw Refused{"ValueError"};
+    check_role(cluster, self);
+    return Json::object();
+  }
+  if (input.at("partitions").is_array()) {  // of a variable that is large enough
+    const auto counts = input["partitions"].get<std::vector<std::int64_t>>();
+    std::vector<std::int64_t> extents;
+    for (const std::int64_t count : counts) extents.push_back(std::max<std::int64_t>(count, 1));
+    const Shape shape{input.contains("shape") ? shape_of(input["shape"]) : Shape{extents}};
+    const distrib::Partition partition = distrib::partition_from_counts(counts, shape);
+    return {{"partitions", distrib::ShardedVariable{shape, DType::float32, partition}.num_shards()}};
+  }
+  const distrib::RangeSharding sharding{input.at("rows").get<std::int64_t>(),
+                                        input["partitions"].get<std::uint32_t>()};
+  Json answer;
+  for (std::uint32_t shard = 0; shard < sharding.num_shards(); ++shard) {
+    answer["rows_per_shard"].push_back(sharding.rows_of(shard));
+    answer["offsets"].push_back(sharding.first_row(shard));
+  }
+  answer["offsets"].push_back(sharding.rows());
+  return answer;
+}
+
 }  // namespace
 
 auto placement_groups() -> std::vector<Group> {
   return {{"replica_device_setter", replica_device_setter, exception_of},
           {"greedy_placement", greedy_placement, exception_of},
+          {"random_placement", random_placement, exception_of},
+          {"ps_strategy_placement", ps_strategy_placement, exception_of},
           {"partitioner", partitioner, exception_of},
-          {"partition_slices", partition_slices, exception_of}};
+          {"partition_slices", partition_slices, exception_of},
+          {"embedding_partition", embedding_partition, exception_of},
+          {"sharded_variable", sharded_variable, sharded_variable_kind}};
 }
 
 }  // namespace conformance

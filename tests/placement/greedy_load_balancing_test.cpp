@@ -10,12 +10,13 @@ using distrib::DType;
 using distrib::GreedyLoadBalancingStrategy;
 using distrib::PlacementRequest;
 using distrib::Shape;
+using distrib::unit_load;
 
 namespace {
 
-const auto unit_load = [](const PlacementRequest&) { return 1.0; };
+const auto rank_load = [](const PlacementRequest& request) { return request.shape.rank(); };
 static_assert(distrib::PlacementStrategy<GreedyLoadBalancingStrategy<distrib::ByteSizeLoad>>);
-static_assert(distrib::PlacementStrategy<GreedyLoadBalancingStrategy<decltype(unit_load)>>);
+static_assert(distrib::PlacementStrategy<GreedyLoadBalancingStrategy<decltype(rank_load)>>);
 
 template <class S>
 void check(S strategy, std::uint32_t num_tasks, const std::vector<Shape>& shapes,
@@ -41,6 +42,21 @@ TEST_CASE("GreedyLoadBalancingStrategy: the least loaded task, the lowest among 
   check(GreedyLoadBalancingStrategy{byte_size_load}, 2, {{2, 2}, {2, 1}, {2, 2}, {1, 3}}, {0, 1, 1, 0}, {28, 24});
   check(GreedyLoadBalancingStrategy{byte_size_load}, 4, {{4}, {4}, {4}, {4}, {4}}, {0, 1, 2, 3, 0}, {32, 16, 16, 16});
   check(GreedyLoadBalancingStrategy{byte_size_load}, 3, {{0}, {}, {0}, {}}, {0, 0, 1, 1}, {4, 4, 0});
+  check(GreedyLoadBalancingStrategy{rank_load}, 2, {{2, 2}, {2}, {2}, {2}}, {0, 1, 1, 0}, {3, 2});
+}
+
+TEST_CASE("GreedyLoadBalancingStrategy: by weight", "[placement]") {
+  const std::vector<Shape> same(9, Shape{4});
+  check(GreedyLoadBalancingStrategy{unit_load, {1, 2}}, 2, same, {0, 1, 1, 0, 1, 1, 0, 1, 1}, {3, 6});
+  check(GreedyLoadBalancingStrategy{unit_load, {7, 7, 7}}, 3, same, {0, 1, 2, 0, 1, 2, 0, 1, 2}, {3, 3, 3});
+  check(GreedyLoadBalancingStrategy{byte_size_load, {3, 1}}, 2, {{30}, {10}, {20}, {10}}, {0, 1, 0, 1}, {200, 80});
+}
+
+TEST_CASE("GreedyLoadBalancingStrategy: weights that do not fit", "[placement]") {
+  GreedyLoadBalancingStrategy two{unit_load, {1, 2}};
+  CHECK_THROWS_WITH(two.place({}, 3), ContainsSubstring("2 weights for 3 tasks: one weight for each task"));
+  GreedyLoadBalancingStrategy zero{unit_load, {1, 0}};
+  CHECK_THROWS_WITH(zero.place({}, 2), ContainsSubstring("task 1: a weight must be at least 1"));
 }
 
 TEST_CASE("GreedyLoadBalancingStrategy: nothing is loaded before the first variable", "[placement]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/placement/replica_device_setter.hpp>
 
+#include <distrib/placement/function.hpp>
 #include <distrib/placement/greedy_load_balancing.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/part_slices.hpp>
@@ -169,6 +170,22 @@ TEST_CASE("replica_device_setter: devices without a meaning", "[placement]") {
   CHECK_THROWS_WITH(setter({.op = "Add", .device = "/nope"}), ContainsSubstring("'/nope': not a device"));
   CHECK(setter({.op = "Add", .device = "/cpu:0"}, ec) == "/job:worker/device:CPU:0");
   CHECK_FALSE(ec);
+}
+
+TEST_CASE("replica_device_setter: a strategy that answers with no task", "[placement]") {
+  for (const bool with_cluster : {true, false}) {
+    ReplicaDeviceSetterOptions options{.ps_tasks = 2};
+    if (with_cluster) options.cluster = cluster;
+    auto setter = replica_device_setter(
+        options, distrib::FunctionStrategy{[](const distrib::PlacementRequest& request, std::uint32_t) {
+          return request.name == "lost" ? 2 : 1;
+        }});
+    CHECK(setter({.name = "found"}) == "/job:ps/task:1");
+    std::error_code ec;
+    CHECK(setter({.name = "lost"}, ec).empty());
+    CHECK(ec == distrib::placement_errc::no_such_task);
+    CHECK_THROWS_WITH(setter({.name = "lost"}), ContainsSubstring("lost: the strategy answered"));
+  }
 }
 
 TEST_CASE("ReplicaDeviceSetter: places what its strategy places", "[placement]") {

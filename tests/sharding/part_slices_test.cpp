@@ -80,13 +80,19 @@ TEST_CASE("partition_from_counts: at most one axis is cut", "[sharding]") {
   CHECK_FALSE(ec);
   CHECK(partition_from_counts(Counts{1, 2}, {10, 10}) == Partition{1, 2});
   CHECK(partition_from_counts(Counts{1, 1}, {10, 10}) == Partition{0, 1});
-  CHECK(partition_from_counts(Counts{}, {}) == Partition{0, 1});
+  CHECK(partition_from_counts(Counts{1}, {0}) == Partition{0, 1});
   CHECK(partition_from_counts(Counts{1, 1}, {10}, ec) == Partition{});
   CHECK(ec == sharding_errc::too_many_axes);
   CHECK(partition_from_counts(Counts{2, 2}, {10, 10}, ec) == Partition{});
   CHECK(ec == sharding_errc::too_many_axes);
   CHECK(partition_from_counts(Counts{0, 1}, {10, 10}, ec) == Partition{});
   CHECK(ec == sharding_errc::not_positive);
+  CHECK(partition_from_counts(Counts{1, 11}, {10, 10}, ec) == Partition{});
+  CHECK(ec == sharding_errc::too_many_parts);
+  CHECK(partition_from_counts(Counts{}, {}, ec) == Partition{});
+  CHECK(ec == sharding_errc::no_such_axis);
+  CHECK(partition_from_counts(Counts{1}, {}, ec) == Partition{});
+  CHECK(ec == sharding_errc::too_many_axes);
   CHECK_THROWS_WITH(partition_from_counts(Counts{2, 2}, {10, 10}), ContainsSubstring("a partition of [10,10]: "));
 }
 

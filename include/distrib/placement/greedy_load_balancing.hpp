@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/placement/detail/task_weights.hpp>
 #include <distrib/placement/strategy.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -25,26 +25,47 @@ struct ByteSizeLoad {
 /// `GreedyLoadBalancingStrategy{byte_size_load}` balances memory and traffic.
 inline constexpr ByteSizeLoad byte_size_load{};
 
-/// The task with the smallest load so far, the lowest index among equals; then `load(request)` is added to it. The
-/// order in which variables are made decides.
+/// Load 1 of every variable.
+struct UnitLoad {
+  [[nodiscard]] auto operator()(const PlacementRequest&) const noexcept -> double { return 1; }
+  [[nodiscard]] auto operator==(const UnitLoad&) const -> bool = default;
+};
+
+/// `GreedyLoadBalancingStrategy{unit_load}` is round robin; `{unit_load, {2, 1}}` a round robin with weights, in which
+/// task 0 has two turns for one of task 1.
+inline constexpr UnitLoad unit_load{};
+
+/// The task with the smallest load so far, the lowest index among equals; then `load(request)` is added to it. With
+/// weights, one for each task, a load counts divided by the weight of its task: a task of weight 2 gets twice as much
+/// as one of weight 1. The order in which variables are made decides.
 template <class Load>
   requires std::invocable<Load&, const PlacementRequest&>
 class GreedyLoadBalancingStrategy {
  public:
-  explicit GreedyLoadBalancingStrategy(Load load) : load_{std::move(load)} {}
+  explicit GreedyLoadBalancingStrategy(Load load, std::vector<std::uint32_t> weights = {})
+      : load_{std::move(load)}, weights_{std::move(weights)} {}
 
+  /// Throws `placement_errc::wrong_number_of_weights`, `placement_errc::zero_weight`.
   [[nodiscard]] auto place(const PlacementRequest& request, std::uint32_t num_tasks) -> std::uint32_t {
+    detail::check_weights(weights_, num_tasks);
     loads_.resize(num_tasks);
-    const auto lowest = std::min_element(loads_.begin(), loads_.end());
-    *lowest += static_cast<double>(load_(request));
-    return static_cast<std::uint32_t>(lowest - loads_.begin());
+    std::uint32_t lowest = 0;
+    for (std::uint32_t task = 1; task < num_tasks; ++task)
+      if (weighted_load(task) < weighted_load(lowest)) lowest = task;
+    loads_[lowest] += static_cast<double>(load_(request));
+    return lowest;
   }
 
-  /// What each task carries so far; empty before the first call of `place`.
+  /// What each task carries so far, not divided by its weight; empty before the first call of `place`.
   [[nodiscard]] auto loads() const noexcept -> std::span<const double> { return loads_; }
 
  private:
+  [[nodiscard]] auto weighted_load(std::uint32_t task) const noexcept -> double {
+    return weights_.empty() ? loads_[task] : loads_[task] / weights_[task];
+  }
+
   [[no_unique_address]] Load load_;
+  std::vector<std::uint32_t> weights_;
   std::vector<double> loads_;
 };
 

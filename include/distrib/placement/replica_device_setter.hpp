@@ -3,6 +3,7 @@
 
 #include <distrib/cluster/cluster_spec.hpp>
 #include <distrib/cluster/device_spec.hpp>
+#include <distrib/placement/error.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/placement/strategy.hpp>
 
@@ -55,10 +56,12 @@ class ReplicaDeviceSetter {
   [[nodiscard]] explicit operator bool() const noexcept { return num_tasks_ != 0; }
 
   /// Canonical text of the device of one operation. Asks the strategy when it is a variable that is not pinned to
-  /// another job. Fails with `cluster_errc::bad_device`.
+  /// another job. Fails with `cluster_errc::bad_device`, and with `placement_errc::no_such_task` when the strategy
+  /// answers with none of the tasks; throws what the strategy throws.
   [[nodiscard]] auto operator()(const OpRequest& request) -> std::string {
     std::error_code ec;
     std::string device = (*this)(request, ec);
+    if (ec == placement_errc::no_such_task) throw_error(ec, request.name);
     if (ec) throw_error(ec, "'" + std::string{request.device} + "'");
     return device;
   }
@@ -74,7 +77,11 @@ class ReplicaDeviceSetter {
     const bool elsewhere = current.job && !current.job->empty() && current.job != ps_device_.job;
     if (has_job && !elsewhere) {
       const std::uint32_t task = strategy_.place({request.name, request.dtype, request.shape}, num_tasks_);
-      device.task = indices_.empty() ? task : indices_.at(task);
+      if (task >= num_tasks_) {
+        ec = placement_errc::no_such_task;
+        return {};
+      }
+      device.task = indices_.empty() ? task : indices_[task];
     }
     return to_string(device.merged_with(current));
   }

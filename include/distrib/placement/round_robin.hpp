@@ -7,7 +7,8 @@
 
 namespace distrib::inline v0 {
 
-/// Tasks in turn: 0, 1, .., n-1, 0, ... The order in which variables are made decides.
+/// Tasks in turn: 0, 1, .., n-1, 0, ... The order in which variables are made decides. Where tasks differ, see
+/// `unit_load`.
 class RoundRobinStrategy {
  public:
   [[nodiscard]] auto place(const PlacementRequest&, std::uint32_t num_tasks) noexcept -> std::uint32_t {

@@ -7,12 +7,19 @@
 
 namespace distrib::inline v0 {
 
-/// Why a variable cannot be cut as asked.
+/// Why a variable cannot be cut, or a row of it not be found, as asked.
 enum class sharding_errc {
   no_such_axis = 1,  ///< The variable has fewer axes than the one to cut. Choose an axis below its rank.
   too_many_parts,    ///< More parts than the axis has rows. Ask for fewer.
   too_many_axes,     ///< More than one axis is cut, or not one number for each axis is given. Cut one axis.
-  not_positive,      ///< A number of parts or bytes is below 1. Pass at least 1.
+  not_positive,      ///< A number of parts, shards, bytes or a weight is below 1. Pass at least 1.
+  no_such_row,       ///< An index is outside of the variable. Rows are 0 .. n-1, and -n .. -1 where that is said.
+  zero_step,         ///< The step of a range of rows is 0. Pass another, a negative one to go backwards.
+  not_axis_0,        ///< A variable is cut along another axis than 0, and its rows are looked for. Cut axis 0.
+  not_div_layout,    ///< The first shards do not have the rows that are left over. Cut with `part_slices`.
+  unlike_shards,     ///< Shards of one variable differ in element type, or in extents past axis 0. Make them alike.
+  too_many_shards,   ///< More shards than there are virtual shards to give them. Take at most 1024.
+  too_large,         ///< All shards together have more elements than a `Shape` holds. Leave some out.
 };
 
 namespace detail {
@@ -22,6 +29,18 @@ inline constexpr ErrorText sharding_texts[] = {
     {static_cast<int>(sharding_errc::too_many_axes), failure::invalid_argument,
      "one number of parts for each axis is needed, all 1 but one"},
     {static_cast<int>(sharding_errc::not_positive), failure::invalid_argument, "must be at least 1"},
+    {static_cast<int>(sharding_errc::no_such_row), failure::invalid_argument, "the index is out of bounds"},
+    {static_cast<int>(sharding_errc::zero_step), failure::invalid_argument, "the step cannot be zero"},
+    {static_cast<int>(sharding_errc::not_axis_0), failure::invalid_argument,
+     "the variable must be cut along axis 0 and no other"},
+    {static_cast<int>(sharding_errc::not_div_layout), failure::unsupported,
+     "the rows do not lie in the \"div\" layout: the first shards have the rows that are left over"},
+    {static_cast<int>(sharding_errc::unlike_shards), failure::mismatch,
+     "all shards must have the same element type, and the same shape but for axis 0"},
+    {static_cast<int>(sharding_errc::too_many_shards), failure::invalid_argument,
+     "more shards than there are virtual shards"},
+    {static_cast<int>(sharding_errc::too_large), failure::invalid_argument,
+     "more elements than a shape can have"},
 };
 }  // namespace detail
 

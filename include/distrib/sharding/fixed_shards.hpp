@@ -12,7 +12,8 @@
 
 namespace distrib::inline v0 {
 
-/// The same number of parts for every variable, or as many as the axis has rows when it has fewer.
+/// The same number of parts for every variable, or as many as the axis has rows when it has fewer. TensorFlow's
+/// older name of it is `fixed_size_partitioner`.
 struct FixedShardsPartitioner {
   std::int64_t num_shards = 1;  ///< At least 1.
   std::size_t axis = 0;         ///< To be cut.

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/sharding/detail/bytes.hpp>
 #include <distrib/sharding/error.hpp>
 #include <distrib/sharding/partitioner.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <system_error>
 
 namespace distrib::inline v0 {
 
 /// As many parts of about `min_shard_bytes` as a variable fills, at most `max_shards`. As in TensorFlow the number is
-/// rounded up, so that parts may be a little smaller than the minimum, and by default nothing is cut.
+/// rounded up, so that parts may be a little smaller than the minimum, and by default nothing is cut. TensorFlow's
+/// older name of it is `min_max_variable_partitioner`.
 struct MinSizePartitioner {
   std::int64_t min_shard_bytes = 256 << 10;  ///< At least 1.
   std::int64_t max_shards = 1;               ///< At least 1.
@@ -38,11 +39,7 @@ struct MinSizePartitioner {
     if (min_shard_bytes < 1 || max_shards < 1 || bytes_per_string < 1) ec = sharding_errc::not_positive;
     else if (axis >= shape.rank()) ec = sharding_errc::no_such_axis;
     if (ec) return {};
-    const auto fixed = static_cast<std::int64_t>(size_bytes(dtype));
-    const std::int64_t element = dtype == DType::string ? bytes_per_string : fixed;
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    const std::int64_t elements = shape.elements();
-    const std::int64_t bytes = element != 0 && elements > most / element ? most : elements * element;
+    const std::int64_t bytes = detail::bytes_of_elements(shape.elements(), dtype, bytes_per_string);
     const std::int64_t wanted = bytes / min_shard_bytes + (bytes % min_shard_bytes != 0 ? 1 : 0);
     return {axis, std::max<std::int64_t>(1, std::min({shape[axis], max_shards, wanted}))};
   }

@@ -61,15 +61,17 @@ auto part_slices(const Shape&, DType, P) -> std::vector<Slice> {
   return {};
 }
 
-/// TensorFlow's form of a partition, one number of parts for each axis: {5, 1} cuts axis 0. Fails with
-/// `sharding_errc::too_many_axes`, `sharding_errc::not_positive`.
+/// TensorFlow's form of a partition, one number of parts for each axis of a variable that has any: {5, 1} cuts axis 0.
+/// Fails with `sharding_errc::no_such_axis` for a scalar, `too_many_axes`, `not_positive`, `too_many_parts`.
 [[nodiscard]] inline auto partition_from_counts(std::span<const std::int64_t> counts, const Shape& shape,
                                                 std::error_code& ec) -> Partition {
   ec.clear();
   Partition partition;
   if (counts.size() != shape.rank()) ec = sharding_errc::too_many_axes;
-  for (std::size_t axis = 0; axis < counts.size(); ++axis) {
+  else if (shape.rank() == 0) ec = sharding_errc::no_such_axis;
+  for (std::size_t axis = 0; !ec && axis < counts.size(); ++axis) {
     if (counts[axis] < 1) ec = sharding_errc::not_positive;
+    else if (counts[axis] > 1 && counts[axis] > shape[axis]) ec = sharding_errc::too_many_parts;
     if (counts[axis] > 1 && partition.parts > 1) ec = sharding_errc::too_many_axes;
     if (counts[axis] > 1) partition = {axis, counts[axis]};
   }

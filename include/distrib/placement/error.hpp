@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why a variable cannot be placed.
+enum class placement_errc {
+  no_such_task = 1,         ///< A strategy answered with a task that there is not. Let it answer below `num_tasks`.
+  wrong_number_of_weights,  ///< A strategy has weights for more or fewer tasks than there are. Give one for each.
+  zero_weight,              ///< A task has weight 0. Give it at least 1, or leave it out of the cluster.
+};
+
+namespace detail {
+inline constexpr ErrorText placement_texts[] = {
+    {static_cast<int>(placement_errc::no_such_task), failure::not_found,
+     "the strategy answered with a task that there is not"},
+    {static_cast<int>(placement_errc::wrong_number_of_weights), failure::mismatch,
+     "one weight for each task is needed"},
+    {static_cast<int>(placement_errc::zero_weight), failure::invalid_argument, "a weight must be at least 1"},
+};
+}  // namespace detail
+
+/// Category "distrib.placement".
+[[nodiscard]] inline auto placement_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.placement", detail::placement_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(placement_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), placement_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <>
+struct std::is_error_code_enum<distrib::placement_errc> : std::true_type {};

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/sharding/error.hpp>
+
+#include <cassert>
+#include <cstdint>
+#include <system_error>
+
+namespace distrib::inline v0::detail {
+
+// Rows shared out as evenly as they go: in both of TensorFlow's layouts the first shards have one row more.
+class RowsInShards {
+ public:
+  RowsInShards(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept {
+    assert(rows >= 0);
+    ec.clear();
+    if (num_shards < 1) {
+      ec = sharding_errc::not_positive;
+      return;
+    }
+    rows_ = rows;
+    num_shards_ = num_shards;
+  }
+
+  [[nodiscard]] auto rows() const noexcept -> std::int64_t { return rows_; }
+  [[nodiscard]] auto num_shards() const noexcept -> std::uint32_t { return num_shards_; }
+  [[nodiscard]] auto even() const noexcept -> std::int64_t { return rows_ / num_shards_; }
+  [[nodiscard]] auto longer() const noexcept -> std::int64_t { return rows_ % num_shards_; }
+  [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::int64_t {
+    return even() + (shard < longer() ? 1 : 0);
+  }
+
+  [[nodiscard]] auto operator==(const RowsInShards&) const -> bool = default;
+
+ private:
+  std::int64_t rows_ = 0;
+  std::uint32_t num_shards_ = 1;
+};
+
+}  // namespace distrib::inline v0::detail

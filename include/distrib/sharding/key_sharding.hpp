@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace distrib::inline v0 {
+
+namespace detail {
+template <class S>
+concept CountsShards = requires(const S& sharding) {
+  { sharding.num_shards() } -> std::convertible_to<std::uint32_t>;
+};
+template <class S>
+concept ShardsKeys = requires(const S& sharding, std::uint64_t key) {
+  { sharding.shard(key) } -> std::convertible_to<std::uint32_t>;
+};
+}  // namespace detail
+
+/// Says on which shard the row of a key lies: `shard(key) const`, below `num_shards() const`, for every key.
+///
+/// Semantics: a pure function of the key and of the value itself, so that all processes agree without a word.
+template <class S>
+concept KeySharding = std::copy_constructible<S> && detail::CountsShards<S> && detail::ShardsKeys<S>;
+
+namespace detail {
+/// One sentence for each thing that `S` lacks; for the speaking twins of entry points that take a KeySharding.
+template <class S>
+constexpr void explain_key_sharding() {
+  constexpr bool counts = CountsShards<S>;  // named, so that compilers do not add how a concept failed
+  constexpr bool shards = ShardsKeys<S>;
+  constexpr bool copies = std::copy_constructible<S>;
+  static_assert(counts, "distrib: a KeySharding needs num_shards() const that returns how many shards there are");
+  static_assert(shards,
+                "distrib: a KeySharding needs shard(std::uint64_t key) const that returns the index of a shard");
+  static_assert(copies, "distrib: a KeySharding is a value: let it be copied");
+}
+}  // namespace detail
+
+/// The shard of each key, in the order of `keys`. `shards` is as long as `keys` (programmer error otherwise).
+template <KeySharding S>
+void shards_of(const S& sharding, std::span<const std::uint64_t> keys, std::span<std::uint32_t> shards) {
+  assert(keys.size() == shards.size());
+  std::transform(keys.begin(), keys.end(), shards.begin(),
+                 [&](std::uint64_t key) -> std::uint32_t { return sharding.shard(key); });
+}
+
+// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+template <class S>
+void shards_of(const S&, std::span<const std::uint64_t>, std::span<std::uint32_t>) {
+  detail::explain_key_sharding<S>();
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/sharding/detail/rows_in_shards.hpp>
+#include <distrib/sharding/row_sharding.hpp>
+
+#include <cassert>
+#include <cstdint>
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Rows dealt out like cards: row r is row r / n of shard r mod n (TensorFlow's "mod" strategy). Neighbouring rows lie
+/// on different shards, so rows that are often used together are not all on one. A value.
+///
+/// Variables that a `Partitioner` cut do not lie like this but as `RangeSharding` says; looked up in this way they give
+/// wrong rows without an error.
+class ModSharding {
+ public:
+  /// `rows` is not negative (programmer error otherwise). Fails with `sharding_errc::not_positive` without a shard; the
+  /// value is one shard without rows then.
+  ModSharding(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept
+      : layout_{rows, num_shards, ec} {}
+  ModSharding(std::int64_t rows, std::uint32_t num_shards) : ModSharding{make(rows, num_shards)} {}
+
+  /// Of all shards together.
+  [[nodiscard]] auto rows() const noexcept -> std::int64_t { return layout_.rows(); }
+  [[nodiscard]] auto num_shards() const noexcept -> std::uint32_t { return layout_.num_shards(); }
+  /// How many rows one shard has.
+  [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::int64_t { return layout_.rows_of(shard); }
+
+  /// The shard of a row, or of any other key.
+  [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
+    return static_cast<std::uint32_t>(key % num_shards());
+  }
+  /// Where a row lies; 0 <= row < `rows()` (programmer error otherwise).
+  [[nodiscard]] auto locate(std::int64_t row) const noexcept -> ShardRow {
+    assert(row >= 0 && row < rows());
+    return {shard(static_cast<std::uint64_t>(row)), row / num_shards()};
+  }
+  /// The opposite of `locate`.
+  [[nodiscard]] auto row_at(const ShardRow& place) const noexcept -> std::int64_t {
+    return place.row * num_shards() + place.shard;
+  }
+
+  [[nodiscard]] auto operator==(const ModSharding&) const -> bool = default;
+
+ private:
+  static auto make(std::int64_t rows, std::uint32_t num_shards) -> ModSharding {
+    std::error_code ec;
+    const ModSharding sharding{rows, num_shards, ec};
+    if (ec) throw_error(ec, "ModSharding::num_shards");
+    return sharding;
+  }
+
+  detail::RowsInShards layout_;
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/sharding/error.hpp>
+#include <distrib/sharding/key_sharding.hpp>
+
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Where a row of a variable lies: on which shard, and which of the shard's own rows it is there.
+struct ShardRow {
+  std::uint32_t shard = 0;
+  std::int64_t row = 0;
+
+  [[nodiscard]] auto operator==(const ShardRow&) const -> bool = default;
+};
+
+namespace detail {
+template <class S>
+concept LocatesRows = requires(const S& sharding, std::int64_t row) {
+  { sharding.rows() } -> std::convertible_to<std::int64_t>;
+  { sharding.locate(row) } -> std::convertible_to<ShardRow>;
+};
+}  // namespace detail
+
+/// A `KeySharding` of rows 0 .. n-1, whose keys are their numbers: `locate(row) const` for 0 <= row < `rows() const`.
+///
+/// Semantics: `locate(row).shard == shard(row)`, and the rows of a shard fill 0 .. k-1 without a gap.
+template <class S>
+concept RowSharding = KeySharding<S> && detail::LocatesRows<S>;
+
+namespace detail {
+/// One sentence for each thing that `S` lacks; for the speaking twins of entry points that take a RowSharding.
+template <class S>
+constexpr void explain_row_sharding() {
+  constexpr bool locates = LocatesRows<S>;  // named, so that compilers do not add how a concept failed
+  explain_key_sharding<S>();
+  static_assert(locates,
+                "distrib: a RowSharding needs rows() const, and locate(std::int64_t row) const that returns "
+                "distrib::ShardRow");
+}
+}  // namespace detail
+
+/// Where each of `rows` lies, in their order. `places` is as long as `rows` (programmer error otherwise). Fails with
+/// `sharding_errc::no_such_row`; the places before that row are written then.
+template <RowSharding S>
+void locate_rows(const S& sharding, std::span<const std::int64_t> rows, std::span<ShardRow> places,
+                 std::error_code& ec) {
+  assert(rows.size() == places.size());
+  ec.clear();
+  const std::int64_t end = sharding.rows();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] < 0 || rows[i] >= end) {
+      ec = sharding_errc::no_such_row;
+      return;
+    }
+    places[i] = sharding.locate(rows[i]);
+  }
+}
+template <RowSharding S>
+void locate_rows(const S& sharding, std::span<const std::int64_t> rows, std::span<ShardRow> places) {
+  std::error_code ec;
+  locate_rows(sharding, rows, places, ec);
+  if (ec) throw_error(ec, "one of " + std::to_string(rows.size()) + " rows, of " + std::to_string(sharding.rows()));
+}
+
+// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+template <class S>
+void locate_rows(const S&, std::span<const std::int64_t>, std::span<ShardRow>) {
+  detail::explain_row_sharding<S>();
+}
+
+}  // namespace distrib::inline v0
