@@ -8,6 +8,7 @@
 #include <distrib/ps/block_pool.hpp>
 #include <distrib/ps/clip_rows.hpp>
 #include <distrib/ps/combiner.hpp>
+#include <distrib/ps/conditional_accumulator.hpp>
 #include <distrib/ps/consistency.hpp>
 #include <distrib/ps/cut_interval.hpp>
 #include <distrib/ps/cut_settings.hpp>
@@ -34,7 +35,10 @@
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/shard_service.hpp>
 #include <distrib/ps/shard_shell.hpp>
+#include <distrib/ps/sparse_conditional_accumulator.hpp>
 #include <distrib/ps/sparse_ids.hpp>
+#include <distrib/ps/sync_replicas.hpp>
+#include <distrib/ps/sync_replicas_plan.hpp>
 #include <distrib/ps/sync_shard_core.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/ps/unique_keys.hpp>

@@ -27,7 +27,12 @@ enum class ps_errc {
   no_such_row,       ///< An id or key names no row of the table. Look up what the table has; prune negative ids with the safe lookup.
   empty_row,         ///< A row of a lookup has no id. Use the safe lookup, or `LookupOptions::empty_rows`.
   unknown_combiner,  ///< A combiner is none of mean, sqrtn, sum. Name one of them.
+  unsorted_keys,     ///< The keys of a sparse gradient do not ascend, or one comes twice. Make them with `unique_keys` and `sum_by_key`.
   not_positive,      ///< A number that must be positive is not. Pass one above 0.
+  too_few_tokens,    ///< Workers cannot finish the first step with so few tokens. Begin with at least replicas_to_aggregate - total_num_replicas.
+  no_variables,      ///< `SyncReplicas` was given nothing to train. Name at least one variable.
+  no_global_step,    ///< `SyncReplicas` was given no global step, without which no gradient is stale. Pass the step it starts from.
+  not_begun,         ///< `SyncReplicas` was used before it knew its variables, or before `begin()`. Call `set_variables`, then `begin`.
 };
 
 namespace detail {
@@ -58,7 +63,15 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::empty_row), failure::invalid_argument, "a row without ids needs the safe lookup"},
     {static_cast<int>(ps_errc::unknown_combiner), failure::invalid_argument,
      "combiner must be one of mean, sqrtn, sum"},
+    {static_cast<int>(ps_errc::unsorted_keys), failure::invalid_argument,
+     "the keys of a sparse gradient must ascend and be unique"},
     {static_cast<int>(ps_errc::not_positive), failure::invalid_argument, "must be positive"},
+    {static_cast<int>(ps_errc::too_few_tokens), failure::invalid_argument, "too few tokens to finish the first step"},
+    {static_cast<int>(ps_errc::no_variables), failure::invalid_argument, "at least one variable is needed"},
+    {static_cast<int>(ps_errc::no_global_step), failure::invalid_argument,
+     "a global step is needed to check staleness"},
+    {static_cast<int>(ps_errc::not_begun), failure::invalid_argument,
+     "variables must be set and the job begun before this"},
 };
 }  // namespace detail
 
