@@ -45,6 +45,8 @@ struct Group {
 [[nodiscard]] auto placement_groups() -> std::vector<Group>;
 [[nodiscard]] auto file_groups() -> std::vector<Group>;
 [[nodiscard]] auto optimizer_groups() -> std::vector<Group>;
+[[nodiscard]] auto embedding_groups() -> std::vector<Group>;
+[[nodiscard]] auto accumulator_groups() -> std::vector<Group>;
 
 /// The answer to a case of any group: its `output`. Never throws for what the case holds.
 [[nodiscard]] auto answer(const Json& question) -> Json;

@@ -42,7 +42,7 @@ auto agrees(const Json& answer, const Json& expected, double rtol) -> bool {
   if (!expected.is_object()) return answer == expected;
   if (!answer.is_object()) return false;
   for (const auto& [key, value] : expected.items()) {
-    if (key == "message_contains" || key == "note" || key == "rtol") continue;
+    if (key == "message_contains" || key == "note" || key == "why" || key == "rtol") continue;
     if (!answer.contains(key) || !agrees(answer[key], value, rtol)) return false;
   }
   return true;

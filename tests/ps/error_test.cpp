@@ -21,6 +21,18 @@ TEST_CASE("ps_errc: words and conditions", "[ps]") {
       {ps_errc::no_such_task, 5, failure::invalid_argument, "a ps task that the job does not have"},
       {ps_errc::bad_job, 6, failure::invalid_argument, "no description of a job"},
       {ps_errc::unknown_updater, 7, failure::unsupported, "start the servers with updaters<...>"},
+      {ps_errc::shape_mismatch, 13, failure::invalid_argument, "another size than what it is combined with"},
+      {ps_errc::bad_row_splits, 14, failure::invalid_argument, "ascend from 0 to the number of ids"},
+      {ps_errc::bad_weights, 15, failure::invalid_argument, "one weight for each id"},
+      {ps_errc::no_such_row, 16, failure::invalid_argument, "no such row"},
+      {ps_errc::empty_row, 17, failure::invalid_argument, "needs the safe lookup"},
+      {ps_errc::unknown_combiner, 18, failure::invalid_argument, "one of mean, sqrtn, sum"},
+      {ps_errc::unsorted_keys, 19, failure::invalid_argument, "ascend and be unique"},
+      {ps_errc::not_positive, 20, failure::invalid_argument, "must be positive"},
+      {ps_errc::too_few_tokens, 21, failure::invalid_argument, "too few tokens"},
+      {ps_errc::no_variables, 22, failure::invalid_argument, "at least one variable"},
+      {ps_errc::no_global_step, 23, failure::invalid_argument, "a global step is needed"},
+      {ps_errc::not_begun, 24, failure::invalid_argument, "before this"},
   };
   for (const Row& row : rows) {
     const std::error_code code = row.value;

@@ -21,6 +21,18 @@ enum class ps_errc {
   rank_lost,         ///< A worker was not heard of for its lease and the time to start it again. Find out why it is gone; start the job again.
   not_a_server,      ///< `join()` was called on a task that is no parameter server. Call it in job "ps" only.
   nobody_joined,     ///< No worker has come. Start the workers, and look at what they say.
+  shape_mismatch,    ///< A block of rows, or a gradient, has another size than what it is combined with. Pass rows times the elements of a row.
+  bad_row_splits,    ///< The rows of a lookup do not ascend from 0 to the number of ids. Give the start of each row, and the number of ids at the end.
+  bad_weights,       ///< A lookup has another number of weights than of ids. Give one weight an id, or none at all.
+  no_such_row,       ///< An id or key names no row of the table. Look up what the table has; prune negative ids with the safe lookup.
+  empty_row,         ///< A row of a lookup has no id. Use the safe lookup, or `LookupOptions::empty_rows`.
+  unknown_combiner,  ///< A combiner is none of mean, sqrtn, sum. Name one of them.
+  unsorted_keys,     ///< The keys of a sparse gradient do not ascend, or one comes twice. Make them with `unique_keys` and `sum_by_key`.
+  not_positive,      ///< A number that must be positive is not. Pass one above 0.
+  too_few_tokens,    ///< Workers cannot finish the first step with so few tokens. Begin with at least replicas_to_aggregate - total_num_replicas.
+  no_variables,      ///< `SyncReplicas` was given nothing to train. Name at least one variable.
+  no_global_step,    ///< `SyncReplicas` was given no global step, without which no gradient is stale. Pass the step it starts from.
+  not_begun,         ///< `SyncReplicas` was used before it knew its variables, or before `begin()`. Call `set_variables`, then `begin`.
 };
 
 namespace detail {
@@ -42,6 +54,24 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::rank_lost), failure::unavailable, "a worker is lost for good"},
     {static_cast<int>(ps_errc::not_a_server), failure::invalid_argument, "only tasks of job \"ps\" serve"},
     {static_cast<int>(ps_errc::nobody_joined), failure::timeout, "no worker has come"},
+    {static_cast<int>(ps_errc::shape_mismatch), failure::invalid_argument,
+     "a block of rows or a gradient has another size than what it is combined with"},
+    {static_cast<int>(ps_errc::bad_row_splits), failure::invalid_argument,
+     "row_splits must ascend from 0 to the number of ids"},
+    {static_cast<int>(ps_errc::bad_weights), failure::invalid_argument, "one weight for each id is needed, or none"},
+    {static_cast<int>(ps_errc::no_such_row), failure::invalid_argument, "the table has no such row"},
+    {static_cast<int>(ps_errc::empty_row), failure::invalid_argument, "a row without ids needs the safe lookup"},
+    {static_cast<int>(ps_errc::unknown_combiner), failure::invalid_argument,
+     "combiner must be one of mean, sqrtn, sum"},
+    {static_cast<int>(ps_errc::unsorted_keys), failure::invalid_argument,
+     "the keys of a sparse gradient must ascend and be unique"},
+    {static_cast<int>(ps_errc::not_positive), failure::invalid_argument, "must be positive"},
+    {static_cast<int>(ps_errc::too_few_tokens), failure::invalid_argument, "too few tokens to finish the first step"},
+    {static_cast<int>(ps_errc::no_variables), failure::invalid_argument, "at least one variable is needed"},
+    {static_cast<int>(ps_errc::no_global_step), failure::invalid_argument,
+     "a global step is needed to check staleness"},
+    {static_cast<int>(ps_errc::not_begun), failure::invalid_argument,
+     "variables must be set and the job begun before this"},
 };
 }  // namespace detail
 

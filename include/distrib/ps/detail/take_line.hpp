@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/messages.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+namespace distrib::inline v0::detail {
+
+/// What accumulators have in common: their step, how many gradients are counted, and takes that wait in line.
+class TakeLine {
+ public:
+  /// Whether a gradient of this step counts; one that does not is counted as dropped.
+  [[nodiscard]] auto accepts(Step local_step) noexcept -> bool {
+    if (local_step >= step_) return true;
+    ++dropped_;
+    return false;
+  }
+  void counted() noexcept { ++count_; }
+
+  void wait(std::uint64_t id, std::uint64_t required) { takes_.push_back({id, required}); }
+  /// The first take in line, when it has enough; `done` is then to be called.
+  [[nodiscard]] auto ready() const -> std::optional<std::uint64_t> {
+    if (takes_.empty() || count_ < takes_.front().required) return std::nullopt;
+    return takes_.front().id;
+  }
+  /// The first take was served.
+  void done() {
+    takes_.pop_front();
+    count_ = 0;
+    ++step_;
+  }
+  [[nodiscard]] auto cancel(std::uint64_t id) -> bool {
+    for (auto at = takes_.begin(); at != takes_.end(); ++at) {
+      if (at->id != id) continue;
+      takes_.erase(at);
+      return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] auto set_step(Step step) noexcept -> bool {
+    const bool forward = step >= step_;
+    step_ = step;
+    return forward;
+  }
+
+  [[nodiscard]] auto step() const noexcept -> Step { return step_; }
+  [[nodiscard]] auto count() const noexcept -> std::uint64_t { return count_; }
+  [[nodiscard]] auto dropped() const noexcept -> std::uint64_t { return dropped_; }
+  [[nodiscard]] auto waiting() const noexcept -> std::size_t { return takes_.size(); }
+
+ private:
+  struct Take {
+    std::uint64_t id;
+    std::uint64_t required;
+  };
+
+  Step step_ = 0;
+  std::uint64_t count_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::deque<Take> takes_;
+};
+
+}  // namespace distrib::inline v0::detail
