@@ -65,7 +65,7 @@ class Tree:
     def __init__(self, root, separate=False):
         self.root = pathlib.Path(root)
         base = self.root / "include/distrib"
-        self.text = {str(p.relative_to(base)): p.read_text() for p in sorted(base.rglob("*.hpp"))}
+        self.text = {str(p.relative_to(base)): p.read_text() for p in sorted([*base.rglob("*.hpp"), *base.rglob("*.inc")])}
         self.includes = {name: INCLUDE.findall(text.split(DEFINITIONS)[0] if separate else text)
                          for name, text in self.text.items()}
 
@@ -213,7 +213,7 @@ def length(tree):
         yield f"the median header has {statistics.median(lines.values())} lines, at most {LONGEST_MEDIAN} are allowed"
 
 
-SOURCES = ["include/**/*.hpp", "tests/**/*.hpp", "tests/**/*.cpp", "examples/**/*.hpp", "examples/**/*.cpp",
+SOURCES = ["include/**/*.hpp", "include/**/*.inc", "tests/**/*.hpp", "tests/**/*.cpp", "examples/**/*.hpp", "examples/**/*.cpp",
            "tools/**/*.hpp", "tools/**/*.cpp",
            "benchmarks/**/*.hpp", "benchmarks/**/*.cpp", "tools/**/*.cpp", "include/**/*.proto"]
 SCRIPTS = ["tests/**/*.py", "tests/**/*.sh", "examples/**/*.sh", "examples/**/*.py", "tools/**/*.py", "tools/**/*.sh",

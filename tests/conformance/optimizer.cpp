@@ -206,6 +206,8 @@ auto sparse(const Json& input) -> Json {
 
 }  // namespace
 
-auto optimizer_groups() -> std::vector<Group> { return {{"optimizer_dense", dense, exception_of}, {"optimizer_sparse", sparse, exception_of}}; }
+auto optimizer_groups() -> std::vector<Group> {
+  return {{"optimizer_dense", dense, exception_of}, {"optimizer_sparse", sparse, exception_of}};
+}
 
 }  // namespace conformance

@@ -20,7 +20,8 @@ using Events = std::vector<story::ShardEvent>;
 
 namespace {
 
-auto sgd() -> distrib::JobUpdaters { return {Sgd{.learning_rate = 1.0F}}; }  // values are what was contributed, with a minus
+/// Values are what was contributed, with a minus.
+auto sgd() -> distrib::JobUpdaters { return {Sgd{.learning_rate = 1.0F}}; }
 
 /// Events of one core; rank r speaks through peer 10 + r.
 struct Shard {

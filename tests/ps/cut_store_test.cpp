@@ -62,7 +62,7 @@ struct Cluster {
     job.total_steps = 1000;
   }
 
-  auto store(std::uint32_t shard) const -> Store { return {settings, job, shard, distrib::JobUpdaters{Momentum{}}, {&left}}; }
+  auto store(std::uint32_t shard) const -> Store { return {settings, job, shard, cuts::updaters, {&left}}; }
 
   auto cut(std::uint32_t shard, Step step, Steps applied = {}) const -> Cut {
     return cuts::make_cuts(job, step, std::move(applied))[shard];
@@ -131,7 +131,7 @@ TEST_CASE("CutStore: a checkpoint restores onto another number of shards", "[ps]
   for (const std::uint32_t shards : {1U, 2U, 5U}) {
     const auto job = cuts::make_job(shards, 2);
     for (std::uint32_t shard = 0; shard < shards; ++shard) {
-      CutStore store{cluster.settings, job, shard, distrib::JobUpdaters{Momentum{}}};
+      CutStore store{cluster.settings, job, shard, cuts::updaters};
       std::vector<Error> refused;
       CHECK(store.list(refused) == Steps{20});
       CHECK(cuts::same(store.read(20), cuts::make_cuts(job, 20)[shard]));
@@ -331,16 +331,16 @@ TEST_CASE("CutStore: another job is refused with the first difference", "[ps][cu
   };
   cluster.store(1).save(cluster.cut(1, 20));  // a part alone
   const auto seed = cuts::make_job(2, 3, 4);
-  CHECK_THAT(refusal(1, seed, distrib::JobUpdaters{Momentum{}}), ContainsSubstring("model.ckpt-20: it has 'seed 3'"));
-  CHECK(refusal(0, seed, distrib::JobUpdaters{Momentum{}}).empty());  // it has none
+  CHECK_THAT(refusal(1, seed, cuts::updaters), ContainsSubstring("model.ckpt-20: it has 'seed 3'"));
+  CHECK(refusal(0, seed, cuts::updaters).empty());  // it has none
   cluster.store(0).save(cluster.cut(0, 20));
-  CHECK_THAT(refusal(0, seed, distrib::JobUpdaters{Momentum{}}), ContainsSubstring("'seed 3'"));
+  CHECK_THAT(refusal(0, seed, cuts::updaters), ContainsSubstring("'seed 3'"));
   CHECK_THAT(refusal(0, cluster.job, distrib::JobUpdaters{distrib::Adam{}}), ContainsSubstring("w/Adam"));
 
   const Cluster unmerged{2};
   unmerged.save_all(10);
   std::vector<Error> refused;
-  CHECK_THROWS_WITH((CutStore{unmerged.settings, cuts::make_job(3, 1, 4), 2, distrib::JobUpdaters{Momentum{}}}.list(refused)),
+  CHECK_THROWS_WITH((CutStore{unmerged.settings, cuts::make_job(3, 1, 4), 2, cuts::updaters}.list(refused)),
                     ContainsSubstring("model.ckpt-10: it has 'seed 3'"));
   CHECK_FALSE(unmerged.has(10, ".index"));
 }
@@ -401,7 +401,7 @@ TEST_CASE("CutStore: an asynchronous shard keeps its two newest cuts and the use
 
 TEST_CASE("CutStore: in memory", "[ps][cut_store]") {
   const auto job = cuts::make_job(1, 1);
-  CutStore store{{}, job, 0, distrib::JobUpdaters{Momentum{}}};
+  CutStore store{{}, job, 0, cuts::updaters};
   const auto cut = [&](Step step, Steps applied = {}) { return cuts::make_cuts(job, step, std::move(applied))[0]; };
   std::vector<Error> refused;
   CHECK(store.list(refused).empty());
@@ -418,7 +418,7 @@ TEST_CASE("CutStore: in memory", "[ps][cut_store]") {
 TEST_CASE("CutStore: a place that cannot be written is an error at once", "[ps][cut_store]") {
   const support::TempDirectory folder;
   std::ofstream{folder / "file"} << "not a directory";
-  CHECK_THROWS_WITH((CutStore{{.directory = (folder / "file").string()}, cuts::make_job(1, 1), 0, distrib::JobUpdaters{Momentum{}}}),
+  CHECK_THROWS_WITH((CutStore{{.directory = (folder / "file").string()}, cuts::make_job(1, 1), 0, cuts::updaters}),
                     ContainsSubstring("file") && ContainsSubstring("("));
 }
 
@@ -433,7 +433,7 @@ TEST_CASE("CutStore: two that merge one step at the same time do no harm, even w
     cluster.settings.keep_every = 20;
 
     std::size_t performed = 0;
-    CutStore first{cluster.settings, cluster.job, 0, distrib::JobUpdaters{Momentum{}}, [&](std::span<const FileAction> plan) {
+    CutStore first{cluster.settings, cluster.job, 0, cuts::updaters, [&](std::span<const FileAction> plan) {
                      for (const FileAction& action : plan) {
                        if (performed++ == between) CHECK(cluster.list(1) == Steps{40, 60});  // the other, all of it
                        distrib::perform(std::span{&action, 1});
@@ -454,7 +454,7 @@ TEST_CASE("CutStore: shards save at the same time", "[ps][cut_store]") {
   std::vector<std::thread> threads;
   for (std::uint32_t shard = 0; shard < 4; ++shard)
     threads.emplace_back([&cluster, shard] {
-      CutStore store{cluster.settings, cluster.job, shard, distrib::JobUpdaters{Momentum{}}};
+      CutStore store{cluster.settings, cluster.job, shard, cuts::updaters};
       for (Step step = 5; step <= 60; step += 5) {
         store.save(cluster.cut(shard, step));
         if (step > 10) store.drop(step - 10);

@@ -27,7 +27,7 @@ namespace {
 
 auto tensors_of(const distrib::Job& job) -> std::vector<CutTensors> {
   std::vector<CutTensors> list;
-  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) list.emplace_back(job, shard, distrib::JobUpdaters{Momentum{}});
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) list.emplace_back(job, shard, cuts::updaters);
   return list;
 }
 
@@ -52,7 +52,7 @@ auto read(const BundleReader& reader, const distrib::Job& job) -> std::vector<Cu
 
 auto refusal(const BundleReader& reader, const distrib::Job& job) -> Error {
   Error error;
-  static_cast<void>(CutTensors{job, 0, distrib::JobUpdaters{Momentum{}}}.read(reader, error));
+  static_cast<void>(CutTensors{job, 0, cuts::updaters}.read(reader, error));
   return error;
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("CutTensors: a part that stands alone", "[ps][cut_tensors]") {
   const std::string prefix = directory / "c-40";
   const auto job = cuts::make_job(3, 3);
   const auto saved = cuts::make_cuts(job, 40, {21, 19});
-  const CutTensors tensors{job, 1, distrib::JobUpdaters{Momentum{}}};
+  const CutTensors tensors{job, 1, cuts::updaters};
   BundlePart part = tensors.part(saved[1]);
   tensors.describe(saved[1], part);
   Error error;
@@ -108,8 +108,8 @@ TEST_CASE("CutTensors: a part that stands alone", "[ps][cut_tensors]") {
   CHECK(cuts::same(tensors.read(*reader), saved[1]));
   tensors.check_job(*reader);
 
-  CHECK_FALSE(CutTensors(cuts::make_job(3, 2), 1, distrib::JobUpdaters{Momentum{}}).fits(*reader));
-  CHECK_FALSE(CutTensors(job, 0, distrib::JobUpdaters{Momentum{}}).fits(*reader));
+  CHECK_FALSE(CutTensors(cuts::make_job(3, 2), 1, cuts::updaters).fits(*reader));
+  CHECK_FALSE(CutTensors(job, 0, cuts::updaters).fits(*reader));
   CHECK_FALSE(CutTensors(job, 1, distrib::JobUpdaters{distrib::Adam{}}).fits(*reader));
   CHECK_FALSE(CutTensors(job, 1, distrib::JobUpdaters{distrib::Sgd{}}).fits(*reader));
 }
@@ -144,10 +144,11 @@ TEST_CASE("CutTensors: what is no cut of this job is refused", "[ps][cut_tensors
   const auto job = cuts::make_job(1, 1);
   const auto reader = save(directory / "c-10", job, cuts::make_cuts(job, 10));
   Error error;
-  CutTensors{cuts::make_job(1, 1, 4), 0, distrib::JobUpdaters{Momentum{}}}.check_job(reader, error);
+  CutTensors{cuts::make_job(1, 1, 4), 0, cuts::updaters}.check_job(reader, error);
   CHECK(error.code == distrib::ps_errc::job_mismatch);
   CHECK_THAT(error.where, ContainsSubstring("'seed 3'") && ContainsSubstring("'seed 4'"));
-  CHECK_THROWS_WITH((CutTensors{job, 0, distrib::JobUpdaters{distrib::Adam{}}}.read(reader)), ContainsSubstring("w/Adam"));
+  CHECK_THROWS_WITH((CutTensors{job, 0, distrib::JobUpdaters{distrib::Adam{}}}.read(reader)),
+                    ContainsSubstring("w/Adam"));
 
   const std::vector<float> value{1};
   const std::vector<std::int64_t> numbers{1, 2};
@@ -171,7 +172,7 @@ TEST_CASE("CutTensors: what is no cut of this job is refused", "[ps][cut_tensors
     const auto other = BundleReader::open(directory / "other");
     CHECK(refusal(other, job).code == checkpoint_errc::mismatch);
     CHECK_THAT(refusal(other, job).where, ContainsSubstring(c.where));
-    CHECK_THROWS_WITH((CutTensors{job, 0, distrib::JobUpdaters{Momentum{}}}.check_job(other)), ContainsSubstring("no job is stored"));
+    CHECK_THROWS_WITH((CutTensors{job, 0, cuts::updaters}.check_job(other)), ContainsSubstring("no job is stored"));
   }
 }
 
@@ -209,7 +210,8 @@ TEST_CASE("CutTensors: each variable's slots are those of its own updater", "[ps
     saved.push_back(cut);
   }
   const CutTensors first{job, 0, updaters};
-  for (std::uint32_t shard = 0; shard < 2; ++shard) parts.push_back(CutTensors{job, shard, updaters}.part(saved[shard]));
+  for (std::uint32_t shard = 0; shard < 2; ++shard)
+    parts.push_back(CutTensors{job, shard, updaters}.part(saved[shard]));
   first.describe(saved[0], parts[0]);
   static_cast<void>(distrib::save_checkpoint(directory.path().string(), "c-40", parts, {}));
   const BundleReader reader = BundleReader::open(directory / "c-40");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <distrib/optimizer/momentum.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/shard_action.hpp>
@@ -30,6 +31,9 @@ inline auto make_job(std::uint32_t shards, std::int64_t parts, std::uint64_t see
   job.ranks = 2;
   return job;
 }
+
+/// Those of the cuts below.
+inline const distrib::JobUpdaters updaters{distrib::Momentum{}};
 
 /// Element i of variable v is 100 * v + i + `step`, its slot (of one updater for all) the negative of that.
 inline auto make_cuts(const distrib::Job& job, distrib::Step step, std::vector<distrib::Step> applied = {})

@@ -89,6 +89,19 @@ TEST_CASE("Job: equal jobs have one hash, each fact is part of it", "[ps]") {
   CHECK(job_hash(other) != job_hash(a_job()));
 }
 
+TEST_CASE("Job: the updater of a variable is that of the longest prefix", "[ps]") {
+  Job job = a_job();
+  CHECK(job.updater_of("hidden/weights") == 0);
+  job.updaters_of = {{"hidden/", "a"}, {"hidden/bias", "b"}, {"h", "c"}, {"hidden/weights/more", "d"}};
+  CHECK(job.updater_of("hidden/weights") == 1);
+  CHECK(job.updater_of("hidden/bias") == 2);
+  CHECK(job.updater_of("head") == 3);
+  CHECK(job.updater_of("temperature") == 0);
+  const std::string text = to_text(job);
+  CHECK(text.find("use_nesterov=false\nupdater_of hidden/ a\nupdater_of hidden/bias b\nupdater_of h c\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("Job: global steps are shared out, the remainder to the lowest ranks", "[ps]") {
   Job job = a_job();
   for (std::uint64_t total = 0; total < 20; ++total) {

@@ -47,6 +47,7 @@ auto a_job() -> Job {
 auto equal(const Job& one, const Job& other) -> bool {
   return one.seed == other.seed && one.variables == other.variables && one.parts == other.parts &&
          one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
+         one.updaters_of == other.updaters_of &&
          one.consistency == other.consistency && one.data == other.data && one.ranks == other.ranks &&
          one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
 }
@@ -95,6 +96,8 @@ TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
   job.data = "";
   job.cut_interval = 0;
   job.seed = job.total_steps = UINT64_MAX;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.updaters_of = {{"hidden/", "ftrl l1=0.5"}, {"hidden/bias", "sgd "}};
   CHECK(equal(parse_job(to_text(job)), job));
   job.tasks = 256, job.shards_per_task = 256, job.ranks = 1U << 20;
   job.parts[7].shard = 65535;
@@ -163,6 +166,9 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
       {"shards_per_task 2", "shards_per_task 4294967296", "line 17, 'shards_per_task 4294967296'"},
       {"updater momentum", "updater_momentum",
        "line 18, 'updater_momentum learning_rate=0.05 momentum=0.9 use_nesterov=false'"},
+      {"consistency", "updater_of hidden/\nconsistency", "line 19, 'updater_of hidden/'"},
+      {"consistency", "updater_of  sgd\nconsistency", "line 19, 'updater_of  sgd'"},
+      {"consistency", "updater_of a sgd\nupdater_of a sgd\nconsistency", "line 20, 'updater_of a sgd'"},
       {"bulk_synchronous_parallel", "bulk", "line 19, 'consistency bulk'"},
       {"data tfrecords of 4 files\n", "", "line 20, 'ranks 3'"},
       {"ranks 3", "ranks 0", "line 21, 'ranks 0'"},

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/builder.hpp>
 
+#include <distrib/optimizer/adagrad.hpp>
+#include <distrib/optimizer/momentum.hpp>
+
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_model.hpp"
@@ -35,6 +38,31 @@ TEST_CASE("train: roles in any order, hooks add up, the last of two counts", "[t
   auto faster = builder.with_updater(distrib::Sgd{.learning_rate = 0.5F}).build();
   CHECK(faster.run() == 0);
   CHECK(faster.result().parameters_sha256 != trainer.result().parameters_sha256);
+}
+
+TEST_CASE("with_updater: of variables by the prefix of their names", "[train]") {
+  const support::TempDirectory directory;
+  const auto builder = distrib::train(LineModel{})
+                           .with_data(line_model::write(directory.path()).batch(10))
+                           .with_hooks(distrib::StopAtStep{4});
+  const auto trained = [](const auto& with) {
+    auto trainer = with.build();
+    CHECK(trainer.run() == 0);
+    return trainer.result().parameters_sha256;
+  };
+  const distrib::Sgd slow{.learning_rate = 0.1F};
+  const distrib::Momentum other{.learning_rate = 0.1F, .momentum = 0.5F};
+  const std::string name = LineModel{}.variables().infos().back().name;
+  const std::string all_slow = trained(builder.with_updater(slow));
+  CHECK(trained(builder.with_updater(other).with_updater(name, slow)) != all_slow);
+  CHECK(trained(builder.with_updater(slow).with_updater(name, other)) != all_slow);
+  CHECK(trained(builder.with_updater(slow).with_updater(name, slow)) == all_slow);
+  CHECK(trained(builder.with_updater(slow).with_updater(name, other).with_updater(name, slow)) == all_slow);
+
+  CHECK_THROWS_WITH(builder.with_updater("wdie/", slow).build(), ContainsSubstring("'wdie/'; there are "));
+  CHECK_THROWS_WITH(builder.with_updater("", slow).build(), ContainsSubstring("no variable's name begins with it"));
+  CHECK_THROWS_WITH(builder.with_updater(distrib::Adagrad{.initial_accumulator_value = 0}),
+                    ContainsSubstring("initial_accumulator_value must be positive"));
 }
 
 TEST_CASE("build: the role that the flags give", "[train]") {

@@ -107,18 +107,15 @@ using ShardKinds = std::function<ShardKind(const Job& job, Error& error)>;
 /// The kinds of shards that these updaters make possible.
 [[nodiscard]] inline auto shard_kinds(UpdaterFinder find) -> ShardKinds {
   return [find = std::move(find)](const Job& job, Error& error) {
-    error = {};
-    std::string unknown;
     ShardKind kind;
+    kind.updaters = find_updaters(job, find, error);
     if (const auto consistency = parse_consistency(job.consistency)) kind.consistency = *consistency;
-    else unknown = job.consistency;
-    if (unknown.empty()) kind.updaters = find_updaters(job, find, unknown);
-    if (!unknown.empty()) error = {ps_errc::unknown_updater, unknown};
+    else error = {ps_errc::unknown_updater, job.consistency};
     return kind;
   };
 }
 
-/// Shard number `shard` of a job, that goes on from `newest`, the newest of its durable `cuts`; null: from the beginning.
+/// Shard number `shard` of a job, going on from `newest`, the newest of its durable `cuts`; null: from the beginning.
 template <class Sync = SyncShardCore, class Async = AsyncShardCore>
 [[nodiscard]] auto make_shard(const Job& job, std::uint32_t shard, const ShardKind& kind, std::vector<Step> cuts,
                               const Cut* newest) -> std::unique_ptr<AnyShard> {

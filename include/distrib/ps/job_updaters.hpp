@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/error.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 
 #include <functional>
@@ -19,16 +21,17 @@ using JobUpdaters = std::vector<AnyUpdater>;
 /// Finds the updater that a text describes, "NAME HYPER-PARAMETERS"; empty when it knows none. An `UpdaterList` is one.
 using UpdaterFinder = std::function<std::optional<AnyUpdater>(std::string_view text)>;
 
-/// The updaters of a job, all of them. `unknown` is the text of the first that `find` does not know, else empty.
-[[nodiscard]] inline auto find_updaters(const Job& job, const UpdaterFinder& find, std::string& unknown) -> JobUpdaters {
+/// The updaters of a job, all of them. Fails with `ps_errc::unknown_updater`, saying the first text that `find` does not
+/// know.
+[[nodiscard]] inline auto find_updaters(const Job& job, const UpdaterFinder& find, Error& error) -> JobUpdaters {
+  error = {};
   std::vector<std::string_view> texts{job.updater};
   for (const UpdaterOf& of : job.updaters_of) texts.emplace_back(of.updater);
   JobUpdaters updaters;
-  unknown.clear();
   for (const std::string_view text : texts) {
     auto found = find(text);
     if (!found) {
-      unknown = text;
+      error = {ps_errc::unknown_updater, std::string{text}};
       return {};
     }
     updaters.push_back(*std::move(found));
