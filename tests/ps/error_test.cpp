@@ -21,6 +21,8 @@ TEST_CASE("ps_errc: words and conditions", "[ps]") {
       {ps_errc::no_such_task, 5, failure::invalid_argument, "a ps task that the job does not have"},
       {ps_errc::bad_job, 6, failure::invalid_argument, "no description of a job"},
       {ps_errc::unknown_updater, 7, failure::unsupported, "start the servers with updaters<...>"},
+      {ps_errc::budget_exceeded, 13, failure::exhausted, "more memory than its budget"},
+      {ps_errc::key_out_of_range, 14, failure::invalid_argument, "no row of this key"},
   };
   for (const Row& row : rows) {
     const std::error_code code = row.value;

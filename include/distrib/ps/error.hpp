@@ -21,6 +21,8 @@ enum class ps_errc {
   rank_lost,         ///< A worker was not heard of for its lease and the time to start it again. Find out why it is gone; start the job again.
   not_a_server,      ///< `join()` was called on a task that is no parameter server. Call it in job "ps" only.
   nobody_joined,     ///< No worker has come. Start the workers, and look at what they say.
+  budget_exceeded,   ///< A table needs more memory than its budget has. Evict rows, admit keys later (`min_count`), raise the budget, or take more servers.
+  key_out_of_range,  ///< A key is not one of the rows that this shard has of a table with keys 0 .. n-1. Look at the extent that the model gave the table, and at its input.
 };
 
 namespace detail {
@@ -42,6 +44,8 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::rank_lost), failure::unavailable, "a worker is lost for good"},
     {static_cast<int>(ps_errc::not_a_server), failure::invalid_argument, "only tasks of job \"ps\" serve"},
     {static_cast<int>(ps_errc::nobody_joined), failure::timeout, "no worker has come"},
+    {static_cast<int>(ps_errc::budget_exceeded), failure::exhausted, "a table needs more memory than its budget has"},
+    {static_cast<int>(ps_errc::key_out_of_range), failure::invalid_argument, "the table has no row of this key here"},
 };
 }  // namespace detail
 
