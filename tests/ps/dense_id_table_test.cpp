@@ -62,7 +62,8 @@ TEST_CASE("DenseIdTable: a row for each key, zero, aligned, in batches of all le
     CHECK(changed == size);
   }
   const DenseIdTable& to_read = table;
-  to_read.for_each([&](std::uint64_t key, const float* row) { is_right = is_right && *row == static_cast<float>(key); });
+  to_read.for_each(
+      [&](std::uint64_t key, const float* row) { is_right = is_right && *row == static_cast<float>(key); });
   CHECK(is_right);
 }
 

@@ -28,7 +28,8 @@ class DenseIdTable {
  public:
   /// Takes all memory. On failure `ec` is `ps_errc::budget_exceeded` or what the system says, and the table is empty.
   /// The budget must outlive it.
-  DenseIdTable(RowLayout layout, std::uint64_t first, std::size_t size, MemoryBudget& budget, std::error_code& ec) noexcept
+  DenseIdTable(RowLayout layout, std::uint64_t first, std::size_t size, MemoryBudget& budget,
+               std::error_code& ec) noexcept
       : layout_{layout}, stride_bytes_{layout.stride_bytes()}, first_{first} {
     ec.clear();
     if (size == 0) return;
@@ -56,8 +57,8 @@ class DenseIdTable {
   /// As taken from the budget.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return memory_.size(); }
 
-  /// Hands out the rows of keys to change: calls `hand(first, rows)` for each window of 16 keys in turn, where `rows`, a
-  /// `std::span<float* const>`, are those of keys[first], keys[first + 1] ... When a key is out of range nothing is
+  /// Hands out the rows of keys to change: calls `hand(first, rows)` for each window of 16 keys in turn, where `rows`,
+  /// a `std::span<float* const>`, are those of keys[first], keys[first + 1] ... When a key is out of range nothing is
   /// handed out, and `ec` is `ps_errc::key_out_of_range`.
   template <class Hand>
   void visit(std::span<const std::uint64_t> keys, Hand hand, std::error_code& ec) {

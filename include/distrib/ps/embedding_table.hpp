@@ -45,10 +45,11 @@ struct EmbeddingTableOptions {
 ///
 /// There are operations on batches only. They go through their keys in windows of 16, in three passes: slots of one
 /// window are asked for from memory while the window before is searched and its rows are asked for, and the rows of the
-/// one before that are handed out. So nothing waits for memory; 2 to 3 times as fast as key by key.
+/// one before that are handed out. So little waits for memory: about twice as fast as key by key.
 ///
-/// A row keeps its address until it is erased or evicted. A table is a function of the calls that made it: addresses and
-/// timing reach nothing. A key may stand in a batch more than once. Movable. Threads: one at a time.
+/// A row keeps its address until it is erased or evicted. Memory of rows and keys that are gone is used again, but not
+/// given back. A table is a function of the calls that made it: addresses and timing reach nothing. A key may stand in
+/// a batch more than once. Movable. Threads: one at a time.
 class EmbeddingTable {
  public:
   /// Takes no memory yet. The budget must outlive it.
@@ -197,11 +198,12 @@ class EmbeddingTable {
   [[nodiscard]] auto index_bytes() const noexcept -> std::size_t { return index_.bytes(); }
 
  private:
-  /// `find(i, begin, row)` for each key, false where it cannot go on; `hand(first, rows)` for each window. Gives how many
-  /// keys were found.
+  /// `find(i, begin, row)` for each key, false where it cannot go on; `hand(first, rows)` for each window. Gives how
+  /// many keys were found.
   // Not inlined: of a batch of one key known to it, g++ 12 says that windows of 16 are copied over it.
   template <class Find, class Hand>
-  [[gnu::noinline]] auto in_windows(std::span<const std::uint64_t> keys, std::size_t ahead_bytes, Find find, Hand hand) const -> std::size_t {
+  [[gnu::noinline]] auto in_windows(std::span<const std::uint64_t> keys, std::size_t ahead_bytes, Find find,
+                                    Hand hand) const -> std::size_t {
     constexpr std::size_t window = detail::table_window;
     std::array<KeySlot*, 2 * window> begins;
     std::size_t growths = index_.growths();

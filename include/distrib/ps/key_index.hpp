@@ -71,9 +71,12 @@ static_assert(sizeof(KeySlot) == 16);
 ///
 /// A directory, addressed by bits 32.. of the hash, points to segments, addressed by bits 0..31 with linear probing. A
 /// segment that is full grows by a half or a third: 1 Ki slots, 1.5 Ki, 2 Ki, 3 Ki ... 64 Ki. Then the next bit of the
-/// hash splits it in two of 48 Ki. It is full at 0.70 to 0.83 of its slots, each segment at another share, so that equally
-/// filled segments do not all grow at once. Keys that agree in all bits of the directory cannot be split:
+/// hash splits it in two of 48 Ki. It is full at 0.63 to 0.84 of its slots, each segment at another share, so that
+/// equally filled segments do not all grow at once. Keys that agree in all bits of the directory cannot be split:
 /// there, and where the directory would have more than 16 entries for each segment, a segment grows beyond 64 Ki.
+///
+/// The hash is public: whoever chooses keys can make them meet in one place, and n of those take time in n squared.
+/// Segments do not shrink.
 ///
 /// The order of slots, and all else, is a function of the calls. Movable. Threads: one at a time.
 class KeyIndex {
@@ -209,11 +212,12 @@ class KeyIndex {
   [[nodiscard]] static auto larger(std::uint32_t size) noexcept -> std::uint32_t {
     return std::has_single_bit(size) ? size + size / 2 : size / 3 * 4;
   }
-  /// Keys that a segment of this size holds before it grows: 53/64 of its slots to 45/64, evenly spread over segments.
-  [[nodiscard]] static auto limit_of(std::uint32_t size, std::uint32_t prefix, unsigned depth) noexcept -> std::uint32_t {
-    std::uint64_t share = 0;  // of 2^32; the prefix as a fraction, its bits in reverse: segments next to each other differ most
+  /// Keys that a segment of this size holds before it grows: 54/64 of its slots to 40/64, evenly spread over segments.
+  [[nodiscard]] static auto limit_of(std::uint32_t size, std::uint32_t prefix, unsigned depth) noexcept
+      -> std::uint32_t {
+    std::uint64_t share = 0;  // of 2^32: the bits of the prefix in reverse, so halves of one differ least
     for (unsigned bit = 0; bit < depth; ++bit) share |= std::uint64_t{prefix >> bit & 1} << (31 - bit);
-    return size / 64 * 53 - static_cast<std::uint32_t>(size / 8 * share >> 32);
+    return size / 64 * 54 - static_cast<std::uint32_t>(size / 64 * 14 * share >> 32);
   }
 
   [[nodiscard]] auto entries() const noexcept -> Entry* { return reinterpret_cast<Entry*>(directory_.data()); }
@@ -225,7 +229,9 @@ class KeyIndex {
   [[nodiscard]] static auto search_line(KeySlot* line, std::uint64_t key) noexcept -> KeySlot* {
     // Full slots come first in a line, so the first that is right or empty ends the search. Which it is cannot be
     // foretold: all four are looked at, without a branch.
-    const auto ends_at = [=](unsigned n) { return static_cast<unsigned>((line[n].key_ == key) | (line[n].row_ == 0)) << n; };
+    const auto ends_at = [=](unsigned n) {
+      return static_cast<unsigned>((line[n].key_ == key) | (line[n].row_ == 0)) << n;
+    };
     const unsigned ends = ends_at(0) | ends_at(1) | ends_at(2) | ends_at(3);
     return ends == 0 ? nullptr : line + std::countr_zero(ends);
   }
@@ -242,7 +248,9 @@ class KeyIndex {
   }
 
   static void fill_gap(KeySlot* slots, std::uint32_t size, std::uint32_t gap) noexcept {
-    const auto distance = [size](std::uint32_t from, std::uint32_t to) { return to >= from ? to - from : to + size - from; };
+    const auto distance = [size](std::uint32_t from, std::uint32_t to) {
+      return to >= from ? to - from : to + size - from;
+    };
     for (std::uint32_t i = next(gap, size); !slots[i].is_empty(); i = next(i, size)) {
       if (distance(home(key_hash(slots[i].key_), size), i) < distance(gap, i)) continue;
       slots[gap] = slots[i];
@@ -290,6 +298,15 @@ class KeyIndex {
       entries()[i] = {slots_of(segment), segment.size, number};
   }
 
+  /// Keys of a segment, by turns from four places of it: one that goes where the one before went would wait for it.
+  template <class F>
+  static void for_each_in_turns(const Segment& segment, F f) {
+    const std::uint32_t quarter = segment.size / 4;
+    for (std::uint32_t i = 0; i < quarter; ++i)
+      for (const KeySlot* slot = slots_of(segment) + i; slot < slots_of(segment) + segment.size; slot += quarter)
+        if (!slot->is_empty()) f(*slot);
+  }
+
   /// Puts a key of another segment into this one, which does not have it and has room.
   static void place(Segment& to, const KeySlot& slot, std::uint64_t hash) noexcept {
     *search(slots_of(to), to.size, slot.key_, hash) = slot;
@@ -308,10 +325,7 @@ class KeyIndex {
     }
     Segment grown = make_segment(larger(old.size), old.prefix, old.depth, ec);
     if (ec) return;
-    for (std::uint32_t i = 0; i < old.size; ++i) {
-      const KeySlot& slot = slots_of(old)[i];
-      if (!slot.is_empty()) place(grown, slot, key_hash(slot.key_));
-    }
+    for_each_in_turns(old, [&](const KeySlot& slot) { place(grown, slot, key_hash(slot.key_)); });
     replace(number, std::move(grown));
   }
 
@@ -335,10 +349,7 @@ class KeyIndex {
     const Segment& old = segments_[number];
     const unsigned bit = first_directory_bit + old.depth;
     std::array<std::uint32_t, 2> counts{};
-    for (std::uint32_t i = 0; i < old.size; ++i) {
-      const KeySlot& slot = slots_of(old)[i];
-      counts[key_hash(slot.key_) >> bit & 1] += slot.is_empty() ? 0U : 1U;
-    }
+    for_each_in_turns(old, [&](const KeySlot& slot) { ++counts[key_hash(slot.key_) >> bit & 1]; });
     std::array<Segment, 2> halves;
     for (std::uint32_t half = 0; half < 2 && !ec; ++half) {
       const std::uint32_t prefix = old.prefix | half << old.depth;
@@ -347,11 +358,10 @@ class KeyIndex {
       halves[half] = make_segment(size, prefix, old.depth + 1, ec);
     }
     if (ec) return;
-    for (std::uint32_t i = 0; i < old.size; ++i) {
-      const KeySlot& slot = slots_of(old)[i];
+    for_each_in_turns(old, [&](const KeySlot& slot) {
       const std::uint64_t hash = key_hash(slot.key_);
-      if (!slot.is_empty()) place(halves[hash >> bit & 1], slot, hash);
-    }
+      place(halves[hash >> bit & 1], slot, hash);
+    });
     add(std::move(halves[1]), ec);
     if (!ec) replace(number, std::move(halves[0]));
   }

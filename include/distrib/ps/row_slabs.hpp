@@ -23,8 +23,8 @@ namespace distrib::inline v0 {
 /// and are not given back, so a row keeps its address until it is freed. All but the first ask for huge pages: a small
 /// table touches little of its first one.
 ///
-/// Freed rows are taken again, the last one first; which rows are given is a function of the calls. Movable; a moved one
-/// keeps its addresses. Threads: one at a time.
+/// Freed rows are taken again, the last one first; which rows are given is a function of the calls. Movable; a moved
+/// one keeps its addresses. Threads: one at a time.
 class RowSlabs {
  public:
   /// Takes no memory yet. The budget must outlive it.

@@ -35,7 +35,8 @@ inline auto nth_least_used(const KeyIndex& index, std::size_t count) -> Eviction
     const std::uint64_t mask = counts.size() - 1;
     index.for_each([&](const KeySlot& slot) {
       const auto [use, key] = eviction_order(slot);
-      if (!slot.has_row() || above(use ^ found.first, use_bits) != 0 || above(key ^ found.second, key_bits) != 0) return;
+      const bool is_alike = above(use ^ found.first, use_bits) == 0 && above(key ^ found.second, key_bits) == 0;
+      if (!slot.has_row() || !is_alike) return;
       ++counts[(digit.of_use != 0 ? use >> (use_bits - digit.of_use) : key >> (key_bits - digit.of_key)) & mask];
     });
     std::uint64_t value = 0;
