@@ -33,6 +33,7 @@ TEST_CASE("ps_errc: words and conditions", "[ps]") {
       {ps_errc::no_variables, 22, failure::invalid_argument, "at least one variable"},
       {ps_errc::no_global_step, 23, failure::invalid_argument, "a global step is needed"},
       {ps_errc::not_begun, 24, failure::invalid_argument, "before this"},
+      {ps_errc::budget_exceeded, 25, failure::exhausted, "more memory than its budget"},
   };
   for (const Row& row : rows) {
     const std::error_code code = row.value;

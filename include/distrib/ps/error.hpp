@@ -33,6 +33,7 @@ enum class ps_errc {
   no_variables,      ///< `SyncReplicas` was given nothing to train. Name at least one variable.
   no_global_step,    ///< `SyncReplicas` was given no global step, without which no gradient is stale. Pass the step it starts from.
   not_begun,         ///< `SyncReplicas` was used before it knew its variables, or before `begin()`. Call `set_variables`, then `begin`.
+  budget_exceeded,   ///< A table needs more memory than its budget has. Evict rows, admit keys later (`min_count`), raise the budget, or take more servers.
 };
 
 namespace detail {
@@ -72,6 +73,7 @@ inline constexpr ErrorText ps_texts[] = {
      "a global step is needed to check staleness"},
     {static_cast<int>(ps_errc::not_begun), failure::invalid_argument,
      "variables must be set and the job begun before this"},
+    {static_cast<int>(ps_errc::budget_exceeded), failure::exhausted, "a table needs more memory than its budget has"},
 };
 }  // namespace detail
 
