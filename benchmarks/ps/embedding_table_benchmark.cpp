@@ -127,7 +127,7 @@ class FlatAndSlab {
           __builtin_prefetch(row + dim);
         }
       }
-      if (is_prefetching && i < keys.size()) __builtin_prefetch(&slots_[distrib::key_hash(keys[i]) % slots_.size()]);
+      if (is_prefetching && i < keys.size()) __builtin_prefetch(&slots_[distrib::hash_key(keys[i]) % slots_.size()]);
     }
   }
 
@@ -139,7 +139,7 @@ class FlatAndSlab {
   };
 
   auto search(std::uint64_t key) -> Slot& {
-    std::size_t i = distrib::key_hash(key) % (2 * row_count);
+    std::size_t i = distrib::hash_key(key) % (2 * row_count);
     while (slots_[i].row != 0 && slots_[i].key != key) i = (i + 1) % (2 * row_count);
     return slots_[i];
   }

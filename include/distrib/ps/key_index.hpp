@@ -5,6 +5,7 @@
 #include <distrib/ps/detail/prefetch.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/memory_budget.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
 
 #include <algorithm>
 #include <array>
@@ -17,15 +18,6 @@
 #include <vector>
 
 namespace distrib::inline v0 {
-
-/// The hash of keys, the same in every job: a bijection of 64 bits. Its top 10 bits say the virtual shard of a key.
-/// Source: the finalizer of splitmix64, Stafford's mix 13 (Steele, Lea, Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
-[[nodiscard]] constexpr auto key_hash(std::uint64_t key) noexcept -> std::uint64_t {
-  key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9;
-  key = (key ^ (key >> 27)) * 0x94D049BB133111EB;
-  return key ^ (key >> 31);
-}
 
 /// What a table remembers of a key: how often it was counted, and when last. Orders as (frequency, last use).
 struct KeyUse {
@@ -69,7 +61,7 @@ static_assert(sizeof(KeySlot) == 16);
 
 /// Which row a key has: a hash table that never moves more than one segment at a time.
 ///
-/// A directory, addressed by bits 32.. of the hash, points to segments, addressed by bits 0..31 with linear probing. A
+/// A directory, addressed by bits 32.. of the hash (`hash_key`), points to segments, addressed by bits 0..31 with linear probing. A
 /// segment that is full grows by a half or a third: 1 Ki slots, 1.5 Ki, 2 Ki, 3 Ki ... 64 Ki. Then the next bit of the
 /// hash splits it in two of 48 Ki. It is full at 0.63 to 0.84 of its slots, each segment at another share, so that
 /// equally filled segments do not all grow at once. Keys that agree in all bits of the directory cannot be split:
@@ -98,7 +90,7 @@ class KeyIndex {
   /// Where the search for a key begins, and asks for it from memory. Stale when `growths()` changed.
   [[nodiscard, gnu::always_inline]] auto begin(std::uint64_t key) const noexcept -> KeySlot* {
     if (segments_.empty()) return nullptr;
-    const std::uint64_t hash = key_hash(key);
+    const std::uint64_t hash = hash_key(key);
     const Entry& entry = entry_of(hash);
     KeySlot* const line = entry.slots + home(hash, entry.size);
     detail::prefetch_for_read(line);
@@ -110,7 +102,7 @@ class KeyIndex {
   [[nodiscard]] auto find(std::uint64_t key, KeySlot* begin) const noexcept -> KeySlot* {
     if (begin == nullptr) return nullptr;
     KeySlot* slot = search_line(begin, key);
-    if (slot == nullptr) slot = search(key, key_hash(key));  // the line is full of others
+    if (slot == nullptr) slot = search(key, hash_key(key));  // the line is full of others
     return slot->is_empty() ? nullptr : slot;
   }
 
@@ -118,7 +110,7 @@ class KeyIndex {
   /// `ps_errc::budget_exceeded` or what the system says.
   [[nodiscard]] auto insert(std::uint64_t key, std::error_code& ec) -> KeySlot* {
     ec.clear();
-    const std::uint64_t hash = key_hash(key);
+    const std::uint64_t hash = hash_key(key);
     if (segments_.empty()) start(ec);
     while (!ec) {
       const std::uint32_t number = entry_of(hash).segment;
@@ -140,7 +132,7 @@ class KeyIndex {
 
   /// Takes the key of a slot out; others may move to fill the gap.
   void erase(KeySlot* slot) noexcept {
-    const Entry& entry = entry_of(key_hash(slot->key_));
+    const Entry& entry = entry_of(hash_key(slot->key_));
     fill_gap(entry.slots, entry.size, static_cast<std::uint32_t>(slot - entry.slots));
     --segments_[entry.segment].used;
     --size_;
@@ -252,7 +244,7 @@ class KeyIndex {
       return to >= from ? to - from : to + size - from;
     };
     for (std::uint32_t i = next(gap, size); !slots[i].is_empty(); i = next(i, size)) {
-      if (distance(home(key_hash(slots[i].key_), size), i) < distance(gap, i)) continue;
+      if (distance(home(hash_key(slots[i].key_), size), i) < distance(gap, i)) continue;
       slots[gap] = slots[i];
       gap = i;
     }
@@ -325,7 +317,7 @@ class KeyIndex {
     }
     Segment grown = make_segment(larger(old.size), old.prefix, old.depth, ec);
     if (ec) return;
-    for_each_in_turns(old, [&](const KeySlot& slot) { place(grown, slot, key_hash(slot.key_)); });
+    for_each_in_turns(old, [&](const KeySlot& slot) { place(grown, slot, hash_key(slot.key_)); });
     replace(number, std::move(grown));
   }
 
@@ -349,7 +341,7 @@ class KeyIndex {
     const Segment& old = segments_[number];
     const unsigned bit = first_directory_bit + old.depth;
     std::array<std::uint32_t, 2> counts{};
-    for_each_in_turns(old, [&](const KeySlot& slot) { ++counts[key_hash(slot.key_) >> bit & 1]; });
+    for_each_in_turns(old, [&](const KeySlot& slot) { ++counts[hash_key(slot.key_) >> bit & 1]; });
     std::array<Segment, 2> halves;
     for (std::uint32_t half = 0; half < 2 && !ec; ++half) {
       const std::uint32_t prefix = old.prefix | half << old.depth;
@@ -359,7 +351,7 @@ class KeyIndex {
     }
     if (ec) return;
     for_each_in_turns(old, [&](const KeySlot& slot) {
-      const std::uint64_t hash = key_hash(slot.key_);
+      const std::uint64_t hash = hash_key(slot.key_);
       place(halves[hash >> bit & 1], slot, hash);
     });
     add(std::move(halves[1]), ec);
