@@ -17,9 +17,9 @@ struct Signum {
   float momentum = 0.5F;
 
   auto slots() const -> std::array<distrib::Slot, 1> { return {{{.name = "Signum"}}}; }
-  static auto fields() {
-    return std::tuple{distrib::HyperField{"learning_rate", &Signum::learning_rate},
-                      distrib::HyperField{"momentum", &Signum::momentum}};
+  static void fields(auto& self, auto& field) {
+    field("learning_rate", self.learning_rate);
+    field("momentum", self.momentum);
   }
   auto describe() const -> std::string { return distrib::describe_fields(*this); }
   static auto parse(std::string_view text) -> std::optional<Signum> { return distrib::parse_fields<Signum>(text); }

@@ -14,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 
 namespace distrib::inline v0 {
 
@@ -30,10 +29,10 @@ struct Adagrad {
     return {Slot{.name = "Adagrad", .initial = initial_accumulator_value}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`.
-  [[nodiscard]] static constexpr auto fields() noexcept {
-    return std::tuple{HyperField{"learning_rate", &Adagrad::learning_rate},
-                      HyperField{"initial_accumulator_value", &Adagrad::initial_accumulator_value}};
+  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  static void fields(auto& self, auto& field) {
+    field("learning_rate", self.learning_rate);
+    field("initial_accumulator_value", self.initial_accumulator_value);
   }
 
   /// "learning_rate=0.05 initial_accumulator_value=0.1"

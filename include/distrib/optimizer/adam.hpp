@@ -13,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 namespace distrib::inline v0 {
 
@@ -37,12 +36,12 @@ struct Adam {
     return {Slot{.name = "Adam", .initial = 0.0F}, Slot{.name = "Adam_1", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`.
-  [[nodiscard]] static constexpr auto fields() noexcept {
-    return std::tuple{HyperField{"learning_rate", &Adam::learning_rate},
-                      HyperField{"beta1", &Adam::beta1},
-                      HyperField{"beta2", &Adam::beta2},
-                      HyperField{"epsilon", &Adam::epsilon}};
+  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  static void fields(auto& self, auto& field) {
+    field("learning_rate", self.learning_rate);
+    field("beta1", self.beta1);
+    field("beta2", self.beta2);
+    field("epsilon", self.epsilon);
   }
 
   /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"

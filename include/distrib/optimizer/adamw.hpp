@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 namespace distrib::inline v0 {
 
@@ -32,13 +31,13 @@ struct AdamW {
     return {Slot{.name = "AdamW", .initial = 0.0F}, Slot{.name = "AdamW_1", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`.
-  [[nodiscard]] static constexpr auto fields() noexcept {
-    return std::tuple{HyperField{"learning_rate", &AdamW::learning_rate},
-                      HyperField{"beta1", &AdamW::beta1},
-                      HyperField{"beta2", &AdamW::beta2},
-                      HyperField{"epsilon", &AdamW::epsilon},
-                      HyperField{"weight_decay", &AdamW::weight_decay}};
+  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  static void fields(auto& self, auto& field) {
+    field("learning_rate", self.learning_rate);
+    field("beta1", self.beta1);
+    field("beta2", self.beta2);
+    field("epsilon", self.epsilon);
+    field("weight_decay", self.weight_decay);
   }
 
   /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.004"

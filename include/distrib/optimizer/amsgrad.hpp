@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 namespace distrib::inline v0 {
 
@@ -34,12 +33,12 @@ struct AMSGrad {
             Slot{.name = "AMSGrad_2", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`.
-  [[nodiscard]] static constexpr auto fields() noexcept {
-    return std::tuple{HyperField{"learning_rate", &AMSGrad::learning_rate},
-                      HyperField{"beta1", &AMSGrad::beta1},
-                      HyperField{"beta2", &AMSGrad::beta2},
-                      HyperField{"epsilon", &AMSGrad::epsilon}};
+  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  static void fields(auto& self, auto& field) {
+    field("learning_rate", self.learning_rate);
+    field("beta1", self.beta1);
+    field("beta2", self.beta2);
+    field("epsilon", self.epsilon);
   }
 
   /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"

@@ -14,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 
 namespace distrib::inline v0 {
 
@@ -36,14 +35,14 @@ struct Ftrl {
     return {Slot{.name = "Ftrl", .initial = initial_accumulator_value}, Slot{.name = "Ftrl_1", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`.
-  [[nodiscard]] static constexpr auto fields() noexcept {
-    return std::tuple{HyperField{"learning_rate", &Ftrl::learning_rate},
-                      HyperField{"learning_rate_power", &Ftrl::learning_rate_power},
-                      HyperField{"initial_accumulator_value", &Ftrl::initial_accumulator_value},
-                      HyperField{"l1", &Ftrl::l1},
-                      HyperField{"l2", &Ftrl::l2},
-                      HyperField{"l2_shrinkage", &Ftrl::l2_shrinkage}};
+  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  static void fields(auto& self, auto& field) {
+    field("learning_rate", self.learning_rate);
+    field("learning_rate_power", self.learning_rate_power);
+    field("initial_accumulator_value", self.initial_accumulator_value);
+    field("l1", self.l1);
+    field("l2", self.l2);
+    field("l2_shrinkage", self.l2_shrinkage);
   }
 
   /// "learning_rate=0.05 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace distrib::inline v0 {
 
@@ -70,33 +70,45 @@ class HyperParameters {
   bool ok_ = true;
 };
 
-/// A hyper-parameter of `U`: the key that names it, and the member that holds it.
-template <class U, HyperParameter T>
-struct HyperField {
-  std::string_view key;
-  T U::*member;
+namespace detail {
+/// Collects "key=value", joined by single spaces.
+struct FieldWriter {
+  std::string text;
+
+  template <HyperParameter T>
+  void operator()(std::string_view key, const T& value) {
+    if (!text.empty()) text += ' ';
+    text += hyper_parameter(key, value);
+  }
 };
 
-/// What `describe()` says of an updater whose static `fields()` is a std::tuple of its `HyperField`s: "key=value" for
-/// each, in their order, joined by single spaces.
+/// Reads what a `FieldWriter` collected.
+struct FieldReader {
+  HyperParameters fields;
+
+  template <HyperParameter T>
+  void operator()(std::string_view key, T& value) {
+    fields.read(key, value);
+  }
+};
+}  // namespace detail
+
+/// What `describe()` says of an updater that names its hyper-parameters in a static `fields(self, field)`, by a call of
+/// `field(key, self.member)` for each: "key=value" in their order, joined by single spaces.
 template <class U>
 [[nodiscard]] auto describe_fields(const U& updater) -> std::string {
-  std::string text;
-  const auto add = [&](const auto& field) {
-    if (!text.empty()) text += ' ';
-    text += hyper_parameter(field.key, updater.*field.member);
-  };
-  std::apply([&](const auto&... fields) { (add(fields), ...); }, U::fields());
-  return text;
+  detail::FieldWriter writer;
+  U::fields(updater, writer);
+  return std::move(writer.text);
 }
 
 /// The opposite of `describe_fields`; empty for every other text. A stranger's text is refused, never trusted.
 template <class U>
 [[nodiscard]] auto parse_fields(std::string_view text) -> std::optional<U> {
   U read;
-  HyperParameters reader{text};
-  std::apply([&](const auto&... fields) { (reader.read(fields.key, read.*fields.member), ...); }, U::fields());
-  return reader.ok() ? std::optional<U>{read} : std::nullopt;
+  detail::FieldReader reader{HyperParameters{text}};
+  U::fields(read, reader);
+  return reader.fields.ok() ? std::optional<U>{read} : std::nullopt;
 }
 
 }  // namespace distrib::inline v0

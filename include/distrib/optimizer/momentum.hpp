@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 namespace distrib::inline v0 {
 
@@ -30,11 +29,11 @@ struct Momentum {
     return {Slot{.name = "Momentum", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`.
-  [[nodiscard]] static constexpr auto fields() noexcept {
-    return std::tuple{HyperField{"learning_rate", &Momentum::learning_rate},
-                      HyperField{"momentum", &Momentum::momentum},
-                      HyperField{"use_nesterov", &Momentum::use_nesterov}};
+  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  static void fields(auto& self, auto& field) {
+    field("learning_rate", self.learning_rate);
+    field("momentum", self.momentum);
+    field("use_nesterov", self.use_nesterov);
   }
 
   /// "learning_rate=0.05 momentum=0.9 use_nesterov=false"

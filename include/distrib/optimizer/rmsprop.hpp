@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 namespace distrib::inline v0 {
 
@@ -31,12 +30,12 @@ struct RMSProp {
     return {Slot{.name = "RMSProp", .initial = 1.0F}, Slot{.name = "RMSProp_1", .initial = 0.0F}};
   }
 
-  /// The hyper-parameters, in the order of `describe()`.
-  [[nodiscard]] static constexpr auto fields() noexcept {
-    return std::tuple{HyperField{"learning_rate", &RMSProp::learning_rate},
-                      HyperField{"decay", &RMSProp::decay},
-                      HyperField{"momentum", &RMSProp::momentum},
-                      HyperField{"epsilon", &RMSProp::epsilon}};
+  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  static void fields(auto& self, auto& field) {
+    field("learning_rate", self.learning_rate);
+    field("decay", self.decay);
+    field("momentum", self.momentum);
+    field("epsilon", self.epsilon);
   }
 
   /// "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10"

@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 namespace distrib::inline v0 {
 
@@ -25,9 +24,9 @@ struct Sgd {
   /// None.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 0> { return {}; }
 
-  /// The hyper-parameters, in the order of `describe()`.
-  [[nodiscard]] static constexpr auto fields() noexcept {
-    return std::tuple{HyperField{"learning_rate", &Sgd::learning_rate}};
+  /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
+  static void fields(auto& self, auto& field) {
+    field("learning_rate", self.learning_rate);
   }
 
   /// "learning_rate=0.05"
