@@ -7,18 +7,20 @@
 #   records    reading, writing, parsing, shuffling, compressing records beside sums of the same memory, protobuf, zlib
 #   rpc        calls beside bare Asio, bare epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling
 #   rpc-abuse  what a server does under garbage, half frames, slow readers, resets, deadlines, overload, its own end
-#   records-tensorflow   the same beside TensorFlow (installed into a cache directory); only when named
+#   records-tensorflow   reading, writing and parsing records beside TensorFlow
+#   main-job-tensorflow  the main job, asynchronous, beside TensorFlow on as many processes, and in one
+# The last two are measured only when named, and install TensorFlow into a cache directory.
 # Prints a table and writes build/benchmarks/results.jsonl. Exit code 1: a target is missed; 70: nothing was measured.
 # Leave the machine alone meanwhile.
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,10s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,12s/^# //p' benchmarks/run.sh)
 
 names=()
 for name in "$@"; do
   case $name in
-    kernels | main-job | records | records-tensorflow | rpc | rpc-abuse) names+=("$name") ;;
+    kernels | main-job | main-job-tensorflow | records | records-tensorflow | rpc | rpc-abuse) names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
@@ -33,6 +35,7 @@ for name in "${names[@]}"; do
   case $name in
     rpc) ensure_packages grpc; targets+=(distrib_rpc_benchmarks) ;;
     rpc-abuse) targets+=(distrib_rpc_benchmarks) ;;
+    main-job-tensorflow) targets+=(benchmark_main_job_train distrib_command fashion_mnist_convert) ;;
     *) targets+=(distrib_benchmarks distrib_command fashion_mnist_convert fashion_mnist_train) ;;
   esac
 done
@@ -44,7 +47,7 @@ compile() {
     cmake --build $build --target "${targets[@]}"
 }
 phase 'build the benchmarks' compile
-case " ${names[*]} " in *' records-tensorflow '*)
+case "${names[*]}" in *-tensorflow*)
   ensure_packages interop
   . tools/tensorflow.sh
   ensure_tensorflow || exit 69
@@ -68,6 +71,8 @@ measure() {  # NAME
     rpc) python3 -B benchmarks/rpc.py $build ;;
     rpc-abuse) python3 -B benchmarks/rpc_abuse.py $build ;;
     main-job) convert && python3 -B benchmarks/main_job.py $build $records ;;
+    main-job-tensorflow)
+      convert && "$tensorflow_python" -B benchmarks/main_job_tensorflow.py $build $records ;;
   esac
 }
 for name in "${names[@]}"; do

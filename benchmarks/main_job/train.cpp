@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// train RECORDS COUNTER and the flags of a cluster: the main job as benchmarks/main_job_tensorflow.py compares it:
+// asynchronous, plain gradient descent, batches of 64, no checkpoint, no evaluation. It trains until it is ended. How
+// many steps of all workers are done, as far as the chief knows, stands in the first 8 bytes of the file COUNTER.
+#include <fashion_mnist/mlp.hpp>
+
+#include <distrib/cluster/cluster_flags.hpp>
+#include <distrib/data/tfrecords.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/optimizer/sgd.hpp>
+#include <distrib/placement/greedy_load_balancing.hpp>
+#include <distrib/ps/consistency.hpp>
+#include <distrib/train/builder.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <system_error>
+#include <vector>
+
+extern "C" void openblas_set_num_threads(int);  // cblas.h and xtensor-blas declare the same things differently
+
+namespace {
+
+constexpr std::uint64_t no_end = std::uint64_t{1} << 40;
+
+/// A hook that tells another process how far the job is: through memory, so that it costs a step nothing.
+class CountSteps {
+ public:
+  /// `file` has at least 8 bytes. They stay mapped to the end of the process.
+  explicit CountSteps(const std::string& file) {
+    const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+    void* memory = descriptor < 0 ? MAP_FAILED : ::mmap(nullptr, 8, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (memory == MAP_FAILED) throw std::system_error{errno, std::generic_category(), file};
+    ::close(descriptor);
+    steps_ = static_cast<std::uint64_t*>(memory);
+  }
+
+  void on_step(const distrib::StepDone& event) {
+    std::atomic_ref{*steps_}.store(event.step, std::memory_order_relaxed);
+  }
+
+ private:
+  std::uint64_t* steps_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  openblas_set_num_threads(1);  // the workers are the threads
+  std::vector<std::string> rest;
+  const auto flags = distrib::ClusterFlags::parse_known(argc, argv, rest);
+  if (rest.size() != 2) {
+    std::fprintf(stderr, "usage: %s RECORDS COUNTER [--job_name=...]\n", argv[0]);
+    return 64;
+  }
+  const auto images = distrib::tfrecords(rest[0] + "/train-*").schema(image_feature, label_feature);
+  distrib::IoPool pool{1};
+  auto trainer = distrib::train(Mlp{})
+                     .with_data(images.shuffle(1).batch(64))
+                     .with_placement(distrib::GreedyLoadBalancingStrategy{distrib::byte_size_load})
+                     .with_consistency(distrib::AsynchronousParallel{})
+                     .with_updater(distrib::Sgd{.learning_rate = 0.1F})
+                     .with_hooks(distrib::StopAtStep{no_end}, CountSteps{rest[1]})
+                     .build(pool, flags);
+  return trainer.run();
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 65;
+}
