@@ -11,7 +11,7 @@ completion queues; "gRPC sync" has a server of threads, and where one call is in
 are 32 requests up to 64 KiB, 8 of 1 MiB, 2 of 16 MiB; of a push-pull the value counts once although it crosses the wire
 twice. Turns, rounds and medians are those of rpc.py.
 
-ps-lite: PS_LITE names a checkout of it for benchmarks/run.sh. Without, its lines say "not given"."""
+ps-lite: PS_LITE names a checkout of it, when it is built and here. Without, its lines say "not given"."""
 import os
 import sys
 import time
@@ -29,7 +29,9 @@ def peers(build):
     """All that there are, by name."""
     program = f"{build}/benchmarks/benchmark_parameters_"
     found = [Peer(OURS, program + "ours"), Peer(GRPC, program + "grpc"),
-             Peer(SYNC, program + "grpc", ["--style", "sync"]), Peer(PS_LITE, program + "ps_lite")]
+             Peer(SYNC, program + "grpc", ["--style", "sync"])]
+    if os.environ.get("PS_LITE"):
+        found.append(Peer(PS_LITE, program + "ps_lite"))
     return {peer.name: peer for peer in found if os.access(peer.program, os.X_OK)}
 
 

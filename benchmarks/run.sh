@@ -4,8 +4,8 @@
 #   kernels    update rules beside plain loops
 #   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its matrix products, beside bare
 #              sockets that move the same bytes
-#   parameters pushes and pulls of dense values beside gRPC, and beside ps-lite where PS_LITE names a checkout of it; and
-#              kernels
+#   parameters pushes and pulls of dense values beside gRPC, and beside ps-lite where PS_LITE names a checkout of it;
+#              and kernels
 #   records    reading, writing, parsing, shuffling, compressing records beside sums of the same memory, protobuf, zlib
 #   rpc        calls beside bare Asio, bare epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling
 #   rpc-abuse  what a server does under garbage, half frames, slow readers, resets, deadlines, overload, its own end

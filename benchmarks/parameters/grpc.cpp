@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a careful user writes by hand with gRPC C++: packed bytes, a table behind one mutex, a plain loop compiled with
 // -O3 -march=native; pushes and pulls together as one call. Server: completion queue, or with `--style sync` a thread a
-// call. Worker: completion queue; with `--style sync` and one call in flight, calls that block. Every call has a deadline.
+// call. Worker: completion queue; with `--style sync` and one call in flight, calls that block. All have a deadline.
 #include "values.hpp"
 
 #include "parameters.grpc.pb.h"
