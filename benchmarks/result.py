@@ -15,6 +15,12 @@ def result(name, ours, baseline, baseline_name, unit, target):
                        "target": target and round(target, 3), "met": met})
 
 
+def not_given(name, ours, baseline_name, unit):
+    """The line of a baseline that this machine does not have."""
+    return json.dumps({"name": name, "ours": round(ours, 3), "baseline": None, "baseline_name": baseline_name,
+                       "unit": unit, "ratio": None, "target": None, "met": True})
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
@@ -22,6 +28,10 @@ def main():
     row = ("{:<" + str(width) + "} {:>9} {:>9}  {:<24} {:<6} {:>6}  {:<14} {}").format
     print(row("name", "ours", "baseline", "of", "unit", "ratio", "target", "").rstrip())
     for line in lines:
+        if line["baseline"] is None:
+            print(row(line["name"], f"{line['ours']:.2f}", "-", line["baseline_name"], line["unit"], "-", "not given",
+                      "").rstrip())
+            continue
         target = ("at least " if line["unit"].endswith("/s") else "at most ") + str(line["target"])
         if line["target"] is None:
             target = "-"

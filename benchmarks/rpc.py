@@ -238,7 +238,7 @@ class Server:
                 *arguments]
 
     def measure(self, arguments, place="plain"):
-        done = subprocess.run(self.load([*arguments, "--seconds", str(SECONDS), "--warm", str(WARM)]),
+        done = subprocess.run(self.load(["--seconds", str(SECONDS), "--warm", str(WARM), *arguments]),
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               timeout=60, check=False, preexec_fn=prepare(place, False))
         if done.returncode != 0:
@@ -281,8 +281,8 @@ def play_round(case, servers):
 
 
 def run_case(case, known):
-    """Prints its lines."""
-    servers, foreign, rounds = [], [], []
+    """Prints its lines; returns {line: {peer: median}}, nothing when there is nobody to compare."""
+    servers, foreign, rounds, compared = [], [], [], {}
     try:
         for name in case.peers:
             if name not in known:
@@ -292,7 +292,7 @@ def run_case(case, known):
             except RuntimeError as error:
                 note(f"  {case.name}: without {name}: {error}")
         if len(servers) < 2 or not any(server.peer.name == "ours" for server in servers):
-            return
+            return {}
         for number in range(ROUNDS):
             turn = number % len(servers)
             measured, load = play_round(case, servers[turn:] + servers[:turn])
@@ -307,11 +307,13 @@ def run_case(case, known):
         figures = {server.peer.name: sorted(line.figure(one[server.peer.name]) for one in rounds)
                    for server in servers}
         medians = {name: statistics.median(values) for name, values in figures.items()}
+        compared[line.name] = medians
         note(f"    {line.name} [{line.unit}]: " + "; ".join(
             f"{name} {medians[name]:.4g} ({values[0]:.3g}-{values[-1]:.3g})" for name, values in figures.items()))
         for name, target in line.targets.items():
             if name in medians:
                 print(result(line.name, medians["ours"], medians[name], name, line.unit, target), flush=True)
+    return compared
 
 
 # --- rows of their own kind ---

@@ -4,6 +4,8 @@
 #   kernels    update rules beside plain loops
 #   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its matrix products, beside bare
 #              sockets that move the same bytes
+#   parameters pushes and pulls of dense values beside gRPC, and beside ps-lite where PS_LITE names a checkout of it;
+#              and kernels
 #   records    reading, writing, parsing, shuffling, compressing records beside sums of the same memory, protobuf, zlib
 #   rpc        calls beside bare Asio, bare epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling
 #   rpc-abuse  what a server does under garbage, half frames, slow readers, resets, deadlines, overload, its own end
@@ -20,12 +22,17 @@ usage=$(sed -n '3,12s/^# //p' benchmarks/run.sh)
 names=()
 for name in "$@"; do
   case $name in
-    kernels | main-job | main-job-tensorflow | records | records-tensorflow | rpc | rpc-abuse) names+=("$name") ;;
+    kernels | main-job | main-job-tensorflow | parameters | records | records-tensorflow | rpc | rpc-abuse)
+      names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
 done
-[ ${#names[@]} -gt 0 ] || names=(kernels main-job records rpc rpc-abuse)
+[ ${#names[@]} -gt 0 ] || names=(kernels main-job parameters records rpc rpc-abuse)
+case " ${names[*]} " in
+  *' kernels '*) ;;
+  *' parameters '*) names+=(kernels) ;;  # its row 12
+esac
 
 logs=build/logs
 . tools/setup.sh
@@ -33,6 +40,11 @@ ensure_packages build example benchmarks
 targets=()
 for name in "${names[@]}"; do
   case $name in
+    kernels) targets+=(distrib_benchmarks) ;;
+    parameters)
+      ensure_packages grpc ${PS_LITE:+ps_lite}
+      targets+=(distrib_parameters_benchmarks)
+      ;;
     rpc) ensure_packages grpc; targets+=(distrib_rpc_benchmarks) ;;
     rpc-abuse) targets+=(distrib_rpc_benchmarks) ;;
     main-job-tensorflow) targets+=(benchmark_main_job_train distrib_command fashion_mnist_convert) ;;
@@ -41,9 +53,11 @@ for name in "${names[@]}"; do
 done
 
 build=build/benchmarks
+ps_lite=${PS_LITE:-}
+case $ps_lite in '' | /*) ;; *) ps_lite=$started/$ps_lite ;; esac
 compile() {
   cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDISTRIB_BUILD_TESTS=OFF -DDISTRIB_BUILD_DOCS=OFF \
-    -DDISTRIB_INSTALL=OFF &&
+    -DDISTRIB_INSTALL=OFF -DPS_LITE="$ps_lite" &&
     cmake --build $build --target "${targets[@]}"
 }
 phase 'build the benchmarks' compile
@@ -68,6 +82,7 @@ measure() {  # NAME
     records) python3 -B benchmarks/records.py $build ;;
     records-tensorflow)
       convert && "$tensorflow_python" -B benchmarks/records_tensorflow.py $build $records ;;
+    parameters) python3 -B benchmarks/parameters.py $build ;;
     rpc) python3 -B benchmarks/rpc.py $build ;;
     rpc-abuse) python3 -B benchmarks/rpc_abuse.py $build ;;
     main-job) convert && python3 -B benchmarks/main_job.py $build $records ;;

@@ -14,6 +14,7 @@ packages_of() {
     fuzz) echo libclang-rt-19-dev; packages_of clang ;;
     benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev ;;
     grpc) echo libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler ;;
+    ps_lite) echo libzmq3-dev libprotobuf-dev protobuf-compiler ;;
     interop) echo python3-venv ;;
     packages) echo python3-venv debootstrap g++-aarch64-linux-gnu qemu-user ;;
     *) echo "setup.sh: no package group '$1'" >&2; return 64 ;;

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a careful user writes by hand with gRPC C++: packed bytes, a table behind one mutex, a plain loop compiled with
+// -O3 -march=native; pushes and pulls together as one call. Server: completion queue, or with `--style sync` a thread a
+// call. Worker: completion queue; with `--style sync` and one call in flight, calls that block. All have a deadline.
+#include "values.hpp"
+
+#include "parameters.grpc.pb.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using distrib::benchmark::Block;
+using distrib::benchmark::Parameters;
+
+/// Variables by key.
+class Table {
+ public:
+  explicit Table(std::size_t bytes) : elements_{bytes / sizeof(float)} {}
+
+  void push(const Block& request, Block&) {
+    const std::scoped_lock lock{mutex_};
+    apply(request);
+  }
+  void pull(const Block& request, Block& reply) {
+    const std::scoped_lock lock{mutex_};
+    reply.set_values(values_of(request).data(), elements_ * sizeof(float));
+  }
+  void push_pull(const Block& request, Block& reply) {
+    const std::scoped_lock lock{mutex_};
+    const auto& values = apply(request);
+    reply.set_values(values.data(), elements_ * sizeof(float));
+  }
+
+ private:
+  auto values_of(const Block& request) -> std::vector<float>& {
+    return variables_.try_emplace(request.key(), elements_).first->second;
+  }
+
+  auto apply(const Block& request) -> const std::vector<float>& {
+    std::vector<float>& values = values_of(request);
+    if (request.values().size() != elements_ * sizeof(float)) fail("a gradient of another size");
+    const auto* const gradient = reinterpret_cast<const float*>(request.values().data());
+    for (std::size_t i = 0; i < elements_; ++i) values[i] -= learning_rate * gradient[i];
+    return values;
+  }
+
+  std::size_t elements_;
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::vector<float>> variables_;
+};
+
+// --- servers ---
+
+/// What waits in a completion queue.
+struct Tag {
+  virtual ~Tag() = default;
+  virtual void done(bool ok) = 0;
+};
+
+void run(grpc::CompletionQueue& queue) {
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue.Next(&tag, &ok)) static_cast<Tag*>(tag)->done(ok);
+}
+
+constexpr int waiting_calls = 100;  // of each method, that a server is ready for
+
+using Service = Parameters::AsyncService;
+using Ask = void (Service::*)(grpc::ServerContext*, Block*, grpc::ServerAsyncResponseWriter<Block>*,
+                              grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
+using Answer = void (Table::*)(const Block&, Block&);
+
+class QueueCall final : public Tag {
+ public:
+  QueueCall(Service& service, grpc::ServerCompletionQueue& queue, Table& table, Ask ask, Answer answer)
+      : service_{service}, queue_{queue}, table_{table}, ask_{ask}, answer_{answer} {
+    (service_.*ask_)(&context_, &request_, &writer_, &queue_, &queue_, this);
+  }
+  void done(bool ok) override {
+    if (!ok || answered_) {
+      delete this;
+      return;
+    }
+    new QueueCall{service_, queue_, table_, ask_, answer_};
+    (table_.*answer_)(request_, reply_);
+    answered_ = true;
+    writer_.Finish(reply_, grpc::Status::OK, this);
+  }
+
+ private:
+  Service& service_;
+  grpc::ServerCompletionQueue& queue_;
+  Table& table_;
+  Ask ask_;
+  Answer answer_;
+  grpc::ServerContext context_;
+  Block request_, reply_;
+  grpc::ServerAsyncResponseWriter<Block> writer_{&context_};
+  bool answered_ = false;
+};
+
+class SyncServer final : public Parameters::Service {
+ public:
+  explicit SyncServer(Table& table) : table_{table} {}
+
+ private:
+  auto Push(grpc::ServerContext*, const Block* request, Block* reply) -> grpc::Status override {
+    table_.push(*request, *reply);
+    return grpc::Status::OK;
+  }
+  auto Pull(grpc::ServerContext*, const Block* request, Block* reply) -> grpc::Status override {
+    table_.pull(*request, *reply);
+    return grpc::Status::OK;
+  }
+  auto PushPull(grpc::ServerContext*, const Block* request, Block* reply) -> grpc::Status override {
+    table_.push_pull(*request, *reply);
+    return grpc::Status::OK;
+  }
+
+  Table& table_;
+};
+
+void serve(const Options& options) {
+  Table table{options.bytes};
+  Service service;
+  SyncServer sync{table};
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.SetMaxReceiveMessageSize(-1);
+  if (options.style == "sync")
+    builder.RegisterService(&sync);
+  else
+    builder.RegisterService(&service);
+  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues;
+  for (std::size_t i = 0; i < options.threads && options.style != "sync"; ++i)
+    queues.push_back(builder.AddCompletionQueue());
+  const auto server = builder.BuildAndStart();
+  for (const auto& queue : queues) {
+    for (int i = 0; i < waiting_calls; ++i) {
+      new QueueCall{service, *queue, table, &Service::RequestPush, &Table::push};
+      new QueueCall{service, *queue, table, &Service::RequestPull, &Table::pull};
+      new QueueCall{service, *queue, table, &Service::RequestPushPull, &Table::push_pull};
+    }
+  }
+  tell_port(port);
+  std::vector<std::jthread> threads;
+  for (const auto& queue : queues) threads.emplace_back([&queue] { run(*queue); });
+  server->Wait();
+}
+
+// --- workers ---
+
+void set_deadline(grpc::ClientContext& context) {
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds{10});
+}
+
+void check(const grpc::Status& status) {
+  if (!status.ok()) fail(status.error_message());
+}
+
+auto floats(const Block& block) -> std::vector<float> {
+  std::vector<float> copy(block.values().size() / sizeof(float));
+  std::memcpy(copy.data(), block.values().data(), copy.size() * sizeof(float));
+  return copy;
+}
+
+/// What all calls of a worker have in common.
+class Loop {
+ public:
+  Loop(const Options& of, Parameters::Stub& to) : options{of}, load{of}, stub{to} {
+    const auto before = pulled();
+    const auto made = gradient(of.bytes, before);
+    request.set_values(made.data(), of.bytes);
+    grpc::ClientContext context;
+    set_deadline(context);
+    Block reply;
+    check(stub.Push(&context, request, &reply));
+    check_applied(before, made, pulled());
+    if (of.method == "pull") request.clear_values();
+  }
+
+  void ended(const grpc::Status& status, const Block& reply) {
+    check(status);
+    if (reply.values().size() != (options.method == "push" ? 0 : options.bytes)) fail("values of another size");
+    load.completed();
+  }
+
+  const Options& options;
+  Load load;
+  Parameters::Stub& stub;
+  grpc::CompletionQueue queue;
+  Block request;
+
+ private:
+  auto pulled() -> std::vector<float> {
+    grpc::ClientContext context;
+    set_deadline(context);
+    Block reply;
+    check(stub.Pull(&context, {}, &reply));
+    return floats(reply);
+  }
+};
+
+/// One call in flight, anew whenever it has ended.
+class Call final : public Tag {
+ public:
+  explicit Call(Loop& loop) : loop_{loop}, request_{loop.request} { begin(); }
+
+  void done(bool) override {
+    loop_.ended(status_, reply_);
+    reader_.reset();
+    context_.reset();
+    begin();
+  }
+
+ private:
+  void begin() {
+    context_.emplace();
+    set_deadline(*context_);
+    reader_ = loop_.options.method == "push"   ? loop_.stub.AsyncPush(&*context_, request_, &loop_.queue)
+              : loop_.options.method == "pull" ? loop_.stub.AsyncPull(&*context_, request_, &loop_.queue)
+                                               : loop_.stub.AsyncPushPull(&*context_, request_, &loop_.queue);
+    reader_->Finish(&reply_, &status_, this);
+  }
+
+  Loop& loop_;
+  std::optional<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<Block>> reader_;
+  Block request_, reply_;
+  grpc::Status status_;
+};
+
+[[noreturn]] void block_for_ever(Loop& loop) {
+  for (Block reply;;) {
+    grpc::ClientContext context;
+    set_deadline(context);
+    const grpc::Status status = loop.options.method == "push"   ? loop.stub.Push(&context, loop.request, &reply)
+                                : loop.options.method == "pull" ? loop.stub.Pull(&context, loop.request, &reply)
+                                                                : loop.stub.PushPull(&context, loop.request, &reply);
+    loop.ended(status, reply);
+  }
+}
+
+void load(const Options& options) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(options.port),
+                                                 grpc::InsecureChannelCredentials(), arguments);
+  if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds{60})) fail("no connection");
+  const auto stub = Parameters::NewStub(channel);
+  Loop loop{options, *stub};
+  loop.load.start();
+  if (options.style == "sync" && options.in_flight == 1) block_for_ever(loop);
+  for (std::size_t i = 0; i < options.in_flight; ++i) new Call{loop};
+  run(loop.queue);
+}
+
+}  // namespace
+
+auto main(int argc, char** argv) -> int {
+  const Options options{argc, argv};
+  options.role == "serve" ? serve(options) : load(options);
+}

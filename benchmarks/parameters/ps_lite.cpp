@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// dmlc's ps-lite over its ZeroMQ transport: the handler of its server changes a float store by a plain loop compiled
+// with -O3 -march=native and answers pulls with the live buffer, its zero-copy idiom; pushes and pulls together as one
+// request. A worker that comes after the start is nobody's there, so `load` starts a cluster of its own every time, and
+// anew when it hangs; `serve` only says that all is well.
+#include "values.hpp"
+
+#include <ps/ps.h>
+
+#include <sys/types.h>
+#include <sys/wait.h>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstddef>
+#include <semaphore>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace {
+
+using Floats = ps::SArray<float>;
+
+void join_cluster(const char* role, int root_port) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::setenv("DMLC_ROLE", role, 1);
+  ::setenv("DMLC_NUM_SERVER", "1", 1);
+  ::setenv("DMLC_NUM_WORKER", "1", 1);
+  ::setenv("DMLC_PS_ROOT_URI", "127.0.0.1", 1);
+  ::setenv("DMLC_PS_ROOT_PORT", std::to_string(root_port).c_str(), 1);
+  ::setenv("DMLC_NODE_HOST", "127.0.0.1", 1);
+  ps::Start(0);
+}
+
+[[noreturn]] void wait_for_ever() {
+  while (true) ::pause();
+}
+
+/// What a server does with a request.
+class Store {
+ public:
+  explicit Store(std::size_t bytes) : elements_{bytes / sizeof(float)} {}
+
+  void operator()(const ps::KVMeta& meta, const ps::KVPairs<float>& request, ps::KVServer<float>* server) {
+    Floats& values = values_.try_emplace(request.keys[0], elements_).first->second;
+    if (meta.push) {
+      if (request.vals.size() != elements_) fail("a gradient of another size");
+      float* const to = values.data();
+      const float* const gradient = request.vals.data();
+      for (std::size_t i = 0; i < elements_; ++i) to[i] -= learning_rate * gradient[i];
+    }
+    ps::KVPairs<float> reply;
+    if (meta.pull) {
+      reply.keys = request.keys;
+      reply.vals = values;
+    }
+    server->Response(meta, reply);
+  }
+
+ private:
+  std::size_t elements_;
+  std::unordered_map<ps::Key, Floats> values_;
+};
+
+/// One request in flight at a time in each slot. Requests leave from the thread that has begun them, answers come on
+/// one of the library's.
+class Worker {
+ public:
+  explicit Worker(const Options& options)
+      : options_{options}, load_{options}, pulled_(options.in_flight, Floats(options.bytes / sizeof(float))) {
+    const Floats before(options.bytes / sizeof(float)), after(options.bytes / sizeof(float));
+    pull_into(before);
+    const auto made = gradient(options.bytes, view(before));
+    gradient_.CopyFrom(made.data(), made.size());
+    worker_.Wait(worker_.ZPush(key_, gradient_));
+    pull_into(after);
+    check_applied(view(before), made, view(after));
+  }
+
+  [[noreturn]] void run() {
+    load_.start();
+    for (std::size_t slot = 0;; slot = (slot + 1) % pulled_.size()) {
+      free_.acquire();
+      begin(pulled_[slot]);
+    }
+  }
+
+ private:
+  static auto view(const Floats& floats) -> std::span<const float> { return {floats.data(), floats.size()}; }
+
+  void pull_into(Floats to) { worker_.Wait(worker_.ZPull(key_, &to)); }
+
+  void begin(Floats& values) {
+    const auto ended = [this] {
+      load_.completed();
+      free_.release();
+    };
+    if (options_.method == "push")
+      worker_.ZPush(key_, gradient_, {}, 0, ended);
+    else if (options_.method == "pull")
+      worker_.ZPull(key_, &values, nullptr, 0, ended);
+    else
+      worker_.ZPushPull(key_, gradient_, &values, nullptr, 0, ended);
+  }
+
+  const Options& options_;
+  Load load_;
+  ps::SArray<ps::Key> key_ = ps::SArray<ps::Key>(1);  // the key 0
+  Floats gradient_;
+  std::vector<Floats> pulled_;
+  std::counting_semaphore<> free_{static_cast<std::ptrdiff_t>(options_.in_flight)};
+  ps::KVWorker<float> worker_{0, 0};
+};
+
+auto free_port() -> int {
+  ::sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ::socklen_t size = sizeof address;
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  if (::bind(socket, reinterpret_cast<::sockaddr*>(&address), size) != 0 ||
+      ::getsockname(socket, reinterpret_cast<::sockaddr*>(&address), &size) != 0)
+    fail("no port");
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
+auto start_child(auto body) -> ::pid_t {
+  const ::pid_t child = ::fork();
+  if (child == 0) body();
+  if (child < 0) fail("no process");
+  return child;
+}
+
+/// Whether the worker has told its line.
+auto run_cluster(Options options) -> bool {
+  const int port = free_port();
+  const ::pid_t scheduler = start_child([port] {
+    join_cluster("scheduler", port);
+    wait_for_ever();
+  });
+  options.server = start_child([port, &options] {
+    join_cluster("server", port);
+    ps::KVServer<float> server{0};
+    server.set_request_handle(Store{options.bytes});
+    wait_for_ever();
+  });
+  const ::pid_t worker = start_child([port, &options] {
+    join_cluster("worker", port);
+    Worker{options}.run();
+  });
+  int status = 0;
+  ::alarm(static_cast<unsigned>(10 + options.warm + options.seconds));
+  const bool ended = ::waitpid(worker, &status, 0) == worker;  // or the alarm interrupts it
+  ::alarm(0);
+  for (const ::pid_t child : std::array{worker, options.server, scheduler}) {
+    if (child == worker && ended) continue;
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+  return ended && status == 0;
+}
+
+}  // namespace
+
+auto main(int argc, char** argv) -> int {
+  const Options options{argc, argv};
+  if (options.role == "serve") {
+    tell_port(0);
+    wait_for_ever();
+  }
+  struct ::sigaction interrupt {};
+  interrupt.sa_handler = [](int) {};
+  ::sigaction(SIGALRM, &interrupt, nullptr);
+  for (int i = 0; i < 3; ++i)
+    if (run_cluster(options)) return 0;
+  fail("three clusters in a row have hung");
+}
