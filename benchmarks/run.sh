@@ -17,7 +17,7 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,12s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,16s/^# //p' benchmarks/run.sh)
 
 names=()
 for name in "$@"; do
