@@ -39,7 +39,11 @@ void clear_signs(std::span<float> values) {
 auto hash(std::initializer_list<std::span<const float>> results) -> std::uint64_t {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const std::span<const float> values : results)
-    for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3;
+    for (const float value : values) {
+      const auto bits = std::bit_cast<std::uint32_t>(value);
+      const bool is_nan = (bits & 0x7fffffff) > 0x7f800000;  // whose sign is the processor's choice
+      hash = (hash ^ (is_nan ? 0x7fc00000 : bits)) * 0x100000001b3;
+    }
   return hash;
 }
 

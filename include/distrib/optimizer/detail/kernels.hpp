@@ -105,7 +105,7 @@ enum class Instructions { baseline, avx2, avx512 };
 /// Runs an update with the widest instructions there are; all give the same bits.
 template <class Factors>
 void update_block(const Factors& factors, const BlockUpdate& block,
-                  Instructions instructions = best_instructions()) noexcept {
+                  [[maybe_unused]] Instructions instructions = best_instructions()) noexcept {
 #if defined(__x86_64__)
   if (instructions == Instructions::avx512) return avx512::Update<Factors>::block(factors, block);
   if (instructions == Instructions::avx2) return avx2::Update<Factors>::block(factors, block);
@@ -115,7 +115,7 @@ void update_block(const Factors& factors, const BlockUpdate& block,
 
 template <class Factors>
 void update_rows(const Factors& factors, const RowsUpdate& rows,
-                 Instructions instructions = best_instructions()) noexcept {
+                 [[maybe_unused]] Instructions instructions = best_instructions()) noexcept {
 #if defined(__x86_64__)
   if (instructions == Instructions::avx512) return avx512::Update<Factors>::rows(factors, rows);
   if (instructions == Instructions::avx2) return avx2::Update<Factors>::rows(factors, rows);
