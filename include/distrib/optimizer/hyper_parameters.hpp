@@ -72,7 +72,7 @@ class HyperParameters {
 
 namespace detail {
 /// Collects "key=value", joined by single spaces.
-struct FieldWriter {
+struct HyperWriter {
   std::string text;
 
   template <HyperParameter T>
@@ -82,8 +82,8 @@ struct FieldWriter {
   }
 };
 
-/// Reads what a `FieldWriter` collected.
-struct FieldReader {
+/// Reads what a `HyperWriter` collected.
+struct HyperReader {
   HyperParameters fields;
 
   template <HyperParameter T>
@@ -97,7 +97,7 @@ struct FieldReader {
 /// `field(key, self.member)` for each: "key=value" in their order, joined by single spaces.
 template <class U>
 [[nodiscard]] auto describe_fields(const U& updater) -> std::string {
-  detail::FieldWriter writer;
+  detail::HyperWriter writer;
   U::fields(updater, writer);
   return std::move(writer.text);
 }
@@ -106,7 +106,7 @@ template <class U>
 template <class U>
 [[nodiscard]] auto parse_fields(std::string_view text) -> std::optional<U> {
   U read;
-  detail::FieldReader reader{HyperParameters{text}};
+  detail::HyperReader reader{HyperParameters{text}};
   U::fields(read, reader);
   return reader.fields.ok() ? std::optional<U>{read} : std::nullopt;
 }

@@ -30,6 +30,7 @@ inline constexpr std::size_t max_job_text = std::size_t{1} << 20;
 inline constexpr std::uint32_t max_job_shards = 1U << 16;
 /// Most ranks of a job.
 inline constexpr std::uint32_t max_job_ranks = 1U << 20;
+inline constexpr std::size_t max_job_updaters = 1000;  ///< Beside the one of all other variables.
 /// Most bytes of all variables together: no sum of sizes and offsets overflows.
 inline constexpr std::size_t max_job_bytes = std::size_t{1} << 48;
 
@@ -152,7 +153,8 @@ inline void read_updaters(JobLines& lines, Job& job) {
   while (lines.next_is("updater_of")) {
     std::string_view text = lines.take("updater_of");
     const std::string_view prefix = cut_before(text, ' ');
-    if (prefix.empty() || text.empty() || !prefixes.insert(prefix).second) return lines.fail();
+    if (prefix.empty() || text.empty() || !prefixes.insert(prefix).second || prefixes.size() > max_job_updaters)
+      return lines.fail();
     job.updaters_of.push_back({std::string{prefix}, std::string{text}});
   }
 }

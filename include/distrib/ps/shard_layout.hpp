@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace distrib::inline v0 {
@@ -38,20 +39,18 @@ class ShardLayout {
   };
 
   ShardLayout(const Job& job, std::uint32_t shard) : shard_{shard} {
-    for (const Part& part : job.parts) {
-      if (part.shard != shard) continue;
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // updater, then part
+    for (std::size_t part = 0; part < job.parts.size(); ++part)
+      if (job.parts[part].shard == shard)
+        order.emplace_back(job.updater_of(job.variables[job.parts[part].variable].name), part);
+    std::sort(order.begin(), order.end());
+    for (const auto& [updater, number] : order) {
+      const Part& part = job.parts[number];
       const VariableInfo& variable = job.variables[part.variable];
       const auto part_bytes = static_cast<std::size_t>(part.slice.extents.elements()) * size_bytes(variable.dtype);
-      places_.push_back({part.variable, job.updater_of(variable.name), variable.name, variable.shape, part.slice, 0,
-                         part_bytes});
-    }
-    std::stable_sort(places_.begin(), places_.end(),
-                     [](const Place& a, const Place& b) { return a.updater < b.updater; });
-    for (Place& place : places_) {
-      if (groups_.empty() || groups_.back().updater != place.updater)
-        groups_.push_back({place.updater, block_bytes_, 0});
-      place.offset_bytes = block_bytes_;
-      block_bytes_ += aligned_size(place.size_bytes);
+      if (groups_.empty() || groups_.back().updater != updater) groups_.push_back({updater, block_bytes_, 0});
+      places_.push_back({part.variable, updater, variable.name, variable.shape, part.slice, block_bytes_, part_bytes});
+      block_bytes_ += aligned_size(part_bytes);
       groups_.back().size_bytes = block_bytes_ - groups_.back().offset_bytes;
     }
   }
