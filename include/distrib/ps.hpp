@@ -27,6 +27,7 @@
 #include <distrib/ps/memory_budget.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/methods.hpp>
+#include <distrib/ps/metrics_text.hpp>
 #include <distrib/ps/parse_job.hpp>
 #include <distrib/ps/peer_calls.hpp>
 #include <distrib/ps/place_mismatch.hpp>
