@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -17,6 +18,15 @@
 extern "C" void openblas_set_num_threads(int);  // cblas.h and xtensor-blas declare the same things differently
 
 namespace {
+
+auto cluster_mode(const Settings& s, const distrib::ClusterFlags& flags) -> distrib::ClusterMode {
+  distrib::ClusterMode mode{.start_within = std::chrono::seconds{s.start_within}};
+  if (s.metrics.empty()) return mode;
+  mode.metrics = distrib::Address::parse(s.metrics);
+  // They may be on one machine. Port 0: one that is free.
+  if (mode.metrics->port != 0) mode.metrics->port = static_cast<std::uint16_t>(mode.metrics->port + flags.task_index);
+  return mode;
+}
 
 template <class Consistency>
 auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency consistency) -> int {
@@ -41,7 +51,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
                                  distrib::Evaluate{evaluation.batch(500), s.evaluate_every}, distrib::ShowProgress{})
                      .with_seed(s.seed)
                      .with_local_mode({.workers = s.workers, .shards = s.shards})
-                     .with_cluster_mode({.start_within = std::chrono::seconds{s.start_within}})
+                     .with_cluster_mode(cluster_mode(s, flags))
                      .build(pool, flags);
   const int code = trainer.run();
   if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0)

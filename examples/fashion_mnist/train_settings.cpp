@@ -29,6 +29,7 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a twentieth of the job")->check(count);
   app.add_option("--start_within", s.start_within, "Seconds a worker waits at its start for parameter servers")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))->capture_default_str();
+  app.add_option("--metrics", s.metrics, "HOST:PORT where ps 0 answers GET /metrics; the next ps at the next port");
   app.add_flag("--hold_out", s.hold_out, "Train on nine tenths of the training set, evaluate on the tenth left out");
   try {
     app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards

@@ -13,4 +13,5 @@
 #include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/listener.hpp>
+#include <distrib/net/page_core.hpp>
 #include <distrib/net/signals.hpp>

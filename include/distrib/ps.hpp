@@ -27,8 +27,10 @@
 #include <distrib/ps/memory_budget.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/methods.hpp>
+#include <distrib/ps/metrics_text.hpp>
 #include <distrib/ps/parse_job.hpp>
 #include <distrib/ps/peer_calls.hpp>
+#include <distrib/ps/place_mismatch.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/replay_buffer.hpp>
 #include <distrib/ps/row_layout.hpp>
@@ -39,8 +41,10 @@
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/shard_meter.hpp>
 #include <distrib/ps/shard_service.hpp>
 #include <distrib/ps/shard_shell.hpp>
+#include <distrib/ps/shard_status.hpp>
 #include <distrib/ps/sparse_conditional_accumulator.hpp>
 #include <distrib/ps/sparse_ids.hpp>
 #include <distrib/ps/sync_replicas.hpp>

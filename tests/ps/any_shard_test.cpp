@@ -93,9 +93,11 @@ TEST_CASE("AnyShard: a synchronous one", "[ps]") {
   CHECK(shard->step() == 1);
   CHECK(shard->progress(0) == distrib::Progress{1, {0, 1}});
   CHECK(out.take() == Texts{"notice 10 k=1 cuts=0,1"});
+  CHECK_FALSE(has_last_cut(*shard, job, true));
 
   const Cut newest{2, block(-7), {}, {}};
   const auto back = make(job, {1, 2}, &newest);
+  CHECK(has_last_cut(*back, job, true));
   back->join(10, 0, out);
   back->save(out);  // there is one
   back->pull(10, 0, out);
@@ -128,8 +130,10 @@ TEST_CASE("AnyShard: an asynchronous one", "[ps]") {
   CHECK(shard->step() == 1);
   CHECK(shard->progress(0).done == 1);
   CHECK(shard->progress(1).done == 0);
+  CHECK_FALSE(has_last_cut(*shard, job, false));
 
   const Cut newest{2, block(-2), {}, {1, 1}};
   const auto back = make(job, {2}, &newest);
   CHECK(back->progress(1) == distrib::Progress{1, {1}});
+  CHECK(has_last_cut(*back, job, false));
 }

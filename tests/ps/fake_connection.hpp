@@ -50,6 +50,7 @@ class Connection {
   }
 
   std::size_t credit = 1000;  ///< So many items are taken.
+  distrib::ShardStatus status;  ///< The last that was answered.
 
   /// Calls that have no answer yet.
   [[nodiscard]] auto open() const -> std::size_t { return methods_.size(); }
@@ -71,6 +72,9 @@ class Connection {
       distrib::PushReply reply;
       REQUIRE(decode(head, body, reply));
       text = " pushed" + story::text(reply.progress) + (reply.not_repeatable ? " not repeatable" : "");
+    } else if (methods_.at(call) == distrib::Status::id) {
+      REQUIRE(decode(head, body, status = {}));
+      text = " status";
     }
     over(call, text);
   }

@@ -123,7 +123,7 @@ TEST_CASE("methods: their ids differ", "[ps]") {
   distrib::Router router{distrib::on<distrib::Join>(nothing),    distrib::on<distrib::Pull>(nothing),
                          distrib::on<distrib::Push>(nothing),    distrib::on<distrib::Restore>(nothing),
                          distrib::on<distrib::Save>(nothing),    distrib::on<distrib::Leave>(nothing),
-                         distrib::on<distrib::Goodbye>(nothing)};
+                         distrib::on<distrib::Goodbye>(nothing), distrib::on<distrib::Status>(nothing)};
   static_cast<void>(router);
   SUCCEED();
 }

@@ -94,6 +94,7 @@ TEST_CASE("PeerCalls: pulls of a step are answered in their order", "[ps]") {
   peer.park(1, 5);
   peer.park(2, 6);
   peer.park(3, 5);
+  CHECK(peer.calls.parked() == 3);
   peer.answer(5);
   peer.answer(7);  // nobody asked
   peer.answer(6);

@@ -9,6 +9,7 @@ TEST_CASE("ServerOptions: the protocol's times, and no directory", "[ps]") {
   const distrib::ServerOptions options;
   CHECK(options.directory.empty());
   CHECK_FALSE(options.observer);
+  CHECK_FALSE(options.metrics);
   CHECK(options.shard.lease == 60s);
   CHECK(options.shard.restart_window == 10min);
   CHECK(options.rpc.silent_after == 60s);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/server.hpp>
 
+#include "ps/exposition.hpp"
 #include "ps/loopback_job.hpp"
 #include "support/catch.hpp"
 #include "support/loopback.hpp"
@@ -165,6 +166,78 @@ TEST_CASE("Server: what it refuses, and whom it names", "[ps]") {
     Server blind{pool, cluster, "ps", 0, StandardUpdaters{}, options};
     const Error error = refused(blind, loopback_job::make(1, 2));
     CHECK(error.where.find("/dev/null/cuts") != std::string::npos);
+  }
+}
+
+TEST_CASE("Server: a page of metrics, before the job and in the middle of it", "[ps]") {
+  ServerOptions options;
+  options.metrics = Address{"127.0.0.1", 0};
+  IoPool pool{2};
+  const Job job = loopback_job::make(1, 1);
+  Server server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0, StandardUpdaters{}, options};
+  CHECK(Server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0}.metrics_port() == 0);
+  asio::io_context context{1};
+  const auto ask = [&](const std::string& request) -> std::string {
+    TcpSocket socket{context.get_executor()};
+    socket.connect({asio::ip::address_v4::loopback(), server.metrics_port()});
+    asio::write(socket, asio::buffer(request));
+    return support::SocketPair::read_all(socket);
+  };
+  const auto look = [&]() -> exposition::Samples {
+    const std::string answer = ask("GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n");
+    CHECK(answer.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+    const auto samples = exposition::read(answer.substr(answer.find("\r\n\r\n") + 4));
+    REQUIRE(samples);
+    return *samples;
+  };
+  const std::string of = "{task=\"0\",shard=\"0\"}";
+  exposition::Samples seen;
+  for (seen = look(); !seen.contains("distrib_ps_open" + of); seen = look()) {}  // it begins on the pool's thread
+  CHECK(seen.at("distrib_ps_open" + of) == 0);
+  CHECK(ask("GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
+  CHECK(ask("\n\n").starts_with("HTTP/1.1 400 "));
+  {
+    std::vector<TcpSocket> silent;  // as many as may be there; whoever comes then is turned away
+    for (int i = 0; i < 16; ++i) {
+      silent.emplace_back(context.get_executor());
+      silent.back().connect({asio::ip::address_v4::loopback(), server.metrics_port()});
+    }
+    TcpSocket one_more{context.get_executor()};
+    one_more.connect({asio::ip::address_v4::loopback(), server.metrics_port()});
+    CHECK(support::SocketPair::read_all(one_more).empty());
+    for (TcpSocket& socket : silent) {
+      socket.shutdown(TcpSocket::shutdown_send);
+      CHECK(support::SocketPair::read_all(socket).empty());
+    }
+  }
+
+  Worker worker{context, job, 0, addresses(server)};
+  worker.at_step = [&](Step step) {
+    if (step != 7) return;
+    worker.at_step = nullptr;
+    seen = look();
+  };
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 0);
+  CHECK(seen.at("distrib_ps_step" + of) == 6);
+  CHECK(seen.at("distrib_ps_total_steps" + of) == 12);
+  CHECK(seen.at("distrib_ps_pushes_total" + of) == 6);
+  CHECK(seen.at("distrib_ps_variables" + of) == 2);
+  CHECK(seen.at("distrib_ps_rank_here{task=\"0\",shard=\"0\",rank=\"0\"}") == 1);
+  CHECK(code_of(server) == 0);
+}
+
+TEST_CASE("Server: an address for metrics that cannot be", "[ps]") {
+  IoPool pool{1};
+  Server other{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0};
+  ServerOptions options;
+  options.metrics = Address{"127.0.0.1", other.port()};
+  try {
+    Server server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0, StandardUpdaters{}, options};
+    FAIL("two listen on one port");
+  } catch (const std::system_error& error) {
+    CHECK(error.code() == net_errc::address_in_use);
+    CHECK(std::string{error.what()}.find(options.metrics->to_string()) != std::string::npos);
   }
 }
 

@@ -419,6 +419,93 @@ TEST_CASE("ShardService: calls that are taken back, connections that are lost", 
   });
 }
 
+TEST_CASE("ShardService: its status is told to whoever asks", "[ps]") {
+  using distrib::RankStatus;
+  Bench bench{job_of(2, 9, 2), {.task = 0, .tasks = 1}};
+  const auto status = [&](std::uint64_t call) {
+    bench.call<distrib::Status>('c', call)();
+    CHECK(bench.told.back() == "c" + std::to_string(call) + " status");
+    return bench.of('c').status;
+  };
+  distrib::ShardStatus expected;
+  expected.tasks = 1;
+  expected.ranks = 2;
+  bench.now += 1500ms;
+  expected.uptime = 1500ms;
+  CHECK(status(1) == expected);
+
+  bench.bring('a', 1, 0)();
+  expected.job_hash = hash_of(bench.job);
+  expected.consistency = synchronous;
+  expected.total_steps = 9;
+  expected.shards = 1;
+  CHECK(status(2) == expected);  // its cuts are being read
+
+  bench.opened()();
+  bench.pull('a', 2, 0)();
+  bench.pull('a', 3, 2)();
+  bench.push('a', 4, 1, 0, 1)();
+  bench.push('a', 5, 2, 0, 1)();
+  bench.push('a', 6, 1'000'000, 0, 1)();  // beyond what is stored
+  const std::size_t size = block(1)->size();
+  expected.open = true;
+  expected.value_bytes = size;
+  expected.variables = 1;
+  expected.of_variables = {{bench.job.variables[0].name, bench.service.status(bench.now).of_variables.at(0).bytes}};
+  expected.of_ranks = {{0, true, 2}, {1, false, 0}};
+  expected.staleness = 2;
+  expected.pushes = 3;
+  expected.pushed_bytes = 3 * size;
+  expected.pulls = 1;
+  expected.pulled_bytes = size;
+  expected.parked = 1;
+  CHECK(status(3) == expected);
+
+  bench.join('b', 1, 1)();
+  bench.push('b', 2, 1, 1, 1)();
+  bench.push('b', 3, 2, 1, 1)();
+  bench.saved(2)();
+  expected.step = 2;
+  expected.contributions = 4;
+  expected.newest_cut = 2;
+  expected.of_ranks = {{0, true, 2}, {1, true, 2}};
+  expected.staleness = 0;
+  expected.pushes = 5;
+  expected.pushed_bytes = 5 * size;
+  expected.pulls = 2;
+  expected.pulled_bytes = 2 * size;
+  expected.parked = 0;
+  CHECK(status(4) == expected);
+
+  bench.push('a', 7, 3, 0, 1)();
+  bench.closed('a')();
+  CHECK(status(5).of_ranks == std::vector<RankStatus>{{0, false, 3}, {1, true, 2}});
+  bench.call<distrib::Restore>('b', 4, {0})();
+  CHECK(status(6).of_ranks == std::vector<RankStatus>{{0, false, 0}, {1, true, 0}});
+  bench.tell({
+      {"who asks is not joined by it", bench.pull('c', 7, 0), {"c7 failed: a call before Join"}},
+      {"and is not missed", bench.closed('c'), {}},
+  });
+}
+
+TEST_CASE("ShardService: the status of an asynchronous shard", "[ps]") {
+  Bench bench{job_of(2, 9, 0, asynchronous)};
+  bench.join_all();
+  bench.push('a', 2, 1, 0, 1)();
+  bench.push('a', 3, 2, 0, 1)();
+  bench.push('b', 2, 1, 1, 1)();
+  bench.push('b', 3, 3, 1, 1)();  // a gap
+  bench.call<distrib::Save>('a', 4)();
+  bench.saved(3)();
+  bench.push('b', 4, 2, 1, 1)();
+  const distrib::ShardStatus status = bench.service.status(bench.now);
+  CHECK(status.step == 4);
+  CHECK(status.contributions == 4);
+  CHECK(status.newest_cut == 3);
+  CHECK(status.staleness == 0);
+  CHECK(status.of_ranks == std::vector<distrib::RankStatus>{{0, true, 2}, {1, true, 2}});
+}
+
 TEST_CASE("ShardService: Leave", "[ps]") {
   Bench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
   bench.join_all();

@@ -5,6 +5,7 @@
 
 #include <distrib/data/error.hpp>
 #include <distrib/example/error.hpp>
+#include <distrib/net/error.hpp>
 #include <distrib/record/error.hpp>
 
 #include <cerrno>
@@ -16,6 +17,8 @@ TEST_CASE("the exit code of a failure") {
   CHECK(exit_status({EACCES, std::generic_category()}) == 66);
   CHECK(exit_status({EISDIR, std::generic_category()}) == 66);
   CHECK(exit_status({ENOSPC, std::generic_category()}) == 74);
+  CHECK(exit_status(distrib::net_errc::refused) == 69);
+  CHECK(exit_status(distrib::net_errc::timed_out) == 69);
   CHECK(exit_status(distrib::data_errc::no_files) == 66);
   CHECK(exit_status(distrib::record_errc::corrupt_payload) == 1);
   CHECK(exit_status(distrib::record_errc::truncated_compression) == 1);

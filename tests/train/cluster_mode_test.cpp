@@ -11,4 +11,5 @@ TEST_CASE("ClusterMode: what the protocol says unless told", "[train]") {
   CHECK(mode.lease == 1min);
   CHECK(mode.restart_window == 10min);
   CHECK(mode.replay_budget_bytes == 256U << 20);
+  CHECK_FALSE(mode.metrics);
 }

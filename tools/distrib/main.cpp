@@ -2,6 +2,7 @@
 // The command `distrib`. Each subcommand is a header of its own; here are only their options.
 #include "launch.hpp"
 #include "records.hpp"
+#include "status.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -49,6 +50,15 @@ int main(int argc, char** argv) try {
   int code = 0;
   tools::add_records(app, records, code);
 
+  tools::StatusOptions asked;
+  CLI::App* status = app.add_subcommand("status", "Shows how a running parameter server is, shard by shard.");
+  status->add_option("address", asked.server, "HOST:PORT of the parameter server")->required();
+  status->add_flag("--watch", asked.watch, "Again each second, with rates, until Ctrl-C");
+  status->add_flag("--json", asked.json, "A line of JSON for each shard");
+  status->add_option("--within", asked.within, "Seconds each shard has to answer")
+      ->check(CLI::Range(0.001, 86'400.0).description(""))->capture_default_str();
+  status->add_option("--secret", asked.secret_file, "File with the secret that the cluster shares, if it has one");
+
   // Ours ends at the first --; CLI11 would interpret what PROGRAM is meant to.
   char** const end = argv + argc;
   char** const dashes = std::find(argv, end, std::string_view{"--"});
@@ -58,6 +68,7 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : exit_usage;
   }
+  if (status->parsed()) return tools::status(asked);
   if (!launch->parsed()) return code;
 
   if (options.ps == 0) return refuse("--ps 0: a cluster has a parameter server; for one process run PROGRAM itself");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "exit_status.hpp"
+#include "failure_word.hpp"
 #include "json_line.hpp"
 #include "progress.hpp"
 #include "records.hpp"
@@ -17,20 +18,6 @@
 #include <vector>
 
 namespace tools {
-
-/// The kind of a failure in a word: the enumerator of `distrib::failure`.
-[[nodiscard]] inline auto failure_word(const std::error_code& code) -> std::string {
-  using distrib::failure;
-  for (const failure kind : {failure::invalid_argument, failure::not_found, failure::corrupt, failure::mismatch,
-                             failure::unsupported, failure::exhausted, failure::io}) {
-    if (code != kind) continue;
-    std::string word = make_error_condition(kind).message();
-    for (char& c : word)
-      if (c == ' ') c = '_';
-    return kind == failure::io ? "io" : kind == failure::exhausted ? "exhausted" : word;
-  }
-  return code.category().name();
-}
 
 /// Lines of output and of failures in one of two forms, and the exit code that sums them up.
 class RecordsReport {

@@ -129,6 +129,17 @@ template <class Sync = SyncShardCore, class Async = AsyncShardCore>
   return std::make_unique<ShardOf<Async>>(Async{job, shard, kind.updaters, staleness, *newest});
 }
 
+/// Whether a durable cut of this shard holds all that the job has: its last step; asynchronous: every rank's last one.
+[[nodiscard]] inline auto has_last_cut(const AnyShard& shard, const Job& job, bool synchronous) -> bool {
+  const Rank ranks = synchronous ? 1 : job.ranks;  // or it is the same for all
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    const Progress progress = shard.progress(rank);
+    const Step last = synchronous ? job.total_steps : job.steps_of(rank);
+    if (last != 0 && (progress.cuts.empty() || progress.cuts.back() < last)) return false;
+  }
+  return true;
+}
+
 #ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/ps.cpp
 extern template auto make_shard(const Job&, std::uint32_t, const ShardKind&, std::vector<Step>, const Cut*)
     -> std::unique_ptr<AnyShard>;

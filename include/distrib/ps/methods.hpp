@@ -7,6 +7,7 @@
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/shard_status.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/remote_error.hpp>
 
@@ -230,5 +231,7 @@ struct Save : Method<"distrib.ps.Save", Empty, Empty> {};
 struct Leave : Method<"distrib.ps.Leave", Empty, Empty> {};
 /// This rank is done.
 struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};
+/// How is the shard? Needs no Join before, and changes nothing.
+struct Status : Method<"distrib.ps.Status", Empty, ShardStatus> {};
 
 }  // namespace distrib::inline v0

@@ -8,6 +8,7 @@
 #include <distrib/rpc/router.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -58,6 +59,9 @@ class PeerCalls {
 
   /// A pull that the core is asked to answer.
   void park(Step step, Call<Pull, Connection> pull) { pulls_.emplace_back(step, std::move(pull)); }
+
+  /// Pulls that wait.
+  [[nodiscard]] auto parked() const noexcept -> std::size_t { return pulls_.size(); }
 
   /// The core has answered a pull of this step: the one that came first has waited for it.
   void answer(Step step, const PullReply& reply) {

@@ -41,7 +41,7 @@ class Server {
  public:
   /// `updaters`: a list, or whatever finds an updater by its text. Throws `cluster_errc` when the cluster has no such
   /// task, `net_errc::address_in_use` with the address when another process has it (a second process of this task, most
-  /// likely), and what `Listener` throws. (A template only so that it is compiled where it is used.)
+  /// likely) or that of `ServerOptions::metrics`, and what `Listener` throws. (A template only so that it is compiled where it is used.)
   template <class Listens = Listener>
   Server(IoPool& io, const ClusterSpec& cluster, std::string_view job_name, std::uint32_t task_index,
          UpdaterFinder updaters = StandardUpdaters{}, ServerOptions options = {}) {
@@ -61,6 +61,11 @@ class Server {
 
   /// The port it listens on; 0 when it does not.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return task_ ? task_->port() : std::uint16_t{0}; }
+
+  /// The port that metrics are shown at; 0 when they are not.
+  [[nodiscard]] auto metrics_port() const noexcept -> std::uint16_t {
+    return task_ ? task_->metrics_port() : std::uint16_t{0};
+  }
 
   /// Serves until the job is over; completes with `void(int)`, once: the protocol's exit code. 0 every worker is done; 1
   /// it was asked to end, or nobody came: start it again; 70 a worker was lost for good, 74 a cut could not be written.

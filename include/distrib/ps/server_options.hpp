@@ -2,9 +2,11 @@
 #pragma once
 
 #include <distrib/core/event.hpp>
+#include <distrib/net/address.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/rpc/server_core.hpp>
 
+#include <optional>
 #include <string>
 
 namespace distrib::inline v0 {
@@ -15,6 +17,8 @@ struct ServerOptions {
                             ///< again after a job's end knows so.
   ShardOptions shard;
   RpcServerOptions rpc;     ///< `services` is the server's own business.
+  std::optional<Address> metrics;  ///< Where `GET /metrics` is answered for Prometheus, to whoever can reach it and
+                                   ///< without TLS; nowhere unless told. Port 0 takes a free one.
   Observer observer;        ///< Told on a thread of the pool.
 };
 

@@ -14,10 +14,13 @@
 #include <distrib/ps/methods.hpp>
 #include <distrib/ps/parse_job.hpp>
 #include <distrib/ps/peer_calls.hpp>
+#include <distrib/ps/place_mismatch.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/shard_meter.hpp>
 #include <distrib/ps/shard_shell.hpp>
+#include <distrib/ps/shard_status.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/server_core.hpp>
@@ -42,7 +45,8 @@ template <class Connection>
 class ShardService final : private ShardSink {
  public:
   ShardService(const ShardPlace& place, const ShardOptions& options, ShardKinds kinds, ShardShell& shell, Instant now)
-      : place_{place}, options_{options}, kinds_{std::move(kinds)}, shell_{shell}, clock_{options, place, now} {}
+      : place_{place}, options_{options}, kinds_{std::move(kinds)}, shell_{shell}, clock_{options, place, now},
+        meter_{now} {}
   ShardService(const ShardService&) = delete;
   auto operator=(const ShardService&) -> ShardService& = delete;
 
@@ -74,8 +78,9 @@ class ShardService final : private ShardSink {
   /// The shard's durable cuts, ascending, and the newest of them; null: it starts with the initial values.
   void opened(std::vector<Step> cuts, const Cut* newest, Instant now) {
     now_ = now;
-    core_ = make_shard(*job_, number(), kind_, std::move(cuts), newest);
+    core_ = make_shard(*job_, number(*job_), kind_, std::move(cuts), newest);
     clock_.opened(now);
+    meter_.opened(*job_);
     for (auto& [peer, state] : peers_)
       if (state.calls.joined()) enter(peer, state);
   }
@@ -125,6 +130,17 @@ class ShardService final : private ShardSink {
     if (verdict.kind != ShardClock::Verdict::Kind::lost) return;
     for (auto& [peer, state] : peers_) state.calls.tell_lost(verdict.rank);
     end(exit_code::somebody_lost, {ps_errc::rank_lost, "rank " + std::to_string(verdict.rank)});
+  }
+
+  /// How it is, for whoever asks; changes nothing.
+  [[nodiscard]] auto status(Instant now) const -> ShardStatus {
+    ShardStatus status = meter_.describe(place_, job_, kind_, core_.get(), now);
+    if (job_) status.job_hash = job_hash_;
+    for (const auto& [peer, state] : peers_) {
+      status.parked += state.calls.parked();
+      if (state.entered && state.rank < status.of_ranks.size()) status.of_ranks[state.rank].here = true;
+    }
+    return status;
   }
 
   /// The job, once one is known.
@@ -180,6 +196,7 @@ class ShardService final : private ShardSink {
     if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
     push_ = std::move(call);
     not_repeatable_ = false;
+    meter_.pushed(request.rank, request.step, core_->step(), request.body->size());
     core_->push(
         peer, {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut}, *this);
     if (push_) answer_push(core_->progress(request.rank));  // it left a gap, and the stream says so
@@ -189,6 +206,7 @@ class ShardService final : private ShardSink {
     const Peer peer = entered(call);
     if (peer == 0) return;
     core_->restore(peer, request.cut, *this);
+    meter_.opened(*job_);
     call.reply({});
   }
 
@@ -214,6 +232,8 @@ class ShardService final : private ShardSink {
     if (!over_) leave(peer);
   }
 
+  void serve(Empty, Call<Status, Connection> call) { call.reply(status(now_)); }  // also of who has not joined
+
   // --- the job ---
 
   auto adopt(const JoinRequest& request) -> Error {
@@ -222,9 +242,7 @@ class ShardService final : private ShardSink {
     Job job = parse_job(request.job_text, error);
     if (error) return error;
     if (job_) return {ps_errc::job_mismatch, job_difference(to_text(*job_), request.job_text)};
-    if (job.tasks != place_.tasks) return differs("parameter servers", job.tasks, place_.tasks);
-    if (job.ranks != place_.ranks) return differs("workers", job.ranks, place_.ranks);
-    if (job.shards_per_task <= place_.shard) return differs("shards of a task", job.shards_per_task, place_.shard + 1);
+    if (const Error misplaced = place_mismatch(job, place_)) return misplaced;
     kind_ = kinds_(job, error);
     if (error) return error;
     const std::uint64_t needed = store_bytes(ShardLayout{job, number(job)}, kind_.updaters);
@@ -232,31 +250,17 @@ class ShardService final : private ShardSink {
       return {ps_errc::too_large, std::to_string(needed) + " bytes of " + std::to_string(options_.memory_budget_bytes)};
     job_hash_ = request.job_hash;
     job_ = std::move(job);
-    shell_.open(*job_, number(), request.cuts, kind_.updaters);
+    shell_.open(*job_, number(*job_), request.cuts, kind_.updaters);
     return {};
-  }
-
-  static auto differs(const char* what, std::uint32_t job, std::uint32_t cluster) -> Error {
-    return {ps_errc::job_mismatch, std::string{"the job has "} + std::to_string(job) + " " + what +
-                                       ", this cluster " + std::to_string(cluster)};
   }
 
   [[nodiscard]] auto number(const Job& job) const -> std::uint32_t {
     return place_.task * job.shards_per_task + place_.shard;
   }
-  [[nodiscard]] auto number() const -> std::uint32_t { return number(*job_); }
 
   // Whether the last cut is durable.
   [[nodiscard]] auto is_complete() const -> bool {
-    if (core_ == nullptr) return false;
-    const bool synchronous = parse_consistency(job_->consistency)->synchronous;
-    const Rank ranks = synchronous ? 1 : job_->ranks;  // or it is the same for all
-    for (Rank rank = 0; rank < ranks; ++rank) {
-      const Progress progress = core_->progress(rank);
-      const Step last = synchronous ? job_->total_steps : job_->steps_of(rank);
-      if (last != 0 && (progress.cuts.empty() || progress.cuts.back() < last)) return false;
-    }
-    return true;
+    return core_ != nullptr && has_last_cut(*core_, *job_, kind_.consistency.synchronous);
   }
 
   // --- peers ---
@@ -328,23 +332,17 @@ class ShardService final : private ShardSink {
     peers_[reply.peer].calls.tell(JoinItem::Kind::notice, reply.progress);
   }
   void operator()(ValuesReply reply) override {
-    PullReply answer;
-    answer.progress = std::move(reply.progress);
-    answer.counted = reply.counted;
     // Every rank asks for the same block.
     if (summed_ != reply.block) {
       summed_ = reply.block;
       checksum_ = crc32c(reply.block->bytes());
     }
-    answer.body_checksum = checksum_;
-    answer.body = std::move(reply.block);
-    peers_[reply.peer].calls.answer(reply.step, answer);
+    meter_.pulled(reply.block->size());
+    peers_[reply.peer].calls.answer(
+        reply.step, {std::move(reply.progress), false, reply.counted, std::move(reply.block), checksum_});
   }
   void operator()(GoneReply reply) override {
-    PullReply answer;
-    answer.progress = std::move(reply.progress);
-    answer.gone = true;
-    peers_[reply.peer].calls.answer(reply.step, answer);
+    peers_[reply.peer].calls.answer(reply.step, {std::move(reply.progress), true, 0, nullptr, {}});
   }
   void operator()(PushedReply reply) override {
     if (push_) answer_push(std::move(reply.progress));
@@ -371,15 +369,17 @@ class ShardService final : private ShardSink {
   }
 
   using RouterType = Router<Route<Join, Serve>, Route<Pull, Serve>, Route<Push, Serve>, Route<Restore, Serve>,
-                            Route<Save, Serve>, Route<Leave, Serve>, Route<Goodbye, Serve>>;
+                            Route<Save, Serve>, Route<Leave, Serve>, Route<Goodbye, Serve>,
+                            Route<Status, Serve>>;
 
   ShardPlace place_;
   ShardOptions options_;
   ShardKinds kinds_;
   ShardShell& shell_;
   ShardClock clock_;
+  ShardMeter meter_;
   RouterType router_{{Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
-                     {Serve{this}}, {Serve{this}}, {Serve{this}}};
+                     {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
   std::optional<Job> job_;
   std::string job_hash_;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/net/address.hpp>
+
 #include <chrono>
 #include <cstddef>
+#include <optional>
 
 namespace distrib::inline v0 {
 
@@ -17,6 +20,8 @@ struct ClusterMode {
   /// What a worker keeps of its contributions, for a parameter server that comes back. Cuts are made as often as half of
   /// it wants.
   std::size_t replay_budget_bytes = std::size_t{256} << 20;
+  /// Where a parameter server shows its metrics, see `ServerOptions::metrics`.
+  std::optional<Address> metrics = std::nullopt;
 };
 
 }  // namespace distrib::inline v0

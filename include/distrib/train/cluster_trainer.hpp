@@ -71,6 +71,7 @@ class ClusterTrainer : public Trainer<M, D> {
     if (this->save_) options.directory = detail::absolute_path(this->save_->directory);
     options.shard.lease = mode_.lease;
     options.shard.restart_window = mode_.restart_window;
+    options.metrics = mode_.metrics;
     options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { this->hooks_.tell(event); }); };
     Server server{*this->pool_, flags_.cluster(), flags_.job_name, flags_.task_index, updaters(), std::move(options)};
     const int code = server.join(here);

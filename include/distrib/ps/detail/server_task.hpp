@@ -21,6 +21,7 @@ class ServerTask {
   virtual ~ServerTask() = default;
   [[nodiscard]] virtual auto executor() const noexcept -> Executor = 0;
   [[nodiscard]] virtual auto port() const noexcept -> std::uint16_t = 0;
+  [[nodiscard]] virtual auto metrics_port() const noexcept -> std::uint16_t = 0;
   [[nodiscard]] virtual auto why() const noexcept -> const Error& = 0;
 
   /// Calls `told` on the executor when it is over.

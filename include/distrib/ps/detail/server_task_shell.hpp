@@ -11,19 +11,23 @@
 #include <distrib/net/connection_core.hpp>
 #include <distrib/net/error.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/net/listener.hpp>
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/cut_store.hpp>
+#include <distrib/ps/detail/page_server.hpp>
 #include <distrib/ps/detail/server_task.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/finished_job.hpp>
 #include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/metrics_text.hpp>
 #include <distrib/ps/server_options.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_service.hpp>
+#include <distrib/ps/shard_status.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 #include <distrib/rpc/server_session.hpp>
@@ -69,11 +73,18 @@ class ServerTaskShell final : public ServerTask, public std::enable_shared_from_
       if (error.code() != net_errc::not_local && error.code() != net_errc::unresolved) throw;
       listen({"*", address_.port});
     }
+    if (options_.metrics) try {
+        show_metrics(*options_.metrics);
+      } catch (const std::system_error&) {
+        abandon();  // connections may be there already
+        throw;
+      }
     asio::post(executor_, [self = this->shared_from_this()] { self->shard(0); });
   }
 
   [[nodiscard]] auto executor() const noexcept -> Executor override { return executor_; }
   [[nodiscard]] auto port() const noexcept -> std::uint16_t override { return port_; }
+  [[nodiscard]] auto metrics_port() const noexcept -> std::uint16_t override { return metrics_port_; }
   [[nodiscard]] auto why() const noexcept -> const Error& override { return why_; }
 
   void join(std::function<void(int)> told) override {
@@ -183,6 +194,17 @@ class ServerTaskShell final : public ServerTask, public std::enable_shared_from_
     options.services = most_shards;
     server_.emplace(executor_, address, Room{this}, options);
     port_ = server_->port();
+  }
+
+  void show_metrics(const Address& address) {
+    const auto content = [this] {
+      std::vector<ShardStatus> all;
+      for (const auto& [number, host] : shards_)
+        if (number < shards_of_job()) all.push_back(host->service.status(Clock::now()));
+      return metrics_text(all);
+    };
+    page_.reset(new PageServer<Listener>{executor_, address, {"/metrics", std::string{metrics_content_type}, content}});
+    metrics_port_ = page_->port();
   }
 
   // A connection's first event is its greeting, which says which shard it wants.
@@ -305,6 +327,7 @@ class ServerTaskShell final : public ServerTask, public std::enable_shared_from_
   void close() {
     closed_ = true;
     server_.reset();
+    page_.reset();
     timer_.cancel();
     if (hang_up_timer_) hang_up_timer_->cancel();
   }
@@ -329,6 +352,7 @@ class ServerTaskShell final : public ServerTask, public std::enable_shared_from_
   ShardPlace place_;
   Address address_;
   std::uint16_t port_ = 0;
+  std::uint16_t metrics_port_ = 0;
   std::map<std::uint32_t, std::unique_ptr<ShardHost>> shards_;
   std::map<Connection, std::uint32_t> wanted_;  // which shard a connection speaks to
   SteadyTimer timer_;
@@ -340,6 +364,7 @@ class ServerTaskShell final : public ServerTask, public std::enable_shared_from_
   bool ending_ = false;
   bool over_ = false;
   bool closed_ = false;
+  std::unique_ptr<PageServer<Listener>> page_;                // null: no metrics
   std::optional<RpcServer<Room, ListenerType>> server_;  // the last: its connections speak to all of the above
 };
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/address.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/drive.hpp>
+#include <distrib/net/page_core.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace distrib::inline v0::detail {
+
+/// Shows a page over HTTP, on the listener's executor: at most 16 visitors at once, each for 5 s at most; who comes when
+/// there are so many is turned away. The content is made on the executor and never after the destructor.
+///
+/// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
+template <class ListenerType>
+class PageServer {
+ public:
+  using Executor = typename ListenerType::Executor;
+  static constexpr std::size_t most_visitors = 16;
+  static constexpr std::chrono::seconds longest_visit{5};
+
+  /// Listens from now on; port 0 takes a free one. Throws as the listener does.
+  PageServer(const Executor& executor, const Address& address, Page page)
+      : state_{std::make_shared<State>(std::move(page))},
+        listener_{executor, address, [state = state_](Socket socket) { enter(state, std::move(socket)); }} {}
+  PageServer(const PageServer&) = delete;
+  auto operator=(const PageServer&) -> PageServer& = delete;
+  ~PageServer() {
+    listener_.close();
+    state_->page.content = nullptr;
+    for (Visit* const visit : state_->visits) visit->close();
+  }
+
+  [[nodiscard]] auto port() const noexcept -> std::uint16_t { return listener_.port(); }
+
+ private:
+  using Socket = typename ListenerType::Socket;
+  struct Visit;
+
+  /// Lives as long as a visit does.
+  struct State {
+    explicit State(Page shown) : page{std::move(shown)} {}
+    Page page;
+    std::set<Visit*> visits;
+  };
+
+  struct Visit {
+    Visit(std::shared_ptr<State> of, Socket connected)
+        : state{std::move(of)}, socket{std::move(connected)}, deadline{socket.get_executor()},
+          core{{state->page.path, state->page.content_type, [this] {
+            return state->page.content ? state->page.content() : std::string{};
+          }}} {
+      state->visits.insert(this);
+    }
+    Visit(const Visit&) = delete;
+    auto operator=(const Visit&) -> Visit& = delete;
+    ~Visit() { state->visits.erase(this); }
+
+    void close() {
+      std::error_code ignored;
+      socket.close(ignored);
+      deadline.cancel();
+    }
+
+    std::shared_ptr<State> state;
+    Socket socket;
+    BasicSteadyTimer<Executor> deadline;
+    PageCore core;
+  };
+
+  static void enter(const std::shared_ptr<State>& state, Socket socket) {
+    if (state->visits.size() == most_visitors) return;  // the socket closes
+    const auto visit = std::make_shared<Visit>(state, std::move(socket));
+    visit->deadline.expires_after(longest_visit);
+    visit->deadline.async_wait([visit](const std::error_code& ec) {
+      if (!ec) visit->close();
+    });
+    async_drive(visit->socket, visit->core, [visit](const std::error_code&) {
+      std::error_code ignored;
+      visit->socket.shutdown(Socket::shutdown_both, ignored);
+      visit->close();
+    });
+  }
+
+  std::shared_ptr<State> state_;
+  ListenerType listener_;
+};
+
+}  // namespace distrib::inline v0::detail

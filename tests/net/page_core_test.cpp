@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/net/page_core.hpp>
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+using distrib::DriveAction;
+using distrib::PageCore;
+using Kind = DriveAction::Kind;
+
+namespace {
+
+/// What it answers to bytes that come `at_once` at a time, and then to the end of them.
+auto answer_to(std::string_view request, std::size_t at_once) -> std::string {
+  int asked = 0;
+  PageCore core{{"/metrics", "text/x", [&asked] { return "content " + std::to_string(++asked) + "\n"; }}};
+  DriveAction action = core.next({}, 0);
+  std::string answer;
+  while (action.kind != Kind::done) {
+    std::size_t count = 0;
+    if (action.kind == Kind::read) {
+      REQUIRE_FALSE(action.space.empty());
+      CHECK(action.at_least == 1);
+      count = std::min({request.size(), at_once, action.space.size()});
+      const auto bytes = distrib::as_bytes(request.substr(0, count));
+      std::copy(bytes.begin(), bytes.end(), action.space.begin());
+      request.remove_prefix(count);
+    } else {
+      CHECK(answer.empty());
+      answer = distrib::as_text(action.bytes);
+      count = answer.size();
+    }
+    action = core.next({}, count);
+  }
+  CHECK_FALSE(action.result);
+  return answer;
+}
+
+}  // namespace
+
+TEST_CASE("PageCore: requests and answers, however they are split", "[net]") {
+  const std::string good =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/x\r\nContent-Length: 10\r\nConnection: close\r\n\r\ncontent 1\n";
+  const std::string bad =
+      "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 16\r\nConnection: close\r\n\r\n"
+      "400 Bad Request\n";
+  const std::string no_such =
+      "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 14\r\nConnection: close\r\n\r\n"
+      "404 Not Found\n";
+  const std::string not_allowed =
+      "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: text/plain\r\nAllow: GET\r\nContent-Length: 23\r\n"
+      "Connection: close\r\n\r\n405 Method Not Allowed\n";
+  const std::string field = "X: ";
+  const auto padded = [&](std::size_t size) {
+    std::string text = "GET /metrics HTTP/1.1\r\n" + field;
+    text.append(size - text.size() - 4, 'x');
+    return text + "\r\n\r\n";
+  };
+  struct Row {
+    const char* what;
+    std::string request;
+    std::string answer;
+  };
+  const Row rows[] = {
+      {"Prometheus", "GET /metrics HTTP/1.1\r\nHost: a:1\r\nUser-Agent: Prometheus/2\r\nAccept: */*\r\n\r\n", good},
+      {"as short as can be", "GET /metrics HTTP/1.0\r\n\r\n", good},
+      {"typed", "GET /metrics HTTP/1.1\nHost: a\n\n", good},
+      {"a query", "GET /metrics?name=x HTTP/1.1\r\n\r\n", good},
+      {"an empty value, a tab", "GET /metrics HTTP/1.1\r\nA:\r\nB:\tc\r\n\r\n", good},
+      {"more than a request", "GET /metrics HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n", good},
+      {"the longest", padded(PageCore::max_head_bytes), good},
+      {"too long", padded(PageCore::max_head_bytes + 1), bad},
+      {"without an end", std::string(10'000, 'a'), bad},
+      {"another path", "GET / HTTP/1.1\r\n\r\n", no_such},
+      {"a longer path", "GET /metrics/ HTTP/1.1\r\n\r\n", no_such},
+      {"another method", "POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", not_allowed},
+      {"only the head", "HEAD /metrics HTTP/1.1\r\n\r\n", not_allowed},
+      {"letters that are small", "get /metrics HTTP/1.1\r\n\r\n", not_allowed},
+      {"nothing", "", ""},
+      {"half of it", "GET /metrics HTTP/1.1\r\nHost: a\r\n", bad},
+      {"empty lines", "\r\n\r\n", bad},
+      {"no target", "GET\r\n\r\n", bad},
+      {"no version", "GET /metrics\r\n\r\n", bad},
+      {"a version to come", "GET /metrics HTTP/2.0\r\n\r\n", bad},
+      {"two spaces", "GET  /metrics HTTP/1.1\r\n\r\n", bad},
+      {"more at the end", "GET /metrics HTTP/1.1 x\r\n\r\n", bad},
+      {"no path", "GET metrics HTTP/1.1\r\n\r\n", bad},
+      {"no method", " /metrics HTTP/1.1\r\n\r\n", bad},
+      {"a method that is none", "G@T /metrics HTTP/1.1\r\n\r\n", bad},
+      {"bytes in the path", "GET /m\xff HTTP/1.1\r\n\r\n", bad},
+      {"no field", "GET /metrics HTTP/1.1\r\nHost\r\n\r\n", bad},
+      {"a space in its name", "GET /metrics HTTP/1.1\r\nHost : a\r\n\r\n", bad},
+      {"a field of two lines", "GET /metrics HTTP/1.1\r\nA: b\r\n c: d\r\n\r\n", bad},
+      {"a carriage return inside", "GET /metrics HTTP/1.1\r\nA: b\rc\r\n\r\n", bad},
+      {"a null byte", std::string{"GET /metrics HTTP/1.1\r\nA: \0\r\n\r\n", 29}, bad},
+      {"another protocol", "\x16\x03\x01\x02\x00\n\n", bad},
+  };
+  for (const Row& row : rows)
+    for (const std::size_t at_once : {1UL, 2UL, 3UL, 7UL, 100'000UL}) {
+      CAPTURE(row.what, at_once);
+      CHECK(answer_to(row.request, at_once) == row.answer);
+    }
+}
+
+TEST_CASE("PageCore: what the system says is what it ends with", "[net]") {
+  PageCore core{{"/metrics", "text/x", [] { return std::string{}; }}};
+  CHECK(core.next({}, 0).kind == Kind::read);
+  const auto reset = std::make_error_code(std::errc::connection_reset);
+  const DriveAction action = core.next(reset, 0);
+  CHECK(action.kind == Kind::done);
+  CHECK(action.result == reset);
+}

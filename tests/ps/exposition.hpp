@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/catch.hpp"
+
+#include <charconv>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+/// A strict reader of Prometheus's text exposition format 0.0.4, as far as our metrics need it.
+namespace exposition {
+
+/// Samples by everything that stands before their value: `name{label="value"}`.
+using Samples = std::map<std::string, double>;
+
+inline auto is_name(std::string_view text) -> bool {
+  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+  constexpr std::string_view digits = "0123456789";
+  if (text.empty() || letters.find(text.front()) == std::string_view::npos) return false;
+  for (const char c : text)
+    if (letters.find(c) == std::string_view::npos && digits.find(c) == std::string_view::npos) return false;
+  return true;
+}
+
+/// `{a="b",c="d"}` off the front of `rest`. False: it is none.
+inline auto take_labels(std::string_view& rest) -> bool {
+  std::set<std::string_view> names;
+  rest.remove_prefix(1);
+  while (true) {
+    const std::size_t equals = rest.find("=\"");
+    if (equals == std::string_view::npos) return false;
+    const std::string_view name = rest.substr(0, equals);
+    if (!is_name(name) || !names.insert(name).second) return false;
+    rest.remove_prefix(equals + 2);
+    while (!rest.empty() && rest.front() != '"') {
+      if (rest.front() == '\\') {
+        if (rest.size() < 2 || std::string_view{"\\\"n"}.find(rest[1]) == std::string_view::npos) return false;
+        rest.remove_prefix(1);
+      }
+      rest.remove_prefix(1);
+    }
+    if (rest.size() < 2) return false;
+    const char after = rest[1];
+    rest.remove_prefix(2);
+    if (after == '}') return true;
+    if (after != ',') return false;
+  }
+}
+
+/// Nothing when a line is not of the format, stands in a wrong place or comes twice.
+inline auto read(std::string_view text) -> std::optional<Samples> {
+  Samples samples;
+  std::set<std::string> metrics;
+  std::string metric;   // of the lines of samples that may come
+  std::string helped;
+  bool counts = false;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};  // the last line ends too
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (line.starts_with("# HELP ")) {
+      const std::string_view rest = line.substr(7);
+      helped = rest.substr(0, rest.find(' '));
+      if (!is_name(helped) || rest.size() < helped.size() + 2 || !metrics.insert(helped).second) return {};
+    } else if (line.starts_with("# TYPE ")) {
+      if (line != "# TYPE " + helped + " gauge" && line != "# TYPE " + helped + " counter") return {};
+      counts = line.ends_with("counter");
+      if (counts != helped.ends_with("_total")) return {};
+      metric = helped;
+    } else {
+      std::string_view rest = line;
+      const std::string_view name = rest.substr(0, rest.find_first_of("{ "));
+      if (name != metric || metric != helped) return {};
+      rest.remove_prefix(name.size());
+      if (rest.starts_with('{') && !take_labels(rest)) return {};
+      if (!rest.starts_with(' ')) return {};
+      rest.remove_prefix(1);
+      double value = 0;
+      const auto [stop, failure] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+      if (failure != std::errc{} || stop != rest.data() + rest.size()) return {};
+      const std::string_view key = line.substr(0, line.size() - rest.size() - 1);
+      if (!samples.emplace(key, value).second) return {};
+    }
+  }
+  return samples;
+}
+
+}  // namespace exposition

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# `distrib status` where nobody answers: what it says, in both forms, and how it ends. What is shown of a server that
+# answers is in ask_status_test.cpp and status_text_test.cpp. Called by ctest in build/PRESET/tests, where the command is
+# ../tools/distrib.
+set -uo pipefail
+distrib=$PWD/../tools/distrib
+[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
+failures=0
+fail() { echo "FAILED: $*" >&2; failures=$((failures + 1)); }
+
+expect() {  # CODE TEXT ARGUMENT...      TEXT is among what it says
+  local code=$1 text=$2 said status=0
+  shift 2
+  said=$("$distrib" status "$@" 2>&1 </dev/null) || status=$?
+  [ "$status" -eq "$code" ] || fail "status $*: exit code $status, not $code"
+  [[ $said == *"$text"* ]] || fail "status $*: '$said' has no '$text'"
+}
+
+# Port 1 of this machine: nobody listens there.
+expect 69 'error: shard 0 of the parameter server at 127.0.0.1:1: nobody listens there' 127.0.0.1:1
+expect 69 '{"error":"unavailable","where":"shard 0 of the parameter server at 127.0.0.1:1","what":"nobody listens there"}' \
+  127.0.0.1:1 --json
+expect 69 'nobody listens there' 127.0.0.1:1 --watch --within 1
+expect 64 "'here': not an address; write HOST:PORT" here
+expect 64 '{"error":"invalid_argument","where":"'"'here'"'",' here --json
+expect 64 'not an address' 127.0.0.1:0
+expect 66 '/nowhere/secret' 127.0.0.1:1 --secret /nowhere/secret
+expect 64 'address is required'
+expect 64 'within' 127.0.0.1:1 --within 0
+
+[ $failures -eq 0 ] && echo 'all passed'
+exit $((failures != 0))

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/distrib/status_text.hpp"
+
+#include "support/catch.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+using distrib::ShardStatus;
+using namespace std::chrono_literals;
+
+namespace {
+
+auto running() -> ShardStatus {
+  ShardStatus shard;
+  shard.task = 1;
+  shard.shard = 2;
+  shard.shards = 3;
+  shard.tasks = 2;
+  shard.ranks = 12;
+  shard.uptime = 61'500ms;
+  shard.job_hash = std::string(64, 'a');
+  shard.consistency = "bulk_synchronous_parallel";
+  shard.total_steps = 6000;
+  shard.open = true;
+  shard.step = 120;
+  shard.newest_cut = 100;
+  shard.contributions = 1440;
+  shard.staleness = 1;
+  shard.value_bytes = 1'234'567;
+  shard.slot_bytes = 512;
+  shard.variables = 1002;
+  shard.pushes = 1441;
+  shard.pushed_bytes = 2'000'000'000;
+  shard.pulls = 1450;
+  shard.pulled_bytes = 999;
+  shard.parked = 3;
+  shard.of_ranks = {{0, true, 121}, {11, false, 120}};
+  shard.of_variables = {{"dense/kernel", 1'000'000}, {"b", 64}};
+  return shard;
+}
+
+}  // namespace
+
+TEST_CASE("status_text: a shard for people", "[tools]") {
+  const tools::StatusRates rates{10.25, 123.0, 2'500'000.0};
+  const std::string text = tools::status_text(running(), &rates);
+  CHECK(text == "/job:ps/task:1 shard 2, up 61 s: bulk_synchronous_parallel, job aaaaaaaaaaaa\n"
+                "  step           120 of 6000, durable 100\n"
+                "  contributions  1440, the slowest rank is 1 behind\n"
+                "  pushes         1441, 2.0 GB\n"
+                "  pulls          1450, 999 bytes; 3 wait\n"
+                "  a second       10.2 steps, 123.0 contributions, 2.5 MB\n"
+                "  memory         values 1.2 MB, slots 512 bytes\n"
+                "  ranks          1 of 12 are here\n"
+                "       0  here  last contribution 121\n"
+                "      11  away  last contribution 120\n"
+                "  variables      1002\n"
+                "    dense/kernel  1.0 MB\n"
+                "    b             64 bytes\n"
+                "    and 1000 more\n");
+  CHECK(tools::status_text(running(), nullptr).find("a second") == std::string::npos);
+}
+
+TEST_CASE("status_text: before the job", "[tools]") {
+  ShardStatus shard;
+  shard.ranks = 3;
+  CHECK(tools::status_text(shard, nullptr) ==
+        "/job:ps/task:0 shard 0, up 0 s: no job yet; the first of 3 workers brings it\n");
+  shard.job_hash = "abc";
+  shard.consistency = "asynchronous_parallel";
+  CHECK(tools::status_text(shard, nullptr) ==
+        "/job:ps/task:0 shard 0, up 0 s: asynchronous_parallel, job abc\n  its cuts are being read\n");
+}
+
+TEST_CASE("status_json: a line for programs", "[tools]") {
+  const tools::StatusRates rates{10.5, 123, 2.5};
+  const std::string json = tools::status_json(running(), &rates);
+  CHECK(json ==
+        R"({"task":1,"shard":2,"shards":3,"tasks":2,"workers":12,"uptime_seconds":61.5,"job":")" +
+            std::string(64, 'a') +
+            R"(","consistency":"bulk_synchronous_parallel","open":true,"step":120,"total_steps":6000,"newest_cut":100,)"
+            R"("contributions":1440,"staleness":1,"pushes":1441,"pushed_bytes":2000000000,"pulls":1450,)"
+            R"("pulled_bytes":999,"parked":3,"value_bytes":1234567,"slot_bytes":512,"variables":1002,)"
+            R"("steps_per_second":10.5,"contributions_per_second":123,"bytes_per_second":2.5,)"
+            R"("ranks":[{"rank":0,"here":true,"last":121},{"rank":11,"here":false,"last":120}],)"
+            R"("variable_bytes":[{"name":"dense/kernel","bytes":1000000},{"name":"b","bytes":64}]})");
+  CHECK(tools::status_json({}, nullptr).find("per_second") == std::string::npos);
+}
+
+TEST_CASE("status_rates: by the shard's own clock", "[tools]") {
+  const ShardStatus before = running();
+  ShardStatus now = before;
+  now.uptime += 2s;
+  now.step += 10;
+  now.contributions += 120;
+  now.pushed_bytes += 1000;
+  now.pulled_bytes += 3000;
+  tools::StatusRates rates = tools::status_rates(before, now);
+  CHECK(rates.steps == 5);
+  CHECK(rates.contributions == 60);
+  CHECK(rates.bytes == 2000);
+  now.open = false;
+  CHECK(tools::status_rates(before, now).steps == 0);
+  CHECK(tools::status_rates(now, before).steps == 0);
+  now.open = true;
+  now.step = 1;  // back to a cut
+  CHECK(tools::status_rates(before, now).steps == 0);
+  now.uptime = 1s;  // started again
+  rates = tools::status_rates(before, now);
+  CHECK(rates.contributions == 0);
+  CHECK(rates.bytes == 0);
+}
+
+TEST_CASE("bytes_text: what people read", "[tools]") {
+  using tools::bytes_text;
+  CHECK(bytes_text(std::uint64_t{0}) == "0 bytes");
+  CHECK(bytes_text(std::uint64_t{1000}) == "1.0 kB");
+  CHECK(bytes_text(std::uint64_t{999'949}) == "999.9 kB");
+  CHECK(bytes_text(std::uint64_t{999'950}) == "1.0 MB");
+  CHECK(bytes_text(std::uint64_t{1} << 63) == "9.2 EB");
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "status.hpp"
+
+#include "ask_status.hpp"
+#include "exit_status.hpp"
+#include "failure_word.hpp"
+#include "json_line.hpp"
+#include "status_text.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tools {
+
+namespace {
+
+using Shards = std::vector<distrib::ShardStatus>;
+
+/// False: nobody reads it any more.
+auto show(const Shards& before, const Shards& now, bool json) -> bool {
+  std::string text;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const StatusRates rates = i < before.size() ? status_rates(before[i], now[i]) : StatusRates{};
+    const StatusRates* const known = i < before.size() ? &rates : nullptr;
+    text += json ? status_json(now[i], known) + "\n" : status_text(now[i], known);
+  }
+  return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+}
+
+}  // namespace
+
+auto status(const StatusOptions& options) -> int try {
+  const distrib::Address server = distrib::Address::parse(options.server);
+  AskOptions how;
+  how.within = std::chrono::milliseconds{static_cast<std::int64_t>(options.within * 1000)};
+  if (!options.secret_file.empty()) how.secret = distrib::SharedSecret::from_file(options.secret_file);
+  Shards before;
+  while (true) {
+    Shards now = ask_status(server, how);
+    if (!show(before, now, options.json)) return exit_io;
+    if (!options.watch) return exit_good;
+    before = std::move(now);
+    std::this_thread::sleep_for(std::chrono::seconds{1});
+  }
+} catch (const std::system_error& error) {
+  const distrib::Error failure = distrib::error_of(error);
+  if (options.json)
+    std::puts(JsonLine{}
+                  .add("error", failure_word(failure.code))
+                  .add("where", failure.where)
+                  .add("what", failure.code.message())
+                  .text()
+                  .c_str());
+  else
+    std::fprintf(stderr, "error: %s: %s\n", failure.where.c_str(), failure.code.message().c_str());
+  return exit_status(failure.code);
+}
+
+}  // namespace tools

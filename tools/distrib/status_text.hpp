@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "json_line.hpp"
+
+#include <distrib/ps/shard_status.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace tools {
+
+/// What happened between two looks at a shard, a second.
+struct StatusRates {
+  double steps = 0;
+  double contributions = 0;
+  double bytes = 0;  ///< Pushed and pulled.
+};
+
+/// By the clock of the shard. A shard that was started again, found its cuts or went back to one meanwhile has none.
+[[nodiscard]] inline auto status_rates(const distrib::ShardStatus& before, const distrib::ShardStatus& now)
+    -> StatusRates {
+  const double seconds = std::chrono::duration<double>{now.uptime - before.uptime}.count();
+  if (seconds <= 0 || !before.open || !now.open) return {};
+  const auto rate = [seconds](std::uint64_t from, std::uint64_t to) {
+    return to < from ? 0.0 : static_cast<double>(to - from) / seconds;
+  };
+  return {rate(before.step, now.step), rate(before.contributions, now.contributions),
+          rate(before.pushed_bytes, now.pushed_bytes) + rate(before.pulled_bytes, now.pulled_bytes)};
+}
+
+/// "512 bytes", "1.5 MB": powers of 1000.
+[[nodiscard]] inline auto bytes_text(double bytes) -> std::string {
+  if (bytes < 1000) return std::to_string(static_cast<std::uint64_t>(bytes)) + " bytes";
+  constexpr std::array<const char*, 6> units{"kB", "MB", "GB", "TB", "PB", "EB"};
+  std::size_t unit = 0;
+  for (bytes /= 1000; bytes >= 999.95 && unit + 1 < units.size(); bytes /= 1000) ++unit;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f %s", bytes, units[unit]);
+  return text.data();
+}
+[[nodiscard]] inline auto bytes_text(std::uint64_t bytes) -> std::string {
+  return bytes_text(static_cast<double>(bytes));
+}
+
+/// A shard for people, in a few lines. `rates`: since the look before; null: there was none.
+[[nodiscard]] inline auto status_text(const distrib::ShardStatus& shard, const StatusRates* rates) -> std::string {
+  const auto number = [](auto value) { return std::to_string(value); };
+  const auto right = [](std::string text, std::size_t width) {
+    return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
+  };
+  std::string text = "/job:ps/task:" + number(shard.task) + " shard " + number(shard.shard);
+  text += ", up " + number(std::chrono::floor<std::chrono::seconds>(shard.uptime).count()) + " s: ";
+  if (shard.job_hash.empty())
+    return text + "no job yet; the first of " + number(shard.ranks) + " workers brings it\n";
+  text += shard.consistency + ", job " + shard.job_hash.substr(0, 12) + "\n";
+  if (!shard.open) return text + "  its cuts are being read\n";
+
+  std::size_t here = 0;
+  for (const auto& rank : shard.of_ranks) here += rank.here ? 1U : 0U;
+  text += "  step           " + number(shard.step) + " of " + number(shard.total_steps) + ", durable " +
+          number(shard.newest_cut) + "\n";
+  text += "  contributions  " + number(shard.contributions) + ", the slowest rank is " + number(shard.staleness) +
+          " behind\n";
+  text += "  pushes         " + number(shard.pushes) + ", " + bytes_text(shard.pushed_bytes) + "\n";
+  text += "  pulls          " + number(shard.pulls) + ", " + bytes_text(shard.pulled_bytes) + "; " +
+          number(shard.parked) + " wait\n";
+  if (rates != nullptr) {
+    std::array<char, 96> line{};
+    std::snprintf(line.data(), line.size(), "  a second       %.1f steps, %.1f contributions, ", rates->steps,
+                  rates->contributions);
+    text += line.data() + bytes_text(rates->bytes) + "\n";
+  }
+  text += "  memory         values " + bytes_text(shard.value_bytes) + ", slots " + bytes_text(shard.slot_bytes) + "\n";
+  text += "  ranks          " + number(here) + " of " + number(shard.ranks) + " are here\n";
+  for (const auto& rank : shard.of_ranks)
+    text += right(number(rank.rank), 8) + "  " + (rank.here ? "here" : "away") + "  last contribution " +
+            number(rank.last) + "\n";
+  text += "  variables      " + number(shard.variables) + "\n";
+  std::size_t width = 0;
+  for (const auto& variable : shard.of_variables) width = std::max(width, variable.name.size());
+  for (const auto& variable : shard.of_variables)
+    text += "    " + variable.name + std::string(width - variable.name.size() + 2, ' ') + bytes_text(variable.bytes) +
+            "\n";
+  if (shard.variables > shard.of_variables.size())
+    text += "    and " + number(shard.variables - shard.of_variables.size()) + " more\n";
+  return text;
+}
+
+/// A shard as one line of JSON, without its end. Likewise.
+[[nodiscard]] inline auto status_json(const distrib::ShardStatus& shard, const StatusRates* rates) -> std::string {
+  const auto list = [](const auto& of, const auto& to_json) {
+    std::string json = "[";
+    for (const auto& element : of) json += (json.size() > 1 ? "," : "") + to_json(element);
+    return json + "]";
+  };
+  JsonLine line;
+  line.add("task", shard.task).add("shard", shard.shard).add("shards", shard.shards).add("tasks", shard.tasks);
+  line.add("workers", shard.ranks).add("uptime_seconds", std::chrono::duration<double>{shard.uptime}.count());
+  line.add("job", shard.job_hash).add("consistency", shard.consistency).add("open", shard.open);
+  line.add("step", shard.step).add("total_steps", shard.total_steps).add("newest_cut", shard.newest_cut);
+  line.add("contributions", shard.contributions).add("staleness", shard.staleness);
+  line.add("pushes", shard.pushes).add("pushed_bytes", shard.pushed_bytes);
+  line.add("pulls", shard.pulls).add("pulled_bytes", shard.pulled_bytes).add("parked", shard.parked);
+  line.add("value_bytes", shard.value_bytes).add("slot_bytes", shard.slot_bytes).add("variables", shard.variables);
+  if (rates != nullptr) {
+    line.add("steps_per_second", rates->steps).add("contributions_per_second", rates->contributions);
+    line.add("bytes_per_second", rates->bytes);
+  }
+  line.add_json("ranks", list(shard.of_ranks, [](const distrib::RankStatus& rank) {
+                  return JsonLine{}.add("rank", rank.rank).add("here", rank.here).add("last", rank.last).text();
+                }));
+  line.add_json("variable_bytes", list(shard.of_variables, [](const distrib::VariableStatus& variable) {
+                  return JsonLine{}.add("name", variable.name).add("bytes", variable.bytes).text();
+                }));
+  return line.text();
+}
+
+}  // namespace tools
