@@ -48,7 +48,7 @@ struct Shell {
 }  // namespace
 
 auto main() -> int try {
-  distrib::SyncShardCore core{make_job(), 0, distrib::Sgd{.learning_rate = 0.5F}};
+  distrib::SyncShardCore core{make_job(), 0, {distrib::Sgd{.learning_rate = 0.5F}}};
   const std::size_t size_bytes = core.layout().block_bytes();
   const Shell shell;
   core.join(100, 0, shell);  // connection 100 is rank 0

@@ -36,7 +36,7 @@ struct Forgetful : Still {
 /// "Sgd learning_rate=0.05": what `list` makes of a text, "" when it refuses it.
 template <class List>
 auto made_of(const List& list, std::string_view text) -> std::string {
-  const auto found = list.find(text);
+  const auto found = list(text);
   return found ? found->text() : std::string{};
 }
 

@@ -17,8 +17,8 @@ TEST_CASE("finished_checkpoint: only the last step of a job counts", "[ps]") {
   CHECK(finished_checkpoint(path).empty());
 
   const Job job = loopback_job::make(1, 1, 8);
-  CutStore store{{path, 4, 5}, job, 0, cuts::updaters};
-  Cut cut = initial_cut(job, ShardLayout{job, 0}, cuts::updaters);
+  CutStore store{{path, 4, 5}, job, 0, distrib::JobUpdaters{Momentum{}}};
+  Cut cut = initial_cut(job, ShardLayout{job, 0}, distrib::JobUpdaters{Momentum{}});
   cut.step = 4;
   store.save(cut);
   CHECK(finished_checkpoint(path).empty());

@@ -21,7 +21,7 @@ using distrib::Momentum;
 
 TEST_CASE("CheckpointStore: an empty directory restores nothing", "[train]") {
   const support::TempDirectory directory;
-  const CheckpointStore store{{.directory = (directory / "new/deep").string()}, make_job(1, 1), Momentum::slots};
+  const CheckpointStore store{{.directory = (directory / "new/deep").string()}, make_job(1, 1), cuts::updaters};
   const auto restored = store.restore();
   CHECK(restored.prefix.empty());
   CHECK(restored.cuts.empty());
@@ -35,11 +35,11 @@ TEST_CASE("CheckpointStore: saved with one cut of the variables, restored with a
       const support::TempDirectory directory;
       const distrib::SaveCheckpoint setting{.directory = directory.path().string()};
       const auto saved = make_job(shards, parts);
-      const auto prefix = CheckpointStore{setting, saved, Momentum::slots}.save(40, make_cuts(saved, 40, {21, 19}));
+      const auto prefix = CheckpointStore{setting, saved, cuts::updaters}.save(40, make_cuts(saved, 40, {21, 19}));
       CHECK(prefix == directory.path().string() + "/model.ckpt-40");
       for (const std::uint32_t other : {1U, 2U}) {
         const auto job = make_job(other, 2);
-        const auto restored = CheckpointStore{setting, job, Momentum::slots}.restore();
+        const auto restored = CheckpointStore{setting, job, cuts::updaters}.restore();
         CHECK(restored.prefix == prefix);
         CHECK(same(restored.cuts, make_cuts(job, 40, {21, 19})));
         REQUIRE(restored.events.size() == 1);
@@ -51,7 +51,7 @@ TEST_CASE("CheckpointStore: saved with one cut of the variables, restored with a
 TEST_CASE("CheckpointStore: a damaged checkpoint is told by name and the one before it is used", "[train]") {
   const support::TempDirectory directory;
   const auto job = make_job(1, 1);
-  const CheckpointStore store{{.directory = directory.path().string()}, job, Momentum::slots};
+  const CheckpointStore store{{.directory = directory.path().string()}, job, cuts::updaters};
   store.save(10, make_cuts(job, 10));
   damage(store.save(20, make_cuts(job, 20)) + ".data-00000-of-00001");
   const auto restored = store.restore();
@@ -69,24 +69,25 @@ TEST_CASE("CheckpointStore: another job is refused with the first difference", "
   const support::TempDirectory directory;
   const distrib::SaveCheckpoint setting{.directory = directory.path().string()};
   const auto job = make_job(1, 1);
-  CheckpointStore{setting, job, Momentum::slots}.save(10, make_cuts(job, 10));
+  CheckpointStore{setting, job, cuts::updaters}.save(10, make_cuts(job, 10));
   try {
-    static_cast<void>(CheckpointStore{setting, make_job(1, 1, 3, 7), Momentum::slots}.restore());
+    static_cast<void>(CheckpointStore{setting, make_job(1, 1, 3, 7), cuts::updaters}.restore());
     FAIL("another shape was accepted");
   } catch (const std::system_error& error) {
     CHECK(error.code() == distrib::ps_errc::job_mismatch);
     CHECK_THAT(error.what(), ContainsSubstring("'variable w float32[6,5] glorot_uniform'") &&
                                  ContainsSubstring("'variable w float32[7,5] glorot_uniform'"));
   }
-  CHECK_THROWS_WITH((CheckpointStore{setting, make_job(1, 1, 4), Momentum::slots}.restore()),
+  CHECK_THROWS_WITH((CheckpointStore{setting, make_job(1, 1, 4), cuts::updaters}.restore()),
                     ContainsSubstring("'seed 3'"));
-  CHECK_THROWS_WITH((CheckpointStore{setting, job, distrib::Adam::slots}.restore()), ContainsSubstring("w/Adam"));
+  CHECK_THROWS_WITH((CheckpointStore{setting, job, distrib::JobUpdaters{distrib::Adam{}}}.restore()),
+                    ContainsSubstring("w/Adam"));
 }
 
 TEST_CASE("CheckpointStore: only the newest are kept", "[train]") {
   const support::TempDirectory directory;
   const auto job = make_job(1, 1);
-  const CheckpointStore store{{.directory = directory.path().string(), .max_to_keep = 2}, job, Momentum::slots};
+  const CheckpointStore store{{.directory = directory.path().string(), .max_to_keep = 2}, job, cuts::updaters};
   for (const distrib::Step step : {10U, 20U, 30U}) store.save(step, make_cuts(job, step));
   CHECK_FALSE(std::filesystem::exists(directory / "model.ckpt-10.index"));
   CHECK(std::filesystem::exists(directory / "model.ckpt-20.index"));
@@ -96,6 +97,6 @@ TEST_CASE("CheckpointStore: only the newest are kept", "[train]") {
 TEST_CASE("CheckpointStore: a place that cannot be written is an error at once", "[train]") {
   const support::TempDirectory directory;
   std::ofstream{directory / "file"} << "not a directory";
-  CHECK_THROWS_WITH((CheckpointStore{{.directory = (directory / "file").string()}, make_job(1, 1), Momentum::slots}),
+  CHECK_THROWS_WITH((CheckpointStore{{.directory = (directory / "file").string()}, make_job(1, 1), cuts::updaters}),
                     ContainsSubstring("file") && ContainsSubstring("("));
 }

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
-#include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/shard_action.hpp>
 
 #include <cstdint>
-#include <span>
 
 namespace distrib::inline v0 {
 
