@@ -8,7 +8,6 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/server.hpp>
 
-#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -65,9 +64,9 @@ TEST_CASE("ask_status: before the job, and all shards in the middle of it", "[to
 TEST_CASE("ask_status: nobody listens, somebody who says nothing, a stranger, a secret", "[tools]") {
   asio::io_context context{1};
   SECTION("nobody") {
-    std::optional<support::Acceptor> acceptor{std::in_place, context, support::loopback()};
-    const Address address{"127.0.0.1", acceptor->local_endpoint().port()};
-    acceptor.reset();
+    support::Acceptor acceptor{context, support::loopback()};
+    const Address address{"127.0.0.1", acceptor.local_endpoint().port()};
+    acceptor.close();
     const Error error = failure_of(address, {});
     CHECK(error.code == net_errc::refused);
     CHECK(error.where == "shard 0 of the parameter server at " + address.to_string());
