@@ -80,7 +80,7 @@ TEST_CASE("DenseIdTable: with a key out of range nothing is done", "[ps]") {
     CHECK(ec == ps_errc::no_such_row);
     const auto ignore = [](std::size_t, std::span<const float* const>) {};
     CHECK_THROWS_WITH(table.visit(keys, ignore), ContainsSubstring("key " + std::to_string(wrong)));
-    CHECK_THROWS_WITH(std::as_const(table).visit(keys, ignore), ContainsSubstring("no row"));
+    CHECK_THROWS_WITH(std::as_const(table).visit(keys, ignore), ContainsSubstring("no such row"));
   }
   std::error_code ec = ps_errc::no_such_row;
   table.visit(Keys{100, 109}, [](std::size_t, std::span<float* const>) {}, ec);
