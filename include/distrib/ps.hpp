@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters: cores of shards and workers, and what carries their messages.
+// Parameters: cores of shards and workers, and what carries their messages. Not here, as no job of ours uses them:
+// ps/sync_replicas.hpp, ps/conditional_accumulator.hpp, ps/sparse_conditional_accumulator.hpp.
 #pragma once
 
 #include <distrib/ps/any_shard.hpp>
@@ -8,7 +9,6 @@
 #include <distrib/ps/block_pool.hpp>
 #include <distrib/ps/clip_rows.hpp>
 #include <distrib/ps/combiner.hpp>
-#include <distrib/ps/conditional_accumulator.hpp>
 #include <distrib/ps/consistency.hpp>
 #include <distrib/ps/cut_interval.hpp>
 #include <distrib/ps/cut_settings.hpp>
@@ -45,10 +45,7 @@
 #include <distrib/ps/shard_service.hpp>
 #include <distrib/ps/shard_shell.hpp>
 #include <distrib/ps/shard_status.hpp>
-#include <distrib/ps/sparse_conditional_accumulator.hpp>
 #include <distrib/ps/sparse_ids.hpp>
-#include <distrib/ps/sync_replicas.hpp>
-#include <distrib/ps/sync_replicas_plan.hpp>
 #include <distrib/ps/sync_shard_core.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/ps/unique_keys.hpp>
