@@ -8,18 +8,7 @@
 #include <cstdio>
 #include <string>
 
-using tools::bytes_text;
 using tools::Progress;
-
-TEST_CASE("bytes for people") {
-  CHECK(bytes_text(0) == "0 B");
-  CHECK(bytes_text(1023) == "1023 B");
-  CHECK(bytes_text(1024) == "1.0 KiB");
-  CHECK(bytes_text(1536) == "1.5 KiB");
-  CHECK(bytes_text(10 << 10) == "10 KiB");
-  CHECK(bytes_text(std::uint64_t{3} << 30) == "3.0 GiB");
-  CHECK(bytes_text(~std::uint64_t{0}) == "15 EiB");
-}
 
 TEST_CASE("how far work is") {
   std::FILE* const log = std::tmpfile();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "bytes_text.hpp"
 #include "json_line.hpp"
 
 #include <distrib/ps/shard_status.hpp>
@@ -35,20 +36,6 @@ struct StatusRates {
           rate(before.pushed_bytes, now.pushed_bytes) + rate(before.pulled_bytes, now.pulled_bytes)};
 }
 
-/// "512 bytes", "1.5 MB": powers of 1000.
-[[nodiscard]] inline auto bytes_text(double bytes) -> std::string {
-  if (bytes < 1000) return std::to_string(static_cast<std::uint64_t>(bytes)) + " bytes";
-  constexpr std::array<const char*, 6> units{"kB", "MB", "GB", "TB", "PB", "EB"};
-  std::size_t unit = 0;
-  for (bytes /= 1000; bytes >= 999.95 && unit + 1 < units.size(); bytes /= 1000) ++unit;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f %s", bytes, units[unit]);
-  return text.data();
-}
-[[nodiscard]] inline auto bytes_text(std::uint64_t bytes) -> std::string {
-  return bytes_text(static_cast<double>(bytes));
-}
-
 /// A shard for people, in a few lines. `rates`: since the look before; null: there was none.
 [[nodiscard]] inline auto status_text(const distrib::ShardStatus& shard, const StatusRates* rates) -> std::string {
   const auto number = [](auto value) { return std::to_string(value); };
@@ -75,7 +62,7 @@ struct StatusRates {
     std::array<char, 96> line{};
     std::snprintf(line.data(), line.size(), "  a second       %.1f steps, %.1f contributions, ", rates->steps,
                   rates->contributions);
-    text += line.data() + bytes_text(rates->bytes) + "\n";
+    text += line.data() + bytes_text(static_cast<std::uint64_t>(rates->bytes)) + "\n";
   }
   text += "  memory         values " + bytes_text(shard.value_bytes) + ", slots " + bytes_text(shard.slot_bytes) + "\n";
   text += "  ranks          " + number(here) + " of " + number(shard.ranks) + " are here\n";
