@@ -144,24 +144,38 @@ void for_each_row(const Shape& whole, const Slice& part, std::span<float> out, R
 }
 
 /// Element i of the variable is word i mod 4 of block i / 4 of the variable's counters, stretched to [low, high].
-inline void fill_uniform(UniformInitializer uniform, std::uint64_t seed, std::string_view name, const Shape& whole,
-                         const Slice& part, std::span<float> out) {
-  assert(uniform.low <= uniform.high);
-  const PhiloxKey key = philox_key(seed);
-  const std::uint64_t hash = name_hash(name);
-  const Rounded<double> low{static_cast<double>(uniform.low)};
-  const Rounded<double> width = Rounded<double>{static_cast<double>(uniform.high)} - low;
-  for_each_row(whole, part, out, [&](std::uint64_t first, std::span<float> row) {
+class UniformElements {
+ public:
+  UniformElements(UniformInitializer uniform, std::uint64_t seed, std::string_view name) noexcept
+      : low_{static_cast<double>(uniform.low)}, width_{Rounded<double>{static_cast<double>(uniform.high)} - low_},
+        key_{philox_key(seed)}, hash_{name_hash(name)} {
+    assert(uniform.low <= uniform.high);
+  }
+
+  /// Writes elements `first`, `first` + 1 ..., counted modulo 2^64.
+  void fill(std::uint64_t first, std::span<float> out) const noexcept {
     PhiloxBlock words{};
-    for (std::size_t i = 0; i < row.size(); ++i) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
       const std::uint64_t index = first + i;
       if (i == 0 || index % 4 == 0)
-        words = philox(key, {static_cast<std::uint32_t>(index / 4), static_cast<std::uint32_t>(index / 4 >> 32),
-                             static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32)});
+        words = philox(key_, {static_cast<std::uint32_t>(index / 4), static_cast<std::uint32_t>(index / 4 >> 32),
+                              static_cast<std::uint32_t>(hash_), static_cast<std::uint32_t>(hash_ >> 32)});
       const Rounded<double> place{static_cast<double>(uniform01(words[index % 4]))};
-      row[i] = static_cast<float>((low + width * place).value);
+      out[i] = static_cast<float>((low_ + width_ * place).value);
     }
-  });
+  }
+
+ private:
+  Rounded<double> low_;
+  Rounded<double> width_;
+  PhiloxKey key_;
+  std::uint64_t hash_;
+};
+
+inline void fill_uniform(UniformInitializer uniform, std::uint64_t seed, std::string_view name, const Shape& whole,
+                         const Slice& part, std::span<float> out) {
+  const UniformElements elements{uniform, seed, name};
+  for_each_row(whole, part, out, [&](std::uint64_t first, std::span<float> row) { elements.fill(first, row); });
 }
 
 }  // namespace detail

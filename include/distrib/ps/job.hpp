@@ -4,6 +4,7 @@
 #include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/slice.hpp>
+#include <distrib/core/table_info.hpp>
 #include <distrib/core/variables.hpp>
 
 #include <algorithm>
@@ -40,6 +41,7 @@ struct UpdaterOf {
 struct Job {
   std::uint64_t seed = 0;
   std::vector<VariableInfo> variables;
+  std::vector<TableInfo> tables;             ///< Their rows lie on all shards, see `ShardLayout::tables`.
   std::vector<Part> parts;                   ///< Variables in order, each one's parts in order.
   std::uint32_t tasks = 1;                   ///< Parameter server tasks; local mode counts as one.
   std::uint32_t shards_per_task = 1;
@@ -53,7 +55,7 @@ struct Job {
 
   [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return tasks * shards_per_task; }
 
-  /// Which updater a variable has: 0 is `updater`, i + 1 is `updaters_of[i]`.
+  /// Which updater a variable or table has: 0 is `updater`, i + 1 is `updaters_of[i]`.
   [[nodiscard]] auto updater_of(std::string_view variable) const noexcept -> std::size_t {
     std::size_t found = 0;
     for (std::size_t i = 0; i < updaters_of.size(); ++i)
@@ -84,6 +86,12 @@ struct Job {
   line("seed", std::to_string(job.seed));
   for (const VariableInfo& v : job.variables)
     line("variable", v.name + " " + std::string{name(v.dtype)} + to_string(v.shape) + " " + v.initializer.describe());
+  for (const TableInfo& t : job.tables) {
+    const std::string keys = t.any_key() ? "any" : std::to_string(t.rows);
+    line("table", t.name + " keys " + keys + " dim " + std::to_string(t.dim) + " " + t.initializer.describe());
+    if (t.min_count != 1) line("min_count", std::to_string(t.min_count));
+    if (t.evict_after != 0) line("evict_after", std::to_string(t.evict_after));
+  }
   for (const Part& part : job.parts)
     line("part", job.variables[part.variable].name + " " + to_string(part.slice) + " shard " +
                      std::to_string(part.shard));
@@ -105,7 +113,8 @@ struct Job {
 namespace detail {
 /// Whether a line of a description says who a job is, and not only how this run of it goes on.
 inline auto is_identity(std::string_view line) -> bool {
-  return line.starts_with("distrib job ") || line.starts_with("seed ") || line.starts_with("variable ");
+  return line.starts_with("distrib job ") || line.starts_with("seed ") || line.starts_with("variable ") ||
+         line.starts_with("table ");
 }
 
 inline auto lines_of(std::string_view text, bool only_identity) -> std::vector<std::string_view> {
@@ -129,7 +138,7 @@ inline auto first_difference(const std::vector<std::string_view>& theirs, const 
 }  // namespace detail
 
 /// The first line in which two descriptions differ in what a second run must have in common with the first: variables,
-/// initializers and seed (protocol, "A second run"). Empty: they are the same job. The text is for people.
+/// tables, initializers and seed (protocol, "A second run"). Empty: they are the same job. The text is for people.
 [[nodiscard]] inline auto identity_difference(std::string_view saved, std::string_view ours) -> std::string {
   return detail::first_difference(detail::lines_of(saved, true), detail::lines_of(ours, true));
 }

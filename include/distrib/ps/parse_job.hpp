@@ -7,10 +7,12 @@
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/slice.hpp>
+#include <distrib/core/table_info.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/ps/consistency.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +33,8 @@ inline constexpr std::uint32_t max_job_shards = 1U << 16;
 /// Most ranks of a job.
 inline constexpr std::uint32_t max_job_ranks = 1U << 20;
 inline constexpr std::size_t max_job_updaters = 1000;  ///< Beside the one of all other variables.
-/// Most bytes of all variables together: no sum of sizes and offsets overflows.
+inline constexpr std::uint32_t max_table_dim = 1U << 16;  ///< Most floats of a row of a table.
+/// Most bytes of all variables together, and of a table whose keys are numbered: no sum of sizes and offsets overflows.
 inline constexpr std::size_t max_job_bytes = std::size_t{1} << 48;
 
 namespace detail {
@@ -103,8 +106,7 @@ class JobLines {
   return VariableInfo{std::string{variable}, DType::float32, *shape, *initializer};
 }
 
-inline void read_variables(JobLines& lines, Job& job) {
-  std::set<std::string_view> names;
+inline void read_variables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
   std::size_t left = max_job_bytes / sizeof(float);
   while (lines.next_is("variable")) {
     const std::string_view text = lines.take("variable");
@@ -113,6 +115,40 @@ inline void read_variables(JobLines& lines, Job& job) {
     if (!variable || !named || static_cast<std::size_t>(variable->shape.elements()) > left) return lines.fail();
     left -= static_cast<std::size_t>(variable->shape.elements());
     job.variables.push_back(*std::move(variable));
+  }
+}
+
+/// "NAME keys any dim 16 INITIALIZER", "NAME keys 50000 dim 16 INITIALIZER"
+[[nodiscard]] inline auto parse_table(std::string_view text) -> std::optional<TableInfo> {
+  const std::string_view table = cut_before(text, ' ');
+  if (cut_before(text, ' ') != "keys") return std::nullopt;
+  const std::string_view keys = cut_before(text, ' ');
+  const auto rows = keys == "any" ? std::optional<std::uint64_t>{0} : parse_shortest<std::uint64_t>(keys);
+  if (cut_before(text, ' ') != "dim") return std::nullopt;
+  const auto dim = parse_shortest<std::uint32_t>(cut_before(text, ' '));
+  const auto initializer = parse_initializer(text);
+  if (!valid_variable_name(table) || !rows || !dim || !initializer) return std::nullopt;
+  if (*dim == 0 || *dim > max_table_dim || *rows > max_job_bytes / sizeof(float) / *dim) return std::nullopt;
+  if (*rows == 0 && keys != "any") return std::nullopt;
+  TableInfo info;
+  info.name = table;
+  info.dim = *dim;
+  info.rows = *rows;
+  info.initializer = *initializer;
+  return info;
+}
+
+/// Names are those of the variables before them.
+inline void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
+  while (lines.next_is("table")) {
+    const std::string_view text = lines.take("table");
+    auto table = parse_table(text);
+    if (!table || !names.insert(text.substr(0, text.find(' '))).second) return lines.fail();
+    if (table->any_key() && lines.next_is("min_count"))
+      table->min_count = lines.take_number<std::uint32_t>("min_count", 2);
+    if (table->any_key() && lines.next_is("evict_after"))
+      table->evict_after = lines.take_number<std::uint64_t>("evict_after", 1);
+    job.tables.push_back(*std::move(table));
   }
 }
 
@@ -175,11 +211,14 @@ inline void read_updaters(JobLines& lines, Job& job) {
   Job job;
   if (lines.take("distrib") != "job 1") lines.fail();
   job.seed = lines.take_number<std::uint64_t>("seed", 0);
-  detail::read_variables(lines, job);
+  std::set<std::string_view> names;
+  detail::read_variables(lines, job, names);
+  detail::read_tables(lines, job, names);
   for (std::size_t v = 0; v < job.variables.size() && !lines.failed(); ++v) detail::read_parts(lines, job, v);
   const std::size_t last_part = lines.number();
   job.tasks = lines.take_number<std::uint32_t>("tasks", 1, max_job_shards);
   job.shards_per_task = lines.take_number<std::uint32_t>("shards_per_task", 1, max_job_shards / job.tasks);
+  if (!job.tables.empty() && job.shards() > num_virtual_shards) lines.fail();  // whose owners would have none
   job.updater = lines.take("updater");
   detail::read_updaters(lines, job);
   job.consistency = lines.take("consistency");

@@ -5,6 +5,7 @@
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/table_place.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +18,8 @@
 namespace distrib::inline v0 {
 
 /// How the parts of one shard lie in one block of memory: values, gradients and slots alike. Each part starts at a
-/// multiple of `tensor_alignment`; the gaps are zero. Parts of one updater lie together. Made from the job alone, so workers and shards agree. A value.
+/// multiple of `tensor_alignment`; the gaps are zero. Parts of one updater lie together. And which rows of the tables
+/// the shard has. Made from the job alone, so workers and shards agree. A value.
 class ShardLayout {
  public:
   /// One part: which variable, which piece of it, where in the block.
@@ -53,6 +55,7 @@ class ShardLayout {
       block_bytes_ += aligned_size(part_bytes);
       groups_.back().size_bytes = block_bytes_ - groups_.back().offset_bytes;
     }
+    for (std::size_t table = 0; table < job.tables.size(); ++table) tables_.emplace_back(job, table, shard);
   }
 
   [[nodiscard]] auto shard() const noexcept -> std::uint32_t { return shard_; }
@@ -62,12 +65,17 @@ class ShardLayout {
   /// In the order of their places in the block.
   [[nodiscard]] auto groups() const noexcept -> std::span<const Group> { return {groups_.data(), groups_.size()}; }
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
+  /// The shard's share of each table of the job, in the job's order.
+  [[nodiscard]] auto tables() const noexcept -> std::span<const TablePlace> {
+    return {tables_.data(), tables_.size()};
+  }
 
  private:
   std::uint32_t shard_;
   std::vector<Place> places_;
   std::vector<Group> groups_;
   std::size_t block_bytes_ = 0;
+  std::vector<TablePlace> tables_;
 };
 
 /// The layouts of all shards of a job, in their order.

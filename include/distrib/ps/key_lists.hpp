@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/protowire.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// The keys of all tables of a job in one message, in the job's order; those of each table ascend and are unique.
+using KeyLists = std::vector<std::vector<std::uint64_t>>;
+
+/// Bytes that a number takes as a varint.
+[[nodiscard]] constexpr auto varint_bytes(std::uint64_t value) noexcept -> std::size_t {
+  std::size_t bytes = 1;
+  for (; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+
+/// Adds one table's keys to a message: how many there are, then the first one and the differences of the others, all as
+/// varints. The keys ascend and are unique (programmer error otherwise).
+inline void append_keys(std::span<const std::uint64_t> keys, std::vector<std::byte>& to) {
+  const auto append = [&to](std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) to.push_back(static_cast<std::byte>(value | 0x80));
+    to.push_back(static_cast<std::byte>(value));
+  };
+  append(keys.size());
+  std::uint64_t before = 0;
+  for (const std::uint64_t key : keys) {
+    append(key - before);
+    before = key;
+  }
+}
+
+/// Reads what `append_keys` wrote for each of `lists`, which are overwritten. False: that is not what `bytes` are, to
+/// their last one; the lists are unspecified then. Memory: at most eight times the bytes.
+[[nodiscard]] inline auto read_key_lists(ByteView bytes, KeyLists& lists) -> bool {
+  for (std::vector<std::uint64_t>& keys : lists) {
+    std::uint64_t count = 0;
+    if (!read_varint(bytes, count) || count > bytes.size()) return false;
+    keys.resize(static_cast<std::size_t>(count));
+    std::uint64_t before = 0;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      std::uint64_t difference = 0;
+      if (!read_varint(bytes, difference)) return false;
+      keys[i] = before + difference;
+      if (i > 0 && keys[i] <= before) return false;  // a repeat, or beyond 64 bits
+      before = keys[i];
+    }
+  }
+  return bytes.empty();
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/key_lists.hpp>
+#include <distrib/ps/shard_layout.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+// A contribution of a job with tables is, for one shard: the dense block; how many bytes of keys follow, 8 of them, little
+// endian; the keys of all tables (`append_keys`); and from the next multiple of `tensor_alignment` on each table's rows
+// in the order of its keys, each table's beginning at such a multiple. Without tables it is the dense block alone.
+// Values are the dense block and such rows, in the order of the keys that were asked for.
+
+/// Bytes of all rows that `keys` say, each table's rounded up to `tensor_alignment`.
+[[nodiscard]] inline auto rows_bytes(const ShardLayout& layout, const KeyLists& keys) -> std::size_t {
+  std::size_t bytes = 0;
+  for (std::size_t table = 0; table < keys.size(); ++table)
+    bytes += aligned_size(keys[table].size() * layout.tables()[table].info().row_bytes());
+  return bytes;
+}
+
+/// What a contribution says of the tables: for each of them keys, and a row of gradients for each key. Lifetime: rows are
+/// views of the contribution.
+class TableGradients {
+ public:
+  /// Reads a contribution, which may be a stranger's. `ps_errc::wrong_size`: it has another size than it says or the
+  /// layout asks; `unsorted_keys`: keys do not ascend, or one comes twice, or they are no keys at all; `no_such_row`: a
+  /// key that the table has not, or not on this shard. Memory: at most eight times the contribution's.
+  [[nodiscard]] auto read(const ShardLayout& layout, ByteView contribution) -> std::error_code {
+    keys_.resize(layout.tables().size());
+    rows_.assign(layout.tables().size(), {});
+    const std::size_t dense = layout.block_bytes();
+    if (layout.tables().empty()) return contribution.size() == dense ? std::error_code{} : ps_errc::wrong_size;
+    if (contribution.size() < dense + sizeof(std::uint64_t)) return ps_errc::wrong_size;
+    const auto key_bytes = load_le<std::uint64_t>(contribution.data() + dense);
+    std::size_t at = dense + sizeof(std::uint64_t);
+    if (key_bytes > contribution.size() - at) return ps_errc::wrong_size;
+    if (!read_key_lists(contribution.subspan(at, key_bytes), keys_)) return ps_errc::unsorted_keys;
+    at = aligned_size(at + key_bytes);
+    if (contribution.size() != at + rows_bytes(layout, keys_)) return ps_errc::wrong_size;
+    for (std::size_t table = 0; table < keys_.size(); ++table) {
+      const TablePlace& place = layout.tables()[table];
+      if (!std::ranges::all_of(keys_[table], [&](std::uint64_t key) { return place.owns(key); }))
+        return ps_errc::no_such_row;
+      const std::size_t floats = keys_[table].size() * place.info().dim;
+      rows_[table] = {reinterpret_cast<const float*>(contribution.data() + at), floats};
+      at += aligned_size(floats * sizeof(float));
+    }
+    return {};
+  }
+
+  /// Of one table of the job.
+  [[nodiscard]] auto keys(std::size_t table) const noexcept -> std::span<const std::uint64_t> { return keys_[table]; }
+  /// `dim` floats for each key.
+  [[nodiscard]] auto rows(std::size_t table) const noexcept -> std::span<const float> { return rows_[table]; }
+
+ private:
+  KeyLists keys_;
+  std::vector<std::span<const float>> rows_;
+};
+
+/// Where a contribution with these keys has what: a worker makes it with this. A value.
+class ContributionLayout {
+ public:
+  ContributionLayout(const ShardLayout& layout, const KeyLists& keys) : dense_bytes_{layout.block_bytes()} {
+    if (layout.tables().empty()) {
+      size_bytes_ = dense_bytes_;
+      return;
+    }
+    for (const std::vector<std::uint64_t>& list : keys) append_keys(list, keys_);
+    size_bytes_ = aligned_size(dense_bytes_ + sizeof(std::uint64_t) + keys_.size());
+    for (std::size_t table = 0; table < keys.size(); ++table) {
+      rows_.push_back(size_bytes_);
+      size_bytes_ += aligned_size(keys[table].size() * layout.tables()[table].info().row_bytes());
+    }
+  }
+
+  [[nodiscard]] auto size_bytes() const noexcept -> std::size_t { return size_bytes_; }
+
+  /// Writes the keys into a contribution of that size.
+  void write_keys(std::span<std::byte> contribution) const {
+    if (rows_.empty()) return;
+    store_le<std::uint64_t>(contribution.data() + dense_bytes_, keys_.size());
+    std::copy(keys_.begin(), keys_.end(),
+              contribution.begin() + static_cast<std::ptrdiff_t>(dense_bytes_ + sizeof(std::uint64_t)));
+  }
+
+  /// Where the rows of a table begin, in bytes.
+  [[nodiscard]] auto rows_at(std::size_t table) const noexcept -> std::size_t { return rows_[table]; }
+
+ private:
+  std::size_t dense_bytes_;
+  std::size_t size_bytes_ = 0;
+  std::vector<std::byte> keys_;
+  std::vector<std::size_t> rows_;
+};
+
+}  // namespace distrib::inline v0

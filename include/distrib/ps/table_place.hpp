@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/table_info.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/sharding/consistent_hash_sharding.hpp>
+#include <distrib/sharding/range_sharding.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace distrib::inline v0 {
+
+/// Which shard the row of a key lies on. Numbered keys are cut in ranges (`RangeSharding`); where any 64 bits are a
+/// key, the virtual shards are dealt to the shards (`ConsistentHashSharding`). A value.
+class TableSharding {
+ public:
+  TableSharding(const TableInfo& table, std::uint32_t shards) {
+    if (table.any_key()) by_hash_.emplace(shards);
+    else by_range_.emplace(static_cast<std::int64_t>(table.rows), shards);
+  }
+
+  /// A key beyond the last numbered one counts to the last shard.
+  [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
+    return by_hash_ ? by_hash_->shard(key) : by_range_->shard(key);
+  }
+
+  /// The first of a shard's numbered keys, and how many it has; 0 and 0 where any 64 bits are a key.
+  [[nodiscard]] auto first(std::uint32_t shard) const noexcept -> std::uint64_t {
+    return by_hash_ ? 0 : static_cast<std::uint64_t>(by_range_->first_row(shard));
+  }
+  [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::uint64_t {
+    return by_hash_ ? 0 : static_cast<std::uint64_t>(by_range_->rows_of(shard));
+  }
+
+ private:
+  std::optional<ConsistentHashSharding> by_hash_;
+  std::optional<RangeSharding> by_range_;
+};
+
+/// One shard's share of a table. A value.
+class TablePlace {
+ public:
+  TablePlace(const Job& job, std::size_t table, std::uint32_t shard)
+      : info_{job.tables[table]}, updater_{job.updater_of(info_.name)}, shard_{shard}, sharding_{info_, job.shards()} {}
+
+  [[nodiscard]] auto info() const noexcept -> const TableInfo& { return info_; }
+  /// Its number, see `Job::updater_of`.
+  [[nodiscard]] auto updater() const noexcept -> std::size_t { return updater_; }
+  /// Of numbered keys the first one of this shard, and how many it has.
+  [[nodiscard]] auto first() const noexcept -> std::uint64_t { return sharding_.first(shard_); }
+  [[nodiscard]] auto rows() const noexcept -> std::uint64_t { return sharding_.rows_of(shard_); }
+
+  /// Whether the table has this key, and its row lies on this shard.
+  [[nodiscard]] auto owns(std::uint64_t key) const noexcept -> bool {
+    return info_.any_key() ? sharding_.shard(key) == shard_ : key - first() < rows();
+  }
+
+ private:
+  TableInfo info_;
+  std::size_t updater_;
+  std::uint32_t shard_;
+  TableSharding sharding_;
+};
+
+}  // namespace distrib::inline v0
