@@ -30,8 +30,8 @@ struct WideDeep {
 
   using Example = ClickExample;
 
-  /// The key of a value: its column (0 .. 25) in the upper 8 bits; below, 0 where it is missing, or token + 1. So tokens
-  /// of 32 bits never meet.
+  /// The key of a value: its column (0 .. 25) in the upper 8 bits; below, 0 where it is missing, or token + 1. Tokens
+  /// of 32 bits so never meet.
   static constexpr auto key_of(std::size_t column, std::int64_t token) -> std::uint64_t {
     return std::uint64_t{column} << 56 | ((static_cast<std::uint64_t>(token) + 1) & 0xffffffffffffff);
   }
