@@ -93,7 +93,7 @@ class ClickGenerator {
       {142'572, 44, 8000}}};
   static constexpr std::array<std::array<std::size_t, 2>, 6> pairs{
       {{4, 8}, {5, 13}, {5, 22}, {8, 22}, {13, 16}, {16, 22}}};
-  static constexpr std::int64_t constant = -59000;
+  static constexpr std::int64_t constant = -44000;
   static constexpr std::uint32_t weight_stream = 2, vector_stream = 3;  // after those of the splits
 
   // log2, linear between powers of two; in 1 / 65536.
