@@ -130,8 +130,9 @@ class EmbeddingTable {
              std::span<KeyUse> before, Init init, std::error_code& ec) {
     assert(rows.size() >= keys.size() && before.size() >= keys.size());
     ec.clear();
+    // Rows are not asked for: of a large batch they would be gone again before anybody uses them.
     const std::size_t served = in_windows(
-        keys, layout().row_bytes(),
+        keys, 0,
         [&](std::size_t i, KeySlot* begin, float*& row) {
           KeySlot* slot = index_.find(keys[i], begin);
           if (slot == nullptr) slot = index_.insert(keys[i], ec);
