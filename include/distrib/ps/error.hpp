@@ -34,6 +34,7 @@ enum class ps_errc {
   no_global_step,    ///< `SyncReplicas` was given no global step, without which no gradient is stale. Pass the step it starts from.
   not_begun,         ///< `SyncReplicas` was used before it knew its variables, or before `begin()`. Call `set_variables`, then `begin`.
   budget_exceeded,   ///< A table needs more memory than its budget has. Evict rows, admit keys later (`min_count`), raise the budget, or take more servers.
+  pull_too_large,    ///< A pull asks for more rows than one answer may hold. Ask for fewer keys at once, or raise `ShardOptions::max_pull_bytes`.
 };
 
 namespace detail {
@@ -74,6 +75,7 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::not_begun), failure::invalid_argument,
      "variables must be set and the job begun before this"},
     {static_cast<int>(ps_errc::budget_exceeded), failure::exhausted, "a table needs more memory than its budget has"},
+    {static_cast<int>(ps_errc::pull_too_large), failure::exhausted, "a pull asks for more rows than one answer may hold"},
 };
 }  // namespace detail
 

@@ -10,6 +10,7 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/methods.hpp>
 #include <distrib/ps/parse_job.hpp>
@@ -21,10 +22,12 @@
 #include <distrib/ps/shard_meter.hpp>
 #include <distrib/ps/shard_shell.hpp>
 #include <distrib/ps/shard_status.hpp>
+#include <distrib/ps/table_gradients.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/server_core.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -185,8 +188,17 @@ class ShardService final : private ShardSink {
   void serve(PullRequest request, Call<Pull, Connection> call) {
     const Peer peer = entered(call);
     if (peer == 0) return;
+    KeyLists keys;
+    if (request.body != nullptr) {
+      const ShardLayout& layout = core_->store().layout();
+      keys.resize(layout.tables().size());
+      if (!read_key_lists(request.body->bytes(), keys)) return call.fail(ps_errc::unsorted_keys, "a pull");
+      if (const std::size_t bytes = rows_bytes(layout, keys); bytes > options_.max_pull_bytes)
+        return call.fail(ps_errc::pull_too_large, std::to_string(bytes) + " of " +
+                                                      std::to_string(options_.max_pull_bytes) + " bytes");
+    }
     peers_[peer].calls.park(request.step, std::move(call));
-    core_->pull(peer, request.step, *this);
+    core_->pull(peer, request.step, *this, std::move(keys));
   }
 
   void serve(PushRequest request, Call<Push, Connection> call) {
@@ -245,9 +257,12 @@ class ShardService final : private ShardSink {
     if (const Error misplaced = place_mismatch(job, place_)) return misplaced;
     kind_ = kinds_(job, error);
     if (error) return error;
-    const std::uint64_t needed = store_bytes(ShardLayout{job, number(job)}, kind_.updaters);
+    const ShardLayout layout{job, number(job)};
+    const std::uint64_t dense = store_bytes(layout, kind_.updaters);
+    const std::uint64_t needed = dense + numbered_rows_bytes(layout, kind_.updaters);
     if (needed > options_.memory_budget_bytes)
       return {ps_errc::too_large, std::to_string(needed) + " bytes of " + std::to_string(options_.memory_budget_bytes)};
+    kind_.table_budget_bytes = options_.memory_budget_bytes - dense;
     job_hash_ = request.job_hash;
     job_ = std::move(job);
     shell_.open(*job_, number(*job_), request.cuts, kind_.updaters);

@@ -7,7 +7,9 @@
 #include <distrib/net/signals.hpp>
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/async_worker_core.hpp>
+#include <distrib/ps/batch_keys.hpp>
 #include <distrib/ps/consistency.hpp>
+#include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/tensor/values.hpp>
@@ -15,6 +17,7 @@
 #include <distrib/train/contributor.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/evaluate.hpp>
+#include <distrib/train/evaluation.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/hook_set.hpp>
 #include <distrib/train/local_job.hpp>
@@ -77,7 +80,8 @@ class Trainer {
       detail::find_evaluate(recipe.hooks, [this](const auto& setting) {
         evaluate_every_ = setting.every_steps;
         open_evaluation_ = [data = setting.data](const M& model) -> Measure {
-          return [&model, source = data.open()](const auto& values) { return evaluate(model, source, values); };
+          auto evaluation = std::make_shared<Evaluation<M, decltype(data.open())>>(model, data.open());
+          return {[evaluation](auto& values) { return (*evaluation)(values); }, evaluation->keys()};
         };
       });
   }
@@ -92,6 +96,8 @@ class Trainer {
     job.cut_interval = save_ ? std::max<std::uint64_t>(save_->every_steps, 1) : job.total_steps;
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     const Measure measure = open_evaluation_ ? open_evaluation_(model_) : Measure{};
+    BatchKeys measured{job, layouts};
+    if (!measure.keys.empty()) measured.find({}, measure.keys);
     std::optional<CheckpointStore> store;
     if (save_) store.emplace(*save_, job, kind_.updaters);
 
@@ -107,15 +113,23 @@ class Trainer {
     hooks_.tell(start);
 
     Contributor<M, std::remove_const_t<decltype(source)>> contributor{model_, source, job, layouts};
-    const auto measure_blocks = [&](const std::vector<SharedBuffer>& blocks) {
+    const auto whole = [&](const std::vector<SharedBuffer>& blocks) {
       Values<typename M::Variables> values{job.variables};
       assemble<typename M::Variables>(layouts, blocks, values);
-      return measure(values);
+      for (std::size_t table = 0; table < measure.keys.size(); ++table) {
+        values.rows(table).resize(measure.keys[table].size(), job.tables[table].dim);
+        measured.collect(blocks, table, values.rows(table).data());
+      }
+      return values;
     };
-    const std::vector<SharedBuffer> blocks =
-        train(job, start, restored, store ? &*store : nullptr, std::ref(contributor),
-              measure ? MeasureBlocks{measure_blocks} : MeasureBlocks{});
-    finish(job, layouts, blocks, measure);
+    const MeasureBlocks measure_blocks{
+        measured.lists(), [&](const std::vector<SharedBuffer>& blocks) {
+          auto values = whole(blocks);
+          return measure.of(values);
+        }};
+    auto values = whole(train(job, start, restored, store ? &*store : nullptr, contributor,
+                              measure.of ? &measure_blocks : nullptr));
+    finish(job, values, measure);
     return result_.complete ? 0 : 1;
   }
 
@@ -124,15 +138,25 @@ class Trainer {
 
  protected:
   /// Measures the model on the evaluation data; empty when `Evaluate` is not among the hooks.
-  using Measure = std::function<Metrics(const Values<typename M::Variables>&)>;
-  using MeasureBlocks = std::function<Metrics(const std::vector<SharedBuffer>&)>;
+  struct Measure {
+    std::function<Metrics(Values<typename M::Variables>&)> of;
+    KeyLists keys;  ///< Of each table the keys whose rows it needs, in their order.
+  };
+  struct MeasureBlocks {
+    std::vector<KeyLists> keys;  ///< One a shard.
+    std::function<Metrics(const std::vector<SharedBuffer>&)> of;
+  };
 
   void check_prefix(const std::string& prefix) const {
     std::string names;
-    for (const VariableInfo& variable : model_.variables().infos()) {
-      if (!prefix.empty() && variable.name.starts_with(prefix)) return;
-      names += (names.empty() ? "" : ", ") + variable.name;
-    }
+    const auto look_at = [&](const std::string& name) {
+      names += (names.empty() ? "" : ", ") + name;
+      return !prefix.empty() && name.starts_with(prefix);
+    };
+    for (const VariableInfo& variable : model_.variables().infos())
+      if (look_at(variable.name)) return;
+    for (const TableInfo& table : model_.variables().table_infos())
+      if (look_at(table.name)) return;
     throw_error(train_errc::no_such_variable, "with_updater: '" + prefix + "'; there are " + names);
   }
 
@@ -147,6 +171,7 @@ class Trainer {
     Job job;
     job.seed = seed_;
     job.variables = model_.variables().infos();
+    job.tables = model_.variables().table_infos();
     job.tasks = tasks;
     job.shards_per_task = local_.shards;
     job.parts = plan_(job);
@@ -182,20 +207,26 @@ class Trainer {
   }
 
   // Returns the values at the end, one block a shard.
+  template <class Source>
   auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, const CheckpointStore* store,
-             Contribute contribute, const MeasureBlocks& measure) -> std::vector<SharedBuffer> {
+             Contributor<M, Source>& contributor, const MeasureBlocks* measure) -> std::vector<SharedBuffer> {
     std::unique_ptr<LocalJob> local;
     LocalJobEvents events;
+    if (!job.tables.empty())
+      events.prepare = [&](Rank rank, Step step) {
+        const bool made = step <= (kind_.consistency.synchronous ? job.total_steps : job.steps_of(rank));
+        return made ? contributor.prepare(rank, step) : contributor.prepare_end(rank, step, {});
+      };
     events.step_done = [&](Step step, float loss) {
       result_.loss = loss;
       hooks_.tell(StepDone{step, loss, start.examples_per_step});
-      if (measure && evaluate_every_ != 0 && step % evaluate_every_ == 0 && step != job.total_steps)
-        measure_in_background(*local, step, measure);
+      if (measure != nullptr && evaluate_every_ != 0 && step % evaluate_every_ == 0 && step != job.total_steps)
+        measure_in_background(*local, step, *measure);
     };
     events.cut_due = [&](Step step, std::vector<Cut> cuts) { save_in_background(*local, step, std::move(cuts), store); };
     const auto make =
         kind_.consistency.synchronous ? make_local_job<SyncWorkerCore> : make_local_job<AsyncWorkerCore>;
-    local = make(job, kind_, restored, std::move(contribute), std::move(events), pool_);
+    local = make(job, kind_, restored, std::ref(contributor), std::move(events), pool_);
 
     const auto begun = std::chrono::steady_clock::now();
     {
@@ -211,7 +242,7 @@ class Trainer {
       local->run();
     }
     tell_speed(job, start, local->step(), std::chrono::steady_clock::now() - begun);
-    return local->values();
+    return local->values(measure != nullptr ? measure->keys : std::vector<KeyLists>{});
   }
 
   void tell_speed(const Job& job, const JobStart& start, Step steps, std::chrono::duration<double> spent) {
@@ -240,9 +271,9 @@ class Trainer {
   }
 
   void measure_in_background(LocalJob& local, Step step, const MeasureBlocks& measure) {
-    auto blocks = std::make_shared<std::vector<SharedBuffer>>(local.values());
+    auto blocks = std::make_shared<std::vector<SharedBuffer>>(local.values(measure.keys));
     auto evaluated = std::make_shared<Evaluated>(Evaluated{step, {}});
-    local.in_background([&measure, blocks, evaluated] { evaluated->metrics = measure(*blocks); },
+    local.in_background([&measure, blocks, evaluated] { evaluated->metrics = measure.of(*blocks); },
                         [this, blocks, evaluated] {
                           blocks->clear();
                           result_.metrics = evaluated->metrics;
@@ -250,13 +281,11 @@ class Trainer {
                         });
   }
 
-  void finish(const Job& job, const std::vector<ShardLayout>& layouts, const std::vector<SharedBuffer>& blocks,
-              const Measure& measure) {
-    Values<typename M::Variables> values{job.variables};
-    assemble<typename M::Variables>(layouts, blocks, values);
+  // `values` have the rows that `measure` needs.
+  void finish(const Job& job, Values<typename M::Variables>& values, const Measure& measure) {
     result_.parameters_sha256 = parameters_sha256(job.variables, values);
-    if (measure && result_.complete) {
-      result_.metrics = measure(values);
+    if (measure.of && result_.complete) {
+      result_.metrics = measure.of(values);
       hooks_.tell(Evaluated{result_.steps, result_.metrics});
     }
     hooks_.tell(JobEnd{result_});
