@@ -5,6 +5,7 @@
 
 #include <distrib/core/variables.hpp>
 #include <distrib/example/batch.hpp>
+#include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/model.hpp>
 
@@ -28,7 +29,26 @@ struct WideDeep {
   static constexpr std::size_t numbers = ClickExample::numbers_count, columns = ClickExample::categories_count;
   static constexpr std::size_t dim = 16, inputs = columns * dim + numbers, hidden1 = 128, hidden2 = 64;
 
+  using Variables = distrib::VariableList<
+      distrib::Embedding<"wide/weights", float, 1>, distrib::Variable<"wide/numbers", float, 1>,
+      distrib::Variable<"wide/bias", float, 0>, distrib::Embedding<"deep/embeddings", float, dim>,
+      distrib::Variable<"deep/hidden1/weights", float, 2>, distrib::Variable<"deep/hidden1/bias", float, 1>,
+      distrib::Variable<"deep/hidden2/weights", float, 2>, distrib::Variable<"deep/hidden2/bias", float, 1>,
+      distrib::Variable<"deep/output/weights", float, 2>>;
+
   using Example = ClickExample;
+
+  auto variables() const -> Variables {
+    return {{distrib::ZerosInitializer{}},
+            {{numbers}},
+            {{}},
+            {distrib::UniformInitializer{-0.05F, 0.05F}},
+            {{inputs, hidden1}, distrib::GlorotUniformInitializer{}},
+            {{hidden1}},
+            {{hidden1, hidden2}, distrib::GlorotUniformInitializer{}},
+            {{hidden2}},
+            {{hidden2, 1}, distrib::GlorotUniformInitializer{}}};
+  }
 
   /// The key of a value: its column (0 .. 25) in the upper 8 bits; below, 0 where it is missing, or token + 1. Tokens
   /// of 32 bits so never meet.
@@ -45,16 +65,14 @@ struct WideDeep {
   }
 
   /// One key for each position: example i's value of column c is at i * 26 + c, of both tables.
-  void lookups(const distrib::Batch<Example>& batch, auto& lookups) const {
-    using distrib::get;
-    for (auto* keys : {&get<"wide/weights">(lookups), &get<"deep/embeddings">(lookups)})
+  void lookups(const distrib::Batch<Example>& batch, distrib::Lookups<Variables>& lookups) const {
+    for (auto* keys : {&distrib::get<"wide/weights">(lookups), &distrib::get<"deep/embeddings">(lookups)})
       for (const auto& tokens : batch.column(&Example::categories))
         for (std::size_t c = 0; c < columns; ++c) keys->push_back(key_of(c, tokens[c]));
   }
 
-  auto gradients(const distrib::Batch<Example>& batch, const auto& values, auto& gradients, distrib::StepContext) const
-      -> float {
-    using distrib::get;
+  auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
+                 distrib::Gradients<Variables>& gradients, distrib::StepContext) const -> float {
     Pass pass = forward(batch, values);
     const auto labels = batch.column(&Example::label);
     const float loss = log_loss(pass.logits, labels);
@@ -64,38 +82,39 @@ struct WideDeep {
     for (std::size_t i = 0; i < labels.size(); ++i)
       error(i, 0) = (probability(pass.logits[i]) - static_cast<float>(labels[i])) * share;
 
-    const std::span<const std::int64_t> wide_row = lookup_index<"wide/weights">(values);
-    auto wide = get<"wide/weights">(gradients);
-    auto wide_numbers = get<"wide/numbers">(gradients);
-    auto bias = get<"wide/bias">(gradients);
+    const std::span<const std::int64_t> wide_row = distrib::lookup_index<"wide/weights">(values);
+    auto wide = distrib::get<"wide/weights">(gradients);
+    auto wide_numbers = distrib::get<"wide/numbers">(gradients);
+    auto bias = distrib::get<"wide/bias">(gradients);
     for (std::size_t i = 0; i < labels.size(); ++i) {
       for (std::size_t c = 0; c < columns; ++c) wide(row(wide_row, i, c), 0) += error(i, 0);
       for (std::size_t j = 0; j < numbers; ++j) wide_numbers(j) += error(i, 0) * pass.input(i, columns * dim + j);
       bias() += error(i, 0);
     }
 
-    auto output_weights = get<"deep/output/weights">(gradients);
-    error = back(pass.second, error, get<"deep/output/weights">(values), output_weights);
+    auto output_weights = distrib::get<"deep/output/weights">(gradients);
+    error = back(pass.second, error, distrib::get<"deep/output/weights">(values), output_weights);
     drop_where_zero(error, pass.second);
-    auto second_weights = get<"deep/hidden2/weights">(gradients);
-    auto second_bias = get<"deep/hidden2/bias">(gradients);
+    auto second_weights = distrib::get<"deep/hidden2/weights">(gradients);
+    auto second_bias = distrib::get<"deep/hidden2/bias">(gradients);
     sum_rows(error, second_bias);
-    error = back(pass.first, error, get<"deep/hidden2/weights">(values), second_weights);
+    error = back(pass.first, error, distrib::get<"deep/hidden2/weights">(values), second_weights);
     drop_where_zero(error, pass.first);
-    auto first_weights = get<"deep/hidden1/weights">(gradients);
-    auto first_bias = get<"deep/hidden1/bias">(gradients);
+    auto first_weights = distrib::get<"deep/hidden1/weights">(gradients);
+    auto first_bias = distrib::get<"deep/hidden1/bias">(gradients);
     sum_rows(error, first_bias);
-    error = back(pass.input, error, get<"deep/hidden1/weights">(values), first_weights);
+    error = back(pass.input, error, distrib::get<"deep/hidden1/weights">(values), first_weights);
 
-    const std::span<const std::int64_t> deep_row = lookup_index<"deep/embeddings">(values);
-    auto embeddings = get<"deep/embeddings">(gradients);
+    const std::span<const std::int64_t> deep_row = distrib::lookup_index<"deep/embeddings">(values);
+    auto embeddings = distrib::get<"deep/embeddings">(gradients);
     for (std::size_t i = 0; i < labels.size(); ++i)
       for (std::size_t c = 0; c < columns; ++c)
         for (std::size_t j = 0; j < dim; ++j) embeddings(row(deep_row, i, c), j) += error(i, c * dim + j);
     return loss;
   }
 
-  auto evaluate(const distrib::Batch<Example>& batch, const auto& values) const -> distrib::Metrics {
+  auto evaluate(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values) const
+      -> distrib::Metrics {
     const Pass pass = forward(batch, values);
     const auto labels = batch.column(&Example::label);
     distrib::RocAuc auc{1001};
@@ -112,26 +131,27 @@ struct WideDeep {
     std::vector<float> logits;
   };
 
-  static auto forward(const distrib::Batch<Example>& batch, const auto& values) -> Pass {
-    using distrib::get;
+  static auto forward(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values) -> Pass {
     const auto raw = batch.column(&Example::numbers);
-    const auto embeddings = get<"deep/embeddings">(values);
-    const std::span<const std::int64_t> deep_row = lookup_index<"deep/embeddings">(values);
+    const auto embeddings = distrib::get<"deep/embeddings">(values);
+    const std::span<const std::int64_t> deep_row = distrib::lookup_index<"deep/embeddings">(values);
     Pass pass{Matrix::from_shape({batch.size(), inputs}), {}, {}, std::vector<float>(batch.size())};
     for (std::size_t i = 0; i < batch.size(); ++i) {
       float* const to = &pass.input(i, 0);
       for (std::size_t c = 0; c < columns; ++c) std::copy_n(&embeddings(row(deep_row, i, c), 0), dim, to + c * dim);
       std::transform(raw[i].begin(), raw[i].end(), to + columns * dim, scaled);
     }
-    pass.first = hidden(pass.input, get<"deep/hidden1/weights">(values), get<"deep/hidden1/bias">(values));
-    pass.second = hidden(pass.first, get<"deep/hidden2/weights">(values), get<"deep/hidden2/bias">(values));
+    pass.first =
+        hidden(pass.input, distrib::get<"deep/hidden1/weights">(values), distrib::get<"deep/hidden1/bias">(values));
+    pass.second =
+        hidden(pass.first, distrib::get<"deep/hidden2/weights">(values), distrib::get<"deep/hidden2/bias">(values));
     Matrix deep = Matrix::from_shape({batch.size(), 1});
-    xt::blas::gemm(pass.second, get<"deep/output/weights">(values), deep);
+    xt::blas::gemm(pass.second, distrib::get<"deep/output/weights">(values), deep);
 
-    const auto wide = get<"wide/weights">(values);
-    const auto wide_numbers = get<"wide/numbers">(values);
-    const float bias = get<"wide/bias">(values)();
-    const std::span<const std::int64_t> wide_row = lookup_index<"wide/weights">(values);
+    const auto wide = distrib::get<"wide/weights">(values);
+    const auto wide_numbers = distrib::get<"wide/numbers">(values);
+    const float bias = distrib::get<"wide/bias">(values)();
+    const std::span<const std::int64_t> wide_row = distrib::lookup_index<"wide/weights">(values);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       float sum = bias;
       for (std::size_t c = 0; c < columns; ++c) sum += wide(row(wide_row, i, c), 0);
