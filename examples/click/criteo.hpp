@@ -65,7 +65,10 @@
 /// The opposite, with the line's end; numbers are whole ones below 2^24.
 [[nodiscard]] inline auto criteo_line(const ClickExample& example) -> std::string {
   std::string line = std::to_string(example.label);
-  for (const float x : example.numbers) line += x < 0 ? "\t" : "\t" + std::to_string(static_cast<std::int64_t>(x));
+  for (const float x : example.numbers) {
+    line += '\t';
+    if (x >= 0) line += std::to_string(static_cast<std::int64_t>(x));
+  }
   for (const std::int64_t token : example.categories) {
     char text[16];
     std::snprintf(text, sizeof text, "\t%08llx", static_cast<unsigned long long>(token));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The click job: a wide and deep model with tables of embeddings, trained by parameter servers and workers. `train --help`
-// shows its flags; run.sh beside it does everything from making the data on.
+// The click job: a wide and deep model with tables of embeddings, trained by parameter servers and workers.
+// `train --help` shows its flags; run.sh beside it does everything from making the data on.
 #include "train_settings.hpp"
 #include "wide_deep.hpp"
 

@@ -22,14 +22,16 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--shards", s.shards, "Shards of each parameter server, or of the one process")->check(count)
       ->capture_default_str();
   app.add_option("--batch", s.batch, "Examples of one worker's step")->check(count)->capture_default_str();
-  app.add_option("--wide_rate", s.wide_rate, "Learning rate of Ftrl on the wide part")->check(rate)->capture_default_str();
+  app.add_option("--wide_rate", s.wide_rate, "Learning rate of Ftrl on the wide part")->check(rate)
+      ->capture_default_str();
   app.add_option("--deep_rate", s.deep_rate, "Learning rate of Adagrad on the deep part")->check(rate)
       ->capture_default_str();
   app.add_option("--staleness", s.staleness, "How far workers may be apart with --mode ssp")->check(count)
       ->capture_default_str();
   app.add_option("--seed", s.seed, "Seed of initial values and order")->check(count)->capture_default_str();
   app.add_option("--save_every", s.save_every, "Steps between checkpoints")->check(count)->capture_default_str();
-  app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a tenth of the job")->check(count);
+  app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a tenth of the job")
+      ->check(count);
   app.add_option("--start_within", s.start_within, "Seconds a worker waits at its start for parameter servers")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))->capture_default_str();
   try {
