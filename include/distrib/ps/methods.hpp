@@ -117,7 +117,7 @@ struct JoinItem {
 /// are wanted, too: of each table of the job, see `append_keys`.
 struct PullRequest {
   Step step = 0;
-  SharedBuffer body;  ///< Null: no rows.
+  SharedBuffer body = {};  ///< Null: no rows.
 
   void encode(WireWriter& head) const { head.varint(1, step); }
   [[nodiscard]] auto decode(ByteView head) -> bool {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/ps/block_pool.hpp>
 #include <distrib/ps/dense_store.hpp>
@@ -21,6 +22,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -134,14 +136,22 @@ class ShardStore {
   std::vector<const TableGradients*> of_tables_;
 };
 
-/// Memory that the rows of a shard's tables of numbered keys take, in bytes; those of other tables come with their keys.
-[[nodiscard]] inline auto numbered_rows_bytes(const ShardLayout& layout, const JobUpdaters& updaters) -> std::uint64_t {
-  std::uint64_t bytes = 0;
+/// What is left for the tables of a shard when its dense values have what they need, in bytes. Fails with
+/// `ps_errc::too_large` when those and the rows of numbered keys, which are there from the start, need more than
+/// `memory_bytes`; other rows come with their keys.
+[[nodiscard]] inline auto table_budget(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                                       std::uint64_t memory_bytes, Error& error) -> std::uint64_t {
+  error = {};
+  const ShardLayout layout{job, shard};
+  const std::uint64_t dense = store_bytes(layout, updaters);
+  std::uint64_t needed = dense;
   for (const TablePlace& table : layout.tables()) {
     const auto slots = static_cast<std::uint16_t>(updaters[table.updater()].slots().size());
-    bytes += table.rows() * RowLayout{table.info().dim, slots}.stride_bytes();
+    needed += table.rows() * RowLayout{table.info().dim, slots}.stride_bytes();
   }
-  return bytes;
+  if (needed <= memory_bytes) return memory_bytes - dense;
+  error = {ps_errc::too_large, std::to_string(needed) + " bytes of " + std::to_string(memory_bytes)};
+  return 0;
 }
 
 }  // namespace distrib::inline v0

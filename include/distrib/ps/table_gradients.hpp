@@ -87,12 +87,14 @@ class ContributionLayout {
 
   [[nodiscard]] auto size_bytes() const noexcept -> std::size_t { return size_bytes_; }
 
-  /// Writes the keys into a contribution of that size.
+  /// Writes the keys, and the gap behind them, into a contribution of that size.
   void write_keys(std::span<std::byte> contribution) const {
     if (rows_.empty()) return;
     store_le<std::uint64_t>(contribution.data() + dense_bytes_, keys_.size());
-    std::copy(keys_.begin(), keys_.end(),
-              contribution.begin() + static_cast<std::ptrdiff_t>(dense_bytes_ + sizeof(std::uint64_t)));
+    const std::span<std::byte> to = contribution.subspan(dense_bytes_ + sizeof(std::uint64_t));
+    std::copy(keys_.begin(), keys_.end(), to.begin());
+    std::fill(to.begin() + static_cast<std::ptrdiff_t>(keys_.size()),
+              contribution.begin() + static_cast<std::ptrdiff_t>(rows_.front()), std::byte{0});
   }
 
   /// Where the rows of a table begin, in bytes.
