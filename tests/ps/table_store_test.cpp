@@ -150,7 +150,8 @@ class Oracle {
     for (std::size_t t = 0; t < tables.size(); ++t) {
       for (const std::uint64_t key : keys[t]) {
         const auto found = tables[t].find(key);
-        Floats row = found == tables[t].end() || found->second.row.empty() ? initial(places_[t], key) : found->second.row;
+        const bool has_row = found != tables[t].end() && !found->second.row.empty();
+        Floats row = has_row ? found->second.row : initial(places_[t], key);
         row.resize(places_[t].info().dim);
         const auto* begin = reinterpret_cast<const std::byte*>(row.data());
         bytes.insert(bytes.end(), begin, begin + row.size() * sizeof(float));

@@ -29,13 +29,14 @@ namespace distrib::inline v0 {
   return bytes;
 }
 
-/// What a contribution says of the tables: for each of them keys, and a row of gradients for each key. Lifetime: rows are
-/// views of the contribution.
+/// What a contribution says of the tables: for each of them keys, and a row of gradients for each key. Lifetime: rows
+/// are views of the contribution.
 class TableGradients {
  public:
-  /// Reads a contribution, which may be a stranger's. `ps_errc::wrong_size`: it has another size than it says or the
-  /// layout asks; `unsorted_keys`: keys do not ascend, or one comes twice, or they are no keys at all; `no_such_row`: a
-  /// key that the table has not, or not on this shard. Memory: at most eight times the contribution's.
+  /// Reads a contribution, which may be a stranger's; its address is a multiple of `tensor_alignment`.
+  /// `ps_errc::wrong_size`: it has another size than it says or the layout asks; `unsorted_keys`: keys do not ascend, or
+  /// one comes twice, or they are no keys at all; `no_such_row`: a key that the table has not, or not on this shard.
+  /// Memory: at most eight times the contribution's.
   [[nodiscard]] auto read(const ShardLayout& layout, ByteView contribution) -> std::error_code {
     keys_.resize(layout.tables().size());
     rows_.assign(layout.tables().size(), {});

@@ -69,8 +69,8 @@ class TableStore {
     if (!keep) forget_previous();
   }
 
-  /// The `count`-th update (from 1): each row that some gradient names, once. `of_ranks` are in rank order and were read
-  /// with the shard's layout. Gradients of one key are added in that order and divided by how many had it, with
+  /// The `count`-th update (from 1): each row that some gradient names, once. `of_ranks` are in rank order and were
+  /// read with the shard's layout. Gradients of one key are added in that order and divided by how many had it, with
   /// `mean_of_all` by how many ranks there are; where all had it that is what `reduce_mean` gives, bit for bit.
   ///
   /// Where any 64 bits are a key, each key is counted once, however many ranks had it, and its gradient is dropped until

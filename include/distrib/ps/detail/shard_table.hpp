@@ -221,9 +221,9 @@ class ShardTable {
     return std::min(place_.info().min_count, KeyUse::max_frequency);
   }
 
-  /// Rows that are updated by one call: their gradients take 16 KiB.
+  /// Rows that are updated by one call: few enough to stay in the first cache with all that they need.
   [[nodiscard]] auto chunk_rows() const noexcept -> std::size_t {
-    return std::clamp<std::size_t>((std::size_t{16} << 10) / place_.info().row_bytes(), 1, 256);
+    return std::clamp<std::size_t>((std::size_t{4} << 10) / place_.info().row_bytes(), 4, 256);
   }
 
   template <class = void>
