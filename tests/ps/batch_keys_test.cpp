@@ -29,8 +29,9 @@ auto element(std::size_t table, std::uint64_t key, std::size_t i) -> float {
 
 // What a shard answers to what it was asked.
 auto answer(const ShardLayout& layout, const WantedRows& wanted) -> SharedBuffer {
-  KeyLists keys(layout.tables().size());
-  REQUIRE(read_key_lists(wanted.keys->bytes(), keys));
+  PullRows rows;
+  REQUIRE_FALSE(read_pull_rows(layout, wanted.keys, 1 << 20, rows));
+  const KeyLists& keys = rows.keys;
   const auto block = std::make_shared<AlignedBuffer>(layout.block_bytes() + rows_bytes(layout, keys));
   CHECK(block->size() == wanted.answer_bytes);
   std::size_t at = layout.block_bytes();

@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -63,7 +64,7 @@ TEST_CASE("ShardStore: dense block and rows in one, by the mean of the contribut
   store.apply(1, both, ec);
   REQUIRE_FALSE(ec);
 
-  const KeyLists keys{{3, 5, 7}};
+  const PullRows keys{{{3, 5, 7}}};
   const SharedBuffer values = store.values(keys);
   REQUIRE(values->size() == 64 + 64);
   CHECK(values->as<float>()[1] == 1 - 3);  // the mean of 2 and 4
@@ -74,6 +75,12 @@ TEST_CASE("ShardStore: dense block and rows in one, by the mean of the contribut
   CHECK(old->as<float>()[1] == 1);
   for (std::size_t row = 0; row < 3; ++row) CHECK(row_of(old, row) == 8);
   CHECK(store.values({}) == store.dense());
+  TableDigest digest;
+  digest.add(3, std::vector<float>(4, 7.0F));
+  digest.add(7, std::vector<float>(4, 6.0F));
+  const SharedBuffer with_digest = store.values({{{5}}, true});
+  REQUIRE(with_digest->size() == 64 + 64 + 64);
+  CHECK(std::memcmp(with_digest->data() + 128, &digest, sizeof digest) == 0);
   CHECK(store.previous_values(before, {}) == before);
 }
 
@@ -81,8 +88,8 @@ TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
   ShardStore store{make_job(true), 0, sgd(), plenty};
   CHECK(store.read(nullptr).second == ps_errc::wrong_size);
   CHECK(store.read(std::make_shared<AlignedBuffer>(64)).second == ps_errc::wrong_size);
-  CHECK(store.check({{1}, {2}}) == ps_errc::no_such_row);
-  CHECK_FALSE(store.check({{1}}));
+  CHECK(store.check({{{1}, {2}}}) == ps_errc::no_such_row);
+  CHECK_FALSE(store.check({{{1}}}));
   CHECK_FALSE(store.check({}));
 
   ShardStore poor{make_job(true), 0, sgd(), 1000};
@@ -91,7 +98,7 @@ TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
   poor.apply(1, std::vector{read(poor, 2, {3, 7}, 1)}, ec);
   CHECK(ec == ps_errc::budget_exceeded);
   CHECK(poor.dense() == before);
-  CHECK(row_of(poor.values({{3}}), 0) == 8);
+  CHECK(row_of(poor.values({{{3}}}), 0) == 8);
 }
 
 TEST_CASE("ShardStore: a cut and back", "[ps]") {
@@ -105,8 +112,8 @@ TEST_CASE("ShardStore: a cut and back", "[ps]") {
   store.apply(2, std::vector{read(store, 1, {3, 4}, 1)}, ec);
   store.load(cut);
   CHECK(store.dense()->as<float>()[0] == 0);
-  CHECK(row_of(store.values({{3, 4}}), 0) == 7);
-  CHECK(row_of(store.values({{3, 4}}), 1) == 8);
+  CHECK(row_of(store.values({{{3, 4}}}), 0) == 7);
+  CHECK(row_of(store.values({{{3, 4}}}), 1) == 8);
   CHECK(store.tables()->sizes()[0].rows == 1);
 }
 

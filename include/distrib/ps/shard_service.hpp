@@ -10,11 +10,10 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/job.hpp>
-#include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/methods.hpp>
 #include <distrib/ps/peer_calls.hpp>
-#include <distrib/ps/pull_keys.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_layout.hpp>
@@ -185,11 +184,11 @@ class ShardService final : private ShardSink {
   void serve(PullRequest request, Call<Pull, Connection> call) {
     const Peer peer = entered(call);
     if (peer == 0) return;
-    KeyLists keys;
-    if (const Error bad = read_pull_keys(core_->store().layout(), request.body, options_.max_pull_bytes, keys))
+    PullRows rows;
+    if (const Error bad = read_pull_rows(core_->store().layout(), request.body, options_.max_pull_bytes, rows))
       return call.fail(bad.code, bad.where);
     peers_[peer].calls.park(request.step, std::move(call));
-    core_->pull(peer, request.step, *this, std::move(keys));
+    core_->pull(peer, request.step, *this, std::move(rows));
   }
 
   void serve(PushRequest request, Call<Push, Connection> call) {

@@ -8,11 +8,12 @@
 #include <distrib/ps/dense_store.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
-#include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/row_layout.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
 #include <distrib/ps/table_store.hpp>
 
@@ -85,21 +86,21 @@ class ShardStore {
     dense_.apply(count, gradient_.as<float>());
   }
 
-  /// Whether a pull may ask for these keys: `ps_errc::no_such_row` when one is not of this shard.
-  [[nodiscard]] auto check(const KeyLists& keys) const -> std::error_code {
-    return keys.empty() ? std::error_code{} : tables_->check(keys);
+  /// Whether a pull may ask for these rows: `ps_errc::no_such_row` when one is not of this shard.
+  [[nodiscard]] auto check(const PullRows& rows) const -> std::error_code {
+    return rows.keys.empty() ? std::error_code{} : tables_->check(rows.keys);
   }
 
-  /// The dense block, and behind it the rows of these keys, as they are now. No lists of keys: the dense block alone.
-  [[nodiscard]] auto values(const KeyLists& keys) -> SharedBuffer {
-    if (keys.empty()) return dense_.values();
-    return with_rows(dense_.values(), keys, [&](std::span<std::byte> rows) { tables_->values(keys, rows); });
+  /// The dense block, and behind it what is asked of the tables, as they are now.
+  [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
+    if (rows.keys.empty()) return dense_.values();
+    return answer(dense_.values(), rows, [&](std::span<std::byte> to) { tables_->values(rows.keys, to); });
   }
 
-  /// The same as they were before the last update; `dense` is the block of then.
-  [[nodiscard]] auto previous_values(const SharedBuffer& dense, const KeyLists& keys) -> SharedBuffer {
-    if (keys.empty()) return dense;
-    return with_rows(dense, keys, [&](std::span<std::byte> rows) { tables_->previous_values(keys, rows); });
+  /// The same as they were before the last update; `dense` is the block of then. Digests are those of now.
+  [[nodiscard]] auto previous_values(const SharedBuffer& dense, const PullRows& rows) -> SharedBuffer {
+    if (rows.keys.empty()) return dense;
+    return answer(dense, rows, [&](std::span<std::byte> to) { tables_->previous_values(rows.keys, to); });
   }
 
   /// A cut of this moment.
@@ -120,10 +121,17 @@ class ShardStore {
     return contribution.block->as<float>().first(layout_.block_bytes() / sizeof(float));
   }
 
-  auto with_rows(const SharedBuffer& dense, const KeyLists& keys, auto write_rows) -> SharedBuffer {
-    auto block = blocks_.take(dense->size() + rows_bytes(layout_, keys));
+  auto answer(const SharedBuffer& dense, const PullRows& rows, auto write_rows) -> SharedBuffer {
+    auto block = blocks_.take(dense->size() + answer_bytes(layout_, rows));
     std::copy(dense->bytes().begin(), dense->bytes().end(), block->bytes().begin());
-    write_rows(block->bytes().subspan(dense->size()));
+    const std::size_t digests_at = dense->size() + rows_bytes(layout_, rows.keys);
+    write_rows(block->bytes().subspan(dense->size(), digests_at - dense->size()));
+    const std::span<std::byte> digests = block->bytes().subspan(digests_at);
+    std::fill(digests.begin(), digests.end(), std::byte{0});
+    if (rows.digests) {
+      const std::vector<TableDigest> of_tables = tables_->digests();
+      std::ranges::copy(std::as_bytes(std::span{of_tables}), digests.begin());
+    }
     return block;
   }
 

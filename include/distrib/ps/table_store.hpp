@@ -11,6 +11,7 @@
 #include <distrib/ps/memory_budget.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
 
 #include <algorithm>
@@ -141,6 +142,14 @@ class TableStore {
     // All of the old go first: the new ones may need their memory.
     for (detail::ShardTable& table : tables_) tables.empty() ? table.reset() : table.clear();
     for (std::size_t i = 0; i < tables.size(); ++i) tables_[i].load(tables[i]);
+  }
+
+  /// Of each table, in the job's order. Reads all rows.
+  template <class = void>
+  [[nodiscard]] auto digests() const -> std::vector<TableDigest> {
+    std::vector<TableDigest> digests;
+    for (const detail::ShardTable& table : tables_) digests.push_back(table.digest());
+    return digests;
   }
 
   /// Of each table, in the job's order.

@@ -14,6 +14,7 @@
 #include <distrib/ps/memory_budget.hpp>
 #include <distrib/ps/row_layout.hpp>
 #include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
 #include <distrib/ps/table_place.hpp>
 
@@ -141,6 +142,19 @@ class ShardTable {
   }
 
   void forget_previous() noexcept { previous_.clear(); }
+
+  /// Of all rows.
+  template <class = void>
+  [[nodiscard]] auto digest() const -> TableDigest {
+    TableDigest digest;
+    if (any_)
+      any_->for_each([&](std::uint64_t key, KeyUse, const float* row) {
+        if (row != nullptr) digest.add(key, {row, layout_.dim});
+      });
+    else
+      std::as_const(*numbered_).for_each([&](std::uint64_t key, const float* row) { digest.add(key, {row, layout_.dim}); });
+    return digest;
+  }
 
   template <class = void>
   [[nodiscard]] auto cut() const -> TableCut {
