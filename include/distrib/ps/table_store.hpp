@@ -36,8 +36,7 @@ struct TableSize {
 };
 
 /// The rows of one shard's tables: the sparse sibling of `DenseStore`. There are no versions; an update changes rows in
-/// place. Only those that a gradient names: also of an updater whose `updates_every_row` says that all should move
-/// (Adam here is LazyAdam).
+/// place, and only those that a gradient names (see `check_table_updaters`).
 ///
 /// What a table holds is a function of the updates, in their order; who asks for values changes nothing. A key that a
 /// table has no row for has its initial one, which is computed. Movable. Threads: one at a time. Memory: the tables',

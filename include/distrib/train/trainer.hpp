@@ -9,6 +9,7 @@
 #include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/batch_keys.hpp>
 #include <distrib/ps/consistency.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
@@ -185,6 +186,7 @@ class Trainer {
     job.updater = kind_.updaters.front().text();
     for (std::size_t i = 0; i < prefixes_.size(); ++i)
       job.updaters_of.push_back({prefixes_[i], kind_.updaters[i + 1].text()});
+    throw_if(check_table_updaters(job, kind_.updaters));
     job.consistency = consistency_;
     job.data = source.describe();
     job.ranks = ranks;
