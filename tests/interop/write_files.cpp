@@ -148,7 +148,8 @@ auto write_tables(const std::string& directory) -> std::string {
       std::vector<float> rows;
       for (const std::uint64_t key : keys)
         for (const float sign : {1.0F, -1.0F})
-          for (std::uint32_t i = 0; i < place.info().dim; ++i) rows.push_back(sign * static_cast<float>(key % 1000 + i));
+          for (std::uint32_t i = 0; i < place.info().dim; ++i)
+            rows.push_back(sign * static_cast<float>(key % 1000 + i));
       keys.insert(keys.end(), counted.begin(), counted.end());
       std::vector<std::uint32_t> uses;
       for (const std::uint64_t key : keys)
@@ -283,7 +284,8 @@ auto main(int argc, char** argv) -> int try {
   const std::string sequences = write_sequences(directory + "/sequences");
   const std::string events = write_events(directory + "/events");
   std::ofstream file{directory + "/expected.json"};
-  file << "{\"checkpoint\": " << checkpoint << ",\n\"tables\": " << tables << ",\n\"records\": " << records << ",\n\"examples\": " << examples
+  file << "{\"checkpoint\": " << checkpoint << ",\n\"tables\": " << tables << ",\n\"records\": " << records
+       << ",\n\"examples\": " << examples
        << ",\n\"sequences\": " << sequences << ",\n\"events\": " << events << "}\n";
   return file.flush() ? 0 : 1;
 } catch (const std::exception& error) {

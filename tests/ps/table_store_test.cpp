@@ -2,7 +2,7 @@
 #include <distrib/ps/table_store.hpp>
 
 #include <distrib/optimizer/adagrad.hpp>
-#include <distrib/optimizer/adam.hpp>
+#include <distrib/optimizer/lazy_adam.hpp>
 #include <distrib/optimizer/ftrl.hpp>
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/reduce.hpp>
@@ -150,7 +150,8 @@ class Oracle {
     for (std::size_t t = 0; t < tables.size(); ++t) {
       for (const std::uint64_t key : keys[t]) {
         const auto found = tables[t].find(key);
-        Floats row = found == tables[t].end() || found->second.row.empty() ? initial(places_[t], key) : found->second.row;
+        const bool has_row = found != tables[t].end() && !found->second.row.empty();
+        Floats row = has_row ? found->second.row : initial(places_[t], key);
         row.resize(places_[t].info().dim);
         const auto* begin = reinterpret_cast<const std::byte*>(row.data());
         bytes.insert(bytes.end(), begin, begin + row.size() * sizeof(float));
@@ -299,7 +300,7 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
   const std::vector<distrib::JobUpdaters> updaters{
       {distrib::Sgd{.learning_rate = 0.1F}, distrib::Adagrad{}},
       {distrib::Adagrad{.learning_rate = 0.2F}, distrib::Ftrl{.l1 = 0.5F}},
-      {distrib::Adam{}, distrib::Momentum{}},
+      {distrib::LazyAdam{}, distrib::Momentum{}},
       {distrib::Ftrl{}, distrib::Sgd{}}};
   const auto& of_job = updaters[static_cast<std::size_t>(GENERATE(0, 1, 2, 3))];
   const bool mean_of_all = GENERATE(false, true);
@@ -479,7 +480,7 @@ TEST_CASE("TableStore: saved and loaded it goes on as if nothing had been", "[ps
   job.tables[0].evict_after = 40;
   job.tables[2].min_count = 2;
   const ShardLayout layout{job, shard};
-  const distrib::JobUpdaters updaters{distrib::Adam{}, distrib::Ftrl{}};
+  const distrib::JobUpdaters updaters{distrib::LazyAdam{}, distrib::Ftrl{}};
   TableStore store{job, layout, updaters, plenty};
   Batches batches{layout, 8};
   std::uint64_t count = 0;

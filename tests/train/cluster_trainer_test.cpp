@@ -108,7 +108,7 @@ TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's mode
   CHECK(code.get_future().get() == 0);
   Values<LineModel::Variables> values{job.variables};
   assemble<LineModel::Variables>(layouts, end.result, values);
-  CHECK(parameters_sha256(job.variables, values) == local_hash(data));
+  CHECK(parameters_sha256(job, values) == local_hash(data));
 }
 
 namespace {

@@ -7,8 +7,8 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
-#include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_store.hpp>
 #include <distrib/ps/sync_shard_core.hpp>
@@ -47,7 +47,7 @@ class AnyShard {
   virtual void join(Peer peer, Rank rank, ShardSink& out) = 0;
   virtual void disconnect(Peer peer) = 0;
   virtual void push(Peer peer, Contribution contribution, ShardSink& out) = 0;
-  virtual void pull(Peer peer, Step step, ShardSink& out, KeyLists keys) = 0;
+  virtual void pull(Peer peer, Step step, ShardSink& out, PullRows rows) = 0;
   virtual void restore(Peer peer, Step cut, ShardSink& out) = 0;  ///< Asynchronous: nothing.
   virtual void save(ShardSink& out) = 0;
   virtual void goodbye(Peer peer, ShardSink& out) = 0;
@@ -73,8 +73,8 @@ class ShardOf final : public AnyShard {
   void push(Peer peer, Contribution contribution, ShardSink& out) override {
     core_.push(peer, std::move(contribution), out);
   }
-  void pull(Peer peer, Step step, ShardSink& out, KeyLists keys) override {
-    core_.pull(peer, step, out, std::move(keys));
+  void pull(Peer peer, Step step, ShardSink& out, PullRows rows) override {
+    core_.pull(peer, step, out, std::move(rows));
   }
   void restore(Peer peer, Step cut, ShardSink& out) override {
     if constexpr (restores) core_.restore(peer, cut, out);

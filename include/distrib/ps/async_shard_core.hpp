@@ -4,8 +4,8 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
-#include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/shard_store.hpp>
@@ -95,16 +95,15 @@ class AsyncShardCore {
   }
 
   /// "I have finished u, give me values": answered as far as staleness allows, parked otherwise. `end_of_job`: when
-  /// every rank's contributions are counted and in a durable cut. `keys`: of rows that are wanted, too; no lists: the
-  /// dense block alone.
-  void pull(Peer peer, Step finished, auto& out, KeyLists keys = {}) {
+  /// every rank's contributions are counted and in a durable cut. `rows`: that are wanted, too.
+  void pull(Peer peer, Step finished, auto& out, PullRows rows = {}) {
     const auto found = peers_.find(peer);
     if (found == peers_.end()) return;
-    if (const std::error_code bad = store_.check(keys)) return out(RefusedReply{peer, bad, finished, found->second});
+    if (const std::error_code bad = store_.check(rows)) return out(RefusedReply{peer, bad, finished, found->second});
     const bool parked =
         finished == end_of_job ? !everything_in(durable_) : ahead(found->second, finished) > staleness_;
-    if (parked) return parked_.push_back({peer, finished, std::move(keys)});
-    out(ValuesReply{peer, finished, store_.values(keys), progress(found->second), step()});
+    if (parked) return parked_.push_back({peer, finished, std::move(rows)});
+    out(ValuesReply{peer, finished, store_.values(rows), progress(found->second), step()});
   }
 
   /// Make a cut soon; one asked for while another is being written is made after it.
@@ -140,7 +139,7 @@ class AsyncShardCore {
   struct Parked {
     Peer peer;
     Step finished;
-    KeyLists keys;
+    PullRows rows;
   };
   struct Saving {
     Step step;
@@ -162,7 +161,7 @@ class AsyncShardCore {
 
   void answer_parked(auto& out) {
     std::vector<Parked> parked = std::exchange(parked_, {});
-    for (Parked& asked : parked) pull(asked.peer, asked.finished, out, std::move(asked.keys));
+    for (Parked& asked : parked) pull(asked.peer, asked.finished, out, std::move(asked.rows));
   }
 
   void notice(auto& out) const {

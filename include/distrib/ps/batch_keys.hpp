@@ -6,7 +6,9 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/key_lists.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
 #include <distrib/ps/table_place.hpp>
 #include <distrib/ps/unique_keys.hpp>
@@ -32,7 +34,7 @@ namespace distrib::inline v0 {
 class BatchKeys {
  public:
   BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
-      : tables_(job.tables.size()), layouts_{layouts}, of_shards_(layouts.size(), KeyLists(job.tables.size())),
+      : tables_(job.tables.size()), layouts_{layouts}, of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
         pushed_(layouts.size(), KeyLists(job.tables.size())) {
     for (std::size_t table = 0; table < tables_.size(); ++table) {
       tables_[table].info = &job.tables[table];
@@ -41,9 +43,13 @@ class BatchKeys {
   }
 
   /// The rows of `lookups`, of each table keys in any order with repeats, and of `others`, keys whose rows are wanted but
-  /// change nothing; empty: none. Throws `ps_errc::no_such_row`, naming table and key.
-  void find(std::span<const std::vector<std::uint64_t>> lookups, const KeyLists& others) {
-    for (KeyLists& lists : of_shards_) clear(lists);
+  /// change nothing; empty: none. Whether digests of the tables are wanted, too. Throws `ps_errc::no_such_row`, naming
+  /// table and key.
+  void find(std::span<const std::vector<std::uint64_t>> lookups, const KeyLists& others, bool digests = false) {
+    for (PullRows& rows : of_shards_) {
+      clear(rows.keys);
+      rows.digests = digests;
+    }
     for (KeyLists& lists : pushed_) clear(lists);
     for (std::size_t number = 0; number < tables_.size(); ++number) {
       Table& table = tables_[number];
@@ -61,8 +67,8 @@ class BatchKeys {
     ask();
   }
 
-  /// The keys that each shard is asked for.
-  [[nodiscard]] auto lists() const noexcept -> const std::vector<KeyLists>& { return of_shards_; }
+  /// What each shard is asked for.
+  [[nodiscard]] auto requests() const noexcept -> const std::vector<PullRows>& { return of_shards_; }
   /// The same, as they travel.
   [[nodiscard]] auto wanted() const noexcept -> const std::vector<WantedRows>& { return wanted_; }
 
@@ -88,6 +94,18 @@ class BatchKeys {
       next[shard] += row_bytes;
       to += tables_[table].info->dim;
     }
+  }
+
+  /// Takes the digest of a table out of the values that came, when it was asked for: of the rows of all shards.
+  [[nodiscard]] auto digest(std::span<const SharedBuffer> values, std::size_t table) const -> TableDigest {
+    TableDigest digest;
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
+      TableDigest of_shard;
+      const std::size_t at = rows_at(shard, tables_.size()) + table * sizeof of_shard;
+      std::memcpy(&of_shard, values[shard]->data() + at, sizeof of_shard);
+      digest.add(of_shard);
+    }
+    return digest;
   }
 
   /// Gives a shard's contribution the size that it needs, and writes its keys.
@@ -146,7 +164,7 @@ class BatchKeys {
       const std::uint64_t key = table.unique->keys[row];
       const std::uint32_t shard = table.sharding->shard(key);
       table.shard_of.push_back(shard);
-      of_shards_[shard][number].push_back(key);
+      of_shards_[shard].keys[number].push_back(key);
       if (table.is_pushed[row] != 0) pushed_[shard][number].push_back(key);
     }
   }
@@ -155,10 +173,10 @@ class BatchKeys {
     wanted_.clear();
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
       std::vector<std::byte> bytes;
-      for (const std::vector<std::uint64_t>& keys : of_shards_[shard]) append_keys(keys, bytes);
+      append_pull_rows(of_shards_[shard], bytes);
       auto block = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(bytes.size()));
       std::copy(bytes.begin(), bytes.end(), block->bytes().begin());
-      wanted_.push_back({std::move(block), layouts_[shard].block_bytes() + rows_bytes(layouts_[shard], of_shards_[shard])});
+      wanted_.push_back({std::move(block), layouts_[shard].block_bytes() + answer_bytes(layouts_[shard], of_shards_[shard])});
     }
   }
 
@@ -166,13 +184,13 @@ class BatchKeys {
   [[nodiscard]] auto rows_at(std::size_t shard, std::size_t table) const -> std::size_t {
     std::size_t at = layouts_[shard].block_bytes();
     for (std::size_t before = 0; before < table; ++before)
-      at += aligned_size(of_shards_[shard][before].size() * tables_[before].info->row_bytes());
+      at += aligned_size(of_shards_[shard].keys[before].size() * tables_[before].info->row_bytes());
     return at;
   }
 
   std::vector<Table> tables_;
   std::span<const ShardLayout> layouts_;
-  std::vector<KeyLists> of_shards_;   // asked of each shard
+  std::vector<PullRows> of_shards_;   // asked of each shard
   std::vector<KeyLists> pushed_;      // those of them that the batch has
   std::vector<WantedRows> wanted_;
   std::vector<std::uint64_t> list_;   // kept for its capacity

@@ -113,11 +113,11 @@ struct JoinItem {
   }
 };
 
-/// "Give me the values of this step"; asynchronous: "I have finished this step". The body are the keys of the rows that
-/// are wanted, too: of each table of the job, see `append_keys`.
+/// "Give me the values of this step"; asynchronous: "I have finished this step". The body says which
+/// rows are wanted, too: see `append_pull_rows`.
 struct PullRequest {
   Step step = 0;
-  SharedBuffer body;  ///< Null: no rows.
+  SharedBuffer body = {};  ///< Null: no rows.
 
   void encode(WireWriter& head) const { head.varint(1, step); }
   [[nodiscard]] auto decode(ByteView head) -> bool {

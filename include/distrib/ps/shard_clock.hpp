@@ -20,6 +20,11 @@ struct ShardPlace {
   std::uint32_t tasks = 1;   ///< ps tasks of the cluster.
   std::uint32_t ranks = 1;   ///< Workers of the cluster, the chief included.
   bool finished = false;     ///< The cuts it starts with hold a job's last step: when nobody comes, it is done.
+
+  /// Its number among the shards of a job with so many a task.
+  [[nodiscard]] auto number_in(std::uint32_t shards_per_task) const noexcept -> std::uint32_t {
+    return task * shards_per_task + shard;
+  }
 };
 
 /// How a shard behaves beyond what the job says.

@@ -2,16 +2,18 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/ps/block_pool.hpp>
 #include <distrib/ps/dense_store.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
-#include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/row_layout.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
 #include <distrib/ps/table_store.hpp>
 
@@ -21,6 +23,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -83,21 +86,21 @@ class ShardStore {
     dense_.apply(count, gradient_.as<float>());
   }
 
-  /// Whether a pull may ask for these keys: `ps_errc::no_such_row` when one is not of this shard.
-  [[nodiscard]] auto check(const KeyLists& keys) const -> std::error_code {
-    return keys.empty() ? std::error_code{} : tables_->check(keys);
+  /// Whether a pull may ask for these rows: `ps_errc::no_such_row` when one is not of this shard.
+  [[nodiscard]] auto check(const PullRows& rows) const -> std::error_code {
+    return rows.keys.empty() ? std::error_code{} : tables_->check(rows.keys);
   }
 
-  /// The dense block, and behind it the rows of these keys, as they are now. No lists of keys: the dense block alone.
-  [[nodiscard]] auto values(const KeyLists& keys) -> SharedBuffer {
-    if (keys.empty()) return dense_.values();
-    return with_rows(dense_.values(), keys, [&](std::span<std::byte> rows) { tables_->values(keys, rows); });
+  /// The dense block, and behind it what is asked of the tables, as they are now.
+  [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
+    if (rows.keys.empty()) return dense_.values();
+    return answer(dense_.values(), rows, [&](std::span<std::byte> to) { tables_->values(rows.keys, to); });
   }
 
-  /// The same as they were before the last update; `dense` is the block of then.
-  [[nodiscard]] auto previous_values(const SharedBuffer& dense, const KeyLists& keys) -> SharedBuffer {
-    if (keys.empty()) return dense;
-    return with_rows(dense, keys, [&](std::span<std::byte> rows) { tables_->previous_values(keys, rows); });
+  /// The same as they were before the last update; `dense` is the block of then. Digests are those of now.
+  [[nodiscard]] auto previous_values(const SharedBuffer& dense, const PullRows& rows) -> SharedBuffer {
+    if (rows.keys.empty()) return dense;
+    return answer(dense, rows, [&](std::span<std::byte> to) { tables_->previous_values(rows.keys, to); });
   }
 
   /// A cut of this moment.
@@ -118,10 +121,17 @@ class ShardStore {
     return contribution.block->as<float>().first(layout_.block_bytes() / sizeof(float));
   }
 
-  auto with_rows(const SharedBuffer& dense, const KeyLists& keys, auto write_rows) -> SharedBuffer {
-    auto block = blocks_.take(dense->size() + rows_bytes(layout_, keys));
+  auto answer(const SharedBuffer& dense, const PullRows& rows, auto write_rows) -> SharedBuffer {
+    auto block = blocks_.take(dense->size() + answer_bytes(layout_, rows));
     std::copy(dense->bytes().begin(), dense->bytes().end(), block->bytes().begin());
-    write_rows(block->bytes().subspan(dense->size()));
+    const std::size_t digests_at = dense->size() + rows_bytes(layout_, rows.keys);
+    write_rows(block->bytes().subspan(dense->size(), digests_at - dense->size()));
+    const std::span<std::byte> digests = block->bytes().subspan(digests_at);
+    std::fill(digests.begin(), digests.end(), std::byte{0});
+    if (rows.digests) {
+      const std::vector<TableDigest> of_tables = tables_->digests();
+      std::ranges::copy(std::as_bytes(std::span{of_tables}), digests.begin());
+    }
     return block;
   }
 
@@ -134,14 +144,22 @@ class ShardStore {
   std::vector<const TableGradients*> of_tables_;
 };
 
-/// Memory that the rows of a shard's tables of numbered keys take, in bytes; those of other tables come with their keys.
-[[nodiscard]] inline auto numbered_rows_bytes(const ShardLayout& layout, const JobUpdaters& updaters) -> std::uint64_t {
-  std::uint64_t bytes = 0;
+/// What is left for the tables of a shard when its dense values have what they need, in bytes. Fails with
+/// `ps_errc::too_large` when those and the rows of numbered keys, which are there from the start, need more than
+/// `memory_bytes`; other rows come with their keys.
+[[nodiscard]] inline auto table_budget(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                                       std::uint64_t memory_bytes, Error& error) -> std::uint64_t {
+  error = {};
+  const ShardLayout layout{job, shard};
+  const std::uint64_t dense = store_bytes(layout, updaters);
+  std::uint64_t needed = dense;
   for (const TablePlace& table : layout.tables()) {
     const auto slots = static_cast<std::uint16_t>(updaters[table.updater()].slots().size());
-    bytes += table.rows() * RowLayout{table.info().dim, slots}.stride_bytes();
+    needed += table.rows() * RowLayout{table.info().dim, slots}.stride_bytes();
   }
-  return bytes;
+  if (needed <= memory_bytes) return memory_bytes - dense;
+  error = {ps_errc::too_large, std::to_string(needed) + " bytes of " + std::to_string(memory_bytes)};
+  return 0;
 }
 
 }  // namespace distrib::inline v0

@@ -4,8 +4,8 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
-#include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/shard_store.hpp>
@@ -85,14 +85,14 @@ class SyncShardCore {
     out(PushedReply{peer, step, progress()});
   }
 
-  /// "Give me the values of step u", and with them the rows of these keys: answered when kept, parked when in the future,
-  /// gone when older (rule 4). No lists of keys: the dense block alone.
-  void pull(Peer peer, Step step, auto& out, KeyLists keys = {}) {
-    if (const std::error_code bad = store_.check(keys)) return refuse(peer, bad, step, out);
-    if (step > k_ || loading_) return parked_.push_back({peer, step, std::move(keys)});
-    if (step == k_) return out(ValuesReply{peer, step, store_.values(keys), progress(), step});
+  /// "Give me the values of step u", and with them these rows: answered when kept, parked when in the future, gone when
+  /// older (rule 4).
+  void pull(Peer peer, Step step, auto& out, PullRows rows = {}) {
+    if (const std::error_code bad = store_.check(rows)) return refuse(peer, bad, step, out);
+    if (step > k_ || loading_) return parked_.push_back({peer, step, std::move(rows)});
+    if (step == k_) return out(ValuesReply{peer, step, store_.values(rows), progress(), step});
     if (previous_ != nullptr && step + 1 == k_)
-      return out(ValuesReply{peer, step, store_.previous_values(previous_, keys), progress(), step});
+      return out(ValuesReply{peer, step, store_.previous_values(previous_, rows), progress(), step});
     out(GoneReply{peer, step, progress()});
   }
 
@@ -155,7 +155,7 @@ class SyncShardCore {
   struct Parked {
     Peer peer;
     Step step;
-    KeyLists keys;
+    PullRows rows;
   };
 
   void refuse(Peer peer, const std::error_code& code, Step step, auto& out) const {
@@ -233,7 +233,7 @@ class SyncShardCore {
 
   void answer_parked(auto& out) {
     std::vector<Parked> parked = std::exchange(parked_, {});
-    for (Parked& asked : parked) pull(asked.peer, asked.step, out, std::move(asked.keys));
+    for (Parked& asked : parked) pull(asked.peer, asked.step, out, std::move(asked.rows));
   }
 
   void notice(auto& out) const {

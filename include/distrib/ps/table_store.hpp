@@ -11,6 +11,7 @@
 #include <distrib/ps/memory_budget.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
 
 #include <algorithm>
@@ -35,8 +36,7 @@ struct TableSize {
 };
 
 /// The rows of one shard's tables: the sparse sibling of `DenseStore`. There are no versions; an update changes rows in
-/// place. Only those that a gradient names: also of an updater whose `updates_every_row` says that all should move
-/// (Adam here is LazyAdam).
+/// place, and only those that a gradient names (see `check_table_updaters`).
 ///
 /// What a table holds is a function of the updates, in their order; who asks for values changes nothing. A key that a
 /// table has no row for has its initial one, which is computed. Movable. Threads: one at a time. Memory: the tables',
@@ -69,8 +69,8 @@ class TableStore {
     if (!keep) forget_previous();
   }
 
-  /// The `count`-th update (from 1): each row that some gradient names, once. `of_ranks` are in rank order and were read
-  /// with the shard's layout. Gradients of one key are added in that order and divided by how many had it, with
+  /// The `count`-th update (from 1): each row that some gradient names, once. `of_ranks` are in rank order and were
+  /// read with the shard's layout. Gradients of one key are added in that order and divided by how many had it, with
   /// `mean_of_all` by how many ranks there are; where all had it that is what `reduce_mean` gives, bit for bit.
   ///
   /// Where any 64 bits are a key, each key is counted once, however many ranks had it, and its gradient is dropped until
@@ -141,6 +141,14 @@ class TableStore {
     // All of the old go first: the new ones may need their memory.
     for (detail::ShardTable& table : tables_) tables.empty() ? table.reset() : table.clear();
     for (std::size_t i = 0; i < tables.size(); ++i) tables_[i].load(tables[i]);
+  }
+
+  /// Of each table, in the job's order. Reads all rows.
+  template <class = void>
+  [[nodiscard]] auto digests() const -> std::vector<TableDigest> {
+    std::vector<TableDigest> digests;
+    for (const detail::ShardTable& table : tables_) digests.push_back(table.digest());
+    return digests;
   }
 
   /// Of each table, in the job's order.

@@ -12,7 +12,7 @@ namespace distrib::inline v0 {
 
 /// The rows that a worker wants from one shard with a step's values.
 struct WantedRows {
-  SharedBuffer keys;              ///< `append_keys` of each table. Null: none are wanted, or there are no tables.
+  SharedBuffer keys;              ///< See `append_pull_rows`. Null: nothing is wanted, or there are no tables.
   std::size_t answer_bytes = 0;   ///< Of the values that come for it, dense block and rows.
 };
 

@@ -16,6 +16,7 @@
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/finished_job.hpp>
 #include <distrib/ps/key_lists.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/server.hpp>
 #include <distrib/ps/shard_store.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
@@ -164,7 +165,7 @@ class ClusterTrainer : public Trainer<M, D> {
     running.reset();
     if (end.code == exit_code::again && end.why) {
       contributor.prepare_end(rank, last + 1, measure.keys);
-      end = look_for_result(job, contributor.wanted(rank, last + 1), std::move(end));
+      end = look_for_result(job, contributor.requests(rank, last + 1), std::move(end));
     }
     if (end.code == exit_code::refused) throw_if(end.why);
     tell_end(end.why);
@@ -175,7 +176,7 @@ class ClusterTrainer : public Trainer<M, D> {
       Whole whole{job.variables};
       assemble<typename M::Variables>(layouts, end.result, whole);
       contributor.take_others(rank, last + 1, end.result, whole);
-      this->finish(job, whole, measure);
+      this->finish(job, whole, contributor.digests(rank, last + 1, end.result), measure);
     } else if (chief && this->result_.steps >= start.first_step) {
       this->hooks_.tell(JobEnd{this->result_});
     }
@@ -211,8 +212,8 @@ class ClusterTrainer : public Trainer<M, D> {
   }
 
   // A worker that starts late finds nobody any more: the job may have been done without him.
-  // `keys`: of each shard, those whose rows are wanted.
-  auto look_for_result(const Job& job, std::span<const KeyLists> keys, WorkerEnd end) const -> WorkerEnd {
+  // `rows`: what is wanted of each shard's tables.
+  auto look_for_result(const Job& job, std::span<const PullRows> rows, WorkerEnd end) const -> WorkerEnd {
     if (!this->save_) return end;
     const std::string prefix = finished_checkpoint(this->save_->directory);
     if (prefix.empty() || checkpoint_step(prefix) != static_cast<std::int64_t>(job.total_steps)) return end;
@@ -221,7 +222,7 @@ class ClusterTrainer : public Trainer<M, D> {
     for (std::uint32_t shard = 0; shard < restored.cuts.size(); ++shard) {
       ShardStore store{job, shard, this->kind_.updaters, std::numeric_limits<std::uint64_t>::max()};
       store.load(restored.cuts[shard]);
-      done.result.push_back(store.values(keys.empty() ? KeyLists{} : keys[shard]));
+      done.result.push_back(store.values(rows[shard]));
     }
     return done;
   }

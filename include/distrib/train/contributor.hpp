@@ -7,7 +7,9 @@
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/worker_action.hpp>
 #include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/values.hpp>
@@ -68,11 +70,11 @@ class Contributor {
     else return {};
   }
 
-  /// The same of a step that has no contribution: only the others' rows.
+  /// The same of a step that has no contribution: only the others' rows, and the digests of the tables.
   auto prepare_end(Rank rank, Step step, const KeyLists& others) -> std::vector<WantedRows> {
     if constexpr (has_tables) {
       Ahead& ahead = ranks_[rank]->ahead(step);
-      ahead.keys.find({}, others);
+      ahead.keys.find({}, others, true);
       ahead.step = step;
       return ahead.keys.wanted();
     } else {
@@ -80,9 +82,18 @@ class Contributor {
     }
   }
 
-  /// The keys that each shard is asked for, of a step that was prepared.
-  [[nodiscard]] auto wanted(Rank rank, Step step) const -> std::span<const KeyLists> {
-    return ranks_[rank]->ahead(step).keys.lists();
+  /// What each shard is asked for, of a step that was prepared.
+  [[nodiscard]] auto requests(Rank rank, Step step) const -> std::span<const PullRows> {
+    return ranks_[rank]->ahead(step).keys.requests();
+  }
+
+  /// The digests that `prepare_end` of this step asked for, out of the values that came for it.
+  [[nodiscard]] auto digests(Rank rank, Step step, std::span<const SharedBuffer> blocks) const
+      -> std::vector<TableDigest> {
+    std::vector<TableDigest> digests;
+    for (std::size_t table = 0; table < Variables::tables; ++table)
+      digests.push_back(ranks_[rank]->ahead(step).keys.digest(blocks, table));
+    return digests;
   }
 
   /// Returns the loss. The batch of (step, rank) is batch number (step - 1) * ranks + rank of the source.

@@ -6,8 +6,8 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/job.hpp>
-#include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/worker_action.hpp>
 
 #include <functional>
@@ -59,9 +59,9 @@ class LocalJob {
   /// called first; what it throws ends the job.
   virtual void stop(const std::function<void()>& tell) = 0;
 
-  /// Steps done, and the values after them, one block a shard; with the rows of these keys, if one list a shard is given.
+  /// Steps done, and the values after them, one block a shard; with these rows, if one request a shard is given.
   [[nodiscard]] virtual auto step() const -> Step = 0;
-  [[nodiscard]] virtual auto values(std::span<const KeyLists> keys) -> std::vector<SharedBuffer> = 0;
+  [[nodiscard]] virtual auto values(std::span<const PullRows> rows) -> std::vector<SharedBuffer> = 0;
 };
 
 /// A job whose shards are of this kind, and whose workers have this core, of the same consistency. `restored`: one cut a

@@ -9,9 +9,11 @@
 #include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/batch_keys.hpp>
 #include <distrib/ps/consistency.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
+#include <distrib/ps/table_digest.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/contributor.hpp>
@@ -34,6 +36,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -41,14 +44,17 @@
 
 namespace distrib::inline v0 {
 
-/// SHA-256 of all variables' bytes in the order of their names, as lower-case hex.
+/// SHA-256 of all variables' bytes in the order of their names, as lower-case hex. A table has the bytes of its digest,
+/// `tables` in the job's order.
 template <class Variables>
-[[nodiscard]] auto parameters_sha256(const std::vector<VariableInfo>& infos, const Values<Variables>& values)
-    -> std::string {
-  std::map<std::string, std::size_t> by_name;
-  for (std::size_t i = 0; i < infos.size(); ++i) by_name[infos[i].name] = i;
+[[nodiscard]] auto parameters_sha256(const Job& job, const Values<Variables>& values,
+                                     std::span<const TableDigest> tables = {}) -> std::string {
+  std::map<std::string, ByteView> by_name;
+  for (std::size_t i = 0; i < job.variables.size(); ++i)
+    by_name[job.variables[i].name] = {values.data(i), job.variables[i].size_bytes()};
+  for (std::size_t i = 0; i < tables.size(); ++i) by_name[job.tables[i].name] = bytes_of(tables[i]);
   Sha256 hash;
-  for (const auto& [name, i] : by_name) hash.update({values.data(i), infos[i].size_bytes()});
+  for (const auto& [name, bytes] : by_name) hash.update(bytes);
   return to_hex(hash.finish());
 }
 
@@ -96,8 +102,8 @@ class Trainer {
     job.cut_interval = save_ ? std::max<std::uint64_t>(save_->every_steps, 1) : job.total_steps;
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     const Measure measure = open_evaluation_ ? open_evaluation_(model_) : Measure{};
-    BatchKeys measured{job, layouts};
-    if (!measure.keys.empty()) measured.find({}, measure.keys);
+    BatchKeys measured{job, layouts};  // the rows that the evaluation needs
+    measured.find({}, measure.keys);
     std::optional<CheckpointStore> store;
     if (save_) store.emplace(*save_, job, kind_.updaters);
 
@@ -122,14 +128,19 @@ class Trainer {
       }
       return values;
     };
-    const MeasureBlocks measure_blocks{
-        measured.lists(), [&](const std::vector<SharedBuffer>& blocks) {
-          auto values = whole(blocks);
-          return measure.of(values);
-        }};
-    auto values = whole(train(job, start, restored, store ? &*store : nullptr, contributor,
-                              measure.of ? &measure_blocks : nullptr));
-    finish(job, values, measure);
+    MeasureBlocks measure_blocks;
+    if (measure.of)
+      measure_blocks = [&](const std::vector<SharedBuffer>& blocks) {
+        auto values = whole(blocks);
+        return measure.of(values);
+      };
+    const auto local = train(job, start, restored, store ? &*store : nullptr, contributor, measured, measure_blocks);
+    measured.find({}, measure.keys, true);
+    const std::vector<SharedBuffer> blocks = local->values(measured.requests());
+    auto values = whole(blocks);
+    std::vector<TableDigest> digests;
+    for (std::size_t table = 0; table < job.tables.size(); ++table) digests.push_back(measured.digest(blocks, table));
+    finish(job, values, digests, measure);
     return result_.complete ? 0 : 1;
   }
 
@@ -142,10 +153,7 @@ class Trainer {
     std::function<Metrics(Values<typename M::Variables>&)> of;
     KeyLists keys;  ///< Of each table the keys whose rows it needs, in their order.
   };
-  struct MeasureBlocks {
-    std::vector<KeyLists> keys;  ///< One a shard.
-    std::function<Metrics(const std::vector<SharedBuffer>&)> of;
-  };
+  using MeasureBlocks = std::function<Metrics(const std::vector<SharedBuffer>&)>;
 
   void check_prefix(const std::string& prefix) const {
     std::string names;
@@ -178,6 +186,7 @@ class Trainer {
     job.updater = kind_.updaters.front().text();
     for (std::size_t i = 0; i < prefixes_.size(); ++i)
       job.updaters_of.push_back({prefixes_[i], kind_.updaters[i + 1].text()});
+    throw_if(check_table_updaters(job, kind_.updaters));
     job.consistency = consistency_;
     job.data = source.describe();
     job.ranks = ranks;
@@ -206,10 +215,11 @@ class Trainer {
     return *last;
   }
 
-  // Returns the values at the end, one block a shard.
+  // Returns the job at its end. `measured`: the rows that come with the blocks to measure.
   template <class Source>
   auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, const CheckpointStore* store,
-             Contributor<M, Source>& contributor, const MeasureBlocks* measure) -> std::vector<SharedBuffer> {
+             Contributor<M, Source>& contributor, const BatchKeys& measured, const MeasureBlocks& measure)
+      -> std::unique_ptr<LocalJob> {
     std::unique_ptr<LocalJob> local;
     LocalJobEvents events;
     if (!job.tables.empty())
@@ -220,8 +230,8 @@ class Trainer {
     events.step_done = [&](Step step, float loss) {
       result_.loss = loss;
       hooks_.tell(StepDone{step, loss, start.examples_per_step});
-      if (measure != nullptr && evaluate_every_ != 0 && step % evaluate_every_ == 0 && step != job.total_steps)
-        measure_in_background(*local, step, *measure);
+      if (measure && evaluate_every_ != 0 && step % evaluate_every_ == 0 && step != job.total_steps)
+        measure_in_background(*local, step, measured, measure);
     };
     events.cut_due = [&](Step step, std::vector<Cut> cuts) { save_in_background(*local, step, std::move(cuts), store); };
     const auto make =
@@ -242,7 +252,7 @@ class Trainer {
       local->run();
     }
     tell_speed(job, start, local->step(), std::chrono::steady_clock::now() - begun);
-    return local->values(measure != nullptr ? measure->keys : std::vector<KeyLists>{});
+    return local;
   }
 
   void tell_speed(const Job& job, const JobStart& start, Step steps, std::chrono::duration<double> spent) {
@@ -270,10 +280,10 @@ class Trainer {
         });
   }
 
-  void measure_in_background(LocalJob& local, Step step, const MeasureBlocks& measure) {
-    auto blocks = std::make_shared<std::vector<SharedBuffer>>(local.values(measure.keys));
+  void measure_in_background(LocalJob& local, Step step, const BatchKeys& measured, const MeasureBlocks& measure) {
+    auto blocks = std::make_shared<std::vector<SharedBuffer>>(local.values(measured.requests()));
     auto evaluated = std::make_shared<Evaluated>(Evaluated{step, {}});
-    local.in_background([&measure, blocks, evaluated] { evaluated->metrics = measure.of(*blocks); },
+    local.in_background([&measure, blocks, evaluated] { evaluated->metrics = measure(*blocks); },
                         [this, blocks, evaluated] {
                           blocks->clear();
                           result_.metrics = evaluated->metrics;
@@ -282,8 +292,9 @@ class Trainer {
   }
 
   // `values` have the rows that `measure` needs.
-  void finish(const Job& job, Values<typename M::Variables>& values, const Measure& measure) {
-    result_.parameters_sha256 = parameters_sha256(job.variables, values);
+  void finish(const Job& job, Values<typename M::Variables>& values, std::span<const TableDigest> tables,
+              const Measure& measure) {
+    result_.parameters_sha256 = parameters_sha256(job, values, tables);
     if (measure.of && result_.complete) {
       result_.metrics = measure.of(values);
       hooks_.tell(Evaluated{result_.steps, result_.metrics});

@@ -83,8 +83,8 @@ class MergedGradients {
     const float* row;
   };
 
-  // Two by two, those of the lower rank first among equals. Which list is next cannot be foretold, so there is no branch
-  // on it.
+  // Two by two, those of the lower rank first among equals. Which list is next cannot be foretold, so there is no
+  // branch on it.
   template <class = void>
   void merge_neighbours() {
     merged_.resize(entries_.size());

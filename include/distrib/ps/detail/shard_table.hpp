@@ -14,6 +14,7 @@
 #include <distrib/ps/memory_budget.hpp>
 #include <distrib/ps/row_layout.hpp>
 #include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
 #include <distrib/ps/table_place.hpp>
 
@@ -142,6 +143,19 @@ class ShardTable {
 
   void forget_previous() noexcept { previous_.clear(); }
 
+  /// Of all rows.
+  template <class = void>
+  [[nodiscard]] auto digest() const -> TableDigest {
+    TableDigest digest;
+    if (any_)
+      any_->for_each([&](std::uint64_t key, KeyUse, const float* row) {
+        if (row != nullptr) digest.add(key, {row, layout_.dim});
+      });
+    else
+      std::as_const(*numbered_).for_each([&](std::uint64_t key, const float* row) { digest.add(key, {row, layout_.dim}); });
+    return digest;
+  }
+
   template <class = void>
   [[nodiscard]] auto cut() const -> TableCut {
     auto keys = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(this->keys() * sizeof(std::uint64_t)));
@@ -221,9 +235,9 @@ class ShardTable {
     return std::min(place_.info().min_count, KeyUse::max_frequency);
   }
 
-  /// Rows that are updated by one call: their gradients take 16 KiB.
+  /// Rows that are updated by one call: few enough to stay in the first cache with all that they need.
   [[nodiscard]] auto chunk_rows() const noexcept -> std::size_t {
-    return std::clamp<std::size_t>((std::size_t{16} << 10) / place_.info().row_bytes(), 1, 256);
+    return std::clamp<std::size_t>((std::size_t{4} << 10) / place_.info().row_bytes(), 4, 256);
   }
 
   template <class = void>

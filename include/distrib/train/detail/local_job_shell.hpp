@@ -20,6 +20,7 @@
 #include <exception>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -110,10 +111,10 @@ class LocalJobShell final : public LocalJob {
   }
 
   [[nodiscard]] auto step() const -> Step override { return shards_.front()->step(); }
-  [[nodiscard]] auto values(std::span<const KeyLists> keys) -> std::vector<SharedBuffer> override {
+  [[nodiscard]] auto values(std::span<const PullRows> rows) -> std::vector<SharedBuffer> override {
     std::vector<SharedBuffer> blocks;
     for (std::size_t shard = 0; shard < shards_.size(); ++shard)
-      blocks.push_back(shards_[shard]->store().values(keys.empty() ? KeyLists{} : keys[shard]));
+      blocks.push_back(shards_[shard]->store().values(rows.empty() ? PullRows{} : rows[shard]));
     return blocks;
   }
 
@@ -128,9 +129,9 @@ class LocalJobShell final : public LocalJob {
     }
     void operator()(SendPull m) const {
       post(m.shard, [step = m.step, wanted = std::move(m.rows.keys)](AnyShard& core, Rank peer, ShardSink& out) {
-        KeyLists keys(wanted == nullptr ? 0 : core.store().layout().tables().size());
-        if (wanted != nullptr && !read_key_lists(wanted->bytes(), keys)) lost_its_place();
-        core.pull(peer, step, out, std::move(keys));
+        PullRows rows;
+        throw_if(read_pull_rows(core.store().layout(), wanted, std::numeric_limits<std::uint64_t>::max(), rows));
+        core.pull(peer, step, out, std::move(rows));
       });
     }
     void operator()(SendPush m) const {
