@@ -21,7 +21,7 @@
 /// ones.
 ///
 /// A click's log-odds, in fixed point with 16 bits behind the point, is the sum of
-///   - a constant, chosen so that about a quarter of all examples are clicks;
+///   - a constant, chosen so that with seed 1 a quarter of all examples are clicks;
 ///   - for each number x that is there, `slope` times log2(1 + x), linear between powers of two;
 ///   - for each category that is there, a hidden weight of its value, uniform in [-spread, spread] of the column;
 ///   - for each of `pairs` of columns that are both there, half the product of two hidden vectors of four elements,

@@ -7,7 +7,7 @@ usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--steps 
   --ps N        parameter servers, a process each (2); 0 trains in one process without sockets
   --workers N   workers, a process each; with --ps 0 inside the one process (3)
   --restart     start a process again that died
-  --steps N     global steps (6000; with --mode ssp or async 18000 contributions)
+  --steps N     global steps (3000, which is one epoch; with --mode ssp or async 9000 contributions)
   --mode M      sync: same bits every time; ssp, async: nobody waits (sync)
   --shards N    shards of each parameter server, or of the one process (1)
   --out DIR     where results go (a new directory); one that holds a checkpoint is gone on from
