@@ -47,6 +47,21 @@ EOP
 "$programs/fashion_mnist_report" on2/events curves.html
 grep -q 'evaluation/auc' curves.html || fail 'no curve of the AUC'
 
+# --- a parameter server and a worker are killed, and started again ---
+
+longer=("$programs/click_train" --data data --steps 300 --evaluate_every 300 --save_every 50 --batch 32)
+"${longer[@]}" --out whole >whole.log
+timeout -k 5 120 "$distrib" launch --ps 2 --workers 3 --restart -- "${longer[@]}" --out killed >killed.log 2>&1 &
+launch=$!
+for victim in ps1 worker2; do
+  # After the first steps.
+  until grep -qs 'worker0 | step [1-9][0-9]' killed.log || ! kill -0 $launch 2>/dev/null; do sleep 0.02; done
+  kill -9 "$(sed -nE "s/^launch \| $victim is process ([0-9]+)\$/\1/p" killed.log | tail -n 1)" 2>/dev/null || true
+done
+wait $launch || { fail "killed: exit code $?"; tail -n 40 killed.log >&2; }
+grep -qE 'ps1 was ended by SIGKILL' killed.log || fail 'nobody was killed'
+[ "$(result killed)" = "$(result whole)" ] || fail 'other bits where a parameter server and a worker were killed'
+
 # --- who does not wait learns too ---
 
 "$programs/click_train" --data data --batch 32 --steps 180 --mode async --out async >async.log
