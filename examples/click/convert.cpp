@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TFRecords of tf.train.Examples {label, numbers, categories} in TARGET_DIR: train-* to learn from, test-* to measure.
 //   convert TARGET_DIR --generate TRAIN TEST [SEED]     so many generated examples; generator.hpp says how
-//   convert TARGET_DIR FILE...                          Criteo's text, plain or gzip; each tenth line is for the test
+//   convert TARGET_DIR FILE...                          Criteo's text, plain or gzip; each tenth line is for the test,
+//                                                       until it has 100 000
 //   convert --criteo FILE EXAMPLES [SEED]               generated examples as Criteo's text
 #include "criteo.hpp"
 #include "exact_auc.hpp"
@@ -30,6 +31,9 @@
 #include <vector>
 
 namespace {
+
+// Of Criteo's lines: a chief that measures pulls the rows of all of them at once.
+constexpr std::uint64_t most_for_test = 100'000;
 
 using Split = ClickGenerator::Split;
 
@@ -95,7 +99,8 @@ void convert(const std::string& path, Target& target, std::uint64_t& lines) {
     if (text.ends_with('\n')) text.remove_suffix(1);
     else if (gzeof(file.get()) == 0) throw std::runtime_error(where() + "longer than 4094 bytes, or no text");
     try {
-      target.write(lines % 10 == 9 ? Split::test : Split::train, parse_criteo(text));
+      const bool test = lines % 10 == 9 && lines / 10 < most_for_test;
+      target.write(test ? Split::test : Split::train, parse_criteo(text));
     } catch (const std::invalid_argument& error) {
       throw std::runtime_error(where() + error.what());
     }

@@ -3,7 +3,7 @@
 # Predicts clicks from a fresh Debian machine on: installs what is missing, builds, generates examples of Criteo's shape
 # or takes Criteo's files, trains a model with embeddings on a cluster of processes, measures its AUC, draws the curves.
 usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--steps N] [--mode sync|ssp|async] [--shards N]
-                             [--out DIR] [--examples N | --data FILE...]
+                             [--out DIR] [--examples N | --data FILE...] [--min_count N]
   --ps N        parameter servers, a process each (2); 0 trains in one process without sockets
   --workers N   workers, a process each; with --ps 0 inside the one process (3)
   --restart     start a process again that died
@@ -13,10 +13,12 @@ usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--steps 
   --out DIR     where results go (a new directory); one that holds a checkpoint is gone on from
   --examples N  generate so many to learn from, and a tenth as many to measure on (600000)
   --data FILE.. Criteo'"'"'s text files, plain or gzip (train.txt of its Display Advertising Challenge); each tenth line
-                is measured on'
+                is measured on, until there are 100000; of more than a few million lines, give --min_count too
+  --min_count N contributions that have a value before it gets rows in the tables (1)'
 set -euo pipefail
 job=click switches=
-values='--steps --mode --shards --batch --wide_rate --deep_rate --staleness --seed --save_every --evaluate_every'
+values='--steps --mode --shards --batch --wide_rate --deep_rate --min_count --staleness --seed --save_every'
+values+=' --evaluate_every'
 . "$(dirname "${BASH_SOURCE[0]}")/../job.sh"
 
 examples=600000 files=()
@@ -35,6 +37,7 @@ own_flag() {
   esac
 }
 read_flags "$@"
+for file in "${files[@]}"; do [ -r "$file" ] || { echo "error: $file: no file that can be read" >&2; exit 66; }; done
 ensure_packages build blas tools
 build_job convert train
 

@@ -34,7 +34,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
   };
   distrib::IoPool pool{flags.local() ? std::max(1U, std::thread::hardware_concurrency()) : 2};
   auto trainer =
-      distrib::train(WideDeep{})
+      distrib::train(WideDeep{.min_count = s.min_count})
           .with_data(read("train-*").shuffle(s.seed).batch(s.batch))
           .with_consistency(consistency)
           .with_updater(distrib::Adagrad{.learning_rate = s.deep_rate, .initial_accumulator_value = 1e-4F})

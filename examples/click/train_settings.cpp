@@ -26,6 +26,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       ->capture_default_str();
   app.add_option("--deep_rate", s.deep_rate, "Learning rate of Adagrad on the deep part")->check(rate)
       ->capture_default_str();
+  app.add_option("--min_count", s.min_count, "Contributions that have a value before it gets a row in the tables")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))->capture_default_str();
   app.add_option("--staleness", s.staleness, "How far workers may be apart with --mode ssp")->check(count)
       ->capture_default_str();
   app.add_option("--seed", s.seed, "Seed of initial values and order")->check(count)->capture_default_str();

@@ -38,11 +38,14 @@ struct WideDeep {
 
   using Example = ClickExample;
 
+  /// A value gets a weight and an embedding when so many contributions had it.
+  std::uint32_t min_count = 1;
+
   auto variables() const -> Variables {
-    return {{distrib::ZerosInitializer{}},
+    return {{distrib::ZerosInitializer{}, {.min_count = min_count}},
             {{numbers}},
             {{}},
-            {distrib::UniformInitializer{-0.05F, 0.05F}},
+            {distrib::UniformInitializer{-0.05F, 0.05F}, {.min_count = min_count}},
             {{inputs, hidden1}, distrib::GlorotUniformInitializer{}},
             {{hidden1}},
             {{hidden1, hidden2}, distrib::GlorotUniformInitializer{}},
