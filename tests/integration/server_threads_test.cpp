@@ -135,6 +135,10 @@ TEST_CASE("Server: shards on threads of their own, and the same bits on any numb
       CHECK(middle[s].step == 6);
       CHECK(middle[s].shards == shards);
       CHECK(middle[s].job_hash == to_hex(job_hash(job)));
+      CHECK(middle[s].push_times.count() == middle[s].pushes);
+      CHECK(middle[s].pull_times.count() == middle[s].pulls);
+      CHECK(middle[s].pull_times.max() > 0ns);
+      CHECK(middle[s].pull_times.max() < 1h);  // both ends by one clock
     }
   }
   CHECK(results.size() == 1);

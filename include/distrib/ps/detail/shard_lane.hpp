@@ -14,6 +14,7 @@
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/shard_meter.hpp>
 #include <distrib/ps/shard_service.hpp>
 #include <distrib/ps/shard_status.hpp>
 #include <distrib/rpc/error.hpp>
@@ -72,7 +73,10 @@ class ShardLane {
                                   "shard " + std::to_string(event.service) + " of " + task_.name());
       wanted_[connection] = event.service;
     } else if (const auto wanted = wanted_.find(connection); wanted != wanted_.end()) {
-      shard(wanted->second).service.happened(connection, event, Clock::now());
+      Service& service = shard(wanted->second).service;
+      service.meter().arrived(event.arrived);
+      // No reading of the clock but at the end, by `settle`.
+      service.happened(connection, event, latest_ = std::max(latest_, event.arrived));
     }
     settle();
   }
@@ -243,12 +247,14 @@ class ShardLane {
     });
   }
 
-  // After every event: the next wake-up of any shard.
+  // After every event: how long took what was answered, and the next wake-up of any shard.
   void settle() {
     if (closed_) return;
     Instant first = Instant::max();
-    for (const auto& [number, host] : shards_)
+    for (const auto& [number, host] : shards_) {
+      if (ShardMeter& meter = host->service.meter(); meter.has_answered()) meter.answered(latest_ = Clock::now());
       if (const auto wake = host->service.wake()) first = std::min(first, *wake);
+    }
     if (first == Instant::max() || first == armed_) return;
     armed_ = first;
     timer_.expires_at(first);
@@ -268,6 +274,7 @@ class ShardLane {
   std::map<Connection, std::uint32_t> wanted_;  // which shard a connection speaks to
   SteadyTimer timer_;
   Instant armed_ = Instant::max();
+  Instant latest_{};  // that was read here, or with what came
   bool stopping_ = false;
   bool leaving_ = false;
   bool closed_ = false;
