@@ -95,6 +95,7 @@ TEST_CASE("PeerCalls: pulls of a step are answered in their order", "[ps]") {
   peer.park(2, 6);
   peer.park(3, 5);
   CHECK(peer.calls.parked() == 3);
+  CHECK(peer.calls.came(5) == distrib::Instant{});
   peer.answer(5);
   peer.answer(7);  // nobody asked
   peer.answer(6);

@@ -671,6 +671,30 @@ TEST_CASE("ShardService: a cut that cannot be saved ends it", "[ps]") {
   });
 }
 
+TEST_CASE("ShardService: a push takes until its answer, a pull too, however long it waits for its step", "[ps]") {
+  Bench bench{job_of(2, 9, 5)};
+  bench.join_all();
+  const auto at = [&](std::chrono::milliseconds time, const auto& happens) {
+    bench.service.meter().arrived(bench.now + time);
+    happens();
+    if (bench.service.meter().has_answered()) bench.service.meter().answered(bench.now + time + 1ms);
+  };
+  at(0ms, bench.push('a', 2, 1, 0, 1));
+  at(10ms, bench.pull('a', 3, 1));
+  at(20ms, bench.pull('b', 2, 1));
+  distrib::ShardStatus status = bench.service.status(bench.now);
+  CHECK(status.push_times.count() == 1);
+  CHECK(status.push_times.sum() == 1ms);
+  CHECK(status.pull_times.count() == 0);
+  at(50ms, bench.push('b', 3, 1, 1, 1));  // which answers both pulls
+  at(60ms, bench.pull('a', 4, 1));
+  status = bench.service.status(bench.now);
+  CHECK(status.push_times.sum() == 2ms);
+  CHECK(status.pull_times.count() == 3);
+  CHECK(status.pull_times.max() == 41ms);
+  CHECK(status.pull_times.sum() == 41ms + 31ms + 1ms);
+}
+
 TEST_CASE("ShardService: what is no call of its methods is refused", "[ps]") {
   Bench bench{job_of(1, 9, 5)};
   ServerEvent event = bench.of('a').begin<distrib::Pull>(1, {});
