@@ -120,7 +120,7 @@ class HashedModel {
     for (std::size_t table = 0; table < lookups_.size(); ++table) {
       for (auto left = is_end ? 0 : random.below(8); left > 0; --left)
         lookups_[table].push_back(key_of(job_.tables[table]));
-      for (auto left = random.below(3) + (is_end ? 9 : 0); left > 0; --left)
+      for (auto left = random.below(6) + (is_end ? 9 : 0); left > 0; --left)
         others[table].push_back(key_of(job_.tables[table]));
     }
     keys_.find(lookups_, others, is_end);

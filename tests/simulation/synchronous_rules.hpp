@@ -72,7 +72,7 @@ class Synchronous {
   /// What a worker makes the contribution of `step` of.
   [[nodiscard]] auto good_input(Step step, Rank rank, std::span<const distrib::SharedBuffer> values) const -> bool {
     for (std::uint32_t shard = 0; shard < values.size(); ++shard)
-      if (!same(*values[shard], expected(step - 1, shard, rank))) return false;
+      if (!same(*values[shard], *expected(step - 1, shard, rank))) return false;
     return true;
   }
 
@@ -81,7 +81,7 @@ class Synchronous {
       -> bool {
     if (reply.step > job.total_steps) return false;
     return same(*reply.block, *truth_[reply.step][shard].values) ||
-           (model_.has_tables() && same(*reply.block, expected(reply.step, shard, rank)));
+           (model_.has_tables() && same(*reply.block, *expected(reply.step, shard, rank)));
   }
 
   [[nodiscard]] auto good_cut(std::uint32_t shard, const Cut& cut) const -> bool {
@@ -93,7 +93,7 @@ class Synchronous {
   }
 
   [[nodiscard]] auto good_result(std::uint32_t shard, const distrib::AlignedBuffer& block, const Disk&) const -> bool {
-    return same(block, expected(job.total_steps, shard, 0));
+    return same(block, *expected(job.total_steps, shard, 0));
   }
 
   [[nodiscard]] auto holds_all_of(Rank, std::uint32_t shard, const Disk& disk) const -> bool {
@@ -135,13 +135,19 @@ class Synchronous {
     return job;
   }
 
-  /// The values of `step` as `rank` pulls them.
-  [[nodiscard]] auto expected(Step step, std::uint32_t shard, Rank rank) const -> distrib::AlignedBuffer {
-    const distrib::PullRows& rows = model_.requests(step + 1, rank)[shard];
-    return oracles_[step].values(layouts()[shard], *truth_[step][shard].values, rows);
+  /// The values of `step` as `rank` pulls them, worked out once.
+  [[nodiscard]] auto expected(Step step, std::uint32_t shard, Rank rank) const -> const distrib::SharedBuffer& {
+    distrib::SharedBuffer& known = expected_[(step * layouts().size() + shard) * job.ranks + rank];
+    if (known == nullptr) {
+      const distrib::PullRows& rows = model_.requests(step + 1, rank)[shard];
+      known = std::make_shared<distrib::AlignedBuffer>(
+          oracles_[step].values(layouts()[shard], *truth_[step][shard].values, rows));
+    }
+    return known;
   }
 
   void work_out() {
+    expected_.resize((job.total_steps + 1) * layouts().size() * job.ranks);
     oracles_.emplace_back(job, updaters_);
     for (const distrib::ShardLayout& layout : layouts()) {
       truth_[0].push_back(initial_cut(job, layout, updaters_));
@@ -153,7 +159,7 @@ class Synchronous {
       for (Rank rank = 0; rank < job.ranks; ++rank) {
         std::vector<distrib::SharedBuffer> values;
         for (std::uint32_t shard = 0; shard < layouts().size(); ++shard)
-          values.push_back(std::make_shared<distrib::AlignedBuffer>(expected(step - 1, shard, rank)));
+          values.push_back(expected(step - 1, shard, rank));
         of_ranks.push_back(model_.gradients(step, rank, values));
         of_tables.push_back(of_ranks.back().tables);
       }
@@ -187,6 +193,7 @@ class Synchronous {
   std::size_t budget_ = 0;
   std::vector<std::vector<Cut>> truth_ = std::vector<std::vector<Cut>>(1);  // by step, by shard
   std::vector<TableOracle> oracles_;                                        // by step
+  mutable std::vector<distrib::SharedBuffer> expected_;                     // by step, shard, rank; null: not asked for yet
 };
 
 }  // namespace simulation
