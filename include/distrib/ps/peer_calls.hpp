@@ -73,13 +73,20 @@ class PeerCalls {
   /// Pulls that wait.
   [[nodiscard]] auto parked() const noexcept -> std::size_t { return pulls_.size(); }
 
-  /// The core has answered a pull of this step: the one that came first has waited for it.
+  /// The core has answered a pull of this step: the one that came first has waited for it, perhaps taken back.
   void answer(Step step, const PullReply& reply) {
     const auto first = std::ranges::find(pulls_, step, &Parked::step);
-    if (first == pulls_.end()) return;  // taken back
+    if (first == pulls_.end()) return;
     const Call<Pull, Connection> pull = std::move(first->call);
     pulls_.erase(first);
     pull.reply(reply);
+  }
+
+  /// The core does not answer the pull that came last.
+  void refuse_newest_pull(const std::error_code& code, std::string_view where) {
+    const Call<Pull, Connection> pull = std::move(pulls_.back().call);
+    pulls_.pop_back();
+    pull.fail(code, where);
   }
 
   /// No pull will be answered any more.
@@ -87,9 +94,9 @@ class PeerCalls {
     for (const Parked& parked : std::exchange(pulls_, {})) parked.call.fail(code);
   }
 
-  /// The client takes a call back. True: it was the stream.
+  /// The client takes a call back. True: it was the stream. A pull keeps its place, for the core answers it all the same,
+  /// and the next one of its step may have asked for other rows; the connection passes over what comes for it.
   auto forget(std::uint64_t call) -> bool {
-    std::erase_if(pulls_, [call](const Parked& parked) { return parked.call.id() == call; });
     if (!stream_ || stream_->id() != call) return false;
     stream_.reset();
     return true;

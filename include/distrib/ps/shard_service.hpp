@@ -344,7 +344,9 @@ class ShardService final : private ShardSink {
     }
     const std::string where = "step " + std::to_string(reply.step) + " of rank " + std::to_string(reply.rank);
     if (push_) return std::exchange(push_, std::nullopt)->fail(reply.code, where);
-    peers_[reply.peer].calls.refuse(reply.code, where);
+    PeerState& state = peers_[reply.peer];
+    if (state.entered) return state.calls.refuse_newest_pull(reply.code, where);
+    state.calls.refuse(reply.code, where);  // its Join
   }
   void operator()(SaveCut action) override {
     saving_ = true;
