@@ -7,7 +7,8 @@
 packages_of() {
   case $1 in
     build) echo g++ cmake ninja-build ccache python3 ca-certificates libasio-dev libxtensor-dev zlib1g-dev ;;
-    example) echo libxtensor-blas-dev libopenblas-dev libssl-dev openssl dataset-fashion-mnist; packages_of tools ;;
+    example) echo libssl-dev openssl dataset-fashion-mnist; packages_of blas; packages_of tools ;;
+    blas) echo libxtensor-blas-dev libopenblas-dev ;;
     tests) echo catch2 nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev pkg-config git; packages_of example ;;
     tools) echo libcli11-dev ;;
     clang) echo clang-19 ;;

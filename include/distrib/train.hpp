@@ -17,6 +17,7 @@
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>
+#include <distrib/train/roc_auc.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/show_progress.hpp>
 #include <distrib/train/stop_at_step.hpp>

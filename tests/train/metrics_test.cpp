@@ -18,3 +18,18 @@ TEST_CASE("Metrics: nothing merged changes nothing", "[train]") {
   all.merge({});
   CHECK(all == distrib::Metrics{10, {{"loss", 3.0}}});
 }
+
+TEST_CASE("Metrics: areas are counted over all batches, not averaged", "[train]") {
+  const auto batch = [](float negative, float positive) {
+    distrib::Metrics metrics{2, {{"loss", 1.0}}, {{"auc", distrib::RocAuc{}}}};
+    metrics.areas[0].second.add(negative, false);
+    metrics.areas[0].second.add(positive, true);
+    return metrics;
+  };
+  distrib::Metrics all;
+  all.merge(batch(0.1F, 0.3F));  // each batch in the right order,
+  all.merge(batch(0.5F, 0.7F));  // but 0.3 is below 0.5
+  CHECK(all.examples == 4);
+  CHECK(*all.find("auc") == 0.75);
+  CHECK(all.values() == std::vector<std::pair<std::string, double>>{{"loss", 1.0}, {"auc", 0.75}});
+}

@@ -16,7 +16,10 @@ TEST_CASE("WriteSummaries: after the first step and then every so many, evaluati
   distrib::WriteSummaries hook{directory.path().string(), 8};
   hook.on_start({});
   for (distrib::Step step = 1; step <= 25; ++step) hook.on_step({step, static_cast<float>(step) / 2, 64});
-  hook.on_evaluated({25, {10, {{"accuracy", 0.75}}}});
+  distrib::RocAuc auc;
+  auc.add(0.1F, false);
+  auc.add(0.9F, true);
+  hook.on_evaluated({25, {10, {{"accuracy", 0.75}}, {{"auc", auc}}}});
   hook.on_end({});
 
   std::map<std::string, std::vector<std::int64_t>> steps;
@@ -30,4 +33,5 @@ TEST_CASE("WriteSummaries: after the first step and then every so many, evaluati
   CHECK(steps["examples_per_second"] == std::vector<std::int64_t>{9, 17, 25});
   CHECK(steps["evaluation/accuracy"] == std::vector<std::int64_t>{25});
   CHECK(last["evaluation/accuracy"] == 0.75);
+  CHECK(last["evaluation/auc"] == 1);
 }

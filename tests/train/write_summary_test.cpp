@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <limits>
 #include <system_error>
 
 namespace {
@@ -42,6 +43,13 @@ TEST_CASE("summary_json: the object that scripts rely on", "[train]") {
 
 TEST_CASE("summary_json: no accuracy is null", "[train]") {
   CHECK(nlohmann::json::parse(distrib::summary_json({}, ""))["test_accuracy"].is_null());
+}
+
+TEST_CASE("summary_json: further numbers", "[train]") {
+  const auto json = nlohmann::json::parse(distrib::summary_json(result(), "", {{"auc", 0.75}, {"best", std::numeric_limits<double>::infinity()}}));
+  CHECK(json["auc"] == 0.75);
+  CHECK(json["best"].is_null());
+  CHECK(json["events"] == "");
 }
 
 TEST_CASE("write_summary: the file, or an error that names it", "[train]") {

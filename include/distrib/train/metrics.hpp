@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/train/roc_auc.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,23 +12,31 @@
 
 namespace distrib::inline v0 {
 
-/// What an evaluation found: named means over a number of examples. A value.
+/// What an evaluation found: named means over a number of examples, and areas under ROC curves. A value.
 struct Metrics {
   std::uint64_t examples = 0;
-  std::vector<std::pair<std::string, double>> means;  ///< In the model's order: {"accuracy", 0.88}, {"loss", 0.33}.
+  std::vector<std::pair<std::string, double>> means = {};   ///< In the model's order: {"accuracy", 0.88}, {"loss", 0.33}.
+  std::vector<std::pair<std::string, RocAuc>> areas = {};   ///< What is no mean: {"auc", RocAuc{}}, filled by `add`.
 
   [[nodiscard]] auto operator==(const Metrics&) const -> bool = default;
 
-  /// The mean called `name`, if there is one.
+  /// A number for each name, means before areas: what hooks show and write.
+  [[nodiscard]] auto values() const -> std::vector<std::pair<std::string, double>> {
+    auto all = means;
+    for (const auto& [name, area] : areas) all.emplace_back(name, area.value());
+    return all;
+  }
+
+  /// The value called `name`, if there is one.
   [[nodiscard]] auto find(std::string_view name) const -> std::optional<double> {
-    for (const auto& [known, mean] : means)
-      if (known == name) return mean;
+    for (const auto& [known, value] : values())
+      if (known == name) return value;
     return std::nullopt;
   }
 
-  /// Joins the metrics of further examples: means weighted by the numbers of examples. A mean that only one side has
-  /// counts as if the other side had no examples for it only when that side has none at all; models give every batch
-  /// the same names.
+  /// Joins the metrics of further examples: means weighted by the numbers of examples, counts of areas added. A mean
+  /// that only one side has counts as if the other side had no examples for it only when that side has none at all;
+  /// models give every batch the same names.
   void merge(const Metrics& other) {
     const auto total = static_cast<double>(examples + other.examples);
     if (other.examples == 0) return;
@@ -38,6 +48,15 @@ struct Metrics {
         known = true;
       }
       if (!known) means.emplace_back(name, mean);
+    }
+    for (const auto& [name, area] : other.areas) {
+      bool known = false;
+      for (auto& [own_name, own] : areas) {
+        if (own_name != name) continue;
+        own.merge(area);
+        known = true;
+      }
+      if (!known) areas.emplace_back(name, area);
     }
     examples += other.examples;
   }

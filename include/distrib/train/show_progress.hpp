@@ -52,9 +52,9 @@ class ShowProgress {
 
   void on_evaluated(const Evaluated& event) {
     std::string text = "evaluation after step " + std::to_string(event.step) + ":";
-    for (const auto& [name, mean] : event.metrics.means) {
+    for (const auto& [name, value] : event.metrics.values()) {
       char number[32];
-      std::snprintf(number, sizeof number, " %.4f", mean);
+      std::snprintf(number, sizeof number, " %.4f", value);
       text += " " + name + number;
     }
     print(text + "  (" + std::to_string(event.metrics.examples) + " examples)");

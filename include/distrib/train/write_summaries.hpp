@@ -45,8 +45,8 @@ class WriteSummaries {
   }
 
   void on_evaluated(const Evaluated& event) {
-    for (const auto& [name, mean] : event.metrics.means)
-      writer_->scalar("evaluation/" + name, static_cast<std::int64_t>(event.step), static_cast<float>(mean));
+    for (const auto& [name, value] : event.metrics.values())
+      writer_->scalar("evaluation/" + name, static_cast<std::int64_t>(event.step), static_cast<float>(value));
     writer_->flush();
   }
 

@@ -11,13 +11,19 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace distrib::inline v0 {
 
 /// What a run came to as one JSON object, with a line end. `test_accuracy` is the metric "accuracy", null without one;
-/// `events` is the directory of the event files, "" when none were written.
-[[nodiscard]] inline auto summary_json(const TrainingResult& result, std::string_view events) -> std::string {
+/// `events` is the directory of the event files, "" when none were written. The numbers of `further` follow under their
+/// names, null for one that is not finite.
+[[nodiscard]] inline auto summary_json(const TrainingResult& result, std::string_view events,
+                                       const std::vector<std::pair<std::string, double>>& further = {}) -> std::string {
   const auto accuracy = result.metrics.find("accuracy");
+  std::string more;
+  for (const auto& [name, value] : further) more += "," + json_text(std::string_view{name}) + ":" + json_text(value);
   return "{\"ps\":" + json_text(result.ps) + ",\"workers\":" + json_text(result.workers) +
          ",\"shards\":" + json_text(result.shards) + ",\"mode\":" + json_text(std::string_view{result.mode}) +
          ",\"steps\":" + json_text(result.steps) + ",\"complete\":" + json_text(result.complete) +
@@ -25,12 +31,13 @@ namespace distrib::inline v0 {
          ",\"steps_per_second\":" + json_text(result.steps_per_second) +
          ",\"test_accuracy\":" + (accuracy ? json_text(*accuracy) : "null") + ",\"loss\":" + json_text(result.loss) +
          ",\"parameters_sha256\":" + json_text(std::string_view{result.parameters_sha256}) +
-         ",\"checkpoint\":" + json_text(std::string_view{result.checkpoint}) + ",\"events\":" + json_text(events) + "}\n";
+         ",\"checkpoint\":" + json_text(std::string_view{result.checkpoint}) + ",\"events\":" + json_text(events) + more + "}\n";
 }
 
 /// Writes `summary_json` to a file, in one step in place of what was there. Throws `std::system_error` with the path.
-inline void write_summary(const std::string& path, const TrainingResult& result, std::string_view events) {
-  const std::string text = summary_json(result, events);
+inline void write_summary(const std::string& path, const TrainingResult& result, std::string_view events,
+                          const std::vector<std::pair<std::string, double>>& further = {}) {
+  const std::string text = summary_json(result, events, further);
   const std::string temporary = path + ".writing";
   const auto fail = [&path] { throw_error({errno, std::generic_category()}, path); };
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::fopen(temporary.c_str(), "wb"), std::fclose};

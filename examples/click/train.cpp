@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The click job: a wide and deep model with tables of embeddings, trained by parameter servers and workers.
+// `train --help` shows its flags; run.sh beside it does everything from making the data on.
+#include "train_settings.hpp"
+#include "wide_deep.hpp"
+
+#include <distrib/ecosystem.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+extern "C" void openblas_set_num_threads(int);  // cblas.h and xtensor-blas declare the same things differently
+
+namespace {
+
+// What nobody can surpass on this data; known where the data were generated.
+auto auc_of_generator(const std::string& data) -> double {
+  double auc = std::numeric_limits<double>::quiet_NaN();
+  std::ifstream{data + "/auc_of_generator"} >> auc;
+  return auc;
+}
+
+template <class Consistency>
+auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency consistency) -> int {
+  const auto read = [&s](const std::string& pattern) {
+    return distrib::tfrecords(s.data + "/" + pattern).schema(label_feature, numbers_feature, categories_feature);
+  };
+  distrib::IoPool pool{flags.local() ? std::max(1U, std::thread::hardware_concurrency()) : 2};
+  auto trainer =
+      distrib::train(WideDeep{})
+          .with_data(read("train-*").shuffle(s.seed).batch(s.batch))
+          .with_consistency(consistency)
+          .with_updater(distrib::Adagrad{.learning_rate = s.deep_rate, .initial_accumulator_value = 1e-4F})
+          .with_updater("wide/", distrib::Ftrl{.learning_rate = s.wide_rate, .initial_accumulator_value = 1e-3F})
+          .with_hooks(distrib::StopAtStep{s.steps},
+                      distrib::SaveCheckpoint{.directory = s.out + "/checkpoint", .every_steps = s.save_every},
+                      distrib::WriteSummaries{s.out + "/events"},
+                      distrib::Evaluate{read("test-*").batch(500), s.evaluate_every}, distrib::ShowProgress{})
+          .with_seed(s.seed)
+          .with_local_mode({.workers = s.workers, .shards = s.shards})
+          .with_cluster_mode({.start_within = std::chrono::seconds{s.start_within}})
+          .build(pool, flags);
+  const int code = trainer.run();
+  if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0) {
+    auto numbers = trainer.result().metrics.values();  // log_loss, auc
+    numbers.emplace_back("auc_of_generator", auc_of_generator(s.data));
+    distrib::write_summary(s.out + "/summary.json", trainer.result(), s.out + "/events", numbers);
+  }
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  openblas_set_num_threads(1);  // the workers are the threads
+  std::vector<std::string> rest;
+  const auto flags = distrib::ClusterFlags::parse_known(argc, argv, rest);
+  const Settings settings = read_flags(rest);
+  if (settings.mode == "sync") return train(settings, flags, distrib::BulkSynchronousParallel{});
+  if (settings.mode == "async") return train(settings, flags, distrib::AsynchronousParallel{});
+  return train(settings, flags, distrib::StaleSynchronousParallel{.staleness = settings.staleness});
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 65;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train_settings.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+auto read_flags(const std::vector<std::string>& arguments) -> Settings {
+  Settings s;
+  const CLI::Range count{std::int64_t{0}, std::int64_t{1} << 40};  // CLI11 takes -1 for a large number otherwise
+  const CLI::Range rate{1e-6, 1e3};
+  CLI::App app{"Trains a wide and deep model to predict clicks."};
+  app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords")->required();
+  app.add_option("--out", s.out, "Where checkpoint, events and summary.json go")->capture_default_str();
+  app.add_option("--mode", s.mode, "sync, ssp or async")->check(CLI::IsMember({"sync", "ssp", "async"}));
+  app.add_option("--steps", s.steps, "Global steps; 0: 3000, or 9000 contributions when not sync")->check(count);
+  app.add_option("--workers", s.workers, "Workers when it is one process")->check(count)->capture_default_str();
+  app.add_option("--shards", s.shards, "Shards of each parameter server, or of the one process")->check(count)
+      ->capture_default_str();
+  app.add_option("--batch", s.batch, "Examples of one worker's step")->check(count)->capture_default_str();
+  app.add_option("--wide_rate", s.wide_rate, "Learning rate of Ftrl on the wide part")->check(rate)
+      ->capture_default_str();
+  app.add_option("--deep_rate", s.deep_rate, "Learning rate of Adagrad on the deep part")->check(rate)
+      ->capture_default_str();
+  app.add_option("--staleness", s.staleness, "How far workers may be apart with --mode ssp")->check(count)
+      ->capture_default_str();
+  app.add_option("--seed", s.seed, "Seed of initial values and order")->check(count)->capture_default_str();
+  app.add_option("--save_every", s.save_every, "Steps between checkpoints")->check(count)->capture_default_str();
+  app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a tenth of the job")
+      ->check(count);
+  app.add_option("--start_within", s.start_within, "Seconds a worker waits at its start for parameter servers")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))->capture_default_str();
+  try {
+    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error) == 0 ? 0 : 64);
+  }
+  // About one epoch of what run.sh generates: in a second one, rare values are learnt by heart.
+  if (s.steps == 0) s.steps = s.mode == "sync" ? 3000 : 9000;
+  if (s.evaluate_every == 0) s.evaluate_every = std::max<std::uint64_t>(1, s.steps / 10);
+  return s;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What the click job is told by its flags.
+struct Settings {
+  std::string data, out = "click", mode = "sync";
+  std::uint64_t steps = 0, batch = 64, seed = 1, save_every = 1000, evaluate_every = 0, start_within = 300;
+  std::uint32_t workers = 3, shards = 1, staleness = 3;
+  float wide_rate = 0.1F, deep_rate = 0.05F;
+};
+
+/// Reads the flags that are not the cluster's. Exits with a message when one is wrong, or after --help.
+auto read_flags(const std::vector<std::string>& arguments) -> Settings;

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the run.sh of each job, which sets
+#   job        its directory in examples/, and what its programs' names begin with
+#   usage      what --help shows
+#   values     flags with a value that its program takes, "--batch --seed"; switches: those without one
+# and calls, in this order:
+#   read_flags ARGUMENT...   sets ps, workers, restart, out, and options: those of the program. A flag that is none of
+#                            these is taken by own_flag ARGUMENT..., which sets `used` to how many it took, or leaves 0
+#   ensure_packages GROUP... of tools/setup.sh
+#   build_job TARGET...      builds the job's programs of these names, and those that all jobs use
+#   train_job RECORDS        trains on them, in processes or in one, and draws the curves; returns only when all is done
+
+started=$PWD
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+ps=2 workers=3 restart=() out= options=() given=()
+build=build/examples logs=build/logs
+. tools/setup.sh
+
+bad() { echo "error: $*" >&2; echo "$usage" >&2; exit 64; }
+from_start() { case $1 in /*) echo "$1" ;; *) echo "$started/$1" ;; esac; }
+
+read_flags() {
+  local used
+  while [ $# -gt 0 ]; do
+    case $1 in
+      -h|--help) echo "$usage"; exit 0 ;;
+      --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}"; continue ;;
+    esac
+    used=0
+    own_flag "$@"
+    if [ $used -gt 0 ]; then given+=("${@:1:used}"); shift $used; continue; fi
+    case " --restart $switches " in *" $1 "*)
+      [ "$1" = --restart ] && restart=("$1") || options+=("$1")
+      given+=("$1")
+      shift
+      continue ;;
+    esac
+    case " --ps --workers --out $values " in *" $1 "*) ;; *) bad "unknown flag $1" ;; esac
+    [ $# -ge 2 ] || bad "$1 needs a value"
+    case $1 in --ps) ps=$2 ;; --workers) workers=$2 ;; --out) out=$2 ;; *) options+=("$1" "$2") ;; esac
+    [ "$1" = --out ] || given+=("$1" "$2")
+    shift 2
+  done
+  case $ps in ''|*[!0-9]*) bad "--ps $ps: not a number" ;; esac
+  [ "$((10#$ps))" -ne 0 ] || [ -z "${restart[*]}" ] ||
+    bad "--restart: with --ps 0 there is nobody to start the one process again"
+  [ -z "$out" ] || out=$(from_start "$out")
+}
+
+build_job() {
+  phase 'build the example' compile_job "${@/#/${job}_}"
+}
+compile_job() {
+  cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDISTRIB_BUILD_TESTS=OFF -DDISTRIB_BUILD_BENCHMARKS=OFF \
+    -DDISTRIB_BUILD_TOOLS=ON -DDISTRIB_BUILD_DOCS=OFF -DDISTRIB_INSTALL=OFF &&
+    cmake --build $build --target "$@" fashion_mnist_report distrib_command
+}
+
+# Runs in a process group of its own, so that Ctrl-C comes to us alone; we pass it on, and SIGTERM and SIGHUP too.
+passed_on=
+pass_on() { passed_on=yes; kill -s "$1" $child 2>/dev/null || true; }
+run() {
+  local status
+  set -m
+  "$@" </dev/null &
+  child=$!
+  set +m
+  trap 'pass_on INT' INT
+  trap 'pass_on TERM' TERM HUP
+  passed_on=yes
+  while [ -n "$passed_on" ]; do passed_on= status=0; wait $child || status=$?; done
+  trap - INT TERM HUP
+  return $status
+}
+
+train_job() {
+  local status=0 n=1 go_on train
+  if [ -z "$out" ]; then
+    mkdir -p build/runs
+    while ! mkdir "build/runs/$job-$n" 2>/dev/null; do n=$((n + 1)); done
+    out=$PWD/build/runs/$job-$n
+  fi
+  mkdir -p "$out"
+
+  train=("$build/examples/${job}_train" --data "$1" --out "$out" "${options[@]}")
+  export OPENBLAS_NUM_THREADS=1
+  if [ "$((10#$ps))" -eq 0 ]; then
+    run "${train[@]}" --workers "$workers" || status=$?
+  else
+    run $build/tools/distrib launch --ps "$ps" --workers "$workers" "${restart[@]}" -- "${train[@]}" || status=$?
+  fi
+  go_on="examples/$job/run.sh --out $out${given[*]:+ ${given[*]}}"
+  if [ $status -gt 128 ]; then
+    printf '\nA process was killed. To go on from the last checkpoint: %s\n' "$go_on" >&2
+  fi
+  [ $status -le 1 ] || exit $status
+  [ ! -d "$out/events" ] || $build/examples/fashion_mnist_report "$out/events" "$out/curves.html"
+  if [ $status -eq 1 ]; then
+    printf '\nInterrupted, and saved. To go on: %s\n' "$go_on"
+    exit 1
+  fi
+  cat <<END
+
+summary      $out/summary.json
+curves       $out/curves.html        (open it in a browser)
+checkpoint   $out/checkpoint         (tf.train.load_checkpoint reads it)
+events       $out/events             (tensorboard --logdir $out/events)
+
+END
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The click job as people run it, on few examples: tables of embeddings that give the same bits on 1, 2 and 3 parameter
+# servers and in one process, Criteo's text in place of what is generated, clear answers to bad input. Called by ctest
+# in build/PRESET/tests, where the programs are ../examples/click_* and ../tools/distrib.
+set -euo pipefail
+programs=$PWD/../examples distrib=$PWD/../tools/distrib
+[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export OPENBLAS_NUM_THREADS=1
+unset TF_CONFIG
+failures=0
+fail() { echo "FAILED: $*" >&2; failures=$((failures + 1)); }
+field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))[sys.argv[2]])' "$@"; }
+
+"$programs/click_convert" data --generate 6000 2000 >convert.txt
+grep -qx 'train: 6000 examples in 10 files' convert.txt || fail 'convert did not say what it wrote'
+grep -q 'of the test: 2[0-9]\.[0-9] % clicks' convert.txt || fail 'convert did not say how many are clicks'
+
+# --- the same bits ---
+
+train=("$programs/click_train" --data data --steps 60 --evaluate_every 60 --batch 32)
+result() { field "$1" parameters_sha256; field "$1" auc; field "$1" log_loss; }
+"${train[@]}" --out local >local.log
+result local >expected
+for cut in '1 1' '2 1' '3 2'; do
+  read -r ps shards <<<"$cut"
+  name=on$ps
+  timeout -k 5 120 "$distrib" launch --ps "$ps" --workers 3 -- \
+    "${train[@]}" --out "$name" --shards "$shards" >$name.log 2>&1 ||
+    { fail "$name: exit code $?"; tail -n 40 $name.log >&2; continue; }
+  result "$name" | cmp -s - expected || fail "other bits on $ps parameter servers"
+done
+"${train[@]}" --out again --shards 3 >again.log
+result again | cmp -s - expected || fail 'other bits on 3 shards of one process'
+"${train[@]}" --out other --seed 2 >other.log
+[ "$(field other parameters_sha256)" != "$(head -n 1 expected)" ] || fail 'the same bits with another seed'
+python3 - <<'EOP' || fail 'the summary is not that of the job'
+import json
+s = json.load(open("on2/summary.json"))
+print("auc", s["auc"], "of", s["auc_of_generator"])
+ok = s["ps"] == 2 and s["workers"] == 3 and s["complete"] and s["log_loss"] < 0.6
+raise SystemExit(not (ok and 0.6 < s["auc"] < s["auc_of_generator"]))
+EOP
+"$programs/fashion_mnist_report" on2/events curves.html
+grep -q 'evaluation/auc' curves.html || fail 'no curve of the AUC'
+
+# --- a parameter server and a worker are killed, and started again ---
+
+longer=("$programs/click_train" --data data --steps 300 --evaluate_every 300 --save_every 50 --batch 32)
+"${longer[@]}" --out whole >whole.log
+timeout -k 5 120 "$distrib" launch --ps 2 --workers 3 --restart -- "${longer[@]}" --out killed >killed.log 2>&1 &
+launch=$!
+for victim in ps1 worker2; do
+  # After the first steps.
+  until grep -qs 'worker0 | step [1-9][0-9]' killed.log || ! kill -0 $launch 2>/dev/null; do sleep 0.02; done
+  kill -9 "$(sed -nE "s/^launch \| $victim is process ([0-9]+)\$/\1/p" killed.log | tail -n 1)" 2>/dev/null || true
+done
+wait $launch || { fail "killed: exit code $?"; tail -n 40 killed.log >&2; }
+grep -qE 'ps1 was ended by SIGKILL' killed.log || fail 'nobody was killed'
+[ "$(result killed)" = "$(result whole)" ] || fail 'other bits where a parameter server and a worker were killed'
+
+# --- who does not wait learns too ---
+
+"$programs/click_train" --data data --batch 32 --steps 180 --mode async --out async >async.log
+python3 -c 'import sys; sys.exit(not float(sys.argv[1]) > 0.6)' "$(field async auc)" ||
+  fail '--mode async learned nothing'
+
+# --- Criteo's text ---
+
+"$programs/click_convert" --criteo part.txt 2000
+gzip -k part.txt
+"$programs/click_convert" criteo part.txt part.txt.gz >criteo.txt
+grep -qx 'train: 3600 examples in 10 files' criteo.txt || fail 'not each tenth line is for the test'
+[ ! -e criteo/auc_of_generator ] || fail 'nobody knows what could be reached on these'
+"$programs/click_train" --data criteo --steps 5 --out of_criteo >of_criteo.log
+[ "$(field of_criteo auc_of_generator)" = None ] || fail 'the summary knows what nobody knows'
+
+# --- bad input: a clear error and an exit code that is not 0 ---
+
+refused() {  # EXPECTED ARGUMENTS...
+  local status=0
+  "${@:2}" >out.txt 2>&1 || status=$?
+  [ $status -ne 0 ] && [ $status -lt 124 ] || fail "exit code $status: ${*:2}"
+  grep -qE -e "$1" out.txt || { fail "no word of '$1' from: ${*:2}"; sed 's/^/    /' out.txt >&2; }
+}
+convert=("$programs/click_convert" x)
+refused 'cannot open nowhere' "${convert[@]}" nowhere
+sed '7s/\t/ /' part.txt >bad.txt
+refused 'bad\.txt, line 7: 39 fields between tabs, not 40' "${convert[@]}" part.txt bad.txt
+sed '1900s/$/g/' part.txt >bad.txt
+refused "bad\.txt, line 1900: field 40: '.*g' is no token" "${convert[@]}" bad.txt
+head -c 3000 /dev/zero | tr '\0' '\t' | cat part.txt - - >bad.txt
+head -c 5000 /dev/zero | tr '\0' '\t' >>bad.txt
+refused 'bad\.txt, line 2001: longer than 4094 bytes' "${convert[@]}" bad.txt
+head -c 20000 part.txt.gz >cut.gz
+refused 'cut\.gz' "${convert[@]}" cut.gz
+refused 'no examples to learn from' "${convert[@]}" /dev/null
+refused "'many' is no number of examples" "${convert[@]}" --generate many 5
+refused 'usage' "${convert[@]}"
+[ -z "$(ls x)" ] || fail "files of what was refused: $(ls x)"
+refused 'nowhere' "$programs/click_train" --data nowhere --out y
+refused 'wide_rate' "${train[@]}" --wide_rate 0 --out y
+
+[ $failures -eq 0 ] && echo 'all is as it should be'
+exit $((failures > 0))
