@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """parameters.py BUILD [ROW...]: a parameter server beside others of its kind; prints lines of results.jsonl, and each
-row to stderr when it is finished. ROWs are numbers, 1 to 9; all unless told. Row 12, update rules beside memory and
-plain loops, is what kernels.py prints; rows 7, 8, 10, 11 and 13 (sparse rows, tables, two shards) are not there yet.
+row to stderr when it is finished. ROWs are numbers, 1 to 13; all unless told. Rows 10, 11 and 13 are in tables.py; row
+12, update rules beside memory and plain loops, is what kernels.py prints.
 
 Every peer is a program of benchmarks/parameters, one process for the server and one for the worker, over 127.0.0.1. The
 server applies `value -= learning_rate * gradient` to a dense variable at every push. Ours is a task of job "ps" and a
@@ -17,6 +17,7 @@ import sys
 import time
 
 import rpc
+import tables
 from result import not_given
 from rpc import Case, Line, Peer, cpu_per_gigabyte, gigabytes, key, note
 
@@ -50,7 +51,6 @@ def against(of_grpc, of_ps_lite):
 
 
 def cases():
-    """Rows 7 and 8 (sparse rows of a table) and 11 (two shards on two cores) have their place here."""
     for row, size, number, flight, seconds, methods, cpu in DENSE:
         for method, targets in methods.items():
             yield Case({row, "6"}, f"{method} {size}", PEERS, [
@@ -86,6 +86,9 @@ def main():
     for case in cases():
         if not wanted or case.rows & wanted:
             run_case(case, known)
+    for row, function in ("10", tables.row10), ("11", tables.row11), ("13", tables.row13):
+        if not wanted or row in wanted:
+            function(build)
     note(f"  {time.monotonic() - began:.0f} s")
     return 0
 
