@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a careful user writes by hand with gRPC C++: packed bytes, a table behind one mutex, a plain loop compiled with
 // -O3 -march=native; pushes and pulls together as one call; rows in one array, their numbers in a std::unordered_map.
-// Server: completion queue, or with `--style sync` a thread a call. Worker: completion queue; with `--style sync` and one
-// call in flight, calls that block; messages are made before. All have a deadline.
+// Server: completion queue, or with `--style sync` a thread a call. Worker: completion queue; with `--style sync` and
+// one call in flight, calls that block; messages are made before. All have a deadline.
 #include "values.hpp"
 
 #include "parameters.grpc.pb.h"

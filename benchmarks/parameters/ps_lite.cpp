@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // dmlc's ps-lite over its ZeroMQ transport: the handler of its server changes a float store by a plain loop compiled
 // with -O3 -march=native and answers pulls with the live buffer, its zero-copy idiom; pushes and pulls together as one
-// request. Of rows it keeps one array, and their numbers in a std::unordered_map. A worker that comes after the start is nobody's there, so `load` starts a cluster of its own every time, and
-// anew when it hangs; `serve` only says that all is well.
+// request. Of rows it keeps one array, and their numbers in a std::unordered_map. A worker that comes after the start
+// is nobody's there, so `load` starts a cluster of its own every time, and anew when it hangs; `serve` only says that
+// all is well.
 #include "values.hpp"
 
 #include <ps/ps.h>
@@ -79,7 +80,7 @@ class RowStore {
       if (request.vals.size() != count * row_floats) fail("gradients of another size");
       for (std::size_t n = 0; n < count; ++n) {
         const auto [found, is_new] =
-            numbers_.try_emplace(request.keys[n], static_cast<std::uint32_t>(numbers_.size()));
+            numbers_.try_emplace(request.keys.data()[n], static_cast<std::uint32_t>(numbers_.size()));
         if (is_new) floats_.resize(floats_.size() + row_floats);
         apply(&floats_[found->second * row_floats], request.vals.data() + n * row_floats, row_floats);
       }
@@ -89,7 +90,7 @@ class RowStore {
       reply.keys = request.keys;
       reply.vals = Floats(count * row_floats);
       for (std::size_t n = 0; n < count; ++n)
-        if (const auto found = numbers_.find(request.keys[n]); found != numbers_.end())
+        if (const auto found = numbers_.find(request.keys.data()[n]); found != numbers_.end())
           std::memcpy(reply.vals.data() + n * row_floats, &floats_[found->second * row_floats], row_bytes);
     }
     server->Response(meta, reply);

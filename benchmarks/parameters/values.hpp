@@ -15,9 +15,9 @@
 
 // What the programs of this folder share beside the command line and the load of benchmarks/rpc: one dense variable of
 // `--bytes` bytes of float32, zeros at first, that the server changes by `value -= learning_rate * gradient` at every
-// push. Or, with `--keys`, a table of rows by 64-bit keys that it changes so, and so many keys in each request. Methods:
-// push, pull, push-pull (counted once, when both are answered; not of rows). Each program is one server, `serve`, or one
-// worker, `load`.
+// push. Or, with `--keys`, a table of rows by 64-bit keys that it changes so, and so many keys in each request.
+// Methods: push, pull, push-pull (counted once, when both are answered; not of rows). Each program is one server,
+// `serve`, or one worker, `load`.
 
 inline constexpr float learning_rate = 1.0F / 1024;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that update the rows of one embedding table, each pinned to a core: every thread the only writer of a shard of
-// its own; all of them behind one mutex; and sub-tables with a mutex each, where a thread groups the keys of a request
-// by sub-table. Requests of 1024 rows, 16 weights and Adagrad's 16. Items are rows.
+// Threads that update the rows of one embedding table, each pinned to a core: every thread the only writer of a shard
+// of its own; all of them behind one mutex; and sub-tables with a mutex each, where a thread groups the keys of a
+// request by sub-table. Requests of 1024 rows, 16 weights and Adagrad's 16. Items are rows.
 #include "rows.hpp"
 
 #include <distrib/ps/embedding_table.hpp>

@@ -348,8 +348,8 @@ TEST_CASE("EmbeddingTable: saved and restored it goes on as if nothing had been"
 
 TEST_CASE("EmbeddingTable: a function of the calls", "[ps]") {
   std::vector<Keys> orders;
-  std::vector<std::unique_ptr<EmbeddingTable>> tables;  // both at once, so that addresses differ
   MemoryBudget budget{std::size_t{1} << 28};
+  std::vector<std::unique_ptr<EmbeddingTable>> tables;  // both at once, so that addresses differ
   for (int run = 0; run < 2; ++run) {
     EmbeddingTable& table = *tables.emplace_back(std::make_unique<EmbeddingTable>(distrib::RowLayout{4, 1}, budget));
     std::mt19937_64 random{9};
