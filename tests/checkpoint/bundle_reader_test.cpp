@@ -123,6 +123,86 @@ TEST_CASE("every cut of a tensor comes out of every other", "[checkpoint][bundle
   CHECK(reader.find("tiles")->slices().size() == 4);
 }
 
+TEST_CASE("rows come some at a time", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const Shape long_shape{300'000, 3};  // of 12 bytes: more than 1 MiB
+  std::vector<std::uint32_t> values(900'000);
+  std::iota(values.begin(), values.end(), 0U);
+  const auto bytes = std::as_bytes(std::span{values});
+  const std::vector<Slice> cut{{{200'000, 0}, {100'000, 3}}, {{0, 0}, {200'000, 3}}};
+  std::vector<BundlePart> parts(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto first = static_cast<std::size_t>(cut[i].start[0]) * 12;
+    const auto size = static_cast<std::size_t>(cut[i].extents[0]) * 12;
+    parts[i].tensors.push_back({"cut", DType::uint32, long_shape, cut[i], bytes.subspan(first, size)});
+  }
+  parts[0].tensors.push_back({"whole", DType::uint32, long_shape, Slice::whole(long_shape), bytes});
+  distrib::perform(distrib::plan_bundle((directory / "c").string(), parts));
+  const auto reader = BundleReader::open(directory / "c");
+  for (const char* name : {"cut", "whole"})
+    for (const auto& [first, count] : {std::pair<std::int64_t, std::int64_t>{0, 300'000}, {200'000, 100'000},
+                                       {0, 1}, {299'999, 1}, {199'990, 20}, {5, 200'000}, {7, 0}, {300'000, 0}}) {
+      CAPTURE(name, first, count);
+      std::vector<std::uint32_t> read(static_cast<std::size_t>(count) * 3);
+      std::size_t rows = 0;
+      Error error;
+      const auto copy = [&](std::int64_t row, distrib::ByteView some) {
+        CHECK(some.size() <= std::size_t{1} << 20);
+        REQUIRE((some.size() % 12 == 0 && row >= first));
+        rows += some.size() / 12;
+        const auto to = std::as_writable_bytes(std::span{read}).subspan(static_cast<std::size_t>(row - first) * 12);
+        std::copy(some.begin(), some.end(), to.begin());
+      };
+      reader.read_rows(name, first, count, copy, error);
+      CHECK_FALSE(error);
+      CHECK(rows == static_cast<std::size_t>(count));
+      CHECK(std::equal(read.begin(), read.end(), values.begin() + first * 3));
+    }
+}
+
+TEST_CASE("rows that cannot be read are told", "[checkpoint][bundle_reader]") {
+  const support::TempDirectory directory;
+  const Saved saved{directory / "c-1"};
+  const auto reader = BundleReader::open(saved.prefix);
+  const struct {
+    const char* name;
+    std::int64_t first;
+    std::int64_t count;
+    checkpoint_errc code;
+    const char* where;
+  } cases[] = {
+      {"none", 0, 1, checkpoint_errc::not_found, "Key none"},
+      {"plain", 0, 8, checkpoint_errc::mismatch, "plain: rows 0,8 of [7,5]"},
+      {"plain", -1, 1, checkpoint_errc::mismatch, "plain: rows -1,1"},
+      {"plain", 8, 0, checkpoint_errc::mismatch, "plain: rows 8,0"},
+      {"plain", 0, -1, checkpoint_errc::mismatch, "plain: rows 0,-1"},
+      {"tiles", 0, 1, checkpoint_errc::unsupported, "tiles: rows of slice 0,3:0,2"},
+      {"words", 0, 1, checkpoint_errc::unsupported, "words: dtype"},
+      {"job", 0, 1, checkpoint_errc::unsupported, "job: dtype"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.where);
+    Error error;
+    reader.read_rows(c.name, c.first, c.count, [](std::int64_t, distrib::ByteView) { FAIL("rows came"); }, error);
+    CHECK(error.code == c.code);
+    CHECK_THAT(error.where, ContainsSubstring(c.where));
+  }
+
+  // A part of a tensor alone: its own rows only.
+  const BundlePart part{{{"cut", DType::float32, {7, 5}, Slice::along({7, 5}, 0, 2, 3),
+                          support::bytes_of(counted).first(60)}}, {}};
+  Error error;
+  distrib::perform(distrib::plan_part((directory / "p").string(), part, 0, 2, nullptr, error));
+  const auto alone = BundleReader::open_part(directory / "p", 0, 2, error);
+  REQUIRE(alone);
+  std::size_t rows = 0;
+  const auto count = [&](std::int64_t, distrib::ByteView some) { rows += some.size() / 20; };
+  alone->read_rows("cut", 2, 3, count, error);
+  CHECK((!error && rows == 3));
+  alone->read_rows("cut", 2, 2, count, error);
+  CHECK(error.code == checkpoint_errc::incomplete);
+}
+
 TEST_CASE("what was asked wrongly is told", "[checkpoint][bundle_reader]") {
   const auto reader = BundleReader::open(partitioned);
   std::vector<std::byte> out(160);

@@ -59,11 +59,3 @@ TEST_CASE("block_offsets: each variable at a multiple of 64, the size of the blo
                                         {"f", distrib::DType::float32, {17}, {}}};
   CHECK(distrib::block_offsets(empty) == std::vector<std::size_t>{0, 0, 128});
 }
-
-TEST_CASE("valid_variable_name: one word", "[core]") {
-  for (const char* name : {"w", "hidden/weights", "r\xc3\xa9seau/poids:0", "a=b[1],c"})
-    CHECK(distrib::valid_variable_name(name));
-  for (const char* name : {"", " ", "hidden weights", "w\n", "\tw", "w\r", "w\x7f"})
-    CHECK_FALSE(distrib::valid_variable_name(name));
-  CHECK_FALSE(distrib::valid_variable_name(std::string_view{"w\0", 2}));
-}

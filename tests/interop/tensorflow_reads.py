@@ -54,6 +54,30 @@ def check_checkpoint(expected):
     return len(expected["tensors"])
 
 
+def check_tables(expected):
+    """Tables of a job on three shards: numbered keys are a partitioned variable, any keys each shard's own tensors."""
+    reader = tf.train.load_checkpoint(expected["prefix"])
+    same("numbered keys", reader.get_tensor("ids").tolist(), [[key, key + 1.0] for key in range(10)])
+    same("their slot", reader.get_tensor("ids/Momentum").tolist(), [[-key, -key - 1.0] for key in range(10)])
+    same("the middle of them", tf.raw_ops.RestoreV2(prefix=expected["prefix"], tensor_names=["ids"],
+                                                    shape_and_slices=["10 2 3,4:0,2"], dtypes=[tf.float32])[0]
+         .numpy().tolist(), [[key, key + 1.0] for key in range(3, 7)])
+    found = []
+    for shard in range(3):
+        name = f"words/shard-{shard:05}-of-00003"
+        keys = reader.get_tensor(f"{name}/keys").view(np.uint64)
+        uses = reader.get_tensor(f"{name}/uses")
+        same("frequencies and last uses", uses.tolist(), [[key % 100, 70] for key in keys.tolist()])
+        with_row = [key for key in keys.tolist() if key % 4 != 0]
+        same("keys with a row come first", keys.tolist()[:len(with_row)], with_row)
+        rows = [[key % 1000 + i for i in range(3)] for key in with_row]
+        same("rows of any keys", reader.get_tensor(f"{name}/values").tolist(), rows)
+        same("their slot", (-reader.get_tensor(f"{name}/values/Momentum")).tolist(), rows)
+        found += keys.tolist()
+    same("all keys", sorted(found), expected["words"])
+    return 10 + len(found)
+
+
 def check_records(files):
     for expected in files:
         dataset = tf.data.TFRecordDataset(expected["file"], compression_type=expected["compression"])
@@ -117,6 +141,7 @@ def check(directory):
     expected = json.loads(pathlib.Path(directory, "expected.json").read_text())
     print(f"TensorFlow {tf.__version__} reads")
     print(f"  {check_checkpoint(expected['checkpoint'])} tensors of a checkpoint")
+    print(f"  {check_tables(expected['tables'])} keys of tables")
     print(f"  {check_records(expected['records'])} files of records")
     print(f"  {check_examples(expected['examples'])} Examples")
     print(f"  {check_sequences(expected['sequences'])} SequenceExamples")

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes files of every kind into a directory, and expected.json, which says what is in them, for tensorflow_reads.py.
 #include <distrib/checkpoint/save.hpp>
+#include <distrib/core/table_info.hpp>
 #include <distrib/example/example_builder.hpp>
 #include <distrib/example/example_writer.hpp>
+#include <distrib/optimizer/momentum.hpp>
+#include <distrib/ps/cut_tensors.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/summary/event_writer.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -13,6 +17,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -109,6 +114,55 @@ auto write_checkpoint(const std::string& directory) -> std::string {
   distrib::save_checkpoint(directory, "model.ckpt-42", checkpoint.parts());
   return "{\"directory\": \"" + directory + "\", \"latest\": \"model.ckpt-42\", \"tensors\": " + checkpoint.expected() +
          "}";
+}
+
+template <class T>
+auto shared(const std::vector<T>& items) -> distrib::SharedBuffer {
+  auto buffer = std::make_shared<distrib::AlignedBuffer>(items.size() * sizeof(T));
+  std::copy(items.begin(), items.end(), buffer->template as<T>().begin());
+  return buffer;
+}
+
+// The cut of a job with two tables on three shards. Weights of a key are (key % 1000) + 0, 1 ..., its slot their
+// negatives; every fourth of any keys is only counted.
+auto write_tables(const std::string& directory) -> std::string {
+  distrib::Job job;
+  job.tables = {{"ids", 2, 10}, {"words", 3, 0}};
+  job.shards_per_task = 3;
+  const distrib::JobUpdaters updaters{distrib::Momentum{}};
+  std::vector<std::uint64_t> words;
+  for (std::uint64_t i = 0; i < 40; ++i) words.push_back(~(i * 0x9e3779b97f4a7c15U));
+  std::sort(words.begin(), words.end());
+
+  std::vector<distrib::Cut> cuts;
+  std::vector<BundlePart> parts;
+  for (std::uint32_t shard = 0; shard < 3; ++shard) {
+    distrib::Cut& cut = cuts.emplace_back(distrib::Cut{70, shared<float>({}), {}, {}});
+    const distrib::ShardLayout layout{job, shard};
+    for (const distrib::TablePlace& place : layout.tables()) {
+      std::vector<std::uint64_t> keys;
+      std::vector<std::uint64_t> counted;
+      for (std::uint64_t i = 0; i < place.rows(); ++i) keys.push_back(place.first() + i);
+      for (const std::uint64_t word : words)
+        if (place.info().any_key() && place.owns(word)) (word % 4 == 0 ? counted : keys).push_back(word);
+      std::vector<float> rows;
+      for (const std::uint64_t key : keys)
+        for (const float sign : {1.0F, -1.0F})
+          for (std::uint32_t i = 0; i < place.info().dim; ++i)
+            rows.push_back(sign * static_cast<float>(key % 1000 + i));
+      keys.insert(keys.end(), counted.begin(), counted.end());
+      std::vector<std::uint32_t> uses;
+      for (const std::uint64_t key : keys)
+        if (place.info().any_key()) uses.insert(uses.end(), {static_cast<std::uint32_t>(key % 100), 70});
+      cut.tables.push_back({shared(keys), shared(uses), shared(rows)});
+    }
+  }
+  for (std::uint32_t shard = 0; shard < 3; ++shard)
+    parts.push_back(distrib::CutTensors{job, shard, updaters}.part(cuts[shard]));
+  distrib::CutTensors{job, 0, updaters}.describe(cuts[0], parts[0]);
+  distrib::save_checkpoint(directory, "model.ckpt-70", parts);
+  return "{\"prefix\": \"" + directory + "/model.ckpt-70\", \"words\": " +
+         list(words, [](std::uint64_t word) { return std::to_string(word); }) + "}";
 }
 
 auto write_records(const std::string& path, const distrib::RecordWriterOptions& options) -> std::string {
@@ -220,6 +274,7 @@ auto main(int argc, char** argv) -> int try {
   const std::string directory = argv[1];
   std::filesystem::create_directories(directory);
   const std::string checkpoint = write_checkpoint(directory + "/train");
+  const std::string tables = write_tables(directory + "/tables");
   const std::string records =
       "[" + write_records(directory + "/plain", {}) + ", " +
       write_records(directory + "/gzip", {.compression = distrib::Compression::gzip, .member_bytes = 0}) + ", " +
@@ -229,7 +284,8 @@ auto main(int argc, char** argv) -> int try {
   const std::string sequences = write_sequences(directory + "/sequences");
   const std::string events = write_events(directory + "/events");
   std::ofstream file{directory + "/expected.json"};
-  file << "{\"checkpoint\": " << checkpoint << ",\n\"records\": " << records << ",\n\"examples\": " << examples
+  file << "{\"checkpoint\": " << checkpoint << ",\n\"tables\": " << tables << ",\n\"records\": " << records
+       << ",\n\"examples\": " << examples
        << ",\n\"sequences\": " << sequences << ",\n\"events\": " << events << "}\n";
   return file.flush() ? 0 : 1;
 } catch (const std::exception& error) {

@@ -85,7 +85,7 @@ TEST_CASE("AnyShard: a synchronous one", "[ps]") {
   Sink out;
   const auto shard = make(job, {}, nullptr);
   shard->join(10, 0, out);
-  shard->pull(10, 1, out);
+  shard->pull(10, 1, out, {});
   shard->push(10, {1, 0, block(1)}, out);
   CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "save 1 w=-1", "values 10 step=1 w=-1 k=1 cuts=0",
                             "pushed 10 step=1 k=1 cuts=0"});
@@ -100,7 +100,7 @@ TEST_CASE("AnyShard: a synchronous one", "[ps]") {
   CHECK(has_last_cut(*back, job, true));
   back->join(10, 0, out);
   back->save(out);  // there is one
-  back->pull(10, 0, out);
+  back->pull(10, 0, out, {});
   back->push(10, {9, 3, block(1)}, out);
   back->restore(10, 1, out);
   back->cut_loaded({1, block(-3), {}, {}}, out);
@@ -123,7 +123,7 @@ TEST_CASE("AnyShard: an asynchronous one", "[ps]") {
   const auto shard = make(job, {}, nullptr);
   shard->join(10, 0, out);
   shard->push(10, {1, 0, block(1)}, out);
-  shard->pull(10, 1, out);  // parked: the staleness of the job
+  shard->pull(10, 1, out, {});  // parked: the staleness of the job
   shard->restore(10, 0, out);
   shard->cut_loaded({}, out);
   CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "save 1 w=-1 applied=1,0", "pushed 10 step=1 k=1 cuts=0"});

@@ -71,9 +71,9 @@ TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)"
       {"join tells each its own", shard.join(10), {"joined 10 k=2 cuts=0"}},
   });
   CHECK(shard.core.step() == 3);
-  CHECK(shard.core.values()->as<float>()[1] == -6.0F);
+  CHECK(shard.core.store().dense()->as<float>()[1] == -6.0F);
   CHECK(shard.core.progress(0) == distrib::Progress{2, {0}});
-  CHECK(shard.core.layout().block_bytes() == 64);
+  CHECK(shard.core.store().layout().block_bytes() == 64);
 }
 
 TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (rule 6)", "[ps]") {
@@ -82,7 +82,7 @@ TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (r
   ShardActions out;
   for (const auto& [step, rank] : {std::pair{1, 0U}, std::pair{1, 1U}, std::pair{2, 1U}})
     core.push(10 + rank, Contribution{static_cast<Step>(step), rank, block(1)}, out);
-  CHECK(core.values()->as<float>()[0] == -9.0F);  // 4 + 3 + 2
+  CHECK(core.store().dense()->as<float>()[0] == -9.0F);  // 4 + 3 + 2
 }
 
 TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)", "[ps]") {

@@ -202,7 +202,8 @@ TEST_CASE("CutStore: killed at any point, it has the cut before or the new one",
     bool killed_again = true;
     for (std::size_t at_start = 0; killed_again; at_start += 1 + actions % 3) {
       CAPTURE(actions, at_start);
-      const Cluster cluster{2, 2, 20, 2};
+      Cluster cluster{2, 2, 20, 2};
+      cluster.job.tables = cuts::with_tables({}).tables;
       std::vector<std::set<Step>> durable(2);
       Step newest_user = 0;
       std::size_t at = 0;
@@ -374,6 +375,31 @@ TEST_CASE("CutStore: other parts on the same shards go on from a checkpoint", "[
   CHECK(cluster.list(0) == Steps{20, 30});
   CHECK(cluster.list(1) == Steps{20, 30});
   CHECK(cuts::same(cluster.store(0).read(30), cluster.cut(0, 30)));
+}
+
+TEST_CASE("CutStore: tables go on, on as many shards and on others", "[ps][cut_store]") {
+  Cluster cluster{3};
+  cluster.job.tables = cuts::with_tables({}).tables;
+  cluster.save_all(20);
+  cluster.save_all(30);  // stays parts
+  cluster.store(1).save(cluster.cut(1, 33));
+  CHECK(cluster.list(1) == Steps{20, 30, 33});
+  for (const Step step : {20U, 30U, 33U}) CHECK(cuts::same(cluster.store(1).read(step), cluster.cut(1, step)));
+  for (const std::uint32_t shards : {1U, 2U, 5U}) {
+    auto job = cuts::make_job(shards, 2);
+    job.tables = cluster.job.tables;
+    for (std::uint32_t shard = 0; shard < shards; ++shard) {
+      CutStore store{cluster.settings, job, shard, cuts::updaters};
+      std::vector<Error> refused;
+      CHECK(store.list(refused) == Steps{20, 30});
+      CHECK(cuts::same(store.read(30), cuts::make_cuts(job, 30)[shard]));
+    }
+  }
+  // Other rows at the same step take the checkpoint away first.
+  Cut other = cluster.cut(1, 20);
+  other.tables = cluster.cut(1, 21).tables;
+  CHECK(cluster.store(1).save(other).empty());
+  CHECK_FALSE(cluster.has(20, ".index"));
 }
 
 TEST_CASE("CutStore: an asynchronous shard keeps its two newest cuts and the user's checkpoints", "[ps][cut_store]") {

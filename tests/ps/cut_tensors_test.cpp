@@ -11,6 +11,7 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -90,6 +91,61 @@ TEST_CASE("CutTensors: read with other parts and shards than it was saved with",
         for (const CutTensors& tensors : tensors_of(again)) CHECK(tensors.fits(reader) == equal);
       }
   }
+}
+
+TEST_CASE("CutTensors: tables beside the variables", "[ps][cut_tensors]") {
+  for (const std::uint32_t shards : {1U, 2U, 3U}) {
+    const support::TempDirectory directory;
+    const auto job = cuts::with_tables(cuts::make_job(shards, 2));
+    const auto reader = save(directory / "c-40", job, cuts::make_cuts(job, 40, {21, 21}));
+    for (const std::uint32_t other : {1U, 2U, 3U}) {
+      CAPTURE(shards, other);
+      const auto again = cuts::with_tables(cuts::make_job(other, 2));
+      CHECK(cuts::same(read(reader, again), cuts::make_cuts(again, 40, {21, 21})));
+      for (const CutTensors& tensors : tensors_of(again)) CHECK(tensors.fits(reader) == (shards == other));
+      for (const CutTensors& tensors : tensors_of(cuts::make_job(other, 2))) CHECK_FALSE(tensors.fits(reader));
+    }
+    Error error;
+    CutTensors{cuts::with_tables(job, 8), 0, cuts::updaters}.check_job(reader, error);
+    CHECK(error.code == distrib::ps_errc::job_mismatch);
+    CHECK_THAT(error.where, ContainsSubstring("'table ids keys 7 dim 3"));
+    CHECK_THROWS_WITH((CutTensors{job, 0, distrib::JobUpdaters{distrib::Adam{}}}.read(reader)),
+                      ContainsSubstring("w/Adam"));
+  }
+}
+
+TEST_CASE("CutTensors: a job of tables alone, each with its own updater", "[ps][cut_tensors]") {
+  const support::TempDirectory directory;
+  auto job = cuts::with_tables(cuts::make_job(2, 2));
+  job.variables.clear();
+  job.parts.clear();
+  job.updaters_of = {{"words", "adam "}};
+  const distrib::JobUpdaters updaters{distrib::Sgd{}, distrib::Adam{}};
+  std::vector<BundlePart> parts;
+  std::vector<Cut> saved;
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    const distrib::ShardLayout layout{job, shard};
+    Cut cut{40, std::make_shared<distrib::AlignedBuffer>(), {}, {}};
+    cut.tables = {cuts::make_table(layout.tables()[0], {}, 0, 40),
+                  cuts::make_table(layout.tables()[1], cuts::make_keys(20, 4), 2, 40)};
+    saved.push_back(std::move(cut));
+  }
+  for (std::uint32_t shard = 0; shard < 2; ++shard)
+    parts.push_back(CutTensors{job, shard, updaters}.part(saved[shard]));
+  CutTensors{job, 0, updaters}.describe(saved[0], parts[0]);
+  distrib::perform(distrib::plan_bundle((directory / "c-40").string(), parts));
+  const auto reader = BundleReader::open(directory / "c-40");
+  CHECK(reader.find("ids/Momentum") == nullptr);
+  CHECK(reader.find("words/shard-00001-of-00002/values/Adam_1") != nullptr);
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    const CutTensors tensors{job, shard, updaters};
+    tensors.check_job(reader);
+    CHECK(tensors.fits(reader));
+    CHECK(cuts::same(tensors.read(reader), saved[shard]));
+    CHECK_FALSE(CutTensors(job, shard, {distrib::Adam{}, distrib::Sgd{}}).fits(reader));
+  }
+  CHECK_THROWS_WITH((CutTensors{job, 0, {distrib::Adam{}, distrib::Adam{}}}.read(reader)),
+                    ContainsSubstring("c-40: Key ids/Adam"));
 }
 
 TEST_CASE("CutTensors: a part that stands alone", "[ps][cut_tensors]") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job of two variables, and cuts of its shards whose values name their place, so that any mix-up shows.
+// A job of two variables, or also two tables, and cuts of its shards whose values name their place, so that any mix-up
+// shows.
 #pragma once
 
 #include <distrib/optimizer/momentum.hpp>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,10 +34,60 @@ inline auto make_job(std::uint32_t shards, std::int64_t parts, std::uint64_t see
   return job;
 }
 
+/// With a table of numbered keys and one of any, both of `updaters[0]`.
+inline auto with_tables(distrib::Job job, std::uint64_t rows = 7) -> distrib::Job {
+  job.tables = {{"ids", 3, rows}, {"words", 2, 0}};
+  return job;
+}
+
 /// Those of the cuts below.
 inline const distrib::JobUpdaters updaters{distrib::Momentum{}};
 
-/// Element i of variable v is 100 * v + i + `step`, its slot (of one updater for all) the negative of that.
+template <class T>
+auto buffer_of(const std::vector<T>& items) -> distrib::SharedBuffer {
+  auto buffer = std::make_shared<distrib::AlignedBuffer>(items.size() * sizeof(T));
+  std::copy(items.begin(), items.end(), buffer->template as<T>().begin());
+  return buffer;
+}
+
+/// Which of any keys there are.
+struct Keys {
+  std::vector<std::uint64_t> with_row;
+  std::vector<std::uint64_t> counted;
+};
+
+/// `count` keys from all over the 64 bits, each `every`-th (if any) only counted.
+inline auto make_keys(std::uint64_t count, std::uint64_t every) -> Keys {
+  Keys keys;
+  for (std::uint64_t i = 0; i < count; ++i)
+    (every != 0 && i % every == every - 1 ? keys.counted : keys.with_row).push_back(~(i * 0x9e3779b97f4a7c15U));
+  std::sort(keys.with_row.begin(), keys.with_row.end());
+  std::sort(keys.counted.begin(), keys.counted.end());
+  return keys;
+}
+
+/// A shard's rows of a table whose updater has `slots`: what belongs to a key is a function of it and `step`.
+inline auto make_table(const distrib::TablePlace& place, const Keys& any, std::size_t slots, distrib::Step step)
+    -> distrib::TableCut {
+  std::vector<std::uint64_t> keys;
+  const auto add_own = [&](const std::vector<std::uint64_t>& some) {
+    std::copy_if(some.begin(), some.end(), std::back_inserter(keys), [&](auto key) { return place.owns(key); });
+  };
+  if (place.info().any_key()) add_own(any.with_row);
+  else
+    for (std::uint64_t i = 0; i < place.rows(); ++i) keys.push_back(place.first() + i);
+  std::vector<float> rows;
+  for (const std::uint64_t key : keys)
+    for (std::size_t i = 0; i < place.info().dim * (1 + slots); ++i)
+      rows.push_back(static_cast<float>(100 * (key % 99991) + i + step));
+  if (place.info().any_key()) add_own(any.counted);
+  std::vector<std::uint32_t> uses;
+  for (std::size_t i = 0; i < keys.size() && place.info().any_key(); ++i)
+    uses.insert(uses.end(), {static_cast<std::uint32_t>(keys[i] % 4001), static_cast<std::uint32_t>(step)});
+  return {buffer_of(keys), buffer_of(uses), buffer_of(rows)};
+}
+/// Element i of variable v is 100 * v + i + `step`, its slot (of one updater for all) the negative of that. How many
+/// keys there are depends on the step too.
 inline auto make_cuts(const distrib::Job& job, distrib::Step step, std::vector<distrib::Step> applied = {})
     -> std::vector<distrib::Cut> {
   std::vector<distrib::Cut> cuts;
@@ -55,17 +107,25 @@ inline auto make_cuts(const distrib::Job& job, distrib::Step step, std::vector<d
     };
     distrib::Cut cut{step, block(1), {}, applied};
     if (!layout.groups().empty()) cut.slots.push_back(block(-1));
+    for (const distrib::TablePlace& table : layout.tables())
+      cut.tables.push_back(make_table(table, make_keys(15 + step % 7, 3), 1, step));
     cuts.push_back(std::move(cut));
   }
   return cuts;
 }
 
+inline auto same_bytes(const distrib::SharedBuffer& x, const distrib::SharedBuffer& y) -> bool {
+  return std::equal(x->bytes().begin(), x->bytes().end(), y->bytes().begin(), y->bytes().end());
+}
+inline auto same(const distrib::TableCut& a, const distrib::TableCut& b) -> bool {
+  return same_bytes(a.keys, b.keys) && same_bytes(a.uses, b.uses) && same_bytes(a.rows, b.rows);
+}
 inline auto same(const distrib::Cut& a, const distrib::Cut& b) -> bool {
-  const auto equal = [](const distrib::SharedBuffer& x, const distrib::SharedBuffer& y) {
-    return std::equal(x->bytes().begin(), x->bytes().end(), y->bytes().begin(), y->bytes().end());
-  };
+  const auto equal = [](const auto& x, const auto& y) { return same_bytes(x, y); };
+  const auto equal_tables = [](const auto& x, const auto& y) { return same(x, y); };
   return a.step == b.step && a.applied == b.applied && equal(a.values, b.values) &&
-         std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(), equal);
+         std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(), equal) &&
+         std::equal(a.tables.begin(), a.tables.end(), b.tables.begin(), b.tables.end(), equal_tables);
 }
 inline auto same(const std::vector<distrib::Cut>& a, const std::vector<distrib::Cut>& b) -> bool {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),

@@ -378,3 +378,72 @@ TEST_CASE("EmbeddingTable: moved, and all goes back to the budget", "[ps]") {
   }
   CHECK(budget.used_bytes() == 0);
 }
+
+TEST_CASE("EmbeddingTable: counts a batch all at once or not at all", "[ps]") {
+  const auto min_count = static_cast<std::uint32_t>(GENERATE(1, 2));
+  MemoryBudget budget{std::size_t{2} << 20 | 40 << 10};  // 256 rows, see above
+  EmbeddingTable table{{1024, 1}, budget, {min_count}};
+  Model model{min_count, {}};
+  const auto range = [](std::uint64_t first, std::uint64_t end) {
+    Keys keys;
+    for (; first < end; ++first) keys.push_back(first);
+    return keys;
+  };
+  std::error_code ec;
+  std::vector<float*> rows(1000);
+  std::vector<KeyUse> before(1000);
+  const auto count = [&](const Keys& keys, std::uint32_t step) {
+    std::vector<KeyUse> expected;
+    for (const std::uint64_t key : keys) {
+      const auto found = model.rows.find(key);
+      expected.push_back(found == model.rows.end() ? KeyUse{} : found->second.use);
+    }
+    std::vector<KeyUse> uses(keys.size());
+    table.uses(keys, uses);
+    CHECK(uses == expected);
+    table.count(keys, step, rows, before, write_key, ec);
+    if (ec) return;
+    CHECK(std::equal(expected.begin(), expected.end(), before.begin()));
+    for (const std::uint64_t key : keys) model.make(key, step);
+    const auto found = find(table, keys);
+    CHECK(std::equal(found.begin(), found.end(), rows.begin()));
+  };
+  count(range(0, 150), 1);
+  count(range(100, 200), 2);
+  CHECK_FALSE(ec);
+  CHECK(is_same(table, model));
+  for (std::uint32_t n = 0; n < min_count; ++n) count(range(100, 200), 3 + n);
+  const Model whole = model;
+
+  // Rows of which the last ones do not fit: old and new keys, with a row, without, and with one only from now on.
+  if (min_count == 2) count(range(300, 500), 5);
+  const Model full = model;
+  count(range(50, 600), 9);
+  CHECK(ec == ps_errc::budget_exceeded);
+  CHECK(is_same(table, full));
+  count(range(100, 200), 9);
+  CHECK_FALSE(ec);
+  CHECK(is_same(table, model));
+
+  // What was counted is taken back by its owner.
+  const Model counted = model;
+  const Keys batch = range(0, 250);
+  count(batch, 10);
+  REQUIRE_FALSE(ec);
+  table.uncount(batch, before);
+  model = counted;
+  CHECK(is_same(table, model));
+  CHECK(whole.rows.size() <= model.rows.size());
+}
+
+TEST_CASE("EmbeddingTable: says the rows that it evicts for their age", "[ps]") {
+  MemoryBudget budget{std::size_t{8} << 20};
+  EmbeddingTable table{{2, 0}, budget, {.min_count = 2}};
+  make(table, {1, 2, 3, 4}, 1);
+  make(table, {1, 2, 3}, 2);
+  make(table, {3}, 5);
+  std::map<std::uint64_t, float> gone;
+  CHECK(table.evict_unused_since(4, [&](std::uint64_t key, const float* row) { gone[key] = row[1]; }) == 3);
+  CHECK(gone == std::map<std::uint64_t, float>{{1, 2.0F}, {2, 3.0F}});
+  CHECK(table.keys() == 1);
+}

@@ -18,7 +18,7 @@ TEST_CASE("initial_cut: what a shard starts with", "[ps]") {
     CHECK(cut.step == 0);
     CHECK(cut.applied.empty());
     const SyncShardCore core{job, shard, updaters};
-    CHECK(std::ranges::equal(cut.values->bytes(), core.values()->bytes()));
+    CHECK(std::ranges::equal(cut.values->bytes(), core.store().dense()->bytes()));
     REQUIRE(cut.slots.size() == 2);
     CHECK(std::ranges::all_of(cut.slots[0]->as<float>(), [](float x) { return x == 0.25F; }));
     CHECK(std::ranges::all_of(cut.slots[1]->as<float>(), [](float x) { return x == 0.0F; }));

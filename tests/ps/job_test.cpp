@@ -89,6 +89,53 @@ TEST_CASE("Job: equal jobs have one hash, each fact is part of it", "[ps]") {
   CHECK(job_hash(other) != job_hash(a_job()));
 }
 
+TEST_CASE("Job: tables in its text, after the variables", "[ps]") {
+  Job job = a_job();
+  distrib::TableInfo user;
+  user.name = "user";
+  user.dim = 16;
+  distrib::TableInfo item = user;
+  item.name = "item";
+  item.rows = 50000;
+  item.initializer = distrib::GlorotUniformInitializer{};
+  job.tables = {user, item};
+  const auto has = [&](const std::string& lines) { return to_text(job).find(lines) != std::string::npos; };
+  CHECK(has("variable temperature float32[] zeros\n"
+            "table user keys any dim 16 uniform low=-0.05 high=0.05\n"
+            "table item keys 50000 dim 16 glorot_uniform\n"
+            "part hidden/weights"));
+  job.tables[0].min_count = 3;
+  CHECK(has("high=0.05\nmin_count 3\ntable item"));
+  job.tables[0].evict_after = 1000;
+  CHECK(has("high=0.05\nmin_count 3\nevict_after 1000\ntable item"));
+
+  // All of it is part of the hash; which tables there are says who a job is, how keys come and go only how it goes on.
+  const std::string text = to_text(job);
+  const auto with = [&](auto change) {
+    Job other = job;
+    change(other.tables);
+    CHECK(to_text(other) != text);
+    return identity_difference(text, to_text(other));
+  };
+  CHECK(with([](auto& tables) { tables[0].min_count = 4; }).empty());
+  CHECK(with([](auto& tables) { tables[0].evict_after = 0; }).empty());
+  const std::string theirs = "it has 'table user keys any dim 16 uniform low=-0.05 high=0.05', this job has '";
+  CHECK(with([](auto& tables) { tables[0].dim = 8; }) ==
+        theirs + "table user keys any dim 8 uniform low=-0.05 high=0.05'");
+  CHECK(with([](auto& tables) { tables[0].name = "u"; }) ==
+        theirs + "table u keys any dim 16 uniform low=-0.05 high=0.05'");
+  CHECK(with([](auto& tables) { std::swap(tables[0], tables[1]); }) ==
+        theirs + "table item keys 50000 dim 16 glorot_uniform'");
+  CHECK(with([](auto& tables) { tables[0].initializer = distrib::ZerosInitializer{}; }) ==
+        theirs + "table user keys any dim 16 zeros'");
+  CHECK(with([](auto& tables) { tables.erase(tables.begin()); }) ==
+        theirs + "table item keys 50000 dim 16 glorot_uniform'");
+  CHECK(with([](auto& tables) { tables[1].rows = 0; }) ==
+        "it has 'table item keys 50000 dim 16 glorot_uniform', this job has 'table item keys any dim 16 "
+        "glorot_uniform'");
+  CHECK(job_difference(text, to_text(a_job())) == theirs + "part hidden/weights 0,400:0,128 shard 0'");
+}
+
 TEST_CASE("Job: the updater of a variable is that of the longest prefix", "[ps]") {
   Job job = a_job();
   CHECK(job.updater_of("hidden/weights") == 0);

@@ -35,3 +35,17 @@ TEST_CASE("find_updaters: the first that is not known", "[ps]") {
   CHECK(error.code == distrib::ps_errc::unknown_updater);
   CHECK(error.where.empty());
 }
+
+TEST_CASE("find_updaters: no table's may move rows that no gradient names", "[ps]") {
+  Job job;
+  job.updater = distrib::AnyUpdater{distrib::Adam{}}.text();
+  distrib::Error error;
+  CHECK(find_updaters(job, distrib::StandardUpdaters{}, error).size() == 1);
+  job.tables = {{"user", 4}};
+  static_cast<void>(find_updaters(job, distrib::StandardUpdaters{}, error));
+  CHECK(error.code == distrib::ps_errc::updates_every_row);
+  CHECK(error.where == "user: " + job.updater);
+  job.updaters_of = {{"us", distrib::AnyUpdater{distrib::LazyAdam{}}.text()}};
+  CHECK(find_updaters(job, distrib::StandardUpdaters{}, error).size() == 2);
+  CHECK_FALSE(error);
+}

@@ -76,6 +76,10 @@ TEST_CASE("KeySlot: a use counts as far as its bits go", "[ps]") {
   slot.set_use({4096, 1 << 20});
   CHECK(slot.use() == KeyUse{KeyUse::max_frequency, KeyUse::max_last_use});
   slot.set_row(KeySlot::max_row);
+  slot.drop_row();
+  CHECK_FALSE(slot.has_row());
+  CHECK_FALSE(slot.is_empty());
+  slot.set_row(KeySlot::max_row);
   CHECK(slot.has_row());
   CHECK(slot.row() == KeySlot::max_row);
   CHECK(KeyUse{1, 9} < KeyUse{2, 0});

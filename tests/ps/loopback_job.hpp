@@ -73,6 +73,7 @@ struct Worker : distrib::WorkerOwner {
     asio::post(context, [this] { client->start(); });
   }
 
+  void prepare(distrib::Prepare) override {}  // no tables
   void compute(distrib::Compute work, distrib::Step) override {
     asio::post(context, [this, work = std::move(work)] {
       if (const auto call = at_step) call(work.step);  // a copy: it may take itself away

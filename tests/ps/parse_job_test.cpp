@@ -14,6 +14,7 @@ using distrib::Job;
 using distrib::parse_job;
 using distrib::ps_errc;
 using distrib::Slice;
+using distrib::TableInfo;
 
 namespace {
 
@@ -44,8 +45,30 @@ auto a_job() -> Job {
   return job;
 }
 
+auto table(std::string name, std::uint32_t dim, std::uint64_t rows, distrib::Initializer initializer) -> TableInfo {
+  TableInfo info;
+  info.name = std::move(name);
+  info.dim = dim;
+  info.rows = rows;
+  info.initializer = initializer;
+  return info;
+}
+
+/// The same, with tables: lines 8 to 13.
+auto with_tables() -> Job {
+  Job job = a_job();
+  job.tables = {table("user", 16, 0, distrib::UniformInitializer{}),
+                table("item", 8, 50'000, distrib::GlorotUniformInitializer{}),
+                table("word", 1, 0, distrib::ConstantInitializer{0.5F})};
+  job.tables[0].min_count = 5;
+  job.tables[0].evict_after = 100'000;
+  job.tables[2].evict_after = 7;
+  return job;
+}
+
 auto equal(const Job& one, const Job& other) -> bool {
-  return one.seed == other.seed && one.variables == other.variables && one.parts == other.parts &&
+  return one.seed == other.seed && one.variables == other.variables && one.tables == other.tables &&
+         one.parts == other.parts &&
          one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
          one.updaters_of == other.updaters_of &&
          one.consistency == other.consistency && one.data == other.data && one.ranks == other.ranks &&
@@ -65,9 +88,9 @@ auto refused_at(const std::string& text) -> std::string {
   return error.where;
 }
 
-/// The text of the job with the first `from` of it replaced.
-auto with(std::string_view from, std::string_view to) -> std::string {
-  std::string text = to_text(a_job());
+/// The text of a job with the first `from` of it replaced.
+auto with(std::string_view from, std::string_view to, const Job& job = a_job()) -> std::string {
+  std::string text = to_text(job);
   const std::size_t at = text.find(from);
   REQUIRE(at != std::string::npos);
   return text.replace(at, from.size(), to);
@@ -189,6 +212,82 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
   CHECK(refused_at(std::string(1 << 20, 'x')) == "line 1, '" + std::string(120, 'x') + "'");
 }
 
+TEST_CASE("parse_job: tables", "[ps]") {
+  Job job = with_tables();
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.tables[0].min_count = UINT32_MAX;
+  job.tables[0].evict_after = UINT64_MAX;
+  job.tables[1].dim = distrib::max_table_dim;
+  job.tables[1].rows = distrib::max_job_bytes / sizeof(float) / distrib::max_table_dim;
+  job.tables[2].dim = distrib::max_table_dim;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.variables.clear(), job.parts.clear();
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.tables.resize(1);
+  job.tables[0].min_count = 1;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.tasks = 512;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.tasks = 513;  // more shards than there are virtual ones
+  CHECK(refused_at(to_text(job)) == "line 6, 'shards_per_task 2'");
+  job.tables.clear();
+  CHECK(equal(parse_job(to_text(job)), job));
+}
+
+TEST_CASE("parse_job: the first line of tables that is not understood is named", "[ps]") {
+  struct Row {
+    std::string_view from;
+    std::string_view to;
+    std::string where;
+  };
+  const std::string user = "keys any dim 16 uniform low=-0.05 high=0.05'";
+  const std::string item = "dim 8 glorot_uniform'";
+  const Row rows[] = {
+      {"table user", "table", "line 8, 'table keys any dim 16 uniform low=-0.05 high=0.05'"},
+      {"table user", "table ", "line 8, 'table  " + user},
+      {"table user", "table us\ter", "line 8, 'table us?er " + user},
+      {"table user", "tables user", "line 8, 'tables user " + user},
+      {"table user", "table hidden/bias", "line 8, 'table hidden/bias " + user},
+      {"table item", "table user", "line 11, 'table user keys 50000 " + item},
+      {"table item", "table empty", "line 11, 'table empty keys 50000 " + item},
+      {"keys any", "key any", "line 8, 'table user key any dim 16 uniform low=-0.05 high=0.05'"},
+      {"keys any", "keys all", "line 8, 'table user keys all dim 16 uniform low=-0.05 high=0.05'"},
+      {"keys any", "keys", "line 8, 'table user keys dim 16 uniform low=-0.05 high=0.05'"},
+      {"keys 50000", "keys 0", "line 11, 'table item keys 0 " + item},
+      {"keys 50000", "keys -1", "line 11, 'table item keys -1 " + item},
+      {"keys 50000", "keys 050000", "line 11, 'table item keys 050000 " + item},
+      {"keys 50000", "keys 8796093022209", "line 11, 'table item keys 8796093022209 " + item},  // 2^48 bytes and a row
+      {"keys 50000", "keys 18446744073709551615", "line 11, 'table item keys 18446744073709551615 " + item},
+      {"keys 50000", "keys 18446744073709551616", "line 11, 'table item keys 18446744073709551616 " + item},
+      {"dim 16", "dim 0", "line 8, 'table user keys any dim 0 uniform low=-0.05 high=0.05'"},
+      {"dim 16", "dim 65537", "line 8, 'table user keys any dim 65537 uniform low=-0.05 high=0.05'"},
+      {"dim 16", "dim 4294967312", "line 8, 'table user keys any dim 4294967312 uniform low=-0.05 high=0.05'"},
+      {"dim 16", "dim", "line 8, 'table user keys any dim uniform low=-0.05 high=0.05'"},
+      {"dim 16", "rows 16", "line 8, 'table user keys any rows 16 uniform low=-0.05 high=0.05'"},
+      {"dim 8 ", "dim 8  ", "line 11, 'table item keys 50000 dim 8  glorot_uniform'"},
+      {"dim 8 glorot_uniform", "dim 8", "line 11, 'table item keys 50000 dim 8'"},
+      {"dim 8 glorot_uniform", "dim 8 normal", "line 11, 'table item keys 50000 dim 8 normal'"},
+      {"min_count 5", "min_count 1", "line 9, 'min_count 1'"},  // which is what no line says
+      {"min_count 5", "min_count 0", "line 9, 'min_count 0'"},
+      {"min_count 5", "min_count 4294967296", "line 9, 'min_count 4294967296'"},
+      {"min_count 5", "min_count 5 ", "line 9, 'min_count 5 '"},
+      {"min_count 5\n", "min_count 5\nmin_count 5\n", "line 10, 'min_count 5'"},
+      {"min_count 5\nevict_after 100000\n", "evict_after 100000\nmin_count 5\n", "line 10, 'min_count 5'"},
+      {"evict_after 100000", "evict_after 0", "line 10, 'evict_after 0'"},
+      {"evict_after 100000", "evict_after 18446744073709551616", "line 10, 'evict_after 18446744073709551616'"},
+      {"evict_after 100000", "evict_after", "line 10, 'evict_after'"},
+      {"evict_after 7\n", "evict_after 7\nevict_after 7\n", "line 14, 'evict_after 7'"},
+      {"8 glorot_uniform\n", "8 glorot_uniform\nmin_count 2\n", "line 12, 'min_count 2'"},  // numbered keys
+      {"8 glorot_uniform\n", "8 glorot_uniform\nevict_after 2\n", "line 12, 'evict_after 2'"},
+      {"table user", "min_count 5\ntable user", "line 8, 'min_count 5'"},
+      {"table user", "part hidden/weights 0,400:0,128 shard 0\ntable user", "line 9, 'table user " + user},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.from, row.to);
+    CHECK(refused_at(with(row.from, row.to, with_tables())) == row.where);
+  }
+}
+
 TEST_CASE("parse_job: at most max_job_text bytes", "[ps]") {
   Job job = a_job();
   job.data = std::string(distrib::max_job_text - to_text(job).size() + job.data.size(), 'd');
@@ -222,13 +321,13 @@ TEST_CASE("parse_job: its faces", "[ps]") {
 TEST_CASE("parse_job: 20 000 damaged texts", "[ps]") {
   std::mt19937 random{20160411};
   const auto below = [&random](std::size_t count) { return static_cast<std::size_t>(random()) % count; };
-  const std::string good = to_text(a_job());
+  const std::string texts[] = {to_text(a_job()), to_text(with_tables())};
   const char* const numbers[] = {"0", "-1", "1", "00", "65536", "4294967295", "4294967296", "4611686018427387904",
                                  "9223372036854775807", "18446744073709551615", "18446744073709551616", "1e9", "nan",
                                  "1e999999", ""};
   std::size_t accepted = 0;
   for (int round = 0; round < 20'000; ++round) {
-    std::string text = good;
+    std::string text = texts[round % 2];
     for (std::size_t changes = 1 + below(3); changes > 0 && !text.empty(); --changes) {
       std::vector<std::string> lines = lines_of(text);
       switch (below(7)) {
@@ -260,6 +359,8 @@ TEST_CASE("parse_job: 20 000 damaged texts", "[ps]") {
     }
     ++accepted;
     if (to_text(job) != text || job.ranks == 0 || job.shards() == 0 || job.total_steps == 0) FAIL(text);
+    for (const TableInfo& one : job.tables)
+      if (one.dim == 0 || one.min_count == 0 || one.name.empty() || job.shards() > 1024) FAIL(text);
     // The parts cover each variable once.
     std::vector<std::int64_t> covered(job.variables.size());
     for (const auto& part : job.parts) {

@@ -82,6 +82,34 @@ TEST_CASE("ShardLayout: a shard without parts", "[ps]") {
   CHECK(initial_values(cut, layout).size() == 0);
 }
 
+TEST_CASE("ShardLayout: each shard's share of each table, in the job's order", "[ps]") {
+  Job cut = job(1, 3, 0);
+  CHECK(ShardLayout{cut, 0}.tables().empty());
+  distrib::TableInfo any;
+  any.name = "any";
+  distrib::TableInfo numbered = any;
+  numbered.name = "numbered";
+  numbered.rows = 7;
+  cut.tables = {numbered, any};
+  cut.updaters_of = {{"num", "sgd"}};
+  std::uint64_t next = 0;
+  const std::vector<ShardLayout> layouts = shard_layouts(cut);
+  REQUIRE(layouts.size() == 3);
+  for (const ShardLayout& layout : layouts) {
+    CHECK(layout.block_bytes() == ShardLayout{job(1, 3, 0), layout.shard()}.block_bytes());  // tables are not in it
+    REQUIRE(layout.tables().size() == 2);
+    CHECK(layout.tables()[0].info() == numbered);
+    CHECK(layout.tables()[0].updater() == 1);
+    CHECK(layout.tables()[0].first() == next);
+    next += layout.tables()[0].rows();
+    CHECK(layout.tables()[1].info() == any);
+    CHECK(layout.tables()[1].updater() == 0);
+    for (std::uint64_t key = 0; key < 100; ++key)
+      CHECK(layout.tables()[1].owns(key) == (distrib::TableSharding{any, 3}.shard(key) == layout.shard()));
+  }
+  CHECK(next == 7);
+}
+
 TEST_CASE("spread and gather: opposites, for any cut", "[ps]") {
   for (const std::int64_t parts : {1, 2, 3})
     for (const std::uint32_t shards : {1U, 2U, 3U})

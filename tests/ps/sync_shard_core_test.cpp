@@ -94,9 +94,9 @@ TEST_CASE("SyncShardCore: a step is complete when all ranks are there; two steps
        {"save 4 w=-9", "values 11 step=4 w=-9 k=4 cuts=0,2", "pushed 11 step=4 k=4 cuts=0,2"}},
   });
   CHECK(shard.core.step() == 4);
-  CHECK(shard.core.values()->as<float>()[1] == -9.0F);
+  CHECK(shard.core.store().dense()->as<float>()[1] == -9.0F);
   CHECK(shard.core.progress().cuts == std::vector<Step>{0, 2});
-  CHECK(shard.core.layout().block_bytes() == 64);
+  CHECK(shard.core.store().layout().block_bytes() == 64);
 }
 
 TEST_CASE("SyncShardCore: reduced in rank order, whatever the order of arrival (rule 1)", "[ps]") {
@@ -107,7 +107,7 @@ TEST_CASE("SyncShardCore: reduced in rank order, whatever the order of arrival (
     Shard shard{Core{story::job(1, 3, 1, 0), 0, sgd()}};
     ShardActions ignored;
     for (const Rank rank : order) shard.push(rank, 1, numbers[rank])(ignored);
-    CHECK(shard.core.values()->as<float>()[0] == -16777216.0F / 3.0F);
+    CHECK(shard.core.store().dense()->as<float>()[0] == -16777216.0F / 3.0F);
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("SyncShardCore: restore to an older cut (rule 11)", "[ps]") {
       {"a second time is none", shard.loaded(2, 99), {}},
   });
   CHECK(shard.core.step() == 3);  // the contributions that came meanwhile completed it
-  CHECK(shard.core.values()->as<float>()[0] == -8.0F);
+  CHECK(shard.core.store().dense()->as<float>()[0] == -8.0F);
   tell(Events{
       {"5 was forgotten, its checksum too", shard.push(0, 5, 6, 0, 2), {"pushed 10 step=5 k=3 cuts=0,2"}},
       {"4", shard.push(0, 4, 0), {"pushed 10 step=4 k=3 cuts=0,2"}},
@@ -252,7 +252,7 @@ TEST_CASE("SyncShardCore: restore to a newer cut (rule 11)", "[ps]") {
       {"7 was stored", behind.loaded(6, -5), {"joined 10 k=6 cuts=0,2,6"}},
   });
   CHECK(behind.core.step() == 7);
-  CHECK(behind.core.values()->as<float>()[0] == -8.0F);
+  CHECK(behind.core.store().dense()->as<float>()[0] == -8.0F);
 }
 
 TEST_CASE("SyncShardCore: the last cut stays, for workers may have gone home because of it (rules 11, 12)", "[ps]") {
@@ -360,10 +360,10 @@ TEST_CASE("SyncShardCore: the optimizer's slots belong to the cut", "[ps]") {
   CHECK(cut.values->as<float>()[0] == -2.5F);
   CHECK(cut.slots[0]->as<float>()[0] == 1.5F);
   push(core, 3);
-  CHECK(core.values()->as<float>()[0] == -4.25F);
+  CHECK(core.store().dense()->as<float>()[0] == -4.25F);
   CHECK(cut.slots[0]->as<float>()[0] == 1.5F);  // not touched by what followed
 
   Core again{job, 0, momentum, cut, {0, 2}};
   push(again, 3);
-  CHECK(again.values()->as<float>()[0] == -4.25F);
+  CHECK(again.store().dense()->as<float>()[0] == -4.25F);
 }

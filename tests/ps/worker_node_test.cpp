@@ -237,6 +237,7 @@ struct Bench : distrib::WorkerShell {
 
   // --- what the node tells ---
 
+  void prepare(distrib::Prepare) override {}  // no tables
   void compute(distrib::Compute asked) override {
     std::string text = "shell compute " + std::to_string(asked.step) + " of";
     for (const auto& values_of_shard : asked.values)

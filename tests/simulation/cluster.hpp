@@ -278,6 +278,7 @@ class Cluster {
       return text;
     }
 
+    void prepare(distrib::Prepare) override {}  // no tables
     void compute(distrib::Compute work) override {
       later([this, work = std::move(work)](Instant now) {
         node_->computed(work.ticket, cluster_.contribution_(work.step, rank_, work.values), now);

@@ -18,7 +18,7 @@ using ShardAction =
                  distrib::ShardDone>;
 using WorkerAction =
     std::variant<distrib::SendJoin, distrib::SendPull, distrib::SendPush, distrib::SendRestore, distrib::SendSave,
-                 distrib::SendGoodbye, distrib::SendLeave, distrib::Compute, distrib::WorkerDone>;
+                 distrib::SendGoodbye, distrib::SendLeave, distrib::Prepare, distrib::Compute, distrib::WorkerDone>;
 
 template <class Action>
 struct ActionList : std::vector<Action> {

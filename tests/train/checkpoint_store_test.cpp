@@ -48,6 +48,22 @@ TEST_CASE("CheckpointStore: saved with one cut of the variables, restored with a
     }
 }
 
+TEST_CASE("CheckpointStore: tables go from shards to shards", "[train]") {
+  for (const std::uint32_t shards : {1U, 2U, 3U}) {
+    const support::TempDirectory directory;
+    const distrib::SaveCheckpoint setting{.directory = directory.path().string()};
+    const auto saved = cuts::with_tables(make_job(shards, 2));
+    const CheckpointStore store{setting, saved, cuts::updaters};
+    store.save(40, make_cuts(saved, 40));
+    store.save(43, make_cuts(saved, 43));
+    for (const std::uint32_t other : {1U, 2U, 3U}) {
+      CAPTURE(shards, other);
+      const auto job = cuts::with_tables(make_job(other, 2));
+      CHECK(same(CheckpointStore{setting, job, cuts::updaters}.restore().cuts, make_cuts(job, 43)));
+    }
+  }
+}
+
 TEST_CASE("CheckpointStore: a damaged checkpoint is told by name and the one before it is used", "[train]") {
   const support::TempDirectory directory;
   const auto job = make_job(1, 1);

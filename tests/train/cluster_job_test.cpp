@@ -41,7 +41,10 @@ struct Heard {
         std::ranges::copy(blocks[i]->bytes(), gradients[i]->bytes().begin());
       return static_cast<float>(step);
     };
-    events.prepare = [this](Step step) { prepared = step; };
+    events.prepare = [this](Step step) {
+      prepared = step;
+      return std::vector<WantedRows>{};
+    };
     events.started = [this](Step first) { story += " started " + std::to_string(first); };
     events.step_done = [this](Step step, float loss, const std::vector<SharedBuffer>& values) {
       story += " done " + std::to_string(step) + (loss == static_cast<float>(step) ? "" : " wrong loss") +

@@ -101,7 +101,7 @@ auto run(const distrib::Job& job, const C& consistency, distrib::IoPool* pool, T
   using Core = std::conditional_t<C::synchronous, distrib::SyncWorkerCore, distrib::AsyncWorkerCore>;
   local = distrib::make_local_job<Core>(job, kind(consistency), restored, contribute(job), std::move(events), pool);
   local->run();
-  return whole(job, local->values());
+  return whole(job, local->values({}));
 }
 
 }  // namespace small_job

@@ -141,6 +141,47 @@ class BundleReader {
     throw_if(error);
   }
 
+  /// Reads rows `first` .. `first + count` of axis 0 of a tensor that is stored whole, or cut along that axis alone:
+  /// calls `f(row, bytes)`, in the order of the pieces, with as many whole rows from `row` on as are in 1 MiB. Each
+  /// piece is read once and to its end. What `f` did with the rows is void when there is an error in the end, because a
+  /// piece has one checksum.
+  /// Memory: 1 MiB, or one row where that is more. Errors as `read`; `unsupported` when it is cut along another axis.
+  template <class F>
+  void read_rows(std::string_view name, std::int64_t first, std::int64_t count, F f, Error& error) const {
+    error = {};
+    const StoredTensor* tensor = present(name, error);
+    if (tensor == nullptr) return;
+    const Shape& shape = tensor->shape;
+    if (size_bytes(tensor->dtype) == 0) return fail(error, checkpoint_errc::unsupported, *tensor, "dtype");
+    if (shape.rank() == 0 || first < 0 || count < 0 || first > shape[0] - count)
+      return fail(error, checkpoint_errc::mismatch, *tensor,
+                  "rows " + std::to_string(first) + "," + std::to_string(count) + " of " + to_string(shape));
+    const Slice wanted = Slice::along(shape, 0, first, count);
+    const auto is_wanted = [&](const StoredPiece& piece) { return piece.slice == wanted; };
+    const bool exact = std::any_of(tensor->pieces.begin(), tensor->pieces.end(), is_wanted);
+    if (!exact && !tensor->complete) return fail(error, checkpoint_errc::incomplete, *tensor, to_string(shape));
+    if (wanted.extents.elements() == 0) return;
+
+    // Pieces lie inside their files, so a row is not longer than those.
+    const auto row_bytes = static_cast<std::size_t>(wanted.extents.elements() / count) * size_bytes(tensor->dtype);
+    std::vector<std::byte> buffer(std::max<std::size_t>(1, (std::size_t{1} << 20) / row_bytes) * row_bytes);
+    for (const StoredPiece& piece : tensor->pieces) {
+      if (exact ? !is_wanted(piece) : !touches(piece.slice, wanted)) continue;
+      if (piece.slice != Slice::along(shape, 0, piece.slice.start[0], piece.slice.extents[0]))
+        return fail(error, checkpoint_errc::unsupported, *tensor, "rows of slice " + to_string(piece.slice));
+      const auto hand = [&](std::uint64_t offset, ByteView rows) {
+        const std::int64_t from = piece.slice.start[0] + static_cast<std::int64_t>(offset / row_bytes);
+        const std::int64_t end = from + static_cast<std::int64_t>(rows.size() / row_bytes);
+        const std::int64_t begin = std::max(from, first);
+        const std::int64_t some = std::min(end, first + count) - begin;
+        if (some <= 0) return;
+        const auto at = static_cast<std::size_t>(begin - from) * row_bytes;
+        f(begin, rows.subspan(at, static_cast<std::size_t>(some) * row_bytes));
+      };
+      if (!stream_piece(*tensor, piece, buffer, hand, error)) return;
+    }
+  }
+
   /// The texts of a string tensor, row-major. Errors as `read`; `mismatch` when it holds no texts.
   [[nodiscard]] auto read_strings(std::string_view name, Error& error) const -> std::vector<std::string> {
     error = {};
@@ -178,7 +219,7 @@ class BundleReader {
         return fail(error, checkpoint_errc::incomplete, tensor, to_string(tensor.shape));
       for (const StoredPiece& piece : tensor.pieces)
         if (!(tensor.dtype == DType::string ? read_texts(tensor, piece, values, error)
-                                            : verify_piece(tensor, piece, buffer, error)))
+                                            : stream_piece(tensor, piece, buffer, [](auto, auto) {}, error)))
           return;
     }
   }
@@ -256,7 +297,9 @@ class BundleReader {
     return !error;
   }
 
-  auto verify_piece(const StoredTensor& tensor, const StoredPiece& piece, std::span<std::byte> buffer,
+  // Calls f(offset in the piece, bytes) with as much as the buffer holds, again and again.
+  template <class F>
+  auto stream_piece(const StoredTensor& tensor, const StoredPiece& piece, std::span<std::byte> buffer, F f,
                     Error& error) const -> bool {
     const auto file = open_data(piece.shard, error);
     if (!file) return false;
@@ -266,6 +309,7 @@ class BundleReader {
           buffer.first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), piece.size_bytes - done)));
       if (!file->read(piece.offset + done, chunk, error)) return false;
       crc = crc32c_extend(crc, chunk);
+      f(done, ByteView{chunk});
       done += chunk.size();
     }
     if (mask_crc(crc) != piece.masked_crc) fail_crc(error, tensor, piece);

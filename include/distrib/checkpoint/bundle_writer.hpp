@@ -7,6 +7,7 @@
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/string_tensor.hpp>
 #include <distrib/checkpoint/table_writer.hpp>
+#include <distrib/core/bytes.hpp>
 #include <distrib/core/crc32c.hpp>
 #include <distrib/core/io_action.hpp>
 
@@ -42,6 +43,7 @@ struct StringTensor {
 struct BundlePart {
   std::vector<TensorPiece> tensors;
   std::vector<StringTensor> strings;
+  std::vector<SharedBuffer> kept = {};  ///< Memory that pieces point to and nobody else keeps, if there is such.
 };
 
 namespace detail {

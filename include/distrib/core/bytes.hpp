@@ -76,8 +76,15 @@ class AlignedBuffer {
     if (size_bytes == 0) return buffer;
     if (size_bytes > PTRDIFF_MAX) throw std::bad_alloc{};
     buffer.memory_ = std::make_unique_for_overwrite<std::byte[]>(size_bytes + tensor_alignment - 1);
-    buffer.size_ = size_bytes;
+    buffer.size_ = buffer.capacity_ = size_bytes;
     return buffer;
+  }
+
+  /// Gives it another size. What it has stays where its memory is large enough, though not more than it ever was; else
+  /// there is new memory, of zeros.
+  void resize(std::size_t size_bytes) {
+    if (size_bytes <= capacity_) size_ = size_bytes;
+    else *this = AlignedBuffer{size_bytes};
   }
 
   [[nodiscard]] auto data() noexcept -> std::byte* { return begin(); }
@@ -106,6 +113,7 @@ class AlignedBuffer {
   // freed in another order, and a process that takes and frees some all the time grows to ten times what it holds.
   std::unique_ptr<std::byte[]> memory_;
   std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
 };
 
 /// A buffer that several parties read and nobody writes any more: a block of values, a contribution, a cut.

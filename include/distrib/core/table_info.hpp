@@ -21,8 +21,8 @@ struct TableInfo {
   std::uint32_t dim = 1;                           ///< Floats of a row.
   std::uint64_t rows = 0;                          ///< Keys are 0 .. rows - 1; 0: any 64 bits are a key.
   Initializer initializer = UniformInitializer{};  ///< Of rows that nothing was learnt of yet.
-  std::uint32_t min_count = 1;    ///< Of any keys: one gets a row when so many contributions had it.
-  std::uint64_t evict_after = 0;  ///< Of any keys: a row that no contribution had for so many steps goes; 0: none does.
+  std::uint32_t min_count = 1;    ///< Of any keys: one gets a row when so many updates had it, at most 4095.
+  std::uint64_t evict_after = 0;  ///< Of any keys: one that no update had for so many goes, see `TableStore`; 0: none does.
 
   [[nodiscard]] auto operator==(const TableInfo&) const -> bool = default;
 

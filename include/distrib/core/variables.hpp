@@ -3,9 +3,12 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/dtype.hpp>
+#include <distrib/core/embedding.hpp>
 #include <distrib/core/fixed_string.hpp>
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/shape.hpp>
+#include <distrib/core/table_info.hpp>
+#include <distrib/core/variable_name.hpp>
 
 #include <array>
 #include <cstddef>
@@ -19,14 +22,6 @@
 #include <vector>
 
 namespace distrib::inline v0 {
-
-/// Whether a variable may have this name: not empty, and no spaces, line ends or other control characters in it, since
-/// a job's description is made of words and lines.
-[[nodiscard]] constexpr auto valid_variable_name(std::string_view name) noexcept -> bool {
-  for (const char letter : name)
-    if (static_cast<unsigned char>(letter) <= ' ' || letter == '\x7f') return false;
-  return !name.empty();
-}
 
 /// One trained tensor of a model: name, element type and number of axes at compile time; extents and initial values
 /// at run time. A value.
@@ -77,11 +72,14 @@ struct VariableInfo {
   }
 };
 
-/// The variables of a model, in the model's order: `using Variables = VariableList<Variable<"w", float, 2>, ...>;`
+/// The variables and tables of a model, in the model's order:
+/// `using Variables = VariableList<Variable<"w", float, 2>, Embedding<"user", float, 16>, ...>;`
 template <class... Vs>
 class VariableList {
  public:
   static constexpr std::size_t size = sizeof...(Vs);
+  /// How many of them are tables.
+  static constexpr std::size_t tables = (std::size_t{0} + ... + (is_embedding<Vs> ? 1 : 0));
 
   template <std::size_t I>
   using At = std::tuple_element_t<I, std::tuple<Vs...>>;
@@ -101,17 +99,35 @@ class VariableList {
     return size;
   }
 
-  /// The same list for run-time code, in the same order.
+  /// Of position `index` the number among the tables, or among those that are none.
+  [[nodiscard]] static constexpr auto number_of(std::size_t index) noexcept -> std::size_t {
+    constexpr std::array<bool, size> is_table{is_embedding<Vs>...};
+    std::size_t number = 0;
+    for (std::size_t i = 0; i < index; ++i)
+      if (is_table[i] == is_table[index]) ++number;
+    return number;
+  }
+
+  /// The variables for run-time code, in the same order; without the tables.
   [[nodiscard]] auto infos() const -> std::vector<VariableInfo> {
     std::vector<VariableInfo> list;
-    list.reserve(size);
-    std::apply(
-        [&](const auto&... v) {
-          (list.push_back({std::string{v.name.view()}, dtype_of<typename std::remove_cvref_t<decltype(v)>::Element>,
-                           v.shape(), v.initializer()}),
-           ...);
-        },
-        variables_);
+    list.reserve(size - tables);
+    const auto add = [&](const auto& v) {
+      using V = std::remove_cvref_t<decltype(v)>;
+      if constexpr (!is_embedding<V>)
+        list.push_back({std::string{v.name.view()}, dtype_of<typename V::Element>, v.shape(), v.initializer()});
+    };
+    std::apply([&](const auto&... v) { (add(v), ...); }, variables_);
+    return list;
+  }
+
+  /// The tables likewise.
+  [[nodiscard]] auto table_infos() const -> std::vector<TableInfo> {
+    std::vector<TableInfo> list;
+    const auto add = [&](const auto& v) {
+      if constexpr (is_embedding<std::remove_cvref_t<decltype(v)>>) list.push_back(v.info());
+    };
+    std::apply([&](const auto&... v) { (add(v), ...); }, variables_);
     return list;
   }
 

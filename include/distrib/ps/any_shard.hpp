@@ -8,12 +8,14 @@
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_action.hpp>
-#include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/shard_store.hpp>
 #include <distrib/ps/sync_shard_core.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -45,7 +47,7 @@ class AnyShard {
   virtual void join(Peer peer, Rank rank, ShardSink& out) = 0;
   virtual void disconnect(Peer peer) = 0;
   virtual void push(Peer peer, Contribution contribution, ShardSink& out) = 0;
-  virtual void pull(Peer peer, Step step, ShardSink& out) = 0;
+  virtual void pull(Peer peer, Step step, ShardSink& out, PullRows rows) = 0;
   virtual void restore(Peer peer, Step cut, ShardSink& out) = 0;  ///< Asynchronous: nothing.
   virtual void save(ShardSink& out) = 0;
   virtual void goodbye(Peer peer, ShardSink& out) = 0;
@@ -54,8 +56,8 @@ class AnyShard {
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;
-  [[nodiscard]] virtual auto values() const -> const SharedBuffer& = 0;
-  [[nodiscard]] virtual auto layout() const -> const ShardLayout& = 0;
+  [[nodiscard]] virtual auto store() -> ShardStore& = 0;
+  [[nodiscard]] virtual auto store() const -> const ShardStore& = 0;
 };
 
 namespace detail {
@@ -63,14 +65,17 @@ namespace detail {
 template <class Core>
 class ShardOf final : public AnyShard {
  public:
-  explicit ShardOf(Core core) : core_{std::move(core)} {}
+  template <class... Args>
+  explicit ShardOf(Args&&... args) : core_{std::forward<Args>(args)...} {}
 
   void join(Peer peer, Rank rank, ShardSink& out) override { core_.join(peer, rank, out); }
   void disconnect(Peer peer) override { core_.disconnect(peer); }
   void push(Peer peer, Contribution contribution, ShardSink& out) override {
     core_.push(peer, std::move(contribution), out);
   }
-  void pull(Peer peer, Step step, ShardSink& out) override { core_.pull(peer, step, out); }
+  void pull(Peer peer, Step step, ShardSink& out, PullRows rows) override {
+    core_.pull(peer, step, out, std::move(rows));
+  }
   void restore(Peer peer, Step cut, ShardSink& out) override {
     if constexpr (restores) core_.restore(peer, cut, out);
   }
@@ -85,8 +90,8 @@ class ShardOf final : public AnyShard {
     if constexpr (restores) return core_.progress();
     else return core_.progress(rank);
   }
-  [[nodiscard]] auto values() const -> const SharedBuffer& override { return core_.values(); }
-  [[nodiscard]] auto layout() const -> const ShardLayout& override { return core_.layout(); }
+  [[nodiscard]] auto store() -> ShardStore& override { return core_.store(); }
+  [[nodiscard]] auto store() const -> const ShardStore& override { return core_.store(); }
 
  private:
   static constexpr bool restores = requires(Core& core, ShardSink& out) { core.restore(Peer{}, Step{}, out); };
@@ -99,6 +104,7 @@ class ShardOf final : public AnyShard {
 struct ShardKind {
   ConsistencyKind consistency;
   JobUpdaters updaters;
+  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max();  ///< What the tables of a shard may take.
 };
 
 /// Finds out how the shards of a job are made; `ps_errc::unknown_updater` when it knows one of its updaters not.
@@ -121,12 +127,13 @@ template <class Sync = SyncShardCore, class Async = AsyncShardCore>
                               const Cut* newest) -> std::unique_ptr<AnyShard> {
   using detail::ShardOf;
   const Step staleness = kind.consistency.staleness;
+  const std::uint64_t budget = kind.table_budget_bytes;
   if (kind.consistency.synchronous) {
-    if (newest == nullptr) return std::make_unique<ShardOf<Sync>>(Sync{job, shard, kind.updaters});
-    return std::make_unique<ShardOf<Sync>>(Sync{job, shard, kind.updaters, *newest, std::move(cuts)});
+    if (newest == nullptr) return std::make_unique<ShardOf<Sync>>(job, shard, kind.updaters, budget);
+    return std::make_unique<ShardOf<Sync>>(job, shard, kind.updaters, *newest, std::move(cuts), budget);
   }
-  if (newest == nullptr) return std::make_unique<ShardOf<Async>>(Async{job, shard, kind.updaters, staleness});
-  return std::make_unique<ShardOf<Async>>(Async{job, shard, kind.updaters, staleness, *newest});
+  if (newest == nullptr) return std::make_unique<ShardOf<Async>>(job, shard, kind.updaters, staleness, budget);
+  return std::make_unique<ShardOf<Async>>(job, shard, kind.updaters, staleness, *newest, budget);
 }
 
 /// Whether a durable cut of this shard holds all that the job has: its last step; asynchronous: every rank's last one.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/ps/dense_store.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/shard_store.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +18,8 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -33,16 +36,18 @@ inline constexpr Step unbounded_staleness = std::numeric_limits<Step>::max();
 /// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values and slots.
 class AsyncShardCore {
  public:
-  /// A shard that starts with the job's initial values.
-  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, Step staleness)
-      : cut_interval_{job.cut_interval}, staleness_{staleness}, layout_{job, shard},
-        store_{layout_, updaters, initial_values(job, layout_)}, applied_(job.ranks), durable_(job.ranks) {
+  /// A shard that starts with the job's initial values. `table_budget_bytes`: see `ShardStore`, which may throw.
+  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, Step staleness,
+                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
+      : cut_interval_{job.cut_interval}, staleness_{staleness}, store_{job, shard, updaters, table_budget_bytes},
+        applied_(job.ranks), durable_(job.ranks) {
     for (Rank rank = 0; rank < job.ranks; ++rank) last_.push_back(job.steps_of(rank));
   }
 
   /// A shard that goes on from its newest durable cut.
-  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, Step staleness, const Cut& newest)
-      : AsyncShardCore{job, shard, updaters, staleness} {
+  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, Step staleness, const Cut& newest,
+                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
+      : AsyncShardCore{job, shard, updaters, staleness, table_budget_bytes} {
     store_.load(newest);
     if (newest.applied.size() == job.ranks)
       applied_ = newest.applied;
@@ -54,8 +59,9 @@ class AsyncShardCore {
 
   /// Contributions counted, of all ranks together.
   [[nodiscard]] auto step() const noexcept -> Step { return std::reduce(applied_.begin(), applied_.end()); }
-  [[nodiscard]] auto values() const noexcept -> const SharedBuffer& { return store_.values(); }
-  [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
+  /// What it keeps: the values, as they are now.
+  [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
+  [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
   [[nodiscard]] auto progress(Rank rank) const -> Progress { return {applied_[rank], {durable_[rank]}}; }
 
   void join(Peer peer, Rank rank, auto& out) {
@@ -71,15 +77,16 @@ class AsyncShardCore {
   }
 
   /// Counted when it is the rank's next; dropped when counted already; a gap is answered with where the rank stands.
-  void push(Peer peer, const Contribution& contribution, auto& out) {
+  void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
-    if (contribution.block == nullptr || contribution.block->size() != layout_.block_bytes())
-      return out(RefusedReply{peer, ps_errc::wrong_size, step, rank});
+    auto [given, ec] = store_.read(std::move(contribution.block));
+    if (ec) return out(RefusedReply{peer, ec, step, rank});
     if (step > applied_[rank] + 1) return out(JoinedReply{peer, progress(rank)});
     if (step == applied_[rank] + 1) {
+      store_.apply(this->step() + 1, std::span{&given, 1}, ec);
+      if (ec) return out(RefusedReply{peer, ec, step, rank});
       ++applied_[rank];
-      store_.apply(this->step(), contribution.block->as<float>());
       if (cut_interval_ != 0 && this->step() % cut_interval_ == 0) save(out);
       else if (everything_in(applied_)) save(out);  // the last cut is due whatever the interval says
       answer_parked(out);
@@ -88,14 +95,15 @@ class AsyncShardCore {
   }
 
   /// "I have finished u, give me values": answered as far as staleness allows, parked otherwise. `end_of_job`: when
-  /// every rank's contributions are counted and in a durable cut.
-  void pull(Peer peer, Step finished, auto& out) {
+  /// every rank's contributions are counted and in a durable cut. `rows`: that are wanted, too.
+  void pull(Peer peer, Step finished, auto& out, PullRows rows = {}) {
     const auto found = peers_.find(peer);
     if (found == peers_.end()) return;
+    if (const std::error_code bad = store_.check(rows)) return out(RefusedReply{peer, bad, finished, found->second});
     const bool parked =
         finished == end_of_job ? !everything_in(durable_) : ahead(found->second, finished) > staleness_;
-    if (parked) return parked_.push_back({peer, finished});
-    out(ValuesReply{peer, finished, store_.values(), progress(found->second), step()});
+    if (parked) return parked_.push_back({peer, finished, std::move(rows)});
+    out(ValuesReply{peer, finished, store_.values(rows), progress(found->second), step()});
   }
 
   /// Make a cut soon; one asked for while another is being written is made after it.
@@ -131,6 +139,7 @@ class AsyncShardCore {
   struct Parked {
     Peer peer;
     Step finished;
+    PullRows rows;
   };
   struct Saving {
     Step step;
@@ -152,7 +161,7 @@ class AsyncShardCore {
 
   void answer_parked(auto& out) {
     std::vector<Parked> parked = std::exchange(parked_, {});
-    for (const Parked& asked : parked) pull(asked.peer, asked.finished, out);
+    for (Parked& asked : parked) pull(asked.peer, asked.finished, out, std::move(asked.rows));
   }
 
   void notice(auto& out) const {
@@ -171,8 +180,7 @@ class AsyncShardCore {
 
   Step cut_interval_;
   Step staleness_;
-  ShardLayout layout_;
-  DenseStore store_;
+  ShardStore store_;
   std::vector<Step> applied_;   // the last contribution counted of each rank
   std::vector<Step> durable_;   // the same, in the newest durable cut
   std::vector<Step> last_;      // the last one each rank will make

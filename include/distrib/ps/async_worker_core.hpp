@@ -26,7 +26,7 @@ class AsyncWorkerCore {
  public:
   AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank}, last_{job.steps_of(rank)}, shards_(job.shards()), buffer_{options.replay_budget_bytes},
-        wants_result_{options.wants_result} {}
+        wants_result_{options.wants_result}, has_tables_{!job.tables.empty()}, wanted_(job.shards()) {}
 
   /// The last contribution made.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -55,17 +55,29 @@ class AsyncWorkerCore {
   void pushed(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
 
   void values(std::uint32_t shard, Step finished, SharedBuffer block, Progress progress, auto& out) {
-    if (finished == asked() && !computing_) shards_[shard].got = std::move(block);
+    if (finished == asked() && !computing_ && is_wanted(shard, block)) shards_[shard].got = std::move(block);
     learn(shard, std::move(progress), out);
   }
 
-  /// The contribution that `Compute` asked for: one block a shard.
-  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out) {
+  /// The rows that the contribution of `step` needs, one a shard, as `Prepare` asked.
+  void prepared(Step step, std::vector<WantedRows> rows, auto& out) {
+    if (!t_ || step != *t_ + 1 || !has_tables_ || wanted_for_ == step) return;  // overtaken
+    wanted_for_ = step;
+    wanted_ = std::move(rows);
+    pull_all(out);
+  }
+
+  /// The contribution that `Compute` asked for: one block a shard; with tables also the rows that the next one needs.
+  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out, std::vector<WantedRows> next = {}) {
     if (!computing_ || ticket != ticket_) return;  // overtaken: a shard asked for one that was no longer kept
     computing_ = false;
     t_ = *t_ + 1;
     buffer_.drop_through(durable());
     buffer_.keep(*t_, std::move(blocks));
+    if (has_tables_) {
+      wanted_for_ = *t_ + 1;
+      wanted_ = std::move(next);
+    }
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) push(shard, *t_, out);
     if (stopping_) return leave(out);
     if (buffer_.filling())
@@ -123,10 +135,22 @@ class AsyncWorkerCore {
   }
 
   void ask(auto& out) {
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
-      shards_[shard].got = nullptr;
-      if (asked()) out(SendPull{shard, *asked()});
-    }
+    for (ShardView& view : shards_) view.got = nullptr;
+    if (!asked()) return;
+    if (has_tables_ && wanted_for_ != *t_ + 1) return out(Prepare{*t_ + 1});
+    pull_all(out);
+  }
+
+  // Not before it is known which rows are wanted.
+  void pull(std::uint32_t shard, auto& out) const {
+    if (!has_tables_) return out(SendPull{shard, *asked()});
+    if (wanted_for_ == *t_ + 1) out(SendPull{shard, *asked(), wanted_[shard]});
+  }
+  void pull_all(auto& out) const {
+    for (std::uint32_t shard = 0; shard < shards_.size() && asked(); ++shard) pull(shard, out);
+  }
+  [[nodiscard]] auto is_wanted(std::uint32_t shard, const SharedBuffer& block) const -> bool {
+    return !has_tables_ || (wanted_for_ == *t_ + 1 && block->size() == wanted_[shard].answer_bytes);
   }
 
   // A shard says where this rank stands: send what follows, or make it again when it is no longer kept (rule 5).
@@ -144,7 +168,7 @@ class AsyncWorkerCore {
     for (Step step = counted + 1; step <= *t_; ++step) push(shard, step, out);
     if (*t_ >= last_) shards_[shard].got = nullptr;  // it may have lost what others made of it
     if (*t_ >= last_ || buffer_.filling()) out(SendSave{shard});  // what was asked before is forgotten
-    if (asked() && shards_[shard].got == nullptr) out(SendPull{shard, *asked()});
+    if (asked() && shards_[shard].got == nullptr) pull(shard, out);
   }
 
   void learn(std::uint32_t shard, Progress progress, auto& out) {
@@ -187,6 +211,9 @@ class AsyncWorkerCore {
   std::vector<ShardView> shards_;
   ReplayBuffer buffer_;
   bool wants_result_;
+  bool has_tables_;
+  Step wanted_for_ = 0;              // the contribution that needs these rows; 0: it is not known which
+  std::vector<WantedRows> wanted_;   // one a shard
   std::optional<Step> t_;
   bool computing_ = false;
   std::uint64_t ticket_ = 0;

@@ -105,6 +105,7 @@ class CutStore {
 
   /// Saves a cut: it is durable on return. Returns the prefix of the checkpoint when it was the last part of one that
   /// the user wants, else an empty text. Of an asynchronous shard, which never drops a cut, the two newest stay.
+  /// Memory: the rows of the tables once more, see `TableTensors::add_to`.
   auto save(const Cut& cut) -> std::string {
     if (in_memory()) {
       in_memory_[cut.step] = cut;

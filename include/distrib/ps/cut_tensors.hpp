@@ -11,8 +11,10 @@
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_tensors.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,19 +27,23 @@
 namespace distrib::inline v0 {
 
 /// How the cut of one shard is stored as tensors of a checkpoint: each of its parts as a slice of its variable and of
-/// the variable's slots (VARIABLE/SLOT), and in an asynchronous job its row of `distrib/applied`, int64 [shards,
-/// ranks], the contributions counted. `global_step` (int64) and `distrib/job` (the canonical description) tell what it is of.
+/// the variable's slots (VARIABLE/SLOT), its rows of the tables as `TableTensors` says, and in an asynchronous job its
+/// row of `distrib/applied`, int64 [shards, ranks], the contributions counted. `global_step` (int64) and `distrib/job`
+/// (the canonical description) tell what it is of.
 ///
 /// Threads: const members from any. Errors tell the prefix and the tensor, or the file.
 class CutTensors {
  public:
   CutTensors(const Job& job, std::uint32_t shard, JobUpdaters updaters)
       : layout_{job, shard}, updaters_{std::move(updaters)}, job_text_{to_text(job)}, shards_{job.shards()},
-        ranks_{job.ranks} {}
+        ranks_{job.ranks} {
+    for (const TablePlace& table : layout_.tables())
+      tables_.emplace_back(table, updaters_[table.updater()], shard, shards_);
+  }
 
   [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
 
-  /// What the data file of the shard gets. Views of `cut`, which must outlive it.
+  /// What the data file of the shard gets. Views of `cut`, which must outlive it, and what `TableTensors` copies.
   [[nodiscard]] auto part(const Cut& cut) const -> BundlePart {
     BundlePart part;
     for_each_piece([&](const ShardLayout::Place& place, std::string name, std::size_t block, std::size_t offset_bytes) {
@@ -45,6 +51,8 @@ class CutTensors {
       part.tensors.push_back({std::move(name), DType::float32, place.whole, place.slice,
                               of->bytes().subspan(offset_bytes, place.size_bytes)});
     });
+    assert(cut.tables.size() == tables_.size());
+    for (std::size_t table = 0; table < tables_.size(); ++table) tables_[table].add_to(part, cut.tables[table]);
     if (!cut.applied.empty()) {
       const Shape shape{static_cast<std::int64_t>(shards_), static_cast<std::int64_t>(cut.applied.size())};
       part.tensors.push_back({applied_name, DType::int64, shape, Slice::along(shape, 0, layout_.shard(), 1),
@@ -92,12 +100,16 @@ class CutTensors {
       ++wanted;
       if (has_piece(reader, name, place)) ++found;
     });
+    for (const TableTensors& table : tables_) {
+      wanted += table.pieces();
+      found += table.pieces_in(reader);
+    }
     return found == wanted && pieces == wanted;
   }
 
-  /// The shard's cut out of a checkpoint, whatever the parts and shards that saved it. Errors as `BundleReader::read`;
-  /// `ps_errc::job_mismatch` when an asynchronous job goes on with other ranks or shards, which had not all counted the
-  /// same. The result is unspecified then.
+  /// The shard's cut out of a checkpoint, whatever the parts and shards that saved it. Errors as `BundleReader::read`
+  /// and `TableTensors::read`; `ps_errc::job_mismatch` when an asynchronous job goes on with other ranks or shards,
+  /// which had not all counted the same. The result is unspecified then.
   [[nodiscard]] auto read(const BundleReader& reader, Error& error) const -> Cut {
     Cut cut;
     const auto step = read_numbers(reader, "global_step", error);
@@ -117,6 +129,10 @@ class CutTensors {
     });
     cut.values = std::move(blocks.front());
     for (auto slot = blocks.begin() + 1; slot != blocks.end(); ++slot) cut.slots.push_back(std::move(*slot));
+    for (const TableTensors& table : tables_) {
+      if (error) return cut;
+      cut.tables.push_back(table.read(reader, error));
+    }
     return cut;
   }
   /// The same; throws `std::system_error`.
@@ -209,6 +225,7 @@ class CutTensors {
 
   ShardLayout layout_;
   JobUpdaters updaters_;
+  std::vector<TableTensors> tables_;
   std::string job_text_;
   std::uint32_t shards_;
   Rank ranks_;

@@ -123,6 +123,64 @@ class EmbeddingTable {
     if (ec) throw_error(ec, "key " + std::to_string(keys[served]));
   }
 
+  /// The same, all at once or not at all, for a batch that has each key once: where `ec` is set nothing was counted.
+  /// before[i] becomes the use that keys[i] had, all 0 where there was no such key: `uncount` wants it.
+  template <class Init>
+  void count(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows,
+             std::span<KeyUse> before, Init init, std::error_code& ec) {
+    assert(rows.size() >= keys.size() && before.size() >= keys.size());
+    ec.clear();
+    // Rows are not asked for: of a large batch they would be gone again before anybody uses them.
+    const std::size_t served = in_windows(
+        keys, 0,
+        [&](std::size_t i, KeySlot* begin, float*& row) {
+          KeySlot* slot = index_.find(keys[i], begin);
+          if (slot == nullptr) slot = index_.insert(keys[i], ec);
+          if (ec) return false;
+          before[i] = slot->use();
+          const KeyUse use{before[i].frequency + 1, step};
+          row = row_of(*slot, use.frequency, init, ec);
+          if (ec) return false;
+          slot->set_use(use);
+          return true;
+        },
+        detail::CopyRows<float*>{rows});
+    if (ec) uncount(keys.first(served), before);
+  }
+
+  /// Takes back the last `count`: keys and rows that came with it go, uses are again what they were. Memory that it took
+  /// stays with the table.
+  void uncount(std::span<const std::uint64_t> keys, std::span<const KeyUse> before) {
+    in_windows(
+        keys, 0,
+        [&](std::size_t i, KeySlot* begin, float*& row) {
+          row = nullptr;
+          KeySlot* const slot = index_.find(keys[i], begin);
+          if (slot->has_row() && before[i].frequency < min_count_) {
+            rows_.free(slot->row());
+            slot->drop_row();
+          }
+          if (before[i] == KeyUse{}) index_.erase(slot);
+          else slot->set_use(before[i]);
+          return true;
+        },
+        [](std::size_t, std::span<float* const>) {});
+  }
+
+  /// uses[i] becomes the use of keys[i], all 0 where there is no such key. As long as `keys`.
+  void uses(std::span<const std::uint64_t> keys, std::span<KeyUse> uses) const {
+    assert(uses.size() >= keys.size());
+    in_windows(
+        keys, 0,
+        [&](std::size_t i, KeySlot* begin, float*& row) {
+          row = nullptr;
+          const KeySlot* const slot = index_.find(keys[i], begin);
+          uses[i] = slot == nullptr ? KeyUse{} : slot->use();
+          return true;
+        },
+        [](std::size_t, std::span<float* const>) {});
+  }
+
   /// Puts keys back with the use that they had when they were saved. rows[i] is the row of keys[i], for the caller to
   /// write, or null where its frequency is below `min_count`. Keys that the table has get the use that is given. Like
   /// `find_or_make` it gives how many keys were served.
@@ -169,7 +227,16 @@ class EmbeddingTable {
 
   /// Forgets every key, with and without a row, that was last counted before `step`. Gives how many there were.
   auto evict_unused_since(std::uint32_t step) -> std::size_t {
-    return evict_if([step](const KeySlot& slot) { return slot.use().last_use < step; });
+    return evict_unused_since(step, [](std::uint64_t, const float*) {});
+  }
+  /// The same. Calls `last(key, row)` for each that had a row before that goes; `row` is a `const float*`.
+  template <class Last>
+  auto evict_unused_since(std::uint32_t step, Last last) -> std::size_t {
+    return evict_if([&](const KeySlot& slot) {
+      const bool is_old = slot.use().last_use < step;
+      if (is_old && slot.has_row()) last(slot.key(), rows_.at(slot.row()));
+      return is_old;
+    });
   }
 
   /// Forgets the `count` rows of least frequency; among equals those last counted earliest, then those of the smallest

@@ -34,6 +34,8 @@ enum class ps_errc {
   no_global_step,    ///< `SyncReplicas` was given no global step, without which no gradient is stale. Pass the step it starts from.
   not_begun,         ///< `SyncReplicas` was used before it knew its variables, or before `begin()`. Call `set_variables`, then `begin`.
   budget_exceeded,   ///< A table needs more memory than its budget has. Evict rows, admit keys later (`min_count`), raise the budget, or take more servers.
+  pull_too_large,    ///< A pull asks for more rows than one answer may hold. Ask for fewer keys at once, or raise `ShardOptions::max_pull_bytes`.
+  updates_every_row, ///< The updater of a table moves every row at every step, also those that no gradient names. Give the table another one: `LazyAdam` for Adam, AMSGrad or AdamW.
 };
 
 namespace detail {
@@ -74,6 +76,9 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::not_begun), failure::invalid_argument,
      "variables must be set and the job begun before this"},
     {static_cast<int>(ps_errc::budget_exceeded), failure::exhausted, "a table needs more memory than its budget has"},
+    {static_cast<int>(ps_errc::pull_too_large), failure::exhausted, "a pull asks for more rows than one answer may hold"},
+    {static_cast<int>(ps_errc::updates_every_row), failure::unsupported,
+     "the updater of a table must leave alone the rows that no gradient names: take LazyAdam"},
 };
 }  // namespace detail
 

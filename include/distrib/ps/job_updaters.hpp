@@ -21,8 +21,18 @@ using JobUpdaters = std::vector<AnyUpdater>;
 /// Finds the updater that a text describes, "NAME HYPER-PARAMETERS"; empty when it knows none. An `UpdaterList` is one.
 using UpdaterFinder = std::function<std::optional<AnyUpdater>(std::string_view text)>;
 
+/// Whether each table's updater moves only the rows that a gradient names: `ps_errc::updates_every_row` and the first
+/// table where it does not.
+[[nodiscard]] inline auto check_table_updaters(const Job& job, const JobUpdaters& updaters) -> Error {
+  for (const TableInfo& table : job.tables) {
+    const AnyUpdater& updater = updaters[job.updater_of(table.name)];
+    if (updater.updates_every_row()) return {ps_errc::updates_every_row, table.name + ": " + updater.text()};
+  }
+  return {};
+}
+
 /// The updaters of a job, all of them. Fails with `ps_errc::unknown_updater`, saying the first text that `find` does not
-/// know.
+/// know, and as `check_table_updaters`.
 [[nodiscard]] inline auto find_updaters(const Job& job, const UpdaterFinder& find, Error& error) -> JobUpdaters {
   error = {};
   std::vector<std::string_view> texts{job.updater};
@@ -36,6 +46,7 @@ using UpdaterFinder = std::function<std::optional<AnyUpdater>(std::string_view t
     }
     updaters.push_back(*std::move(found));
   }
+  error = check_table_updaters(job, updaters);
   return updaters;
 }
 

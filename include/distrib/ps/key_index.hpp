@@ -45,6 +45,8 @@ class KeySlot {
   [[nodiscard]] auto use() const noexcept -> KeyUse { return {use_ >> 20, use_ & KeyUse::max_last_use}; }
 
   void set_row(std::uint32_t row) noexcept { row_ = row + 2; }
+  /// The key stays, without a row.
+  void drop_row() noexcept { row_ = 1; }
   /// Larger numbers than a `KeyUse` may have become its largest.
   void set_use(KeyUse use) noexcept {
     use_ = std::min(use.frequency, KeyUse::max_frequency) << 20 | std::min(use.last_use, KeyUse::max_last_use);

@@ -31,7 +31,7 @@ struct Progress {
   [[nodiscard]] auto operator==(const Progress&) const -> bool = default;
 };
 
-/// One gradient: the name (step, rank) and the shard's block of it. Whoever carries it fills the checksum, which is
+/// One gradient: the name (step, rank) and the shard's block of it, see `ps/table_gradients.hpp`. Whoever carries it fills the checksum, which is
 /// compared only between repeats of one name.
 struct Contribution {
   Step step = 0;

@@ -113,9 +113,11 @@ struct JoinItem {
   }
 };
 
-/// "Give me the values of this step"; asynchronous: "I have finished this step".
+/// "Give me the values of this step"; asynchronous: "I have finished this step". The body says which
+/// rows are wanted, too: see `append_pull_rows`.
 struct PullRequest {
   Step step = 0;
+  SharedBuffer body = {};  ///< Null: no rows.
 
   void encode(WireWriter& head) const { head.varint(1, step); }
   [[nodiscard]] auto decode(ByteView head) -> bool {
@@ -147,12 +149,12 @@ struct PushReply {
   }
 };
 
-/// The shard's block of the step that was asked for, unless it is gone; and how far the shard is.
+/// The shard's values of the step that was asked for, unless it is gone; and how far the shard is.
 struct PullReply {
   Progress progress;
   bool gone = false;   ///< That step is no longer kept.
   Step counted = 0;    ///< What the block is made of: steps; asynchronous: contributions of all ranks together.
-  SharedBuffer body;   ///< Null when the shard has no variables.
+  SharedBuffer body;   ///< The dense block, and the rows that were asked for. Null when that is nothing.
   std::optional<std::uint32_t> body_checksum = {};  ///< At the shard: CRC-32C of the body, when it is known.
 
   void encode(WireWriter& head) const {
@@ -173,7 +175,7 @@ struct PullReply {
   }
 };
 
-/// The contribution (step, rank): the shard's block of it is the body.
+/// The contribution (step, rank): the shard's block of it is the body, see `ps/table_gradients.hpp`.
 struct PushRequest {
   Step step = 0;
   Rank rank = 0;

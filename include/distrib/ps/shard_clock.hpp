@@ -20,6 +20,11 @@ struct ShardPlace {
   std::uint32_t tasks = 1;   ///< ps tasks of the cluster.
   std::uint32_t ranks = 1;   ///< Workers of the cluster, the chief included.
   bool finished = false;     ///< The cuts it starts with hold a job's last step: when nobody comes, it is done.
+
+  /// Its number among the shards of a job with so many a task.
+  [[nodiscard]] auto number_in(std::uint32_t shards_per_task) const noexcept -> std::uint32_t {
+    return task * shards_per_task + shard;
+  }
 };
 
 /// How a shard behaves beyond what the job says.
@@ -27,7 +32,8 @@ struct ShardOptions {
   std::chrono::milliseconds lease{60'000};            ///< A rank that nobody has heard of for its lease
   std::chrono::milliseconds restart_window{600'000};  ///< and the time to start it again is lost for good.
   std::chrono::milliseconds linger{30'000};  ///< After the last cut, when nobody is joined: waits so long for goodbyes.
-  std::uint64_t memory_budget_bytes = std::uint64_t{64} << 30;  ///< A job whose values and slots need more is refused.
+  std::uint64_t memory_budget_bytes = std::uint64_t{64} << 30;  ///< A job whose values and slots need more is refused; tables grow up to what is left.
+  std::uint64_t max_pull_bytes = std::uint64_t{1} << 30;       ///< A pull whose rows would be more is refused.
 };
 
 /// How long a shard has not heard of each rank, and what follows from it (protocol, "Loss, leaving, exit codes").

@@ -63,7 +63,7 @@ class ShardMeter {
     if (core == nullptr) return status;
     status.open = true;
     describe_steps(*job, kind.consistency.synchronous, *core, status);
-    describe_memory(kind.updaters, core->layout(), status);
+    describe_memory(kind.updaters, core->store().layout(), status);
     return status;
   }
 

@@ -4,17 +4,16 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/crc32c.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/sha256.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/ps/adopt_job.hpp>
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/methods.hpp>
-#include <distrib/ps/parse_job.hpp>
 #include <distrib/ps/peer_calls.hpp>
-#include <distrib/ps/place_mismatch.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_layout.hpp>
@@ -78,7 +77,7 @@ class ShardService final : private ShardSink {
   /// The shard's durable cuts, ascending, and the newest of them; null: it starts with the initial values.
   void opened(std::vector<Step> cuts, const Cut* newest, Instant now) {
     now_ = now;
-    core_ = make_shard(*job_, number(*job_), kind_, std::move(cuts), newest);
+    core_ = make_shard(*job_, place_.number_in(job_->shards_per_task), kind_, std::move(cuts), newest);
     clock_.opened(now);
     meter_.opened(*job_);
     for (auto& [peer, state] : peers_)
@@ -185,8 +184,11 @@ class ShardService final : private ShardSink {
   void serve(PullRequest request, Call<Pull, Connection> call) {
     const Peer peer = entered(call);
     if (peer == 0) return;
+    PullRows rows;
+    if (const Error bad = read_pull_rows(core_->store().layout(), request.body, options_.max_pull_bytes, rows))
+      return call.fail(bad.code, bad.where);
     peers_[peer].calls.park(request.step, std::move(call));
-    core_->pull(peer, request.step, *this);
+    core_->pull(peer, request.step, *this, std::move(rows));
   }
 
   void serve(PushRequest request, Call<Push, Connection> call) {
@@ -237,25 +239,14 @@ class ShardService final : private ShardSink {
   // --- the job ---
 
   auto adopt(const JoinRequest& request) -> Error {
-    if (to_hex(sha256(as_bytes(request.job_text))) != request.job_hash) return {ps_errc::bad_job, "its hash"};
     Error error;
-    Job job = parse_job(request.job_text, error);
+    AdoptedJob adopted = adopt_job(request, job_, place_, kinds_, options_.memory_budget_bytes, error);
     if (error) return error;
-    if (job_) return {ps_errc::job_mismatch, job_difference(to_text(*job_), request.job_text)};
-    if (const Error misplaced = place_mismatch(job, place_)) return misplaced;
-    kind_ = kinds_(job, error);
-    if (error) return error;
-    const std::uint64_t needed = store_bytes(ShardLayout{job, number(job)}, kind_.updaters);
-    if (needed > options_.memory_budget_bytes)
-      return {ps_errc::too_large, std::to_string(needed) + " bytes of " + std::to_string(options_.memory_budget_bytes)};
+    kind_ = std::move(adopted.kind);
     job_hash_ = request.job_hash;
-    job_ = std::move(job);
-    shell_.open(*job_, number(*job_), request.cuts, kind_.updaters);
+    job_ = std::move(adopted.job);
+    shell_.open(*job_, place_.number_in(job_->shards_per_task), request.cuts, kind_.updaters);
     return {};
-  }
-
-  [[nodiscard]] auto number(const Job& job) const -> std::uint32_t {
-    return place_.task * job.shards_per_task + place_.shard;
   }
 
   // Whether the last cut is durable.

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/reduce.hpp>
-#include <distrib/ps/dense_store.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/shard_store.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
-#include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -32,13 +33,17 @@ class SyncShardCore {
  public:
   /// A shard that starts: with the initial values of the job (cut 0), or from the newest of its durable `cuts`, which
   /// the shell has read into `newest`.
-  SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters)
+  /// `table_budget_bytes`: see `ShardStore`, which may throw.
+  SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : ranks_{job.ranks}, total_steps_{job.total_steps}, cut_interval_{job.cut_interval},
-        window_{contribution_window(job)}, layout_{job, shard},
-        store_{layout_, updaters, initial_values(job, layout_)}, gradient_{layout_.block_bytes()} {}
+        window_{contribution_window(job)}, store_{job, shard, updaters, table_budget_bytes} {
+    store_.keep_previous(true);
+  }
 
-  SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest, std::vector<Step> cuts)
-      : SyncShardCore{job, shard, updaters} {
+  SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest, std::vector<Step> cuts,
+                std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
+      : SyncShardCore{job, shard, updaters, table_budget_bytes} {
     store_.load(newest);
     k_ = newest.step;
     cuts_ = std::move(cuts);
@@ -46,8 +51,9 @@ class SyncShardCore {
   }
 
   [[nodiscard]] auto step() const noexcept -> Step { return k_; }
-  [[nodiscard]] auto values() const noexcept -> const SharedBuffer& { return store_.values(); }
-  [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
+  /// What it keeps: the values, as they are now.
+  [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
+  [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
   [[nodiscard]] auto progress() const -> Progress { return {k_, cuts_}; }
 
   void join(Peer peer, Rank rank, auto& out) {
@@ -65,25 +71,28 @@ class SyncShardCore {
   void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
-    if (contribution.block == nullptr || contribution.block->size() != layout_.block_bytes())
-      return out(RefusedReply{peer, ps_errc::wrong_size, step, rank});
+    auto [given, bad] = store_.read(std::move(contribution.block));
+    if (bad) return out(RefusedReply{peer, bad, step, rank});
     drop_old_cuts(contribution.common_cut, out);
     if (!remember(step, rank, contribution.checksum))  // rule 2: training goes on
       out(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
     if (step > k_ && step <= k_ + window_) {  // rule 3
       auto& stored = contributions_[step];
       stored.resize(ranks_);
-      if (stored[rank] == nullptr) stored[rank] = std::move(contribution.block);
-      advance(out);
+      if (stored[rank].block == nullptr) stored[rank] = std::move(given);
+      if (const std::error_code failed = advance(out)) return out(RefusedReply{peer, failed, step, rank});
     }
     out(PushedReply{peer, step, progress()});
   }
 
-  /// "Give me the values of step u": answered when kept, parked when in the future, gone when older (rule 4).
-  void pull(Peer peer, Step step, auto& out) {
-    if (step > k_ || loading_) return parked_.push_back({peer, step});
-    if (step == k_) return out(ValuesReply{peer, step, store_.values(), progress(), step});
-    if (previous_ != nullptr && step + 1 == k_) return out(ValuesReply{peer, step, previous_, progress(), step});
+  /// "Give me the values of step u", and with them these rows: answered when kept, parked when in the future, gone when
+  /// older (rule 4).
+  void pull(Peer peer, Step step, auto& out, PullRows rows = {}) {
+    if (const std::error_code bad = store_.check(rows)) return refuse(peer, bad, step, out);
+    if (step > k_ || loading_) return parked_.push_back({peer, step, std::move(rows)});
+    if (step == k_) return out(ValuesReply{peer, step, store_.values(rows), progress(), step});
+    if (previous_ != nullptr && step + 1 == k_)
+      return out(ValuesReply{peer, step, store_.previous_values(previous_, rows), progress(), step});
     out(GoneReply{peer, step, progress()});
   }
 
@@ -110,7 +119,7 @@ class SyncShardCore {
     store_.load(cut);
     for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, progress()});
     answer_parked(out);
-    advance(out);
+    static_cast<void>(advance(out));  // what it has no memory for is refused when it is sent again
   }
 
   /// The cut of `step` that `SaveCut` asked for is durable.
@@ -146,7 +155,13 @@ class SyncShardCore {
   struct Parked {
     Peer peer;
     Step step;
+    PullRows rows;
   };
+
+  void refuse(Peer peer, const std::error_code& code, Step step, auto& out) const {
+    const auto found = peers_.find(peer);
+    out(RefusedReply{peer, code, step, found == peers_.end() ? 0 : found->second});
+  }
 
   // Going back to cut c: what lies beyond belongs to another history. But the cut N stays: workers may have gone home
   // because of it.
@@ -180,24 +195,26 @@ class SyncShardCore {
     }
   }
 
-  // Rule 1.
-  void advance(auto& out) {
-    if (loading_) return;
+  // Rule 1. Why the next step cannot be completed although all is there: no memory for new rows.
+  auto advance(auto& out) -> std::error_code {
+    std::error_code ec;
+    if (loading_) return ec;
     for (auto next = contributions_.find(k_ + 1); next != contributions_.end() && complete(next->second);
          next = contributions_.find(k_ + 1)) {
-      blocks_.clear();
-      for (const SharedBuffer& block : next->second) blocks_.push_back(block->as<float>());
-      reduce_mean(blocks_, gradient_.as<float>());
-      previous_ = store_.values();
-      store_.apply(++k_, gradient_.as<float>());
+      SharedBuffer before = store_.dense();
+      store_.apply(k_ + 1, next->second, ec);
+      if (ec) break;
+      previous_ = std::move(before);
+      ++k_;
       contributions_.erase(next);
       if (k_ == total_steps_ || (cut_interval_ != 0 && k_ % cut_interval_ == 0)) cut_due(out);
       answer_parked(out);
     }
+    return ec;
   }
 
-  static auto complete(const std::vector<SharedBuffer>& of_step) -> bool {
-    return std::find(of_step.begin(), of_step.end(), nullptr) == of_step.end();
+  static auto complete(const std::vector<ReadContribution>& of_step) -> bool {
+    return std::ranges::all_of(of_step, [](const ReadContribution& one) { return one.block != nullptr; });
   }
 
   // Rule 5: the running one finishes, the newest due one is next.
@@ -216,7 +233,7 @@ class SyncShardCore {
 
   void answer_parked(auto& out) {
     std::vector<Parked> parked = std::exchange(parked_, {});
-    for (const Parked& asked : parked) pull(asked.peer, asked.step, out);
+    for (Parked& asked : parked) pull(asked.peer, asked.step, out, std::move(asked.rows));
   }
 
   void notice(auto& out) const {
@@ -232,13 +249,10 @@ class SyncShardCore {
   Step total_steps_;
   Step cut_interval_;
   Step window_;
-  ShardLayout layout_;
-  DenseStore store_;
-  AlignedBuffer gradient_;                                   // of the step being completed
-  std::vector<std::span<const float>> blocks_;               // the same, kept for its capacity
+  ShardStore store_;
   Step k_ = 0;
-  SharedBuffer previous_;                                    // values of k-1
-  std::map<Step, std::vector<SharedBuffer>> contributions_;  // of k+1 .. k+window, by rank
+  SharedBuffer previous_;                                        // dense values of k-1
+  std::map<Step, std::vector<ReadContribution>> contributions_;  // of k+1 .. k+window, by rank
   std::map<std::pair<Step, Rank>, std::uint32_t> checksums_;
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;

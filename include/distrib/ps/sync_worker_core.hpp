@@ -26,7 +26,8 @@ class SyncWorkerCore {
  public:
   SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank}, total_steps_{job.total_steps}, shards_(job.shards()), buffer_{options.replay_budget_bytes},
-        window_{contribution_window(job)}, wants_result_{options.wants_result} {}
+        window_{contribution_window(job)}, wants_result_{options.wants_result}, has_tables_{!job.tables.empty()},
+        wanted_(job.shards()) {}
 
   /// The step whose values the worker has or waits for.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -49,7 +50,7 @@ class SyncWorkerCore {
       if (every_shard([](const ShardView& v) { return v.joined; })) begin(out);
     } else if (t_) {
       serve(shard, out);
-      if (t_) out(SendPull{shard, *t_});  // even when its values are here: the answer tells when it is there
+      if (t_) pull(shard, out);  // even when its values are here: the answer tells when it is there
       go_on(out);  // its cuts may be what was waited for
     }
   }
@@ -60,7 +61,7 @@ class SyncWorkerCore {
   void pushed(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
 
   void values(std::uint32_t shard, Step step, SharedBuffer block, Progress progress, auto& out) {
-    if (step == t_ && !computing_) shards_[shard].got = std::move(block);
+    if (step == t_ && !computing_ && is_wanted(shard, block)) shards_[shard].got = std::move(block);
     learn(shard, std::move(progress), out);
   }
 
@@ -73,19 +74,31 @@ class SyncWorkerCore {
     join_all(out);
   }
 
-  /// The contribution that `Compute` asked for: one block a shard.
-  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out) {
+  /// The rows that the contribution of `step` needs, one a shard, as `Prepare` asked.
+  void prepared(Step step, std::vector<WantedRows> rows, auto& out) {
+    if (!t_ || step != *t_ + 1 || !has_tables_ || wanted_for_ == step) return;  // overtaken
+    wanted_for_ = step;
+    wanted_ = std::move(rows);
+    pull_all(out);
+  }
+
+  /// The contribution that `Compute` asked for: one block a shard; with tables also the rows that the next one needs.
+  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out, std::vector<WantedRows> next = {}) {
     if (!computing_ || ticket != ticket_) return;  // overtaken by a restore
     computing_ = false;
     gone_at_.reset();
     buffer_.drop_through(common_cut());
     t_ = *t_ + 1;
     buffer_.keep(*t_, std::move(blocks));
+    if (has_tables_) {
+      wanted_for_ = *t_ + 1;
+      wanted_ = std::move(next);
+    }
     for (ShardView& view : shards_) view.got = nullptr;
     for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) serve(shard, out);
     if (!t_) return;
     if (stopping_) return leave(out);
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendPull{shard, *t_});
+    pull_all(out);
   }
 
   /// Finish what is in flight, then leave: the job goes on another time.
@@ -162,10 +175,25 @@ class SyncWorkerCore {
     for (const ShardView& view : shards_) t_ = std::min(*t_, view.progress.done);
     buffer_.drop_after(*t_);  // made again from here
     if (everything_saved() && (!wants_result_ || *t_ < total_steps_)) return go_on(out);
+    if (has_tables_ && wanted_for_ != *t_ + 1) out(Prepare{*t_ + 1});
     for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) {
-      out(SendPull{shard, *t_});
+      pull(shard, out);
       serve(shard, out);
     }
+  }
+
+  // The values of t; not before it is known which rows are wanted with them.
+  void pull(std::uint32_t shard, auto& out) const {
+    if (!has_tables_) return out(SendPull{shard, *t_});
+    if (wanted_for_ == *t_ + 1) out(SendPull{shard, *t_, wanted_[shard]});
+  }
+  void pull_all(auto& out) const {
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) pull(shard, out);
+  }
+
+  // Not the answer to a pull that only asked when there is room.
+  [[nodiscard]] auto is_wanted(std::uint32_t shard, const SharedBuffer& block) const -> bool {
+    return !has_tables_ || (wanted_for_ == *t_ + 1 && block->size() == wanted_[shard].answer_bytes);
   }
 
   // Sends what the shard has not yet, as far as it stores ahead (rules 3 and 8); what is not kept: rule 10.
@@ -245,6 +273,9 @@ class SyncWorkerCore {
   ReplayBuffer buffer_;
   Step window_;
   bool wants_result_;
+  bool has_tables_;
+  Step wanted_for_ = 0;              // the contribution that needs these rows; 0: it is not known which
+  std::vector<WantedRows> wanted_;   // one a shard
   std::optional<Step> t_;
   bool computing_ = false;
   std::uint64_t ticket_ = 0;

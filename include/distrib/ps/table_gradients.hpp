@@ -29,13 +29,14 @@ namespace distrib::inline v0 {
   return bytes;
 }
 
-/// What a contribution says of the tables: for each of them keys, and a row of gradients for each key. Lifetime: rows are
-/// views of the contribution.
+/// What a contribution says of the tables: for each of them keys, and a row of gradients for each key. Lifetime: rows
+/// are views of the contribution.
 class TableGradients {
  public:
-  /// Reads a contribution, which may be a stranger's. `ps_errc::wrong_size`: it has another size than it says or the
-  /// layout asks; `unsorted_keys`: keys do not ascend, or one comes twice, or they are no keys at all; `no_such_row`: a
-  /// key that the table has not, or not on this shard. Memory: at most eight times the contribution's.
+  /// Reads a contribution, which may be a stranger's; its address is a multiple of `tensor_alignment`.
+  /// `ps_errc::wrong_size`: it has another size than it says or the layout asks; `unsorted_keys`: keys do not ascend, or
+  /// one comes twice, or they are no keys at all; `no_such_row`: a key that the table has not, or not on this shard.
+  /// Memory: at most eight times the contribution's.
   [[nodiscard]] auto read(const ShardLayout& layout, ByteView contribution) -> std::error_code {
     keys_.resize(layout.tables().size());
     rows_.assign(layout.tables().size(), {});
@@ -87,12 +88,14 @@ class ContributionLayout {
 
   [[nodiscard]] auto size_bytes() const noexcept -> std::size_t { return size_bytes_; }
 
-  /// Writes the keys into a contribution of that size.
+  /// Writes the keys, and the gap behind them, into a contribution of that size.
   void write_keys(std::span<std::byte> contribution) const {
     if (rows_.empty()) return;
     store_le<std::uint64_t>(contribution.data() + dense_bytes_, keys_.size());
-    std::copy(keys_.begin(), keys_.end(),
-              contribution.begin() + static_cast<std::ptrdiff_t>(dense_bytes_ + sizeof(std::uint64_t)));
+    const std::span<std::byte> to = contribution.subspan(dense_bytes_ + sizeof(std::uint64_t));
+    std::copy(keys_.begin(), keys_.end(), to.begin());
+    std::fill(to.begin() + static_cast<std::ptrdiff_t>(keys_.size()),
+              contribution.begin() + static_cast<std::ptrdiff_t>(rows_.front()), std::byte{0});
   }
 
   /// Where the rows of a table begin, in bytes.

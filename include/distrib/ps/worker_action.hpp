@@ -10,6 +10,12 @@
 
 namespace distrib::inline v0 {
 
+/// The rows that a worker wants from one shard with a step's values.
+struct WantedRows {
+  SharedBuffer keys;              ///< See `append_pull_rows`. Null: nothing is wanted, or there are no tables.
+  std::size_t answer_bytes = 0;   ///< Of the values that come for it, dense block and rows.
+};
+
 // What the shell of a worker must do after an event, in the order told. A core calls `out(action)` for each, so a shell
 // is a set of overloads; it must not call the core back from there.
 
@@ -20,6 +26,7 @@ struct SendJoin {
 struct SendPull {
   std::uint32_t shard = 0;
   Step step = 0;
+  WantedRows rows = {};
 };
 struct SendPush {
   std::uint32_t shard = 0;
@@ -37,6 +44,12 @@ struct SendGoodbye {
 };
 struct SendLeave {
   std::uint32_t shard = 0;
+};
+
+/// Find out which rows the contribution of `step` needs and tell them with `prepared`, one a shard. Only of jobs with
+/// tables; otherwise those are told with the contribution before it.
+struct Prepare {
+  Step step = 0;
 };
 
 /// Make the contribution of `step` from these values, one block a shard, and give it to the core with `computed`.

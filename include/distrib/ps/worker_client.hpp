@@ -37,6 +37,7 @@ namespace distrib::inline v0 {
 class WorkerOwner {
  public:
   virtual ~WorkerOwner() = default;
+  virtual void prepare(Prepare work) = 0;                ///< Then `prepared`. Only of jobs with tables.
   virtual void compute(Compute work, Step counted) = 0;  ///< Then `computed`. `counted`: steps, or contributions of all, heard of.
   virtual void saved(Step step) = 0;                     ///< Every shard has a durable cut of this step. Synchronous only.
   virtual void ended(WorkerEnd end) = 0;                 ///< Once; nothing follows.
@@ -78,8 +79,14 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     }
   }
 
-  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks) {
-    node_.computed(ticket, std::move(blocks), Clock::now());
+  void prepared(Step step, std::vector<WantedRows> rows) {
+    node_.prepared(step, std::move(rows), Clock::now());
+    flush();
+  }
+
+  /// `next`: of jobs with tables, the rows that the next contribution needs.
+  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, std::vector<WantedRows> next = {}) {
+    node_.computed(ticket, std::move(blocks), Clock::now(), std::move(next));
     flush();
   }
 
@@ -210,6 +217,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
 
   // --- what the node tells ---
 
+  void prepare(Prepare work) override { owner_.prepare(work); }
   void compute(Compute work) override { owner_.compute(std::move(work), counted_); }
   void sent(std::uint32_t) override {}  // flushed after each event
   void moved(Step counted) override { counted_ = std::max(counted_, counted); }

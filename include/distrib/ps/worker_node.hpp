@@ -36,6 +36,7 @@ namespace distrib::inline v0 {
 class WorkerShell {
  public:
   virtual ~WorkerShell() = default;
+  virtual void prepare(Prepare work) = 0;      ///< Then `prepared`, on the node's thread.
   virtual void compute(Compute work) = 0;      ///< Then `computed`, on the node's thread.
   virtual void sent(std::uint32_t shard) = 0;  ///< Calls wait in the shard's ClientCore: have them written.
   virtual void moved(Step counted) = 0;        ///< Values came that so many steps made (asynchronous: contributions).
@@ -87,14 +88,19 @@ class WorkerNode {
     if (event.kind == ClientEvent::Kind::ended) return end_call(shard, event.call, now);
     const auto call = link.calls.extract(event.call);
     if (call.empty()) return;
-    if (call.mapped().method == Pull::id) pulled(shard, call.mapped().step, event, now);
+    if (call.mapped().method == Pull::id) pulled(shard, call.mapped(), event, now);
     if (call.mapped().method == Push::id) pushed(shard, call.mapped().step, event, now);
     pump(shard, now);
   }
 
-  /// The contribution that `compute` asked for, one block a shard.
-  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, Instant now) {
-    run(now, [&](Core& core, auto& out) { core.computed(ticket, std::move(blocks), out); });
+  /// The rows that `prepare` asked for, one a shard.
+  void prepared(Step step, std::vector<WantedRows> rows, Instant now) {
+    run(now, [&](Core& core, auto& out) { core.prepared(step, std::move(rows), out); });
+  }
+
+  /// The contribution that `compute` asked for, one block a shard; with tables also the rows that the next one needs.
+  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, Instant now, std::vector<WantedRows> next = {}) {
+    run(now, [&](Core& core, auto& out) { core.computed(ticket, std::move(blocks), out, std::move(next)); });
   }
 
   /// Finish what is in flight, then leave: the job goes on another time.
@@ -113,12 +119,14 @@ class WorkerNode {
   struct Letter {
     std::uint32_t method;
     Step step;
+    std::size_t answer_bytes;            // of a pull: the values that come
     std::vector<std::byte> head;
     FrameBody body;
   };
   struct CallState {
     std::uint32_t method;
     Step step;
+    std::size_t answer_bytes;
   };
   struct Link {
     ClientCore* core = nullptr;          // null: not connected
@@ -134,7 +142,10 @@ class WorkerNode {
     Instant now;
 
     void operator()(SendJoin m) const { node.send_join(m.shard, now); }
-    void operator()(SendPull m) const { node.template send<Pull>(m.shard, {m.step}, m.step, now); }
+    void operator()(SendPull m) const {
+      const std::size_t bytes = m.rows.keys == nullptr ? node.block_bytes_[m.shard] : m.rows.answer_bytes;
+      node.template send<Pull>(m.shard, {m.step, std::move(m.rows.keys)}, m.step, now, bytes);
+    }
     void operator()(SendPush m) const {
       PushRequest request{m.contribution.step, m.contribution.rank, m.contribution.common_cut,
                           std::move(m.contribution.block)};
@@ -145,6 +156,7 @@ class WorkerNode {
     void operator()(SendSave m) const { node.template send<Save>(m.shard, {}, 0, now); }
     void operator()(SendGoodbye m) const { node.template send<Goodbye>(m.shard, {}, 0, now); }
     void operator()(SendLeave m) const { node.template send<Leave>(m.shard, {}, 0, now); }
+    void operator()(Prepare work) const { node.shell_.prepare(work); }
     void operator()(Compute work) const { node.shell_.compute(std::move(work)); }
     void operator()(WorkerDone end) const {
       node.tell_saved();
@@ -181,11 +193,12 @@ class WorkerNode {
   }
 
   template <RpcMethod M>
-  void send(std::uint32_t shard, const typename M::Request& request, Step step, Instant now) {
+  void send(std::uint32_t shard, const typename M::Request& request, Step step, Instant now,
+            std::size_t answer_bytes = 0) {
     if (links_[shard].core == nullptr) return;
     WireWriter head;
     MessageBody body = RpcCodec<typename M::Request>::encode(request, head);
-    links_[shard].waiting.push_back({M::id, step, head.take(), std::move(body.body)});
+    links_[shard].waiting.push_back({M::id, step, answer_bytes, head.take(), std::move(body.body)});
     pump(shard, now);
   }
 
@@ -195,7 +208,7 @@ class WorkerNode {
       Letter letter = std::move(link.waiting.front());
       link.waiting.pop_front();
       const std::uint64_t call = link.core->call(letter.method, letter.head, std::move(letter.body), std::nullopt, now);
-      link.calls[call] = {letter.method, letter.step};
+      link.calls[call] = {letter.method, letter.step, letter.answer_bytes};
       if (letter.method == Join::id) link.stream = call;
       shell_.sent(shard);
     }
@@ -221,7 +234,8 @@ class WorkerNode {
     }
   }
 
-  void pulled(std::uint32_t shard, Step step, const ClientEvent& event, Instant now) {
+  void pulled(std::uint32_t shard, const CallState& call, const ClientEvent& event, Instant now) {
+    const Step step = call.step;
     PullReply reply;
     if (!decode(event, reply)) return bad_message(shard, Pull::name);
     if (reply.gone) {
@@ -230,7 +244,7 @@ class WorkerNode {
       return;
     }
     if (reply.body == nullptr) reply.body = std::make_shared<AlignedBuffer>();
-    if (reply.body->size() != block_bytes_[shard]) return bad_message(shard, Pull::name);
+    if (reply.body->size() != call.answer_bytes) return bad_message(shard, Pull::name);
     shell_.moved(reply.counted);
     run(now, [&](Core& core, auto& out) {
       core.values(shard, step, std::move(reply.body), std::move(reply.progress), out);

@@ -59,6 +59,7 @@ class ConsistentHashSharding {
   void deal(std::span<const std::uint32_t> weights) {
     std::vector<std::int64_t> counts(weights.size());
     counts[0] = num_virtual_shards;
+    std::vector<std::size_t> ends(weights.size(), num_virtual_shards);  // all that a task has are before its end
     // Compares (count - 1/2) / weight, without a fraction; at most 2^11 * 2^32.
     const auto fuller = [&](std::size_t a, std::int64_t count_a, std::size_t b, std::int64_t count_b) {
       return (2 * count_a - 1) * weights[b] > (2 * count_b - 1) * weights[a];
@@ -69,7 +70,9 @@ class ConsistentHashSharding {
         for (std::size_t other = 1; other < task; ++other)
           if (fuller(other, counts[other], fullest, counts[fullest])) fullest = other;
         if (!fuller(fullest, counts[fullest], task, counts[task] + 1)) break;
-        *std::find(owners_.rbegin(), owners_.rend(), fullest) = static_cast<std::uint16_t>(task);
+        std::size_t& last = ends[fullest];
+        while (owners_[--last] != fullest) {}
+        owners_[last] = static_cast<std::uint16_t>(task);
         --counts[fullest];
         ++counts[task];
       }

@@ -6,9 +6,12 @@
 #include <distrib/core/variables.hpp>
 #include <distrib/tensor/view.hpp>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace distrib::inline v0 {
@@ -22,6 +25,7 @@ class VariableBlock {
 
  public:
   explicit VariableBlock(const Variables& variables) : VariableBlock{variables.infos()} {}
+  /// `infos`: of the variables; tables have no place in the block.
   explicit VariableBlock(const std::vector<VariableInfo>& infos)
       : offsets_{block_offsets(infos)}, memory_{offsets_.back()} {
     for (const VariableInfo& info : infos) shapes_.push_back(info.shape);
@@ -43,25 +47,88 @@ class VariableBlock {
   AlignedBuffer memory_;
 };
 
+/// Some rows of a table, one after the other.
+class TableRows {
+ public:
+  /// As many rows of `dim` elements; what they hold is unspecified. Memory is used again.
+  void resize(std::size_t count, std::size_t dim) {
+    count_ = count;
+    memory_.resize(count * dim * sizeof(float));
+  }
+  [[nodiscard]] auto count() const noexcept -> std::size_t { return count_; }
+  [[nodiscard]] auto bytes() noexcept -> std::span<std::byte> { return memory_.bytes(); }
+  [[nodiscard]] auto data() noexcept -> float* { return memory_.template as<float>().data(); }
+  [[nodiscard]] auto data() const noexcept -> const float* { return memory_.template as<float>().data(); }
+
+ private:
+  std::size_t count_ = 0;
+  AlignedBuffer memory_;
+};
+
+inline void zero(std::span<std::byte> bytes) noexcept {
+  if (!bytes.empty()) std::memset(bytes.data(), 0, bytes.size());
+}
+
+template <class Variables, FixedString Name>
+constexpr auto is_table() -> bool {
+  return is_embedding<typename Variables::template At<Variables::index_of(Name.view())>>;
+}
+
+template <class Variables, FixedString Name, class Holder>
+auto view_of(Holder& holder) {
+  constexpr std::size_t index = Variables::index_of(Name.view());
+  constexpr std::size_t number = Variables::number_of(index);
+  using V = typename Variables::template At<index>;
+  using Element = std::conditional_t<std::is_const_v<Holder>, const typename V::Element, typename V::Element>;
+  if constexpr (is_embedding<V>) {
+    auto& rows = holder.rows(number);
+    return tensor_view<2>(static_cast<Element*>(rows.data()),
+                          Shape{static_cast<std::int64_t>(rows.count()), static_cast<std::int64_t>(V::dim)});
+  } else {
+    return tensor_view<V::rank>(reinterpret_cast<Element*>(holder.data(number)), holder.shape(number));
+  }
+}
+
 }  // namespace detail
 
-/// The values of all variables of a model at one step. Owns its memory: contiguous, row-major, each variable 64-byte
-/// aligned. Movable; a model sees it const. Threads: const access from any.
+/// The values of all variables of a model at one step, and of its tables the rows that a batch needs. Owns its memory:
+/// contiguous, row-major, each variable and each table's rows 64-byte aligned. Movable; a model sees it const. Threads:
+/// const access from any.
 template <class Variables>
 class Values : public detail::VariableBlock<Variables> {
  public:
   using detail::VariableBlock<Variables>::VariableBlock;
+
+  /// Rows of a table: a matrix of as many as there are unique keys.
+  [[nodiscard]] auto rows(std::size_t table) noexcept -> detail::TableRows& { return rows_[table]; }
+  [[nodiscard]] auto rows(std::size_t table) const noexcept -> const detail::TableRows& { return rows_[table]; }
+
+  /// Of each key that the model's `lookups()` asked for, in its order, the number of its row. Not copied.
+  [[nodiscard]] auto index(std::size_t table) const noexcept -> std::span<const std::int64_t> { return index_[table]; }
+  void set_index(std::size_t table, std::span<const std::int64_t> index) noexcept { index_[table] = index; }
+
+ private:
+  std::array<detail::TableRows, Variables::tables> rows_;
+  std::array<std::span<const std::int64_t>, Variables::tables> index_;
 };
 
-/// Where a model writes one gradient per variable; arrives zeroed. Laid out like `Values`. Threads: one at a time.
+/// Where a model writes one gradient per variable and one per row of a table; arrives zeroed. Laid out like `Values`.
+/// Threads: one at a time.
 template <class Variables>
 class Gradients : public detail::VariableBlock<Variables> {
  public:
   using detail::VariableBlock<Variables>::VariableBlock;
 
+  [[nodiscard]] auto rows(std::size_t table) noexcept -> detail::TableRows& { return rows_[table]; }
+  [[nodiscard]] auto rows(std::size_t table) const noexcept -> const detail::TableRows& { return rows_[table]; }
+
   void zero() noexcept {
-    if (!this->bytes().empty()) std::memset(this->bytes().data(), 0, this->bytes().size());
+    detail::zero(this->bytes());
+    for (detail::TableRows& rows : rows_) detail::zero(rows.bytes());
   }
+
+ private:
+  std::array<detail::TableRows, Variables::tables> rows_;
 };
 
 namespace detail {
@@ -75,26 +142,40 @@ template <FixedString Misspelt, class Variables>
 struct no_variable_of_this_name : std::false_type {};
 }  // namespace detail
 
-/// The variable called `Name` as an xtensor view that can be read: `get<"hidden/weights">(values)`. Valid as long as
-/// `values`. A name that is not in the model's list does not compile, and the message shows the names there are.
+/// The variable called `Name` as an xtensor view that can be read: `get<"hidden/weights">(values)`. Of a table: its rows
+/// that the batch needs, [unique keys, dim]. Valid as long as `values`. A name that is not in the model's list does not
+/// compile, and the message shows the names there are.
 template <FixedString Name, class Variables>
   requires detail::has_variable<Variables, Name>
 [[nodiscard]] auto get(const Values<Variables>& values) {
-  constexpr std::size_t index = Variables::index_of(Name.view());
-  using V = typename Variables::template At<index>;
-  return tensor_view<V::rank>(reinterpret_cast<const typename V::Element*>(values.data(index)), values.shape(index));
+  return detail::view_of<Variables, Name>(values);
 }
 
-/// The gradient of the variable called `Name` as an xtensor view that can be written. Valid as long as `gradients`.
+/// The gradient of the variable called `Name` as an xtensor view that can be written. Of a table: one row for each of
+/// those that `get` of the values gives. Valid as long as `gradients`.
 template <FixedString Name, class Variables>
   requires detail::has_variable<Variables, Name>
 [[nodiscard]] auto get(Gradients<Variables>& gradients) {
-  constexpr std::size_t index = Variables::index_of(Name.view());
-  using V = typename Variables::template At<index>;
-  return tensor_view<V::rank>(reinterpret_cast<typename V::Element*>(gradients.data(index)), gradients.shape(index));
+  return detail::view_of<Variables, Name>(gradients);
+}
+
+/// Of each key that the model's `lookups()` asked the table called `Name` for, in its order, the number of its row in
+/// `get<Name>(values)`. Valid as long as the batch.
+template <FixedString Name, class Variables>
+  requires detail::has_variable<Variables, Name>
+[[nodiscard]] auto lookup_index(const Values<Variables>& values) -> std::span<const std::int64_t> {
+  constexpr bool table = detail::is_table<Variables, Name>();
+  static_assert(table, "distrib: lookup_index<NAME>: this NAME is a Variable; only an Embedding has an index");
+  if constexpr (table) return values.index(Variables::number_of(Variables::index_of(Name.view())));
 }
 
 // The speaking twins: same parameter lists, so the constrained ones win whenever the name exists.
+template <FixedString Name, class Variables>
+auto lookup_index(const Values<Variables>&) -> std::span<const std::int64_t> {
+  static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
+                "distrib: lookup_index<NAME>: the model has no Embedding of this NAME; the list beside it shows what it has");
+  return {};
+}
 template <FixedString Name, class Variables>
 auto get(const Values<Variables>&) -> detail::Poison {
   static_assert(detail::no_variable_of_this_name<Name, Variables>::value,

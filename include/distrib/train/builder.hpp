@@ -253,6 +253,10 @@ auto train(M) -> detail::NoTrainer {
   if constexpr (variables && example) {
     constexpr bool lists = detail::HasVariablesFunction<M>;
     constexpr bool learns = detail::HasGradients<M>;
+    constexpr bool looks_up = detail::LooksUp<M>;
+    static_assert(looks_up,
+                  "distrib: a model with an Embedding needs: void lookups(const distrib::Batch<Example>&, "
+                  "distrib::Lookups<Variables>&) const");
     static_assert(lists, "distrib: a model needs: auto variables() const -> Variables");
     static_assert(learns,
                   "distrib: a model needs: auto gradients(const distrib::Batch<Example>&, const "

@@ -64,7 +64,8 @@ class CheckpointStore {
     return restored;
   }
 
-  /// Saves the cuts of all shards at one step, durably; returns the prefix.
+  /// Saves the cuts of all shards at one step, durably; returns the prefix. Memory: the rows of the tables once more, of
+  /// all shards together, see `TableTensors::add_to`.
   auto save(Step step, std::span<const Cut> cuts) const -> std::string {
     std::vector<BundlePart> parts;
     for (std::size_t shard = 0; shard < shards_.size(); ++shard) parts.push_back(shards_[shard].part(cuts[shard]));

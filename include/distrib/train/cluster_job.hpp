@@ -8,6 +8,7 @@
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/worker_action.hpp>
 #include <distrib/ps/worker_client_options.hpp>
 
 #include <functional>
@@ -23,8 +24,9 @@ struct ClusterJobEvents {
   std::function<float(Step step, std::span<const SharedBuffer> values,
                       std::span<const std::shared_ptr<AlignedBuffer>> gradients)>
       contribute;
-  /// Gets ready for the contribution of `step` while its values are on their way.
-  std::function<void(Step step)> prepare;
+  /// Gets ready for the contribution of `step` while values are on their way; of jobs with tables it says which rows
+  /// that needs, one a shard.
+  std::function<std::vector<WantedRows>(Step step)> prepare;
   /// Training goes on after `first`: once, before the first contribution.
   std::function<void(Step first)> started;
   /// Steps through `step` are done; `values` are those after it (asynchronous: or a little later), `loss` the worker's own.

@@ -15,7 +15,10 @@
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/finished_job.hpp>
+#include <distrib/ps/key_lists.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/server.hpp>
+#include <distrib/ps/shard_store.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/cluster_job.hpp>
@@ -27,8 +30,10 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -45,6 +50,7 @@ namespace distrib::inline v0 {
 template <Model M, Dataset D>
 class ClusterTrainer : public Trainer<M, D> {
   using Base = Trainer<M, D>;
+  using Whole = Values<typename M::Variables>;
 
  public:
   /// See `Trainer`. Throws `train_errc::no_evaluator` when that is what the flags say.
@@ -102,9 +108,18 @@ class ClusterTrainer : public Trainer<M, D> {
     auto begun = std::chrono::steady_clock::now();
     std::unique_ptr<ClusterJob> running;
     ClusterJobEvents events;
-    events.contribute = [&](Step step, auto values, auto gradients) { return contributor(rank, step, values, gradients); };
-    events.prepare = [&](Step step) {
-      if (step <= last) contributor.prepare(rank, step);
+    Step made = 0;  // the contribution for which the values came that are told last
+    events.contribute = [&](Step step, auto values, auto gradients) {
+      return contributor(rank, made = step, values, gradients);
+    };
+    // Rows that the evaluation needs come with the values that it measures.
+    const KeyLists none;
+    const auto others = [&](Step step) -> const KeyLists& {
+      return is_measured_before(step, last, synchronous ? 1 : job.ranks) ? measure.keys : none;
+    };
+    events.prepare = [&](Step step) -> std::vector<WantedRows> {
+      if (step <= last) return contributor.prepare(rank, step, others(step));
+      return step == last + 1 ? contributor.prepare_end(rank, step, others(step)) : std::vector<WantedRows>{};
     };
     events.started = [&](Step first) {
       start.first_step = this->result_.steps = first;
@@ -118,9 +133,11 @@ class ClusterTrainer : public Trainer<M, D> {
       told = step;
       if (!chief) return;
       this->hooks_.tell(StepDone{step, loss, (step - before) * start.examples_per_step});
-      if (!measure || this->evaluate_every_ == 0 || step >= job.total_steps) return;
-      if (step / this->evaluate_every_ != before / this->evaluate_every_)
-        measure_in_background(running->context(), job, layouts, step, values, measure);
+      if (!measure.of || this->evaluate_every_ == 0 || step >= job.total_steps) return;
+      auto whole = std::make_shared<Whole>(job.variables);
+      const bool due = measure.keys.empty() ? step / this->evaluate_every_ != before / this->evaluate_every_
+                                            : contributor.take_others(rank, made, values, *whole);
+      if (due) measure_in_background(running->context(), layouts, step, values, std::move(whole), measure);
     };
     events.saved = [&](Step step) {
       if (!chief || !this->save_ || step == 0) return;
@@ -146,14 +163,20 @@ class ClusterTrainer : public Trainer<M, D> {
     const auto spent = std::chrono::steady_clock::now() - begun;
     wait_for_measures();
     running.reset();
-    if (end.code == exit_code::again && end.why) end = look_for_result(job, std::move(end));
+    if (end.code == exit_code::again && end.why) {
+      contributor.prepare_end(rank, last + 1, measure.keys);
+      end = look_for_result(job, contributor.requests(rank, last + 1), std::move(end));
+    }
     if (end.code == exit_code::refused) throw_if(end.why);
     tell_end(end.why);
     if (end.code == exit_code::done) this->result_.steps = job.total_steps;
     if (this->result_.steps >= start.first_step) this->tell_speed(job, start, this->result_.steps, spent);
     if (end.code == exit_code::done && chief) {
       if (this->save_) this->result_.checkpoint = finished_checkpoint(this->save_->directory);
-      this->finish(job, layouts, end.result, measure);
+      Whole whole{job.variables};
+      assemble<typename M::Variables>(layouts, end.result, whole);
+      contributor.take_others(rank, last + 1, end.result, whole);
+      this->finish(job, whole, contributor.digests(rank, last + 1, end.result), measure);
     } else if (chief && this->result_.steps >= start.first_step) {
       this->hooks_.tell(JobEnd{this->result_});
     }
@@ -180,28 +203,42 @@ class ClusterTrainer : public Trainer<M, D> {
     return {detail::absolute_path(this->save_->directory), this->save_->every_steps, this->save_->max_to_keep};
   }
 
+  // Whether the values that the contribution `step` is made of are measured: every so many contributions of all, and at
+  // the end. `ranks`: how many make a step.
+  [[nodiscard]] auto is_measured_before(Step step, Step last, std::uint64_t ranks) const -> bool {
+    if (step > last) return true;
+    const std::uint64_t every = this->evaluate_every_;
+    return every != 0 && step > 1 && (step - 1) * ranks / every != (step - 2) * ranks / every;
+  }
+
   // A worker that starts late finds nobody any more: the job may have been done without him.
-  auto look_for_result(const Job& job, WorkerEnd end) const -> WorkerEnd {
+  // `rows`: what is wanted of each shard's tables.
+  auto look_for_result(const Job& job, std::span<const PullRows> rows, WorkerEnd end) const -> WorkerEnd {
     if (!this->save_) return end;
     const std::string prefix = finished_checkpoint(this->save_->directory);
     if (prefix.empty() || checkpoint_step(prefix) != static_cast<std::int64_t>(job.total_steps)) return end;
     WorkerEnd done;
     const RestoredCuts restored = CheckpointStore{*this->save_, job, this->kind_.updaters}.restore();
-    for (const Cut& cut : restored.cuts) done.result.push_back(cut.values);
+    for (std::uint32_t shard = 0; shard < restored.cuts.size(); ++shard) {
+      ShardStore store{job, shard, this->kind_.updaters, std::numeric_limits<std::uint64_t>::max()};
+      store.load(restored.cuts[shard]);
+      done.result.push_back(store.values(rows[shard]));
+    }
     return done;
   }
 
   // On one thread of the pool, so that they come in order; what came of it is told on the thread of `run()`.
-  void measure_in_background(asio::io_context& here, const Job& job, const std::vector<ShardLayout>& layouts, Step step,
-                             const std::vector<SharedBuffer>& blocks, const typename Base::Measure& measure) {
+  // `whole` has the rows that are needed.
+  void measure_in_background(asio::io_context& here, const std::vector<ShardLayout>& layouts, Step step,
+                             const std::vector<SharedBuffer>& blocks, std::shared_ptr<Whole> whole,
+                             const typename Base::Measure& measure) {
     ++measures_;
-    asio::post(this->pool_->executor(0), [this, &here, &job, &layouts, step, blocks, &measure] {
+    asio::post(this->pool_->executor(0), [this, &here, &layouts, step, blocks, whole = std::move(whole), &measure] {
       Evaluated evaluated{step, {}};
       std::exception_ptr failure;
       try {
-        Values<typename M::Variables> values{job.variables};
-        assemble<typename M::Variables>(layouts, blocks, values);
-        evaluated.metrics = measure(values);
+        assemble<typename M::Variables>(layouts, blocks, *whole);
+        evaluated.metrics = measure.of(*whole);
       } catch (...) {
         failure = std::current_exception();
       }

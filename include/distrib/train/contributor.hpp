@@ -3,17 +3,23 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/example/batch.hpp>
+#include <distrib/ps/batch_keys.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/key_lists.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_digest.hpp>
+#include <distrib/ps/worker_action.hpp>
+#include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/values.hpp>
-#include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -29,83 +35,150 @@ void assemble(std::span<const ShardLayout> layouts, std::span<const SharedBuffer
     spread(layouts[shard], blocks[shard]->data(), [&values](std::size_t v) { return values.data(v); });
 }
 
-/// Makes contributions with a model: reads the batch of (step, rank), asks the model for gradients, cuts them into the
-/// shards' blocks. Each rank has its own scratch memory, so different ranks may be made at once, one rank not.
-/// Lifetime: model, source, job and layouts must outlive it.
+/// Makes contributions with a model: reads the batch of (step, rank), asks the model which rows of its tables it needs
+/// and for gradients, cuts them into the shards' blocks. Each rank has its own scratch memory, so different ranks may be
+/// made at once, one rank not. Lifetime: model, source, job and layouts must outlive it.
 template <Model M, class Source>
 class Contributor {
+  using Variables = typename M::Variables;
+  static constexpr bool has_tables = Variables::tables != 0;
+
  public:
   Contributor(const M& model, const Source& source, const Job& job, std::span<const ShardLayout> layouts)
-      : model_{model}, source_{source}, layouts_{layouts}, seed_{job.seed}, ranks_{job.ranks} {
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) scratch_.push_back(std::make_unique<Scratch>(model));
+      : model_{model}, source_{source}, job_{job}, layouts_{layouts} {
+    for (std::uint32_t rank = 0; rank < job.ranks; ++rank)
+      ranks_.push_back(std::make_unique<OfRank>(model, job, layouts));
   }
 
-  /// Reads the batch of (step, rank) ahead of its contribution, while somebody waits for values. What the data
-  /// throw comes out here or there.
-  void prepare(Rank rank, Step step) {
-    Scratch& mine = *scratch_[rank];
-    const std::uint64_t number = (step - 1) * ranks_ + rank;
-    if (mine.number == number) return;
-    mine.number.reset();
-    source_.fill(number, mine.batch);
-    mine.number = number;
+  /// Reads the batch of (step, rank) ahead of its contribution, while somebody waits for values; with tables, that of the
+  /// step after may be read before the contribution is made. Gives the rows that are needed, one a shard; without tables
+  /// nothing. `others`: keys whose rows are wanted beside them, and are not changed. What the data throw comes out here or
+  /// there; `ps_errc::no_such_row` when the model looks up what a table has not.
+  auto prepare(Rank rank, Step step, const KeyLists& others = {}) -> std::vector<WantedRows> {
+    Ahead& ahead = ranks_[rank]->ahead(step);
+    if (ahead.step != step) {
+      ahead.step = 0;
+      source_.fill((step - 1) * job_.ranks + rank, ahead.batch);
+      if constexpr (has_tables) {
+        ahead.lookups.clear();
+        model_.lookups(std::as_const(ahead.batch), ahead.lookups);
+        ahead.keys.find(ahead.lookups.lists(), others);
+      }
+      ahead.step = step;
+    }
+    if constexpr (has_tables) return ahead.keys.wanted();
+    else return {};
+  }
+
+  /// The same of a step that has no contribution: only the others' rows, and the digests of the tables.
+  auto prepare_end(Rank rank, Step step, const KeyLists& others) -> std::vector<WantedRows> {
+    if constexpr (has_tables) {
+      Ahead& ahead = ranks_[rank]->ahead(step);
+      ahead.keys.find({}, others, true);
+      ahead.step = step;
+      return ahead.keys.wanted();
+    } else {
+      return {};
+    }
+  }
+
+  /// What each shard is asked for, of a step that was prepared.
+  [[nodiscard]] auto requests(Rank rank, Step step) const -> std::span<const PullRows> {
+    return ranks_[rank]->ahead(step).keys.requests();
+  }
+
+  /// The digests that `prepare_end` of this step asked for, out of the values that came for it.
+  [[nodiscard]] auto digests(Rank rank, Step step, std::span<const SharedBuffer> blocks) const
+      -> std::vector<TableDigest> {
+    std::vector<TableDigest> digests;
+    for (std::size_t table = 0; table < Variables::tables; ++table)
+      digests.push_back(ranks_[rank]->ahead(step).keys.digest(blocks, table));
+    return digests;
   }
 
   /// Returns the loss. The batch of (step, rank) is batch number (step - 1) * ranks + rank of the source.
   auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
-    Scratch& mine = *scratch_[rank];
     prepare(rank, step);
+    OfRank& mine = *ranks_[rank];
+    const Ahead& ahead = mine.ahead(step);
     assemble<Variables>(layouts_, values, mine.values);
+    for (std::size_t table = 0; table < Variables::tables; ++table) {
+      const std::size_t dim = job_.tables[table].dim;
+      mine.values.rows(table).resize(ahead.keys.rows(table), dim);
+      mine.gradients.rows(table).resize(ahead.keys.rows(table), dim);
+      ahead.keys.collect(values, table, mine.values.rows(table).data());
+      mine.values.set_index(table, ahead.keys.index(table));
+    }
     mine.gradients.zero();
-    const float loss = gradients_of(mine, step, rank);
-    for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
+    const float loss = gradients_of(mine, ahead, step, rank);
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
+      if constexpr (has_tables) ahead.keys.begin(shard, *gradients[shard]);
       gather(layouts_[shard], [&mine](std::size_t v) { return std::as_const(mine.gradients).data(v); },
              gradients[shard]->data());
+    }
+    for (std::size_t table = 0; table < Variables::tables; ++table)
+      ahead.keys.deal_gradients(gradients, table, std::as_const(mine.gradients).rows(table).data());
     return loss;
   }
 
+  /// Takes the rows of the others, which `prepare` of this step asked for, out of the values that came for it. False:
+  /// none were asked for. Before anything is prepared in its place, two steps later.
+  auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, Values<Variables>& to) -> bool {
+    Ahead& ahead = ranks_[rank]->ahead(step);
+    if (ahead.step != step) return false;
+    bool any = false;
+    std::vector<float> rows;
+    for (std::size_t table = 0; table < Variables::tables; ++table) {
+      const std::span<const std::int64_t> index = ahead.keys.index_of_others(table);
+      const std::size_t dim = job_.tables[table].dim;
+      any = any || !index.empty();
+      rows.resize(ahead.keys.rows(table) * dim);
+      ahead.keys.collect(blocks, table, rows.data());
+      to.rows(table).resize(index.size(), dim);
+      for (std::size_t i = 0; i < index.size(); ++i)
+        std::copy_n(rows.data() + static_cast<std::size_t>(index[i]) * dim, dim, to.rows(table).data() + i * dim);
+    }
+    return any;
+  }
+
  private:
-  using Variables = typename M::Variables;
-  struct Scratch {
-    explicit Scratch(const M& model) : values{model.variables()}, gradients{model.variables()} {}
-    std::optional<std::uint64_t> number;  // of the batch
+  struct Ahead {
+    Ahead(const Job& job, std::span<const ShardLayout> layouts) : keys{job, layouts} {}
+    Step step = 0;  // 0: nothing is prepared
     Batch<typename M::Example> batch;
+    Lookups<Variables> lookups;
+    BatchKeys keys;
+  };
+  struct OfRank {
+    OfRank(const M& model, const Job& job, std::span<const ShardLayout> layouts)
+        : values{model.variables()}, gradients{model.variables()} {
+      for (int i = 0; i < (has_tables ? 2 : 1); ++i) aheads.emplace_back(job, layouts);
+    }
+    auto ahead(Step step) -> Ahead& { return aheads[step % aheads.size()]; }
+
+    std::vector<Ahead> aheads;
     Values<Variables> values;
     Gradients<Variables> gradients;
   };
 
   // What a model throws comes out nested in an error that tells which contribution it was.
-  auto gradients_of(Scratch& mine, Step step, Rank rank) const -> float {
+  auto gradients_of(OfRank& mine, const Ahead& ahead, Step step, Rank rank) const -> float {
     try {
-      return model_.gradients(mine.batch, std::as_const(mine.values), mine.gradients,
-                              StepContext{step, rank, ranks_, seed_});
+      return model_.gradients(ahead.batch, std::as_const(mine.values), mine.gradients,
+                              StepContext{step, rank, job_.ranks, job_.seed});
     } catch (const std::exception& error) {
       std::throw_with_nested(std::runtime_error("step " + std::to_string(step) + " of worker " + std::to_string(rank) +
-                                                " (batch " + std::to_string((step - 1) * ranks_ + rank) +
+                                                " (batch " + std::to_string((step - 1) * job_.ranks + rank) +
                                                 "): " + error.what()));
     }
   }
 
   const M& model_;
   const Source& source_;
+  const Job& job_;
   std::span<const ShardLayout> layouts_;
-  std::uint64_t seed_;
-  Rank ranks_;
-  std::vector<std::unique_ptr<Scratch>> scratch_;
+  std::vector<std::unique_ptr<OfRank>> ranks_;
 };
-
-/// Measures a model on each example of `source` once, in order.
-template <EvaluatedModel M, class Source>
-[[nodiscard]] auto evaluate(const M& model, const Source& source, const Values<typename M::Variables>& values)
-    -> Metrics {
-  Metrics metrics;
-  Batch<typename M::Example> batch;
-  for (std::uint64_t i = 0; i < source.in_order_batches(); ++i) {
-    source.fill_in_order(i, batch);
-    metrics.merge(model.evaluate(std::as_const(batch), values));
-  }
-  return metrics;
-}
 
 }  // namespace distrib::inline v0

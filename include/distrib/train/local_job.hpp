@@ -7,6 +7,8 @@
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
+#include <distrib/ps/worker_action.hpp>
 
 #include <functional>
 #include <memory>
@@ -22,6 +24,9 @@ using Contribute = std::function<float(Rank rank, Step step, std::span<const Sha
 
 /// What a local job tells while it runs, on the thread of `run()`.
 struct LocalJobEvents {
+  /// Of jobs with tables: which rows the contribution (step, rank) needs, one a shard. Called where contributions are
+  /// made, not at the same time as one of the same rank.
+  std::function<std::vector<WantedRows>(Rank rank, Step step)> prepare;
   std::function<void(Step step, float loss)> step_done;
   /// A cut of every shard at one step. Make it durable, then call `LocalJob::cut_saved(step)` on the same thread, not
   /// from within this call.
@@ -54,9 +59,9 @@ class LocalJob {
   /// called first; what it throws ends the job.
   virtual void stop(const std::function<void()>& tell) = 0;
 
-  /// Steps done, and the values after them, one block a shard.
+  /// Steps done, and the values after them, one block a shard; with these rows, if one request a shard is given.
   [[nodiscard]] virtual auto step() const -> Step = 0;
-  [[nodiscard]] virtual auto values() const -> std::vector<SharedBuffer> = 0;
+  [[nodiscard]] virtual auto values(std::span<const PullRows> rows) -> std::vector<SharedBuffer> = 0;
 };
 
 /// A job whose shards are of this kind, and whose workers have this core, of the same consistency. `restored`: one cut a

@@ -5,6 +5,7 @@
 #include <distrib/core/variables.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/metrics.hpp>
 
@@ -25,11 +26,19 @@ struct StepContext {
   [[nodiscard]] auto random() const -> Philox { return Philox{seed, step, rank}; }
 };
 
-/// What is trained. Semantics: `variables()` gives shapes and initializers; `gradients()` writes into the zeroed
-/// gradients and returns the mean loss of the batch; both are pure functions of their arguments. `gradients()` is called
-/// from several threads at once.
+namespace detail {
 template <class M>
-concept Model = is_variable_list<typename M::Variables> &&
+concept LooksUp = M::Variables::tables == 0 || requires(const M& model, const Batch<typename M::Example>& batch,
+                                                        Lookups<typename M::Variables>& lookups) {
+  model.lookups(batch, lookups);
+};
+}  // namespace detail
+
+/// What is trained. Semantics: `variables()` gives shapes and initializers; `gradients()` writes into the zeroed
+/// gradients and returns the mean loss of the batch; with tables among the variables `lookups()` tells the keys that a
+/// batch needs. All are pure functions of their arguments, called from several threads at once.
+template <class M>
+concept Model = is_variable_list<typename M::Variables> && detail::LooksUp<M> &&
                 requires(const M& model, const Batch<typename M::Example>& batch,
                          const Values<typename M::Variables>& values, Gradients<typename M::Variables>& gradients,
                          StepContext context) {

@@ -7,14 +7,19 @@
 #include <distrib/net/signals.hpp>
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/async_worker_core.hpp>
+#include <distrib/ps/batch_keys.hpp>
 #include <distrib/ps/consistency.hpp>
+#include <distrib/ps/job_updaters.hpp>
+#include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
+#include <distrib/ps/table_digest.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/contributor.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/evaluate.hpp>
+#include <distrib/train/evaluation.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/hook_set.hpp>
 #include <distrib/train/local_job.hpp>
@@ -31,6 +36,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -38,14 +44,17 @@
 
 namespace distrib::inline v0 {
 
-/// SHA-256 of all variables' bytes in the order of their names, as lower-case hex.
+/// SHA-256 of all variables' bytes in the order of their names, as lower-case hex. A table has the bytes of its digest,
+/// `tables` in the job's order.
 template <class Variables>
-[[nodiscard]] auto parameters_sha256(const std::vector<VariableInfo>& infos, const Values<Variables>& values)
-    -> std::string {
-  std::map<std::string, std::size_t> by_name;
-  for (std::size_t i = 0; i < infos.size(); ++i) by_name[infos[i].name] = i;
+[[nodiscard]] auto parameters_sha256(const Job& job, const Values<Variables>& values,
+                                     std::span<const TableDigest> tables = {}) -> std::string {
+  std::map<std::string, ByteView> by_name;
+  for (std::size_t i = 0; i < job.variables.size(); ++i)
+    by_name[job.variables[i].name] = {values.data(i), job.variables[i].size_bytes()};
+  for (std::size_t i = 0; i < tables.size(); ++i) by_name[job.tables[i].name] = bytes_of(tables[i]);
   Sha256 hash;
-  for (const auto& [name, i] : by_name) hash.update({values.data(i), infos[i].size_bytes()});
+  for (const auto& [name, bytes] : by_name) hash.update(bytes);
   return to_hex(hash.finish());
 }
 
@@ -77,7 +86,8 @@ class Trainer {
       detail::find_evaluate(recipe.hooks, [this](const auto& setting) {
         evaluate_every_ = setting.every_steps;
         open_evaluation_ = [data = setting.data](const M& model) -> Measure {
-          return [&model, source = data.open()](const auto& values) { return evaluate(model, source, values); };
+          auto evaluation = std::make_shared<Evaluation<M, decltype(data.open())>>(model, data.open());
+          return {[evaluation](auto& values) { return (*evaluation)(values); }, evaluation->keys()};
         };
       });
   }
@@ -92,6 +102,8 @@ class Trainer {
     job.cut_interval = save_ ? std::max<std::uint64_t>(save_->every_steps, 1) : job.total_steps;
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     const Measure measure = open_evaluation_ ? open_evaluation_(model_) : Measure{};
+    BatchKeys measured{job, layouts};  // the rows that the evaluation needs
+    measured.find({}, measure.keys);
     std::optional<CheckpointStore> store;
     if (save_) store.emplace(*save_, job, kind_.updaters);
 
@@ -107,15 +119,28 @@ class Trainer {
     hooks_.tell(start);
 
     Contributor<M, std::remove_const_t<decltype(source)>> contributor{model_, source, job, layouts};
-    const auto measure_blocks = [&](const std::vector<SharedBuffer>& blocks) {
+    const auto whole = [&](const std::vector<SharedBuffer>& blocks) {
       Values<typename M::Variables> values{job.variables};
       assemble<typename M::Variables>(layouts, blocks, values);
-      return measure(values);
+      for (std::size_t table = 0; table < measure.keys.size(); ++table) {
+        values.rows(table).resize(measure.keys[table].size(), job.tables[table].dim);
+        measured.collect(blocks, table, values.rows(table).data());
+      }
+      return values;
     };
-    const std::vector<SharedBuffer> blocks =
-        train(job, start, restored, store ? &*store : nullptr, std::ref(contributor),
-              measure ? MeasureBlocks{measure_blocks} : MeasureBlocks{});
-    finish(job, layouts, blocks, measure);
+    MeasureBlocks measure_blocks;
+    if (measure.of)
+      measure_blocks = [&](const std::vector<SharedBuffer>& blocks) {
+        auto values = whole(blocks);
+        return measure.of(values);
+      };
+    const auto local = train(job, start, restored, store ? &*store : nullptr, contributor, measured, measure_blocks);
+    measured.find({}, measure.keys, true);
+    const std::vector<SharedBuffer> blocks = local->values(measured.requests());
+    auto values = whole(blocks);
+    std::vector<TableDigest> digests;
+    for (std::size_t table = 0; table < job.tables.size(); ++table) digests.push_back(measured.digest(blocks, table));
+    finish(job, values, digests, measure);
     return result_.complete ? 0 : 1;
   }
 
@@ -124,15 +149,22 @@ class Trainer {
 
  protected:
   /// Measures the model on the evaluation data; empty when `Evaluate` is not among the hooks.
-  using Measure = std::function<Metrics(const Values<typename M::Variables>&)>;
+  struct Measure {
+    std::function<Metrics(Values<typename M::Variables>&)> of;
+    KeyLists keys;  ///< Of each table the keys whose rows it needs, in their order.
+  };
   using MeasureBlocks = std::function<Metrics(const std::vector<SharedBuffer>&)>;
 
   void check_prefix(const std::string& prefix) const {
     std::string names;
-    for (const VariableInfo& variable : model_.variables().infos()) {
-      if (!prefix.empty() && variable.name.starts_with(prefix)) return;
-      names += (names.empty() ? "" : ", ") + variable.name;
-    }
+    const auto look_at = [&](const std::string& name) {
+      names += (names.empty() ? "" : ", ") + name;
+      return !prefix.empty() && name.starts_with(prefix);
+    };
+    for (const VariableInfo& variable : model_.variables().infos())
+      if (look_at(variable.name)) return;
+    for (const TableInfo& table : model_.variables().table_infos())
+      if (look_at(table.name)) return;
     throw_error(train_errc::no_such_variable, "with_updater: '" + prefix + "'; there are " + names);
   }
 
@@ -147,12 +179,14 @@ class Trainer {
     Job job;
     job.seed = seed_;
     job.variables = model_.variables().infos();
+    job.tables = model_.variables().table_infos();
     job.tasks = tasks;
     job.shards_per_task = local_.shards;
     job.parts = plan_(job);
     job.updater = kind_.updaters.front().text();
     for (std::size_t i = 0; i < prefixes_.size(); ++i)
       job.updaters_of.push_back({prefixes_[i], kind_.updaters[i + 1].text()});
+    throw_if(check_table_updaters(job, kind_.updaters));
     job.consistency = consistency_;
     job.data = source.describe();
     job.ranks = ranks;
@@ -181,21 +215,28 @@ class Trainer {
     return *last;
   }
 
-  // Returns the values at the end, one block a shard.
+  // Returns the job at its end. `measured`: the rows that come with the blocks to measure.
+  template <class Source>
   auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, const CheckpointStore* store,
-             Contribute contribute, const MeasureBlocks& measure) -> std::vector<SharedBuffer> {
+             Contributor<M, Source>& contributor, const BatchKeys& measured, const MeasureBlocks& measure)
+      -> std::unique_ptr<LocalJob> {
     std::unique_ptr<LocalJob> local;
     LocalJobEvents events;
+    if (!job.tables.empty())
+      events.prepare = [&](Rank rank, Step step) {
+        const bool made = step <= (kind_.consistency.synchronous ? job.total_steps : job.steps_of(rank));
+        return made ? contributor.prepare(rank, step) : contributor.prepare_end(rank, step, {});
+      };
     events.step_done = [&](Step step, float loss) {
       result_.loss = loss;
       hooks_.tell(StepDone{step, loss, start.examples_per_step});
       if (measure && evaluate_every_ != 0 && step % evaluate_every_ == 0 && step != job.total_steps)
-        measure_in_background(*local, step, measure);
+        measure_in_background(*local, step, measured, measure);
     };
     events.cut_due = [&](Step step, std::vector<Cut> cuts) { save_in_background(*local, step, std::move(cuts), store); };
     const auto make =
         kind_.consistency.synchronous ? make_local_job<SyncWorkerCore> : make_local_job<AsyncWorkerCore>;
-    local = make(job, kind_, restored, std::move(contribute), std::move(events), pool_);
+    local = make(job, kind_, restored, std::ref(contributor), std::move(events), pool_);
 
     const auto begun = std::chrono::steady_clock::now();
     {
@@ -211,7 +252,7 @@ class Trainer {
       local->run();
     }
     tell_speed(job, start, local->step(), std::chrono::steady_clock::now() - begun);
-    return local->values();
+    return local;
   }
 
   void tell_speed(const Job& job, const JobStart& start, Step steps, std::chrono::duration<double> spent) {
@@ -239,8 +280,8 @@ class Trainer {
         });
   }
 
-  void measure_in_background(LocalJob& local, Step step, const MeasureBlocks& measure) {
-    auto blocks = std::make_shared<std::vector<SharedBuffer>>(local.values());
+  void measure_in_background(LocalJob& local, Step step, const BatchKeys& measured, const MeasureBlocks& measure) {
+    auto blocks = std::make_shared<std::vector<SharedBuffer>>(local.values(measured.requests()));
     auto evaluated = std::make_shared<Evaluated>(Evaluated{step, {}});
     local.in_background([&measure, blocks, evaluated] { evaluated->metrics = measure(*blocks); },
                         [this, blocks, evaluated] {
@@ -250,13 +291,12 @@ class Trainer {
                         });
   }
 
-  void finish(const Job& job, const std::vector<ShardLayout>& layouts, const std::vector<SharedBuffer>& blocks,
+  // `values` have the rows that `measure` needs.
+  void finish(const Job& job, Values<typename M::Variables>& values, std::span<const TableDigest> tables,
               const Measure& measure) {
-    Values<typename M::Variables> values{job.variables};
-    assemble<typename M::Variables>(layouts, blocks, values);
-    result_.parameters_sha256 = parameters_sha256(job.variables, values);
-    if (measure && result_.complete) {
-      result_.metrics = measure(values);
+    result_.parameters_sha256 = parameters_sha256(job, values, tables);
+    if (measure.of && result_.complete) {
+      result_.metrics = measure.of(values);
       hooks_.tell(Evaluated{result_.steps, result_.metrics});
     }
     hooks_.tell(JobEnd{result_});

@@ -32,7 +32,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
  public:
   ClusterJobShell(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options, CutSettings cuts,
                   ClusterJobEvents events)
-      : total_steps_{job.total_steps}, events_{std::move(events)} {
+      : total_steps_{job.total_steps}, has_tables_{!job.tables.empty()}, events_{std::move(events)} {
     for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.block_bytes());
     options.observer = [this](const Event& event) {
       asio::post(context_, [this, event] { events_.told(event); });
@@ -73,12 +73,20 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
     Compute work;
     Step counted;
     std::vector<std::shared_ptr<AlignedBuffer>> gradients;
+    std::vector<WantedRows> next;  // the rows that the next contribution needs
   };
 
   // --- on the I/O thread ---
 
+  void prepare(Prepare work) override {
+    asio::post(context_, [this, step = work.step] {
+      asio::post(io_.executor(0), [this, step, rows = events_.prepare(step)]() mutable {
+        client_->prepared(step, std::move(rows));
+      });
+    });
+  }
   void compute(Compute work, Step counted) override {
-    auto task = std::make_shared<Task>(Task{std::move(work), counted, {}});
+    auto task = std::make_shared<Task>(Task{std::move(work), counted, {}, {}});
     for (BlockPool& pool : blocks_) task->gradients.push_back(pool.take());
     asio::post(context_, [this, task = std::move(task)]() mutable { contribute(std::move(task)); });
   }
@@ -100,7 +108,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   void computed(Task& task) {
     std::vector<SharedBuffer> blocks{task.gradients.begin(), task.gradients.end()};
     task.gradients.clear();
-    client_->computed(task.work.ticket, std::move(blocks));
+    client_->computed(task.work.ticket, std::move(blocks), std::move(task.next));
   }
 
   // --- on the thread of run() ---
@@ -115,16 +123,18 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
     const Step next = task->work.step + 1;
     const float loss = events_.contribute(task->work.step, values, task->gradients);
     task->work.values.clear();
+    if (has_tables_) task->next = events_.prepare(next);
     asio::post(io_.executor(0), [this, task = std::move(task)] { computed(*task); });
     // The rest is done while the contribution and the next values travel.
     if (done > reported_) events_.step_done(reported_ = done, loss_, values);
     loss_ = loss;
-    events_.prepare(next);
+    events_.prepare(has_tables_ ? next + 1 : next);
   }
 
   static constexpr bool synchronous = std::is_same_v<WorkerCore, SyncWorkerCore>;
 
   Step total_steps_;
+  bool has_tables_;
   ClusterJobEvents events_;
   asio::io_context context_{1};
   std::vector<BlockPool> blocks_;  // of gradients, one a shard; on the I/O thread

@@ -20,6 +20,7 @@
 #include <exception>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -49,7 +50,7 @@ class LocalJobShell final : public LocalJob {
     const WorkerOptions options{.replay_budget_bytes = 0};
     for (Rank rank = 0; rank < job.ranks; ++rank) workers_.emplace_back(job, rank, options);
     for (Rank rank = 0; rank < job.ranks; ++rank)
-      for (const auto& shard : shards_) blocks_.emplace_back(shard->layout().block_bytes());
+      for (const auto& shard : shards_) blocks_.emplace_back(shard->store().layout().block_bytes());
     reported_ = shards_.front()->step();
   }
 
@@ -110,9 +111,10 @@ class LocalJobShell final : public LocalJob {
   }
 
   [[nodiscard]] auto step() const -> Step override { return shards_.front()->step(); }
-  [[nodiscard]] auto values() const -> std::vector<SharedBuffer> override {
+  [[nodiscard]] auto values(std::span<const PullRows> rows) -> std::vector<SharedBuffer> override {
     std::vector<SharedBuffer> blocks;
-    for (const auto& shard : shards_) blocks.push_back(shard->values());
+    for (std::size_t shard = 0; shard < shards_.size(); ++shard)
+      blocks.push_back(shards_[shard]->store().values(rows.empty() ? PullRows{} : rows[shard]));
     return blocks;
   }
 
@@ -126,7 +128,11 @@ class LocalJobShell final : public LocalJob {
       post(m.shard, [](AnyShard& core, Rank peer, ShardSink& out) { core.join(peer, peer, out); });
     }
     void operator()(SendPull m) const {
-      post(m.shard, [step = m.step](AnyShard& core, Rank peer, ShardSink& out) { core.pull(peer, step, out); });
+      post(m.shard, [step = m.step, wanted = std::move(m.rows.keys)](AnyShard& core, Rank peer, ShardSink& out) {
+        PullRows rows;
+        throw_if(read_pull_rows(core.store().layout(), wanted, std::numeric_limits<std::uint64_t>::max(), rows));
+        core.pull(peer, step, out, std::move(rows));
+      });
     }
     void operator()(SendPush m) const {
       post(m.shard, [given = std::move(m.contribution)](AnyShard& core, Rank peer, ShardSink& out) mutable {
@@ -143,6 +149,7 @@ class LocalJobShell final : public LocalJob {
       post(m.shard, [](AnyShard& core, Rank peer, ShardSink&) { core.disconnect(peer); });
     }
     void operator()(SendRestore) const { lost_its_place(); }
+    void operator()(Prepare work) const { job.prepare(rank, work.step); }
     void operator()(Compute work) const { job.compute(rank, std::move(work)); }
     void operator()(WorkerDone) const { ++job.workers_done_; }
 
@@ -256,14 +263,23 @@ class LocalJobShell final : public LocalJob {
     events_.cut_due(step, std::move(node.mapped()));
   }
 
+  void prepare(Rank rank, Step step) {
+    auto rows = std::make_shared<std::vector<WantedRows>>();
+    in_background([this, rank, step, rows] { *rows = events_.prepare(rank, step); },
+                  [this, rank, step, rows] {
+                    on_worker(rank, [&](WorkerCore& core, auto& out) { core.prepared(step, std::move(*rows), out); });
+                  });
+  }
+
   void compute(Rank rank, Compute work) {
     std::vector<std::shared_ptr<AlignedBuffer>> gradients;
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
       gradients.push_back(blocks_[rank * shards_.size() + shard].take());
-    auto task = std::make_shared<Task>(Task{rank, std::move(work), std::move(gradients), 0});
+    auto task = std::make_shared<Task>(Task{rank, std::move(work), std::move(gradients), 0, {}});
     in_background(
         [this, task] {
           task->loss = contribute_(task->rank, task->work.step, task->work.values, task->gradients);
+          if (events_.prepare) task->next = events_.prepare(task->rank, task->work.step + 1);
         },
         [this, task] { computed(*task); });
   }
@@ -273,6 +289,7 @@ class LocalJobShell final : public LocalJob {
     Compute work;
     std::vector<std::shared_ptr<AlignedBuffer>> gradients;
     float loss;
+    std::vector<WantedRows> next;  // the rows that the next contribution needs
   };
 
   void computed(Task& task) {
@@ -281,7 +298,7 @@ class LocalJobShell final : public LocalJob {
     task.gradients.clear();
     losses_[task.work.step].emplace_back(task.rank, task.loss);
     on_worker(task.rank, [&](WorkerCore& core, auto& out) {
-      core.computed(task.work.ticket, std::move(blocks), out);
+      core.computed(task.work.ticket, std::move(blocks), out, std::move(task.next));
     });
   }
 

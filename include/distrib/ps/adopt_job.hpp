@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/sha256.hpp>
+#include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/methods.hpp>
+#include <distrib/ps/parse_job.hpp>
+#include <distrib/ps/place_mismatch.hpp>
+#include <distrib/ps/shard_clock.hpp>
+#include <distrib/ps/shard_store.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace distrib::inline v0 {
+
+/// A job that a shard can serve, and how.
+struct AdoptedJob {
+  Job job;
+  ShardKind kind;
+};
+
+/// The job whose text a worker brought to the shard at `place`, which may take `memory_bytes`. `known`: the job that it
+/// has already, if any. Fails with `ps_errc::bad_job` (also when the hash is another text's), `job_mismatch` (there is
+/// another job, or it is not one for this place), `unknown_updater`, `too_large`.
+[[nodiscard]] inline auto adopt_job(const JoinRequest& request, const std::optional<Job>& known, const ShardPlace& place,
+                                    const ShardKinds& kinds, std::uint64_t memory_bytes, Error& error) -> AdoptedJob {
+  AdoptedJob adopted;
+  error = {};
+  if (to_hex(sha256(as_bytes(request.job_text))) != request.job_hash) error = {ps_errc::bad_job, "its hash"};
+  if (!error) adopted.job = parse_job(request.job_text, error);
+  if (!error && known) error = {ps_errc::job_mismatch, job_difference(to_text(*known), request.job_text)};
+  if (!error) error = place_mismatch(adopted.job, place);
+  if (!error) adopted.kind = kinds(adopted.job, error);
+  if (!error)
+    adopted.kind.table_budget_bytes = table_budget(adopted.job, place.number_in(adopted.job.shards_per_task),
+                                                   adopted.kind.updaters, memory_bytes, error);
+  return adopted;
+}
+
+}  // namespace distrib::inline v0

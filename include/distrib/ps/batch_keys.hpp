@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/key_lists.hpp>
+#include <distrib/ps/pull_rows.hpp>
+#include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_digest.hpp>
+#include <distrib/ps/table_gradients.hpp>
+#include <distrib/ps/table_place.hpp>
+#include <distrib/ps/unique_keys.hpp>
+#include <distrib/ps/worker_action.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Which rows of a job's tables one contribution needs: what is asked of each shard, where the rows lie in what comes
+/// back, and where their gradients go. Each key is asked for once.
+///
+/// Threads: one at a time. Lifetime: `job` and `layouts`, one a shard, must outlive it. No allocation in steady state but
+/// for what is sent.
+class BatchKeys {
+ public:
+  BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
+      : tables_(job.tables.size()), layouts_{layouts}, of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
+        pushed_(layouts.size(), KeyLists(job.tables.size())) {
+    for (std::size_t table = 0; table < tables_.size(); ++table) {
+      tables_[table].info = &job.tables[table];
+      tables_[table].sharding = std::make_unique<TableSharding>(job.tables[table], job.shards());
+    }
+  }
+
+  /// The rows of `lookups`, of each table keys in any order with repeats, and of `others`, keys whose rows are wanted but
+  /// change nothing; empty: none. Whether digests of the tables are wanted, too. Throws `ps_errc::no_such_row`, naming
+  /// table and key.
+  void find(std::span<const std::vector<std::uint64_t>> lookups, const KeyLists& others, bool digests = false) {
+    for (PullRows& rows : of_shards_) {
+      clear(rows.keys);
+      rows.digests = digests;
+    }
+    for (KeyLists& lists : pushed_) clear(lists);
+    for (std::size_t number = 0; number < tables_.size(); ++number) {
+      Table& table = tables_[number];
+      table.lookups = lookups.empty() ? 0 : lookups[number].size();
+      list_.clear();
+      if (!lookups.empty()) list_ = lookups[number];
+      if (!others.empty()) list_.insert(list_.end(), others[number].begin(), others[number].end());
+      table.unique = &table.indexer.index(list_);
+      check(*table.info, table.unique->keys);
+      table.is_pushed.assign(table.unique->keys.size(), 0);
+      for (std::size_t i = 0; i < table.lookups; ++i)
+        table.is_pushed[static_cast<std::size_t>(table.unique->index[i])] = 1;
+      deal(number);
+    }
+    ask();
+  }
+
+  /// What each shard is asked for.
+  [[nodiscard]] auto requests() const noexcept -> const std::vector<PullRows>& { return of_shards_; }
+  /// The same, as they travel.
+  [[nodiscard]] auto wanted() const noexcept -> const std::vector<WantedRows>& { return wanted_; }
+
+  /// How many rows of a table there are.
+  [[nodiscard]] auto rows(std::size_t table) const noexcept -> std::size_t { return tables_[table].unique->keys.size(); }
+  /// Of each lookup its row. Valid until the next `find`.
+  [[nodiscard]] auto index(std::size_t table) const noexcept -> std::span<const std::int64_t> {
+    return std::span{tables_[table].unique->index}.first(tables_[table].lookups);
+  }
+  /// Of each of the others its row, likewise.
+  [[nodiscard]] auto index_of_others(std::size_t table) const noexcept -> std::span<const std::int64_t> {
+    return std::span{tables_[table].unique->index}.subspan(tables_[table].lookups);
+  }
+
+  /// Takes a table's rows out of the values that came, one block a shard. `to` has `rows(table)` rows.
+  void collect(std::span<const SharedBuffer> values, std::size_t table, float* to) const {
+    std::vector<const std::byte*> next;
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
+      next.push_back(values[shard]->data() + rows_at(shard, table));
+    const std::size_t row_bytes = tables_[table].info->row_bytes();
+    for (const std::uint32_t shard : tables_[table].shard_of) {
+      std::memcpy(to, next[shard], row_bytes);
+      next[shard] += row_bytes;
+      to += tables_[table].info->dim;
+    }
+  }
+
+  /// Takes the digest of a table out of the values that came, when it was asked for: of the rows of all shards.
+  [[nodiscard]] auto digest(std::span<const SharedBuffer> values, std::size_t table) const -> TableDigest {
+    TableDigest digest;
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
+      TableDigest of_shard;
+      const std::size_t at = rows_at(shard, tables_.size()) + table * sizeof of_shard;
+      std::memcpy(&of_shard, values[shard]->data() + at, sizeof of_shard);
+      digest.add(of_shard);
+    }
+    return digest;
+  }
+
+  /// Gives a shard's contribution the size that it needs, and writes its keys.
+  void begin(std::size_t shard, AlignedBuffer& contribution) const {
+    const ContributionLayout layout{layouts_[shard], pushed_[shard]};
+    contribution.resize(layout.size_bytes());
+    layout.write_keys(contribution.bytes());
+  }
+
+  /// Writes the gradients of a table's rows, `rows(table)` of them, into the contributions of all shards.
+  void deal_gradients(std::span<const std::shared_ptr<AlignedBuffer>> contributions, std::size_t table,
+                      const float* gradients) const {
+    std::vector<std::byte*> next;
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
+      next.push_back(contributions[shard]->data() +
+                     ContributionLayout{layouts_[shard], pushed_[shard]}.rows_at(table));
+    const Table& of = tables_[table];
+    const std::size_t row_bytes = of.info->row_bytes();
+    for (std::size_t row = 0; row < of.shard_of.size(); ++row) {
+      if (of.is_pushed[row] == 0) continue;
+      std::byte*& to = next[of.shard_of[row]];
+      std::memcpy(to, gradients + row * of.info->dim, row_bytes);
+      to += row_bytes;
+    }
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
+      const std::size_t used = pushed_[shard][table].size() * row_bytes;
+      std::memset(next[shard], 0, aligned_size(used) - used);
+    }
+  }
+
+ private:
+  struct Table {
+    const TableInfo* info = nullptr;
+    std::unique_ptr<TableSharding> sharding;
+    KeyIndexer indexer;
+    const UniqueKeys* unique = nullptr;
+    std::size_t lookups = 0;                // as many are of the batch; the others follow
+    std::vector<unsigned char> is_pushed;   // of each key: whether the batch has it
+    std::vector<std::uint32_t> shard_of;    // of each key
+  };
+
+  static void clear(KeyLists& lists) {
+    for (std::vector<std::uint64_t>& keys : lists) keys.clear();
+  }
+
+  static void check(const TableInfo& table, std::span<const std::uint64_t> ascending) {
+    if (!table.any_key() && !ascending.empty() && ascending.back() >= table.rows)
+      throw_error(ps_errc::no_such_row, table.name + ": key " + std::to_string(ascending.back()) + " of " +
+                                            std::to_string(table.rows) + " rows");
+  }
+
+  void deal(std::size_t number) {
+    Table& table = tables_[number];
+    table.shard_of.clear();
+    for (std::size_t row = 0; row < table.unique->keys.size(); ++row) {
+      const std::uint64_t key = table.unique->keys[row];
+      const std::uint32_t shard = table.sharding->shard(key);
+      table.shard_of.push_back(shard);
+      of_shards_[shard].keys[number].push_back(key);
+      if (table.is_pushed[row] != 0) pushed_[shard][number].push_back(key);
+    }
+  }
+
+  void ask() {
+    wanted_.clear();
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
+      std::vector<std::byte> bytes;
+      append_pull_rows(of_shards_[shard], bytes);
+      auto block = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(bytes.size()));
+      std::copy(bytes.begin(), bytes.end(), block->bytes().begin());
+      wanted_.push_back({std::move(block), layouts_[shard].block_bytes() + answer_bytes(layouts_[shard], of_shards_[shard])});
+    }
+  }
+
+  // Where a table's rows begin in the values of a shard.
+  [[nodiscard]] auto rows_at(std::size_t shard, std::size_t table) const -> std::size_t {
+    std::size_t at = layouts_[shard].block_bytes();
+    for (std::size_t before = 0; before < table; ++before)
+      at += aligned_size(of_shards_[shard].keys[before].size() * tables_[before].info->row_bytes());
+    return at;
+  }
+
+  std::vector<Table> tables_;
+  std::span<const ShardLayout> layouts_;
+  std::vector<PullRows> of_shards_;   // asked of each shard
+  std::vector<KeyLists> pushed_;      // those of them that the batch has
+  std::vector<WantedRows> wanted_;
+  std::vector<std::uint64_t> list_;   // kept for its capacity
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/table_info.hpp>
+#include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/updater.hpp>
+#include <distrib/ps/dense_id_table.hpp>
+#include <distrib/ps/detail/merged_gradients.hpp>
+#include <distrib/ps/detail/previous_rows.hpp>
+#include <distrib/ps/embedding_table.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/memory_budget.hpp>
+#include <distrib/ps/row_layout.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/table_digest.hpp>
+#include <distrib/ps/table_gradients.hpp>
+#include <distrib/ps/table_place.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::detail {
+
+/// Updates of one unit of a key's last use: its 20 bits last for 67 million updates. Rows are evicted once a unit.
+inline constexpr std::uint64_t steps_per_use = 64;
+
+/// Of keys that were last counted before this unit no update had any for `evict_after` updates, now that `count` are
+/// done. The last update of a unit is what counts, so none goes early.
+[[nodiscard]] constexpr auto first_use_kept(std::uint64_t count, std::uint64_t evict_after) noexcept -> std::uint32_t {
+  if (evict_after > count || count - evict_after < steps_per_use - 1) return 0;
+  const std::uint64_t first = (count - evict_after + 1) / steps_per_use;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(first, KeyUse::max_last_use));
+}
+
+/// One shard's share of one table, and how it is trained. An update is `prepare`, `count`, which may fail, and `update`,
+/// which does not; until `update` it can be taken back. Movable. Threads: one at a time.
+class ShardTable {
+ public:
+  /// Throws `std::system_error`. The budget must outlive it.
+  ShardTable(TablePlace place, AnyUpdater updater, std::uint64_t seed, MemoryBudget& budget)
+      : place_{std::move(place)}, updater_{std::move(updater)}, initial_{place_.info(), seed}, budget_{&budget},
+        layout_{place_.info().dim, static_cast<std::uint16_t>(updater_.slots().size())}, previous_{layout_.dim} {
+    if (!place_.info().any_key()) {
+      std::error_code ec;
+      numbered_.emplace(layout_, place_.first(), static_cast<std::size_t>(place_.rows()), budget, ec);
+      if (ec) fail(ec);
+    }
+    reset();
+  }
+
+  [[nodiscard]] auto place() const noexcept -> const TablePlace& { return place_; }
+
+  /// Lets go of what it holds, and gives memory back; numbered rows stay as they are, to be written.
+  void clear() {
+    previous_.clear();
+    if (!numbered_) any_.emplace(layout_, *budget_, EmbeddingTableOptions{place_.info().min_count});
+  }
+
+  /// Goes to the initial state.
+  void reset() {
+    clear();
+    if (numbered_) numbered_->for_each([this](std::uint64_t key, float* row) { init(key, {row, layout_.floats()}); });
+  }
+
+  /// Merges what ranks say of table number `table`, and takes all memory that the update needs beside the table's.
+  template <class = void>
+  void prepare(std::span<const TableGradients* const> of_ranks, std::size_t table, bool mean_of_all, bool keep) {
+    merged_.merge(of_ranks, table, layout_.dim, mean_of_all);
+    const std::size_t keys = merged_.keys().size();
+    if (rows_.size() < keys) rows_.resize(keys);
+    if (any_ && before_.size() < keys) before_.resize(keys);
+    if (keep) previous_.reserve(keys);
+    chunk_.resize(chunk_rows());
+    gradients_.resize(chunk_rows() * layout_.dim);
+  }
+
+  /// Finds the rows of all keys, where any 64 bits are a key makes and counts them. Where `ec` is set nothing was.
+  template <class = void>
+  void count(std::uint64_t count, std::error_code& ec) {
+    ec.clear();
+    const std::span<const std::uint64_t> keys = merged_.keys();
+    if (numbered_) return numbered_->visit(keys, CopyRows<float*>{rows_}, ec);
+    const std::uint64_t use = std::min<std::uint64_t>(count / steps_per_use, KeyUse::max_last_use);
+    any_->count(keys, static_cast<std::uint32_t>(use), rows_, before_,
+                [this](std::uint64_t key, std::span<float> row) { init(key, row); }, ec);
+  }
+
+  /// Takes back `count`.
+  template <class = void>
+  void uncount() {
+    if (any_) any_->uncount(merged_.keys(), before_);
+  }
+
+  /// Updates the rows, and lets go of those that nobody used for long.
+  template <class = void>
+  void update(std::uint64_t count, bool keep) {
+    previous_.clear();
+    const std::size_t size = merged_.keys().size();
+    for (std::size_t first = 0; first < size; first += chunk_rows())
+      update_chunk(count, first, std::min(chunk_rows(), size - first), keep);
+    const std::uint64_t evict_after = place_.info().evict_after;
+    if (!any_ || evict_after == 0 || count % steps_per_use != 0) return;
+    any_->evict_unused_since(first_use_kept(count, evict_after), [&](std::uint64_t key, const float* row) {
+      if (keep) previous_.add(key, row);
+    });
+    previous_.sort();
+  }
+
+  /// Writes the weights of keys.
+  template <class = void>
+  void values(std::span<const std::uint64_t> keys, std::span<float> to) const {
+    const auto write = [&](std::size_t first, std::span<const float* const> rows) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::span<float> row = to.subspan((first + i) * layout_.dim, layout_.dim);
+        if (rows[i] != nullptr) std::copy_n(rows[i], layout_.dim, row.begin());
+        else initial_(keys[first + i], row);
+      }
+    };
+    if (any_) return any_->visit(keys, write);
+    std::error_code ec;
+    std::as_const(*numbered_).visit(keys, write, ec);
+    assert(!ec);
+  }
+
+  /// The same, as they were before the last update.
+  template <class = void>
+  void previous_values(std::span<const std::uint64_t> keys, std::span<float> to) const {
+    values(keys, to);
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (const float* const row = previous_.find(keys[i])) std::copy_n(row, layout_.dim, to.data() + i * layout_.dim);
+  }
+
+  void forget_previous() noexcept { previous_.clear(); }
+
+  /// Of all rows.
+  template <class = void>
+  [[nodiscard]] auto digest() const -> TableDigest {
+    TableDigest digest;
+    if (any_)
+      any_->for_each([&](std::uint64_t key, KeyUse, const float* row) {
+        if (row != nullptr) digest.add(key, {row, layout_.dim});
+      });
+    else
+      std::as_const(*numbered_).for_each([&](std::uint64_t key, const float* row) { digest.add(key, {row, layout_.dim}); });
+    return digest;
+  }
+
+  template <class = void>
+  [[nodiscard]] auto cut() const -> TableCut {
+    auto keys = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(this->keys() * sizeof(std::uint64_t)));
+    auto uses = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(any_ ? this->keys() * sizeof(KeyUse) : 0));
+    auto rows = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(this->rows() * layout_.row_bytes()));
+    const std::span<std::uint64_t> all = keys->as<std::uint64_t>();
+    const std::span<std::uint64_t> with_row = all.first(this->rows());
+    const auto copy = [&, to = rows->as<float>()](std::size_t first, std::span<const float* const> of) {
+      for (std::size_t i = 0; i < of.size(); ++i)
+        std::copy_n(of[i], layout_.floats(), to.data() + (first + i) * layout_.floats());
+    };
+    if (any_) {
+      auto next_with = with_row.begin();
+      auto next_without = all.begin() + static_cast<std::ptrdiff_t>(with_row.size());
+      any_->for_each([&](std::uint64_t key, KeyUse, const float* row) {
+        *(row != nullptr ? next_with : next_without)++ = key;
+      });
+      std::sort(with_row.begin(), with_row.end());
+      std::sort(all.begin() + static_cast<std::ptrdiff_t>(with_row.size()), all.end());
+      any_->uses(all, uses->as<KeyUse>());
+      any_->visit(with_row, copy);
+    } else {
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = place_.first() + i;
+      std::as_const(*numbered_).visit(all, copy);
+    }
+    return {std::move(keys), std::move(uses), std::move(rows)};
+  }
+
+  /// After `clear`: goes to the state of a cut. Throws `std::system_error`; what the table holds then is unspecified.
+  template <class = void>
+  void load(const TableCut& cut) {
+    if (const std::error_code ec = check(cut)) fail(ec);
+    const std::span<const std::uint64_t> keys = cut.keys->as<std::uint64_t>();
+    const float* row = cut.rows->as<float>().data();
+    const std::size_t rows = cut.rows->size() / layout_.row_bytes();
+    if (numbered_) {
+      numbered_->for_each([&](std::uint64_t, float* to) {
+        std::copy_n(row, layout_.floats(), to);
+        row += layout_.floats();
+      });
+      return;
+    }
+    constexpr std::size_t batch = 4096;
+    std::vector<KeyUse> uses;
+    std::vector<float*> to(batch);
+    for (std::size_t first = 0; first < keys.size(); first += batch) {
+      const std::size_t size = std::min(batch, keys.size() - first);
+      const auto saved = cut.uses->as<KeyUse>().subspan(first, size);
+      uses.assign(saved.begin(), saved.end());
+      // A run that asks for another `min_count` keeps the rows that there are.
+      for (std::size_t i = 0; i < size; ++i)
+        uses[i].frequency = std::max(uses[i].frequency, first + i < rows ? min_count() : 1);
+      std::error_code ec;
+      any_->restore(keys.subspan(first, size), uses, to, ec);
+      if (ec) fail(ec);
+      for (std::size_t i = 0; i < size; ++i) {
+        if (first + i < rows) std::copy_n(row + (first + i) * layout_.floats(), layout_.floats(), to[i]);
+        else if (to[i] != nullptr) init(keys[first + i], {to[i], layout_.floats()});
+      }
+    }
+  }
+
+  [[nodiscard]] auto rows() const noexcept -> std::size_t { return any_ ? any_->size() : numbered_->size(); }
+  [[nodiscard]] auto keys() const noexcept -> std::size_t { return any_ ? any_->keys() : numbered_->size(); }
+  [[nodiscard]] auto bytes() const noexcept -> std::size_t { return any_ ? any_->bytes() : numbered_->bytes(); }
+
+ private:
+  [[noreturn]] void fail(std::error_code ec) const { throw_error(ec, "table " + place_.info().name); }
+
+  void init(std::uint64_t key, std::span<float> row) const {
+    initial_(key, row.first(layout_.dim));
+    float* to = row.data() + layout_.dim;
+    for (const Slot& slot : updater_.slots()) to = std::fill_n(to, layout_.dim, slot.initial);
+  }
+
+  [[nodiscard]] auto min_count() const noexcept -> std::uint32_t {
+    return std::min(place_.info().min_count, KeyUse::max_frequency);
+  }
+
+  /// Rows that are updated by one call: few enough to stay in the first cache with all that they need.
+  [[nodiscard]] auto chunk_rows() const noexcept -> std::size_t {
+    return std::clamp<std::size_t>((std::size_t{4} << 10) / place_.info().row_bytes(), 4, 256);
+  }
+
+  template <class = void>
+  void update_chunk(std::uint64_t count, std::size_t first, std::size_t size, bool keep) {
+    const auto rows = std::span<float* const>{rows_}.subspan(first, size);
+    const bool has_all = std::ranges::find(rows, nullptr) == rows.end();
+    for (std::size_t i = 0; i < size && keep; ++i)
+      if (rows[i] != nullptr) previous_.add(merged_.keys()[first + i], rows[i]);
+    if (const float* const in_place = merged_.rows_in_place(first); in_place != nullptr && has_all)
+      return updater_.apply_rows({count}, {layout_.dim, rows, {in_place, size * layout_.dim}});
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      if (rows[i] == nullptr) continue;
+      merged_.write_row(first + i, gradients_.data() + kept * layout_.dim);
+      chunk_[kept++] = rows[i];
+    }
+    updater_.apply_rows({count}, {layout_.dim, {chunk_.data(), kept}, {gradients_.data(), kept * layout_.dim}});
+  }
+
+  /// Whether a cut is one of this table: it may come from a file of another run.
+  template <class = void>
+  [[nodiscard]] auto check(const TableCut& cut) const -> std::error_code {
+    if (cut.keys == nullptr || cut.uses == nullptr || cut.rows == nullptr) return ps_errc::wrong_size;
+    const std::span<const std::uint64_t> keys = cut.keys->as<std::uint64_t>();
+    const std::size_t rows = cut.rows->size() / layout_.row_bytes();
+    if (cut.keys->size() % sizeof(std::uint64_t) != 0 || cut.rows->size() % layout_.row_bytes() != 0)
+      return ps_errc::wrong_size;
+    if (cut.uses->size() != (any_ ? keys.size() * sizeof(KeyUse) : 0)) return ps_errc::wrong_size;
+    if (any_ ? rows > keys.size() : rows != numbered_->size() || rows != keys.size()) return ps_errc::wrong_size;
+    for (const auto part : {keys.first(rows), keys.subspan(rows)})
+      if (std::adjacent_find(part.begin(), part.end(), std::greater_equal<>{}) != part.end())
+        return ps_errc::unsorted_keys;
+    const bool is_ours = std::ranges::all_of(keys, [this](std::uint64_t key) { return place_.owns(key); });
+    return is_ours ? std::error_code{} : ps_errc::no_such_row;
+  }
+
+  TablePlace place_;
+  AnyUpdater updater_;
+  RowInitializer initial_;
+  MemoryBudget* budget_;
+  RowLayout layout_;
+  std::optional<EmbeddingTable> any_;  // one of these two
+  std::optional<DenseIdTable> numbered_;
+  MergedGradients merged_;
+  std::vector<float*> rows_;  // of the merged keys; null below min_count
+  std::vector<KeyUse> before_;
+  PreviousRows previous_;
+  std::vector<float*> chunk_;
+  std::vector<float> gradients_;
+};
+
+}  // namespace distrib::inline v0::detail

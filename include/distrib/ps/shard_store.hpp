@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/optimizer/reduce.hpp>
+#include <distrib/ps/block_pool.hpp>
+#include <distrib/ps/dense_store.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/job_updaters.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
+#include <distrib/ps/row_layout.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_digest.hpp>
+#include <distrib/ps/table_gradients.hpp>
+#include <distrib/ps/table_store.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// A contribution that was read: its block, and views of what that says of the tables.
+struct ReadContribution {
+  SharedBuffer block;
+  TableGradients tables;
+};
+
+/// All that one shard keeps of a job: the dense block and the rows of its tables. Threads: one at a time; blocks that it
+/// gives may be read from any.
+class ShardStore {
+ public:
+  /// Starts with the job's initial values. `table_budget_bytes`: what the tables may take together. Throws
+  /// `ps_errc::budget_exceeded` when those of numbered keys need more.
+  ShardStore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, std::uint64_t table_budget_bytes)
+      : layout_{job, shard},
+        dense_{layout_, updaters, initial_values(job, layout_)} {
+    if (!job.tables.empty()) tables_ = std::make_unique<TableStore>(job, layout_, updaters, table_budget_bytes);
+  }
+
+  /// Whether rows as they were before the last update are kept, for `previous_values`. Not, unless told.
+  void keep_previous(bool keep) {
+    if (tables_ != nullptr) tables_->keep_previous(keep);
+  }
+
+  [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
+  /// The dense block as it is now; it never changes.
+  [[nodiscard]] auto dense() const noexcept -> const SharedBuffer& { return dense_.values(); }
+  /// Null: the job has none.
+  [[nodiscard]] auto tables() const noexcept -> const TableStore* { return tables_.get(); }
+
+  /// Reads a contribution. Errors as `TableGradients::read`.
+  [[nodiscard]] auto read(SharedBuffer block) const -> std::pair<ReadContribution, std::error_code> {
+    std::pair<ReadContribution, std::error_code> read;
+    if (block == nullptr) read.second = ps_errc::wrong_size;
+    else read.second = read.first.tables.read(layout_, block->bytes());
+    read.first.block = std::move(block);
+    return read;
+  }
+
+  /// The `count`-th update (from 1), by the mean of these contributions in their order. On failure
+  /// (`ps_errc::budget_exceeded`) nothing has changed.
+  void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec) {
+    ec.clear();
+    if (tables_ != nullptr) {
+      of_tables_.clear();
+      for (const ReadContribution& one : contributions) of_tables_.push_back(&one.tables);
+      tables_->apply(count, of_tables_, ec);
+      if (ec) return;
+    }
+    if (contributions.size() == 1) return dense_.apply(count, dense_of(contributions.front()));
+    of_dense_.clear();
+    for (const ReadContribution& one : contributions) of_dense_.push_back(dense_of(one));
+    gradient_.resize(layout_.block_bytes());
+    reduce_mean(of_dense_, gradient_.as<float>());
+    dense_.apply(count, gradient_.as<float>());
+  }
+
+  /// Whether a pull may ask for these rows: `ps_errc::no_such_row` when one is not of this shard.
+  [[nodiscard]] auto check(const PullRows& rows) const -> std::error_code {
+    return rows.keys.empty() ? std::error_code{} : tables_->check(rows.keys);
+  }
+
+  /// The dense block, and behind it what is asked of the tables, as they are now.
+  [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
+    if (rows.keys.empty()) return dense_.values();
+    return answer(dense_.values(), rows, [&](std::span<std::byte> to) { tables_->values(rows.keys, to); });
+  }
+
+  /// The same as they were before the last update; `dense` is the block of then. Digests are those of now.
+  [[nodiscard]] auto previous_values(const SharedBuffer& dense, const PullRows& rows) -> SharedBuffer {
+    if (rows.keys.empty()) return dense;
+    return answer(dense, rows, [&](std::span<std::byte> to) { tables_->previous_values(rows.keys, to); });
+  }
+
+  /// A cut of this moment.
+  [[nodiscard]] auto cut(Step step, std::vector<Step> applied = {}) const -> Cut {
+    Cut made = dense_.cut(step, std::move(applied));
+    if (tables_ != nullptr) made.tables = tables_->cut();
+    return made;
+  }
+
+  /// Goes to the state of a cut of the same layout.
+  void load(const Cut& cut) {
+    dense_.load(cut);
+    if (tables_ != nullptr) tables_->load(cut.tables);
+  }
+
+ private:
+  auto dense_of(const ReadContribution& contribution) const -> std::span<const float> {
+    return contribution.block->as<float>().first(layout_.block_bytes() / sizeof(float));
+  }
+
+  auto answer(const SharedBuffer& dense, const PullRows& rows, auto write_rows) -> SharedBuffer {
+    auto block = blocks_.take(dense->size() + answer_bytes(layout_, rows));
+    std::copy(dense->bytes().begin(), dense->bytes().end(), block->bytes().begin());
+    const std::size_t digests_at = dense->size() + rows_bytes(layout_, rows.keys);
+    write_rows(block->bytes().subspan(dense->size(), digests_at - dense->size()));
+    const std::span<std::byte> digests = block->bytes().subspan(digests_at);
+    std::fill(digests.begin(), digests.end(), std::byte{0});
+    if (rows.digests) {
+      const std::vector<TableDigest> of_tables = tables_->digests();
+      std::ranges::copy(std::as_bytes(std::span{of_tables}), digests.begin());
+    }
+    return block;
+  }
+
+  ShardLayout layout_;
+  DenseStore dense_;
+  std::unique_ptr<TableStore> tables_;              // null: the job has none
+  BlockPool blocks_;                                // of values with rows
+  AlignedBuffer gradient_;                          // the mean of the step being completed
+  std::vector<std::span<const float>> of_dense_;    // these two are kept for their capacity
+  std::vector<const TableGradients*> of_tables_;
+};
+
+/// What is left for the tables of a shard when its dense values have what they need, in bytes. Fails with
+/// `ps_errc::too_large` when those and the rows of numbered keys, which are there from the start, need more than
+/// `memory_bytes`; other rows come with their keys.
+[[nodiscard]] inline auto table_budget(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                                       std::uint64_t memory_bytes, Error& error) -> std::uint64_t {
+  error = {};
+  const ShardLayout layout{job, shard};
+  const std::uint64_t dense = store_bytes(layout, updaters);
+  std::uint64_t needed = dense;
+  for (const TablePlace& table : layout.tables()) {
+    const auto slots = static_cast<std::uint16_t>(updaters[table.updater()].slots().size());
+    needed += table.rows() * RowLayout{table.info().dim, slots}.stride_bytes();
+  }
+  if (needed <= memory_bytes) return memory_bytes - dense;
+  error = {ps_errc::too_large, std::to_string(needed) + " bytes of " + std::to_string(memory_bytes)};
+  return 0;
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/sha256.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace distrib::inline v0 {
+
+/// What tells rows of a table from others, whatever their order and however they are dealt to shards: the sum, modulo
+/// 2^64 in each of its four words, of the SHA-256 of every key (64 bits, little endian) with its weights. No protection
+/// against rows that are chosen to collide. A value.
+struct TableDigest {
+  std::array<std::uint64_t, 4> words{};
+
+  [[nodiscard]] auto operator==(const TableDigest&) const -> bool = default;
+
+  void add(std::uint64_t key, std::span<const float> weights) noexcept {
+    Sha256 hash;
+    hash.update(bytes_of(key));
+    hash.update(std::as_bytes(weights));
+    const Sha256Digest digest = hash.finish();
+    TableDigest row;
+    for (std::size_t i = 0; i < words.size(); ++i) row.words[i] = load_le<std::uint64_t>(digest.data() + 8 * i);
+    add(row);
+  }
+  /// Those of other rows.
+  void add(const TableDigest& others) noexcept {
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] += others.words[i];
+  }
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/ps/detail/shard_table.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/job_updaters.hpp>
+#include <distrib/ps/key_lists.hpp>
+#include <distrib/ps/memory_budget.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_digest.hpp>
+#include <distrib/ps/table_gradients.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// How large one shard's share of a table is.
+struct TableSize {
+  std::uint64_t rows = 0;   ///< Keys that have a row.
+  std::uint64_t keys = 0;   ///< Keys with and without one.
+  std::uint64_t bytes = 0;  ///< As taken from the budget.
+
+  [[nodiscard]] auto operator==(const TableSize&) const -> bool = default;
+};
+
+/// The rows of one shard's tables: the sparse sibling of `DenseStore`. There are no versions; an update changes rows in
+/// place, and only those that a gradient names (see `check_table_updaters`).
+///
+/// What a table holds is a function of the updates, in their order; who asks for values changes nothing. A key that a
+/// table has no row for has its initial one, which is computed. Movable. Threads: one at a time. Memory: the tables',
+/// at most the budget's; beside it what the largest update needed: its keys, and with `keep_previous` its rows.
+class TableStore {
+ public:
+  /// The initial state. Numbered tables take their memory; where it is more than `budget_bytes`, throws
+  /// `std::system_error` (`ps_errc::budget_exceeded`), saying which.
+  TableStore(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters, std::uint64_t budget_bytes)
+      : budget_{std::make_unique<MemoryBudget>(budget_bytes)} {
+    tables_.reserve(layout.tables().size());
+    for (const TablePlace& place : layout.tables())
+      tables_.emplace_back(place, updaters[place.updater()], job.seed, *budget_);
+  }
+
+  TableStore(TableStore&&) noexcept = default;
+  auto operator=(TableStore&& other) noexcept -> TableStore& {
+    tables_ = std::move(other.tables_);  // before the budget, to which they give back what they had
+    budget_ = std::move(other.budget_);
+    keeps_previous_ = other.keeps_previous_;
+    return *this;
+  }
+
+  /// Whether the job has no tables.
+  [[nodiscard]] auto empty() const noexcept -> bool { return tables_.empty(); }
+
+  /// Whether rows as they were before the last update are kept from the next one on. Not, unless told.
+  void keep_previous(bool keep) noexcept {
+    keeps_previous_ = keep;
+    if (!keep) forget_previous();
+  }
+
+  /// The `count`-th update (from 1): each row that some gradient names, once. `of_ranks` are in rank order and were
+  /// read with the shard's layout. Gradients of one key are added in that order and divided by how many had it, with
+  /// `mean_of_all` by how many ranks there are; where all had it that is what `reduce_mean` gives, bit for bit.
+  ///
+  /// Where any 64 bits are a key, each key is counted once, however many ranks had it, and its gradient is dropped until
+  /// it was counted `min_count` times. Every 64th update evicts the keys that no update had for `evict_after` updates or
+  /// more, at latest when it is 126 more; after 67 million updates no more.
+  ///
+  /// Fails with `ps_errc::budget_exceeded` or what the system says; nothing has changed then but how much memory the
+  /// tables took.
+  template <class = void>
+  void apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks, std::error_code& ec,
+             bool mean_of_all = false) {
+    ec.clear();
+    for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i].prepare(of_ranks, i, mean_of_all, keeps_previous_);
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+      tables_[i].count(count, ec);
+      if (!ec) continue;
+      while (i-- > 0) tables_[i].uncount();
+      return;
+    }
+    for (detail::ShardTable& table : tables_) table.update(count, keeps_previous_);
+  }
+
+  /// Writes the weights of `keys`, which `check` found good: of each table, from the next multiple of
+  /// `tensor_alignment` on, `dim` floats for each of its keys; zeros between tables. `out` has `rows_bytes` of them, and
+  /// an address for floats.
+  template <class = void>
+  void values(const KeyLists& keys, std::span<std::byte> out) const {
+    write(keys, out, [](const auto& table, auto of, auto to) { table.values(of, to); });
+  }
+
+  /// The same, as they were before the last update, if that was told to keep them: rows that it made are initial ones,
+  /// rows that it evicted are still there.
+  template <class = void>
+  void previous_values(const KeyLists& keys, std::span<std::byte> out) const {
+    write(keys, out, [](const auto& table, auto of, auto to) { table.previous_values(of, to); });
+  }
+
+  /// From here to the next update `previous_values` are `values`.
+  void forget_previous() noexcept {
+    for (detail::ShardTable& table : tables_) table.forget_previous();
+  }
+
+  /// Whether `keys`, a stranger's perhaps, are lists of this shard's tables. `ps_errc::no_such_row`: there is another
+  /// number of lists, or a key that a table has not, or not on this shard.
+  [[nodiscard]] auto check(const KeyLists& keys) const noexcept -> std::error_code {
+    if (keys.size() != tables_.size()) return ps_errc::no_such_row;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      for (const std::uint64_t key : keys[i])
+        if (!tables_[i].place().owns(key)) return ps_errc::no_such_row;
+    return {};
+  }
+
+  /// The state of this moment, all of it copied. Equal states give equal bytes.
+  template <class = void>
+  [[nodiscard]] auto cut() const -> std::vector<TableCut> {
+    std::vector<TableCut> cuts;
+    for (const detail::ShardTable& table : tables_) cuts.push_back(table.cut());
+    return cuts;
+  }
+
+  /// Goes to the state of a cut of this shard's tables; of no tables at all, to the initial state. A run may ask for
+  /// another `min_count` than that which made the cut: rows that there are stay. Throws `std::system_error`
+  /// (`ps_errc::budget_exceeded`; `wrong_size`, `unsorted_keys`, `no_such_row` of a cut that is not of these tables),
+  /// saying which table; the state is unspecified then, to be loaded anew.
+  template <class = void>
+  void load(std::span<const TableCut> tables) {
+    if (!tables.empty() && tables.size() != tables_.size()) throw_error(ps_errc::wrong_size, "tables of a cut");
+    // All of the old go first: the new ones may need their memory.
+    for (detail::ShardTable& table : tables_) tables.empty() ? table.reset() : table.clear();
+    for (std::size_t i = 0; i < tables.size(); ++i) tables_[i].load(tables[i]);
+  }
+
+  /// Of each table, in the job's order. Reads all rows.
+  template <class = void>
+  [[nodiscard]] auto digests() const -> std::vector<TableDigest> {
+    std::vector<TableDigest> digests;
+    for (const detail::ShardTable& table : tables_) digests.push_back(table.digest());
+    return digests;
+  }
+
+  /// Of each table, in the job's order.
+  [[nodiscard]] auto sizes() const -> std::vector<TableSize> {
+    std::vector<TableSize> sizes;
+    for (const detail::ShardTable& table : tables_) sizes.push_back({table.rows(), table.keys(), table.bytes()});
+    return sizes;
+  }
+
+  /// Of all tables, as taken from the budget.
+  [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return budget_->used_bytes(); }
+
+ private:
+  void write(const KeyLists& keys, std::span<std::byte> out, auto write_table) const {
+    assert(keys.size() == tables_.size());
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+      const std::size_t floats = keys[i].size() * tables_[i].place().info().dim;
+      write_table(tables_[i], std::span{keys[i]},
+                  std::span{reinterpret_cast<float*>(out.data() + at), floats});
+      const std::size_t end = at + floats * sizeof(float);
+      at = aligned_size(end);
+      std::fill(out.begin() + static_cast<std::ptrdiff_t>(end), out.begin() + static_cast<std::ptrdiff_t>(at),
+                std::byte{0});
+    }
+    assert(at == out.size());
+  }
+
+  std::unique_ptr<MemoryBudget> budget_;  // where tables find it after a move; it outlives them
+  std::vector<detail::ShardTable> tables_;
+  bool keeps_previous_ = false;
+};
+
+}  // namespace distrib::inline v0

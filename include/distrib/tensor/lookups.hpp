@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/fixed_string.hpp>
+#include <distrib/core/variables.hpp>
+#include <distrib/tensor/values.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Where a model writes the keys that a batch needs of its tables: one list a table, empty on arrival. Threads: one at a
+/// time.
+template <class Variables>
+class Lookups {
+ public:
+  [[nodiscard]] auto keys(std::size_t table) noexcept -> std::vector<std::uint64_t>& { return keys_[table]; }
+  /// Of each table, in the model's order.
+  [[nodiscard]] auto lists() const noexcept -> std::span<const std::vector<std::uint64_t>> { return keys_; }
+  void clear() noexcept {
+    for (std::vector<std::uint64_t>& keys : keys_) keys.clear();
+  }
+
+ private:
+  std::array<std::vector<std::uint64_t>, Variables::tables> keys_;
+};
+
+/// The list of the table called `Name`: add a key for each place where the batch uses a row, in an order of your own;
+/// `lookup_index` gives the rows in that order. Keys may repeat: each is pulled once, and has one gradient.
+template <FixedString Name, class Variables>
+  requires detail::has_variable<Variables, Name>
+[[nodiscard]] auto get(Lookups<Variables>& lookups) -> std::vector<std::uint64_t>& {
+  constexpr bool table = detail::is_table<Variables, Name>();
+  static_assert(table, "distrib: get<NAME>(lookups): this NAME is a Variable; only an Embedding is looked up");
+  if constexpr (table) return lookups.keys(Variables::number_of(Variables::index_of(Name.view())));
+}
+
+// The speaking twin.
+template <FixedString Name, class Variables>
+auto get(Lookups<Variables>& lookups) -> std::vector<std::uint64_t>& {
+  static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
+                "distrib: get<NAME>(lookups): the model has no Embedding of this NAME; the list beside it shows what it has");
+  return lookups.keys(0);
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/example/batch.hpp>
+#include <distrib/ps/key_lists.hpp>
+#include <distrib/tensor/lookups.hpp>
+#include <distrib/tensor/values.hpp>
+#include <distrib/train/metrics.hpp>
+#include <distrib/train/model.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Measures a model on each example of a source once, in order. With tables it needs the rows of all keys that these
+/// examples look up: `keys()`, found by reading the source once.
+///
+/// Threads: one at a time. Lifetime: the model must outlive it.
+template <EvaluatedModel M, class Source>
+class Evaluation {
+  using Variables = typename M::Variables;
+
+ public:
+  Evaluation(const M& model, Source source) : model_{model}, source_{std::move(source)} {
+    if constexpr (Variables::tables != 0) find_keys();
+  }
+
+  /// Of each table the keys whose rows are needed, ascending; without tables none.
+  [[nodiscard]] auto keys() const noexcept -> const KeyLists& { return keys_; }
+
+  /// `values` have the rows of `keys()`, in that order.
+  [[nodiscard]] auto operator()(Values<Variables>& values) -> Metrics {
+    Metrics metrics;
+    Batch<typename M::Example> batch;
+    for (std::uint64_t i = 0; i < source_.in_order_batches(); ++i) {
+      source_.fill_in_order(i, batch);
+      if constexpr (Variables::tables != 0) look_up(batch, values);
+      metrics.merge(model_.evaluate(std::as_const(batch), std::as_const(values)));
+    }
+    return metrics;
+  }
+
+ private:
+  void find_keys() {
+    keys_.resize(Variables::tables);
+    Batch<typename M::Example> batch;
+    for (std::uint64_t i = 0; i < source_.in_order_batches(); ++i) {
+      source_.fill_in_order(i, batch);
+      lookups_.clear();
+      model_.lookups(std::as_const(batch), lookups_);
+      for (std::size_t table = 0; table < Variables::tables; ++table) {
+        std::vector<std::uint64_t>& all = keys_[table];
+        const std::span<const std::uint64_t> more = lookups_.lists()[table];
+        // Where that would take more memory, repeats go first.
+        if (all.size() + more.size() > all.capacity()) remove_repeats(all);
+        all.insert(all.end(), more.begin(), more.end());
+      }
+    }
+    for (std::vector<std::uint64_t>& all : keys_) remove_repeats(all);
+  }
+
+  static void remove_repeats(std::vector<std::uint64_t>& keys) {
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  }
+
+  void look_up(const Batch<typename M::Example>& batch, Values<Variables>& values) {
+    lookups_.clear();
+    model_.lookups(batch, lookups_);
+    for (std::size_t table = 0; table < Variables::tables; ++table) {
+      index_[table].clear();
+      for (const std::uint64_t key : lookups_.lists()[table])
+        index_[table].push_back(std::lower_bound(keys_[table].begin(), keys_[table].end(), key) -
+                                keys_[table].begin());
+      values.set_index(table, index_[table]);
+    }
+  }
+
+  const M& model_;
+  Source source_;
+  KeyLists keys_;
+  Lookups<Variables> lookups_;
+  std::array<std::vector<std::int64_t>, Variables::tables> index_;
+};
+
+}  // namespace distrib::inline v0

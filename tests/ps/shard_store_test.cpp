@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/shard_store.hpp>
+
+#include <distrib/optimizer/sgd.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <vector>
+
+using namespace distrib;
+
+namespace {
+
+constexpr std::uint64_t plenty = std::numeric_limits<std::uint64_t>::max();
+
+auto make_job(bool with_tables) -> Job {
+  Job job;
+  job.variables = {{"b", DType::float32, {2}, ConstantInitializer{1}}};
+  job.parts = {{0, Slice::whole({2}), 0}};
+  if (with_tables) job.tables = {{"t", 4, 0, ConstantInitializer{8}}};
+  return job;
+}
+
+auto sgd() -> JobUpdaters { return {Sgd{.learning_rate = 1}}; }
+
+// A gradient of the dense block, and for each of these keys one of the same number everywhere.
+auto contribution(const ShardLayout& layout, float dense, const std::vector<std::uint64_t>& keys, float row)
+    -> SharedBuffer {
+  const ContributionLayout places{layout, {keys}};
+  auto block = std::make_shared<AlignedBuffer>(places.size_bytes());
+  block->as<float>()[0] = block->as<float>()[1] = dense;
+  if (!layout.tables().empty()) {
+    places.write_keys(block->bytes());
+    for (std::size_t i = 0; i < keys.size() * 4; ++i) block->as<float>()[places.rows_at(0) / sizeof(float) + i] = row;
+  }
+  return block;
+}
+
+auto read(const ShardStore& store, float dense, const std::vector<std::uint64_t>& keys, float row) -> ReadContribution {
+  auto [given, ec] = store.read(contribution(store.layout(), dense, keys, row));
+  CHECK_FALSE(ec);
+  return std::move(given);
+}
+
+auto row_of(const SharedBuffer& values, std::size_t row) -> float {
+  const auto rows = values->as<float>().subspan(64 / sizeof(float) + 4 * row, 4);
+  CHECK(rows[3] == rows[0]);
+  return rows[0];
+}
+
+}  // namespace
+
+TEST_CASE("ShardStore: dense block and rows in one, by the mean of the contributions", "[ps]") {
+  ShardStore store{make_job(true), 0, sgd(), plenty};
+  store.keep_previous(true);
+  const SharedBuffer before = store.dense();
+  std::vector<ReadContribution> both;
+  both.push_back(read(store, 2, {3, 7}, 1));
+  both.push_back(read(store, 4, {7}, 3));
+  std::error_code ec;
+  store.apply(1, both, ec);
+  REQUIRE_FALSE(ec);
+
+  const PullRows keys{{{3, 5, 7}}};
+  const SharedBuffer values = store.values(keys);
+  REQUIRE(values->size() == 64 + 64);
+  CHECK(values->as<float>()[1] == 1 - 3);  // the mean of 2 and 4
+  CHECK(row_of(values, 0) == 8 - 1);       // one of them had it
+  CHECK(row_of(values, 1) == 8);           // nobody
+  CHECK(row_of(values, 2) == 8 - 2);       // the mean of 1 and 3
+  const SharedBuffer old = store.previous_values(before, keys);
+  CHECK(old->as<float>()[1] == 1);
+  for (std::size_t row = 0; row < 3; ++row) CHECK(row_of(old, row) == 8);
+  CHECK(store.values({}) == store.dense());
+  TableDigest digest;
+  digest.add(3, std::vector<float>(4, 7.0F));
+  digest.add(7, std::vector<float>(4, 6.0F));
+  const SharedBuffer with_digest = store.values({{{5}}, true});
+  REQUIRE(with_digest->size() == 64 + 64 + 64);
+  CHECK(std::memcmp(with_digest->data() + 128, &digest, sizeof digest) == 0);
+  CHECK(store.previous_values(before, {}) == before);
+}
+
+TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
+  ShardStore store{make_job(true), 0, sgd(), plenty};
+  CHECK(store.read(nullptr).second == ps_errc::wrong_size);
+  CHECK(store.read(std::make_shared<AlignedBuffer>(64)).second == ps_errc::wrong_size);
+  CHECK(store.check({{{1}, {2}}}) == ps_errc::no_such_row);
+  CHECK_FALSE(store.check({{{1}}}));
+  CHECK_FALSE(store.check({}));
+
+  ShardStore poor{make_job(true), 0, sgd(), 1000};
+  const SharedBuffer before = poor.dense();
+  std::error_code ec;
+  poor.apply(1, std::vector{read(poor, 2, {3, 7}, 1)}, ec);
+  CHECK(ec == ps_errc::budget_exceeded);
+  CHECK(poor.dense() == before);
+  CHECK(row_of(poor.values({{{3}}}), 0) == 8);
+}
+
+TEST_CASE("ShardStore: a cut and back", "[ps]") {
+  ShardStore store{make_job(true), 0, sgd(), plenty};
+  std::error_code ec;
+  store.apply(1, std::vector{read(store, 1, {3}, 1)}, ec);
+  const Cut cut = store.cut(1, {1});
+  CHECK(cut.step == 1);
+  CHECK(cut.applied == std::vector<Step>{1});
+  REQUIRE(cut.tables.size() == 1);
+  store.apply(2, std::vector{read(store, 1, {3, 4}, 1)}, ec);
+  store.load(cut);
+  CHECK(store.dense()->as<float>()[0] == 0);
+  CHECK(row_of(store.values({{{3, 4}}}), 0) == 7);
+  CHECK(row_of(store.values({{{3, 4}}}), 1) == 8);
+  CHECK(store.tables()->sizes()[0].rows == 1);
+}
+
+TEST_CASE("ShardStore: a job without tables", "[ps]") {
+  ShardStore store{make_job(false), 0, sgd(), 0};
+  CHECK(store.tables() == nullptr);
+  std::error_code ec;
+  store.apply(1, std::vector{read(store, 1, {}, 0)}, ec);
+  CHECK(store.dense()->as<float>()[0] == 0);
+  CHECK(store.cut(1).tables.empty());
+  CHECK(store.values({}) == store.dense());
+}
+
+TEST_CASE("table_budget: what dense values leave", "[ps]") {
+  Error error;
+  Job job = make_job(true);
+  CHECK(table_budget(job, 0, sgd(), 1000, error) == 1000 - 3 * 64);
+  CHECK_FALSE(error);
+  job.tables.push_back({"numbered", 16, 10});
+  CHECK(table_budget(job, 0, sgd(), 3 * 64 + 640, error) == 640);
+  CHECK_FALSE(error);
+  CHECK(table_budget(job, 0, sgd(), 3 * 64 + 639, error) == 0);
+  CHECK(error.code == ps_errc::too_large);
+}

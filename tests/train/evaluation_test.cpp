@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/evaluation.hpp>
+
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+#include "train/line_model.hpp"
+#include "train/table_model.hpp"
+
+#include <algorithm>
+
+TEST_CASE("Evaluation: each example once, the mean weighted by the sizes of the batches", "[train]") {
+  const support::TempDirectory directory;
+  const auto dataset = line_model::write(directory.path(), 100);
+  const LineModel model;
+  distrib::Values<LineModel::Variables> values{model.variables()};  // zeros: the error is y
+  distrib::Evaluation by_30{model, dataset.batch(30).open()};
+  distrib::Evaluation by_100{model, dataset.batch(100).open()};
+  CHECK(by_30.keys().empty());
+  CHECK(by_30(values).examples == 100);
+  CHECK(*by_30(values).find("squared_error") == Approx(*by_100(values).find("squared_error")));
+}
+
+TEST_CASE("Evaluation: the keys of all its examples, whose rows it is given", "[train]") {
+  const support::TempDirectory directory;
+  const auto dataset = table_model::write(directory.path(), 90);
+  const TableModel model;
+  distrib::Evaluation evaluation{model, dataset.batch(7).open()};
+  REQUIRE(evaluation.keys().size() == 2);
+  for (const auto& keys : evaluation.keys()) {
+    CHECK(std::ranges::is_sorted(keys));
+    CHECK(std::ranges::adjacent_find(keys) == keys.end());
+  }
+  CHECK(evaluation.keys()[0].size() == 31);  // squares modulo 61
+  CHECK(evaluation.keys()[1].size() == 40);
+
+  // Items of all ones: the prediction is the sum of the user's row, which is the key's last digit.
+  distrib::Values<TableModel::Variables> values{model.variables()};
+  for (std::size_t table = 0; table < 2; ++table) {
+    values.rows(table).resize(evaluation.keys()[table].size(), 4);
+    for (std::size_t i = 0; i < evaluation.keys()[table].size(); ++i)
+      for (std::size_t j = 0; j < 4; ++j)
+        values.rows(table).data()[4 * i + j] =
+            table == 1 ? 1.0F : static_cast<float>(evaluation.keys()[0][i] % 10) / 4;
+  }
+  double squared = 0;
+  const auto source = dataset.batch(90).open();
+  distrib::Batch<TableModel::Example> batch;
+  source.fill_in_order(0, batch);
+  for (std::size_t i = 0; i < 90; ++i) {
+    const auto error =
+        static_cast<double>(static_cast<std::uint64_t>(batch[i].user) % 10) - static_cast<double>(batch[i].rating);
+    squared += error * error / 90;
+  }
+  CHECK(*evaluation(values).find("squared_error") == Approx(squared));
+}

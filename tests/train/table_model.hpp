@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fits ratings by the product of two embeddings: a model with a table of any keys and one of numbered keys.
+#pragma once
+
+#include <distrib/data/tfrecords.hpp>
+#include <distrib/example/example_writer.hpp>
+#include <distrib/optimizer/adagrad.hpp>
+#include <distrib/optimizer/sgd.hpp>
+#include <distrib/record/record_writer.hpp>
+#include <distrib/train/builder.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+struct TableModel {
+  using Variables = distrib::VariableList<distrib::Embedding<"users", float, 4>, distrib::Variable<"bias", float, 1>,
+                                          distrib::Embedding<"items", float, 4>>;
+  struct Example {
+    std::int64_t user = 0;
+    std::int64_t item = 0;
+    float rating = 0;
+  };
+  static constexpr std::uint64_t num_items = 40;
+  std::uint32_t min_count = 1;
+  std::uint64_t evict_after = 0;
+
+  auto variables() const -> Variables {
+    return {{distrib::UniformInitializer{-0.5F, 0.5F}, {.min_count = min_count, .evict_after = evict_after}},
+            {{1}},
+            {distrib::UniformInitializer{-0.5F, 0.5F}, {.rows = num_items}}};
+  }
+
+  void lookups(const distrib::Batch<Example>& batch, distrib::Lookups<Variables>& lookups) const {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      distrib::get<"users">(lookups).push_back(static_cast<std::uint64_t>(batch[i].user));
+      distrib::get<"items">(lookups).push_back(static_cast<std::uint64_t>(batch[i].item));
+    }
+  }
+
+  auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
+                 distrib::Gradients<Variables>& gradients, distrib::StepContext) const -> float {
+    const auto users = distrib::get<"users">(values);
+    const auto items = distrib::get<"items">(values);
+    auto of_users = distrib::get<"users">(gradients);
+    auto of_items = distrib::get<"items">(gradients);
+    const auto user_of = distrib::lookup_index<"users">(values);
+    const auto item_of = distrib::lookup_index<"items">(values);
+    const auto scale = 1.0F / static_cast<float>(batch.size());
+    float loss = 0;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const float error = predict(i, values) - batch[i].rating;
+      loss += scale * error * error;
+      distrib::get<"bias">(gradients)(0) += 2 * scale * error;
+      for (std::size_t j = 0; j < 4; ++j) {
+        of_users(user_of[i], j) += 2 * scale * error * items(item_of[i], j);
+        of_items(item_of[i], j) += 2 * scale * error * users(user_of[i], j);
+      }
+    }
+    return loss;
+  }
+
+  auto evaluate(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values) const
+      -> distrib::Metrics {
+    double squared = 0;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const auto error = static_cast<double>(predict(i, values) - batch[i].rating);
+      squared += error * error;
+    }
+    return {batch.size(), {{"squared_error", squared / static_cast<double>(batch.size())}}};
+  }
+
+ private:
+  static auto predict(std::size_t i, const distrib::Values<Variables>& values) -> float {
+    const auto users = distrib::get<"users">(values);
+    const auto items = distrib::get<"items">(values);
+    float sum = distrib::get<"bias">(values)(0);
+    for (std::size_t j = 0; j < 4; ++j)
+      sum += users(distrib::lookup_index<"users">(values)[i], j) * items(distrib::lookup_index<"items">(values)[i], j);
+    return sum;
+  }
+};
+
+namespace table_model {
+
+inline auto schema() {
+  return distrib::schema<TableModel::Example>(distrib::feature("user", &TableModel::Example::user),
+                                              distrib::feature("item", &TableModel::Example::item),
+                                              distrib::feature("rating", &TableModel::Example::rating));
+}
+
+/// Writes `records` ratings into three files of `directory` and gives the dataset that reads them.
+inline auto write(const std::filesystem::path& directory, std::size_t records = 600) {
+  distrib::ExampleWriter encode{schema()};
+  for (std::size_t file = 0; file < 3; ++file) {
+    distrib::RecordWriter writer{directory / ("ratings-" + std::to_string(file))};
+    for (std::size_t i = file * records / 3; i < (file + 1) * records / 3; ++i) {
+      const auto user = static_cast<std::int64_t>(i * i % 61), item = static_cast<std::int64_t>(i * 37 % 40);
+      const float rating = static_cast<float>(user % 5 - 2) * static_cast<float>(item % 3 - 1) * 0.5F + 0.25F;
+      writer.append(encode.write({user * 0x1234'5678'9ABC - 7, item, rating}));
+    }
+    writer.close();
+  }
+  return distrib::tfrecords((directory / "ratings-*").string()).schema(schema());
+}
+
+template <class Data>
+auto builder(const Data& data, std::uint32_t workers, std::uint32_t shards, distrib::Step steps) {
+  return distrib::train(TableModel{})
+      .with_data(data.shuffle(3).batch(10))
+      .with_updater(distrib::Adagrad{.learning_rate = 0.5F})
+      .with_updater("items", distrib::Sgd{.learning_rate = 0.5F})
+      .with_hooks(distrib::StopAtStep{steps}, distrib::Evaluate{data.batch(64), 20})
+      .with_seed(11)
+      .with_local_mode({.workers = workers, .shards = shards});
+}
+
+}  // namespace table_model
