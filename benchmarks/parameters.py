@@ -11,6 +11,10 @@ completion queues; "gRPC sync" has a server of threads, and where one call is in
 are 32 requests up to 64 KiB, 8 of 1 MiB, 2 of 16 MiB; of a push-pull the value counts once although it crosses the wire
 twice. Turns, rounds and medians are those of rpc.py.
 
+Rows 7 and 8: a table of 1 Mi rows of 64 bytes by any 64-bit keys, so many ascending keys a request, 16, 8 or 4 requests
+in flight; all together go through all rows. gRPC and ps-lite send the keys packed, 8 bytes each, and keep the numbers of
+rows in a std::unordered_map.
+
 ps-lite: PS_LITE names a checkout of it, when it is built and here. Without, its lines say "not given"."""
 import os
 import sys
@@ -46,6 +50,15 @@ DENSE = [
 ]
 
 
+# row, of how many keys, number, in flight, seconds, targets as above
+SPARSE = [
+    ("7", "push", "1k", 1000, 16, 0.4, (4.5, 2.2)), ("7", "push", "10k", 10000, 8, 0.5, (1.8, 1.8)),
+    ("7", "push", "100k", 100000, 4, 0.8, (1.8, 2.2)),
+    ("8", "pull", "1k", 1000, 16, 0.4, (3, 1.8)), ("8", "pull", "10k", 10000, 8, 0.5, (1.2, 1.2)),
+    ("8", "pull", "100k", 100000, 4, 0.8, (1.5, 1.8)),
+]
+
+
 def against(of_grpc, of_ps_lite):
     return {GRPC: of_grpc, SYNC: of_grpc, PS_LITE: of_ps_lite}
 
@@ -58,6 +71,11 @@ def cases():
                 Line(f"row6 dense {method} {size}, CPU", cpu_per_gigabyte(number), "s/GB", against(*cpu)),
             ], ["--method", method, "--bytes", str(number), "--in_flight", str(flight), "--seconds", str(seconds)],
                 ["--bytes", str(number)])
+    for row, method, keys, number, flight, seconds, targets in SPARSE:
+        yield Case({row}, f"{method} {keys} rows of 64 B", PEERS, [
+            Line(f"row{row} {method} {keys} rows of 64 B", lambda m, n=number: m["rate"] * n / 1e6, "M/s",
+                 against(*targets)),
+        ], ["--method", method, "--keys", str(number), "--in_flight", str(flight), "--seconds", str(seconds)])
     yield Case({"9"}, "push 64 B, 1 in flight", PEERS, [
         Line("row9 push 64 B p50", key("p50"), "us", against(0.25, 0.25)),
         Line("row9 push 64 B p99", key("p99"), "us", against(0.25, 0.25)),
