@@ -151,7 +151,8 @@ TEST_CASE("AnyShard: rows of tables, as far as the budget goes", "[ps]") {
     shard->pull(10, 1, out, {{{5, 7}, {3}}});
     REQUIRE(out.actions.size() == 5);
     const Cut cut = std::get<distrib::SaveCut>(out.actions[1]).cut;
-    CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "save 1 w=-1 keys=5;0,1,2" + applied, "pushed 10 step=1 k=1 cuts=0",
+    CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "save 1 w=-1 keys=5;0,1,2" + applied,
+                              "pushed 10 step=1 k=1 cuts=0",
                               "values 10 step=1 w=-1 rows=6,8,5 k=1 cuts=0",
                               "refused 10 step=1 rank=0: the table has no such row"});
     const auto back = make(job, {1}, &cut);

@@ -760,10 +760,12 @@ TEST_CASE("ShardService: what is asked of tables wrongly is refused by its name,
     unsorted->data()[64 + 8 + 2] = std::byte{0};  // 5, and 0 more
     const std::string keys_of_pull = "the keys of a sparse gradient must ascend and be unique (the keys of a pull)";
     bench.tell({
-        {"as much as there may be", bench.pull('a', 2, 0, {{5, 6, 7}, {0}}), {"a2 values counted=0 w=0 rows=8,8,8,8" + cuts}},
+        {"as much as there may be", bench.pull('a', 2, 0, {{5, 6, 7}, {0}}),
+         {"a2 values counted=0 w=0 rows=8,8,8,8" + cuts}},
         {"more", bench.pull('a', 3, 0, {{5, 6, 7, 8}, {0}}),
          {"a3 failed: a pull asks for more rows than one answer may hold (320 bytes of 256)"}},
-        {"the same key twice", bench.call<distrib::Pull>('a', 4, {0, body({2, 5, 0, 0, 0})}), {"a4 failed: " + keys_of_pull}},
+        {"the same key twice", bench.call<distrib::Pull>('a', 4, {0, body({2, 5, 0, 0, 0})}),
+         {"a4 failed: " + keys_of_pull}},
         {"one list too few", bench.call<distrib::Pull>('a', 5, {0, body({1, 5, 0})}), {"a5 failed: " + keys_of_pull}},
         {"no keys at all", bench.call<distrib::Pull>('a', 6, {0, body({255})}), {"a6 failed: " + keys_of_pull}},
         {"a key that the table has not", bench.pull('a', 7, 0, {{}, {3}}),

@@ -50,13 +50,14 @@ inline auto block(float number) -> distrib::SharedBuffer {
 
 /// The same job with two tables: "words" of any keys and "items" 0, 1, 2. A row is 16 floats, all the same: at first 8.
 inline auto with_tables(distrib::Job job) -> distrib::Job {
-  job.tables = {{"words", 16, 0, distrib::ConstantInitializer{8.0F}}, {"items", 16, 3, distrib::ConstantInitializer{8.0F}}};
+  const distrib::ConstantInitializer eight{8.0F};
+  job.tables = {{"words", 16, 0, eight}, {"items", 16, 3, eight}};
   return job;
 }
 
 /// A contribution to the only shard of such a job: gradients of rows by their keys.
-inline auto block(float number, const std::map<std::uint64_t, float>& words, const std::map<std::uint64_t, float>& items = {})
-    -> distrib::SharedBuffer {
+inline auto block(float number, const std::map<std::uint64_t, float>& words,
+                  const std::map<std::uint64_t, float>& items = {}) -> distrib::SharedBuffer {
   const distrib::ShardLayout layout{with_tables(job(1, 1, 1, 0)), 0};
   distrib::KeyLists keys(2);
   for (const auto& entry : words) keys[0].push_back(entry.first);

@@ -495,7 +495,7 @@ TEST_CASE("SyncWorkerCore: rows that a restore has overtaken are not wanted any 
   });
 }
 
-TEST_CASE("SyncWorkerCore: a pull that only asks for room wants no rows, and its answer is not taken for values", "[ps]") {
+TEST_CASE("SyncWorkerCore: a pull that asks for room wants no rows, and its answer is not taken for values", "[ps]") {
   Worker w = worker_with_tables(9, 1);  // the window is 2
   carry_rows_to(w, 3);
   tell(Events{

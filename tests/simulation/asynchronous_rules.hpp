@@ -26,8 +26,8 @@
 
 namespace simulation {
 
-/// Asynchronous and stale-synchronous: each shard has a variable with a row for each rank, in which a contribution counts
-/// one, its step and its step's square; and a number that depends on all values, as gradients do. Half of the jobs have
+/// Asynchronous and stale-synchronous: each shard has a variable with a row for each rank, in which a contribution
+/// counts one, its step and its step's square; and a number that depends on all values, as gradients do. Half of the jobs have
 /// tables, in which each rank has a key of its own on each shard that counts the same, and all have one together: any
 /// keys with `min_count`; numbered ones with momentum; and keys that a rank has in its first step only and that are
 /// evicted in jobs that are long enough. `ShardCore` may be one with a mistake.
@@ -117,7 +117,8 @@ class Asynchronous {
       for (const std::uint64_t key : listed)
         if (!std::ranges::binary_search(known, key)) return false;
       for (std::size_t number = 0; number < keys_on_[table][shard].size(); ++number)
-        if (!good_row(cut, table, number, entry_of(cut.tables[table], table, keys_on_[table][shard][number]))) return false;
+        if (!good_row(cut, table, number, entry_of(cut.tables[table], table, keys_on_[table][shard][number])))
+          return false;
     }
     return true;
   }
@@ -130,7 +131,8 @@ class Asynchronous {
     for (Rank rank = 0; rank < job.ranks; ++rank) all.push_back(job.steps_of(rank));
     const Cut& last = disk.rbegin()->second;
     const auto dense = block.bytes().first(layouts_[shard].block_bytes());
-    return counted_once(block, all) && has_rows_of(block, shard, all) && std::ranges::equal(dense, last.values->bytes());
+    return counted_once(block, all) && has_rows_of(block, shard, all) &&
+           std::ranges::equal(dense, last.values->bytes());
   }
 
   [[nodiscard]] auto holds_all_of(Rank rank, std::uint32_t shard, const Disk& disk) const -> bool {
@@ -179,11 +181,12 @@ class Asynchronous {
   void find_keys(const distrib::TableInfo& table) {
     const distrib::TableSharding sharding{table, job.shards()};
     auto& of_shards = keys_on_.emplace_back(job.shards());
-    for (std::uint64_t next = 0; std::ranges::any_of(of_shards, [&](auto& keys) { return keys.size() <= job.ranks; });) {
+    const auto needs_more = [&](const auto& keys) { return keys.size() <= job.ranks; };
+    for (std::uint64_t next = 0; std::ranges::any_of(of_shards, needs_more);) {
       const std::uint64_t key = table.any_key() ? Dice{next}.next() : next;
       ++next;
       auto& keys = of_shards[sharding.shard(key)];
-      if (keys.size() <= job.ranks) keys.push_back(key);
+      if (needs_more(keys)) keys.push_back(key);
     }
   }
 
@@ -212,7 +215,8 @@ class Asynchronous {
   static auto is_sum(std::span<const float> row, Step first, Step last) -> bool {
     std::array<Step, 3> sums{};
     for (Step s = first; s <= last; ++s) sums = {sums[0] + 1, sums[1] + s, sums[2] + s * s};
-    return std::ranges::equal(sums, row.first(3), [](Step sum, float found) { return -found == static_cast<float>(sum); });
+    const auto is_minus = [](Step sum, float found) { return -found == static_cast<float>(sum); };
+    return std::ranges::equal(sums, row.first(3), is_minus);
   }
 
   // Weights and slots after so many gradients: exact products, so the same bits whoever compiles it.
@@ -235,8 +239,8 @@ class Asynchronous {
                                   std::span<const Step> applied) const -> bool {
     const Step all = std::reduce(applied.begin(), applied.end());
     const Step least = job.tables[table].min_count;
-    if (number == job.ranks)  // nobody has the rare one
-      return table == words ? -row[0] == static_cast<float>(all < least ? 0 : all - least + 1) : table == items || row[0] == 0;
+    if (number == job.ranks && table == words) return -row[0] == static_cast<float>(all < least ? 0 : all - least + 1);
+    if (number == job.ranks) return table == items || row[0] == 0;  // nobody has the rare one
     if (table == words) return is_sum(row, least, applied[number]);
     if (table == items) return is_momentum(row, applied[number]);
     return is_sum(row, 1, std::min<Step>(applied[number], 1)) || (all >= 64 && is_sum(row, 1, 0));
@@ -252,7 +256,8 @@ class Asynchronous {
       std::ranges::sort(keys);
       for (std::size_t number = 0; number < keys.size(); ++number) {
         const auto place = std::ranges::lower_bound(keys, keys_on_[table][shard][number]) - keys.begin();
-        const auto row = block.as<float>().subspan(at / sizeof(float) + static_cast<std::size_t>(place) * columns, columns);
+        const std::size_t begin = at / sizeof(float) + static_cast<std::size_t>(place) * columns;
+        const auto row = block.as<float>().subspan(begin, columns);
         if (!good_weights(table, number, row, applied)) return false;
       }
       at += distrib::aligned_size(keys.size() * columns * sizeof(float));

@@ -51,6 +51,7 @@ class Carrier {
     faultless_ = faults_.empty();
     loses_disks_ = rules_.survives_lost_disks && dice_.percent(25);
     keeps_dropped_cuts_ = dice_.percent(25);
+    prepares_slowly_ = dice_.percent(25);
   }
 
   /// Empty: the job came to its end and everything was as it must be. Else what was not.
@@ -250,11 +251,14 @@ class Carrier {
       if (!link.down.empty()) choices_.push_back({Choice::read_down, peer, link.shard});
     }
     for (const auto& [id, worker] : workers_) {
-      if (!worker.preparing.empty()) choices_.push_back({Choice::prepare, id, 0});
+      if (!worker.preparing.empty() && (!prepares_slowly_ || dice_.percent(5)))
+        choices_.push_back({Choice::prepare, id, 0});
       if (!worker.computing.empty()) choices_.push_back({Choice::compute, id, 0});
       for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
         if (worker.links[shard] == 0 && shards_[shard].core != nullptr) choices_.push_back({Choice::open, id, shard});
     }
+    for (const auto& [id, worker] : workers_)
+      if (choices_.empty() && !worker.preparing.empty()) choices_.push_back({Choice::prepare, id, 0});
     const bool disks_work = std::ranges::any_of(shards_, [](const ShardState& s) { return s.saving || s.loading; });
     if (choices_.empty() && !disks_work) return false;
     if (choices_.empty() || dice_.percent(4))
@@ -405,7 +409,7 @@ class Carrier {
     for (support::WorkerAction& action : actions) {
       if (const auto* asked = std::get_if<distrib::Prepare>(&action)) {
         worker.preparing.push_back(*asked);
-        at_once = dice_.percent(50);
+        at_once = !prepares_slowly_ && dice_.percent(50);
       } else if (auto* work = std::get_if<distrib::Compute>(&action)) {
         worker.computing.push_back(std::move(*work));
       } else if (const auto* done = std::get_if<distrib::WorkerDone>(&action)) {
@@ -452,6 +456,7 @@ class Carrier {
   bool faultless_ = false;
   bool loses_disks_ = false;
   bool keeps_dropped_cuts_ = false;
+  bool prepares_slowly_ = false;
   std::uint64_t now_ = 0;
   std::vector<ShardState> shards_;
   std::vector<RankState> ranks_;

@@ -19,13 +19,16 @@ class MistakenShard : public SyncShardCore {
   enum class Mistake { none, newest_rows, forgets_uses, forgets_counted_keys };
   static inline Mistake mistake = Mistake::none;
 
-  MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters) : SyncShardCore{job, shard, updaters} {}
-  MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest, std::vector<Step> cuts)
+  MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters)
+      : SyncShardCore{job, shard, updaters} {}
+  MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
+                std::vector<Step> cuts)
       : SyncShardCore{job, shard, updaters, spoil(newest, job), std::move(cuts)} {}
 
   // The values of k-1 with the rows of k.
   void pull(Peer peer, Step step, auto& out, PullRows rows) {
-    if (mistake != Mistake::newest_rows || rows.keys.empty()) return SyncShardCore::pull(peer, step, out, std::move(rows));
+    if (mistake != Mistake::newest_rows || rows.keys.empty())
+      return SyncShardCore::pull(peer, step, out, std::move(rows));
     const PullRows copy = rows;
     const auto replace = [&](auto reply) {
       if constexpr (std::is_same_v<decltype(reply), ValuesReply>) {

@@ -193,7 +193,7 @@ class Synchronous {
   std::size_t budget_ = 0;
   std::vector<std::vector<Cut>> truth_ = std::vector<std::vector<Cut>>(1);  // by step, by shard
   std::vector<TableOracle> oracles_;                                        // by step
-  mutable std::vector<distrib::SharedBuffer> expected_;                     // by step, shard, rank; null: not asked for yet
+  mutable std::vector<distrib::SharedBuffer> expected_;                     // by step, shard, rank; null: not yet
 };
 
 }  // namespace simulation

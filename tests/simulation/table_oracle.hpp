@@ -38,7 +38,8 @@ inline auto same(const std::vector<distrib::TableCut>& a, const std::vector<dist
   });
 }
 
-/// What the tables of a job hold after some updates, worked out with a map of rows and no table of the library's. A value.
+/// What the tables of a job hold after some updates, worked out with a map of rows and no table of the library's. A
+/// value.
 class TableOracle {
  public:
   struct Entry {
@@ -50,7 +51,8 @@ class TableOracle {
   TableOracle(const distrib::Job& job, const distrib::JobUpdaters& updaters)
       : job_{&job}, updaters_{&updaters}, tables_(job.tables.size()) {
     for (std::size_t table = 0; table < tables_.size(); ++table)
-      for (std::uint64_t key = 0; key < job.tables[table].rows; ++key) tables_[table][key].row = initial_row(table, key);
+      for (std::uint64_t key = 0; key < job.tables[table].rows; ++key)
+        tables_[table][key].row = initial_row(table, key);
   }
 
   /// The `count`-th update (from 1): what each rank says of each table, in rank order.
@@ -67,7 +69,8 @@ class TableOracle {
   /// The weights of a key, with or without a row.
   [[nodiscard]] auto weights(std::size_t table, std::uint64_t key) const -> Floats {
     const auto found = tables_[table].find(key);
-    Floats row = found == tables_[table].end() || found->second.row.empty() ? initial_row(table, key) : found->second.row;
+    const bool has_row = found != tables_[table].end() && !found->second.row.empty();
+    Floats row = has_row ? found->second.row : initial_row(table, key);
     row.resize(job_->tables[table].dim);
     return row;
   }
@@ -126,7 +129,8 @@ class TableOracle {
   [[nodiscard]] auto initial_row(std::size_t table, std::uint64_t key) const -> Floats {
     Floats row(job_->tables[table].dim);
     distrib::RowInitializer{job_->tables[table], job_->seed}(key, row);
-    for (const distrib::Slot& slot : updater(table).slots()) row.resize(row.size() + job_->tables[table].dim, slot.initial);
+    for (const distrib::Slot& slot : updater(table).slots())
+      row.resize(row.size() + job_->tables[table].dim, slot.initial);
     return row;
   }
 
