@@ -156,6 +156,7 @@ class ShardStore {
 /// What is left for the tables of a shard when its dense values have what they need, in bytes. Fails with
 /// `ps_errc::too_large` when those and the rows of numbered keys, which are there from the start, need more than
 /// `memory_bytes`; other rows come with their keys.
+template <class = void>
 [[nodiscard]] inline auto table_budget(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                                        std::uint64_t memory_bytes, Error& error) -> std::uint64_t {
   error = {};
