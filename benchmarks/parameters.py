@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """parameters.py BUILD [ROW...]: a parameter server beside others of its kind; prints lines of results.jsonl, and each
-row to stderr when it is finished. ROWs are numbers, 1 to 9; all unless told. Row 12, update rules beside memory and
-plain loops, is what kernels.py prints; rows 7, 8, 10, 11 and 13 (sparse rows, tables, two shards) are not there yet.
+row to stderr when it is finished. ROWs are numbers, 1 to 13; all unless told. Rows 10, 11 and 13 are in tables.py; row
+12, update rules beside memory and plain loops, is what kernels.py prints.
 
 Every peer is a program of benchmarks/parameters, one process for the server and one for the worker, over 127.0.0.1. The
 server applies `value -= learning_rate * gradient` to a dense variable at every push. Ours is a task of job "ps" and a
@@ -11,12 +11,17 @@ completion queues; "gRPC sync" has a server of threads, and where one call is in
 are 32 requests up to 64 KiB, 8 of 1 MiB, 2 of 16 MiB; of a push-pull the value counts once although it crosses the wire
 twice. Turns, rounds and medians are those of rpc.py.
 
+Rows 7 and 8: a table of 1 Mi rows of 64 bytes by any 64-bit keys, so many ascending keys a request, 16, 8 or 4 requests
+in flight; all together go through all rows. gRPC and ps-lite send the keys packed, 8 bytes each, and keep the numbers of
+rows in a std::unordered_map.
+
 ps-lite: PS_LITE names a checkout of it, when it is built and here. Without, its lines say "not given"."""
 import os
 import sys
 import time
 
 import rpc
+import tables
 from result import not_given
 from rpc import Case, Line, Peer, cpu_per_gigabyte, gigabytes, key, note
 
@@ -45,12 +50,20 @@ DENSE = [
 ]
 
 
+# row, of how many keys, number, in flight, seconds, targets as above
+SPARSE = [
+    ("7", "push", "1k", 1000, 16, 0.4, (4.5, 2.2)), ("7", "push", "10k", 10000, 8, 0.5, (1.8, 1.8)),
+    ("7", "push", "100k", 100000, 4, 0.8, (1.8, 2.2)),
+    ("8", "pull", "1k", 1000, 16, 0.4, (3, 1.8)), ("8", "pull", "10k", 10000, 8, 0.5, (1.2, 1.2)),
+    ("8", "pull", "100k", 100000, 4, 0.8, (1.5, 1.8)),
+]
+
+
 def against(of_grpc, of_ps_lite):
     return {GRPC: of_grpc, SYNC: of_grpc, PS_LITE: of_ps_lite}
 
 
 def cases():
-    """Rows 7 and 8 (sparse rows of a table) and 11 (two shards on two cores) have their place here."""
     for row, size, number, flight, seconds, methods, cpu in DENSE:
         for method, targets in methods.items():
             yield Case({row, "6"}, f"{method} {size}", PEERS, [
@@ -58,6 +71,11 @@ def cases():
                 Line(f"row6 dense {method} {size}, CPU", cpu_per_gigabyte(number), "s/GB", against(*cpu)),
             ], ["--method", method, "--bytes", str(number), "--in_flight", str(flight), "--seconds", str(seconds)],
                 ["--bytes", str(number)])
+    for row, method, keys, number, flight, seconds, targets in SPARSE:
+        yield Case({row}, f"{method} {keys} rows of 64 B", PEERS, [
+            Line(f"row{row} {method} {keys} rows of 64 B", lambda m, n=number: m["rate"] * n / 1e6, "M/s",
+                 against(*targets)),
+        ], ["--method", method, "--keys", str(number), "--in_flight", str(flight), "--seconds", str(seconds)])
     yield Case({"9"}, "push 64 B, 1 in flight", PEERS, [
         Line("row9 push 64 B p50", key("p50"), "us", against(0.25, 0.25)),
         Line("row9 push 64 B p99", key("p99"), "us", against(0.25, 0.25)),
@@ -86,6 +104,9 @@ def main():
     for case in cases():
         if not wanted or case.rows & wanted:
             run_case(case, known)
+    for row, function in ("10", tables.row10), ("11", tables.row11), ("13", tables.row13):
+        if not wanted or row in wanted:
+            function(build)
     note(f"  {time.monotonic() - began:.0f} s")
     return 0
 

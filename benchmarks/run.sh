@@ -4,8 +4,8 @@
 #   kernels    update rules beside plain loops
 #   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its matrix products, beside bare
 #              sockets that move the same bytes
-#   parameters pushes and pulls of dense values beside gRPC, and beside ps-lite where PS_LITE names a checkout of it;
-#              and kernels
+#   parameters pushes and pulls of dense values and of a table's rows beside gRPC, and beside ps-lite where PS_LITE names
+#              a checkout of it; tables in one process beside maps and locks; and kernels
 #   records    reading, writing, parsing, shuffling, compressing records beside sums of the same memory, protobuf, zlib
 #   rpc        calls beside bare Asio, bare epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling
 #   rpc-abuse  what a server does under garbage, half frames, slow readers, resets, deadlines, overload, its own end
@@ -40,10 +40,10 @@ ensure_packages build example benchmarks
 targets=()
 for name in "${names[@]}"; do
   case $name in
-    kernels) targets+=(distrib_benchmarks) ;;
+    kernels) targets+=(benchmark_optimizer_kernels_benchmark) ;;
     parameters)
       ensure_packages grpc ${PS_LITE:+ps_lite}
-      targets+=(distrib_parameters_benchmarks)
+      targets+=(distrib_parameters_benchmarks benchmark_ps_embedding_table_benchmark benchmark_ps_owners_benchmark)
       ;;
     rpc) ensure_packages grpc; targets+=(distrib_rpc_benchmarks) ;;
     rpc-abuse) targets+=(distrib_rpc_benchmarks) ;;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a careful user writes by hand with gRPC C++: packed bytes, a table behind one mutex, a plain loop compiled with
-// -O3 -march=native; pushes and pulls together as one call. Server: completion queue, or with `--style sync` a thread a
-// call. Worker: completion queue; with `--style sync` and one call in flight, calls that block. All have a deadline.
+// -O3 -march=native; pushes and pulls together as one call; rows in one array, their numbers in a std::unordered_map.
+// Server: completion queue, or with `--style sync` a thread a call. Worker: completion queue; with `--style sync` and
+// one call in flight, calls that block; messages are made before. All have a deadline.
 #include "values.hpp"
 
 #include "parameters.grpc.pb.h"
@@ -27,18 +28,61 @@ namespace {
 using distrib::benchmark::Block;
 using distrib::benchmark::Parameters;
 
-/// Variables by key.
+/// Rows by key, zeros at first.
+class Rows {
+ public:
+  void push(const Block& request) {
+    const std::size_t count = request.keys().size() / sizeof(std::uint64_t);
+    if (request.values().size() != count * row_bytes) fail("gradients of another size");
+    const auto* gradient = reinterpret_cast<const float*>(request.values().data());
+    for (std::size_t n = 0; n < count; ++n, gradient += row_floats) {
+      const auto [found, is_new] = numbers_.try_emplace(key(request, n), static_cast<std::uint32_t>(numbers_.size()));
+      if (is_new) floats_.resize(floats_.size() + row_floats);
+      float* const row = &floats_[found->second * row_floats];
+      for (std::size_t i = 0; i < row_floats; ++i) row[i] -= learning_rate * gradient[i];
+    }
+  }
+
+  void pull(const Block& request, Block& reply) const {
+    const std::size_t count = request.keys().size() / sizeof(std::uint64_t);
+    std::string& values = *reply.mutable_values();
+    values.resize(count * row_bytes);
+    for (std::size_t n = 0; n < count; ++n) {
+      const auto found = numbers_.find(key(request, n));
+      if (found == numbers_.end()) continue;
+      std::memcpy(&values[n * row_bytes], &floats_[found->second * row_floats], row_bytes);
+    }
+  }
+
+ private:
+  static auto key(const Block& request, std::size_t n) -> std::uint64_t {
+    std::uint64_t key = 0;
+    std::memcpy(&key, request.keys().data() + n * sizeof key, sizeof key);
+    return key;
+  }
+
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
+  std::vector<float> floats_;
+};
+
+/// Variables by key, and rows.
 class Table {
  public:
   explicit Table(std::size_t bytes) : elements_{bytes / sizeof(float)} {}
 
   void push(const Block& request, Block&) {
     const std::scoped_lock lock{mutex_};
-    apply(request);
+    if (request.keys().empty())
+      apply(request);
+    else
+      rows_.push(request);
   }
   void pull(const Block& request, Block& reply) {
     const std::scoped_lock lock{mutex_};
-    reply.set_values(values_of(request).data(), elements_ * sizeof(float));
+    if (request.keys().empty())
+      reply.set_values(values_of(request).data(), elements_ * sizeof(float));
+    else
+      rows_.pull(request, reply);
   }
   void push_pull(const Block& request, Block& reply) {
     const std::scoped_lock lock{mutex_};
@@ -62,6 +106,7 @@ class Table {
   std::size_t elements_;
   std::mutex mutex_;
   std::unordered_map<std::uint64_t, std::vector<float>> variables_;
+  Rows rows_;
 };
 
 // --- servers ---
@@ -184,20 +229,31 @@ auto floats(const Block& block) -> std::vector<float> {
 class Loop {
  public:
   Loop(const Options& of, Parameters::Stub& to) : options{of}, load{of}, stub{to} {
+    if (of.keys == 0) requests_.emplace_back();
+    for (const std::vector<std::uint64_t>& keys : request_keys_of(of))
+      requests_.emplace_back().set_keys(keys.data(), keys.size() * sizeof(std::uint64_t));
+    const std::size_t bytes = of.keys == 0 ? of.bytes : of.keys * row_bytes;
+    const auto made = gradient(bytes, pulled());
+    for (Block& request : requests_) request.set_values(made.data(), bytes);
+    for (const Block& request : requests_) push(request);  // the server has all rows now
     const auto before = pulled();
-    const auto made = gradient(of.bytes, before);
-    request.set_values(made.data(), of.bytes);
-    grpc::ClientContext context;
-    set_deadline(context);
-    Block reply;
-    check(stub.Push(&context, request, &reply));
+    push(requests_.front());
     check_applied(before, made, pulled());
-    if (of.method == "pull") request.clear_values();
+    if (of.method == "push") return;
+    reply_bytes_ = bytes;
+    if (of.method == "pull")
+      for (Block& request : requests_) request.clear_values();
+  }
+
+  /// Good for as long as this.
+  [[nodiscard]] auto next_request() -> const Block& {
+    next_ = (next_ + 1) % requests_.size();
+    return requests_[next_];
   }
 
   void ended(const grpc::Status& status, const Block& reply) {
     check(status);
-    if (reply.values().size() != (options.method == "push" ? 0 : options.bytes)) fail("values of another size");
+    if (reply.values().size() != reply_bytes_) fail("values of another size");
     load.completed();
   }
 
@@ -205,22 +261,37 @@ class Loop {
   Load load;
   Parameters::Stub& stub;
   grpc::CompletionQueue queue;
-  Block request;
 
  private:
-  auto pulled() -> std::vector<float> {
+  static auto request_keys_of(const Options& options) -> std::vector<std::vector<std::uint64_t>> {
+    return options.keys == 0 ? std::vector<std::vector<std::uint64_t>>{} : request_keys(options.keys);
+  }
+
+  void push(const Block& request) {
     grpc::ClientContext context;
     set_deadline(context);
     Block reply;
-    check(stub.Pull(&context, {}, &reply));
+    check(stub.Push(&context, request, &reply));
+  }
+
+  auto pulled() -> std::vector<float> {
+    grpc::ClientContext context;
+    set_deadline(context);
+    Block request, reply;
+    request.set_keys(requests_.front().keys());
+    check(stub.Pull(&context, request, &reply));
     return floats(reply);
   }
+
+  std::vector<Block> requests_;
+  std::size_t next_ = 0;
+  std::size_t reply_bytes_ = 0;
 };
 
 /// One call in flight, anew whenever it has ended.
 class Call final : public Tag {
  public:
-  explicit Call(Loop& loop) : loop_{loop}, request_{loop.request} { begin(); }
+  explicit Call(Loop& loop) : loop_{loop} { begin(); }
 
   void done(bool) override {
     loop_.ended(status_, reply_);
@@ -233,16 +304,17 @@ class Call final : public Tag {
   void begin() {
     context_.emplace();
     set_deadline(*context_);
-    reader_ = loop_.options.method == "push"   ? loop_.stub.AsyncPush(&*context_, request_, &loop_.queue)
-              : loop_.options.method == "pull" ? loop_.stub.AsyncPull(&*context_, request_, &loop_.queue)
-                                               : loop_.stub.AsyncPushPull(&*context_, request_, &loop_.queue);
+    const Block& request = loop_.next_request();
+    reader_ = loop_.options.method == "push"   ? loop_.stub.AsyncPush(&*context_, request, &loop_.queue)
+              : loop_.options.method == "pull" ? loop_.stub.AsyncPull(&*context_, request, &loop_.queue)
+                                               : loop_.stub.AsyncPushPull(&*context_, request, &loop_.queue);
     reader_->Finish(&reply_, &status_, this);
   }
 
   Loop& loop_;
   std::optional<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientAsyncResponseReader<Block>> reader_;
-  Block request_, reply_;
+  Block reply_;
   grpc::Status status_;
 };
 
@@ -250,9 +322,10 @@ class Call final : public Tag {
   for (Block reply;;) {
     grpc::ClientContext context;
     set_deadline(context);
-    const grpc::Status status = loop.options.method == "push"   ? loop.stub.Push(&context, loop.request, &reply)
-                                : loop.options.method == "pull" ? loop.stub.Pull(&context, loop.request, &reply)
-                                                                : loop.stub.PushPull(&context, loop.request, &reply);
+    const Block& request = loop.next_request();
+    const grpc::Status status = loop.options.method == "push"   ? loop.stub.Push(&context, request, &reply)
+                                : loop.options.method == "pull" ? loop.stub.Pull(&context, request, &reply)
+                                                                : loop.stub.PushPull(&context, request, &reply);
     loop.ended(status, reply);
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // dmlc's ps-lite over its ZeroMQ transport: the handler of its server changes a float store by a plain loop compiled
 // with -O3 -march=native and answers pulls with the live buffer, its zero-copy idiom; pushes and pulls together as one
-// request. A worker that comes after the start is nobody's there, so `load` starts a cluster of its own every time, and
-// anew when it hangs; `serve` only says that all is well.
+// request. Of rows it keeps one array, and their numbers in a std::unordered_map. A worker that comes after the start
+// is nobody's there, so `load` starts a cluster of its own every time, and anew when it hangs; `serve` only says that
+// all is well.
 #include "values.hpp"
 
 #include <ps/ps.h>
@@ -15,6 +16,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <semaphore>
 #include <span>
 #include <string>
@@ -40,7 +43,11 @@ void join_cluster(const char* role, int root_port) {
   while (true) ::pause();
 }
 
-/// What a server does with a request.
+void apply(float* to, const float* gradient, std::size_t elements) {
+  for (std::size_t i = 0; i < elements; ++i) to[i] -= learning_rate * gradient[i];
+}
+
+/// What a server does with a request, of a dense variable.
 class Store {
  public:
   explicit Store(std::size_t bytes) : elements_{bytes / sizeof(float)} {}
@@ -49,9 +56,7 @@ class Store {
     Floats& values = values_.try_emplace(request.keys[0], elements_).first->second;
     if (meta.push) {
       if (request.vals.size() != elements_) fail("a gradient of another size");
-      float* const to = values.data();
-      const float* const gradient = request.vals.data();
-      for (std::size_t i = 0; i < elements_; ++i) to[i] -= learning_rate * gradient[i];
+      apply(values.data(), request.vals.data(), elements_);
     }
     ps::KVPairs<float> reply;
     if (meta.pull) {
@@ -66,17 +71,58 @@ class Store {
   std::unordered_map<ps::Key, Floats> values_;
 };
 
+/// The same of rows, zeros at first.
+class RowStore {
+ public:
+  void operator()(const ps::KVMeta& meta, const ps::KVPairs<float>& request, ps::KVServer<float>* server) {
+    const std::size_t count = request.keys.size();
+    if (meta.push) {
+      if (request.vals.size() != count * row_floats) fail("gradients of another size");
+      for (std::size_t n = 0; n < count; ++n) {
+        const auto [found, is_new] =
+            numbers_.try_emplace(request.keys.data()[n], static_cast<std::uint32_t>(numbers_.size()));
+        if (is_new) floats_.resize(floats_.size() + row_floats);
+        apply(&floats_[found->second * row_floats], request.vals.data() + n * row_floats, row_floats);
+      }
+    }
+    ps::KVPairs<float> reply;
+    if (meta.pull) {
+      reply.keys = request.keys;
+      reply.vals = Floats(count * row_floats);
+      for (std::size_t n = 0; n < count; ++n)
+        if (const auto found = numbers_.find(request.keys.data()[n]); found != numbers_.end())
+          std::memcpy(reply.vals.data() + n * row_floats, &floats_[found->second * row_floats], row_bytes);
+    }
+    server->Response(meta, reply);
+  }
+
+ private:
+  std::unordered_map<ps::Key, std::uint32_t> numbers_;
+  std::vector<float> floats_;
+};
+
 /// One request in flight at a time in each slot. Requests leave from the thread that has begun them, answers come on
 /// one of the library's.
 class Worker {
  public:
   explicit Worker(const Options& options)
-      : options_{options}, load_{options}, pulled_(options.in_flight, Floats(options.bytes / sizeof(float))) {
-    const Floats before(options.bytes / sizeof(float)), after(options.bytes / sizeof(float));
+      : options_{options},
+        load_{options},
+        elements_{options.keys == 0 ? options.bytes / sizeof(float) : options.keys * row_floats},
+        pulled_(options.in_flight, Floats(elements_)) {
+    if (options.keys == 0) keys_.emplace_back(1);  // the key 0
+    else
+      for (const std::vector<std::uint64_t>& keys : request_keys(options.keys)) {
+        keys_.emplace_back();
+        keys_.back().CopyFrom(keys.data(), keys.size());
+      }
+    const Floats before(elements_), after(elements_);
     pull_into(before);
-    const auto made = gradient(options.bytes, view(before));
+    const auto made = gradient(elements_ * sizeof(float), view(before));
     gradient_.CopyFrom(made.data(), made.size());
-    worker_.Wait(worker_.ZPush(key_, gradient_));
+    for (const Keys& keys : keys_) worker_.Wait(worker_.ZPush(keys, gradient_));  // the server has all rows now
+    pull_into(before);
+    worker_.Wait(worker_.ZPush(keys_.front(), gradient_));
     pull_into(after);
     check_applied(view(before), made, view(after));
   }
@@ -85,31 +131,36 @@ class Worker {
     load_.start();
     for (std::size_t slot = 0;; slot = (slot + 1) % pulled_.size()) {
       free_.acquire();
-      begin(pulled_[slot]);
+      next_ = (next_ + 1) % keys_.size();
+      begin(keys_[next_], pulled_[slot]);
     }
   }
 
  private:
+  using Keys = ps::SArray<ps::Key>;
+
   static auto view(const Floats& floats) -> std::span<const float> { return {floats.data(), floats.size()}; }
 
-  void pull_into(Floats to) { worker_.Wait(worker_.ZPull(key_, &to)); }
+  void pull_into(Floats to) { worker_.Wait(worker_.ZPull(keys_.front(), &to)); }
 
-  void begin(Floats& values) {
+  void begin(const Keys& keys, Floats& values) {
     const auto ended = [this] {
       load_.completed();
       free_.release();
     };
     if (options_.method == "push")
-      worker_.ZPush(key_, gradient_, {}, 0, ended);
+      worker_.ZPush(keys, gradient_, {}, 0, ended);
     else if (options_.method == "pull")
-      worker_.ZPull(key_, &values, nullptr, 0, ended);
+      worker_.ZPull(keys, &values, nullptr, 0, ended);
     else
-      worker_.ZPushPull(key_, gradient_, &values, nullptr, 0, ended);
+      worker_.ZPushPull(keys, gradient_, &values, nullptr, 0, ended);
   }
 
   const Options& options_;
   Load load_;
-  ps::SArray<ps::Key> key_ = ps::SArray<ps::Key>(1);  // the key 0
+  std::size_t elements_;
+  std::vector<Keys> keys_;  // of the requests
+  std::size_t next_ = 0;
   Floats gradient_;
   std::vector<Floats> pulled_;
   std::counting_semaphore<> free_{static_cast<std::ptrdiff_t>(options_.in_flight)};
@@ -146,7 +197,8 @@ auto run_cluster(Options options) -> bool {
   options.server = start_child([port, &options] {
     join_cluster("server", port);
     ps::KVServer<float> server{0};
-    server.set_request_handle(Store{options.bytes});
+    if (options.keys == 0) server.set_request_handle(Store{options.bytes});
+    else server.set_request_handle(RowStore{});
     wait_for_ever();
   });
   const ::pid_t worker = start_child([port, &options] {

@@ -3,16 +3,21 @@
 
 #include "../rpc/load.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
 // What the programs of this folder share beside the command line and the load of benchmarks/rpc: one dense variable of
 // `--bytes` bytes of float32, zeros at first, that the server changes by `value -= learning_rate * gradient` at every
-// push. Methods: push, pull, push-pull (counted once, when both are answered). Each program is one server, `serve`, or
-// one worker, `load`.
+// push. Or, with `--keys`, a table of rows by 64-bit keys that it changes so, and so many keys in each request.
+// Methods: push, pull, push-pull (counted once, when both are answered; not of rows). Each program is one server,
+// `serve`, or one worker, `load`.
 
 inline constexpr float learning_rate = 1.0F / 1024;
 
@@ -33,4 +38,26 @@ inline void check_applied(std::span<const float> before, std::span<const float> 
     if (std::abs(before[i] - learning_rate * gradient[i] - after[i]) > 1e-4F)
       fail("element " + std::to_string(i) + " is " + std::to_string(after[i]) + " after a push, and was " +
            std::to_string(before[i]));
+}
+
+// --- rows ---
+
+inline constexpr std::size_t row_floats = 16;
+inline constexpr std::size_t row_bytes = row_floats * sizeof(float);
+inline constexpr std::uint64_t table_rows = 1 << 20;
+
+/// Keys of requests, each of them ascending. No row is in two requests; all requests together have all rows, but those
+/// that do not fill one.
+inline auto request_keys(std::size_t keys) -> std::vector<std::vector<std::uint64_t>> {
+  std::vector<std::uint64_t> all(table_rows);
+  std::iota(all.begin(), all.end(), std::uint64_t{1});
+  for (std::uint64_t& key : all) key *= 0x9E37'79B9'7F4A'7C15;  // any 64 bits
+  std::ranges::shuffle(all, std::mt19937_64{1});
+  std::vector<std::vector<std::uint64_t>> requests;
+  for (auto first = all.begin(); all.end() - first >= static_cast<std::ptrdiff_t>(keys);) {
+    requests.emplace_back(first, first + static_cast<std::ptrdiff_t>(keys));
+    std::ranges::sort(requests.back());
+    first += static_cast<std::ptrdiff_t>(keys);
+  }
+  return requests;
 }

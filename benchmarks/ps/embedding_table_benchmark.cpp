@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // An embedding table beside the maps that one would take instead: 1 Mi rows of 16 weights and Adagrad's 16, batches of
 // 8192 keys, uniform or Zipf-distributed. Items are rows. Growth: from nothing to 4 Mi rows, batch by batch.
+#include "rows.hpp"
+
 #include <distrib/ps/dense_id_table.hpp>
 #include <distrib/ps/embedding_table.hpp>
 
 #include <benchmark/benchmark.h>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
+#if defined(HAS_ABSL)
+#include <absl/container/flat_hash_map.h>
 #endif
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
 #include <memory>
-#include <random>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -25,45 +26,10 @@
 
 namespace {
 
-using Keys = std::span<const std::uint64_t>;
-
-constexpr std::size_t dim = 16;
-constexpr std::size_t row_floats = 2 * dim;
 constexpr std::size_t batch_size = 8192;
 constexpr std::size_t batch_count = 64;
-constexpr std::uint64_t row_count = 1 << 20;
 constexpr std::uint64_t grown_rows = 4 << 20;
-
-/// Adagrad on rows of [weights | accumulators]; the same for all tables, so that they differ in finding rows only.
-#if defined(__x86_64__)
-[[gnu::target("avx2")]] void update(float* const* rows, const float* gradients, std::size_t count) {
-  for (std::size_t r = 0; r < count; ++r) {
-    for (std::size_t i = 0; i < dim; i += 8) {
-      const __m256 gradient = _mm256_loadu_ps(gradients + r * dim + i);
-      const __m256 sum = _mm256_add_ps(_mm256_loadu_ps(rows[r] + dim + i), _mm256_mul_ps(gradient, gradient));
-      const __m256 change = _mm256_div_ps(_mm256_mul_ps(_mm256_set1_ps(0.05F), gradient), _mm256_sqrt_ps(sum));
-      _mm256_storeu_ps(rows[r] + dim + i, sum);
-      _mm256_storeu_ps(rows[r] + i, _mm256_sub_ps(_mm256_loadu_ps(rows[r] + i), change));
-    }
-  }
-}
-#else
-void update(float* const* rows, const float* gradients, std::size_t count) {
-  for (std::size_t r = 0; r < count; ++r) {
-    for (std::size_t i = 0; i < dim; ++i) {
-      const float gradient = gradients[r * dim + i];
-      float& sum = rows[r][dim + i];
-      sum += gradient * gradient;
-      rows[r][i] -= 0.05F * gradient / std::sqrt(sum);
-    }
-  }
-}
-#endif
-
-void fill(float* row) {
-  std::fill_n(row, dim, 0.0F);
-  std::fill_n(row + dim, dim, 0.1F);
-}
+constexpr std::size_t window = 16;  // keys that are found before their rows are handed out, where one is so careful
 
 /// Rows one after the other, on small pages.
 class Slab {
@@ -75,32 +41,66 @@ class Slab {
   std::vector<float> memory_;
 };
 
+/// Calls `hand(first, rows)` for each `size` keys; `find(key)` gives a row. 1: as most people write it.
+template <std::size_t size, class Find, class Hand>
+void in_windows(Keys keys, Find find, Hand hand) {
+  std::array<float*, size> rows;
+  for (std::size_t first = 0; first < keys.size(); first += size) {
+    for (std::size_t i = 0; i < size; ++i) rows[i] = find(keys[first + i]);
+    hand(first, std::span<float* const>{rows});
+  }
+}
+
+/// The same; `ask(key)` two windows ahead, and each row that was found is asked for one window ahead.
+template <class Ask, class Find, class Hand>
+void in_windows_ahead(Keys keys, Ask ask, Find find, Hand hand) {
+  std::array<float*, 2 * window> rows;
+  for (std::size_t first = 0; first < keys.size() + 2 * window; first += window) {
+    for (std::size_t i = first; i < first + window && first < keys.size(); ++i) ask(keys[i]);
+    for (std::size_t i = first - window; i < first && first - window < keys.size(); ++i) {
+      float* const row = rows[i % rows.size()] = find(keys[i]);
+      __builtin_prefetch(row);
+      __builtin_prefetch(row + dim);
+    }
+    if (first >= 2 * window) hand(first - 2 * window, std::span<float* const>{&rows[first % rows.size()], window});
+  }
+}
+
 /// std::unordered_map of a vector a row.
 class MapOfVectors {
  public:
   void add(std::uint64_t key) { fill(map_.try_emplace(key, row_floats).first->second.data()); }
-  template <class F>
-  void each(Keys keys, F f) {
-    for (std::size_t i = 0; i < keys.size(); ++i) f(i, map_.find(keys[i])->second.data());
+  template <class Hand>
+  void visit(Keys keys, Hand hand) {
+    in_windows<1>(keys, [this](std::uint64_t key) { return map_.find(key)->second.data(); }, hand);
   }
 
  private:
   std::unordered_map<std::uint64_t, std::vector<float>> map_;
 };
 
-/// std::unordered_map of row numbers.
+/// A map of row numbers; all that it can ask for asked for ahead, or so many keys at a time.
+template <class Map, std::size_t at_a_time>
 class MapAndSlab {
  public:
-  void add(std::uint64_t key) { fill(slab_.at(map_.try_emplace(key, map_.size()).first->second)); }
-  template <class F>
-  void each(Keys keys, F f) {
-    for (std::size_t i = 0; i < keys.size(); ++i) f(i, slab_.at(map_.find(keys[i])->second));
+  void add(std::uint64_t key) {
+    fill(slab_.at(map_.try_emplace(key, static_cast<std::uint32_t>(map_.size())).first->second));
+  }
+  template <class Hand>
+  void visit(Keys keys, Hand hand) {
+    const auto find = [this](std::uint64_t key) { return slab_.at(map_.find(key)->second); };
+    if constexpr (requires(std::uint64_t key) { map_.prefetch(key); })
+      in_windows_ahead(keys, [this](std::uint64_t key) { map_.prefetch(key); }, find, hand);
+    else
+      in_windows<at_a_time>(keys, find, hand);
   }
 
  private:
-  std::unordered_map<std::uint64_t, std::uint32_t> map_;
+  Map map_;
   Slab slab_{row_count};
 };
+
+using UnorderedMap = std::unordered_map<std::uint64_t, std::uint32_t>;
 
 /// Open addressing, one array of 16-byte slots at load 0.5, over a slab; all slots and rows ahead asked for, or none.
 template <bool is_prefetching>
@@ -111,24 +111,13 @@ class FlatAndSlab {
     if (slot.row == 0) slot = {key, ++size_, 0};
     fill(slab_.at(slot.row - 1));
   }
-  template <class F>
-  void each(Keys keys, F f) {
-    constexpr std::size_t ahead = is_prefetching ? 16 : 0;
-    float* rows[16];
-    for (std::size_t i = 0; i < keys.size() + 2 * ahead; ++i) {
-      if (is_prefetching && i >= 2 * ahead) f(i - 2 * ahead, rows[i % 16]);
-      if (i >= ahead && i - ahead < keys.size()) {
-        float* const row = slab_.at(search(keys[i - ahead]).row - 1);
-        if (!is_prefetching) {
-          f(i, row);
-        } else {
-          rows[i % 16] = row;
-          __builtin_prefetch(row);
-          __builtin_prefetch(row + dim);
-        }
-      }
-      if (is_prefetching && i < keys.size()) __builtin_prefetch(&slots_[distrib::hash_key(keys[i]) % slots_.size()]);
-    }
+  template <class Hand>
+  void visit(Keys keys, Hand hand) {
+    const auto find = [this](std::uint64_t key) { return slab_.at(search(key).row - 1); };
+    if constexpr (is_prefetching)
+      in_windows_ahead(keys, [this](std::uint64_t key) { __builtin_prefetch(&slots_[home(key)]); }, find, hand);
+    else
+      in_windows<1>(keys, find, hand);
   }
 
  private:
@@ -138,8 +127,9 @@ class FlatAndSlab {
     std::uint32_t use;
   };
 
+  static auto home(std::uint64_t key) -> std::size_t { return distrib::hash_key(key) % (2 * row_count); }
   auto search(std::uint64_t key) -> Slot& {
-    std::size_t i = distrib::hash_key(key) % (2 * row_count);
+    std::size_t i = home(key);
     while (slots_[i].row != 0 && slots_[i].key != key) i = (i + 1) % (2 * row_count);
     return slots_[i];
   }
@@ -156,20 +146,15 @@ class Table {
     float* row = nullptr;
     table_.find_or_make({&key, 1}, 0, {&row, 1}, [](std::uint64_t, std::span<float> made) { fill(made.data()); });
   }
-  template <class F>
-  void each(Keys keys, F f) {
-    table_.visit(keys, [&](std::size_t first, std::span<const float* const> rows) {
-      for (std::size_t i = 0; i < rows.size(); ++i) f(first + i, rows[i]);
-    });
+  template <class Hand>
+  void visit(Keys keys, Hand hand) const {
+    table_.visit(keys, hand);
   }
-  void adagrad(Keys keys, const float* gradients) {
+  /// As a push does it: keys are counted.
+  template <class Hand>
+  void visit_to_change(Keys keys, Hand hand) {
     std::error_code ec;
-    table_.visit_or_make(
-        keys, 1, [](std::uint64_t, std::span<float> made) { fill(made.data()); },
-        [&](std::size_t first, std::span<float* const> rows) {
-          update(rows.data(), gradients + first * dim, rows.size());
-        },
-        ec);
+    table_.visit_or_make(keys, 1, [](std::uint64_t, std::span<float> made) { fill(made.data()); }, hand, ec);
   }
 
  private:
@@ -183,18 +168,10 @@ class Array {
   void add(std::uint64_t key) {
     table_.visit({&key, 1}, [](std::size_t, std::span<float* const> rows) { fill(rows[0]); });
   }
-  template <class F>
-  void each(Keys keys, F f) {
+  template <class Hand>
+  void visit(Keys keys, Hand hand) {
     std::error_code ec;
-    table_.visit(keys, [&](std::size_t first, std::span<float* const> rows) {
-      for (std::size_t i = 0; i < rows.size(); ++i) f(first + i, rows[i]);
-    }, ec);
-  }
-  void adagrad(Keys keys, const float* gradients) {
-    std::error_code ec;
-    table_.visit(keys, [&](std::size_t first, std::span<float* const> rows) {
-      update(rows.data(), gradients + first * dim, rows.size());
-    }, ec);
+    table_.visit(keys, hand, ec);
   }
 
  private:
@@ -205,7 +182,7 @@ class Array {
 /// The key of the n-th row: any number, or n itself.
 template <class T>
 auto key_of(std::uint64_t n) -> std::uint64_t {
-  return std::is_same_v<T, Array> ? n : (n + 1) * 0x9E37'79B9'7F4A'7C15;
+  return std::is_same_v<T, Array> ? n : any_key(n);
 }
 
 template <class T>
@@ -218,20 +195,9 @@ auto table() -> T& {
   return *made;
 }
 
-/// Numbers of rows: all equally likely, or the n-th with 1 / n^1.05, which rows these are drawn too.
 auto numbers(bool is_zipf) -> const std::vector<std::uint64_t>& {
   static const auto make = [](bool zipf) {
-    std::mt19937_64 random{1};
-    std::vector<double> sums(row_count);
-    double sum = 0;
-    for (std::uint64_t n = 0; n < row_count; ++n) sums[n] = sum += zipf ? std::pow(double(n + 1), -1.05) : 1;
-    std::uniform_real_distribution<double> uniform{0, sum};
-    std::vector<std::uint64_t> drawn(batch_size * batch_count);
-    for (std::uint64_t& n : drawn) {
-      const auto rank = std::lower_bound(sums.begin(), sums.end() - 1, uniform(random)) - sums.begin();
-      n = static_cast<std::uint64_t>(rank) * 0x9E37'79B1 % row_count;  // odd: a permutation of the rows
-    }
-    return drawn;
+    return Draw{zipf}.batches(batch_count, batch_size, 1, [](std::uint64_t) { return true; });
   };
   static const std::vector<std::uint64_t> flat = make(false);
   static const std::vector<std::uint64_t> zipf = make(true);
@@ -241,8 +207,7 @@ auto numbers(bool is_zipf) -> const std::vector<std::uint64_t>& {
 template <class T, class F>
 void batches(benchmark::State& state, F f) {
   T& made = table<T>();
-  std::vector<std::uint64_t> keys;
-  for (const std::uint64_t n : numbers(state.range(0) != 0)) keys.push_back(key_of<T>(n));
+  const std::vector<std::uint64_t> keys = keys_of(numbers(state.range(0) != 0), batch_size, key_of<T>);
   std::size_t batch = 0;
   for ([[maybe_unused]] auto iteration : state) {
     f(made, Keys{keys}.subspan(batch * batch_size, batch_size));
@@ -258,7 +223,10 @@ template <class T>
 void pull(benchmark::State& state) {
   std::vector<float> weights(batch_size * dim);
   batches<T>(state, [&](T& made, Keys keys) {
-    made.each(keys, [&](std::size_t i, const float* row) { std::memcpy(&weights[i * dim], row, dim * sizeof(float)); });
+    made.visit(keys, [&](std::size_t first, auto rows) {
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        std::memcpy(&weights[(first + i) * dim], rows[i], dim * sizeof(float));
+    });
   });
 }
 
@@ -266,11 +234,14 @@ void pull(benchmark::State& state) {
 template <class T>
 void adagrad(benchmark::State& state) {
   std::vector<float> gradients(batch_size * dim, 0.1F);
+  const auto update_window = [&](std::size_t first, std::span<float* const> rows) {
+    update(rows, &gradients[first * dim]);
+  };
   batches<T>(state, [&](T& made, Keys keys) {
-    if constexpr (requires { made.adagrad(keys, gradients.data()); })
-      made.adagrad(keys, gradients.data());
+    if constexpr (requires { made.visit_to_change(keys, update_window); })
+      made.visit_to_change(keys, update_window);
     else
-      made.each(keys, [&](std::size_t i, float* row) { update(&row, &gradients[i * dim], 1); });
+      made.visit(keys, update_window);
   });
 }
 
@@ -340,18 +311,23 @@ void growth_map(benchmark::State& state) {
 
 void draws(benchmark::internal::Benchmark* one) { one->ArgName("zipf")->Arg(0)->Arg(1); }
 
-BENCHMARK(pull<MapOfVectors>)->Apply(draws);
-BENCHMARK(pull<MapAndSlab>)->Apply(draws);
-BENCHMARK(pull<FlatAndSlab<false>>)->Apply(draws);
-BENCHMARK(pull<FlatAndSlab<true>>)->Apply(draws);
-BENCHMARK(pull<Table>)->Apply(draws);
-BENCHMARK(pull<Array>)->Apply(draws);
-BENCHMARK(adagrad<MapOfVectors>)->Apply(draws);
-BENCHMARK(adagrad<MapAndSlab>)->Apply(draws);
-BENCHMARK(adagrad<FlatAndSlab<false>>)->Apply(draws);
-BENCHMARK(adagrad<FlatAndSlab<true>>)->Apply(draws);
-BENCHMARK(adagrad<Table>)->Apply(draws);
-BENCHMARK(adagrad<Array>)->Apply(draws);
+#define BENCHMARK_TABLE(T, name)                           \
+  BENCHMARK(pull<T>)->Name("pull/" name)->Apply(draws);    \
+  BENCHMARK(adagrad<T>)->Name("adagrad/" name)->Apply(draws)
+
+BENCHMARK_TABLE(MapOfVectors, "map_of_vectors");
+using MapRowByRow = MapAndSlab<UnorderedMap, 1>;
+BENCHMARK_TABLE(MapRowByRow, "map");
+using MapInWindows = MapAndSlab<UnorderedMap, window>;
+BENCHMARK_TABLE(MapInWindows, "map_windows");
+#if defined(HAS_ABSL)
+using Absl = MapAndSlab<absl::flat_hash_map<std::uint64_t, std::uint32_t>, window>;
+BENCHMARK_TABLE(Absl, "absl_ahead");
+#endif
+BENCHMARK_TABLE(FlatAndSlab<false>, "flat");
+BENCHMARK_TABLE(FlatAndSlab<true>, "flat_ahead");
+BENCHMARK_TABLE(Table, "table");
+BENCHMARK_TABLE(Array, "array");
 BENCHMARK(growth)->Unit(benchmark::kMillisecond)->Iterations(5);
 BENCHMARK(growth_map)->Unit(benchmark::kMillisecond)->Iterations(1);
 

@@ -38,6 +38,7 @@ struct Options {
   std::string counters;         ///< A file of 16 bytes that both ends map: allocations are counted.
   std::uint16_t port = 0;
   std::uint32_t bytes = 16;
+  std::size_t keys = 0;          ///< Of a table, in each request, where there are tables.
   std::size_t connections = 1;
   std::size_t in_flight = 1;     ///< Calls, on each connection.
   std::size_t threads = 1;       ///< Of the server.
@@ -78,6 +79,7 @@ struct Options {
       take("--counters", counters);
       take("--port", port);
       take("--bytes", bytes);
+      take("--keys", keys);
       take("--connections", connections);
       take("--in_flight", in_flight);
       take("--threads", threads);

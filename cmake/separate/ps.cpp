@@ -19,7 +19,7 @@ template class UpdaterModel<AdamW>;
 template class UpdaterModel<Ftrl>;
 
 template auto make_server_task<Listener>(IoPool&, const ClusterSpec&, std::uint32_t, ShardKinds, ServerOptions)
-    -> std::shared_ptr<ServerTask>;
+    -> std::unique_ptr<ServerTask>;
 
 }  // namespace detail
 

@@ -38,7 +38,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
   auto rate = distrib::LearningRate{s.learning_rate};
   if (!Consistency::synchronous) rate = distrib::Linear{.first = s.learning_rate, .last = 0, .steps = s.steps};
 
-  distrib::IoPool pool{flags.local() ? std::max(1U, std::thread::hardware_concurrency()) : 2};
+  distrib::IoPool pool{flags.local() ? std::max(1U, std::thread::hardware_concurrency()) : s.shards + 1};
   auto trainer = distrib::train(Mlp{})
                      .with_data(training.shuffle(s.seed).batch(s.batch))
                      .with_placement(distrib::GreedyLoadBalancingStrategy{distrib::byte_size_load})

@@ -137,3 +137,39 @@ TEST_CASE("AnyShard: an asynchronous one", "[ps]") {
   CHECK(back->progress(1) == distrib::Progress{1, {1}});
   CHECK(has_last_cut(*back, job, false));
 }
+
+TEST_CASE("AnyShard: rows of tables, as far as the budget goes", "[ps]") {
+  for (const char* consistency : {"bulk_synchronous_parallel", "asynchronous_parallel"}) {
+    CAPTURE(consistency);
+    const Job job = story::with_tables(job_of(consistency));
+    const std::string applied = consistency[0] == 'a' ? " applied=1" : "";
+    Sink out;
+    const auto shard = make(job, {}, nullptr);
+    shard->join(10, 0, out);
+    shard->push(10, {1, 0, block(1, {{5, 2}}, {{1, 3}})}, out);
+    shard->pull(10, 1, out, {{{5, 7}, {1}}});
+    shard->pull(10, 1, out, {{{5, 7}, {3}}});
+    REQUIRE(out.actions.size() == 5);
+    const Cut cut = std::get<distrib::SaveCut>(out.actions[1]).cut;
+    CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "save 1 w=-1 keys=5;0,1,2" + applied,
+                              "pushed 10 step=1 k=1 cuts=0",
+                              "values 10 step=1 w=-1 rows=6,8,5 k=1 cuts=0",
+                              "refused 10 step=1 rank=0: the table has no such row"});
+    const auto back = make(job, {1}, &cut);
+    back->join(10, 0, out);
+    back->pull(10, 1, out, {{{5, 7}, {1}}});
+    out.actions.erase(out.actions.begin());
+    CHECK(out.take().front().starts_with("values 10 step=1 w=-1 rows=6,8,5 k=1 cuts="));
+
+    distrib::Error error;
+    auto kind = kinds(job, error);
+    kind.table_budget_bytes = 64 << 10;  // the items, and an index of keys
+    const auto small = distrib::make_shard(job, 0, kind, {}, nullptr);
+    small->push(10, {1, 0, block(1, {{5, 2}})}, out);
+    CHECK(out.take() == Texts{"refused 10 step=1 rank=0: a table needs more memory than its budget has"});
+    CHECK(small->step() == 0);
+    CHECK_THROWS_WITH(distrib::make_shard(job, 0, kind, {1}, &cut), ContainsSubstring("table words"));
+    kind.table_budget_bytes = 100;
+    CHECK_THROWS_WITH(distrib::make_shard(job, 0, kind, {}, nullptr), ContainsSubstring("table items"));
+  }
+}

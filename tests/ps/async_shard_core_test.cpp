@@ -6,6 +6,10 @@
 #include "ps/story.hpp"
 #include "support/catch.hpp"
 
+#include <cstdint>
+#include <map>
+#include <string>
+
 using distrib::Contribution;
 using distrib::Cut;
 using distrib::Peer;
@@ -33,8 +37,11 @@ struct Shard {
   auto push(Rank rank, Step step, float number) {
     return [=, this](ShardActions& out) { core.push(10 + rank, Contribution{step, rank, block(number)}, out); };
   }
-  auto pull(Peer peer, Step finished) {
-    return [=, this](ShardActions& out) { core.pull(peer, finished, out); };
+  auto push(Rank rank, Step step, distrib::SharedBuffer contribution) {
+    return [=, this](ShardActions& out) { core.push(10 + rank, Contribution{step, rank, contribution}, out); };
+  }
+  auto pull(Peer peer, Step finished, distrib::PullRows rows = {}) {
+    return [=, this](ShardActions& out) { core.pull(peer, finished, out, rows); };
   }
   auto save() {
     return [this](ShardActions& out) { core.save(out); };
@@ -213,4 +220,85 @@ TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
       {"size", no_block, {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
   });
   CHECK(shard.core.step() == 0);
+}
+
+TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too far ahead", "[ps]") {
+  Shard shard{Core{story::with_tables(story::job(1, 2, 4, 0)), 0, sgd(), 0}};
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"initial rows", shard.pull(10, 0, {{{5, 7}, {0}}}), {"values 10 step=0 w=0 rows=8,8,8 k=0 cuts=0"}},
+      {"counted", shard.push(0, 1, block(1, {{5, 3}}, {{0, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"ahead: parked with its rows", shard.pull(10, 1, {{{5, 7}, {}}}), {}},
+      {"and without", shard.pull(10, 1), {}},
+      {"rows as they are", shard.pull(11, 0, {{{5}, {0, 1}}}), {"values 11 step=0 w=-1 rows=5,7,8 k=0 cuts=0"}},
+      {"a repeat changes none", shard.push(0, 1, block(1, {{5, 3}}, {{0, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"rows as they are then", shard.push(1, 1, block(1, {{7, 2}})),
+       {"values 10 step=1 w=-2 rows=5,6 k=1 cuts=0", "values 10 step=1 w=-2 k=1 cuts=0",
+        "pushed 11 step=1 k=1 cuts=0"}},
+      {"a cut has them", shard.save(), {"save 2 w=-2 keys=5,7;0,1,2 applied=1,1"}},
+      {"2", shard.push(0, 2, block(1, {{9, 1}})), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"2", shard.push(1, 2, block(1, {{9, 1}})), {"pushed 11 step=2 k=2 cuts=0"}},
+      {"at the end, with rows", shard.pull(10, distrib::end_of_job, {{{9}, {}}}), {}},
+      {"the first cut is durable", shard.saved(2),
+       {"save 4 w=-4 keys=5,7,9;0,1,2 applied=2,2", "notice 10 k=2 cuts=1", "notice 11 k=2 cuts=1"}},
+      {"all of it is", shard.saved(4),
+       {"notice 10 k=2 cuts=2", "notice 11 k=2 cuts=2",
+        "values 10 step=" + std::to_string(distrib::end_of_job) + " w=-4 rows=6 k=2 cuts=2"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps]") {
+  const distrib::Job job = story::with_tables(story::job(1, 1, 9, 1));
+  Shard shard{Core{job, 0, sgd(), distrib::unbounded_staleness}};
+  ShardActions out;
+  shard.push(0, 1, block(1, {{5, 1}}, {{2, 3}}))(out);
+  const Cut cut = std::get<distrib::SaveCut>(out.at(0)).cut;
+  shard.push(0, 2, block(1, {{5, 1}, {7, 1}}))(out);
+  Shard back{Core{job, 0, sgd(), distrib::unbounded_staleness, cut}};
+  tell(Events{
+      {"join", back.join(10), {"joined 10 k=1 cuts=1"}},
+      {"its rows", back.pull(10, 1, {{{5, 7}, {1, 2}}}), {"values 10 step=1 w=-1 rows=7,8,8,5 k=1 cuts=1"}},
+      {"2 again", back.push(0, 2, block(1, {{5, 1}, {7, 1}})),
+       {"save 2 w=-2 keys=5,7;0,1,2 applied=2", "pushed 10 step=2 k=2 cuts=1"}},
+      {"counted once", back.pull(10, 2, {{{5, 7}, {}}}), {"values 10 step=2 w=-2 rows=6,7 k=2 cuts=1"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change nothing", "[ps]") {
+  Shard shard{Core{story::with_tables(story::job(1, 1, 9, 0)), 0, sgd(), distrib::unbounded_staleness}};
+  const std::string row = ": the table has no such row";
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"of the tables too few", shard.pull(10, 0, {{{5}}}), {"refused 10 step=0 rank=0" + row}},
+      {"an item too far", shard.pull(10, 0, {{{5}, {3}}}), {"refused 10 step=0 rank=0" + row}},
+      {"an item too far", shard.push(0, 1, block(1, {{5, 1}}, {{3, 1}})), {"refused 10 step=1 rank=0" + row}},
+      {"no keys", shard.push(0, 1, block(1)),
+       {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
+      {"nothing has changed", shard.pull(10, 0, {{{5}, {0}}}), {"values 10 step=0 w=0 rows=8,8 k=0 cuts=0"}},
+      {"the first good one", shard.push(0, 1, block(1, {{5, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: no memory for a new row: the contribution is refused and counts when there is", "[ps]") {
+  distrib::Job job = story::with_tables(story::job(1, 2, 999, 0));
+  job.tables[0].evict_after = 1;
+  Shard shard{Core{job, 0, sgd(), distrib::unbounded_staleness, std::uint64_t{4} << 20}};  // room for one slab of words
+  std::map<std::uint64_t, float> many;
+  for (std::uint64_t key = 0; key < 32768; ++key) many[key] = 1;
+  const auto one_more = shard.push(0, 1, block(1, {{99999, 1}}, {{0, 1}}));
+  const std::string refused = "refused 10 step=1 rank=0: a table needs more memory than its budget has";
+  ShardActions ignored;
+  shard.join(10)(ignored);
+  tell(Events{
+      {"as many as there is room for", shard.push(1, 1, block(1, many)), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"one more", one_more, {refused}},
+      {"again", one_more, {refused}},
+      {"nothing has changed", shard.pull(10, 0, {{{7, 99999}, {0}}}), {"values 10 step=0 w=-1 rows=7,8,8 k=0 cuts=0"}},
+  });
+  for (Step step = 2; step <= 64; ++step) shard.push(1, step, block(1, {}))(ignored);  // then nobody had those for long
+  tell(Events{
+      {"the same", one_more, {"pushed 10 step=1 k=1 cuts=0"}},
+      {"counted", shard.pull(10, 1, {{{7, 99999}, {0}}}), {"values 10 step=1 w=-65 rows=8,7,7 k=1 cuts=0"}},
+  });
 }

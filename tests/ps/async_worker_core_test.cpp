@@ -35,6 +35,21 @@ struct Worker {
   auto computed(std::uint64_t ticket) {
     return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out); };
   }
+  // With tables: contribution t needs the word t of shard 0 and the item t % 3 of shard 1.
+  static auto wanted_of(Step step) -> std::vector<distrib::WantedRows> {
+    return {story::wanted({{step}, {}}), story::wanted({{}, {step % 3}})};
+  }
+  auto prepared(Step step) {
+    return [=, this](WorkerActions& out) { core.prepared(step, wanted_of(step), out); };
+  }
+  auto rows(std::uint32_t shard, Step finished, Step counted, Step durable = 0) {
+    return [=, this](WorkerActions& out) {
+      core.values(shard, finished, story::values_block(1, {2}), {counted, {durable}}, out);
+    };
+  }
+  auto computed(std::uint64_t ticket, Step next) {
+    return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out, wanted_of(next)); };
+  }
   auto reconnected(std::uint32_t shard) {
     return [=, this](WorkerActions& out) { core.reconnected(shard, out); };
   }
@@ -237,5 +252,77 @@ TEST_CASE("AsyncWorkerCore: who wants the result waits for everybody's contribut
       {"its share is done", late.joined(0, 1, 1), {}},
       {"the result", late.joined(1, 1, 1), {"pull 0 step=" + last, "pull 1 step=" + last}},
       {"who stops leaves without it", late.stop(), {"leave 0", "leave 1", "left"}},
+  });
+}
+
+namespace {
+
+auto worker_with_tables(std::uint64_t total, distrib::WorkerOptions options = {}) -> Worker {
+  return {AsyncWorkerCore{story::with_tables(story::job(2, 2, total, 0)), 1, options}};
+}
+
+}  // namespace
+
+TEST_CASE("AsyncWorkerCore: with tables it asks which rows, once; the next ones come with a contribution", "[ps]") {
+  Worker w = worker_with_tables(4, {.wants_result = true});
+  const std::string end = std::to_string(distrib::end_of_job);
+  tell(Events{
+      {"nobody asked", w.prepared(1), {}},
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"waits for all", w.joined(0, 0), {}},
+      {"which rows?", w.joined(1, 0), {"prepare step=1"}},
+      {"there again, but it is not known yet which", w.joined(0, 0), {}},
+      {"values that nobody asked for", w.values(0, 0), {}},
+      {"rows of another step", w.prepared(2), {}},
+      {"these", w.prepared(1), {"pull 0 step=0 rows=1;", "pull 1 step=0 rows=;1"}},
+      {"told twice", w.prepared(1), {}},
+      {"an answer without rows is none", w.values(0, 0), {}},
+      {"there again", w.joined(0, 0), {"pull 0 step=0 rows=1;"}},
+      {"values", w.rows(1, 0, 0), {}},
+      {"values", w.rows(0, 0, 0), {"compute step=1 ticket=1 of 2"}},
+      {"made, and the next rows are known", w.computed(1, 2),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1 rows=2;",
+        "pull 1 step=1 rows=;2"}},
+      {"values", w.rows(0, 1, 1), {}},
+      {"values", w.rows(1, 1, 1), {"compute step=2 ticket=2 of 2"}},
+      {"the last; the result with the rows that are wanted at the end", w.computed(2, 3),
+       {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 0 step=" + end + " rows=3;",
+        "pull 1 step=" + end + " rows=;0"}},
+      {"values", w.rows(0, distrib::end_of_job, 2, 2), {}},
+      {"values", w.rows(1, distrib::end_of_job, 2, 2), {"goodbye 0", "goodbye 1", "done w=1 rows=2 w=1 rows=2"}},
+      {"too late", w.prepared(3), {}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: sent back by a shard it asks which rows are needed there", "[ps]") {
+  Worker w = worker_with_tables(99);
+  tell(Events{
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"join", w.joined(0, 5), {}},
+      {"at 5", w.joined(1, 5), {"prepare step=6"}},
+      {"5: it does not keep what shard 1 has lost", w.joined(1, 3), {"prepare step=4"}},
+      {"too late", w.prepared(6), {}},
+      {"shard 0 is there again meanwhile", w.joined(0, 5), {}},
+      {"these", w.prepared(4), {"pull 0 step=3 rows=4;", "pull 1 step=3 rows=;1"}},
+      {"the answer to a pull of before", w.rows(0, 5, 5), {}},
+      {"values", w.rows(0, 3, 5), {}},
+      {"values", w.rows(1, 3, 3), {"compute step=4 ticket=2 of 2"}},
+      {"lost once more while it computes", w.joined(1, 2), {"prepare step=3"}},
+      {"overtaken, and so are its next rows", w.computed(2, 5), {}},
+      {"these", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
+      {"without rows: of a pull of another incarnation", w.values(1, 2), {}},
+      {"values", w.rows(0, 2, 5), {}},
+      {"values", w.rows(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
+      {"it goes on as ever", w.computed(4, 4),
+       {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "pull 0 step=3 rows=4;",
+        "pull 1 step=3 rows=;1"}},
+  });
+  Worker leaves = worker_with_tables(99);
+  tell(Events{
+      {"join", leaves.start(), {"join 0", "join 1"}},
+      {"join", leaves.joined(0, 0), {}},
+      {"which rows?", leaves.joined(1, 0), {"prepare step=1"}},
+      {"stop", leaves.stop(), {"leave 0", "leave 1", "left"}},
+      {"too late", leaves.prepared(1), {}},
   });
 }

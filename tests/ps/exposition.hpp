@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <map>
@@ -59,6 +60,9 @@ inline auto read(std::string_view text) -> std::optional<Samples> {
   std::string metric;   // of the lines of samples that may come
   std::string helped;
   bool counts = false;
+  bool is_histogram = false;
+  double below = 0;       // of a histogram: the bucket before
+  bool is_whole = false;  // and whether its last one was there
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return {};  // the last line ends too
@@ -69,14 +73,18 @@ inline auto read(std::string_view text) -> std::optional<Samples> {
       helped = rest.substr(0, rest.find(' '));
       if (!is_name(helped) || rest.size() < helped.size() + 2 || !metrics.insert(helped).second) return {};
     } else if (line.starts_with("# TYPE ")) {
-      if (line != "# TYPE " + helped + " gauge" && line != "# TYPE " + helped + " counter") return {};
+      is_histogram = line == "# TYPE " + helped + " histogram";
+      if (!is_histogram && line != "# TYPE " + helped + " gauge" && line != "# TYPE " + helped + " counter") return {};
       counts = line.ends_with("counter");
+      below = 0;
+      is_whole = false;
       if (counts != helped.ends_with("_total")) return {};
       metric = helped;
     } else {
       std::string_view rest = line;
       const std::string_view name = rest.substr(0, rest.find_first_of("{ "));
-      if (name != metric || metric != helped) return {};
+      const std::string_view part = name.substr(std::min(metric.size(), name.size()));
+      if (!name.starts_with(metric) || metric != helped || (part.empty() == is_histogram)) return {};
       rest.remove_prefix(name.size());
       if (rest.starts_with('{') && !take_labels(rest)) return {};
       if (!rest.starts_with(' ')) return {};
@@ -86,6 +94,17 @@ inline auto read(std::string_view text) -> std::optional<Samples> {
       if (failure != std::errc{} || stop != rest.data() + rest.size()) return {};
       const std::string_view key = line.substr(0, line.size() - rest.size() - 1);
       if (!samples.emplace(key, value).second) return {};
+      if (part.empty()) continue;
+      if (part == "_bucket") {
+        if (is_whole || value < below || key.find("le=\"") == std::string::npos) return {};
+        below = value;
+        is_whole = key.ends_with("le=\"+Inf\"}");
+      } else if (part == "_count" && is_whole && value == below) {
+        below = 0;
+        is_whole = false;
+      } else if (part != "_sum" || !is_whole) {
+        return {};
+      }
     }
   }
   return samples;

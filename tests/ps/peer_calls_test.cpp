@@ -95,6 +95,7 @@ TEST_CASE("PeerCalls: pulls of a step are answered in their order", "[ps]") {
   peer.park(2, 6);
   peer.park(3, 5);
   CHECK(peer.calls.parked() == 3);
+  CHECK(peer.calls.came(5) == distrib::Instant{});
   peer.answer(5);
   peer.answer(7);  // nobody asked
   peer.answer(6);
@@ -111,7 +112,10 @@ TEST_CASE("PeerCalls: calls that are taken back, or never answered", "[ps]") {
   peer.park(4, 6);
   CHECK_FALSE(peer.calls.forget(9));
   CHECK_FALSE(peer.calls.forget(2));
+  peer.connection.cancel(2);
   CHECK(peer.calls.joined());
+  peer.answer(5);  // of the one that was taken back
+  CHECK(peer.told.empty());
   peer.answer(5);
   CHECK(peer.calls.forget(1));
   CHECK_FALSE(peer.calls.joined());
@@ -119,4 +123,15 @@ TEST_CASE("PeerCalls: calls that are taken back, or never answered", "[ps]") {
   peer.calls.fail_pulls(distrib::rpc_errc::cancelled);
   peer.calls.fail_pulls(distrib::rpc_errc::cancelled);
   CHECK(peer.told == Texts{"a3 gone k=5 cuts=0", "a4 failed: the call was cancelled"});
+}
+
+TEST_CASE("PeerCalls: the newest pull is refused, whichever step it is of", "[ps]") {
+  Peer peer;
+  peer.join(1);
+  peer.park(2, 5);
+  peer.park(3, 5);
+  peer.calls.refuse_newest_pull(distrib::ps_errc::no_such_row, "here");
+  peer.answer(5);
+  CHECK(peer.calls.joined());
+  CHECK(peer.told == Texts{"a3 failed: the table has no such row (here)", "a2 gone k=5 cuts=0"});
 }

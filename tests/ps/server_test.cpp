@@ -223,6 +223,9 @@ TEST_CASE("Server: a page of metrics, before the job and in the middle of it", "
   CHECK(seen.at("distrib_ps_total_steps" + of) == 12);
   CHECK(seen.at("distrib_ps_pushes_total" + of) == 6);
   CHECK(seen.at("distrib_ps_variables" + of) == 2);
+  CHECK(seen.at("distrib_ps_push_seconds_count" + of) == 6);
+  CHECK(seen.at("distrib_ps_push_seconds_sum" + of) > 0);
+  CHECK(seen.at("distrib_ps_pull_seconds_count" + of) == seen.at("distrib_ps_pulls_total" + of));
   CHECK(seen.at("distrib_ps_rank_here{task=\"0\",shard=\"0\",rank=\"0\"}") == 1);
   CHECK(code_of(server) == 0);
 }

@@ -104,7 +104,7 @@ TEST_CASE("ShardMeter: who is how far", "[ps]") {
   bench.meter.pushed(1, 8, 0, 1);
   bench.meter.pushed(1, 9, 0, 1);    // not taken
   bench.meter.pushed(9, 1, 0, 1);    // nobody
-  bench.meter.pulled(1000);
+  bench.meter.pulled(1000, {});
   ShardStatus status = bench.status();
   CHECK(status.of_ranks == std::vector<distrib::RankStatus>{{0, false, 3}, {1, false, 8}, {2, false, 0}});
   CHECK(status.staleness == 8);
@@ -112,8 +112,38 @@ TEST_CASE("ShardMeter: who is how far", "[ps]") {
   CHECK(status.pushed_bytes == 113);
   CHECK(status.pulls == 1);
   CHECK(status.pulled_bytes == 1000);
+  CHECK_FALSE(bench.meter.has_answered());  // no times were told
+  CHECK(status.push_times.count() == 0);
   bench.meter.opened(*bench.job);
   status = bench.status();
   CHECK(status.staleness == 0);
   CHECK(status.pushes == 5);
+}
+
+TEST_CASE("ShardMeter: from when a call came to the end of the event that answered it", "[ps]") {
+  Bench bench{job_of(1, 2)};
+  ShardMeter& meter = bench.meter;
+  const Instant came = bench.began + 1s;
+  meter.arrived(came);
+  const Instant pull_came = meter.arrived();  // kept by whoever lets it wait
+  CHECK_FALSE(meter.has_answered());
+  meter.arrived(came + 5ms);
+  meter.pushed(0, 1, 0, 100);
+  CHECK(meter.has_answered());
+  meter.answered(came + 7ms);
+  CHECK_FALSE(meter.has_answered());
+  meter.arrived(came + 10ms);
+  meter.pushed(1, 1, 0, 100);
+  meter.pulled(8, pull_came);
+  meter.pulled(8, meter.arrived());
+  meter.answered(came + 20ms);
+  const ShardStatus status = bench.status();
+  CHECK(status.push_times.count() == 2);
+  CHECK(status.push_times.sum() == 12ms);
+  CHECK(status.push_times.max() == 10ms);
+  CHECK(status.pull_times.count() == 2);
+  CHECK(status.pull_times.sum() == 30ms);
+  CHECK(status.pull_times.max() == 20ms);
+  meter.answered(came + 1h);  // nothing was
+  CHECK(bench.status() == status);
 }

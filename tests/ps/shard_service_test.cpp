@@ -7,9 +7,13 @@
 #include "ps/story.hpp"
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <initializer_list>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +83,12 @@ struct Bench : distrib::ShardShell {
     return call<distrib::Push>(who, number, {step, rank, 0, block(value)});
   }
   auto pull(char who, std::uint64_t number, Step step) { return call<distrib::Pull>(who, number, {step}); }
+  auto pull(char who, std::uint64_t number, Step step, distrib::KeyLists keys) {
+    return call<distrib::Pull>(who, number, {step, story::wanted(keys).keys});
+  }
+  auto push(char who, std::uint64_t number, Step step, Rank rank, distrib::SharedBuffer contribution) {
+    return call<distrib::Push>(who, number, {step, rank, 0, std::move(contribution)});
+  }
   auto cancel(char who, std::uint64_t number) {
     return [=, this] { service.happened(&of(who), of(who).cancel(number), now); };
   }
@@ -145,7 +155,9 @@ struct Bench : distrib::ShardShell {
                    std::to_string(cuts.keep_every) + " " + std::to_string(cuts.max_to_keep) + ", " +
                    updaters.front().text());
   }
-  void save(Cut cut) override { told.push_back("shell save " + std::to_string(cut.step) + story::text(cut.values)); }
+  void save(Cut cut) override {
+    told.push_back("shell save " + std::to_string(cut.step) + story::text(cut.values) + story::text(cut.tables));
+  }
   void load(Step step) override { told.push_back("shell load " + std::to_string(step)); }
   void drop(Step step) override { told.push_back("shell drop " + std::to_string(step)); }
   void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " is here twice"); }
@@ -671,6 +683,30 @@ TEST_CASE("ShardService: a cut that cannot be saved ends it", "[ps]") {
   });
 }
 
+TEST_CASE("ShardService: a push takes until its answer, a pull too, however long it waits for its step", "[ps]") {
+  Bench bench{job_of(2, 9, 5)};
+  bench.join_all();
+  const auto at = [&](std::chrono::milliseconds time, const auto& happens) {
+    bench.service.meter().arrived(bench.now + time);
+    happens();
+    if (bench.service.meter().has_answered()) bench.service.meter().answered(bench.now + time + 1ms);
+  };
+  at(0ms, bench.push('a', 2, 1, 0, 1));
+  at(10ms, bench.pull('a', 3, 1));
+  at(20ms, bench.pull('b', 2, 1));
+  distrib::ShardStatus status = bench.service.status(bench.now);
+  CHECK(status.push_times.count() == 1);
+  CHECK(status.push_times.sum() == 1ms);
+  CHECK(status.pull_times.count() == 0);
+  at(50ms, bench.push('b', 3, 1, 1, 1));  // which answers both pulls
+  at(60ms, bench.pull('a', 4, 1));
+  status = bench.service.status(bench.now);
+  CHECK(status.push_times.sum() == 2ms);
+  CHECK(status.pull_times.count() == 3);
+  CHECK(status.pull_times.max() == 41ms);
+  CHECK(status.pull_times.sum() == 41ms + 31ms + 1ms);
+}
+
 TEST_CASE("ShardService: what is no call of its methods is refused", "[ps]") {
   Bench bench{job_of(1, 9, 5)};
   ServerEvent event = bench.of('a').begin<distrib::Pull>(1, {});
@@ -684,4 +720,66 @@ TEST_CASE("ShardService: what is no call of its methods is refused", "[ps]") {
   bench.service.happened(&bench.of('a'), greeted, bench.now);
   CHECK(bench.told == Texts{"a1 failed: the server has no such method",
                             "a2 failed: the message does not decode (distrib.ps.Pull)"});
+}
+
+TEST_CASE("ShardService: rows come with values, and what is parked keeps its rows", "[ps]") {
+  Bench bench{story::with_tables(job_of(2, 9, 2))};
+  bench.join_all();
+  bench.tell({
+      {"initial rows", bench.pull('a', 2, 0, {{5, 7}, {0}}), {"a2 values counted=0 w=0 rows=8,8,8 k=0 cuts=0"}},
+      {"parked", bench.pull('a', 3, 1, {{5}, {}}), {}},
+      {"parked with others", bench.pull('a', 4, 1, {{7}, {}}), {}},
+      {"parked without", bench.pull('a', 5, 1), {}},
+      {"the first one is taken back", bench.cancel('a', 3), {}},
+      {"stored", bench.push('a', 6, 1, 0, block(1, {{5, 1}})), {"a6 pushed k=0 cuts=0"}},
+      {"each its own rows", bench.push('b', 2, 1, 1, block(1, {{7, 2}}, {{0, 3}})),
+       {"a4 values counted=1 w=-1 rows=6 k=1 cuts=0", "a5 values counted=1 w=-1 k=1 cuts=0", "b2 pushed k=1 cuts=0"}},
+      {"of the step before", bench.pull('b', 3, 0, {{5, 7}, {0}}), {"b3 values counted=0 w=0 rows=8,8,8 k=1 cuts=0"}},
+      {"of now", bench.pull('b', 4, 1, {{5, 7}, {0}}), {"b4 values counted=1 w=-1 rows=7,6,5 k=1 cuts=0"}},
+      {"2", bench.push('a', 7, 2, 0, block(0, {})), {"a7 pushed k=1 cuts=0"}},
+      {"a cut has the rows", bench.push('b', 5, 2, 1, block(0, {})),
+       {"shell save 2 w=-1 keys=5,7;0,1,2", "b5 pushed k=2 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: what is asked of tables wrongly is refused by its name, and changes nothing", "[ps]") {
+  for (const char* consistency : {synchronous, asynchronous}) {
+    CAPTURE(consistency);
+    // Dense values and the items' rows take 128 + 4 KiB; what is left is an index of keys, but no row of words.
+    Bench bench{story::with_tables(job_of(1, 9, 9, consistency)), {},
+                {.memory_budget_bytes = 64 << 10, .max_pull_bytes = 4 * 64}};
+    bench.join_all();
+    const std::string cuts = " k=0 cuts=0";
+    const auto body = [](std::initializer_list<unsigned char> bytes) {
+      auto made = std::make_shared<distrib::AlignedBuffer>(bytes.size());
+      std::ranges::transform(bytes, made->data(), [](unsigned char byte) { return std::byte{byte}; });
+      return made;
+    };
+    auto unsorted = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}, {7, 1}})->size());
+    std::ranges::copy(block(1, {{5, 1}, {7, 1}})->bytes(), unsorted->data());
+    unsorted->data()[64 + 8 + 2] = std::byte{0};  // 5, and 0 more
+    const std::string keys_of_pull = "the keys of a sparse gradient must ascend and be unique (the keys of a pull)";
+    bench.tell({
+        {"as much as there may be", bench.pull('a', 2, 0, {{5, 6, 7}, {0}}),
+         {"a2 values counted=0 w=0 rows=8,8,8,8" + cuts}},
+        {"more", bench.pull('a', 3, 0, {{5, 6, 7, 8}, {0}}),
+         {"a3 failed: a pull asks for more rows than one answer may hold (320 bytes of 256)"}},
+        {"the same key twice", bench.call<distrib::Pull>('a', 4, {0, body({2, 5, 0, 0, 0})}),
+         {"a4 failed: " + keys_of_pull}},
+        {"one list too few", bench.call<distrib::Pull>('a', 5, {0, body({1, 5, 0})}), {"a5 failed: " + keys_of_pull}},
+        {"no keys at all", bench.call<distrib::Pull>('a', 6, {0, body({255})}), {"a6 failed: " + keys_of_pull}},
+        {"a key that the table has not", bench.pull('a', 7, 0, {{}, {3}}),
+         {"a7 failed: the table has no such row (step 0 of rank 0)"}},
+        {"nor later", bench.pull('a', 8, 1, {{}, {3}}), {"a8 failed: the table has no such row (step 1 of rank 0)"}},
+        {"of a contribution", bench.push('a', 9, 1, 0, block(1, {}, {{3, 1}})),
+         {"a9 failed: the table has no such row (step 1 of rank 0)"}},
+        {"the same key twice", bench.push('a', 10, 1, 0, unsorted),
+         {"a10 failed: the keys of a sparse gradient must ascend and be unique (step 1 of rank 0)"}},
+        {"no memory for a row", bench.push('a', 11, 1, 0, block(1, {{5, 1}})),
+         {"a11 failed: a table needs more memory than its budget has (step 1 of rank 0)"}},
+        {"it is still joined, and nothing has changed", bench.pull('a', 12, 0, {{5}, {0, 1, 2}}),
+         {"a12 values counted=0 w=0 rows=8,8,8,8" + cuts}},
+    });
+    CHECK(bench.of('a').open() == 1);  // the stream
+  }
 }

@@ -40,6 +40,8 @@ auto full() -> ShardStatus {
   status.parked = 12;
   status.of_ranks = {{0, true, 7}, {4, false, 6}};
   status.of_variables = {{"dense/kernel", 13}, {"", 0}};
+  for (const int power : {7, 10, 30}) status.push_times.add(std::chrono::nanoseconds{1LL << power});
+  status.pull_times.add(std::chrono::nanoseconds::max());
   return status;
 }
 
@@ -77,6 +79,11 @@ TEST_CASE("ShardStatus: what does not decode is refused", "[ps]") {
   WireWriter ago;
   ago.int64(6, -1);
   CHECK_FALSE(reads(ago.view()));
+  for (const std::uint32_t times : {25U, 26U}) {
+    WireWriter beyond;
+    beyond.message(times, [](WireWriter& of) { of.message(3, [](WireWriter& bucket) { bucket.varint(1, 256); }); });
+    CHECK_FALSE(reads(beyond.view()));
+  }
   for (const std::uint32_t list : {23U, 24U}) {
     WireWriter nested;
     nested.bytes(list, distrib::as_bytes("\x80"));

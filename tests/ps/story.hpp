@@ -2,12 +2,20 @@
 #pragma once
 
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/key_lists.hpp>
+#include <distrib/ps/pull_rows.hpp>
+#include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_gradients.hpp>
+#include <distrib/ps/worker_action.hpp>
 
 #include "support/actions.hpp"
 #include "support/catch.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -40,6 +48,50 @@ inline auto block(float number) -> distrib::SharedBuffer {
   return made;
 }
 
+/// The same job with two tables: "words" of any keys and "items" 0, 1, 2. A row is 16 floats, all the same: at first 8.
+inline auto with_tables(distrib::Job job) -> distrib::Job {
+  const distrib::ConstantInitializer eight{8.0F};
+  job.tables = {{"words", 16, 0, eight}, {"items", 16, 3, eight}};
+  return job;
+}
+
+/// A contribution to the only shard of such a job: gradients of rows by their keys.
+inline auto block(float number, const std::map<std::uint64_t, float>& words,
+                  const std::map<std::uint64_t, float>& items = {}) -> distrib::SharedBuffer {
+  const distrib::ShardLayout layout{with_tables(job(1, 1, 1, 0)), 0};
+  distrib::KeyLists keys(2);
+  for (const auto& entry : words) keys[0].push_back(entry.first);
+  for (const auto& entry : items) keys[1].push_back(entry.first);
+  const distrib::ContributionLayout places{layout, keys};
+  auto made = std::make_shared<distrib::AlignedBuffer>(places.size_bytes());
+  std::ranges::copy(block(number)->bytes(), made->data());
+  places.write_keys(made->bytes());
+  for (std::size_t table = 0; table < 2; ++table) {
+    float* to = reinterpret_cast<float*>(made->data() + places.rows_at(table));
+    for (const auto& entry : table == 0 ? words : items) to = std::fill_n(to, 16, entry.second);
+  }
+  return made;
+}
+
+/// What a worker wants of one shard of such a job.
+inline auto wanted(const distrib::KeyLists& keys) -> distrib::WantedRows {
+  std::vector<std::byte> bytes;
+  distrib::append_pull_rows({keys}, bytes);
+  auto body = std::make_shared<distrib::AlignedBuffer>(bytes.size());
+  std::ranges::copy(bytes, body->data());
+  std::size_t rows = 0;
+  for (const auto& list : keys) rows += list.size();
+  return {std::move(body), 64 + 64 * rows};
+}
+
+/// And what comes for it.
+inline auto values_block(float number, const std::vector<float>& rows) -> distrib::SharedBuffer {
+  auto made = std::make_shared<distrib::AlignedBuffer>(64 + 64 * rows.size());
+  std::ranges::copy(block(number)->bytes(), made->data());
+  for (std::size_t row = 0; row < rows.size(); ++row) made->as<float>()[16 + 16 * row] = rows[row];
+  return made;
+}
+
 inline auto text(const std::vector<distrib::Step>& steps) -> std::string {
   std::string joined;
   for (const distrib::Step step : steps) joined += (joined.empty() ? "" : ",") + std::to_string(step);
@@ -50,10 +102,35 @@ inline auto text(const distrib::Progress& progress) -> std::string {
   return " k=" + std::to_string(progress.done) + " cuts=" + text(progress.cuts);
 }
 
-inline auto text(const distrib::SharedBuffer& values) -> std::string {
-  const float number = values->as<float>()[0];
+inline auto text(float number) -> std::string {
   const auto whole = static_cast<int>(number);
-  return " w=" + std::to_string(whole) + (number == static_cast<float>(whole) ? "" : "...");
+  return std::to_string(whole) + (number == static_cast<float>(whole) ? "" : "...");
+}
+
+/// Of a job with tables also the rows.
+inline auto text(const distrib::SharedBuffer& values) -> std::string {
+  std::string rows;
+  for (std::size_t at = 16; at < values->as<float>().size(); at += 16)
+    rows += (rows.empty() ? " rows=" : ",") + text(values->as<float>()[at]);
+  return " w=" + text(values->as<float>()[0]) + rows;
+}
+
+/// What a pull of a job with these tables asks for: " rows=5,7;0".
+inline auto text(const distrib::WantedRows& wanted) -> std::string {
+  if (wanted.keys == nullptr) return {};
+  distrib::KeyLists keys(2);
+  const distrib::ByteView bytes = wanted.keys->bytes();
+  REQUIRE(distrib::read_key_lists(bytes.first(bytes.size() - 1), keys));
+  return " rows=" + text(keys[0]) + ";" + text(keys[1]) + (bytes.back() == std::byte{1} ? " digests" : "");
+}
+
+inline auto text(const std::vector<distrib::TableCut>& tables) -> std::string {
+  std::string joined;
+  for (const distrib::TableCut& table : tables) {
+    const auto keys = table.keys->as<std::uint64_t>();
+    joined += (joined.empty() ? " keys=" : ";") + text(std::vector<distrib::Step>{keys.begin(), keys.end()});
+  }
+  return joined;
 }
 
 /// "values 10 step=1 w=-3 k=1 cuts=0": 10 is the peer.
@@ -72,7 +149,7 @@ inline auto text(const support::ShardAction& action) -> std::string {
     return "refused " + std::to_string(m->peer) + " step=" + std::to_string(m->step) + " rank=" +
            std::to_string(m->rank) + ": " + m->code.message();
   if (const auto* m = std::get_if<SaveCut>(&action))
-    return "save " + std::to_string(m->cut.step) + text(m->cut.values) +
+    return "save " + std::to_string(m->cut.step) + text(m->cut.values) + text(m->cut.tables) +
            (m->cut.applied.empty() ? "" : " applied=" + text(m->cut.applied));
   if (const auto* m = std::get_if<LoadCut>(&action)) return "load " + std::to_string(m->step);
   if (const auto* m = std::get_if<DropCut>(&action)) return "drop " + std::to_string(m->step);
@@ -84,7 +161,7 @@ inline auto text(const support::WorkerAction& action) -> std::string {
   using namespace distrib;
   if (const auto* m = std::get_if<SendJoin>(&action)) return "join " + std::to_string(m->shard);
   if (const auto* m = std::get_if<SendPull>(&action))
-    return "pull " + std::to_string(m->shard) + " step=" + std::to_string(m->step);
+    return "pull " + std::to_string(m->shard) + " step=" + std::to_string(m->step) + text(m->rows);
   if (const auto* m = std::get_if<SendPush>(&action))
     return "push " + std::to_string(m->shard) + " step=" + std::to_string(m->contribution.step) +
            " rank=" + std::to_string(m->contribution.rank) + " common=" + std::to_string(m->contribution.common_cut);
@@ -93,6 +170,7 @@ inline auto text(const support::WorkerAction& action) -> std::string {
   if (const auto* m = std::get_if<SendSave>(&action)) return "save " + std::to_string(m->shard);
   if (const auto* m = std::get_if<SendGoodbye>(&action)) return "goodbye " + std::to_string(m->shard);
   if (const auto* m = std::get_if<SendLeave>(&action)) return "leave " + std::to_string(m->shard);
+  if (const auto* m = std::get_if<Prepare>(&action)) return "prepare step=" + std::to_string(m->step);
   if (const auto* m = std::get_if<Compute>(&action))
     return "compute step=" + std::to_string(m->step) + " ticket=" + std::to_string(m->ticket) + " of " +
            std::to_string(m->values.size());

@@ -38,8 +38,11 @@ struct Shard {
       core.push(10 + rank, Contribution{step, rank, block(number), checksum, common}, out);
     };
   }
-  auto pull(Peer peer, Step step) {
-    return [=, this](ShardActions& out) { core.pull(peer, step, out); };
+  auto pull(Peer peer, Step step, distrib::PullRows rows = {}) {
+    return [=, this](ShardActions& out) { core.pull(peer, step, out, rows); };
+  }
+  auto push(Rank rank, Step step, distrib::SharedBuffer contribution) {
+    return [=, this](ShardActions& out) { core.push(10 + rank, Contribution{step, rank, contribution}, out); };
   }
   auto restore(Peer peer, Step cut) {
     return [=, this](ShardActions& out) { core.restore(peer, cut, out); };
@@ -366,4 +369,113 @@ TEST_CASE("SyncShardCore: the optimizer's slots belong to the cut", "[ps]") {
   Core again{job, 0, momentum, cut, {0, 2}};
   push(again, 3);
   CHECK(again.store().dense()->as<float>()[0] == -4.25F);
+}
+
+namespace {
+
+constexpr auto no_such_row = ": the table has no such row";
+constexpr auto budget_exceeded = ": a table needs more memory than its budget has";
+
+}  // namespace
+
+TEST_CASE("SyncShardCore: rows come with the values of their step: now, parked, and of the step before", "[ps]") {
+  Shard shard{Core{story::with_tables(story::job(1, 2, 9, 2)), 0, sgd()}};
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"initial rows", shard.pull(10, 0, {{{5, 7}, {0}}}), {"values 10 step=0 w=0 rows=8,8,8 k=0 cuts=0"}},
+      {"parked with its rows", shard.pull(10, 1, {{{7}, {}}}), {}},
+      {"parked without", shard.pull(11, 1), {}},
+      {"parked with others", shard.pull(11, 1, {{{5, 6, 7}, {0, 2}}}), {}},
+      {"one rank", shard.push(0, 1, block(2, {{5, 4}}, {{2, 1}})), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"each gets its own, by the mean of those who had the key", shard.push(1, 1, block(4, {{5, 2}, {7, 6}})),
+       {"values 10 step=1 w=-3 rows=2 k=1 cuts=0", "values 11 step=1 w=-3 k=1 cuts=0",
+        "values 11 step=1 w=-3 rows=5,8,2,8,7 k=1 cuts=0", "pushed 11 step=1 k=1 cuts=0"}},
+      {"the step before, in which 7 had no row", shard.pull(11, 0, {{{5, 7}, {2}}}),
+       {"values 11 step=0 w=0 rows=8,8,8 k=1 cuts=0"}},
+      {"and without rows", shard.pull(11, 0), {"values 11 step=0 w=0 k=1 cuts=0"}},
+      {"a pull makes no row", shard.pull(11, 1, {{{9}, {}}}), {"values 11 step=1 w=-3 rows=8 k=1 cuts=0"}},
+      {"2, in which 5 does not come", shard.push(0, 2, block(0, {{7, 1}})), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"a cut has the rows", shard.push(1, 2, block(0, {})),
+       {"save 2 w=-3 keys=5,7;0,1,2", "pushed 11 step=2 k=2 cuts=0"}},
+      {"of the step before", shard.pull(10, 1, {{{5, 7}, {}}}), {"values 10 step=1 w=-3 rows=5,2 k=2 cuts=0"}},
+      {"of now", shard.pull(10, 2, {{{5, 7}, {}}}), {"values 10 step=2 w=-3 rows=5,1 k=2 cuts=0"}},
+      {"older ones are gone", shard.pull(10, 0, {{{5, 7}, {}}}), {"gone 10 step=0 k=2 cuts=0"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: a restored shard has the rows of its cut, and none of the step before", "[ps]") {
+  const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
+  Shard shard{Core{job, 0, sgd()}};
+  ShardActions out;
+  shard.join(10)(out);
+  shard.push(0, 1, block(1, {{5, 1}}))(out);
+  shard.push(0, 2, block(1, {{7, 1}}))(out);
+  const Cut cut = std::get<distrib::SaveCut>(out.at(2)).cut;
+  shard.saved(2)(out);
+  shard.push(0, 3, block(1, {{5, 1}, {9, 1}}))(out);
+  shard.push(0, 4, block(1, {{5, 1}}))(out);
+  const Events back{
+      {"back", shard.restore(10, 2), {"load 2"}},
+      {"parked with its rows", shard.pull(10, 2, {{{5, 7, 9}, {}}}), {}},
+      {"loaded", [&](ShardActions& to) { shard.core.cut_loaded(cut, to); },
+       {"joined 10 k=2 cuts=0,2", "values 10 step=2 w=-2 rows=7,7,8 k=2 cuts=0,2"}},
+      {"the step before is not known", shard.pull(10, 1, {{{5}, {}}}), {"gone 10 step=1 k=2 cuts=0,2"}},
+      {"3", shard.push(0, 3, block(1, {{5, 1}})), {"pushed 10 step=3 k=3 cuts=0,2"}},
+      {"now it is", shard.pull(10, 2, {{{5, 7, 9}, {}}}), {"values 10 step=2 w=-2 rows=7,7,8 k=3 cuts=0,2"}},
+  };
+  tell(back);
+  Shard other{Core{job, 0, sgd(), cut, {0, 2}}};
+  tell(Events{{"a shard that came back", other.pull(10, 2, {{{5, 7, 9}, {}}}),
+               {"values 10 step=2 w=-2 rows=7,7,8 k=2 cuts=0,2"}}});
+}
+
+TEST_CASE("SyncShardCore: keys that the tables have not are refused, and change nothing", "[ps]") {
+  Shard shard{Core{story::with_tables(story::job(1, 2, 9, 2)), 0, sgd()}};
+  auto unsorted = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}, {7, 1}})->size());
+  std::ranges::copy(block(1, {{5, 1}, {7, 1}})->bytes(), unsorted->data());
+  unsorted->data()[64 + 8 + 2] = std::byte{0};  // 5, and 0 more
+  tell(Events{
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"of the tables too few", shard.pull(11, 0, {{{5}}}), {std::string{"refused 11 step=0 rank=1"} + no_such_row}},
+      {"an item too far", shard.pull(11, 0, {{{5}, {3}}}), {std::string{"refused 11 step=0 rank=1"} + no_such_row}},
+      {"of a later step", shard.pull(11, 5, {{{5}, {3}}}), {std::string{"refused 11 step=5 rank=1"} + no_such_row}},
+      {"an item too far", shard.push(1, 1, block(1, {{5, 1}}, {{3, 1}})),
+       {std::string{"refused 11 step=1 rank=1"} + no_such_row}},
+      {"the same key twice", shard.push(1, 1, unsorted),
+       {"refused 11 step=1 rank=1: the keys of a sparse gradient must ascend and be unique"}},
+      {"no keys", shard.push(1, 1, block(1)),
+       {"refused 11 step=1 rank=1: the contribution has another size than the shard's variables"}},
+      {"none of these was stored", shard.push(1, 1, block(1, {{5, 1}})), {"pushed 11 step=1 k=0 cuts=0"}},
+      {"the first good one counts", shard.push(0, 1, block(1, {})), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"nothing else changed", shard.pull(11, 1, {{{5, 7}, {0, 1, 2}}}),
+       {"values 11 step=1 w=-1 rows=7,8,8,8,8 k=1 cuts=0"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be completed where there is", "[ps]") {
+  const distrib::Job job = story::with_tables(story::job(1, 2, 9, 1));
+  Shard shard{Core{job, 0, sgd(), std::uint64_t{64} << 10}};  // the items, and an index of keys, but no row of words
+  const std::string refused = "refused 11 step=2 rank=1";
+  const auto first = block(1, {}, {{0, 1}});
+  ShardActions actions;
+  shard.push(0, 1, first)(actions);
+  shard.push(1, 1, first)(actions);
+  const Cut cut = std::get<distrib::SaveCut>(actions.at(1)).cut;
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=1 cuts=0"}},
+      {"parked", shard.pull(10, 2, {{{5}, {0}}}), {}},
+      {"stored", shard.push(0, 2, block(1, {{5, 1}}, {{0, 1}})), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"no memory", shard.push(1, 2, block(1, {}, {{0, 1}})), {refused + budget_exceeded}},
+      {"nothing has changed", shard.pull(10, 1, {{{5}, {0}}}), {"values 10 step=1 w=-1 rows=8,7 k=1 cuts=0"}},
+      {"not the step before either", shard.pull(10, 0, {{{5}, {0}}}), {"values 10 step=0 w=0 rows=8,8 k=1 cuts=0"}},
+      {"again", shard.push(1, 2, block(1, {}, {{0, 1}})), {refused + budget_exceeded}},
+  });
+  Shard larger{Core{job, 0, sgd(), cut, {0, 1}}};
+  tell(Events{
+      {"parked", larger.pull(10, 2, {{{5}, {0}}}), {}},
+      {"stored", larger.push(0, 2, block(1, {{5, 1}}, {{0, 1}})), {"pushed 10 step=2 k=1 cuts=0,1"}},
+      {"counted", larger.push(1, 2, block(1, {}, {{0, 1}})),
+       {"save 2 w=-2 keys=5;0,1,2", "values 10 step=2 w=-2 rows=7,6 k=2 cuts=0,1", "pushed 11 step=2 k=2 cuts=0,1"}},
+  });
 }

@@ -39,6 +39,21 @@ struct Worker {
   auto computed(std::uint64_t ticket) {
     return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out); };
   }
+  // With tables: contribution t needs the word t of shard 0 and the item t % 3 of shard 1.
+  static auto wanted_of(Step step) -> std::vector<distrib::WantedRows> {
+    return {story::wanted({{step}, {}}), story::wanted({{}, {step % 3}})};
+  }
+  auto prepared(Step step) {
+    return [=, this](WorkerActions& out) { core.prepared(step, wanted_of(step), out); };
+  }
+  auto rows(std::uint32_t shard, Step step, Step k, Cuts cuts = {0}) {
+    return [=, this](WorkerActions& out) {
+      core.values(shard, step, story::values_block(1, {static_cast<float>(step)}), {k, cuts}, out);
+    };
+  }
+  auto computed(std::uint64_t ticket, Step next) {
+    return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out, wanted_of(next)); };
+  }
   auto reconnected(std::uint32_t shard) {
     return [=, this](WorkerActions& out) { core.reconnected(shard, out); };
   }
@@ -384,4 +399,131 @@ TEST_CASE("SyncWorkerCore: who stops leaves without the result", "[ps]") {
   Worker w = worker(2, 2, {.wants_result = true});
   carry_to(w, 2);
   tell(Events{{"stop", w.stop(), {"leave 0", "leave 1", "left"}}});
+}
+
+namespace {
+
+auto worker_with_tables(Step total, Step interval, distrib::WorkerOptions options = {}) -> Worker {
+  return {SyncWorkerCore{story::with_tables(story::job(2, 2, total, interval)), 1, options}};
+}
+
+/// As `carry_to`, with rows.
+void carry_rows_to(Worker& w, Step t) {
+  WorkerActions ignored;
+  w.start()(ignored);
+  for (std::uint32_t shard : {0U, 1U}) w.joined(shard, 0)(ignored);
+  w.prepared(1)(ignored);
+  for (Step step = 0; step < t; ++step) {
+    WorkerActions out;
+    for (std::uint32_t shard : {0U, 1U}) w.rows(shard, step, step)(out);
+    REQUIRE_FALSE(out.empty());
+    w.computed(std::get<distrib::Compute>(out.back()).ticket, step + 2)(ignored);
+  }
+  REQUIRE(w.core.step() == t);
+}
+
+}  // namespace
+
+TEST_CASE("SyncWorkerCore: with tables it asks which rows, once; the next ones come with a contribution", "[ps]") {
+  Worker w = worker_with_tables(2, 0);
+  tell(Events{
+      {"nobody asked", w.prepared(1), {}},
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"waits for all", w.joined(0, 0), {}},
+      {"which rows?", w.joined(1, 0), {"prepare step=1"}},
+      {"there again, but it is not known yet which", w.joined(0, 0), {}},
+      {"values that nobody asked for", w.values(0, 0, 0), {}},
+      {"rows of another step", w.prepared(2), {}},
+      {"these", w.prepared(1), {"pull 0 step=0 rows=1;", "pull 1 step=0 rows=;1"}},
+      {"told twice", w.prepared(1), {}},
+      {"there again", w.joined(0, 0), {"pull 0 step=0 rows=1;"}},
+      {"an answer without rows is none", w.values(0, 0, 0), {}},
+      {"values", w.rows(1, 0, 0), {}},
+      {"values", w.rows(0, 0, 0), {"compute step=1 ticket=2 of 2"}},
+      {"made, and the next rows are known", w.computed(2, 2),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1 rows=2;",
+        "pull 1 step=1 rows=;2"}},
+      {"values", w.rows(0, 1, 1), {}},
+      {"values", w.rows(1, 1, 1), {"compute step=2 ticket=3 of 2"}},
+      {"the last; what it wants at the end", w.computed(3, 3),
+       {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 0 step=2 rows=3;",
+        "pull 1 step=2 rows=;0"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: told Gone it asks for the same rows; restored, which rows are needed there", "[ps]") {
+  Worker w = worker_with_tables(9, 2);
+  carry_rows_to(w, 4);
+  tell(Events{
+      {"9: join all", w.gone(0, 4, 6, {0, 2, 4, 6}), {"join 0", "join 1"}},
+      {"again", w.joined(0, 6, {0, 2, 4, 6}), {}},
+      {"the rows of 5 are known", w.joined(1, 4, {0, 2}), {"pull 0 step=4 rows=5;", "pull 1 step=4 rows=;2"}},
+      {"9: restore the common cut", w.gone(0, 4, 6, {0, 2, 4, 6}), {"restore 0 cut=2", "restore 1 cut=2"}},
+      {"late values", w.rows(1, 4, 4), {}},
+      {"10", w.joined(0, 2, {0, 2}), {}},
+      {"those of 3 are not", w.joined(1, 2, {0, 2}), {"prepare step=3"}},
+      {"values of the step, without rows", w.values(0, 2, 2), {}},
+      {"these", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
+      {"values", w.rows(0, 2, 2), {}},
+      {"values", w.rows(1, 2, 2), {"compute step=3 ticket=8 of 2"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: rows that a restore has overtaken are not wanted any more", "[ps]") {
+  Worker w = worker_with_tables(9, 2);
+  tell(Events{
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"join", w.joined(0, 4, {0, 2, 4}), {}},
+      {"at 4", w.joined(1, 4, {0, 2}), {"prepare step=5"}},
+      {"10: it has not what shard 1 lacks", w.joined(1, 2, {0, 2}), {"restore 0 cut=2", "restore 1 cut=2"}},
+      {"while it waits for the answers", w.prepared(5), {}},
+      {"at 2", w.joined(0, 2, {0, 2}), {}},
+      {"at 2", w.joined(1, 2, {0, 2}), {"prepare step=3"}},
+      {"too late", w.prepared(5), {}},
+      {"these", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
+  });
+  Worker same_step = worker_with_tables(9, 2);
+  tell(Events{
+      {"join", same_step.start(), {"join 0", "join 1"}},
+      {"join", same_step.joined(0, 2, {0, 2}), {}},
+      {"at 2", same_step.joined(1, 2, {0, 2}), {"prepare step=3"}},
+      {"a disk is lost: back to 0", same_step.joined(1, 0, {0}), {"restore 0 cut=0", "restore 1 cut=0"}},
+      {"shard 1 was faster", same_step.joined(1, 2, {0}), {}},
+      {"at 2 again", same_step.joined(0, 2, {0}), {"prepare step=3"}},
+      {"the first answer is as good", same_step.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
+      {"the second says the same", same_step.prepared(3), {}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: a pull that asks for room wants no rows, and its answer is not taken for values", "[ps]") {
+  Worker w = worker_with_tables(9, 1);  // the window is 2
+  carry_rows_to(w, 3);
+  tell(Events{
+      {"back at 0: a pull that tells when there is room", w.joined(1, 0),
+       {"push 1 step=1 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 1 step=2", "pull 1 step=3 rows=;1"}},
+      {"values", w.rows(0, 3, 3), {}},
+      {"room", w.values(1, 2, 2), {"push 1 step=3 rank=1 common=0"}},
+      {"values without rows, of another incarnation's pull", w.values(1, 3, 3), {}},
+      {"values", w.rows(1, 3, 3), {"compute step=4 ticket=5 of 2"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: who finds N takes the result with the rows that are wanted at the end", "[ps]") {
+  Worker w = worker_with_tables(2, 2, {.wants_result = true});
+  tell(Events{
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"N", w.joined(0, 2, {0, 2}), {}},
+      {"which rows?", w.joined(1, 2, {0, 2}), {"prepare step=3"}},
+      {"these", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
+      {"values", w.rows(0, 2, 2, {0, 2}), {}},
+      {"values", w.rows(1, 2, 2, {0, 2}), {"goodbye 0", "goodbye 1", "done w=1 rows=2 w=1 rows=2"}},
+  });
+  Worker leaves = worker_with_tables(9, 2);
+  tell(Events{
+      {"join", leaves.start(), {"join 0", "join 1"}},
+      {"join", leaves.joined(0, 0), {}},
+      {"which rows?", leaves.joined(1, 0), {"prepare step=1"}},
+      {"stop", leaves.stop(), {"leave 0", "leave 1", "left"}},
+      {"too late", leaves.prepared(1), {}},
+  });
 }

@@ -146,6 +146,25 @@ struct Bench : distrib::WorkerShell {
       carry();
     };
   }
+  /// With tables: contribution t needs the word t of shard 0 and the item t % 3 of shard 1.
+  static auto wanted_of(Step step) -> std::vector<distrib::WantedRows> {
+    return {story::wanted({{step}, {}}), story::wanted({{}, {step % 3}})};
+  }
+  auto prepared(Step step) {
+    return [=, this] {
+      node.prepared(step, wanted_of(step), now);
+      carry();
+    };
+  }
+  auto computed(Step next) {
+    return [=, this] {
+      node.computed(work.ticket, std::vector(job.shards(), block(static_cast<float>(work.step))), now, wanted_of(next));
+      carry();
+    };
+  }
+  auto rows(std::uint32_t shard, Step k, std::vector<float> of) {
+    return reply<Pull>(shard, {{k, {0}}, false, k, story::values_block(static_cast<float>(k), of)});
+  }
   auto stop() {
     return [this] {
       node.stop(now);
@@ -223,7 +242,10 @@ struct Bench : distrib::WorkerShell {
       return "join " + std::to_string(request.rank) +
              (request.job_text.empty() ? "" : " with the text, cuts in " + request.cuts.directory);
     }
-    if (event.method == Pull::id) return "pull " + std::to_string(read(distrib::PullRequest{}).step);
+    if (event.method == Pull::id) {
+      const auto request = read(distrib::PullRequest{});
+      return "pull " + std::to_string(request.step) + story::text(distrib::WantedRows{request.body, 0});
+    }
     if (event.method == Push::id) {
       const auto request = read(distrib::PushRequest{});
       return "push " + std::to_string(request.step) + " of " + std::to_string(request.rank) + " common=" +
@@ -237,7 +259,7 @@ struct Bench : distrib::WorkerShell {
 
   // --- what the node tells ---
 
-  void prepare(distrib::Prepare) override {}  // no tables
+  void prepare(distrib::Prepare asked) override { told.push_back("shell prepare " + std::to_string(asked.step)); }
   void compute(distrib::Compute asked) override {
     std::string text = "shell compute " + std::to_string(asked.step) + " of";
     for (const auto& values_of_shard : asked.values)
@@ -506,8 +528,8 @@ TEST_CASE("WorkerNode: a shard without variables", "[ps]") {
   bench.reply<Pull>(0, {{0, {0}}, false, 0, std::make_shared<distrib::AlignedBuffer>(128)})();
   const auto nothing = std::make_shared<distrib::AlignedBuffer>();
   bench.tell({
-      {"values without a body", bench.reply<Pull>(1, {{0, {0}}, false, 0, nullptr}),
-       {"shell compute 1 of w=0 nothing"}},
+      {"values without a body; the second variable is told like a row", bench.reply<Pull>(1, {{0, {0}}, false, 0, nullptr}),
+       {"shell compute 1 of w=0 rows=0 nothing"}},
       {"a contribution without a body",
        [&] {
          bench.node.computed(bench.work.ticket, {block(1), nothing}, bench.now);
@@ -596,4 +618,66 @@ TEST_CASE("WorkerNode: an asynchronous worker, who takes the result home", "[ps]
        {"shell done w=5", "0 goodbye", "0 takes back join"}},
   });
   CHECK(bench.counts == Cuts{1, 2});
+}
+
+TEST_CASE("WorkerNode: with tables it is told which rows are wanted, and asks for them", "[ps]") {
+  SyncBench bench{story::with_tables(job_of(2, 9, 9))};
+  bench.connect(0);
+  bench.connect(1);
+  bench.joined(0, 0)();
+  bench.tell({
+      {"which rows?", bench.joined(1, 0), {"shell prepare 1"}},
+      {"another step's", bench.prepared(2), {}},
+      {"these", bench.prepared(1), {"0 pull 0 rows=1;", "1 pull 0 rows=;1"}},
+      {"values", bench.rows(0, 0, {8}), {}},
+      {"a connection is lost with its pull", bench.loses(1), {}},
+      {"and there again", bench.connects(1), {"1 join 1"}},
+      {"the same rows", bench.joined(1, 0), {"1 pull 0 rows=;1"}},
+      {"values", bench.rows(1, 0, {7}), {"shell compute 1 of w=0 rows=8 w=0 rows=7"}},
+      {"made, and the next rows are known", bench.computed(2),
+       {"0 push 1 of 1 common=0 w=1", "0 pull 1 rows=2;", "1 push 1 of 1 common=0 w=1", "1 pull 1 rows=;2"}},
+  });
+  bench.tell({{"more rows than were asked for", bench.rows(0, 1, {1, 2}),
+               {"shell failed: the message does not decode (shard 0, answer to distrib.ps.Pull)"}}});
+  CHECK(bench.node.over());
+}
+
+TEST_CASE("WorkerNode: what a shard's tables refuse ends it, with the shard's words", "[ps]") {
+  const std::pair<ps_errc, std::string> refusals[] = {
+      {ps_errc::no_such_row, "the table has no such row"},
+      {ps_errc::unsorted_keys, "the keys of a sparse gradient must ascend and be unique"},
+      {ps_errc::pull_too_large, "a pull asks for more rows than one answer may hold"},
+      {ps_errc::budget_exceeded, "a table needs more memory than its budget has"}};
+  for (const auto& [code, words] : refusals) {
+    SyncBench bench{story::with_tables(job_of(2, 9, 9))};
+    bench.connect(0);
+    bench.connect(1);
+    bench.joined(0, 0)();
+    bench.joined(1, 0)();
+    bench.prepared(1)();
+    const std::string failed = "shell failed: " + words + " (shard 0: here)";
+    if (code != ps_errc::budget_exceeded) {
+      bench.tell({{"pull", bench.fails<Pull>(0, code, "here"), {failed}}});
+      continue;
+    }
+    bench.rows(0, 0, {8})();
+    bench.rows(1, 0, {8})();
+    bench.computed(2)();
+    bench.tell({{"push", bench.fails<Push>(0, code, "here"), {failed}}});
+  }
+}
+
+TEST_CASE("WorkerNode: an asynchronous worker with tables", "[ps]") {
+  AsyncBench bench{story::with_tables(job_of(2, 99, 0))};
+  bench.connect(0);
+  bench.connect(1);
+  bench.joined(0, 3)();
+  bench.tell({
+      {"which rows?", bench.joined(1, 3), {"shell prepare 4"}},
+      {"these", bench.prepared(4), {"0 pull 3 rows=4;", "1 pull 3 rows=;1"}},
+      {"values", bench.rows(0, 3, {8}), {}},
+      {"shard 1 has lost what is not kept", bench.joined(1, 2), {"shell prepare 3"}},
+      {"values of before", bench.rows(1, 3, {8}), {}},
+      {"these", bench.prepared(3), {"0 pull 2 rows=3;", "1 pull 2 rows=;0"}},
+  });
 }

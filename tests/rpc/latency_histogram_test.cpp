@@ -91,3 +91,44 @@ TEST_CASE("LatencyHistogram: two together are as if one had seen it all", "[rpc]
   one += other;
   CHECK(one == both);
 }
+
+TEST_CASE("LatencyHistogram: the longest, and how many took less", "[rpc]") {
+  LatencyHistogram histogram;
+  CHECK(histogram.max() == 0ns);
+  CHECK(histogram.count_below(std::chrono::hours{1}) == 0);
+  auto times = random_times(3, 1000);
+  times.push_back(8'192ns);  // where a bucket begins
+  for (const auto time : times) histogram.add(time);
+  CHECK(histogram.max() == *std::max_element(times.begin(), times.end()));
+  CHECK(histogram.count_below(-1s) == 0);
+  for (std::int64_t bound = 128; bound < 2'000'000'000'000; bound *= 2) {
+    const std::chrono::nanoseconds than{bound};
+    const auto right = std::count_if(times.begin(), times.end(), [&](auto time) { return time < than; });
+    CHECK(histogram.count_below(than) == static_cast<std::uint64_t>(right));
+    CHECK(histogram.count_below(than + 1ns) == static_cast<std::uint64_t>(right));  // of the same bucket
+  }
+}
+
+TEST_CASE("LatencyHistogram: written and read back", "[rpc]") {
+  LatencyHistogram histogram;
+  for (const int count : {0, 1, 1000}) {
+    for (const auto time : random_times(4, count)) histogram.add(time);
+    distrib::WireWriter message;
+    histogram.encode(message);
+    LatencyHistogram read;
+    read.add(1s);  // which is not what was written
+    REQUIRE(read.decode(message.view()));
+    CHECK(read == histogram);
+  }
+  distrib::WireWriter beyond;
+  beyond.message(3, [](distrib::WireWriter& bucket) { bucket.varint(1, 256); });
+  CHECK_FALSE(histogram.decode(beyond.view()));
+  distrib::WireWriter broken;
+  broken.bytes(3, distrib::as_bytes("\x80"));
+  CHECK_FALSE(histogram.decode(broken.view()));
+  CHECK_FALSE(histogram.decode(distrib::as_bytes("\x80")));
+  distrib::WireWriter later;
+  later.text(9, "of a later version");
+  CHECK(histogram.decode(later.view()));
+  CHECK(histogram == LatencyHistogram{});
+}

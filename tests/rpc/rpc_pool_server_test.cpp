@@ -118,6 +118,21 @@ TEST_CASE("RpcPoolServer: more services than threads", "[rpc]") {
   }
 }
 
+TEST_CASE("RpcPoolServer: on the first threads of a pool that has others to do", "[rpc]") {
+  IoPool pool{3};
+  for (const std::uint32_t threads : {1U, 2U, 3U, 4U}) {
+    RpcServerOptions options;
+    options.services = 6;
+    options.threads = threads;
+    RpcPoolServer server{pool, anywhere, lane_router, options};
+    Caller caller;
+    for (std::uint32_t service = 0; service < 6; ++service) {
+      RpcClient client = caller.client(server.port(), service);
+      CHECK(caller.ask(client) == "lane " + std::to_string(service % std::min(threads, 3U)));
+    }
+  }
+}
+
 TEST_CASE("RpcPoolServer: what follows the greeting at once, in whatever pieces, moves with the connection", "[rpc]") {
   IoPool pool{2};
   const auto bytes_of = [](std::size_t lane) {

@@ -377,6 +377,22 @@ TEST_CASE("ServerCore: drained before the greeting, it says that it takes no mor
   CHECK(ends.at_client[0].code == distrib::rpc_errc::closed);
 }
 
+TEST_CASE("ServerCore: a request has come when its last byte was read, whenever it is taken", "[rpc]") {
+  Pair ends;
+  ends.carry();
+  ends.call("test.Echo", "a");
+  const Bytes bytes = stream::take_output(ends.client, ends.now);
+  distrib::ServerEvent event;
+  REQUIRE(stream::give(ends.server, bytes, bytes.size() - 1, ends.now) == bytes.size() - 1);
+  CHECK_FALSE(ends.server.next(ends.now, event));
+  ends.server.keep();
+  const auto last = ends.now + 3ms;
+  REQUIRE(stream::give(ends.server, distrib::ByteView{bytes}.last(1), 1, last) == 1);
+  REQUIRE(ends.server.next(last + 5ms, event));
+  CHECK(event.kind == distrib::ServerEvent::Kind::request);
+  CHECK(event.arrived == last);
+}
+
 TEST_CASE("ServerCore: what came with the greeting is looked at again where it goes on", "[rpc]") {
   Pair ends;
   ends.call("test.Echo", "a");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/crc32c.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/sim/dice.hpp>
 
 #include "support/actions.hpp"
@@ -35,8 +36,8 @@ using Disk = std::map<Step, Cut>;
 ///
 /// Faults: any order of delivery between pairs, first in first out inside one; connections lost with what was on them,
 /// or half lost, so that the shard reads the rest after the worker is back on another; workers and shards killed and
-/// started again; old incarnations going on beside their successors; workers told to stop; cuts and contributions that
-/// take long; disks lost in part or whole.
+/// started again; old incarnations going on beside their successors; workers told to stop; cuts, contributions and the
+/// keys of rows that take long; disks lost in part or whole.
 template <class Rules>
 class Carrier {
  public:
@@ -50,6 +51,7 @@ class Carrier {
     faultless_ = faults_.empty();
     loses_disks_ = rules_.survives_lost_disks && dice_.percent(25);
     keeps_dropped_cuts_ = dice_.percent(25);
+    prepares_slowly_ = dice_.percent(25);
   }
 
   /// Empty: the job came to its end and everything was as it must be. Else what was not.
@@ -99,6 +101,7 @@ class Carrier {
     Rank rank;
     std::unique_ptr<typename Rules::Worker> core;
     std::vector<Peer> links;       // one a shard; 0: not connected
+    std::deque<distrib::Prepare> preparing;
     std::deque<distrib::Compute> computing;
     std::uint64_t until = 0;       // a zombie's end; 0: not a zombie
   };
@@ -110,7 +113,7 @@ class Carrier {
     bool held = true;              // by its worker; else the shard will notice when it has read the rest
   };
   struct Choice {
-    enum { read_up, hang_up, read_down, open, compute } what;
+    enum { read_up, hang_up, read_down, open, prepare, compute } what;
     std::uint64_t id;
     std::uint32_t shard;
   };
@@ -203,7 +206,7 @@ class Carrier {
     ranks_[rank].worker = id;
     rank_of_[id] = rank;
     WorkerState& worker = workers_[id];
-    worker = {rank, rules_.worker(rank), std::vector<Peer>(shard_count()), {}, 0};
+    worker = {rank, rules_.worker(rank), std::vector<Peer>(shard_count()), {}, {}, 0};
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
       if (shards_[shard].core != nullptr) connect(id, shard);
     on_worker(id, [](auto& core, auto& out) { core.start(out); });
@@ -248,10 +251,14 @@ class Carrier {
       if (!link.down.empty()) choices_.push_back({Choice::read_down, peer, link.shard});
     }
     for (const auto& [id, worker] : workers_) {
+      if (!worker.preparing.empty() && (!prepares_slowly_ || dice_.percent(5)))
+        choices_.push_back({Choice::prepare, id, 0});
       if (!worker.computing.empty()) choices_.push_back({Choice::compute, id, 0});
       for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
         if (worker.links[shard] == 0 && shards_[shard].core != nullptr) choices_.push_back({Choice::open, id, shard});
     }
+    for (const auto& [id, worker] : workers_)
+      if (choices_.empty() && !worker.preparing.empty()) choices_.push_back({Choice::prepare, id, 0});
     const bool disks_work = std::ranges::any_of(shards_, [](const ShardState& s) { return s.saving || s.loading; });
     if (choices_.empty() && !disks_work) return false;
     if (choices_.empty() || dice_.percent(4))
@@ -281,6 +288,7 @@ class Carrier {
       case Choice::open:
         connect(choice.id, choice.shard);
         return on_worker(choice.id, [&](auto& core, auto& out) { core.reconnected(choice.shard, out); });
+      case Choice::prepare: return prepare(choice.id);
       case Choice::compute: return compute(choice.id);
     }
   }
@@ -292,7 +300,7 @@ class Carrier {
     const Rank rank = rank_of_.at(link.worker);
     on_shard(link.shard, [&](auto& core, auto& out) {
       if (std::holds_alternative<distrib::SendJoin>(message)) core.join(peer, rank, out);
-      if (auto* m = std::get_if<distrib::SendPull>(&message)) core.pull(peer, m->step, out);
+      if (auto* m = std::get_if<distrib::SendPull>(&message)) core.pull(peer, m->step, out, asked_for(link.shard, *m));
       if (auto* m = std::get_if<distrib::SendPush>(&message)) core.push(peer, std::move(m->contribution), out);
       if (std::holds_alternative<distrib::SendSave>(message)) core.save(out);
       if (std::holds_alternative<distrib::SendGoodbye>(message)) core.goodbye(peer, out);
@@ -318,12 +326,30 @@ class Carrier {
     });
   }
 
+  // The rows of a pull, as the shard's service reads them.
+  auto asked_for(std::uint32_t shard, const distrib::SendPull& pull) -> distrib::PullRows {
+    distrib::PullRows rows;
+    if (read_pull_rows(rules_.layouts()[shard], pull.rows.keys, 1 << 20, rows)) fail("a pull that cannot be read");
+    return rows;
+  }
+
+  void prepare(std::uint64_t id) {
+    WorkerState& worker = workers_.at(id);
+    const Step step = worker.preparing.front().step;
+    worker.preparing.pop_front();
+    auto wanted = rules_.wanted(step, worker.rank);
+    on_worker(id, [&](auto& core, auto& out) { core.prepared(step, std::move(wanted), out); });
+  }
+
   void compute(std::uint64_t id) {
     WorkerState& worker = workers_.at(id);
     const distrib::Compute work = std::move(worker.computing.front());
     worker.computing.pop_front();
+    if (!rules_.good_input(work.step, worker.rank, work.values))
+      return fail("a contribution is made of other values than its own");
     auto blocks = rules_.contribution(work.step, worker.rank, work.values);
-    on_worker(id, [&](auto& core, auto& out) { core.computed(work.ticket, std::move(blocks), out); });
+    auto next = rules_.wanted(work.step + 1, worker.rank);
+    on_worker(id, [&](auto& core, auto& out) { core.computed(work.ticket, std::move(blocks), out, std::move(next)); });
   }
 
   void load(std::uint32_t shard) {
@@ -378,9 +404,13 @@ class Carrier {
   void on_worker(std::uint64_t id, Event happens) {
     WorkerState& worker = workers_.at(id);
     support::WorkerActions actions;
+    bool at_once = false;  // the keys of rows are found
     happens(*worker.core, actions);
     for (support::WorkerAction& action : actions) {
-      if (auto* work = std::get_if<distrib::Compute>(&action)) {
+      if (const auto* asked = std::get_if<distrib::Prepare>(&action)) {
+        worker.preparing.push_back(*asked);
+        at_once = !prepares_slowly_ && dice_.percent(50);
+      } else if (auto* work = std::get_if<distrib::Compute>(&action)) {
         worker.computing.push_back(std::move(*work));
       } else if (const auto* done = std::get_if<distrib::WorkerDone>(&action)) {
         for (std::uint32_t shard = 0; !done->left && !loses_disks_ && shard < shard_count(); ++shard)
@@ -407,6 +437,7 @@ class Carrier {
         if (const Peer peer = worker.links[shard]; peer != 0) links_.at(peer).up.push_back(std::move(action));
       }
     }
+    if (at_once) prepare(id);
   }
 
   [[nodiscard]] auto worker_ids() const -> std::vector<std::uint64_t> {
@@ -425,6 +456,7 @@ class Carrier {
   bool faultless_ = false;
   bool loses_disks_ = false;
   bool keeps_dropped_cuts_ = false;
+  bool prepares_slowly_ = false;
   std::uint64_t now_ = 0;
   std::vector<ShardState> shards_;
   std::vector<RankState> ranks_;

@@ -31,9 +31,12 @@ using distrib::Rank;
 using distrib::SharedBuffer;
 using distrib::Step;
 
-/// Makes the contribution (step, rank) of these values: one block a shard.
-using Contribution =
-    std::function<std::vector<SharedBuffer>(Step step, Rank rank, const std::vector<SharedBuffer>& values)>;
+/// The model of a job with its data. `HashedModel` is one.
+template <class T>
+concept ClusterModel = requires(T& model, Step step, Rank rank, std::vector<SharedBuffer> values) {
+  model.wanted(step, rank);                // the rows that the contribution needs, one a shard; empty: no tables
+  model.contribution(step, rank, values);  // one block a shard
+};
 
 struct ClusterFaults {
   unsigned resets = 0;          ///< Connections lost,
@@ -42,12 +45,13 @@ struct ClusterFaults {
   std::chrono::microseconds within{0};  ///< All of them in this time.
 };
 
-template <class WorkerCore>
+/// `model` must outlive it.
+template <class WorkerCore, ClusterModel Model>
 class Cluster {
  public:
-  Cluster(const distrib::Job& job, Contribution contribution, std::uint64_t seed, const ClusterFaults& faults,
+  Cluster(const distrib::Job& job, Model& model, std::uint64_t seed, const ClusterFaults& faults,
           distrib::sim::NetworkOptions network)
-      : job_{job}, contribution_{std::move(contribution)}, dice_{seed}, network_{network} {
+      : job_{job}, model_{model}, dice_{seed}, network_{network} {
     for (std::uint32_t shard = 0; shard < job_.shards(); ++shard) shards_.emplace_back(std::make_unique<ShardHost>(*this, shard));
     for (Rank rank = 0; rank < job_.ranks; ++rank) workers_.emplace_back(std::make_unique<WorkerHost>(*this, rank));
     const auto sometime = [&] { return std::chrono::microseconds{dice_.below(static_cast<std::uint64_t>(faults.within.count()) + 1)}; };
@@ -278,10 +282,16 @@ class Cluster {
       return text;
     }
 
-    void prepare(distrib::Prepare) override {}  // no tables
+    void prepare(distrib::Prepare work) override {
+      later([this, work](Instant now) {
+        node_->prepared(work.step, cluster_.model_.wanted(work.step, rank_), now);
+        flush();
+      });
+    }
     void compute(distrib::Compute work) override {
       later([this, work = std::move(work)](Instant now) {
-        node_->computed(work.ticket, cluster_.contribution_(work.step, rank_, work.values), now);
+        node_->computed(work.ticket, cluster_.model_.contribution(work.step, rank_, work.values), now,
+                        cluster_.model_.wanted(work.step + 1, rank_));
         flush();
       });
     }
@@ -373,7 +383,7 @@ class Cluster {
   }
 
   distrib::Job job_;
-  Contribution contribution_;
+  Model& model_;
   distrib::sim::Dice dice_;
   distrib::sim::NetworkOptions network_;
   distrib::sim::Scheduler scheduler_;

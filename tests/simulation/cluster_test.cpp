@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulation/cluster.hpp"
+#include "simulation/hashed_model.hpp"
 
-#include <distrib/core/philox.hpp>
+#include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/async_worker_core.hpp>
@@ -14,10 +15,12 @@
 using namespace distrib;
 using namespace std::chrono_literals;
 using sim::Dice;
+using simulation::HashedModel;
 
 namespace {
 
 const Momentum updater{.learning_rate = 0.25F, .momentum = 0.5F};
+const Adagrad of_items{.learning_rate = 0.25F};
 
 auto make_job(std::uint64_t seed, const char* consistency) -> Job {
   Dice dice{seed};
@@ -34,25 +37,12 @@ auto make_job(std::uint64_t seed, const char* consistency) -> Job {
   const auto shard = [&] { return static_cast<std::uint32_t>(dice.below(job.shards())); };
   job.parts = {{0, Slice::along({5, 3}, 0, 0, 2), shard()}, {0, Slice::along({5, 3}, 0, 2, 3), shard()},
                {1, Slice::whole({7}), shard()}};
+  if (dice.percent(50)) return job;
+  job.tables = {{"words", 3, 0, UniformInitializer{}, static_cast<std::uint32_t>(dice.between(1, 3)), 1},
+                {"items", 2, dice.between(1, 20), UniformInitializer{}}};
+  if (dice.percent(10)) job.total_steps = dice.between(64, 70);  // rows are evicted at 64
+  job.updaters_of = {{"items", "adagrad " + of_items.describe()}};
   return job;
-}
-
-// Numbers that depend on every bit of the values and on the name of the contribution.
-auto contribution(Step step, Rank rank, std::span<const SharedBuffer> values, std::size_t shard) -> AlignedBuffer {
-  std::uint64_t hash = step * 31 + rank;
-  for (const SharedBuffer& block : values)
-    for (const float value : block->as<float>()) hash = Dice{hash ^ std::bit_cast<std::uint32_t>(value)}.next();
-  AlignedBuffer block{values[shard]->size()};
-  Dice random{hash + shard};
-  for (float& element : block.as<float>()) element = static_cast<float>(random.below(2001)) / 1000.0F - 1.0F;
-  return block;
-}
-
-auto contributions(Step step, Rank rank, const std::vector<SharedBuffer>& values) -> std::vector<SharedBuffer> {
-  std::vector<SharedBuffer> blocks;
-  for (std::size_t shard = 0; shard < values.size(); ++shard)
-    blocks.push_back(std::make_shared<AlignedBuffer>(contribution(step, rank, values, shard)));
-  return blocks;
 }
 
 auto hash_of(const std::vector<SharedBuffer>& blocks) -> std::string {
@@ -63,20 +53,25 @@ auto hash_of(const std::vector<SharedBuffer>& blocks) -> std::string {
 
 // The same job in local mode: one process, no socket.
 auto local_hash(const Job& job) -> std::string {
+  HashedModel model{job};
   std::unique_ptr<LocalJob> local;
   LocalJobEvents events;
+  events.prepare = [&](Rank rank, Step step) { return model.wanted(step, rank); };
   events.step_done = [](Step, float) {};
   events.cut_due = [&](Step step, const std::vector<Cut>&) { local->in_background([] {}, [&local, step] { local->cut_saved(step); }); };
   local = make_local_job<SyncWorkerCore>(
-      job, {consistency_kind(BulkSynchronousParallel{}), {updater}}, {},
-      [](Rank rank, Step step, std::span<const SharedBuffer> values, std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
-        for (std::size_t shard = 0; shard < values.size(); ++shard)
-          std::ranges::copy(contribution(step, rank, values, shard).bytes(), gradients[shard]->bytes().begin());
+      job, {consistency_kind(BulkSynchronousParallel{}), job.tables.empty() ? JobUpdaters{updater} : JobUpdaters{updater, of_items}}, {},
+      [&](Rank rank, Step step, std::span<const SharedBuffer> values, std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
+        const auto blocks = model.contribution(step, rank, values);
+        for (std::size_t shard = 0; shard < values.size(); ++shard) {
+          gradients[shard]->resize(blocks[shard]->size());
+          std::ranges::copy(blocks[shard]->bytes(), gradients[shard]->bytes().begin());
+        }
         return 0.0F;
       },
       std::move(events), nullptr);
   local->run();
-  return hash_of(local->values());
+  return hash_of(local->values(model.requests(job.total_steps + 1, 0)));
 }
 
 auto faults_of(Dice& dice) -> simulation::ClusterFaults {
@@ -103,7 +98,8 @@ TEST_CASE("A simulated cluster ends with the bits of local mode, whatever dies",
     Dice dice{seed ^ 0x5eed};
     const Job job = make_job(seed, "bulk_synchronous_parallel");
     const auto faults = faults_of(dice);
-    simulation::Cluster<SyncWorkerCore> cluster{job, contributions, seed, faults, network_of(dice)};
+    HashedModel model{job};
+    simulation::Cluster<SyncWorkerCore, HashedModel> cluster{job, model, seed, faults, network_of(dice)};
     const std::string what = cluster.run();
     died += cluster.died();
     lost += cluster.lost();
@@ -124,7 +120,8 @@ TEST_CASE("A simulated asynchronous cluster comes to its end, whatever dies", "[
     Dice dice{seed ^ 0xa51c};
     const Job job = make_job(seed, dice.percent(50) ? "asynchronous_parallel" : "stale_synchronous_parallel staleness=1");
     const auto faults = faults_of(dice);
-    simulation::Cluster<AsyncWorkerCore> cluster{job, contributions, seed, faults, network_of(dice)};
+    HashedModel model{job};
+    simulation::Cluster<AsyncWorkerCore, HashedModel> cluster{job, model, seed, faults, network_of(dice)};
     const std::string what = cluster.run();
     if (what.empty() && cluster.result().size() == job.shards()) continue;
     ++wrong;

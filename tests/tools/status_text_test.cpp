@@ -36,6 +36,8 @@ auto running() -> ShardStatus {
   shard.pulls = 1450;
   shard.pulled_bytes = 999;
   shard.parked = 3;
+  for (int i = 0; i < 99; ++i) shard.push_times.add(16us);
+  shard.push_times.add(2ms);
   shard.of_ranks = {{0, true, 121}, {11, false, 120}};
   shard.of_variables = {{"dense/kernel", 1'000'000}, {"b", 64}};
   return shard;
@@ -51,6 +53,7 @@ TEST_CASE("status_text: a shard for people", "[tools]") {
                 "  contributions  1440, the slowest rank is 1 behind\n"
                 "  pushes         1441, 1.8 GiB\n"
                 "  pulls          1450, 999 B; 3 wait\n"
+                "  push times     p50 15 us, p99 15 us, longest 2.0 ms\n"
                 "  a second       10.2 steps, 123.0 contributions, 2.3 MiB\n"
                 "  memory         values 1.1 MiB, slots 512 B\n"
                 "  ranks          1 of 12 are here\n"
@@ -82,7 +85,8 @@ TEST_CASE("status_json: a line for programs", "[tools]") {
             std::string(64, 'a') +
             R"(","consistency":"bulk_synchronous_parallel","open":true,"step":120,"total_steps":6000,"newest_cut":100,)"
             R"("contributions":1440,"staleness":1,"pushes":1441,"pushed_bytes":2000000000,"pulls":1450,)"
-            R"("pulled_bytes":999,"parked":3,"value_bytes":1234567,"slot_bytes":512,"variables":1002,)"
+            R"("pulled_bytes":999,"parked":3,"push_p50_seconds":1.5872e-05,"push_p99_seconds":1.5872e-05,"push_max_seconds":0.002,)"
+            R"("pull_p50_seconds":0,"pull_p99_seconds":0,"pull_max_seconds":0,"value_bytes":1234567,"slot_bytes":512,"variables":1002,)"
             R"("steps_per_second":10.5,"contributions_per_second":123,"bytes_per_second":2.5,)"
             R"("ranks":[{"rank":0,"here":true,"last":121},{"rank":11,"here":false,"last":120}],)"
             R"("variable_bytes":[{"name":"dense/kernel","bytes":1000000},{"name":"b","bytes":64}]})");

@@ -3,8 +3,10 @@
 
 #include "bytes_text.hpp"
 #include "json_line.hpp"
+#include "time_text.hpp"
 
 #include <distrib/ps/shard_status.hpp>
+#include <distrib/rpc/latency_histogram.hpp>
 
 #include <algorithm>
 #include <array>
@@ -36,6 +38,12 @@ struct StatusRates {
           rate(before.pushed_bytes, now.pushed_bytes) + rate(before.pulled_bytes, now.pulled_bytes)};
 }
 
+/// How long calls took: "p50 12 us, p99 85 us, longest 1.2 ms".
+[[nodiscard]] inline auto times_text(const distrib::LatencyHistogram& times) -> std::string {
+  const auto quantile = [&times](double q) { return time_text(std::min(times.quantile(q), times.max())); };
+  return "p50 " + quantile(0.5) + ", p99 " + quantile(0.99) + ", longest " + time_text(times.max());
+}
+
 /// A shard for people, in a few lines. `rates`: since the look before; null: there was none.
 [[nodiscard]] inline auto status_text(const distrib::ShardStatus& shard, const StatusRates* rates) -> std::string {
   const auto number = [](auto value) { return std::to_string(value); };
@@ -58,6 +66,8 @@ struct StatusRates {
   text += "  pushes         " + number(shard.pushes) + ", " + bytes_text(shard.pushed_bytes) + "\n";
   text += "  pulls          " + number(shard.pulls) + ", " + bytes_text(shard.pulled_bytes) + "; " +
           number(shard.parked) + " wait\n";
+  if (shard.push_times.count() != 0) text += "  push times     " + times_text(shard.push_times) + "\n";
+  if (shard.pull_times.count() != 0) text += "  pull times     " + times_text(shard.pull_times) + "\n";
   if (rates != nullptr) {
     std::array<char, 96> line{};
     std::snprintf(line.data(), line.size(), "  a second       %.1f steps, %.1f contributions, ", rates->steps,
@@ -95,6 +105,16 @@ struct StatusRates {
   line.add("contributions", shard.contributions).add("staleness", shard.staleness);
   line.add("pushes", shard.pushes).add("pushed_bytes", shard.pushed_bytes);
   line.add("pulls", shard.pulls).add("pulled_bytes", shard.pulled_bytes).add("parked", shard.parked);
+  const auto add_times = [&line](const std::string& of, const distrib::LatencyHistogram& times) {
+    const auto add = [&](const char* what, std::chrono::nanoseconds time) {
+      line.add(of + what, std::chrono::duration<double>{std::min(time, times.max())}.count());
+    };
+    add("_p50_seconds", times.quantile(0.5));
+    add("_p99_seconds", times.quantile(0.99));
+    add("_max_seconds", times.max());
+  };
+  add_times("push", shard.push_times);
+  add_times("pull", shard.pull_times);
   line.add("value_bytes", shard.value_bytes).add("slot_bytes", shard.slot_bytes).add("variables", shard.variables);
   if (rates != nullptr) {
     line.add("steps_per_second", rates->steps).add("contributions_per_second", rates->contributions);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,23 +16,35 @@ namespace distrib::inline v0 {
 
 /// What is shown under one path.
 struct Page {
-  std::string path;                      ///< "/metrics".
-  std::string content_type;              ///< "text/plain; charset=utf-8".
-  std::function<std::string()> content;  ///< Called when somebody asks for it.
+  std::string path;          ///< "/metrics".
+  std::string content_type;  ///< "text/plain; charset=utf-8".
 };
 
 /// Answers one HTTP request (RFC 9112) with one page: a `DriveCore`. GET of the page's path, whatever follows a '?', is
 /// 200 and its content; another path 404, another method 405; what is no request of HTTP/1, or has a head of more than 4
 /// KiB, 400. Then it is done: no connection is kept. A body is not read. Who ends without a request gets no answer.
-/// No clock: whoever drives it ends it in time. Threads: one at a time.
+///
+/// When the page is asked for it is done a first time, and `is_asked()`: then it wants the content by `show`, which may
+/// take long to gather, and to be driven once more. No clock: whoever drives it ends it in time. Threads: one at a time.
 class PageCore {
  public:
   static constexpr std::size_t max_head_bytes = 4096;
 
   explicit PageCore(Page page) : page_{std::move(page)} {}
 
+  /// Whether somebody waits for the content.
+  [[nodiscard]] auto is_asked() const noexcept -> bool { return is_asked_; }
+
+  /// The content, once it is asked for.
+  void show(std::string_view content) {
+    is_asked_ = false;
+    write(good, content);
+  }
+
   auto next(const std::error_code& ec, std::size_t count) -> DriveAction {
-    if (ec || answered_) return DriveAction::done(ec);
+    if (ec || is_asked_) return DriveAction::done(ec);
+    if (!answer_.empty())
+      return std::exchange(answered_, true) ? DriveAction::done() : DriveAction::write(as_bytes(answer_));
     size_ += count;
     const std::string_view text = as_text(ByteView{head_}.first(size_));
     const std::size_t end = head_end(text);
@@ -100,15 +111,19 @@ class PageCore {
   static auto is_visible(char c) -> bool { return c > ' ' && c <= '~'; }
 
   auto answer(std::string_view status) -> DriveAction {
+    if ((is_asked_ = status == good)) return DriveAction::done();
+    write(status, std::string{status} + "\n");
     answered_ = true;
-    const std::string content = status == good ? page_.content() : std::string{status} + "\n";
+    return DriveAction::write(as_bytes(answer_));
+  }
+
+  void write(std::string_view status, std::string_view content) {
     answer_ = "HTTP/1.1 ";
     answer_.append(status).append("\r\nContent-Type: ");
     answer_.append(status == good ? std::string_view{page_.content_type} : "text/plain").append("\r\n");
     if (status == not_allowed) answer_.append("Allow: GET\r\n");
     answer_.append("Content-Length: ").append(std::to_string(content.size()));
     answer_.append("\r\nConnection: close\r\n\r\n").append(content);
-    return DriveAction::write(as_bytes(answer_));
   }
 
   Page page_;
@@ -116,6 +131,7 @@ class PageCore {
   std::size_t size_ = 0;
   std::string answer_;
   bool begun_ = false;
+  bool is_asked_ = false;
   bool answered_ = false;
 };
 

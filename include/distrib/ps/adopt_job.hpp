@@ -28,6 +28,7 @@ struct AdoptedJob {
 /// The job whose text a worker brought to the shard at `place`, which may take `memory_bytes`. `known`: the job that it
 /// has already, if any. Fails with `ps_errc::bad_job` (also when the hash is another text's), `job_mismatch` (there is
 /// another job, or it is not one for this place), `unknown_updater`, `too_large`.
+template <class = void>
 [[nodiscard]] inline auto adopt_job(const JoinRequest& request, const std::optional<Job>& known, const ShardPlace& place,
                                     const ShardKinds& kinds, std::uint64_t memory_bytes, Error& error) -> AdoptedJob {
   AdoptedJob adopted;

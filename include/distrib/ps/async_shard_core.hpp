@@ -37,6 +37,7 @@ inline constexpr Step unbounded_staleness = std::numeric_limits<Step>::max();
 class AsyncShardCore {
  public:
   /// A shard that starts with the job's initial values. `table_budget_bytes`: see `ShardStore`, which may throw.
+  template <class = void>
   AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, Step staleness,
                  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : cut_interval_{job.cut_interval}, staleness_{staleness}, store_{job, shard, updaters, table_budget_bytes},
@@ -45,6 +46,7 @@ class AsyncShardCore {
   }
 
   /// A shard that goes on from its newest durable cut.
+  template <class = void>
   AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, Step staleness, const Cut& newest,
                  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : AsyncShardCore{job, shard, updaters, staleness, table_budget_bytes} {

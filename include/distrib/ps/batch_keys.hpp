@@ -45,6 +45,7 @@ class BatchKeys {
   /// The rows of `lookups`, of each table keys in any order with repeats, and of `others`, keys whose rows are wanted but
   /// change nothing; empty: none. Whether digests of the tables are wanted, too. Throws `ps_errc::no_such_row`, naming
   /// table and key.
+  template <class = void>
   void find(std::span<const std::vector<std::uint64_t>> lookups, const KeyLists& others, bool digests = false) {
     for (PullRows& rows : of_shards_) {
       clear(rows.keys);
@@ -84,6 +85,7 @@ class BatchKeys {
   }
 
   /// Takes a table's rows out of the values that came, one block a shard. `to` has `rows(table)` rows.
+  template <class = void>
   void collect(std::span<const SharedBuffer> values, std::size_t table, float* to) const {
     std::vector<const std::byte*> next;
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
@@ -97,6 +99,7 @@ class BatchKeys {
   }
 
   /// Takes the digest of a table out of the values that came, when it was asked for: of the rows of all shards.
+  template <class = void>
   [[nodiscard]] auto digest(std::span<const SharedBuffer> values, std::size_t table) const -> TableDigest {
     TableDigest digest;
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
@@ -109,6 +112,7 @@ class BatchKeys {
   }
 
   /// Gives a shard's contribution the size that it needs, and writes its keys.
+  template <class = void>
   void begin(std::size_t shard, AlignedBuffer& contribution) const {
     const ContributionLayout layout{layouts_[shard], pushed_[shard]};
     contribution.resize(layout.size_bytes());
@@ -116,6 +120,7 @@ class BatchKeys {
   }
 
   /// Writes the gradients of a table's rows, `rows(table)` of them, into the contributions of all shards.
+  template <class = void>
   void deal_gradients(std::span<const std::shared_ptr<AlignedBuffer>> contributions, std::size_t table,
                       const float* gradients) const {
     std::vector<std::byte*> next;
@@ -157,6 +162,7 @@ class BatchKeys {
                                             std::to_string(table.rows) + " rows");
   }
 
+  template <class = void>
   void deal(std::size_t number) {
     Table& table = tables_[number];
     table.shard_of.clear();
@@ -169,6 +175,7 @@ class BatchKeys {
     }
   }
 
+  template <class = void>
   void ask() {
     wanted_.clear();
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
@@ -181,6 +188,7 @@ class BatchKeys {
   }
 
   // Where a table's rows begin in the values of a shard.
+  template <class = void>
   [[nodiscard]] auto rows_at(std::size_t shard, std::size_t table) const -> std::size_t {
     std::size_t at = layouts_[shard].block_bytes();
     for (std::size_t before = 0; before < table; ++before)

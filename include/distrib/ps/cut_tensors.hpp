@@ -44,6 +44,7 @@ class CutTensors {
   [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
 
   /// What the data file of the shard gets. Views of `cut`, which must outlive it, and what `TableTensors` copies.
+  template <class = void>
   [[nodiscard]] auto part(const Cut& cut) const -> BundlePart {
     BundlePart part;
     for_each_piece([&](const ShardLayout::Place& place, std::string name, std::size_t block, std::size_t offset_bytes) {
@@ -62,6 +63,7 @@ class CutTensors {
   }
 
   /// Adds what all shards of a job have in common, step and job: to every part that stands alone, else to the first.
+  template <class = void>
   void describe(const Cut& cut, BundlePart& part) const {
     part.tensors.push_back({"global_step", DType::int64, Shape{}, Slice::whole({}), bytes_of(cut.step)});
     part.strings.push_back({"distrib/job", Shape{}, {job_text_}});
@@ -69,6 +71,7 @@ class CutTensors {
 
   /// Whether a checkpoint is of this job: `ps_errc::job_mismatch` tells the first difference in what a second run must
   /// have in common with the first. Other errors as `BundleReader::read_strings`.
+  template <class = void>
   void check_job(const BundleReader& reader, Error& error) const {
     error = {};
     if (reader.find("distrib/job") == nullptr) {
@@ -81,6 +84,7 @@ class CutTensors {
     if (!difference.empty()) error = {ps_errc::job_mismatch, reader.prefix() + ": " + difference};
   }
   /// The same; throws `std::system_error`.
+  template <class = void>
   void check_job(const BundleReader& reader) const {
     Error error;
     check_job(reader, error);
@@ -88,6 +92,7 @@ class CutTensors {
   }
 
   /// Whether the data file of this shard holds exactly this shard's parts, as `part` lays them out.
+  template <class = void>
   [[nodiscard]] auto fits(const BundleReader& reader) const -> bool {
     if (reader.index().shards != shards_) return false;
     std::size_t pieces = 0;
@@ -110,6 +115,7 @@ class CutTensors {
   /// The shard's cut out of a checkpoint, whatever the parts and shards that saved it. Errors as `BundleReader::read`
   /// and `TableTensors::read`; `ps_errc::job_mismatch` when an asynchronous job goes on with other ranks or shards,
   /// which had not all counted the same. The result is unspecified then.
+  template <class = void>
   [[nodiscard]] auto read(const BundleReader& reader, Error& error) const -> Cut {
     Cut cut;
     const auto step = read_numbers(reader, "global_step", error);
@@ -136,6 +142,7 @@ class CutTensors {
     return cut;
   }
   /// The same; throws `std::system_error`.
+  template <class = void>
   [[nodiscard]] auto read(const BundleReader& reader) const -> Cut {
     Error error;
     Cut cut = read(reader, error);
@@ -168,6 +175,7 @@ class CutTensors {
     }
   }
 
+  template <class = void>
   auto has_piece(const BundleReader& reader, std::string_view name, const ShardLayout::Place& place) const -> bool {
     const StoredTensor* tensor = reader.find(name);
     if (tensor == nullptr || tensor->dtype != DType::float32 || tensor->shape != place.whole) return false;
@@ -178,6 +186,7 @@ class CutTensors {
 
   // The contributions counted of each rank: the shard's own row where the same shards and ranks saved it; otherwise all
   // shards must have counted the same, and another number of ranks needs an equal share of each.
+  template <class = void>
   auto read_applied(const BundleReader& reader, Error& error) const -> std::vector<Step> {
     const StoredTensor* tensor = reader.find(applied_name);
     if (tensor == nullptr) return {};
@@ -203,10 +212,12 @@ class CutTensors {
   }
 
   // An int64 tensor, or a slice of it; a scalar is one number.
+  template <class = void>
   static auto read_numbers(const BundleReader& reader, std::string_view name, Error& error) -> std::vector<Step> {
     const StoredTensor* tensor = reader.find(name);
     return read_numbers(reader, name, tensor == nullptr ? Slice{} : Slice::whole(tensor->shape), error);
   }
+  template <class = void>
   static auto read_numbers(const BundleReader& reader, std::string_view name, const Slice& slice, Error& error)
       -> std::vector<Step> {
     const StoredTensor* tensor = reader.find(name);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/ps/detail/mapped_memory.hpp>
+#include <distrib/ps/detail/page_pieces.hpp>
 #include <distrib/ps/detail/prefetch.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/memory_budget.hpp>
@@ -63,11 +64,11 @@ static_assert(sizeof(KeySlot) == 16);
 
 /// Which row a key has: a hash table that never moves more than one segment at a time.
 ///
-/// A directory, addressed by bits 32.. of the hash (`hash_key`), points to segments, addressed by bits 0..31 with linear probing. A
-/// segment that is full grows by a half or a third: 1 Ki slots, 1.5 Ki, 2 Ki, 3 Ki ... 64 Ki. Then the next bit of the
-/// hash splits it in two of 48 Ki. It is full at 0.63 to 0.84 of its slots, each segment at another share, so that
+/// A directory, addressed by bits 32.. of the hash (`hash_key`), points to segments, addressed by bits 0..31 with linear
+/// probing. A segment that is full grows by a half or a third: 1 Ki slots, 1.5 Ki, 2 Ki, 3 Ki ... 16 Ki. Then the next
+/// bit of the hash splits it in two of 12 Ki. It is full at 0.63 to 0.84 of its slots, each segment at another share, so that
 /// equally filled segments do not all grow at once. Keys that agree in all bits of the directory cannot be split:
-/// there, and where the directory would have more than 16 entries for each segment, a segment grows beyond 64 Ki.
+/// there, and where the directory would have more than 16 entries for each segment, a segment grows beyond 16 Ki.
 ///
 /// The hash is public: whoever chooses keys can make them meet in one place, and n of those take time in n squared.
 /// Segments do not shrink.
@@ -76,12 +77,12 @@ static_assert(sizeof(KeySlot) == 16);
 class KeyIndex {
  public:
   /// Takes no memory yet. The budget must outlive it.
-  explicit KeyIndex(MemoryBudget& budget) noexcept : budget_{&budget} {}
+  explicit KeyIndex(MemoryBudget& budget) noexcept : budget_{&budget}, pieces_{budget} {}
 
   /// Keys, with and without a row.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
-  /// Of slots and directory.
-  [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_ + directory_.size(); }
+  /// Of slots and directory, as taken from the budget.
+  [[nodiscard]] auto bytes() const noexcept -> std::size_t { return pieces_.bytes() + directory_.size(); }
   [[nodiscard]] auto segments() const noexcept -> std::size_t { return segments_.size(); }
   /// The most slots that were moved by one growth so far.
   [[nodiscard]] auto most_moved() const noexcept -> std::size_t { return most_moved_; }
@@ -96,6 +97,7 @@ class KeyIndex {
     const Entry& entry = entry_of(hash);
     KeySlot* const line = entry.slots + home(hash, entry.size);
     detail::prefetch_for_read(line);
+    detail::prefetch_for_read(line + line_slots);  // where the search goes on from a full one
     return line;
   }
 
@@ -170,7 +172,7 @@ class KeyIndex {
  private:
   static constexpr std::uint32_t line_slots = 4;
   static constexpr std::uint32_t first_size = 1 << 10;
-  static constexpr std::uint32_t split_size = 1 << 16;
+  static constexpr std::uint32_t split_size = 1 << 14;
   static constexpr std::uint32_t max_size = 1U << 31;
   static constexpr unsigned first_directory_bit = 32;
   static constexpr unsigned max_depth = 22;  // then come the ten bits of the virtual shard, which keys may share
@@ -184,7 +186,7 @@ class KeyIndex {
 
   /// Keys whose hash has `prefix` in the first `depth` bits of the directory.
   struct Segment {
-    detail::MappedMemory memory;
+    detail::PagePieces::Piece piece;
     std::uint32_t size = 0;
     std::uint32_t used = 0;
     std::uint32_t limit = 0;
@@ -193,7 +195,7 @@ class KeyIndex {
   };
 
   [[nodiscard]] static auto slots_of(const Segment& segment) noexcept -> KeySlot* {
-    return reinterpret_cast<KeySlot*>(segment.memory.data());
+    return reinterpret_cast<KeySlot*>(segment.piece.data);
   }
   /// The first slot of the cache line where the search for a key begins.
   [[nodiscard]] static auto home(std::uint64_t hash, std::uint32_t size) noexcept -> std::uint32_t {
@@ -253,10 +255,9 @@ class KeyIndex {
     slots[gap] = KeySlot{};
   }
 
-  [[nodiscard]] auto make_segment(std::uint32_t size, std::uint32_t prefix, unsigned depth, std::error_code& ec) const
+  [[nodiscard]] auto make_segment(std::uint32_t size, std::uint32_t prefix, unsigned depth, std::error_code& ec)
       -> Segment {
-    return {{std::size_t{size} * sizeof(KeySlot), detail::Pages::filled, *budget_, ec},
-            size, 0, limit_of(size, prefix, depth), prefix, depth};
+    return {pieces_.take(size * sizeof(KeySlot), ec), size, 0, limit_of(size, prefix, depth), prefix, depth};
   }
 
   void start(std::error_code& ec) {
@@ -264,25 +265,24 @@ class KeyIndex {
     Segment first = make_segment(first_size, 0, 0, ec);
     if (ec) return;
     if (directory_.size() == 0) directory_ = {detail::page_bytes, detail::Pages::small, *budget_, ec};
-    if (ec) return;
-    add(std::move(first), ec);
+    if (!ec) add(first, ec);
+    if (ec) pieces_.give_back(first.piece);
   }
 
   /// Puts a segment last and points the directory to it.
-  void add(Segment&& segment, std::error_code& ec) {
+  void add(const Segment& segment, std::error_code& ec) {
     try {
-      segments_.push_back(std::move(segment));
+      segments_.push_back(segment);
     } catch (const std::bad_alloc&) {
       ec = ps_errc::budget_exceeded;
       return;
     }
-    bytes_ += segments_.back().memory.size();
     point_to(static_cast<std::uint32_t>(segments_.size() - 1));
   }
 
-  void replace(std::uint32_t number, Segment&& segment) noexcept {
-    bytes_ += segment.memory.size() - segments_[number].memory.size();
-    segments_[number] = std::move(segment);
+  void replace(std::uint32_t number, const Segment& segment) noexcept {
+    pieces_.give_back(segments_[number].piece);
+    segments_[number] = segment;
     point_to(number);
   }
 
@@ -320,7 +320,7 @@ class KeyIndex {
     Segment grown = make_segment(larger(old.size), old.prefix, old.depth, ec);
     if (ec) return;
     for_each_in_turns(old, [&](const KeySlot& slot) { place(grown, slot, hash_key(slot.key_)); });
-    replace(number, std::move(grown));
+    replace(number, grown);
   }
 
   /// Whether the directory has a bit that tells two halves of the segment apart; doubles it for that.
@@ -351,21 +351,24 @@ class KeyIndex {
       while (limit_of(size, prefix, old.depth + 1) < counts[half] + counts[half] / 4) size = larger(size);
       halves[half] = make_segment(size, prefix, old.depth + 1, ec);
     }
-    if (ec) return;
-    for_each_in_turns(old, [&](const KeySlot& slot) {
-      const std::uint64_t hash = hash_key(slot.key_);
-      place(halves[hash >> bit & 1], slot, hash);
-    });
-    add(std::move(halves[1]), ec);
-    if (!ec) replace(number, std::move(halves[0]));
+    if (!ec) {
+      for_each_in_turns(old, [&](const KeySlot& slot) {
+        const std::uint64_t hash = hash_key(slot.key_);
+        place(halves[hash >> bit & 1], slot, hash);
+      });
+      add(halves[1], ec);
+    }
+    if (!ec) return replace(number, halves[0]);
+    for (const Segment& half : halves)
+      if (half.piece.data != nullptr) pieces_.give_back(half.piece);
   }
 
   MemoryBudget* budget_;
+  detail::PagePieces pieces_;  // of the segments
   detail::MappedMemory directory_;
   std::size_t directory_mask_ = 0;
   std::vector<Segment> segments_;
   std::size_t size_ = 0;
-  std::size_t bytes_ = 0;  // of the segments
   std::size_t growths_ = 0;
   std::size_t most_moved_ = 0;
 };

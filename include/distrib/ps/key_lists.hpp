@@ -23,6 +23,7 @@ using KeyLists = std::vector<std::vector<std::uint64_t>>;
 
 /// Adds one table's keys to a message: how many there are, then the first one and the differences of the others, all as
 /// varints. The keys ascend and are unique (programmer error otherwise).
+template <class = void>
 inline void append_keys(std::span<const std::uint64_t> keys, std::vector<std::byte>& to) {
   const auto append = [&to](std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) to.push_back(static_cast<std::byte>(value | 0x80));
@@ -38,6 +39,7 @@ inline void append_keys(std::span<const std::uint64_t> keys, std::vector<std::by
 
 /// Reads what `append_keys` wrote for each of `lists`, which are overwritten. False: that is not what `bytes` are, to
 /// their last one; the lists are unspecified then. Memory: at most eight times the bytes.
+template <class = void>
 [[nodiscard]] inline auto read_key_lists(ByteView bytes, KeyLists& lists) -> bool {
   for (std::vector<std::uint64_t>& keys : lists) {
     std::uint64_t count = 0;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <distrib/ps/shard_status.hpp>
+#include <distrib/rpc/latency_histogram.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,6 +17,16 @@ namespace distrib::inline v0 {
 inline constexpr std::string_view metrics_content_type = "text/plain; version=0.0.4; charset=utf-8";
 
 namespace detail {
+
+/// Seconds in decimal.
+inline auto seconds_text(std::chrono::nanoseconds time) -> std::string {
+  constexpr std::uint64_t second = 1'000'000'000;
+  const auto nanoseconds = static_cast<std::uint64_t>(time.count());
+  std::string text = std::to_string(second + nanoseconds % second);
+  text[0] = '.';
+  text.erase(text.find_last_not_of('0') + 1);
+  return std::to_string(nanoseconds / second) + (text == "." ? "" : text);
+}
 
 /// Writes Prometheus's text exposition format 0.0.4, metric by metric.
 class MetricsWriter {
@@ -51,32 +63,46 @@ class MetricsWriter {
     for (const ShardStatus& shard : shards_) sample(shard, std::to_string(shard.*number));
   }
 
+  /// One histogram of each shard, cumulative; its bounds double from 1.024 us to 68.7 s.
+  void times(const std::string& name, std::string_view help, LatencyHistogram ShardStatus::*histogram) {
+    metric(name, "histogram", help);
+    for (const ShardStatus& shard : shards_) {
+      const LatencyHistogram& times = shard.*histogram;
+      const std::string count = std::to_string(times.count());
+      name_ = name + "_bucket";
+      for (int doubled = 3; doubled < 30; ++doubled) {
+        const std::chrono::nanoseconds bound{std::int64_t{128} << doubled};
+        sample(shard, std::to_string(times.count_below(bound)), "le", seconds_text(bound));
+      }
+      sample(shard, count, "le", "+Inf");
+      name_ = name + "_sum";
+      sample(shard, seconds_text(times.sum()));
+      name_ = name + "_count";
+      sample(shard, count);
+    }
+  }
+
   [[nodiscard]] auto take() -> std::string { return std::move(text_); }
 
  private:
   std::span<const ShardStatus> shards_;
-  std::string_view name_;
+  std::string name_;
   std::string text_;
 };
-
-/// Milliseconds as seconds, in decimal.
-inline auto seconds_text(std::uint64_t milliseconds) -> std::string {
-  const std::string fraction = std::to_string(1000 + milliseconds % 1000);
-  return std::to_string(milliseconds / 1000) + "." + fraction.substr(1);
-}
 
 }  // namespace detail
 
 /// The shards of a ps task for Prometheus, in its text exposition format 0.0.4
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/): metrics `distrib_ps_...` with the labels task and
-/// shard. Bytes, seconds, steps; what may go back, as after a restart from a cut, is a gauge.
+/// shard. Bytes, seconds, steps; what may go back, as after a restart from a cut, is a gauge. How long calls took are
+/// histograms.
 [[nodiscard]] inline auto metrics_text(std::span<const ShardStatus> shards) -> std::string {
   constexpr std::string_view gauge = "gauge";
   constexpr std::string_view counter = "counter";
   detail::MetricsWriter to{shards};
   to.metric("uptime_seconds", gauge, "Seconds since the shard began to listen.");
   for (const ShardStatus& shard : shards)
-    to.sample(shard, detail::seconds_text(static_cast<std::uint64_t>(shard.uptime.count())));
+    to.sample(shard, detail::seconds_text(shard.uptime));
   to.metric("open", gauge, "1 when the job is known and its cuts are read.");
   for (const ShardStatus& shard : shards) to.sample(shard, shard.open ? "1" : "0");
   to.metric("ranks", gauge, "Workers of the cluster.");
@@ -94,6 +120,8 @@ inline auto seconds_text(std::uint64_t milliseconds) -> std::string {
   to.numbers("pulls_total", counter, "Pulls that were answered with values.", &ShardStatus::pulls);
   to.numbers("pulled_bytes_total", counter, "Bytes of values that pulls were answered with.", &ShardStatus::pulled_bytes);
   to.numbers("pulls_parked", gauge, "Pulls that wait for their step.", &ShardStatus::parked);
+  to.times("push_seconds", "From when a push had come to its answer.", &ShardStatus::push_times);
+  to.times("pull_seconds", "The same of pulls; waiting for their step included.", &ShardStatus::pull_times);
   to.metric("rank_here", gauge, "1 when the rank is joined.");
   for (const ShardStatus& shard : shards)
     for (const RankStatus& rank : shard.of_ranks)

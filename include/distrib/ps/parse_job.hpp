@@ -96,6 +96,7 @@ class JobLines {
 };
 
 /// "NAME float32[784,128] INITIALIZER"
+template <class = void>
 [[nodiscard]] inline auto parse_variable(std::string_view text) -> std::optional<VariableInfo> {
   const std::string_view variable = cut_before(text, ' ');
   const std::string_view type = cut_before(text, ' ');
@@ -106,6 +107,7 @@ class JobLines {
   return VariableInfo{std::string{variable}, DType::float32, *shape, *initializer};
 }
 
+template <class = void>
 inline void read_variables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
   std::size_t left = max_job_bytes / sizeof(float);
   while (lines.next_is("variable")) {
@@ -119,6 +121,7 @@ inline void read_variables(JobLines& lines, Job& job, std::set<std::string_view>
 }
 
 /// "NAME keys any dim 16 INITIALIZER", "NAME keys 50000 dim 16 INITIALIZER"
+template <class = void>
 [[nodiscard]] inline auto parse_table(std::string_view text) -> std::optional<TableInfo> {
   const std::string_view table = cut_before(text, ' ');
   if (cut_before(text, ' ') != "keys") return std::nullopt;
@@ -139,6 +142,7 @@ inline void read_variables(JobLines& lines, Job& job, std::set<std::string_view>
 }
 
 /// Names are those of the variables before them.
+template <class = void>
 inline void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
   while (lines.next_is("table")) {
     const std::string_view text = lines.take("table");
@@ -153,6 +157,7 @@ inline void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& n
 }
 
 /// "NAME 0,400:0,128 shard 3", a piece of this variable.
+template <class = void>
 [[nodiscard]] inline auto parse_part(std::string_view text, std::size_t number, const VariableInfo& variable)
     -> std::optional<Part> {
   const std::string_view named = cut_before(text, ' ');
@@ -165,6 +170,7 @@ inline void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& n
 
 /// The parts of variable `number`: the whole, or all rows of one axis in their order. Others cannot be made
 /// (`part_slices`), and so that they cover the variable once is seen in one pass.
+template <class = void>
 inline void read_parts(JobLines& lines, Job& job, std::size_t number) {
   const VariableInfo& variable = job.variables[number];
   const Shape& shape = variable.shape;
@@ -184,6 +190,7 @@ inline void read_parts(JobLines& lines, Job& job, std::size_t number) {
 }
 
 /// "PREFIX UPDATER", no prefix twice.
+template <class = void>
 inline void read_updaters(JobLines& lines, Job& job) {
   std::set<std::string_view> prefixes;
   while (lines.next_is("updater_of")) {
@@ -203,6 +210,7 @@ inline void read_updaters(JobLines& lines, Job& job) {
 /// initializers, element types (only float32) and consistencies that this library does not have, parts that do not cover
 /// each variable once, in order and along one axis, or lie on no shard of the job. The updaters stay texts: see
 /// `find_updaters`. Memory: a few times the text's, however large the job is.
+template <class = void>
 [[nodiscard]] inline auto parse_job(std::string_view text, Error& error) -> Job {
   error = {};
   detail::JobLines lines{text, error};
@@ -235,12 +243,14 @@ inline void read_updaters(JobLines& lines, Job& job) {
   if (!error && to_text(job) != text) lines.fail("after line " + std::to_string(lines.number()));
   return error ? Job{} : job;
 }
+template <class = void>
 [[nodiscard]] inline auto parse_job(std::string_view text, std::error_code& ec) -> Job {
   Error error;
   Job job = parse_job(text, error);
   ec = error.code;
   return job;
 }
+template <class = void>
 [[nodiscard]] inline auto parse_job(std::string_view text) -> Job {
   Error error;
   Job job = parse_job(text, error);

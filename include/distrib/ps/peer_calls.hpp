@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/net/connection_core.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/methods.hpp>
@@ -57,36 +58,56 @@ class PeerCalls {
     if (stream_) std::exchange(stream_, std::nullopt)->fail(code, where);
   }
 
-  /// A pull that the core is asked to answer.
-  void park(Step step, Call<Pull, Connection> pull) { pulls_.emplace_back(step, std::move(pull)); }
+  /// A pull that the core is asked to answer; it came at `came`.
+  void park(Step step, Call<Pull, Connection> pull, Instant came = {}) {
+    pulls_.push_back({step, came, std::move(pull)});
+  }
+
+  /// When the pull came that an answer of this step is for; the least: there is none.
+  [[nodiscard]] auto came(Step step) const noexcept -> Instant {
+    for (const Parked& parked : pulls_)
+      if (parked.step == step) return parked.came;
+    return {};
+  }
 
   /// Pulls that wait.
   [[nodiscard]] auto parked() const noexcept -> std::size_t { return pulls_.size(); }
 
-  /// The core has answered a pull of this step: the one that came first has waited for it.
+  /// The core has answered a pull of this step: the one that came first has waited for it, perhaps taken back.
   void answer(Step step, const PullReply& reply) {
-    const auto first = std::find_if(pulls_.begin(), pulls_.end(), [step](const Parked& parked) { return parked.first == step; });
-    if (first == pulls_.end()) return;  // taken back
-    const Call<Pull, Connection> pull = std::move(first->second);
+    const auto first = std::ranges::find(pulls_, step, &Parked::step);
+    if (first == pulls_.end()) return;
+    const Call<Pull, Connection> pull = std::move(first->call);
     pulls_.erase(first);
     pull.reply(reply);
   }
 
-  /// No pull will be answered any more.
-  void fail_pulls(const std::error_code& code) {
-    for (const Parked& parked : std::exchange(pulls_, {})) parked.second.fail(code);
+  /// The core does not answer the pull that came last.
+  void refuse_newest_pull(const std::error_code& code, std::string_view where) {
+    const Call<Pull, Connection> pull = std::move(pulls_.back().call);
+    pulls_.pop_back();
+    pull.fail(code, where);
   }
 
-  /// The client takes a call back. True: it was the stream.
+  /// No pull will be answered any more.
+  void fail_pulls(const std::error_code& code) {
+    for (const Parked& parked : std::exchange(pulls_, {})) parked.call.fail(code);
+  }
+
+  /// The client takes a call back. True: it was the stream. A pull keeps its place, for the core answers it all the same,
+  /// and the next one of its step may have asked for other rows; the connection passes over what comes for it.
   auto forget(std::uint64_t call) -> bool {
-    std::erase_if(pulls_, [call](const Parked& parked) { return parked.second.id() == call; });
     if (!stream_ || stream_->id() != call) return false;
     stream_.reset();
     return true;
   }
 
  private:
-  using Parked = std::pair<Step, Call<Pull, Connection>>;
+  struct Parked {
+    Step step = 0;
+    Instant came{};
+    Call<Pull, Connection> call;
+  };
 
   std::optional<Call<Join, Connection>> stream_;
   std::optional<JoinItem::Kind> owed_;

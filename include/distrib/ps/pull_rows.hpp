@@ -30,6 +30,7 @@ struct PullRows {
 }
 
 /// Adds a request to a message: the keys of each table, and one byte, 1 when digests are wanted.
+template <class = void>
 inline void append_pull_rows(const PullRows& rows, std::vector<std::byte>& to) {
   for (const std::vector<std::uint64_t>& keys : rows.keys) append_keys(keys, to);
   to.push_back(std::byte{rows.digests});
@@ -38,6 +39,7 @@ inline void append_pull_rows(const PullRows& rows, std::vector<std::byte>& to) {
 /// Reads what `append_pull_rows` wrote, a stranger's perhaps; without a body nothing is asked. Fails with
 /// `ps_errc::unsorted_keys` when it is no request to these tables, and `pull_too_large` when the answer would be more than
 /// `max_bytes`; whether the shard has the keys says `ShardStore::check`. Memory: at most eight times the body's.
+template <class = void>
 [[nodiscard]] inline auto read_pull_rows(const ShardLayout& layout, const SharedBuffer& body, std::uint64_t max_bytes,
                                          PullRows& rows) -> Error {
   rows = {};

@@ -35,13 +35,16 @@ namespace distrib::inline v0 {
 /// brings the job, so a server knows no model, only a list of updaters: `updaters<MyUpdater>` adds to the standard
 /// ones. Of any other job it listens on nothing: workers speak to parameter servers only.
 ///
-/// Connections and shards live on the first thread of `io`, files on the last. Threads: one at a time; not from a thread
-/// of `io`, which must outlive it.
+/// Files are read and written on the last thread of `io`. Shards live on the others, with their connections: shard s of
+/// the task on thread s modulo their number, so that `IoPool{n + 1}` gives each of n shards its own; one thread has all.
+/// What `RpcServerOptions` limits for all connections of a thread is limited for each. Threads: one at a time; not from
+/// a thread of `io`, which must outlive it.
 class Server {
  public:
-  /// `updaters`: a list, or whatever finds an updater by its text. Throws `cluster_errc` when the cluster has no such
-  /// task, `net_errc::address_in_use` with the address when another process has it (a second process of this task, most
-  /// likely) or that of `ServerOptions::metrics`, and what `Listener` throws. (A template only so that it is compiled where it is used.)
+  /// `updaters`: a list, or whatever finds an updater by its text, on the threads of shards. Throws `cluster_errc` when
+  /// the cluster has no such task, `net_errc::address_in_use` with the address when another process has it (a second
+  /// process of this task, most likely) or that of `ServerOptions::metrics`, and what `Listener` throws.
+  /// (A template only so that it is compiled where it is used.)
   template <class Listens = Listener>
   Server(IoPool& io, const ClusterSpec& cluster, std::string_view job_name, std::uint32_t task_index,
          UpdaterFinder updaters = StandardUpdaters{}, ServerOptions options = {}) {
@@ -54,10 +57,8 @@ class Server {
   Server(const Server&) = delete;
   auto operator=(const Server&) -> Server& = delete;
 
-  /// Ends every connection at once, on the pool: the port is free a moment later.
-  ~Server() {
-    if (task_) task_->abandon();
-  }
+  /// Ends every connection at once, and waits for what is under way on the pool, a cut that is being written too.
+  ~Server() = default;
 
   /// The port it listens on; 0 when it does not.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return task_ ? task_->port() : std::uint16_t{0}; }
@@ -117,7 +118,7 @@ class Server {
     return *task_;
   }
 
-  std::shared_ptr<detail::ServerTask> task_;  // null: not a ps
+  std::unique_ptr<detail::ServerTask> task_;  // null: not a ps
 };
 
 }  // namespace distrib::inline v0

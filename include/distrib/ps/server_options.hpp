@@ -16,10 +16,10 @@ struct ServerOptions {
   std::string directory;    ///< Where its cuts are; empty: where the workers' job says. Given, a server that is started
                             ///< again after a job's end knows so.
   ShardOptions shard;
-  RpcServerOptions rpc;     ///< `services` is the server's own business.
+  RpcServerOptions rpc;     ///< `services` and `threads` are the server's own business.
   std::optional<Address> metrics;  ///< Where `GET /metrics` is answered for Prometheus, to whoever can reach it and
                                    ///< without TLS; nowhere unless told. Port 0 takes a free one.
-  Observer observer;        ///< Told on a thread of the pool.
+  Observer observer;        ///< Told on the first thread of the pool.
 };
 
 }  // namespace distrib::inline v0

@@ -8,6 +8,7 @@
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/shard_status.hpp>
+#include <distrib/rpc/latency_histogram.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +20,8 @@
 namespace distrib::inline v0 {
 
 /// Counts what a shard does, and describes it. A value that reads no clock and changes nothing of the shard; an event
-/// costs a few additions. Threads: one at a time.
+/// costs a few additions. How long calls took is known where a shell tells when they came and were answered, for which
+/// it reads its clock once an event. Threads: one at a time.
 class ShardMeter {
  public:
   explicit ShardMeter(Instant now) : began_{now} {}
@@ -30,16 +32,32 @@ class ShardMeter {
     window_ = contribution_window(job);
   }
 
+  /// When the request came that the shard is given next.
+  void arrived(Instant at) noexcept { arrived_ = at; }
+  [[nodiscard]] auto arrived() const noexcept -> Instant { return arrived_; }
+
+  /// Whether something was answered since `answered(now)`, which is to be told at the end of each such event.
+  [[nodiscard]] auto has_answered() const noexcept -> bool { return !pushed_.empty() || !pulled_.empty(); }
+  void answered(Instant now) {
+    for (const Instant came : pushed_) push_times_.add(now - came);
+    for (const Instant came : pulled_) pull_times_.add(now - came);
+    pushed_.clear();
+    pulled_.clear();
+  }
+
   /// A contribution of `bytes` was answered when the shard was at `done`. Steps that the shard does not take are not
   /// believed.
   void pushed(Rank rank, Step step, Step done, std::size_t bytes) {
     ++pushes_;
     pushed_bytes_ += bytes;
+    note(pushed_, arrived_);
     if (rank < newest_.size() && step <= done + window_) newest_[rank] = std::max(newest_[rank], step);
   }
-  void pulled(std::size_t bytes) {
+  /// A pull was answered with values of `bytes`. `came`: when it had.
+  void pulled(std::size_t bytes, Instant came) {
     ++pulls_;
     pulled_bytes_ += bytes;
+    note(pulled_, came);
   }
 
   /// How the shard at `place` is. `job`: when one is known; `core`: null until its cuts are read. Left to the caller:
@@ -56,6 +74,8 @@ class ShardMeter {
     status.pushed_bytes = pushed_bytes_;
     status.pulls = pulls_;
     status.pulled_bytes = pulled_bytes_;
+    status.push_times = push_times_;
+    status.pull_times = pull_times_;
     if (!job) return status;
     status.shards = job->shards_per_task;
     status.consistency = job->consistency;
@@ -68,6 +88,11 @@ class ShardMeter {
   }
 
  private:
+  // Of a shell that tells no times nothing is kept.
+  static void note(std::vector<Instant>& list, Instant came) {
+    if (came != Instant{}) list.push_back(came);
+  }
+
   void describe_steps(const Job& job, bool synchronous, const AnyShard& core, ShardStatus& status) const {
     status.step = core.step();
     status.contributions = synchronous ? status.step * job.ranks : status.step;
@@ -110,6 +135,11 @@ class ShardMeter {
   std::uint64_t pushed_bytes_ = 0;
   std::uint64_t pulls_ = 0;
   std::uint64_t pulled_bytes_ = 0;
+  Instant arrived_{};
+  std::vector<Instant> pushed_;  // when those came that were answered in this event
+  std::vector<Instant> pulled_;
+  LatencyHistogram push_times_;
+  LatencyHistogram pull_times_;
 };
 
 }  // namespace distrib::inline v0

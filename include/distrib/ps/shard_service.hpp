@@ -142,6 +142,9 @@ class ShardService final : private ShardSink {
     return status;
   }
 
+  /// What counts; whoever has a clock tells it when calls come and are answered.
+  [[nodiscard]] auto meter() noexcept -> ShardMeter& { return meter_; }
+
   /// The job, once one is known.
   [[nodiscard]] auto job() const noexcept -> const std::optional<Job>& { return job_; }
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
@@ -187,7 +190,7 @@ class ShardService final : private ShardSink {
     PullRows rows;
     if (const Error bad = read_pull_rows(core_->store().layout(), request.body, options_.max_pull_bytes, rows))
       return call.fail(bad.code, bad.where);
-    peers_[peer].calls.park(request.step, std::move(call));
+    peers_[peer].calls.park(request.step, std::move(call), meter_.arrived());
     core_->pull(peer, request.step, *this, std::move(rows));
   }
 
@@ -316,19 +319,15 @@ class ShardService final : private ShardSink {
 
   // --- what the core tells ---
 
-  void operator()(JoinedReply reply) override {
-    peers_[reply.peer].calls.tell(JoinItem::Kind::joined, reply.progress);
-  }
-  void operator()(NoticeReply reply) override {
-    peers_[reply.peer].calls.tell(JoinItem::Kind::notice, reply.progress);
-  }
+  void operator()(JoinedReply reply) override { peers_[reply.peer].calls.tell(JoinItem::Kind::joined, reply.progress); }
+  void operator()(NoticeReply reply) override { peers_[reply.peer].calls.tell(JoinItem::Kind::notice, reply.progress); }
   void operator()(ValuesReply reply) override {
     // Every rank asks for the same block.
     if (summed_ != reply.block) {
       summed_ = reply.block;
       checksum_ = crc32c(reply.block->bytes());
     }
-    meter_.pulled(reply.block->size());
+    meter_.pulled(reply.block->size(), peers_[reply.peer].calls.came(reply.step));
     peers_[reply.peer].calls.answer(
         reply.step, {std::move(reply.progress), false, reply.counted, std::move(reply.block), checksum_});
   }
@@ -345,7 +344,9 @@ class ShardService final : private ShardSink {
     }
     const std::string where = "step " + std::to_string(reply.step) + " of rank " + std::to_string(reply.rank);
     if (push_) return std::exchange(push_, std::nullopt)->fail(reply.code, where);
-    peers_[reply.peer].calls.refuse(reply.code, where);
+    PeerState& state = peers_[reply.peer];
+    if (state.entered) return state.calls.refuse_newest_pull(reply.code, where);
+    state.calls.refuse(reply.code, where);  // its Join
   }
   void operator()(SaveCut action) override {
     saving_ = true;

@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/rpc/latency_histogram.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -90,6 +91,9 @@ struct ShardStatus {
   std::uint64_t pulled_bytes = 0;
   std::uint64_t parked = 0;            ///< Pulls that wait for their step.
 
+  LatencyHistogram push_times;         ///< From when a push had come to its answer.
+  LatencyHistogram pull_times;         ///< Of pulls that were answered with values; waiting for their step included.
+
   std::vector<RankStatus> of_ranks;            ///< Ascending; the first `most_listed`.
   std::vector<VariableStatus> of_variables;    ///< As they lie in the shard's block; the first `most_listed`.
 
@@ -119,6 +123,8 @@ struct ShardStatus {
     for (const RankStatus& rank : of_ranks) head.message(23, [&](WireWriter& message) { rank.encode(message); });
     for (const VariableStatus& variable : of_variables)
       head.message(24, [&](WireWriter& message) { variable.encode(message); });
+    head.message(25, [&](WireWriter& message) { push_times.encode(message); });
+    head.message(26, [&](WireWriter& message) { pull_times.encode(message); });
   }
   [[nodiscard]] auto decode(ByteView head) -> bool {
     bool good = true;
@@ -152,6 +158,8 @@ struct ShardStatus {
         case wire_tag(22, WireType::varint): parked = reader.uint64(); break;
         case wire_tag(23, WireType::bytes): good = take(reader.bytes(), of_ranks); break;
         case wire_tag(24, WireType::bytes): good = take(reader.bytes(), of_variables); break;
+        case wire_tag(25, WireType::bytes): good = push_times.decode(reader.bytes()); break;
+        case wire_tag(26, WireType::bytes): good = pull_times.decode(reader.bytes()); break;
       }
     return good && reader.ok();
   }

@@ -36,12 +36,15 @@ struct ReadContribution {
   TableGradients tables;
 };
 
+// Members are templates so that only who serves a shard pays for compiling them.
+
 /// All that one shard keeps of a job: the dense block and the rows of its tables. Threads: one at a time; blocks that it
 /// gives may be read from any.
 class ShardStore {
  public:
   /// Starts with the job's initial values. `table_budget_bytes`: what the tables may take together. Throws
   /// `ps_errc::budget_exceeded` when those of numbered keys need more.
+  template <class = void>
   ShardStore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, std::uint64_t table_budget_bytes)
       : layout_{job, shard},
         dense_{layout_, updaters, initial_values(job, layout_)} {
@@ -60,6 +63,7 @@ class ShardStore {
   [[nodiscard]] auto tables() const noexcept -> const TableStore* { return tables_.get(); }
 
   /// Reads a contribution. Errors as `TableGradients::read`.
+  template <class = void>
   [[nodiscard]] auto read(SharedBuffer block) const -> std::pair<ReadContribution, std::error_code> {
     std::pair<ReadContribution, std::error_code> read;
     if (block == nullptr) read.second = ps_errc::wrong_size;
@@ -70,6 +74,7 @@ class ShardStore {
 
   /// The `count`-th update (from 1), by the mean of these contributions in their order. On failure
   /// (`ps_errc::budget_exceeded`) nothing has changed.
+  template <class = void>
   void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec) {
     ec.clear();
     if (tables_ != nullptr) {
@@ -92,18 +97,21 @@ class ShardStore {
   }
 
   /// The dense block, and behind it what is asked of the tables, as they are now.
+  template <class = void>
   [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
     if (rows.keys.empty()) return dense_.values();
     return answer(dense_.values(), rows, [&](std::span<std::byte> to) { tables_->values(rows.keys, to); });
   }
 
   /// The same as they were before the last update; `dense` is the block of then. Digests are those of now.
+  template <class = void>
   [[nodiscard]] auto previous_values(const SharedBuffer& dense, const PullRows& rows) -> SharedBuffer {
     if (rows.keys.empty()) return dense;
     return answer(dense, rows, [&](std::span<std::byte> to) { tables_->previous_values(rows.keys, to); });
   }
 
   /// A cut of this moment.
+  template <class = void>
   [[nodiscard]] auto cut(Step step, std::vector<Step> applied = {}) const -> Cut {
     Cut made = dense_.cut(step, std::move(applied));
     if (tables_ != nullptr) made.tables = tables_->cut();
@@ -111,6 +119,7 @@ class ShardStore {
   }
 
   /// Goes to the state of a cut of the same layout.
+  template <class = void>
   void load(const Cut& cut) {
     dense_.load(cut);
     if (tables_ != nullptr) tables_->load(cut.tables);
@@ -147,6 +156,7 @@ class ShardStore {
 /// What is left for the tables of a shard when its dense values have what they need, in bytes. Fails with
 /// `ps_errc::too_large` when those and the rows of numbered keys, which are there from the start, need more than
 /// `memory_bytes`; other rows come with their keys.
+template <class = void>
 [[nodiscard]] inline auto table_budget(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                                        std::uint64_t memory_bytes, Error& error) -> std::uint64_t {
   error = {};

@@ -34,6 +34,7 @@ class SyncShardCore {
   /// A shard that starts: with the initial values of the job (cut 0), or from the newest of its durable `cuts`, which
   /// the shell has read into `newest`.
   /// `table_budget_bytes`: see `ShardStore`, which may throw.
+  template <class = void>
   SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : ranks_{job.ranks}, total_steps_{job.total_steps}, cut_interval_{job.cut_interval},
@@ -41,6 +42,7 @@ class SyncShardCore {
     store_.keep_previous(true);
   }
 
+  template <class = void>
   SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest, std::vector<Step> cuts,
                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : SyncShardCore{job, shard, updaters, table_budget_bytes} {

@@ -76,7 +76,7 @@ class SyncWorkerCore {
 
   /// The rows that the contribution of `step` needs, one a shard, as `Prepare` asked.
   void prepared(Step step, std::vector<WantedRows> rows, auto& out) {
-    if (!t_ || step != *t_ + 1 || !has_tables_ || wanted_for_ == step) return;  // overtaken
+    if (!t_ || done_ || step != *t_ + 1 || !has_tables_ || wanted_for_ == step) return;  // overtaken
     wanted_for_ = step;
     wanted_ = std::move(rows);
     pull_all(out);

@@ -37,6 +37,7 @@ class TableGradients {
   /// `ps_errc::wrong_size`: it has another size than it says or the layout asks; `unsorted_keys`: keys do not ascend, or
   /// one comes twice, or they are no keys at all; `no_such_row`: a key that the table has not, or not on this shard.
   /// Memory: at most eight times the contribution's.
+  template <class = void>
   [[nodiscard]] auto read(const ShardLayout& layout, ByteView contribution) -> std::error_code {
     keys_.resize(layout.tables().size());
     rows_.assign(layout.tables().size(), {});
@@ -73,6 +74,7 @@ class TableGradients {
 /// Where a contribution with these keys has what: a worker makes it with this. A value.
 class ContributionLayout {
  public:
+  template <class = void>
   ContributionLayout(const ShardLayout& layout, const KeyLists& keys) : dense_bytes_{layout.block_bytes()} {
     if (layout.tables().empty()) {
       size_bytes_ = dense_bytes_;

@@ -45,6 +45,7 @@ class TableStore {
  public:
   /// The initial state. Numbered tables take their memory; where it is more than `budget_bytes`, throws
   /// `std::system_error` (`ps_errc::budget_exceeded`), saying which.
+  template <class = void>
   TableStore(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters, std::uint64_t budget_bytes)
       : budget_{std::make_unique<MemoryBudget>(budget_bytes)} {
     tables_.reserve(layout.tables().size());
@@ -115,6 +116,7 @@ class TableStore {
 
   /// Whether `keys`, a stranger's perhaps, are lists of this shard's tables. `ps_errc::no_such_row`: there is another
   /// number of lists, or a key that a table has not, or not on this shard.
+  template <class = void>
   [[nodiscard]] auto check(const KeyLists& keys) const noexcept -> std::error_code {
     if (keys.size() != tables_.size()) return ps_errc::no_such_row;
     for (std::size_t i = 0; i < keys.size(); ++i)
@@ -152,6 +154,7 @@ class TableStore {
   }
 
   /// Of each table, in the job's order.
+  template <class = void>
   [[nodiscard]] auto sizes() const -> std::vector<TableSize> {
     std::vector<TableSize> sizes;
     for (const detail::ShardTable& table : tables_) sizes.push_back({table.rows(), table.keys(), table.bytes()});

@@ -51,6 +51,7 @@ class TableTensors {
 
   /// Adds what the data file of the shard gets. Views of `cut`, which must outlive `part`. Memory: where the updater
   /// has slots, the bytes of `cut.rows` once more, because weights and slots lie side by side there.
+  template <class = void>
   void add_to(BundlePart& part, const TableCut& cut) const {
     const ByteView rows = view(cut.rows);
     if (!any_key()) {
@@ -73,6 +74,7 @@ class TableTensors {
   }
 
   /// How many of those a checkpoint of as many shards has in that file.
+  template <class = void>
   [[nodiscard]] auto pieces_in(const BundleReader& reader) const -> std::size_t {
     std::size_t found = 0;
     const auto count = [&](const std::string& name, DType dtype) {
@@ -97,6 +99,7 @@ class TableTensors {
   /// Errors as `BundleReader::read`: `checkpoint_errc::not_found` when a tensor is not there; `mismatch` when it has
   /// another type or shape, or not as many rows as there are keys; `corrupt_data` when keys do not ascend, come twice
   /// or are not of the shard that saved them. The result is unspecified then.
+  template <class = void>
   [[nodiscard]] auto read(const BundleReader& reader, Error& error) const -> TableCut {
     error = {};
     return any_key() ? read_any(reader, error) : read_numbered(reader, error);
@@ -120,20 +123,25 @@ class TableTensors {
   auto row_bytes() const -> std::size_t { return info().row_bytes(); }
   // Weights are block 0 of a row, slots the others.
   auto blocks() const -> std::size_t { return 1 + updater_.slots().size(); }
+  template <class = void>
   auto block_name(const std::string& name, std::size_t block) const -> std::string {
     return block == 0 ? name : name + "/" + std::string{updater_.slots()[block - 1].name};
   }
+  template <class = void>
   auto name_of(std::uint32_t shard, std::uint32_t shards) const -> std::string {
     return info().name + "/shard-" + detail::shard_of_shards(shard, shards);
   }
+  template <class = void>
   auto own_rows() const -> std::string { return any_key() ? name_of(shard_, shards_) + "/values" : info().name; }
   auto numbered_shape() const -> Shape { return {static_cast<std::int64_t>(info().rows), dim()}; }
+  template <class = void>
   auto own_slice() const -> Slice {
     return Slice::along(numbered_shape(), 0, static_cast<std::int64_t>(place_.first()),
                         static_cast<std::int64_t>(place_.rows()));
   }
 
   // Weights and slots, one after the other instead of side by side.
+  template <class = void>
   void add_rows(BundlePart& part, ByteView rows, const Shape& shape, const Slice& slice) const {
     const std::size_t block_bytes = rows.size() / blocks();
     if (blocks() != 1) {
@@ -170,12 +178,14 @@ class TableTensors {
                 blocks() * row_bytes(), error);
   }
 
+  template <class = void>
   static auto wrong(const BundleReader& reader, checkpoint_errc code, const std::string& name, const std::string& what)
       -> Error {
     return {code, reader.prefix() + ": " + name + ": " + what};
   }
 
   // How many rows a tensor has that is of this type and, but for axis 0, of this shape; of any keys it is all there.
+  template <class = void>
   auto rows_of(const BundleReader& reader, const std::string& name, DType dtype, Shape shape, Error& error) const
       -> std::size_t {
     if (error) return 0;
@@ -194,6 +204,7 @@ class TableTensors {
     return error ? 0 : static_cast<std::size_t>(found[0]);
   }
 
+  template <class = void>
   auto read_numbered(const BundleReader& reader, Error& error) const -> TableCut {
     const auto first = static_cast<std::size_t>(place_.first());
     const auto count = static_cast<std::size_t>(place_.rows());
@@ -215,6 +226,7 @@ class TableTensors {
     return {keys, std::make_shared<AlignedBuffer>(), rows};
   }
 
+  template <class = void>
   auto find_saved(const BundleReader& reader, std::uint32_t shard, std::uint32_t shards, Error& error) const -> Saved {
     Saved saved{name_of(shard, shards), shard, 0, 0};
     saved.keys = rows_of(reader, saved.name + "/keys", DType::int64, {0}, error);
@@ -235,6 +247,7 @@ class TableTensors {
     return saved;
   }
 
+  template <class = void>
   static auto read_keys(const BundleReader& reader, const Saved& saved, const TableSharding& sharding, Error& error)
       -> std::vector<std::uint64_t> {
     std::vector<std::uint64_t> keys(saved.keys);
@@ -253,6 +266,7 @@ class TableTensors {
     return keys;
   }
 
+  template <class = void>
   auto read_any(const BundleReader& reader, Error& error) const -> TableCut {
     if (reader.index().shards > num_virtual_shards) {
       error = wrong(reader, checkpoint_errc::mismatch, info().name,
@@ -287,6 +301,7 @@ class TableTensors {
   }
 
   // The keys of this shard among all that were saved, first those with a row.
+  template <class = void>
   auto own_keys(const BundleReader& reader, std::span<const Saved> all, const TableSharding& sharding,
                 std::size_t& with_row, Error& error) const -> AlignedBuffer {
     std::vector<std::uint64_t> own;
@@ -307,6 +322,7 @@ class TableTensors {
   }
 
   // Where each of some ascending keys lies among others that ascend, of which the first is number `first`.
+  template <class = void>
   static void find_places(std::span<const std::uint64_t> keys, std::span<const std::uint64_t> among, std::size_t first,
                           std::span<std::size_t> at) {
     auto next = among.begin();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/protowire.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -22,6 +25,7 @@ class LatencyHistogram {
     const auto nanoseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
     ++counts_[bucket(nanoseconds >> unit_bits)];
     sum_ += nanoseconds;
+    max_ = std::max(max_, nanoseconds);
   }
 
   [[nodiscard]] auto count() const noexcept -> std::uint64_t {
@@ -33,6 +37,20 @@ class LatencyHistogram {
   /// Of all times; exact.
   [[nodiscard]] auto sum() const noexcept -> std::chrono::nanoseconds {
     return std::chrono::nanoseconds{static_cast<std::int64_t>(sum_)};
+  }
+
+  /// The longest; exact.
+  [[nodiscard]] auto max() const noexcept -> std::chrono::nanoseconds {
+    return std::chrono::nanoseconds{static_cast<std::int64_t>(max_)};
+  }
+
+  /// How many took less than `time`; exact where that is 128 ns times a power of two, otherwise so many as took less than
+  /// the bucket begins with that `time` is in.
+  [[nodiscard]] auto count_below(std::chrono::nanoseconds time) const noexcept -> std::uint64_t {
+    const auto nanoseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
+    std::uint64_t below = 0;
+    for (std::size_t at = 0; at < bucket(nanoseconds >> unit_bits); ++at) below += counts_[at];
+    return below;
   }
 
   /// The time that a share of `q` (0..1) of all did not take longer than; 0 when there are none. The middle of its
@@ -50,9 +68,38 @@ class LatencyHistogram {
   auto operator+=(const LatencyHistogram& other) noexcept -> LatencyHistogram& {
     for (std::size_t i = 0; i < buckets; ++i) counts_[i] += other.counts_[i];
     sum_ += other.sum_;
+    max_ = std::max(max_, other.max_);
     return *this;
   }
   [[nodiscard]] auto operator==(const LatencyHistogram&) const -> bool = default;
+
+  /// As a message of Protocol Buffers: {1: sum, 2: max, in nanoseconds; 3: a bucket {1: its number, 2: how many}}, of
+  /// those that are not empty.
+  void encode(auto& message) const {
+    message.varint(1, sum_);
+    message.varint(2, max_);
+    for (std::size_t at = 0; at < buckets; ++at)
+      if (counts_[at] != 0)
+        message.message(3, [&](auto& one) {
+          one.varint(1, at);
+          one.varint(2, counts_[at]);
+        });
+  }
+  /// False: it does not decode, or has a bucket that there is not.
+  template <class Reader = WireReader>
+  [[nodiscard]] auto decode(ByteView message) -> bool {
+    *this = {};
+    Reader reader{message};
+    while (reader.next())
+      switch (reader.tag()) {
+        case wire_tag(1, WireType::varint): sum_ = reader.uint64(); break;
+        case wire_tag(2, WireType::varint): max_ = reader.uint64(); break;
+        case wire_tag(3, WireType::bytes):
+          if (!take_bucket(Reader{reader.bytes()})) return false;
+          break;
+      }
+    return reader.ok();
+  }
 
  private:
   static constexpr int unit_bits = 7;  // times are counted by 128 ns
@@ -74,7 +121,21 @@ class LatencyHistogram {
     return (parts + bucket % parts) << shift;
   }
 
+  auto take_bucket(auto reader) -> bool {
+    std::uint64_t at = 0;
+    std::uint64_t count = 0;
+    while (reader.next())
+      switch (reader.tag()) {
+        case wire_tag(1, WireType::varint): at = reader.uint64(); break;
+        case wire_tag(2, WireType::varint): count = reader.uint64(); break;
+      }
+    if (!reader.ok() || at >= buckets) return false;
+    counts_[static_cast<std::size_t>(at)] = count;
+    return true;
+  }
+
   std::uint64_t sum_ = 0;  // nanoseconds
+  std::uint64_t max_ = 0;  // likewise
   std::array<std::uint64_t, buckets> counts_{};
 };
 

@@ -3,6 +3,7 @@
 
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/net/detail/run_on.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/listener.hpp>
@@ -17,7 +18,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <future>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -26,8 +26,8 @@
 
 namespace distrib::inline v0 {
 
-/// Serves on every thread of a pool: a connection lives on one of them, with a router that lives there too, so that no
-/// call meets a lock.
+/// Serves on the threads of a pool, or the first `RpcServerOptions::threads` of them: a connection lives on one of them,
+/// with a router that lives there too, so that no call meets a lock.
 ///
 ///     RpcPoolServer server{pool, {"127.0.0.1", 7000}, [](std::size_t) { return Router{on<Echo>(...)}; }};
 ///
@@ -56,8 +56,9 @@ class RpcPoolServer {
   RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options,
                 ObserverOf observer)
       : pool_{pool} {
-    options.services = std::max(options.services, static_cast<std::uint32_t>(pool.size()));
-    for (std::size_t thread = 0; thread < pool.size(); ++thread)
+    const std::size_t threads = options.threads == 0 ? pool.size() : std::min<std::size_t>(options.threads, pool.size());
+    options.services = std::max(options.services, static_cast<std::uint32_t>(threads));
+    for (std::size_t thread = 0; thread < threads; ++thread)
       lanes_.push_back(
           std::make_unique<Lane>(pool.executor(thread), lanes_, make_router(thread), options, observer(thread)));
     port_ = lanes_.front()->listen(address);
@@ -68,8 +69,8 @@ class RpcPoolServer {
   /// Ends every connection at once, and waits until no handler runs any more; the routers are gone then. Of a pool that
   /// has ended it is this thread that ends the connections.
   ~RpcPoolServer() {
-    end(0, 1);  // alone: whom it has sent to the others comes there before their end
-    end(1, lanes_.size());
+    // The first goes first: whom it has sent to the others comes there before their end.
+    for (std::size_t i = 0; i < lanes_.size(); ++i) detail::run_on(pool_, i, [&lane = *lanes_[i]] { lane.end(); });
   }
 
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
@@ -138,26 +139,6 @@ class RpcPoolServer {
     std::optional<Listener> listener;
     std::optional<Instant> drains_by;
   };
-
-  /// Ends lanes, and waits until nothing that was posted to them has to run. What the threads have left is ended here.
-  void end(std::size_t first, std::size_t last) {
-    std::vector<std::future<void>> ends;
-    for (std::size_t i = first; i < last; ++i) {
-      const auto ended = std::make_shared<std::promise<void>>();
-      ends.push_back(ended->get_future());
-      asio::post(lanes_[i]->executor, [&lane = *lanes_[i], ended] {
-        lane.end();
-        asio::post(lane.executor, [ended] { ended->set_value(); });  // behind what handlers there have posted
-      });
-    }
-    for (std::size_t i = first; i < last; ++i) {
-      const auto is_over = [&] { return ends[i - first].wait_for(patience) == std::future_status::ready; };
-      while (!is_over() && !pool_.has_left(i)) continue;
-      if (pool_.has_left(i)) lanes_[i]->end();
-    }
-  }
-
-  static constexpr std::chrono::milliseconds patience{10};  // until it is looked whether the thread is there yet
 
   IoPool& pool_;
   Lanes lanes_;

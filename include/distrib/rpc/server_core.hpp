@@ -242,9 +242,10 @@ class ServerCore {
     queue({FrameKind::error, 0, 0, 0, call, 0}, head.view());
   }
 
-  static auto tell(ServerEvent& event, ServerEvent::Kind kind, std::uint64_t call) -> bool {
+  auto tell(ServerEvent& event, ServerEvent::Kind kind, std::uint64_t call) const -> bool {
     event.kind = kind;
     event.call = call;
+    event.arrived = read_;
     event.method = event.service = event.body_bytes = event.body_checksum = 0;
     event.deadline = never;
     event.metadata = {};

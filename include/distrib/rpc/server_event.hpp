@@ -25,6 +25,7 @@ struct ServerEvent {
   std::uint64_t call = 0;
   std::uint32_t method = 0;           ///< Of `request`: `method_id` of its name.
   std::uint32_t service = 0;          ///< Of `greeted`.
+  Instant arrived{};                  ///< When the last of it was read.
   Instant deadline = Instant::max();  ///< Of `request`, on this machine's clock; the greatest: none.
   std::uint32_t body_bytes = 0;       ///< Of `request`: of all of the body; it follows in chunks when `body` has less.
   ByteView metadata;                  ///< Of `request`. As `head` and `body`, valid until the core is asked for

@@ -16,6 +16,7 @@ namespace distrib::inline v0 {
 struct RpcServerOptions {
   FrameLimits limits;                              ///< The largest frame that is taken.
   std::uint32_t services = 1;                      ///< Greetings may ask for services 0 .. services - 1.
+  std::uint32_t threads = 0;                       ///< Of an `RpcPoolServer`: how many of the pool's, the first; 0: all.
   std::uint32_t max_calls = 1024;                  ///< Most calls in flight on a connection,
   std::uint32_t server_calls = 1U << 16;           ///< and on all connections of a thread.
   std::size_t owed_bytes = std::size_t{64} << 20;  ///< Most bytes of answers that wait to be written on a connection.

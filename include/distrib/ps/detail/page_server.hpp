@@ -9,15 +9,18 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
 namespace distrib::inline v0::detail {
 
 /// Shows a page over HTTP, on the listener's executor: at most 16 visitors at once, each for 5 s at most; who comes when
-/// there are so many is turned away. The content is made on the executor and never after the destructor.
+/// there are so many is turned away. The content is asked for on the executor, each time that somebody wants to see it,
+/// and never after the destructor; it may come later, on the executor too.
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
 template <class ListenerType>
@@ -27,15 +30,18 @@ class PageServer {
   static constexpr std::size_t most_visitors = 16;
   static constexpr std::chrono::seconds longest_visit{5};
 
-  /// Listens from now on; port 0 takes a free one. Throws as the listener does.
-  PageServer(const Executor& executor, const Address& address, Page page)
-      : state_{std::make_shared<State>(std::move(page))},
+  using Show = std::function<void(std::string)>;
+
+  /// Listens from now on; port 0 takes a free one. `content` gathers the content and then calls what it is given, once.
+  /// Throws as the listener does.
+  PageServer(const Executor& executor, const Address& address, Page page, std::function<void(Show)> content)
+      : state_{std::make_shared<State>(std::move(page), std::move(content))},
         listener_{executor, address, [state = state_](Socket socket) { enter(state, std::move(socket)); }} {}
   PageServer(const PageServer&) = delete;
   auto operator=(const PageServer&) -> PageServer& = delete;
   ~PageServer() {
     listener_.close();
-    state_->page.content = nullptr;
+    state_->content = nullptr;
     for (Visit* const visit : state_->visits) visit->close();
   }
 
@@ -47,17 +53,16 @@ class PageServer {
 
   /// Lives as long as a visit does.
   struct State {
-    explicit State(Page shown) : page{std::move(shown)} {}
+    State(Page shown, std::function<void(Show)> gathers) : page{std::move(shown)}, content{std::move(gathers)} {}
     Page page;
+    std::function<void(Show)> content;  // null: nothing is shown any more
     std::set<Visit*> visits;
   };
 
   struct Visit {
     Visit(std::shared_ptr<State> of, Socket connected)
         : state{std::move(of)}, socket{std::move(connected)}, deadline{socket.get_executor()},
-          core{{state->page.path, state->page.content_type, [this] {
-            return state->page.content ? state->page.content() : std::string{};
-          }}} {
+          core{state->page} {
       state->visits.insert(this);
     }
     Visit(const Visit&) = delete;
@@ -83,10 +88,22 @@ class PageServer {
     visit->deadline.async_wait([visit](const std::error_code& ec) {
       if (!ec) visit->close();
     });
+    drive(visit);
+  }
+
+  static void drive(const std::shared_ptr<Visit>& visit) {
     async_drive(visit->socket, visit->core, [visit](const std::error_code&) {
+      if (visit->core.is_asked() && visit->state->content) return gather(visit);
       std::error_code ignored;
       visit->socket.shutdown(Socket::shutdown_both, ignored);
       visit->close();
+    });
+  }
+
+  static void gather(const std::shared_ptr<Visit>& visit) {
+    visit->state->content([visit](const std::string& content) {
+      visit->core.show(content);
+      drive(visit);  // which fails at once when it took too long
     });
   }
 

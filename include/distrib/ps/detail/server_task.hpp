@@ -13,7 +13,7 @@
 
 namespace distrib::inline v0::detail {
 
-/// What a `Server` of job "ps" is outside: a task that lives on its executor until it is over.
+/// What a `Server` of job "ps" is outside. Its destructor, on no thread of the pool, ends all of it and waits for that.
 class ServerTask {
  public:
   using Executor = IoPool::Executor;
@@ -29,15 +29,12 @@ class ServerTask {
 
   /// From any thread: every shard saves, then it is over.
   virtual void stop() = 0;
-
-  /// Ends everything, on its own thread.
-  virtual void abandon() = 0;
 };
 
 /// Listens already. `ListenerType`: what connections come from, as `RpcServer` has it.
 template <class ListenerType>
 [[nodiscard]] auto make_server_task(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds,
-                                    ServerOptions options) -> std::shared_ptr<ServerTask>;
+                                    ServerOptions options) -> std::unique_ptr<ServerTask>;
 
 }  // namespace distrib::inline v0::detail
 

@@ -48,6 +48,7 @@ inline constexpr std::uint64_t steps_per_use = 64;
 class ShardTable {
  public:
   /// Throws `std::system_error`. The budget must outlive it.
+  template <class = void>
   ShardTable(TablePlace place, AnyUpdater updater, std::uint64_t seed, MemoryBudget& budget)
       : place_{std::move(place)}, updater_{std::move(updater)}, initial_{place_.info(), seed}, budget_{&budget},
         layout_{place_.info().dim, static_cast<std::uint16_t>(updater_.slots().size())}, previous_{layout_.dim} {
@@ -62,12 +63,14 @@ class ShardTable {
   [[nodiscard]] auto place() const noexcept -> const TablePlace& { return place_; }
 
   /// Lets go of what it holds, and gives memory back; numbered rows stay as they are, to be written.
+  template <class = void>
   void clear() {
     previous_.clear();
     if (!numbered_) any_.emplace(layout_, *budget_, EmbeddingTableOptions{place_.info().min_count});
   }
 
   /// Goes to the initial state.
+  template <class = void>
   void reset() {
     clear();
     if (numbered_) numbered_->for_each([this](std::uint64_t key, float* row) { init(key, {row, layout_.floats()}); });
@@ -225,6 +228,7 @@ class ShardTable {
  private:
   [[noreturn]] void fail(std::error_code ec) const { throw_error(ec, "table " + place_.info().name); }
 
+  template <class = void>
   void init(std::uint64_t key, std::span<float> row) const {
     initial_(key, row.first(layout_.dim));
     float* to = row.data() + layout_.dim;

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "simulation/carrier.hpp"
+#include "simulation/hashed_model.hpp"
+#include "simulation/table_oracle.hpp"
+
+#include <distrib/optimizer/momentum.hpp>
+#include <distrib/optimizer/sgd.hpp>
+#include <distrib/ps/async_shard_core.hpp>
+#include <distrib/ps/async_worker_core.hpp>
+#include <distrib/ps/batch_keys.hpp>
+#include <distrib/ps/table_place.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace simulation {
+
+/// Asynchronous and stale-synchronous: each shard has a variable with a row for each rank, in which a contribution
+/// counts one, its step and its step's square; and a number that depends on all values, as gradients do. Half of the jobs have
+/// tables, in which each rank has a key of its own on each shard that counts the same, and all have one together: any
+/// keys with `min_count`; numbered ones with momentum; and keys that a rank has in its first step only and that are
+/// evicted in jobs that are long enough. `ShardCore` may be one with a mistake.
+template <class ShardCore = distrib::AsyncShardCore>
+class Asynchronous {
+ public:
+  using Shard = ShardCore;
+  using Worker = distrib::AsyncWorkerCore;
+  static constexpr bool survives_lost_disks = false;  // a worker that trusted one may have gone home
+  distrib::Job job;
+
+  explicit Asynchronous(Dice& dice)
+      : job{make_job(dice)}, staleness_{dice.pick<Step>({0, 1, 2, 3, distrib::unbounded_staleness})} {
+    for (const distrib::TableInfo& table : job.tables) find_keys(table);
+    std::size_t step_bytes = job.shards() * layouts_[0].block_bytes();
+    if (has_tables()) step_bytes += 512 * job.shards();
+    budget_ = dice.pick<std::size_t>({0, step_bytes, 2 * step_bytes, 4 * step_bytes, 1 << 20});
+  }
+  Asynchronous(const Asynchronous&) = delete;
+  auto operator=(const Asynchronous&) -> Asynchronous& = delete;
+
+  [[nodiscard]] auto layouts() const -> const std::vector<distrib::ShardLayout>& { return layouts_; }
+  [[nodiscard]] auto first_disk(std::uint32_t) const -> Disk { return {}; }
+
+  [[nodiscard]] auto shard(std::uint32_t shard, const Disk& disk) const -> std::unique_ptr<Shard> {
+    if (disk.empty()) return std::make_unique<Shard>(job, shard, updaters_, staleness_);
+    return std::make_unique<Shard>(job, shard, updaters_, staleness_, disk.rbegin()->second);
+  }
+
+  [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
+    return std::make_unique<Worker>(
+        job, rank, distrib::WorkerOptions{.replay_budget_bytes = budget_, .wants_result = rank == 0});
+  }
+
+  /// All rows there are; those of its own contribution change.
+  [[nodiscard]] auto wanted(Step step, Rank rank) const -> std::vector<distrib::WantedRows> {
+    if (!has_tables()) return {};
+    find(step, rank);
+    return keys_.wanted();
+  }
+
+  [[nodiscard]] auto contribution(Step step, Rank rank, std::span<const distrib::SharedBuffer> values) const
+      -> std::vector<distrib::SharedBuffer> {
+    std::vector<std::shared_ptr<distrib::AlignedBuffer>> blocks;
+    const auto s = static_cast<float>(step);
+    const std::array<float, columns> counts{1, s, s * s, number(hash(step, rank, values))};
+    if (has_tables()) find(step, rank);
+    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
+      auto& block = blocks.emplace_back(std::make_shared<distrib::AlignedBuffer>(layouts_[shard].block_bytes()));
+      if (has_tables()) keys_.begin(shard, *block);
+      std::ranges::copy(counts, block->as<float>().begin() + rank * columns);
+    }
+    for (std::size_t table = 0; table < job.tables.size(); ++table) {
+      Floats rows;  // the same for each: the numbers tell who it was
+      for (std::size_t row = 0; row < keys_.rows(table); ++row) rows.insert(rows.end(), counts.begin(), counts.end());
+      keys_.deal_gradients(blocks, table, rows.data());
+    }
+    return {blocks.begin(), blocks.end()};
+  }
+
+  [[nodiscard]] auto good_input(Step step, Rank rank, std::span<const distrib::SharedBuffer> values) const -> bool {
+    if (!has_tables()) return true;
+    find(step, rank);
+    for (std::size_t shard = 0; shard < values.size(); ++shard)
+      if (values[shard]->size() != keys_.wanted()[shard].answer_bytes) return false;
+    return true;
+  }
+
+  [[nodiscard]] auto good_values(const Shard& core, std::uint32_t shard, Rank rank,
+                                 const distrib::ValuesReply& reply) const -> bool {
+    std::vector<Step> applied;
+    Step slowest = reply.step;
+    for (Rank other = 0; other < job.ranks; ++other) {
+      applied.push_back(core.progress(other).done);
+      if (other != rank) slowest = std::min(slowest, applied.back());
+    }
+    if (reply.step != distrib::end_of_job && reply.step - slowest > staleness_) return false;
+    return counted_once(*reply.block, applied) && has_rows_of(*reply.block, shard, applied);
+  }
+
+  [[nodiscard]] auto good_cut(std::uint32_t shard, const Cut& cut) const -> bool {
+    if (!counted_once(*cut.values, cut.applied)) return false;
+    for (std::size_t table = 0; table < job.tables.size(); ++table) {
+      const std::vector<std::uint64_t> listed = keys_of_cut(cut.tables[table]);
+      std::vector<std::uint64_t> known = keys_on_[table][shard];
+      std::ranges::sort(known);
+      for (const std::uint64_t key : listed)
+        if (!std::ranges::binary_search(known, key)) return false;
+      for (std::size_t number = 0; number < keys_on_[table][shard].size(); ++number)
+        if (!good_row(cut, table, number, entry_of(cut.tables[table], table, keys_on_[table][shard][number])))
+          return false;
+    }
+    return true;
+  }
+
+  /// It is made of everything, as the newest cut is.
+  [[nodiscard]] auto good_result(std::uint32_t shard, const distrib::AlignedBuffer& block, const Disk& disk) const
+      -> bool {
+    if (disk.empty()) return false;
+    std::vector<Step> all;
+    for (Rank rank = 0; rank < job.ranks; ++rank) all.push_back(job.steps_of(rank));
+    const Cut& last = disk.rbegin()->second;
+    const auto dense = block.bytes().first(layouts_[shard].block_bytes());
+    return counted_once(block, all) && has_rows_of(block, shard, all) &&
+           std::ranges::equal(dense, last.values->bytes());
+  }
+
+  [[nodiscard]] auto holds_all_of(Rank rank, std::uint32_t shard, const Disk& disk) const -> bool {
+    if (disk.empty()) return false;
+    const Cut& last = disk.rbegin()->second;
+    return last.applied[rank] == job.steps_of(rank) && good_cut(shard, last);
+  }
+
+ private:
+  static constexpr std::uint32_t columns = 4;
+  enum : std::size_t { words, items, rare };  // the tables
+
+  /// What a cut says of a key.
+  struct Entry {
+    std::optional<distrib::KeyUse> use;  // of any keys; empty: it is not there
+    Floats row;                          // empty: it has none
+  };
+
+  static auto make_job(Dice& dice) -> distrib::Job {
+    using namespace distrib;
+    Job job;
+    job.shards_per_task = static_cast<std::uint32_t>(dice.between(1, 4));
+    job.ranks = static_cast<Rank>(dice.between(1, 4));
+    job.total_steps = dice.between(3, 12) * job.ranks + dice.below(job.ranks);
+    job.cut_interval = dice.below(6) * dice.between(1, job.ranks);
+    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
+      const Shape shape{job.ranks, columns};
+      job.variables.push_back({"table" + std::to_string(shard), DType::float32, shape, ZerosInitializer{}});
+      job.parts.push_back({shard, Slice::whole(shape), shard});
+    }
+    if (dice.percent(50)) return job;
+    if (dice.percent(10)) job.total_steps = dice.between(64, 72);
+    const auto table = [&](const char* name, std::uint64_t rows, std::uint32_t min_count, std::uint64_t evict_after) {
+      job.tables.push_back({name, columns, rows, ZerosInitializer{}, min_count, evict_after});
+    };
+    table("words", 0, static_cast<std::uint32_t>(dice.between(1, 3)), 0);
+    table("items", (job.ranks + 1) * job.shards(), 1, 0);
+    table("rare", 0, 1, 1);
+    job.updaters_of = {{"items", "momentum"}};
+    return job;
+  }
+
+  [[nodiscard]] auto has_tables() const -> bool { return !job.tables.empty(); }
+
+  // On each shard a key for each rank, then one for all of them.
+  void find_keys(const distrib::TableInfo& table) {
+    const distrib::TableSharding sharding{table, job.shards()};
+    auto& of_shards = keys_on_.emplace_back(job.shards());
+    const auto needs_more = [&](const auto& keys) { return keys.size() <= job.ranks; };
+    for (std::uint64_t next = 0; std::ranges::any_of(of_shards, needs_more);) {
+      const std::uint64_t key = table.any_key() ? Dice{next}.next() : next;
+      ++next;
+      auto& keys = of_shards[sharding.shard(key)];
+      if (needs_more(keys)) keys.push_back(key);
+    }
+  }
+
+  void find(Step step, Rank rank) const {
+    std::vector<std::vector<std::uint64_t>> lookups(job.tables.size());
+    distrib::KeyLists others(job.tables.size());
+    for (std::size_t table = 0; table < job.tables.size(); ++table)
+      for (const auto& keys : keys_on_[table]) {
+        others[table].insert(others[table].end(), keys.begin(), keys.end());
+        if (table == rare && step != 1) continue;
+        lookups[table].push_back(keys[rank]);
+        if (table != rare) lookups[table].push_back(keys.back());
+      }
+    if (step > job.steps_of(rank)) lookups = {};
+    keys_.find(lookups, others, step > job.steps_of(rank));
+  }
+
+  // Sgd at rate 1 takes gradients away; all these sums are exact.
+  [[nodiscard]] auto counted_once(const distrib::AlignedBuffer& block, std::span<const Step> applied) const -> bool {
+    for (std::size_t rank = 0; rank < applied.size(); ++rank)
+      if (!is_sum(block.as<float>().subspan(rank * columns, columns), 1, applied[rank])) return false;
+    return true;
+  }
+
+  // Whether these are minus the sums of what steps `first` .. `last` say.
+  static auto is_sum(std::span<const float> row, Step first, Step last) -> bool {
+    std::array<Step, 3> sums{};
+    for (Step s = first; s <= last; ++s) sums = {sums[0] + 1, sums[1] + s, sums[2] + s * s};
+    const auto is_minus = [](Step sum, float found) { return -found == static_cast<float>(sum); };
+    return std::ranges::equal(sums, row.first(3), is_minus);
+  }
+
+  // Weights and slots after so many gradients: exact products, so the same bits whoever compiles it.
+  static auto is_momentum(std::span<const float> row, Step steps) -> bool {
+    std::array<float, 6> expected{};  // three weights, and their slots
+    for (Step step = 1; step <= steps; ++step) {
+      const auto s = static_cast<float>(step);
+      const std::array<float, 3> gradient{1, s, s * s};
+      for (std::size_t i = 0; i < 3; ++i) {
+        expected[i + 3] = expected[i + 3] * 0.5F + gradient[i];
+        expected[i] -= expected[i + 3];
+      }
+    }
+    return std::ranges::equal(row.first(3), std::span{expected}.first(3)) &&
+           (row.size() == columns || std::ranges::equal(row.subspan(columns, 3), std::span{expected}.last(3)));
+  }
+
+  // Whether the row of a rank, or of all ranks together, says that each contribution counted once.
+  [[nodiscard]] auto good_weights(std::size_t table, std::size_t number, std::span<const float> row,
+                                  std::span<const Step> applied) const -> bool {
+    const Step all = std::reduce(applied.begin(), applied.end());
+    const Step least = job.tables[table].min_count;
+    if (number == job.ranks && table == words) return -row[0] == static_cast<float>(all < least ? 0 : all - least + 1);
+    if (number == job.ranks) return table == items || row[0] == 0;  // nobody has the rare one
+    if (table == words) return is_sum(row, least, applied[number]);
+    if (table == items) return is_momentum(row, applied[number]);
+    return is_sum(row, 1, std::min<Step>(applied[number], 1)) || (all >= 64 && is_sum(row, 1, 0));
+  }
+
+  // Digests are those of the rows that came, for all there are were asked for.
+  [[nodiscard]] auto has_rows_of(const distrib::AlignedBuffer& block, std::uint32_t shard,
+                                 std::span<const Step> applied) const -> bool {
+    if (!has_tables()) return true;
+    std::size_t at = layouts_[shard].block_bytes();
+    for (std::size_t table = 0; table < job.tables.size(); ++table) {
+      std::vector<std::uint64_t> keys = keys_on_[table][shard];
+      std::ranges::sort(keys);
+      for (std::size_t number = 0; number < keys.size(); ++number) {
+        const auto place = std::ranges::lower_bound(keys, keys_on_[table][shard][number]) - keys.begin();
+        const std::size_t begin = at / sizeof(float) + static_cast<std::size_t>(place) * columns;
+        const auto row = block.as<float>().subspan(begin, columns);
+        if (!good_weights(table, number, row, applied)) return false;
+      }
+      at += distrib::aligned_size(keys.size() * columns * sizeof(float));
+    }
+    const std::size_t digests = distrib::aligned_size(job.tables.size() * sizeof(distrib::TableDigest));
+    return block.size() == at || block.size() == at + digests;
+  }
+
+  static auto keys_of_cut(const distrib::TableCut& cut) -> std::vector<std::uint64_t> {
+    const auto keys = cut.keys->template as<std::uint64_t>();
+    return {keys.begin(), keys.end()};
+  }
+
+  auto entry_of(const distrib::TableCut& cut, std::size_t table, std::uint64_t key) const -> Entry {
+    const std::vector<std::uint64_t> keys = keys_of_cut(cut);
+    const auto at = static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin());
+    if (at == keys.size()) return {};
+    const std::size_t floats = table == items ? 2 * columns : columns;
+    const auto rows = cut.rows->template as<float>();
+    Entry entry;
+    if (table != items) entry.use = cut.uses->template as<distrib::KeyUse>()[at];
+    if ((at + 1) * floats <= rows.size()) {
+      const auto row = rows.subspan(at * floats, floats);
+      entry.row.assign(row.begin(), row.end());
+    }
+    return entry;
+  }
+
+  [[nodiscard]] auto good_row(const Cut& cut, std::size_t table, std::size_t number, const Entry& entry) const -> bool {
+    const Step all = std::reduce(cut.applied.begin(), cut.applied.end());
+    Step counted = number == job.ranks ? all : cut.applied[number];
+    if (table == rare) counted = number == job.ranks ? 0 : std::min<Step>(counted, 1);
+    if (table == items) return !entry.row.empty() && good_weights(table, number, entry.row, cut.applied);
+    if (!entry.use) return counted == 0 || (table == rare && all >= 64);  // it may be evicted then
+    if (counted == 0 || entry.use->frequency != counted || entry.use->last_use > all / 64) return false;
+    if (table == rare && entry.use->last_use < all / 64) return false;  // it had to be evicted
+    if (counted < job.tables[table].min_count) return entry.row.empty();
+    return !entry.row.empty() && good_weights(table, number, entry.row, cut.applied);
+  }
+
+  Step staleness_;
+  distrib::JobUpdaters updaters_{distrib::Sgd{.learning_rate = 1.0F},
+                                 distrib::Momentum{.learning_rate = 1.0F, .momentum = 0.5F}};
+  std::vector<distrib::ShardLayout> layouts_ = distrib::shard_layouts(job);
+  std::vector<std::vector<std::vector<std::uint64_t>>> keys_on_;  // by table, by shard: one a rank, and one for all
+  mutable distrib::BatchKeys keys_{job, layouts_};                // of what `find` found last
+  std::size_t budget_ = 0;
+};
+
+}  // namespace simulation

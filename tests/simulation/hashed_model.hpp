@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "simulation/table_oracle.hpp"
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/ps/batch_keys.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
+#include <distrib/ps/shard_layout.hpp>
+#include <distrib/sim/dice.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// Gradients that depend on every bit of what was pulled, on its order, and on the name of the contribution.
+namespace simulation {
+
+inline auto hash(std::uint64_t seed, distrib::ByteView bytes) -> std::uint64_t {
+  std::uint64_t h = seed;
+  for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8)
+    h = (h ^ distrib::load_le<std::uint64_t>(bytes.data() + at)) * 0x9e3779b97f4a7c15U;
+  return distrib::sim::Dice{h}.next();
+}
+
+inline auto hash(distrib::Step step, distrib::Rank rank, std::span<const distrib::SharedBuffer> values)
+    -> std::uint64_t {
+  std::uint64_t h = step * 1000 + rank;
+  for (const distrib::SharedBuffer& block : values) h = hash(h, block->bytes());
+  return h;
+}
+
+/// Any finite number of about 1, its sign and 24 bits random.
+inline auto number(std::uint64_t random) -> float {
+  return static_cast<float>(static_cast<std::int64_t>(random >> 39) - (1 << 24)) / (1 << 24);
+}
+
+/// The model of a job: which rows a contribution needs is a function of its name, its gradients are hashes of all that
+/// was pulled. Threads: one at a time. `job` must outlive it.
+class HashedModel {
+ public:
+  struct Gradients {
+    std::vector<Floats> dense;         ///< Of each shard.
+    std::vector<KeyGradients> tables;  ///< Of each table.
+  };
+
+  explicit HashedModel(const distrib::Job& job) : job_{job} {}
+  HashedModel(const HashedModel&) = delete;
+  auto operator=(const HashedModel&) -> HashedModel& = delete;
+
+  [[nodiscard]] auto layouts() const -> const std::vector<distrib::ShardLayout>& { return layouts_; }
+  [[nodiscard]] auto has_tables() const -> bool { return !job_.tables.empty(); }
+
+  /// What the contribution asks each shard for; after the last step: the digests, and rows that all kinds of keys have.
+  auto requests(distrib::Step step, distrib::Rank rank) -> const std::vector<distrib::PullRows>& {
+    find(step, rank);
+    return keys_.requests();
+  }
+  /// The same as they travel; empty: there are no tables.
+  auto wanted(distrib::Step step, distrib::Rank rank) -> std::vector<distrib::WantedRows> {
+    if (!has_tables()) return {};
+    find(step, rank);
+    return keys_.wanted();
+  }
+
+  auto gradients(distrib::Step step, distrib::Rank rank, std::span<const distrib::SharedBuffer> values) -> Gradients {
+    Gradients made;
+    distrib::sim::Dice random{hash(step, rank, values)};
+    for (const distrib::ShardLayout& layout : layouts_)
+      for (float& element : made.dense.emplace_back(layout.block_bytes() / sizeof(float)))
+        element = number(random.next());
+    find(step, rank);
+    made.tables.resize(job_.tables.size());
+    for (std::size_t table = 0; table < job_.tables.size(); ++table) {
+      for (const std::uint64_t key : lookups_[table]) made.tables[table][key].resize(job_.tables[table].dim);
+      for (auto& [key, gradient] : made.tables[table])
+        for (float& element : gradient) element = number(random.next());
+    }
+    return made;
+  }
+
+  /// These gradients as they travel, one block a shard.
+  auto contribution(distrib::Step step, distrib::Rank rank, std::span<const distrib::SharedBuffer> values)
+      -> std::vector<distrib::SharedBuffer> {
+    const Gradients made = gradients(step, rank, values);
+    std::vector<std::shared_ptr<distrib::AlignedBuffer>> blocks;
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
+      auto& block = blocks.emplace_back(std::make_shared<distrib::AlignedBuffer>());
+      keys_.begin(shard, *block);
+      std::ranges::copy(made.dense[shard], block->as<float>().begin());
+    }
+    for (std::size_t table = 0; table < job_.tables.size(); ++table) {
+      const std::size_t dim = job_.tables[table].dim;
+      Floats rows(keys_.rows(table) * dim);
+      for (std::size_t i = 0; i < lookups_[table].size(); ++i)
+        std::ranges::copy(made.tables[table].at(lookups_[table][i]),
+                          rows.begin() + keys_.index(table)[i] * static_cast<std::ptrdiff_t>(dim));
+      keys_.deal_gradients(blocks, table, rows.data());
+    }
+    return {blocks.begin(), blocks.end()};
+  }
+
+ private:
+  // A few keys that come again and again, more of them as time goes by, and some that come once.
+  void find(distrib::Step step, distrib::Rank rank) {
+    distrib::sim::Dice random{job_.seed + step * 1000 + rank};
+    const bool is_end = step > job_.total_steps;
+    const auto key_of = [&](const distrib::TableInfo& table) {
+      if (!table.any_key()) return random.below(table.rows);
+      return random.percent(10) ? random.next() : distrib::sim::Dice{random.below(12 + step / 2)}.next();
+    };
+    lookups_.assign(job_.tables.size(), {});
+    distrib::KeyLists others(job_.tables.size());
+    for (std::size_t table = 0; table < lookups_.size(); ++table) {
+      for (auto left = is_end ? 0 : random.below(8); left > 0; --left)
+        lookups_[table].push_back(key_of(job_.tables[table]));
+      for (auto left = random.below(6) + (is_end ? 9 : 0); left > 0; --left)
+        others[table].push_back(key_of(job_.tables[table]));
+    }
+    keys_.find(lookups_, others, is_end);
+  }
+
+  const distrib::Job& job_;
+  std::vector<distrib::ShardLayout> layouts_ = distrib::shard_layouts(job_);
+  distrib::BatchKeys keys_{job_, layouts_};               // of what `find` found last,
+  std::vector<std::vector<std::uint64_t>> lookups_;       // and its lookups
+};
+
+}  // namespace simulation

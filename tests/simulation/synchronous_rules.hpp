@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "simulation/carrier.hpp"
+#include "simulation/hashed_model.hpp"
+#include "simulation/table_oracle.hpp"
+
+#include <distrib/optimizer/adagrad.hpp>
+#include <distrib/optimizer/momentum.hpp>
+#include <distrib/optimizer/reduce.hpp>
+#include <distrib/ps/initial_cut.hpp>
+#include <distrib/ps/sync_shard_core.hpp>
+#include <distrib/ps/sync_worker_core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace simulation {
+
+/// Synchronous: values that hash everything, and what they must be, worked out without any core. Half of the jobs have
+/// tables; some of those go on from a cut just before rows are evicted. `ShardCore` may be one with a mistake.
+template <class ShardCore = distrib::SyncShardCore>
+class Synchronous {
+ public:
+  using Shard = ShardCore;
+  using Worker = distrib::SyncWorkerCore;
+  static constexpr bool survives_lost_disks = true;
+  Step first;  ///< The cut to go on from.
+  distrib::Job job;
+
+  explicit Synchronous(Dice& dice) : first{dice.percent(8) ? dice.between(58, 64) : 0}, job{make_job(dice, first)} {
+    std::size_t step_bytes = 0;
+    for (const distrib::ShardLayout& layout : layouts()) step_bytes += layout.block_bytes();
+    if (model_.has_tables()) step_bytes += 1024 * layouts().size();
+    budget_ = dice.pick<std::size_t>({0, step_bytes, 3 * step_bytes, 2 * job.cut_interval * step_bytes, 1 << 20});
+    work_out();
+  }
+  Synchronous(const Synchronous&) = delete;
+  auto operator=(const Synchronous&) -> Synchronous& = delete;
+
+  [[nodiscard]] auto layouts() const -> const std::vector<distrib::ShardLayout>& { return model_.layouts(); }
+
+  /// Cut 0, made anew as a shell does it, and the one to go on from.
+  [[nodiscard]] auto first_disk(std::uint32_t shard) const -> Disk {
+    Disk disk{{0, initial_cut(job, layouts()[shard], updaters_)}};
+    if (first != 0) disk.insert({first, truth_[first][shard]});
+    return disk;
+  }
+
+  [[nodiscard]] auto shard(std::uint32_t shard, const Disk& disk) const -> std::unique_ptr<Shard> {
+    if (disk.size() == 1 && disk.contains(0)) return std::make_unique<Shard>(job, shard, updaters_);
+    std::vector<Step> cuts;
+    for (const auto& entry : disk) cuts.push_back(entry.first);
+    return std::make_unique<Shard>(job, shard, updaters_, disk.rbegin()->second, std::move(cuts));
+  }
+
+  [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
+    return std::make_unique<Worker>(
+        job, rank, distrib::WorkerOptions{.replay_budget_bytes = budget_, .wants_result = rank == 0});
+  }
+
+  [[nodiscard]] auto wanted(Step step, Rank rank) const { return model_.wanted(step, rank); }
+  [[nodiscard]] auto contribution(Step step, Rank rank, std::span<const distrib::SharedBuffer> values) const {
+    return model_.contribution(step, rank, values);
+  }
+
+  /// What a worker makes the contribution of `step` of.
+  [[nodiscard]] auto good_input(Step step, Rank rank, std::span<const distrib::SharedBuffer> values) const -> bool {
+    for (std::uint32_t shard = 0; shard < values.size(); ++shard)
+      if (!same(*values[shard], *expected(step - 1, shard, rank))) return false;
+    return true;
+  }
+
+  /// Some pulls only ask when there is room, and for no rows.
+  [[nodiscard]] auto good_values(const Shard&, std::uint32_t shard, Rank rank, const distrib::ValuesReply& reply) const
+      -> bool {
+    if (reply.step > job.total_steps) return false;
+    return same(*reply.block, *truth_[reply.step][shard].values) ||
+           (model_.has_tables() && same(*reply.block, *expected(reply.step, shard, rank)));
+  }
+
+  [[nodiscard]] auto good_cut(std::uint32_t shard, const Cut& cut) const -> bool {
+    if (cut.step > job.total_steps) return false;
+    const Cut& truth = truth_[cut.step][shard];
+    if (cut.slots.size() != truth.slots.size()) return false;  // a shard without parts has none
+    return same(*cut.values, *truth.values) && (cut.slots.empty() || same(*cut.slots[0], *truth.slots[0])) &&
+           same(cut.tables, truth.tables);
+  }
+
+  [[nodiscard]] auto good_result(std::uint32_t shard, const distrib::AlignedBuffer& block, const Disk&) const -> bool {
+    return same(block, *expected(job.total_steps, shard, 0));
+  }
+
+  [[nodiscard]] auto holds_all_of(Rank, std::uint32_t shard, const Disk& disk) const -> bool {
+    return disk.contains(job.total_steps) && good_cut(shard, disk.at(job.total_steps));
+  }
+
+ private:
+  static auto make_job(Dice& dice, Step first) -> distrib::Job {
+    using namespace distrib;
+    Job job;
+    job.seed = dice.next();
+    job.tasks = static_cast<std::uint32_t>(dice.between(1, 2));
+    job.shards_per_task = static_cast<std::uint32_t>(dice.between(1, 2));
+    job.ranks = static_cast<Rank>(dice.between(1, 4));
+    job.total_steps = first + dice.between(3, 14);
+    job.cut_interval = dice.below(6);
+    job.variables = {{"a", DType::float32, {5, 3}, UniformInitializer{}},
+                     {"b", DType::float32, {7}, UniformInitializer{}},
+                     {"c", DType::float32, {}, ConstantInitializer{0.5F}}};
+    const auto shard = [&] { return static_cast<std::uint32_t>(dice.below(job.shards())); };
+    const auto cut = static_cast<std::int64_t>(dice.below(6));
+    job.parts = {{0, Slice::along({5, 3}, 0, 0, cut), shard()},
+                 {0, Slice::along({5, 3}, 0, cut, 5 - cut), shard()},
+                 {1, Slice::whole({7}), shard()},
+                 {2, Slice::whole({}), shard()}};
+    if (first == 0 && dice.percent(50)) return job;
+    TableInfo words;  // any keys
+    words.name = "words";
+    words.dim = static_cast<std::uint32_t>(dice.between(1, 5));
+    words.min_count = static_cast<std::uint32_t>(dice.between(1, 3));
+    words.evict_after = first == 0 ? dice.pick<std::uint64_t>({0, 1}) : 1;
+    TableInfo items;  // numbered ones; some shards may have none
+    items.name = "items";
+    items.dim = static_cast<std::uint32_t>(dice.between(1, 5));
+    items.rows = dice.between(1, 20);
+    job.tables = dice.percent(50) ? std::vector{words, items} : std::vector{items, words};
+    if (dice.percent(20)) job.tables.pop_back();
+    job.updaters_of = {{dice.percent(50) ? "items" : "words", "adagrad"}};
+    return job;
+  }
+
+  /// The values of `step` as `rank` pulls them, worked out once.
+  [[nodiscard]] auto expected(Step step, std::uint32_t shard, Rank rank) const -> const distrib::SharedBuffer& {
+    distrib::SharedBuffer& known = expected_[(step * layouts().size() + shard) * job.ranks + rank];
+    if (known == nullptr) {
+      const distrib::PullRows& rows = model_.requests(step + 1, rank)[shard];
+      known = std::make_shared<distrib::AlignedBuffer>(
+          oracles_[step].values(layouts()[shard], *truth_[step][shard].values, rows));
+    }
+    return known;
+  }
+
+  void work_out() {
+    expected_.resize((job.total_steps + 1) * layouts().size() * job.ranks);
+    oracles_.emplace_back(job, updaters_);
+    for (const distrib::ShardLayout& layout : layouts()) {
+      truth_[0].push_back(initial_cut(job, layout, updaters_));
+      truth_[0].back().tables = oracles_[0].cut(layout);
+    }
+    for (Step step = 1; step <= job.total_steps; ++step) {
+      std::vector<HashedModel::Gradients> of_ranks;
+      std::vector<std::vector<KeyGradients>> of_tables;
+      for (Rank rank = 0; rank < job.ranks; ++rank) {
+        std::vector<distrib::SharedBuffer> values;
+        for (std::uint32_t shard = 0; shard < layouts().size(); ++shard)
+          values.push_back(expected(step - 1, shard, rank));
+        of_ranks.push_back(model_.gradients(step, rank, values));
+        of_tables.push_back(of_ranks.back().tables);
+      }
+      TableOracle next_tables = oracles_.back();
+      next_tables.update(step, of_tables);
+      std::vector<Cut> next;
+      for (std::size_t shard = 0; shard < layouts().size(); ++shard) {
+        const Cut& before = truth_.back()[shard];
+        const std::size_t size = layouts()[shard].block_bytes();
+        auto to = std::make_shared<distrib::AlignedBuffer>(size);
+        auto slot = std::make_shared<distrib::AlignedBuffer>(size);
+        if (!before.slots.empty()) std::ranges::copy(before.slots[0]->bytes(), slot->bytes().begin());
+        distrib::AlignedBuffer mean{size};
+        std::vector<std::span<const float>> blocks;
+        for (const HashedModel::Gradients& of_rank : of_ranks) blocks.push_back(of_rank.dense[shard]);
+        distrib::reduce_mean(blocks, mean.as<float>());
+        const std::span<float> slots[] = {slot->as<float>()};
+        updaters_[0].apply({step}, mean.as<float>(), before.values->as<float>(), to->as<float>(), slots);
+        std::vector<distrib::SharedBuffer> of_groups;
+        if (!layouts()[shard].groups().empty()) of_groups.push_back(std::move(slot));
+        next.push_back({step, std::move(to), std::move(of_groups), {}, next_tables.cut(layouts()[shard])});
+      }
+      oracles_.push_back(std::move(next_tables));
+      truth_.push_back(std::move(next));
+    }
+  }
+
+  distrib::JobUpdaters updaters_{distrib::Momentum{.learning_rate = distrib::Linear{0.5F, 0.01F, 14}},
+                                 distrib::Adagrad{.learning_rate = 0.25F}};
+  mutable HashedModel model_{job};  // it has memory, but that says nothing
+  std::size_t budget_ = 0;
+  std::vector<std::vector<Cut>> truth_ = std::vector<std::vector<Cut>>(1);  // by step, by shard
+  std::vector<TableOracle> oracles_;                                        // by step
+  mutable std::vector<distrib::SharedBuffer> expected_;                     // by step, shard, rank; null: not yet
+};
+
+}  // namespace simulation

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/table_info.hpp>
+#include <distrib/optimizer/reduce.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/job_updaters.hpp>
+#include <distrib/ps/key_index.hpp>
+#include <distrib/ps/pull_rows.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/shard_layout.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace simulation {
+
+using Floats = std::vector<float>;
+
+/// What one contribution says of one table: the gradient of each key.
+using KeyGradients = std::map<std::uint64_t, Floats>;
+
+/// Blocks and their gaps are equal byte for byte.
+inline auto same(const distrib::AlignedBuffer& a, const distrib::AlignedBuffer& b) -> bool {
+  return std::ranges::equal(a.bytes(), b.bytes());
+}
+
+inline auto same(const std::vector<distrib::TableCut>& a, const std::vector<distrib::TableCut>& b) -> bool {
+  return std::ranges::equal(a, b, [](const distrib::TableCut& one, const distrib::TableCut& other) {
+    return same(*one.keys, *other.keys) && same(*one.uses, *other.uses) && same(*one.rows, *other.rows);
+  });
+}
+
+/// What the tables of a job hold after some updates, worked out with a map of rows and no table of the library's. A
+/// value.
+class TableOracle {
+ public:
+  struct Entry {
+    distrib::KeyUse use;
+    Floats row;  ///< [weights | slot 0 | ...]; empty: the key is only counted.
+  };
+
+  /// The initial state. `job` and `updaters` must outlive it.
+  TableOracle(const distrib::Job& job, const distrib::JobUpdaters& updaters)
+      : job_{&job}, updaters_{&updaters}, tables_(job.tables.size()) {
+    for (std::size_t table = 0; table < tables_.size(); ++table)
+      for (std::uint64_t key = 0; key < job.tables[table].rows; ++key)
+        tables_[table][key].row = initial_row(table, key);
+  }
+
+  /// The `count`-th update (from 1): what each rank says of each table, in rank order.
+  void update(std::uint64_t count, std::span<const std::vector<KeyGradients>> of_ranks) {
+    for (std::size_t table = 0; table < tables_.size(); ++table) {
+      std::map<std::uint64_t, std::vector<std::span<const float>>> merged;
+      for (const auto& of_rank : of_ranks)
+        for (const auto& [key, gradient] : of_rank[table]) merged[key].push_back(gradient);
+      for (const auto& [key, gradients] : merged) update_row(table, key, count, gradients);
+      evict(table, count);
+    }
+  }
+
+  /// The weights of a key, with or without a row.
+  [[nodiscard]] auto weights(std::size_t table, std::uint64_t key) const -> Floats {
+    const auto found = tables_[table].find(key);
+    const bool has_row = found != tables_[table].end() && !found->second.row.empty();
+    Floats row = has_row ? found->second.row : initial_row(table, key);
+    row.resize(job_->tables[table].dim);
+    return row;
+  }
+
+  /// What a pull of these rows must be answered, beside this dense block.
+  [[nodiscard]] auto values(const distrib::ShardLayout& layout, const distrib::AlignedBuffer& dense,
+                            const distrib::PullRows& rows) const -> distrib::AlignedBuffer {
+    distrib::AlignedBuffer block{dense.size() + (rows.keys.empty() ? 0 : distrib::answer_bytes(layout, rows))};
+    std::ranges::copy(dense.bytes(), block.bytes().begin());
+    std::size_t at = dense.size();
+    for (std::size_t table = 0; table < rows.keys.size(); ++table) {
+      float* to = reinterpret_cast<float*>(block.data() + at);
+      for (const std::uint64_t key : rows.keys[table]) to = std::ranges::copy(weights(table, key), to).out;
+      at += distrib::aligned_size(rows.keys[table].size() * job_->tables[table].row_bytes());
+    }
+    if (!rows.digests || tables_.empty()) return block;
+    std::vector<distrib::TableDigest> digests(tables_.size());
+    for (std::size_t table = 0; table < tables_.size(); ++table)
+      for (const auto& [key, entry] : tables_[table])
+        if (!entry.row.empty() && layout.tables()[table].owns(key)) digests[table].add(key, weights(table, key));
+    std::ranges::copy(std::as_bytes(std::span{digests}), block.data() + at);
+    return block;
+  }
+
+  /// What a shard's cut must hold.
+  [[nodiscard]] auto cut(const distrib::ShardLayout& layout) const -> std::vector<distrib::TableCut> {
+    std::vector<distrib::TableCut> cuts;
+    for (std::size_t table = 0; table < tables_.size(); ++table) {
+      std::vector<std::uint64_t> keys;
+      std::vector<distrib::KeyUse> uses;
+      Floats rows;
+      for (const bool with_row : {true, false})
+        for (const auto& [key, entry] : tables_[table]) {
+          if (entry.row.empty() == with_row || !layout.tables()[table].owns(key)) continue;
+          keys.push_back(key);
+          if (job_->tables[table].any_key()) uses.push_back(entry.use);
+          rows.insert(rows.end(), entry.row.begin(), entry.row.end());
+        }
+      cuts.push_back({buffer_of<std::uint64_t>(keys), buffer_of<distrib::KeyUse>(uses), buffer_of<float>(rows)});
+    }
+    return cuts;
+  }
+
+ private:
+  template <class T>
+  static auto buffer_of(const std::vector<T>& elements) -> distrib::SharedBuffer {
+    auto buffer = std::make_shared<distrib::AlignedBuffer>(elements.size() * sizeof(T));
+    std::ranges::copy(elements, buffer->template as<T>().begin());
+    return buffer;
+  }
+
+  [[nodiscard]] auto updater(std::size_t table) const -> const distrib::AnyUpdater& {
+    return (*updaters_)[job_->updater_of(job_->tables[table].name)];
+  }
+
+  [[nodiscard]] auto initial_row(std::size_t table, std::uint64_t key) const -> Floats {
+    Floats row(job_->tables[table].dim);
+    distrib::RowInitializer{job_->tables[table], job_->seed}(key, row);
+    for (const distrib::Slot& slot : updater(table).slots())
+      row.resize(row.size() + job_->tables[table].dim, slot.initial);
+    return row;
+  }
+
+  // By the updater's arithmetic for dense blocks, which knows no rows.
+  void update_row(std::size_t table, std::uint64_t key, std::uint64_t count,
+                  const std::vector<std::span<const float>>& gradients) {
+    const distrib::TableInfo& info = job_->tables[table];
+    Entry& entry = tables_[table][key];
+    if (info.any_key()) {
+      entry.use = {std::min(entry.use.frequency + 1, distrib::KeyUse::max_frequency),
+                   static_cast<std::uint32_t>(count / unit)};
+      if (entry.row.empty() && entry.use.frequency < info.min_count) return;
+      if (entry.row.empty()) entry.row = initial_row(table, key);
+    }
+    Floats mean(info.dim);
+    distrib::reduce_mean(gradients, mean);
+    const Floats from{entry.row.begin(), entry.row.begin() + info.dim};
+    std::vector<std::span<float>> slots;
+    for (std::size_t at = info.dim; at < entry.row.size(); at += info.dim)
+      slots.push_back(std::span{entry.row}.subspan(at, info.dim));
+    updater(table).apply({count}, mean, from, std::span{entry.row}.first(info.dim), slots);
+  }
+
+  // A key whose last update was in a unit may have had one at its end.
+  void evict(std::size_t table, std::uint64_t count) {
+    const std::uint64_t after = job_->tables[table].evict_after;
+    if (after == 0 || count % unit != 0) return;
+    std::erase_if(tables_[table], [&](const auto& of_key) {
+      return count >= of_key.second.use.last_use * unit + (unit - 1) + after;
+    });
+  }
+
+  static constexpr std::uint64_t unit = 64;  // updates of a key's last use
+
+  const distrib::Job* job_;
+  const distrib::JobUpdaters* updaters_;
+  std::vector<std::map<std::uint64_t, Entry>> tables_;
+};
+
+}  // namespace simulation
