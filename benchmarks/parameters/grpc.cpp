@@ -28,6 +28,10 @@ namespace {
 using distrib::benchmark::Block;
 using distrib::benchmark::Parameters;
 
+void apply_row(float* __restrict row, const float* __restrict gradient) {
+  for (std::size_t i = 0; i < row_floats; ++i) row[i] -= learning_rate * gradient[i];
+}
+
 /// Rows by key, zeros at first.
 class Rows {
  public:
@@ -38,8 +42,7 @@ class Rows {
     for (std::size_t n = 0; n < count; ++n, gradient += row_floats) {
       const auto [found, is_new] = numbers_.try_emplace(key(request, n), static_cast<std::uint32_t>(numbers_.size()));
       if (is_new) floats_.resize(floats_.size() + row_floats);
-      float* const row = &floats_[found->second * row_floats];
-      for (std::size_t i = 0; i < row_floats; ++i) row[i] -= learning_rate * gradient[i];
+      apply_row(&floats_[found->second * row_floats], gradient);
     }
   }
 
@@ -236,6 +239,7 @@ class Loop {
     const auto made = gradient(bytes, pulled());
     for (Block& request : requests_) request.set_values(made.data(), bytes);
     for (const Block& request : requests_) push(request);  // the server has all rows now
+    requests_.resize(std::min(requests_.size(), request_count));
     const auto before = pulled();
     push(requests_.front());
     check_applied(before, made, pulled());

@@ -122,6 +122,7 @@ class Worker {
     for (std::size_t i = 0; i < keys.size(); ++i) requests_[i].push = push_of(layout, keys[i], made);
     if (keys.empty()) requests_[0].push = shared(std::as_bytes(std::span{made}));
     for (const Request& request : requests_) co_await push(request);  // the server has all rows now
+    requests_.resize(std::min(requests_.size(), request_count));
     const distrib::SharedBuffer before = co_await values();
     co_await push(requests_[0]);
     check_applied(before->as<float>(), made, (co_await values())->as<float>());

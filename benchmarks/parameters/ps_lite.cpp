@@ -43,7 +43,7 @@ void join_cluster(const char* role, int root_port) {
   while (true) ::pause();
 }
 
-void apply(float* to, const float* gradient, std::size_t elements) {
+void apply(float* __restrict to, const float* __restrict gradient, std::size_t elements) {
   for (std::size_t i = 0; i < elements; ++i) to[i] -= learning_rate * gradient[i];
 }
 
@@ -121,6 +121,7 @@ class Worker {
     const auto made = gradient(elements_ * sizeof(float), view(before));
     gradient_.CopyFrom(made.data(), made.size());
     for (const Keys& keys : keys_) worker_.Wait(worker_.ZPush(keys, gradient_));  // the server has all rows now
+    keys_.resize(std::min(keys_.size(), request_count));
     pull_into(before);
     worker_.Wait(worker_.ZPush(keys_.front(), gradient_));
     pull_into(after);

@@ -46,6 +46,9 @@ inline constexpr std::size_t row_floats = 16;
 inline constexpr std::size_t row_bytes = row_floats * sizeof(float);
 inline constexpr std::uint64_t table_rows = 1 << 20;
 
+/// Requests that are sent by turns, once all rows were pushed.
+inline constexpr std::size_t request_count = 64;
+
 /// Keys of requests, each of them ascending. No row is in two requests; all requests together have all rows, but those
 /// that do not fill one.
 inline auto request_keys(std::size_t keys) -> std::vector<std::vector<std::uint64_t>> {

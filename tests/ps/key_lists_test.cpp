@@ -81,6 +81,26 @@ TEST_CASE("read_key_lists: what append_keys wrote", "[ps]") {
   }
 }
 
+TEST_CASE("read_key_lists: a difference is a varint, also one that could be shorter", "[ps]") {
+  std::mt19937 random{2};
+  std::size_t accepted = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    Bytes of(random() % 14);
+    for (std::byte& one : of) one = static_cast<std::byte>(random() % 8 == 0 ? random() % 128 : random() % 4 * 42 + 129);
+    distrib::ByteView slow{of};
+    distrib::ByteView fast{of};
+    std::uint64_t expected = 0;
+    std::uint64_t value = 0;
+    const bool is_good = distrib::read_varint(slow, expected);
+    REQUIRE(distrib::detail::read_difference(fast, value) == is_good);
+    if (!is_good) continue;
+    ++accepted;
+    REQUIRE(value == expected);
+    REQUIRE(fast.size() == slow.size());
+  }
+  CHECK(accepted > 5000);
+}
+
 TEST_CASE("read_key_lists: nothing else", "[ps]") {
   CHECK(is_read({}, 0));
   CHECK_FALSE(is_read({}, 1));

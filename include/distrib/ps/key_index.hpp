@@ -66,7 +66,7 @@ static_assert(sizeof(KeySlot) == 16);
 ///
 /// A directory, addressed by bits 32.. of the hash (`hash_key`), points to segments, addressed by bits 0..31 with linear
 /// probing. A segment that is full grows by a half or a third: 1 Ki slots, 1.5 Ki, 2 Ki, 3 Ki ... 16 Ki. Then the next
-/// bit of the hash splits it in two of 12 Ki. It is full at 0.63 to 0.84 of its slots, each segment at another share, so that
+/// bit of the hash splits it in two of 12 Ki. It is full at 0.64 to 0.86 of its slots, each segment at another share, so that
 /// equally filled segments do not all grow at once. Keys that agree in all bits of the directory cannot be split:
 /// there, and where the directory would have more than 16 entries for each segment, a segment grows beyond 16 Ki.
 ///
@@ -208,12 +208,12 @@ class KeyIndex {
   [[nodiscard]] static auto larger(std::uint32_t size) noexcept -> std::uint32_t {
     return std::has_single_bit(size) ? size + size / 2 : size / 3 * 4;
   }
-  /// Keys that a segment of this size holds before it grows: 54/64 of its slots to 40/64, evenly spread over segments.
+  /// Keys that a segment of this size holds before it grows: 55/64 of its slots to 41/64, evenly spread over segments.
   [[nodiscard]] static auto limit_of(std::uint32_t size, std::uint32_t prefix, unsigned depth) noexcept
       -> std::uint32_t {
     std::uint64_t share = 0;  // of 2^32: the bits of the prefix in reverse, so halves of one differ least
     for (unsigned bit = 0; bit < depth; ++bit) share |= std::uint64_t{prefix >> bit & 1} << (31 - bit);
-    return size / 64 * 54 - static_cast<std::uint32_t>(size / 64 * 14 * share >> 32);
+    return size / 64 * 55 - static_cast<std::uint32_t>(size / 64 * 14 * share >> 32);
   }
 
   [[nodiscard]] auto entries() const noexcept -> Entry* { return reinterpret_cast<Entry*>(directory_.data()); }

@@ -16,7 +16,7 @@
 
 namespace distrib::inline v0::detail {
 
-/// Zeroed memory in pieces, several to a huge page. The pieces of the first 16 MiB have mappings of their own, so that
+/// Zeroed memory in pieces, several to a huge page. The pieces of the first 8 MiB have mappings of their own, so that
 /// little memory stays little. After that pieces of 32 KiB to 2 MiB are cut from mappings of 2 MiB, first fit, which are
 /// kept for other pieces. Where in them a piece lies is a function of the calls. Movable; pieces keep their addresses.
 /// Threads: one at a time.
@@ -66,7 +66,7 @@ class PagePieces {
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_; }
 
  private:
-  static constexpr std::size_t uncut_bytes = std::size_t{16} << 20;
+  static constexpr std::size_t uncut_bytes = std::size_t{8} << 20;
   static constexpr std::size_t unit_bytes = huge_page_bytes / 64;
   static constexpr std::uint64_t all_units = ~std::uint64_t{0};
 
