@@ -13,6 +13,7 @@ namespace distrib::inline v0 {
 /// How many steps (asynchronous: contributions of all ranks) lie between two cuts: the largest divisor of `keep_every`
 /// that keeps the contributions of one rank in between within half of its replay budget, so that a cut is durable before
 /// the buffer is full. With `keep_every` 0 any number will do. At least 1. A function of the job: all ranks agree.
+template <class = void>
 [[nodiscard]] inline auto cut_interval(const Job& job, bool synchronous, std::uint64_t keep_every,
                                        std::size_t replay_budget_bytes) -> std::uint64_t {
   std::size_t step_bytes = 1;

@@ -25,6 +25,7 @@ namespace distrib::inline v0 {
 class DenseStore {
  public:
   /// Starts with `values`, a block of `layout`, slots at the updaters' initial values.
+  template <class = void>
   DenseStore(const ShardLayout& layout, const JobUpdaters& updaters, AlignedBuffer values)
       : blocks_{values.size()}, current_{std::make_shared<const AlignedBuffer>(std::move(values))} {
     for (const ShardLayout::Group& group : layout.groups()) {
@@ -41,6 +42,7 @@ class DenseStore {
   }
 
   /// Goes to the state of a cut of the same layout.
+  template <class = void>
   void load(const Cut& cut) {
     current_ = cut.values;
     for (std::size_t i = 0; i < slots_.size(); ++i) copy(*cut.slots[i], slots_[i]);
@@ -51,6 +53,7 @@ class DenseStore {
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return current_->size(); }
 
   /// Applies the `count`-th update (from 1) and publishes the result.
+  template <class = void>
   void apply(std::uint64_t count, std::span<const float> gradient) {
     const std::shared_ptr<AlignedBuffer> next = blocks_.take();
     for (const Group& group : groups_)
@@ -61,6 +64,7 @@ class DenseStore {
   }
 
   /// A cut of this moment. Values are shared, slots are copied, because the next update changes them in place.
+  template <class = void>
   [[nodiscard]] auto cut(Step step, std::vector<Step> applied = {}) const -> Cut {
     Cut made{step, current_, {}, std::move(applied)};
     for (const AlignedBuffer& slot : slots_) {
@@ -91,6 +95,7 @@ class DenseStore {
 };
 
 /// Memory that a store takes in steady state, in bytes: three versions of the values, and the slots.
+template <class = void>
 [[nodiscard]] inline auto store_bytes(const ShardLayout& layout, const JobUpdaters& updaters) -> std::uint64_t {
   std::uint64_t bytes = 3 * std::uint64_t{layout.block_bytes()};
   for (const ShardLayout::Group& group : layout.groups())

@@ -16,6 +16,7 @@ namespace distrib::inline v0 {
 
 /// Cut 0 of a synchronous shard: its initial values, its slots as the updaters want them at first. A function of the
 /// job, so it is made again rather than kept.
+template <class = void>
 [[nodiscard]] inline auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters) -> Cut {
   Cut cut{0, std::make_shared<AlignedBuffer>(initial_values(job, layout)), {}, {}};
   for (const ShardLayout::Group& group : layout.groups())

@@ -40,6 +40,7 @@ class ShardLayout {
     std::size_t size_bytes = 0;
   };
 
+  template <class = void>
   ShardLayout(const Job& job, std::uint32_t shard) : shard_{shard} {
     std::vector<std::pair<std::size_t, std::size_t>> order;  // updater, then part
     for (std::size_t part = 0; part < job.parts.size(); ++part)
@@ -79,6 +80,7 @@ class ShardLayout {
 };
 
 /// The layouts of all shards of a job, in their order.
+template <class = void>
 [[nodiscard]] inline auto shard_layouts(const Job& job) -> std::vector<ShardLayout> {
   std::vector<ShardLayout> layouts;
   for (std::uint32_t shard = 0; shard < job.shards(); ++shard) layouts.emplace_back(job, shard);
@@ -102,6 +104,7 @@ void gather(const ShardLayout& layout, VariableMemory&& variable, std::byte* blo
 }
 
 /// The initial values of a shard: a pure function of the job.
+template <class = void>
 [[nodiscard]] inline auto initial_values(const Job& job, const ShardLayout& layout) -> AlignedBuffer {
   AlignedBuffer block{layout.block_bytes()};
   for (const auto& place : layout.places())

@@ -5,10 +5,11 @@
 #include <distrib/ps/job.hpp>
 #include <distrib/sharding/consistent_hash_sharding.hpp>
 #include <distrib/sharding/range_sharding.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <vector>
 
 namespace distrib::inline v0 {
 
@@ -16,32 +17,36 @@ namespace distrib::inline v0 {
 /// key, the virtual shards are dealt to the shards (`ConsistentHashSharding`). A value.
 class TableSharding {
  public:
-  TableSharding(const TableInfo& table, std::uint32_t shards) {
-    if (table.any_key()) by_hash_.emplace(shards);
-    else by_range_.emplace(static_cast<std::int64_t>(table.rows), shards);
+  template <class = void>
+  TableSharding(const TableInfo& table, std::uint32_t shards)
+      : ranges_{static_cast<std::int64_t>(table.rows), shards} {
+    if (!table.any_key()) return;
+    const ConsistentHashSharding dealt{shards};
+    owners_.assign(dealt.owners().begin(), dealt.owners().end());
   }
 
   /// A key beyond the last numbered one counts to the last shard.
   [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
-    return by_hash_ ? by_hash_->shard(key) : by_range_->shard(key);
+    return owners_.empty() ? ranges_.shard(key) : owners_[virtual_shard(key)];
   }
 
   /// The first of a shard's numbered keys, and how many it has; 0 and 0 where any 64 bits are a key.
   [[nodiscard]] auto first(std::uint32_t shard) const noexcept -> std::uint64_t {
-    return by_hash_ ? 0 : static_cast<std::uint64_t>(by_range_->first_row(shard));
+    return static_cast<std::uint64_t>(ranges_.first_row(shard));
   }
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::uint64_t {
-    return by_hash_ ? 0 : static_cast<std::uint64_t>(by_range_->rows_of(shard));
+    return static_cast<std::uint64_t>(ranges_.rows_of(shard));
   }
 
  private:
-  std::optional<ConsistentHashSharding> by_hash_;
-  std::optional<RangeSharding> by_range_;
+  RangeSharding ranges_;
+  std::vector<std::uint16_t> owners_;  // of the virtual shards; empty: ranges
 };
 
 /// One shard's share of a table. A value.
 class TablePlace {
  public:
+  template <class = void>
   TablePlace(const Job& job, std::size_t table, std::uint32_t shard)
       : info_{job.tables[table]}, updater_{job.updater_of(info_.name)}, shard_{shard}, sharding_{info_, job.shards()} {}
 
