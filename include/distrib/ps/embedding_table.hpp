@@ -77,6 +77,7 @@ class EmbeddingTable {
   }
 
   /// The same, all at once: rows[i] is the row of keys[i] or null. As long as `keys`.
+  template <class = void>
   void find(std::span<const std::uint64_t> keys, std::span<const float*> rows) const {
     assert(rows.size() >= keys.size());
     visit(keys, detail::CopyRows<const float*>{rows});
@@ -150,6 +151,7 @@ class EmbeddingTable {
 
   /// Takes back the last `count`: keys and rows that came with it go, uses are again what they were. Memory that it took
   /// stays with the table.
+  template <class = void>
   void uncount(std::span<const std::uint64_t> keys, std::span<const KeyUse> before) {
     in_windows(
         keys, 0,
@@ -168,6 +170,7 @@ class EmbeddingTable {
   }
 
   /// uses[i] becomes the use of keys[i], all 0 where there is no such key. As long as `keys`.
+  template <class = void>
   void uses(std::span<const std::uint64_t> keys, std::span<KeyUse> uses) const {
     assert(uses.size() >= keys.size());
     in_windows(
@@ -184,6 +187,7 @@ class EmbeddingTable {
   /// Puts keys back with the use that they had when they were saved. rows[i] is the row of keys[i], for the caller to
   /// write, or null where its frequency is below `min_count`. Keys that the table has get the use that is given. Like
   /// `find_or_make` it gives how many keys were served.
+  template <class = void>
   auto restore(std::span<const std::uint64_t> keys, std::span<const KeyUse> uses, std::span<float*> rows,
                std::error_code& ec) -> std::size_t {
     assert(rows.size() >= keys.size() && uses.size() >= keys.size());
@@ -202,6 +206,7 @@ class EmbeddingTable {
         detail::CopyRows<float*>{rows});
   }
   /// The same. Throws `std::system_error` where the other sets `ec`.
+  template <class = void>
   void restore(std::span<const std::uint64_t> keys, std::span<const KeyUse> uses, std::span<float*> rows) {
     std::error_code ec;
     const std::size_t served = restore(keys, uses, rows, ec);
@@ -209,6 +214,7 @@ class EmbeddingTable {
   }
 
   /// Forgets keys, their rows and their counts. Gives how many there were.
+  template <class = void>
   auto erase(std::span<const std::uint64_t> keys) -> std::size_t {
     const std::size_t before = index_.size();
     in_windows(
@@ -226,6 +232,7 @@ class EmbeddingTable {
   }
 
   /// Forgets every key, with and without a row, that was last counted before `step`. Gives how many there were.
+  template <class = void>
   auto evict_unused_since(std::uint32_t step) -> std::size_t {
     return evict_unused_since(step, [](std::uint64_t, const float*) {});
   }
@@ -241,6 +248,7 @@ class EmbeddingTable {
 
   /// Forgets the `count` rows of least frequency; among equals those last counted earliest, then those of the smallest
   /// keys. All, when there are no more. Keys without a row stay. Gives how many there were.
+  template <class = void>
   auto evict_least_used(std::size_t count) -> std::size_t {
     if (count == 0 || rows_.size() == 0) return 0;
     const detail::EvictionOrder last = detail::nth_least_used(index_, std::min(count, rows_.size()));

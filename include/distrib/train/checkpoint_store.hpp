@@ -35,6 +35,7 @@ struct RestoredCuts {
 class CheckpointStore {
  public:
   /// `updaters`: those of the job. Makes the directory when it is not there; throws when it cannot be written.
+  template <class = void>
   CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters)
       : directory_{setting.directory}, max_to_keep_{setting.max_to_keep} {
     for (std::uint32_t shard = 0; shard < job.shards(); ++shard) shards_.emplace_back(job, shard, updaters);
@@ -45,6 +46,7 @@ class CheckpointStore {
 
   /// Reads the newest complete checkpoint. Throws `ps_errc::job_mismatch` with the first difference when it belongs to
   /// another job, and what is wrong when there are checkpoints and none is complete.
+  template <class = void>
   [[nodiscard]] auto restore() const -> RestoredCuts {
     RestoredCuts restored;
     std::vector<Error> refused;
@@ -66,6 +68,7 @@ class CheckpointStore {
 
   /// Saves the cuts of all shards at one step, durably; returns the prefix. Memory: the rows of the tables once more, of
   /// all shards together, see `TableTensors::add_to`.
+  template <class = void>
   auto save(Step step, std::span<const Cut> cuts) const -> std::string {
     std::vector<BundlePart> parts;
     for (std::size_t shard = 0; shard < shards_.size(); ++shard) parts.push_back(shards_[shard].part(cuts[shard]));

@@ -15,6 +15,7 @@ class PreviousRows {
   explicit PreviousRows(std::size_t dim) noexcept : dim_{dim} {}
 
   /// Takes memory for so many rows; those that it has stay.
+  template <class = void>
   void reserve(std::size_t rows) {
     entries_.reserve(rows);
     weights_.reserve(rows * dim_);
@@ -24,6 +25,7 @@ class PreviousRows {
     weights_.clear();
   }
   /// A key that it does not have.
+  template <class = void>
   void add(std::uint64_t key, const float* row) {
     entries_.push_back({key, weights_.size()});
     weights_.insert(weights_.end(), row, row + dim_);
@@ -35,6 +37,7 @@ class PreviousRows {
   }
 
   /// Null: the step did not touch it.
+  template <class = void>
   [[nodiscard]] auto find(std::uint64_t key) const noexcept -> const float* {
     const auto found = std::partition_point(entries_.begin(), entries_.end(),
                                             [key](const Entry& entry) { return entry.key < key; });
