@@ -49,6 +49,11 @@ void ours(benchmark::State& state) {
   });
 }
 
+/// In place, as rows of tables are: one stream of memory less than from one block to another.
+void sgd_in_place(benchmark::State& state) {
+  run(state, [](Blocks& b) { distrib::Sgd{}.apply({1}, b.gradient, b.to, b.to, {}); });
+}
+
 void sgd_loop(benchmark::State& state) {
   run(state, [](Blocks& b) {
     for (std::size_t i = 0; i < b.to.size(); ++i) b.to[i] = b.from[i] - 0.05F * b.gradient[i];
@@ -166,6 +171,8 @@ void sizes(benchmark::internal::Benchmark* one) { one->Arg(16 << 10)->Arg(256 <<
 BENCHMARK(ours<distrib::Sgd>)->Name("sgd")->Apply(sizes);
 BENCHMARK(sgd_loop)->Apply(sizes);
 BENCHMARK(sgd_memcpy)->Apply(sizes);
+BENCHMARK(sgd_in_place)->Apply(sizes);
+BENCHMARK(sgd_memcpy)->Name("sgd_in_place_memcpy")->Apply(sizes);
 BENCHMARK(ours<distrib::Momentum>)->Name("momentum")->Apply(sizes);
 BENCHMARK(momentum_loop)->Apply(sizes);
 BENCHMARK(ours<distrib::Adagrad>)->Name("adagrad")->Apply(sizes);

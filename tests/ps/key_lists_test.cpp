@@ -86,7 +86,8 @@ TEST_CASE("read_key_lists: a difference is a varint, also one that could be shor
   std::size_t accepted = 0;
   for (int round = 0; round < 20'000; ++round) {
     Bytes of(random() % 14);
-    for (std::byte& one : of) one = static_cast<std::byte>(random() % 8 == 0 ? random() % 128 : random() % 4 * 42 + 129);
+    for (std::byte& one : of)
+      one = static_cast<std::byte>(random() % 8 == 0 ? random() % 128 : random() % 4 * 42 + 129);
     distrib::ByteView slow{of};
     distrib::ByteView fast{of};
     std::uint64_t expected = 0;

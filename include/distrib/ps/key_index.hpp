@@ -64,11 +64,12 @@ static_assert(sizeof(KeySlot) == 16);
 
 /// Which row a key has: a hash table that never moves more than one segment at a time.
 ///
-/// A directory, addressed by bits 32.. of the hash (`hash_key`), points to segments, addressed by bits 0..31 with linear
-/// probing. A segment that is full grows by a half or a third: 1 Ki slots, 1.5 Ki, 2 Ki, 3 Ki ... 16 Ki. Then the next
-/// bit of the hash splits it in two of 12 Ki. It is full at 0.64 to 0.86 of its slots, each segment at another share, so that
-/// equally filled segments do not all grow at once. Keys that agree in all bits of the directory cannot be split:
-/// there, and where the directory would have more than 16 entries for each segment, a segment grows beyond 16 Ki.
+/// A directory, addressed by bits 32.. of the hash (`hash_key`), points to segments, addressed by bits 0..31 with
+/// linear probing. A segment that is full grows by a half or a third: 1 Ki slots, 1.5 Ki, 2 Ki, 3 Ki ... 16 Ki. Then
+/// the next bit of the hash splits it in two of 12 Ki. It is full at 0.64 to 0.86 of its slots, each segment at another
+/// share, so that equally filled segments do not all grow at once. Keys that agree in all bits of the directory cannot
+/// be split: there, and where the directory would have more than 16 entries for each segment, a segment grows beyond 16
+/// Ki.
 ///
 /// The hash is public: whoever chooses keys can make them meet in one place, and n of those take time in n squared.
 /// Segments do not shrink.

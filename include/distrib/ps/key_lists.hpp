@@ -39,8 +39,8 @@ inline void append_keys(std::span<const std::uint64_t> keys, std::vector<std::by
 }
 
 namespace detail {
-/// What `read_varint` does. Of up to eight bytes, with that many there, all at once: their length is hard to foretell, as
-/// keys are far apart, so byte by byte would cost more than searching the table.
+/// What `read_varint` does. Of up to eight bytes, with that many there, all at once: their length is hard to foretell,
+/// as keys are far apart, so byte by byte would cost more than searching the table.
 [[nodiscard]] inline auto read_difference(ByteView& rest, std::uint64_t& value) noexcept -> bool {
   if (rest.size() < sizeof(std::uint64_t)) return read_varint(rest, value);
   const auto word = load_le<std::uint64_t>(rest.data());

@@ -17,9 +17,9 @@
 namespace distrib::inline v0::detail {
 
 /// Zeroed memory in pieces, several to a huge page. The pieces of the first 8 MiB have mappings of their own, so that
-/// little memory stays little. After that pieces of 32 KiB to 2 MiB are cut from mappings of 2 MiB, first fit, which are
-/// kept for other pieces. Where in them a piece lies is a function of the calls. Movable; pieces keep their addresses.
-/// Threads: one at a time.
+/// little memory stays little. After that pieces of 32 KiB to 2 MiB are cut from mappings of 2 MiB, first fit, which
+/// are kept for other pieces. Where in them a piece lies is a function of the calls. Movable; pieces keep their
+/// addresses. Threads: one at a time.
 class PagePieces {
  public:
   /// A piece. Whoever took it gives it back; all end with their `PagePieces`.
