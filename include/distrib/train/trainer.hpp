@@ -122,10 +122,11 @@ class Trainer {
     const auto whole = [&](const std::vector<SharedBuffer>& blocks) {
       Values<typename M::Variables> values{job.variables};
       assemble<typename M::Variables>(layouts, blocks, values);
-      for (std::size_t table = 0; table < measure.keys.size(); ++table) {
-        values.rows(table).resize(measure.keys[table].size(), job.tables[table].dim);
-        measured.collect(blocks, table, values.rows(table).data());
-      }
+      if constexpr (M::Variables::tables != 0)
+        for (std::size_t table = 0; table < measure.keys.size(); ++table) {
+          values.rows(table).resize(measure.keys[table].size(), job.tables[table].dim);
+          measured.collect(blocks, table, values.rows(table).data());
+        }
       return values;
     };
     MeasureBlocks measure_blocks;
