@@ -156,10 +156,7 @@ class ShardLane {
             if (!found->steps.empty()) found->newest = found->store->read(found->steps.back());
           },
           [this, found](const Error& failure) {
-            if (failure) {
-              service.not_opened(failure);
-              return lane.task_.changed(lane.number_, lane.tally());
-            }
+            if (failure) return not_opened(failure);
             store = found->store;
             for (const Error& error : found->refused)
               lane.task_.tell(Event::Kind::checkpoint_refused,
@@ -167,7 +164,11 @@ class ShardLane {
             if (found->newest)
               lane.task_.tell(Event::Kind::restored,
                               "going on from its cut of step " + std::to_string(found->newest->step));
-            service.opened(found->steps, found->newest ? &*found->newest : nullptr, Clock::now());
+            try {
+              service.opened(found->steps, found->newest ? &*found->newest : nullptr, Clock::now());
+            } catch (const std::system_error& error) {  // tables that need more memory than there is
+              not_opened(error_of(error));
+            }
           });
       lane.task_.changed(lane.number_, lane.tally());
     }
@@ -186,7 +187,11 @@ class ShardLane {
       lane.on_disk([store = store, initial = initial, cut, step] { *cut = step == 0 ? initial() : store->read(step); },
                    [this, cut](const Error& failure) {
                      if (failure) return service.save_failed(failure);
-                     service.cut_loaded(*cut, Clock::now());
+                     try {
+                       service.cut_loaded(*cut, Clock::now());
+                     } catch (const std::system_error& error) {
+                       service.save_failed(error_of(error));
+                     }
                    });
     }
     void drop(Step step) override {
@@ -198,6 +203,11 @@ class ShardLane {
                                                      ", which is here already: a second process of it does no harm");
     }
     void ended(int code, const Error& why) override { lane.task_.ended(lane.number_, lane.tally(), code, why); }
+
+    void not_opened(const Error& why) {
+      service.not_opened(why);
+      lane.task_.changed(lane.number_, lane.tally());
+    }
 
     ShardLane& lane;
     std::shared_ptr<CutStore<>> store;  // used on the disk's thread only
