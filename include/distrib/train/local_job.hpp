@@ -26,7 +26,7 @@ using Contribute = std::function<float(Rank rank, Step step, std::span<const Sha
 struct LocalJobEvents {
   /// Of jobs with tables: which rows the contribution (step, rank) needs, one a shard. Called where contributions are
   /// made, not at the same time as one of the same rank.
-  std::function<std::vector<WantedRows>(Rank rank, Step step)> prepare;
+  std::function<std::vector<WantedRows>(Rank rank, Step step)> prepare = {};
   std::function<void(Step step, float loss)> step_done;
   /// A cut of every shard at one step. Make it durable, then call `LocalJob::cut_saved(step)` on the same thread, not
   /// from within this call.
