@@ -4,6 +4,7 @@
 
 if(NOT TARGET distrib_separate)
   add_library(distrib_separate STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/separate/ps.cpp
+                                                       ${CMAKE_CURRENT_LIST_DIR}/separate/shard.cpp
                                                        ${CMAKE_CURRENT_LIST_DIR}/separate/train.cpp)
   add_library(distrib::separate ALIAS distrib_separate)
   set_target_properties(distrib_separate PROPERTIES POSITION_INDEPENDENT_CODE ON)

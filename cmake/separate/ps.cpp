@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What depends on no model, compiled once: see ../DistribSeparate.cmake.
-#include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/detail/server_task_shell.hpp>
 
 namespace distrib::inline v0 {
 
 namespace detail {
 
-template class UpdaterModel<Sgd>;
-template class UpdaterModel<Momentum>;
-template class UpdaterModel<Adagrad>;
-template class UpdaterModel<RMSProp>;
-template class UpdaterModel<CenteredRMSProp>;
-template class UpdaterModel<Adam>;
-template class UpdaterModel<AMSGrad>;
-template class UpdaterModel<LazyAdam>;
-template class UpdaterModel<AdamW>;
-template class UpdaterModel<Ftrl>;
-
 template auto make_server_task<Listener>(IoPool&, const ClusterSpec&, std::uint32_t, ShardKinds, ServerOptions)
     -> std::unique_ptr<ServerTask>;
 
 }  // namespace detail
-
-template auto make_shard(const Job&, std::uint32_t, const ShardKind&, std::vector<Step>, const Cut*)
-    -> std::unique_ptr<AnyShard>;
 
 }  // namespace distrib::inline v0

@@ -67,7 +67,7 @@ inline constexpr UpdaterList<Us..., Sgd, Momentum, Adagrad, RMSProp, CenteredRMS
                              Ftrl>
     updaters{};
 
-#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/ps.cpp
+#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/shard.cpp
 namespace detail {
 extern template class UpdaterModel<Sgd>;
 extern template class UpdaterModel<Momentum>;

@@ -147,7 +147,7 @@ template <class Sync = SyncShardCore, class Async = AsyncShardCore>
   return true;
 }
 
-#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/ps.cpp
+#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/shard.cpp
 extern template auto make_shard(const Job&, std::uint32_t, const ShardKind&, std::vector<Step>, const Cut*)
     -> std::unique_ptr<AnyShard>;
 #endif

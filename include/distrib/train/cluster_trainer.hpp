@@ -220,9 +220,13 @@ class ClusterTrainer : public Trainer<M, D> {
     WorkerEnd done;
     const RestoredCuts restored = CheckpointStore{*this->save_, job, this->kind_.updaters}.restore();
     for (std::uint32_t shard = 0; shard < restored.cuts.size(); ++shard) {
-      ShardStore store{job, shard, this->kind_.updaters, std::numeric_limits<std::uint64_t>::max()};
-      store.load(restored.cuts[shard]);
-      done.result.push_back(store.values(rows[shard]));
+      if constexpr (M::Variables::tables == 0) {
+        done.result.push_back(restored.cuts[shard].values);
+      } else {
+        ShardStore store{job, shard, this->kind_.updaters, std::numeric_limits<std::uint64_t>::max()};
+        store.load(restored.cuts[shard]);
+        done.result.push_back(store.values(rows[shard]));
+      }
     }
     return done;
   }
