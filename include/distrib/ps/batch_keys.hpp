@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,8 +30,8 @@ namespace distrib::inline v0 {
 /// Which rows of a job's tables one contribution needs: what is asked of each shard, where the rows lie in what comes
 /// back, and where their gradients go. Each key is asked for once.
 ///
-/// Threads: one at a time. Lifetime: `job` and `layouts`, one a shard, must outlive it. No allocation in steady state but
-/// for what is sent.
+/// Threads: one at a time. Lifetime: `job` and `layouts`, one a shard, must outlive it. Memory of keys and rows
+/// is used again; what is sent is new.
 class BatchKeys {
  public:
   BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
@@ -38,7 +39,7 @@ class BatchKeys {
         pushed_(layouts.size(), KeyLists(job.tables.size())) {
     for (std::size_t table = 0; table < tables_.size(); ++table) {
       tables_[table].info = &job.tables[table];
-      tables_[table].sharding = std::make_unique<TableSharding>(job.tables[table], job.shards());
+      tables_[table].sharding.emplace(job.tables[table], job.shards());
     }
   }
 
@@ -114,9 +115,8 @@ class BatchKeys {
   /// Gives a shard's contribution the size that it needs, and writes its keys.
   template <class = void>
   void begin(std::size_t shard, AlignedBuffer& contribution) const {
-    const ContributionLayout layout{layouts_[shard], pushed_[shard]};
-    contribution.resize(layout.size_bytes());
-    layout.write_keys(contribution.bytes());
+    contribution.resize(contributions_[shard].size_bytes());
+    contributions_[shard].write_keys(contribution.bytes());
   }
 
   /// Writes the gradients of a table's rows, `rows(table)` of them, into the contributions of all shards.
@@ -125,8 +125,7 @@ class BatchKeys {
                       const float* gradients) const {
     std::vector<std::byte*> next;
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
-      next.push_back(contributions[shard]->data() +
-                     ContributionLayout{layouts_[shard], pushed_[shard]}.rows_at(table));
+      next.push_back(contributions[shard]->data() + contributions_[shard].rows_at(table));
     const Table& of = tables_[table];
     const std::size_t row_bytes = of.info->row_bytes();
     for (std::size_t row = 0; row < of.shard_of.size(); ++row) {
@@ -144,7 +143,7 @@ class BatchKeys {
  private:
   struct Table {
     const TableInfo* info = nullptr;
-    std::unique_ptr<TableSharding> sharding;
+    std::optional<TableSharding> sharding;
     KeyIndexer indexer;
     const UniqueKeys* unique = nullptr;
     std::size_t lookups = 0;                // as many are of the batch; the others follow
@@ -178,7 +177,9 @@ class BatchKeys {
   template <class = void>
   void ask() {
     wanted_.clear();
+    contributions_.clear();
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
+      contributions_.emplace_back(layouts_[shard], pushed_[shard]);
       std::vector<std::byte> bytes;
       append_pull_rows(of_shards_[shard], bytes);
       auto block = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(bytes.size()));
@@ -201,6 +202,7 @@ class BatchKeys {
   std::vector<PullRows> of_shards_;   // asked of each shard
   std::vector<KeyLists> pushed_;      // those of them that the batch has
   std::vector<WantedRows> wanted_;
+  std::vector<ContributionLayout> contributions_;  // to each shard
   std::vector<std::uint64_t> list_;   // kept for its capacity
 };
 

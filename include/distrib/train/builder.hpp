@@ -4,7 +4,6 @@
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/updater.hpp>
