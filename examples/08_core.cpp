@@ -49,7 +49,7 @@ struct Shell {
 
 auto main() -> int try {
   distrib::SyncShardCore core{make_job(), 0, {distrib::Sgd{.learning_rate = 0.5F}}};
-  const std::size_t size_bytes = core.layout().block_bytes();
+  const std::size_t size_bytes = core.store().dense()->size();
   const Shell shell;
   core.join(100, 0, shell);  // connection 100 is rank 0
   core.join(101, 1, shell);
@@ -61,7 +61,7 @@ auto main() -> int try {
   core.push(100, {.step = 1, .rank = 0, .block = gradient(1, size_bytes)}, shell);
   std::puts("rank 1 pushes");
   core.push(101, {.step = 1, .rank = 1, .block = gradient(3, size_bytes)}, shell);
-  return core.step() == 1 && core.values()->as<float>()[0] == -1.0F ? 0 : 1;  // 0 - 0.5 * (1 + 3) / 2
+  return core.step() == 1 && core.store().dense()->as<float>()[0] == -1.0F ? 0 : 1;  // 0 - 0.5 * (1 + 3) / 2
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return 1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: tests/run.sh           installs what is missing, builds (g++, release), runs every test
-#        tests/run.sh all       the same, then clang, each header alone, sanitizers and budgets
+#        tests/run.sh all       the same, then with clang: each header alone, under sanitizers; and budgets
 #        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
 #        tests/run.sh soak [SECONDS]   a server under storms of resets, 60 seconds unless told, and 1000 orders of stops
 #        tests/run.sh packages  our guide typed on a bare Debian, clang, Conan (from PyPI), newer Debians, aarch64; as root
@@ -34,7 +34,6 @@ run_ctest() {  # PRESET [OPTION...]
 }
 
 release() { build release && run_ctest release; }
-clang() { build clang && run_ctest clang; }
 headers() { phase "compile each header alone" configure_and_build clang all_verify_interface_header_sets; }
 address() { build asan-ubsan && run_ctest asan-ubsan; }
 thread() {  # the rooms with threads, and whole jobs
@@ -142,15 +141,14 @@ case ${1:-} in
   all)
     ensure_packages build tests clang
     part "g++ release: all tests" release
-    part "clang: all tests" clang
     part "clang: each header alone" headers
-    part "address and undefined" address
-    part "thread" thread
+    part "clang, address and undefined: all tests" address
+    part "clang, threads" thread
     part "budgets" budgets
     ;;
   fuzz)
     whole_seconds fuzz "${2:-60}"
-    ensure_packages build tests fuzz
+    ensure_packages build tests clang
     build fuzz distrib_fuzzers || exit
     for corpus in tests/fuzz/corpus/*/; do
       part "fuzz $(basename "$corpus")" fuzz "$(basename "$corpus")" "${2:-60}"

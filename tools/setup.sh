@@ -11,8 +11,7 @@ packages_of() {
     blas) echo libxtensor-blas-dev libopenblas-dev ;;
     tests) echo catch2 nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev pkg-config git; packages_of example ;;
     tools) echo libcli11-dev ;;
-    clang) echo clang-19 ;;
-    fuzz) echo libclang-rt-19-dev; packages_of clang ;;
+    clang) echo clang-19 libclang-rt-19-dev ;;
     benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev ;;
     grpc) echo libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler ;;
     ps_lite) echo libzmq3-dev libprotobuf-dev protobuf-compiler ;;

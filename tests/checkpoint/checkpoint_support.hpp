@@ -6,6 +6,7 @@
 #include <distrib/checkpoint/file_shell.hpp>
 
 #include "support/catch.hpp"
+#include "support/test_dir.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +62,6 @@ auto whole(std::string name, const distrib::Shape& shape, const std::vector<T>& 
   return {std::move(name), distrib::dtype_of<T>, shape, distrib::Slice::whole(shape), bytes_of(values)};
 }
 
-inline const std::string fixtures = DISTRIB_TEST_DIR "/checkpoint/fixtures/";
+inline const std::string fixtures = test_dir() + "/checkpoint/fixtures/";
 
 }  // namespace support

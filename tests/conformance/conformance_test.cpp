@@ -3,6 +3,7 @@
 #include "answers.hpp"
 
 #include "support/catch.hpp"
+#include "support/test_dir.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -49,7 +50,7 @@ auto agrees(const Json& answer, const Json& expected, double rtol) -> bool {
 }
 
 auto vectors() -> Json {
-  std::ifstream file{DISTRIB_TEST_DIR "/conformance/vectors.json"};
+  std::ifstream file{support::test_dir() + "/conformance/vectors.json"};
   return Json::parse(file).at("vectors");
 }
 

@@ -20,7 +20,7 @@ export out
 for room in ${rooms[@]}; do
   rm -f "$out"/*.o
   tests=$(grep -LE 'pb\.h|_oracle\.hpp|<distrib/record' "tests/$room"/*_test.cpp || true)
-  printf '%s\0' tests/support/main.cpp $tests | xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1"' compile
+  printf '%s\0' tests/support/main.cpp tests/support/test_dir.cpp $tests | xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1"' compile
   aarch64-linux-gnu-g++ -static "$out"/*.o -o "$out/$room" -pthread
   echo "$room: $(wc -w <<<"$tests") of $(ls "tests/$room"/*_test.cpp | wc -l) files"
   qemu-aarch64 "$out/$room"

@@ -4,6 +4,7 @@
 #include "data/files.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "support/test_dir.hpp"
 
 #include <fstream>
 #include <string>
@@ -59,7 +60,7 @@ TEST_CASE("RecordFiles: plain and compressed files are one list of records", "[d
 }
 
 TEST_CASE("RecordFiles: TensorFlow's files, compressed and not, are one data set", "[data]") {
-  const std::string path = DISTRIB_TEST_DIR "/data/fixtures/example.tfrecord";
+  const std::string path = support::test_dir() + "/data/fixtures/example.tfrecord";
   const RecordFiles plain = open({path});
   const RecordFiles gzip = open({path + ".gz"});
   const RecordFiles zlib = open({path + ".zlib"});

@@ -6,6 +6,7 @@
 
 #include "example/example_oracle.hpp"
 #include "support/catch.hpp"
+#include "support/test_dir.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -81,7 +82,7 @@ auto vector_of(std::span<const float> values) -> std::vector<float> { return {va
 
 /// Payload of each record of the fixture, whose checksums are not the matter here.
 auto fixture_records() -> std::vector<std::string> {
-  std::ifstream file{DISTRIB_TEST_DIR "/example/fixtures/example.tfrecord", std::ios::binary};
+  std::ifstream file{support::test_dir() + "/example/fixtures/example.tfrecord", std::ios::binary};
   const std::string bytes{std::istreambuf_iterator<char>{file}, {}};
   std::vector<std::string> records;
   for (std::size_t at = 0; at < bytes.size(); at += records.back().size() + 16)

@@ -4,6 +4,7 @@
 #include <distrib/example.pb.h>
 
 #include "support/catch.hpp"
+#include "support/test_dir.hpp"
 
 #include <cstring>
 #include <fstream>
@@ -39,7 +40,7 @@ constexpr auto pictures = schema<Picture>(feature("weights", &Picture::weights),
 }  // namespace
 
 TEST_CASE("ExampleWriter: writes what TensorFlow writes", "[example]") {
-  std::ifstream file{DISTRIB_TEST_DIR "/example/fixtures/example.tfrecord", std::ios::binary};
+  std::ifstream file{support::test_dir() + "/example/fixtures/example.tfrecord", std::ios::binary};
   const std::string bytes{std::istreambuf_iterator<char>{file}, {}};
   REQUIRE(bytes.size() == 1561);
   const std::string first = bytes.substr(12, 323);  // payload of the first record

@@ -5,6 +5,7 @@
 #include <distrib/record/record_reader.hpp>
 
 #include "support/catch.hpp"
+#include "support/test_dir.hpp"
 
 #include <vector>
 
@@ -54,7 +55,7 @@ TEST_CASE("infer_schema: kinds, counts, what is missing, and conflicts, over all
 }
 
 TEST_CASE("infer_schema: of a file", "[example]") {
-  const auto features = infer_schema(distrib::RecordReader{DISTRIB_TEST_DIR "/example/fixtures/example.tfrecord"});
+  const auto features = infer_schema(distrib::RecordReader{support::test_dir() + "/example/fixtures/example.tfrecord"});
   CHECK(features.size() > 5);
 }
 

@@ -3,6 +3,7 @@
 #include "targets.hpp"
 
 #include "support/catch.hpp"
+#include "support/test_dir.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -15,7 +16,7 @@ namespace {
 
 auto corpus(const std::string& target) -> std::vector<std::string> {
   std::vector<std::string> inputs;
-  for (const auto& entry : std::filesystem::directory_iterator{DISTRIB_TEST_DIR "/fuzz/corpus/" + target}) {
+  for (const auto& entry : std::filesystem::directory_iterator{support::test_dir() + "/fuzz/corpus/" + target}) {
     std::ifstream file{entry.path(), std::ios::binary};
     inputs.emplace_back(std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{});
   }

@@ -5,6 +5,8 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/record/frame.hpp>
 
+#include "support/test_dir.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +17,7 @@
 namespace support {
 
 inline auto fixture(const std::string& name) -> std::filesystem::path {
-  return std::filesystem::path{DISTRIB_TEST_DIR} / "record" / "fixtures" / name;
+  return std::filesystem::path{test_dir()} / "record" / "fixtures" / name;
 }
 
 inline auto read_file(const std::filesystem::path& path) -> std::string {

@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "support/test_dir.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -49,7 +50,7 @@ auto error_of(const std::filesystem::path& path) -> std::error_code {
 }  // namespace
 
 TEST_CASE("events of TensorFlow 2 are read", "[summary][event_reader]") {
-  const auto scalars = distrib::read_scalars(DISTRIB_TEST_DIR "/summary/fixtures");
+  const auto scalars = distrib::read_scalars(support::test_dir() + "/summary/fixtures");
   REQUIRE(scalars.size() == 20);
   for (std::size_t step = 0; step < 10; ++step) {
     CHECK(scalars[2 * step].tag == "loss");
