@@ -10,6 +10,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 using distrib::ByteView;
@@ -32,7 +33,7 @@ struct Tape {
   auto read_space(std::span<std::byte> lent) -> distrib::ReadSpace {
     CHECK(lent.size() >= distrib::least_read_bytes);
     on_lend(lent);
-    return {buffer};
+    return {buffer, {}, is_large};
   }
   void keep() { ++kept; }
   auto ready() const -> bool { return has_more; }
@@ -85,6 +86,7 @@ struct Tape {
   std::error_code reason;
   int kept = 0;
   std::function<void(std::span<std::byte>)> on_lend = [](std::span<std::byte>) {};
+  bool is_large = false;
   bool wants_bytes = true;
   bool has_more = false;
   bool is_finished = false;
@@ -662,6 +664,59 @@ TEST_CASE("Connection: what several handlers tell the core leaves in one write",
   story.connection->close();
   story.connection->settle_soon();  // closed: nothing
   CHECK_FALSE(story.connection->settles_soon());
+}
+
+namespace {
+
+/// Ten thousand bytes are there, to be read by the thousand, and each read has an answer.
+struct LargeStory : Story {
+  LargeStory() {
+    core.buffer.resize(1000);
+    core.is_large = true;
+    owner.activity = [this] { core.pending.emplace_back("x"); };
+    send(std::string(10'000, '-'));
+    while (connection->lowest_layer().available() < 10'000) std::this_thread::yield();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Connection: what some reads of something large have brought leaves in one write", "[net]") {
+  for (const bool is_large : {false, true}) {
+    LargeStory story;
+    story.core.is_large = is_large;
+    story.connection->settle();
+    story.until([&] { return story.core.reads_done == 10; });
+    CHECK(story.core.writes_done == (is_large ? 3 : 10));  // of 4, 4 and 2 reads
+    CHECK(story.owner.calls == 10);
+    CHECK(story.core.kept == 10);
+    story.connection->close();
+  }
+}
+
+TEST_CASE("Connection: closed between reads of something large", "[net]") {
+  LargeStory story;
+  story.owner.activity = [&] {
+    if (story.core.reads_done == 2) story.connection->close();
+  };
+  story.connection->settle();
+  story.run();
+  CHECK(story.core.reads_done == 2);
+  CHECK(story.core.losses == 0);
+}
+
+TEST_CASE("Connection: what the owner throws between reads of something large comes out of run", "[net]") {
+  LargeStory story;
+  story.owner.activity = [&] {
+    if (story.owner.calls == 2) throw std::runtime_error("not now");
+  };
+  story.connection->settle();
+  CHECK_THROWS_WITH(story.context.run(), "not now");
+  CHECK(story.core.reads_done == 2);
+  story.until([&] { return story.core.reads_done == 10; });
+  CHECK(story.core.received == std::string(10'000, '-'));
+  CHECK(story.owner.calls == 11);  // again for what it did not take
+  story.connection->close();
 }
 
 /// So many things come at once; says how much the peer has of what each brings when the last one is taken.

@@ -136,6 +136,9 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   using Linger = std::chrono::duration<std::uint32_t, std::milli>;
   static constexpr Instant never = Instant::max();
   static constexpr std::uint32_t taken_together = 64;
+  // Of something large, of which there is more than one read takes: what they bring leaves in one write. Of small things
+  // a read brings so many that the peer had to wait.
+  static constexpr std::uint32_t most_reads = 4;
 
   static constexpr bool direct = detail::DirectStream<Stream>;
   struct Nothing {};
@@ -157,10 +160,14 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   /// The end of every event of the core.
   void activity(Instant now) {
-    if (owner_ != nullptr) call_owner(now);
-    core_.keep();
+    tell(now);
     settle();
     if (open_ && is_broken()) lose({});
+  }
+
+  void tell(Instant now) {
+    if (owner_ != nullptr) call_owner(now);
+    core_.keep();
   }
 
   void call_owner(Instant now) try {
@@ -203,7 +210,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
       if (buffer_.empty()) buffer_.resize(least_read_bytes);
       if constexpr (ended)
         if (is_finishing()) return drop_below();
-      stream_.async_read_some(space_in(buffer_),
+      stream_.async_read_some(buffers_of(space_in(buffer_)),
                               [self = this->shared_from_this()](const std::error_code& ec, std::size_t count) {
                                 self->on_read(ec, count);
                               });
@@ -223,24 +230,39 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   }
 
   void on_readable() {
-    if (!open_) return;
     const detail::ReadScratch scratch;
-    std::error_code ec;
-    std::size_t count = 0;
-    if (is_finishing() || core_.reads()) {
-      const auto space = space_in(scratch.bytes());
-      const bool is_one = space[1].size() == 0;  // for which the system has a cheaper call
-      count = is_one ? stream_.read_some(space[0], ec) : stream_.read_some(space, ec);
+    for (std::uint32_t reads = 1; open_; ++reads) {
+      std::error_code ec;
+      std::size_t count = 0;
+      bool is_more = false;
+      if (is_finishing() || core_.reads()) {
+        const ReadSpace space = space_in(scratch.bytes());
+        count = read_into(space, ec);
+        is_more = space.is_large && count == space.front.size() + space.back.size() && reads < most_reads;
+      }
+      reading_ = false;
+      if (ec == asio::error::would_block || (!ec && count == 0)) return settle();
+      if (ec || !is_more || is_finishing()) return on_read(ec, count);
+      const Instant now = Clock::now();
+      core_.bytes_read(count, now);
+      tell(now);
+      reading_ = open_;
     }
-    reading_ = false;
-    if (ec == asio::error::would_block || (!ec && count == 0)) return settle();
-    on_read(ec, count);
   }
 
-  auto space_in(std::span<std::byte> lent) -> std::array<asio::mutable_buffer, 2> {
-    const ReadSpace space = is_finishing() ? ReadSpace{lent} : core_.read_space(lent);
+  auto space_in(std::span<std::byte> lent) -> ReadSpace {
+    return is_finishing() ? ReadSpace{lent} : core_.read_space(lent);
+  }
+
+  static auto buffers_of(const ReadSpace& space) -> std::array<asio::mutable_buffer, 2> {
     return {asio::mutable_buffer{space.front.data(), space.front.size()},
             asio::mutable_buffer{space.back.data(), space.back.size()}};
+  }
+
+  auto read_into(const ReadSpace& space, std::error_code& ec) -> std::size_t {
+    const auto buffers = buffers_of(space);
+    const bool is_one = space.back.empty();  // for which the system has a cheaper call
+    return is_one ? stream_.read_some(buffers[0], ec) : stream_.read_some(buffers, ec);
   }
 
   void on_read(const std::error_code& ec, std::size_t count) {

@@ -16,6 +16,7 @@ namespace distrib::inline v0 {
 struct ReadSpace {
   std::span<std::byte> front;
   std::span<std::byte> back = {};
+  bool is_large = false;  ///< They are of something large: there is little work for each byte.
 };
 
 /// The least memory that a shell lends a core to read into.

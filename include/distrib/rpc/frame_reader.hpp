@@ -90,7 +90,7 @@ class FrameReader {
     if (more_follows) direct = direct.first(piece_bytes);
     direct_bytes_ = direct.size();
     lent = lent.first(std::min(lent.size(), most_wanted()));
-    if (!direct.empty()) return {direct, lent.first(more_follows ? 0 : lent.size())};
+    if (!direct.empty()) return {direct, lent.first(more_follows ? 0 : lent.size()), true};
     if (!here_.empty()) std::memcpy(lent.data(), here_.data(), here_.size());  // less than the least that is lent
     return {lent.subspan(here_.size())};
   }
