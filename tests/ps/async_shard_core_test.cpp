@@ -12,6 +12,7 @@
 
 using distrib::Contribution;
 using distrib::Cut;
+using distrib::ConsistencyKind;
 using distrib::Peer;
 using distrib::Rank;
 using distrib::Sgd;
@@ -23,6 +24,8 @@ using Core = distrib::AsyncShardCore;
 using Events = std::vector<story::ShardEvent>;
 
 namespace {
+
+const ConsistencyKind anything = distrib::consistency_kind(distrib::AsynchronousParallel{});
 
 /// Values are what was contributed, with a minus.
 auto sgd() -> distrib::JobUpdaters { return {Sgd{.learning_rate = 1.0F}}; }
@@ -57,8 +60,8 @@ struct Shard {
   }
 };
 
-auto shard_of(Rank ranks, std::uint64_t total, Step interval, Step staleness = distrib::unbounded_staleness) -> Shard {
-  return {Core{story::job(1, ranks, total, interval), 0, sgd(), staleness}};
+auto shard_of(Rank ranks, std::uint64_t total, Step interval, ConsistencyKind consistency = anything) -> Shard {
+  return {Core{story::job(1, ranks, total, interval), 0, sgd(), consistency}};
 }
 
 }  // namespace
@@ -85,7 +88,7 @@ TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)"
 
 TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (rule 6)", "[ps]") {
   const distrib::JobUpdaters falling{Sgd{.learning_rate = distrib::Linear{4, 0, 4}}};
-  Core core{story::job(1, 2, 4, 0), 0, falling, distrib::unbounded_staleness};
+  Core core{story::job(1, 2, 4, 0), 0, falling, anything};
   ShardActions out;
   for (const auto& [step, rank] : {std::pair{1, 0U}, std::pair{1, 1U}, std::pair{2, 1U}})
     core.push(10 + rank, Contribution{static_cast<Step>(step), rank, block(1)}, out);
@@ -93,7 +96,7 @@ TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (r
 }
 
 TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)", "[ps]") {
-  Shard shard = shard_of(3, 99, 0, 1);
+  Shard shard = shard_of(3, 99, 0, {false, 1});
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
@@ -106,7 +109,7 @@ TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)",
       {"one of two", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
       {"the slowest counts", shard.push(2, 1, 1), {"values 10 step=2 w=-4 k=2 cuts=0", "pushed 12 step=1 k=1 cuts=0"}},
   });
-  Shard tight = shard_of(2, 99, 0, 0);
+  Shard tight = shard_of(2, 99, 0, {false, 0});
   tell(Events{
       {"join", tight.join(10), {"joined 10 k=0 cuts=0"}},
       {"1", tight.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
@@ -115,10 +118,27 @@ TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)",
       {"nothing is owed to it", tight.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
       {"nobody joined", tight.pull(10, 1), {}},
   });
-  Shard alone = shard_of(1, 99, 0, 0);
+  Shard alone = shard_of(1, 99, 0, {false, 0});
   tell(Events{
       {"join", alone.join(10), {"joined 10 k=0 cuts=0"}},
       {"one rank is never ahead", alone.pull(10, 7), {"values 10 step=7 w=0 k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: at a barrier all wait for the last one and go on with the same values", "[ps]") {
+  Shard shard = shard_of(2, 5, 0, distrib::consistency_kind(distrib::AsynchronousParallel{.barrier_every = 2}));
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"no barrier", shard.pull(10, 1), {"values 10 step=1 w=-1 k=1 cuts=0"}},
+      {"2", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"the barrier", shard.pull(10, 2), {}},
+      {"not all", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"before it", shard.pull(11, 1), {"values 11 step=1 w=-3 k=1 cuts=0"}},
+      {"the last one", shard.push(1, 2, 1), {"values 10 step=2 w=-4 k=2 cuts=0", "pushed 11 step=2 k=2 cuts=0"}},
+      {"through it", shard.pull(11, 2), {"values 11 step=2 w=-4 k=2 cuts=0"}},
+      {"3, which rank 1 has not", shard.push(0, 3, 1), {"save 5 w=-5 applied=3,2", "pushed 10 step=3 k=3 cuts=0"}},
   });
 }
 
@@ -142,7 +162,7 @@ TEST_CASE("AsyncShardCore: cuts by interval and when asked, one at a time (rule 
 }
 
 TEST_CASE("AsyncShardCore: a shard that came back goes on from its cut (rule 5)", "[ps]") {
-  Shard shard{Core{story::job(1, 2, 99, 0), 0, sgd(), distrib::unbounded_staleness, Cut{5, block(-5), {}, {2, 3}}}};
+  Shard shard{Core{story::job(1, 2, 99, 0), 0, sgd(), anything, Cut{5, block(-5), {}, {2, 3}}}};
   tell(Events{
       {"applied of the cut", shard.join(10), {"joined 10 k=2 cuts=2"}},
       {"applied of the cut", shard.join(11), {"joined 11 k=3 cuts=3"}},
@@ -153,7 +173,7 @@ TEST_CASE("AsyncShardCore: a shard that came back goes on from its cut (rule 5)"
 }
 
 TEST_CASE("AsyncShardCore: an agreed cut of another number of ranks is shared out anew (rule 7)", "[ps]") {
-  const Core core{story::job(1, 3, 99, 0), 0, sgd(), distrib::unbounded_staleness, Cut{8, block(-8), {}, {4, 4}}};
+  const Core core{story::job(1, 3, 99, 0), 0, sgd(), anything, Cut{8, block(-8), {}, {4, 4}}};
   CHECK(core.step() == 8);
   CHECK(core.progress(0) == distrib::Progress{3, {3}});
   CHECK(core.progress(1) == distrib::Progress{3, {3}});
@@ -177,7 +197,7 @@ TEST_CASE("AsyncShardCore: the end (rule 6)", "[ps]") {
 }
 
 TEST_CASE("AsyncShardCore: the values at the end are given when all of them are durable", "[ps]") {
-  Shard shard = shard_of(2, 3, 2, 0);  // the staleness does not matter
+  Shard shard = shard_of(2, 3, 2, {false, 0});  // the staleness does not matter
   const auto at_end = [&](Peer peer) { return shard.pull(peer, distrib::end_of_job); };
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -195,7 +215,7 @@ TEST_CASE("AsyncShardCore: the values at the end are given when all of them are 
         "values 10 step=18446744073709551615 w=-3 k=2 cuts=2"}},
       {"at once", at_end(11), {"values 11 step=18446744073709551615 w=-3 k=1 cuts=1"}},
   });
-  Shard back{Core{story::job(1, 2, 3, 0), 0, sgd(), distrib::unbounded_staleness, Cut{3, block(-3), {}, {2, 1}}}};
+  Shard back{Core{story::job(1, 2, 3, 0), 0, sgd(), anything, Cut{3, block(-3), {}, {2, 1}}}};
   tell(Events{
       {"join", back.join(10), {"joined 10 k=2 cuts=2"}},
       {"it came back with them", back.pull(10, distrib::end_of_job),
@@ -223,7 +243,7 @@ TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
 }
 
 TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too far ahead", "[ps]") {
-  Shard shard{Core{story::with_tables(story::job(1, 2, 4, 0)), 0, sgd(), 0}};
+  Shard shard{Core{story::with_tables(story::job(1, 2, 4, 0)), 0, sgd(), ConsistencyKind{false, 0}}};
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
@@ -250,12 +270,12 @@ TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too 
 
 TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 1, 9, 1));
-  Shard shard{Core{job, 0, sgd(), distrib::unbounded_staleness}};
+  Shard shard{Core{job, 0, sgd(), anything}};
   ShardActions out;
   shard.push(0, 1, block(1, {{5, 1}}, {{2, 3}}))(out);
   const Cut cut = std::get<distrib::SaveCut>(out.at(0)).cut;
   shard.push(0, 2, block(1, {{5, 1}, {7, 1}}))(out);
-  Shard back{Core{job, 0, sgd(), distrib::unbounded_staleness, cut}};
+  Shard back{Core{job, 0, sgd(), anything, cut}};
   tell(Events{
       {"join", back.join(10), {"joined 10 k=1 cuts=1"}},
       {"its rows", back.pull(10, 1, {{{5, 7}, {1, 2}}}), {"values 10 step=1 w=-1 rows=7,8,8,5 k=1 cuts=1"}},
@@ -266,7 +286,7 @@ TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps
 }
 
 TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change nothing", "[ps]") {
-  Shard shard{Core{story::with_tables(story::job(1, 1, 9, 0)), 0, sgd(), distrib::unbounded_staleness}};
+  Shard shard{Core{story::with_tables(story::job(1, 1, 9, 0)), 0, sgd(), anything}};
   const std::string row = ": the table has no such row";
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -283,7 +303,7 @@ TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change
 TEST_CASE("AsyncShardCore: no memory for a new row: the contribution is refused and counts when there is", "[ps]") {
   distrib::Job job = story::with_tables(story::job(1, 2, 999, 0));
   job.tables[0].evict_after = 1;
-  Shard shard{Core{job, 0, sgd(), distrib::unbounded_staleness, std::uint64_t{4} << 20}};  // room for one slab of words
+  Shard shard{Core{job, 0, sgd(), anything, std::uint64_t{4} << 20}};  // room for one slab of words
   std::map<std::uint64_t, float> many;
   for (std::uint64_t key = 0; key < 32768; ++key) many[key] = 1;
   const auto one_more = shard.push(0, 1, block(1, {{99999, 1}}, {{0, 1}}));

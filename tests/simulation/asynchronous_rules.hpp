@@ -40,7 +40,9 @@ class Asynchronous {
   distrib::Job job;
 
   explicit Asynchronous(Dice& dice)
-      : job{make_job(dice)}, staleness_{dice.pick<Step>({0, 1, 2, 3, distrib::unbounded_staleness})} {
+      : job{make_job(dice)},
+        staleness_{dice.pick<Step>({0, 1, 2, 3, distrib::AsynchronousParallel::staleness})},
+        barrier_every_{dice.pick<Step>({0, 0, 1, 3, 5})} {
     for (const distrib::TableInfo& table : job.tables) find_keys(table);
     std::size_t step_bytes = job.shards() * layouts_[0].block_bytes();
     if (has_tables()) step_bytes += 512 * job.shards();
@@ -53,8 +55,8 @@ class Asynchronous {
   [[nodiscard]] auto first_disk(std::uint32_t) const -> Disk { return {}; }
 
   [[nodiscard]] auto shard(std::uint32_t shard, const Disk& disk) const -> std::unique_ptr<Shard> {
-    if (disk.empty()) return std::make_unique<Shard>(job, shard, updaters_, staleness_);
-    return std::make_unique<Shard>(job, shard, updaters_, staleness_, disk.rbegin()->second);
+    if (disk.empty()) return std::make_unique<Shard>(job, shard, updaters_, kind());
+    return std::make_unique<Shard>(job, shard, updaters_, kind(), disk.rbegin()->second);
   }
 
   [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
@@ -104,7 +106,7 @@ class Asynchronous {
       applied.push_back(core.progress(other).done);
       if (other != rank) slowest = std::min(slowest, applied.back());
     }
-    if (reply.step != distrib::end_of_job && reply.step - slowest > staleness_) return false;
+    if (reply.step != distrib::end_of_job && reply.step - slowest > most_ahead(reply.step)) return false;
     return counted_once(*reply.block, applied) && has_rows_of(*reply.block, shard, applied);
   }
 
@@ -150,6 +152,12 @@ class Asynchronous {
     std::optional<distrib::KeyUse> use;  // of any keys; empty: it is not there
     Floats row;                          // empty: it has none
   };
+
+  [[nodiscard]] auto kind() const -> distrib::ConsistencyKind { return {false, staleness_, barrier_every_}; }
+
+  [[nodiscard]] auto most_ahead(Step finished) const -> Step {
+    return barrier_every_ != 0 && finished % barrier_every_ == 0 ? 0 : staleness_;
+  }
 
   static auto make_job(Dice& dice) -> distrib::Job {
     using namespace distrib;
@@ -299,6 +307,7 @@ class Asynchronous {
   }
 
   Step staleness_;
+  Step barrier_every_;  // 0: there are none
   distrib::JobUpdaters updaters_{distrib::Sgd{.learning_rate = 1.0F},
                                  distrib::Momentum{.learning_rate = 1.0F, .momentum = 0.5F}};
   std::vector<distrib::ShardLayout> layouts_ = distrib::shard_layouts(job);

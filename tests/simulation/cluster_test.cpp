@@ -118,7 +118,8 @@ TEST_CASE("A simulated asynchronous cluster comes to its end, whatever dies", "[
   unsigned wrong = 0;
   for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {
     Dice dice{seed ^ 0xa51c};
-    const Job job = make_job(seed, dice.percent(50) ? "asynchronous_parallel" : "stale_synchronous_parallel staleness=1");
+    const Job job = make_job(seed, dice.pick<const char*>({"asynchronous_parallel", "asynchronous_parallel barrier_every=3",
+                                                           "stale_synchronous_parallel staleness=1"}));
     const auto faults = faults_of(dice);
     HashedModel model{job};
     simulation::Cluster<AsyncWorkerCore, HashedModel> cluster{job, model, seed, faults, network_of(dice)};

@@ -126,14 +126,13 @@ template <class Sync = SyncShardCore, class Async = AsyncShardCore>
 [[nodiscard]] auto make_shard(const Job& job, std::uint32_t shard, const ShardKind& kind, std::vector<Step> cuts,
                               const Cut* newest) -> std::unique_ptr<AnyShard> {
   using detail::ShardOf;
-  const Step staleness = kind.consistency.staleness;
   const std::uint64_t budget = kind.table_budget_bytes;
   if (kind.consistency.synchronous) {
     if (newest == nullptr) return std::make_unique<ShardOf<Sync>>(job, shard, kind.updaters, budget);
     return std::make_unique<ShardOf<Sync>>(job, shard, kind.updaters, *newest, std::move(cuts), budget);
   }
-  if (newest == nullptr) return std::make_unique<ShardOf<Async>>(job, shard, kind.updaters, staleness, budget);
-  return std::make_unique<ShardOf<Async>>(job, shard, kind.updaters, staleness, *newest, budget);
+  if (newest == nullptr) return std::make_unique<ShardOf<Async>>(job, shard, kind.updaters, kind.consistency, budget);
+  return std::make_unique<ShardOf<Async>>(job, shard, kind.updaters, kind.consistency, *newest, budget);
 }
 
 /// Whether a durable cut of this shard holds all that the job has: its last step; asynchronous: every rank's last one.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/ps/consistency.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
@@ -25,12 +26,10 @@
 
 namespace distrib::inline v0 {
 
-/// No bound on how far ranks may be apart.
-inline constexpr Step unbounded_staleness = std::numeric_limits<Step>::max();
-
 /// One shard of an asynchronous or stale-synchronous job: counts each rank's contributions once and in order, applies
-/// each at once, and answers a pull when the asking rank is at most `staleness` ahead of the slowest other one. The
-/// rules are those of the protocol ("Asynchronous and SSP rules").
+/// each at once, and answers a pull when the asking rank is no further ahead of the slowest other one than the bound of
+/// the `ConsistencyKind` says. The rules are those of the protocol ("Asynchronous and SSP rules"); a barrier is a bound
+/// of 0 after some contributions, so that it needs no state, and holds on whichever side of it a shard or rank is lost.
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
 /// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values and slots.
@@ -38,18 +37,18 @@ class AsyncShardCore {
  public:
   /// A shard that starts with the job's initial values. `table_budget_bytes`: see `ShardStore`, which may throw.
   template <class = void>
-  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, Step staleness,
+  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind consistency,
                  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
-      : cut_interval_{job.cut_interval}, staleness_{staleness}, store_{job, shard, updaters, table_budget_bytes},
+      : cut_interval_{job.cut_interval}, consistency_{consistency}, store_{job, shard, updaters, table_budget_bytes},
         applied_(job.ranks), durable_(job.ranks) {
     for (Rank rank = 0; rank < job.ranks; ++rank) last_.push_back(job.steps_of(rank));
   }
 
   /// A shard that goes on from its newest durable cut.
   template <class = void>
-  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, Step staleness, const Cut& newest,
-                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
-      : AsyncShardCore{job, shard, updaters, staleness, table_budget_bytes} {
+  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind consistency,
+                 const Cut& newest, std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
+      : AsyncShardCore{job, shard, updaters, consistency, table_budget_bytes} {
     store_.load(newest);
     if (newest.applied.size() == job.ranks)
       applied_ = newest.applied;
@@ -103,7 +102,7 @@ class AsyncShardCore {
     if (found == peers_.end()) return;
     if (const std::error_code bad = store_.check(rows)) return out(RefusedReply{peer, bad, finished, found->second});
     const bool parked =
-        finished == end_of_job ? !everything_in(durable_) : ahead(found->second, finished) > staleness_;
+        finished == end_of_job ? !everything_in(durable_) : ahead(found->second, finished) > consistency_.bound_after(finished);
     if (parked) return parked_.push_back({peer, finished, std::move(rows)});
     out(ValuesReply{peer, finished, store_.values(rows), progress(found->second), step()});
   }
@@ -181,7 +180,7 @@ class AsyncShardCore {
   }
 
   Step cut_interval_;
-  Step staleness_;
+  ConsistencyKind consistency_;
   ShardStore store_;
   std::vector<Step> applied_;   // the last contribution counted of each rank
   std::vector<Step> durable_;   // the same, in the newest durable cut

@@ -32,17 +32,25 @@ struct StaleSynchronousParallel {
   [[nodiscard]] auto operator==(const StaleSynchronousParallel&) const -> bool = default;
 };
 
-/// Every contribution is applied as it arrives, and nobody waits for anybody.
+/// Every contribution is applied as it arrives, and nobody waits for anybody, but at barriers.
 struct AsynchronousParallel {
   static constexpr std::string_view mode = "async";
   static constexpr bool synchronous = false;
   static constexpr std::uint64_t staleness = std::numeric_limits<std::uint64_t>::max();
-  [[nodiscard]] auto describe() const -> std::string { return "asynchronous_parallel"; }
+  /// After each so many contributions of its own a rank waits for all others to have made as many; then all go on with
+  /// the same values. 0: there are no barriers.
+  std::uint64_t barrier_every = 0;
+  [[nodiscard]] auto describe() const -> std::string {
+    std::string text = "asynchronous_parallel";
+    if (barrier_every != 0) text += " barrier_every=" + std::to_string(barrier_every);
+    return text;
+  }
   [[nodiscard]] auto operator==(const AsynchronousParallel&) const -> bool = default;
 };
 
 /// When contributions count. Semantics: `mode` is its short name; `describe()` is canonical text and part of the job; a
-/// policy that is not `synchronous` has a bound `staleness` on how many contributions ranks may be apart.
+/// policy that is not `synchronous` has a bound `staleness` on how many contributions ranks may be apart, and may have
+/// `barrier_every`, as `AsynchronousParallel` has.
 template <class C>
 concept Consistency = std::regular<C> && requires(const C& consistency) {
   { C::mode } -> std::convertible_to<std::string_view>;
@@ -60,6 +68,12 @@ static_assert(Consistency<AsynchronousParallel>);
 struct ConsistencyKind {
   bool synchronous = true;
   std::uint64_t staleness = 0;  ///< How many contributions ranks may be apart; of no meaning when synchronous.
+  std::uint64_t barrier_every = 0;  ///< After so many they may not be apart at all; 0: never. The same.
+
+  /// How far a rank that has made this many contributions may be ahead of the slowest other one.
+  [[nodiscard]] constexpr auto bound_after(std::uint64_t contributions) const noexcept -> std::uint64_t {
+    return barrier_every != 0 && contributions % barrier_every == 0 ? 0 : staleness;
+  }
 
   [[nodiscard]] auto operator==(const ConsistencyKind&) const -> bool = default;
 };
@@ -68,16 +82,22 @@ struct ConsistencyKind {
 template <Consistency C>
 [[nodiscard]] auto consistency_kind(const C& consistency) -> ConsistencyKind {
   if constexpr (C::synchronous) return {};
+  else if constexpr (requires { consistency.barrier_every; })
+    return {false, consistency.staleness, consistency.barrier_every};
   else return {false, consistency.staleness};
 }
 
 /// The opposite of `describe()` of the three above; empty for every other text.
 [[nodiscard]] inline auto parse_consistency(std::string_view text) -> std::optional<ConsistencyKind> {
   if (text == BulkSynchronousParallel{}.describe()) return ConsistencyKind{};
-  if (text == AsynchronousParallel{}.describe()) return ConsistencyKind{false, AsynchronousParallel::staleness};
-  const auto staleness = detail::parse_shortest<std::uint64_t>(text.substr(text.rfind('=') + 1));  // npos + 1 is 0
-  if (!staleness || text != StaleSynchronousParallel{*staleness}.describe()) return std::nullopt;
-  return ConsistencyKind{false, *staleness};
+  if (text == AsynchronousParallel{}.describe()) return consistency_kind(AsynchronousParallel{});
+  const auto number = detail::parse_shortest<std::uint64_t>(text.substr(text.rfind('=') + 1));  // npos + 1 is 0
+  if (!number) return std::nullopt;
+  const StaleSynchronousParallel stale{*number};
+  if (text == stale.describe()) return consistency_kind(stale);
+  const AsynchronousParallel barriers{*number};
+  if (text == barriers.describe()) return consistency_kind(barriers);
+  return std::nullopt;
 }
 
 }  // namespace distrib::inline v0
