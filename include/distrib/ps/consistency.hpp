@@ -13,10 +13,19 @@
 namespace distrib::inline v0 {
 
 /// Every step waits for the contribution of every rank and takes their mean in rank order: the same bits at any timing.
+///
+/// With `replicas_to_aggregate` below the number of ranks the others are backup workers: each shard completes a step with
+/// the first so many contributions that it gets, still in rank order, and drops and counts those that come later. Then
+/// bits depend on timing. More than there are ranks is an error when the job is made.
 struct BulkSynchronousParallel {
   static constexpr std::string_view mode = "sync";
   static constexpr bool synchronous = true;
-  [[nodiscard]] auto describe() const -> std::string { return "bulk_synchronous_parallel"; }
+  std::uint32_t replicas_to_aggregate = 0;  ///< Contributions of a step; 0: those of all ranks.
+  [[nodiscard]] auto describe() const -> std::string {
+    return replicas_to_aggregate == 0
+               ? "bulk_synchronous_parallel"
+               : "bulk_synchronous_parallel replicas_to_aggregate=" + std::to_string(replicas_to_aggregate);
+  }
   [[nodiscard]] auto operator==(const BulkSynchronousParallel&) const -> bool = default;
 };
 
@@ -60,6 +69,7 @@ static_assert(Consistency<AsynchronousParallel>);
 struct ConsistencyKind {
   bool synchronous = true;
   std::uint64_t staleness = 0;  ///< How many contributions ranks may be apart; of no meaning when synchronous.
+  std::uint32_t replicas_to_aggregate = 0;  ///< Contributions of a step, 0: of all ranks; of meaning when synchronous.
 
   [[nodiscard]] auto operator==(const ConsistencyKind&) const -> bool = default;
 };
@@ -67,17 +77,21 @@ struct ConsistencyKind {
 /// What a shard has to know of this one.
 template <Consistency C>
 [[nodiscard]] auto consistency_kind(const C& consistency) -> ConsistencyKind {
-  if constexpr (C::synchronous) return {};
-  else return {false, consistency.staleness};
+  if constexpr (!C::synchronous) return {false, consistency.staleness};
+  else if constexpr (requires { consistency.replicas_to_aggregate; }) return {true, 0, consistency.replicas_to_aggregate};
+  else return {};
 }
 
 /// The opposite of `describe()` of the three above; empty for every other text.
 [[nodiscard]] inline auto parse_consistency(std::string_view text) -> std::optional<ConsistencyKind> {
   if (text == BulkSynchronousParallel{}.describe()) return ConsistencyKind{};
   if (text == AsynchronousParallel{}.describe()) return ConsistencyKind{false, AsynchronousParallel::staleness};
-  const auto staleness = detail::parse_shortest<std::uint64_t>(text.substr(text.rfind('=') + 1));  // npos + 1 is 0
-  if (!staleness || text != StaleSynchronousParallel{*staleness}.describe()) return std::nullopt;
-  return ConsistencyKind{false, *staleness};
+  const auto number = detail::parse_shortest<std::uint64_t>(text.substr(text.rfind('=') + 1));  // npos + 1 is 0
+  if (!number) return std::nullopt;
+  if (text == StaleSynchronousParallel{*number}.describe()) return ConsistencyKind{false, *number};
+  const auto replicas = static_cast<std::uint32_t>(*number);
+  if (text != BulkSynchronousParallel{replicas}.describe()) return std::nullopt;
+  return ConsistencyKind{true, 0, replicas};
 }
 
 }  // namespace distrib::inline v0
