@@ -13,6 +13,8 @@ TEST_CASE("Consistency: short names and canonical texts", "[ps]") {
   CHECK(StaleSynchronousParallel::mode == "ssp");
   CHECK(AsynchronousParallel::mode == "async");
   CHECK(BulkSynchronousParallel{}.describe() == "bulk_synchronous_parallel");
+  CHECK(BulkSynchronousParallel{.replicas_to_aggregate = 2}.describe() ==
+        "bulk_synchronous_parallel replicas_to_aggregate=2");
   CHECK(StaleSynchronousParallel{}.describe() == "stale_synchronous_parallel staleness=3");
   CHECK(StaleSynchronousParallel{.staleness = 0}.describe() == "stale_synchronous_parallel staleness=0");
   CHECK(AsynchronousParallel{}.describe() == "asynchronous_parallel");
@@ -33,6 +35,12 @@ TEST_CASE("parse_consistency: what a shard has to know of each", "[ps]") {
   CHECK(kind(AsynchronousParallel{}) == ConsistencyKind{.synchronous = false, .staleness = UINT64_MAX});
   for (const std::uint64_t staleness : {std::uint64_t{0}, std::uint64_t{3}, UINT64_MAX})
     CHECK(kind(StaleSynchronousParallel{staleness}) == ConsistencyKind{.synchronous = false, .staleness = staleness});
+  for (const std::uint32_t replicas : {1U, 7U, UINT32_MAX}) {
+    const BulkSynchronousParallel some{.replicas_to_aggregate = replicas};
+    CHECK(kind(some) == ConsistencyKind{.synchronous = true, .staleness = 0, .replicas_to_aggregate = replicas});
+    CHECK(kind(some) == distrib::consistency_kind(some));
+    CHECK(some != BulkSynchronousParallel{});
+  }
   CHECK(kind(BulkSynchronousParallel{}) == distrib::consistency_kind(BulkSynchronousParallel{}));
   CHECK(kind(AsynchronousParallel{}) == distrib::consistency_kind(AsynchronousParallel{}));
   CHECK(kind(StaleSynchronousParallel{2}) == distrib::consistency_kind(StaleSynchronousParallel{2}));
@@ -40,7 +48,10 @@ TEST_CASE("parse_consistency: what a shard has to know of each", "[ps]") {
   for (const char* text : {"", "bulk", "bulk_synchronous_parallel ", "asynchronous_parallel staleness=3",
                            "stale_synchronous_parallel", "stale_synchronous_parallel staleness=",
                            "stale_synchronous_parallel staleness=-1", "stale_synchronous_parallel staleness=03",
-                           "stale_synchronous_parallel staleness=18446744073709551616", "staleness=3", "3", "="}) {
+                           "stale_synchronous_parallel staleness=18446744073709551616", "staleness=3", "3", "=",
+                           "bulk_synchronous_parallel staleness=3", "bulk_synchronous_parallel replicas_to_aggregate=0",
+                           "bulk_synchronous_parallel replicas_to_aggregate=4294967298",
+                           "bulk_synchronous_parallel replicas_to_aggregate=02", "replicas_to_aggregate=2"}) {
     CAPTURE(text);
     CHECK_FALSE(distrib::parse_consistency(text));
   }
