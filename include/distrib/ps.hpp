@@ -33,6 +33,7 @@
 #include <distrib/ps/place_mismatch.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/replay_buffer.hpp>
+#include <distrib/ps/replicas_to_aggregate.hpp>
 #include <distrib/ps/row_layout.hpp>
 #include <distrib/ps/row_slabs.hpp>
 #include <distrib/ps/safe_embedding_lookup_sparse.hpp>

@@ -68,6 +68,7 @@ TEST_CASE("metrics_text: every fact of every shard", "[ps]") {
     shard.pulls = hundreds + 11;
     shard.pulled_bytes = hundreds + 12;
     shard.parked = hundreds + 13;
+    shard.stale = hundreds + 14;
     for (std::uint32_t i = 0; i < 3 * (s + 1); ++i) shard.push_times.add(std::chrono::microseconds{1 << (5 * i)});
     shard.pull_times.add(std::chrono::hours{1});
     shard.of_ranks = {{0, true, 7}, {5, false, 6}};
@@ -77,7 +78,7 @@ TEST_CASE("metrics_text: every fact of every shard", "[ps]") {
   REQUIRE(samples);
   const char* const names[] = {"step",      "total_steps", "newest_cut_step", "contributions",      "staleness_steps",
                                "value_bytes", "slot_bytes", "variables",      "pushes_total",       "pushed_bytes_total",
-                               "pulls_total", "pulled_bytes_total", "pulls_parked"};
+                               "pulls_total", "pulled_bytes_total", "pulls_parked", "stale_total"};
   for (std::uint32_t s = 0; s < 2; ++s) {
     const std::string of = "{task=\"1\",shard=\"" + std::to_string(s) + "\"";
     double expected = 100 * (s + 1);

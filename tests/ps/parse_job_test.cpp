@@ -193,6 +193,7 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
       {"consistency", "updater_of  sgd\nconsistency", "line 19, 'updater_of  sgd'"},
       {"consistency", "updater_of a sgd\nupdater_of a sgd\nconsistency", "line 20, 'updater_of a sgd'"},
       {"bulk_synchronous_parallel", "bulk", "line 19, 'consistency bulk'"},
+      {"bulk_synchronous_parallel", "bulk_synchronous_parallel replicas_to_aggregate=4", "line 21, 'ranks 3'"},
       {"data tfrecords of 4 files\n", "", "line 20, 'ranks 3'"},
       {"ranks 3", "ranks 0", "line 21, 'ranks 0'"},
       {"ranks 3", "ranks 1048577", "line 21, 'ranks 1048577'"},

@@ -9,6 +9,7 @@
 
 #include <future>
 #include <optional>
+#include <thread>
 
 using namespace distrib;
 using namespace std::chrono_literals;
@@ -328,4 +329,55 @@ TEST_CASE("Server: a second process of a rank is told of, and does no harm", "[p
   Worker first{context, job, 0, addresses(server)};
   support::run_until(context, [&] { return first.is_over && (second.is_over || zombie.is_over); });
   CHECK(first.end.code == 0);
+}
+
+TEST_CASE("Server: with backup workers the others go on without a late one, which goes on where they are", "[ps]") {
+  ServerOptions options;
+  options.metrics = Address{"127.0.0.1", 0};
+  IoPool pool{2};
+  Job job = loopback_job::make(1, 3, 40);
+  job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=2";
+  Server server{pool, cluster_of({"127.0.0.1:0"}, 3), "ps", 0, StandardUpdaters{}, options};
+  const auto metric = [&](asio::io_context& context, const std::string& name) -> double {
+    TcpSocket socket{context.get_executor()};
+    socket.connect({asio::ip::address_v4::loopback(), server.metrics_port()});
+    asio::write(socket, asio::buffer(std::string{"GET /metrics HTTP/1.0\r\n\r\n"}));
+    const std::string answer = support::SocketPair::read_all(socket);
+    const auto samples = exposition::read(answer.substr(answer.find("\r\n\r\n") + 4));
+    return samples ? samples->at("distrib_ps_" + name + "{task=\"0\",shard=\"0\"}") : -1;
+  };
+
+  // Rank 2 stays in step 1 until rank 0 is in step 8; rank 0 stays there until rank 2 is in its next one.
+  std::promise<void> others_are_ahead;
+  std::promise<void> late_one_is_back;
+  std::vector<Step> of_late;
+  double stale = -1;
+  std::vector<int> codes(3, -1);
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      asio::io_context context{1};
+      Worker worker{context, job, rank, addresses(server)};
+      worker.at_step = [&](Step step) {
+        if (rank == 0 && step == 8) {
+          others_are_ahead.set_value();
+          late_one_is_back.get_future().wait();
+        }
+        if (rank != 2) return;
+        of_late.push_back(step);
+        if (step == 1) others_are_ahead.get_future().wait();
+        if (of_late.size() != 2) return;
+        stale = metric(context, "stale_total");
+        late_one_is_back.set_value();
+      };
+      while (!worker.is_over && context.run_one() == 1) {}
+      codes[rank] = worker.end.code;
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(codes == std::vector<int>{0, 0, 0});
+  REQUIRE(of_late.size() > 1);
+  CHECK(of_late[0] == 1);
+  CHECK(of_late[1] == 8);
+  CHECK(stale == 1);
+  CHECK(code_of(server) == 0);
 }

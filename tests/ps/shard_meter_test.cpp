@@ -147,3 +147,27 @@ TEST_CASE("ShardMeter: from when a call came to the end of the event that answer
   meter.answered(came + 1h);  // nothing was
   CHECK(bench.status() == status);
 }
+
+TEST_CASE("ShardMeter: with backup workers, what counted and what came too late", "[ps]") {
+  Job job = job_of(1, 3);
+  job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=2";
+  Bench bench{job};
+  struct : distrib::ShardSink {
+    void operator()(distrib::JoinedReply) override {}
+    void operator()(distrib::NoticeReply) override {}
+    void operator()(distrib::ValuesReply) override {}
+    void operator()(distrib::GoneReply) override {}
+    void operator()(distrib::PushedReply) override {}
+    void operator()(distrib::RefusedReply) override {}
+    void operator()(distrib::SaveCut) override {}
+    void operator()(distrib::LoadCut) override {}
+    void operator()(distrib::DropCut) override {}
+    void operator()(distrib::ShardDone) override {}
+  } nobody;
+  for (const distrib::Rank rank : {2U, 0U, 1U})
+    bench.core->push(rank, {1, rank, std::make_shared<distrib::AlignedBuffer>(128)}, nobody);
+  const ShardStatus status = bench.status();
+  CHECK(status.step == 1);
+  CHECK(status.contributions == 2);
+  CHECK(status.stale == 1);
+}

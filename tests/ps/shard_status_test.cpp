@@ -30,6 +30,7 @@ auto full() -> ShardStatus {
   status.newest_cut = 6;
   status.contributions = 35;
   status.staleness = 1;
+  status.stale = 14;
   status.value_bytes = 1ULL << 42;
   status.slot_bytes = 1ULL << 43;
   status.variables = 2;

@@ -479,3 +479,88 @@ TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be
        {"save 2 w=-2 keys=5;0,1,2", "values 10 step=2 w=-2 rows=7,6 k=2 cuts=0,1", "pushed 11 step=2 k=2 cuts=0,1"}},
   });
 }
+
+namespace {
+
+/// A shard of four ranks that completes a step with the contributions of two.
+auto with_backups(distrib::Job job = story::job(1, 4, 9, 2)) -> Shard {
+  job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=2";
+  return {Core{job, 0, sgd()}};
+}
+
+}  // namespace
+
+TEST_CASE("SyncShardCore: with backup workers the first so many count, later ones are dropped and counted", "[ps]") {
+  Shard shard = with_backups();
+  tell(Events{
+      {"one", shard.push(3, 1, 4), {"pushed 13 step=1 k=0 cuts=0"}},
+      {"the same rank again is not a second one", shard.push(3, 1, 4), {"pushed 13 step=1 k=0 cuts=0"}},
+      {"parked", shard.pull(10, 1), {}},
+      {"two: their mean", shard.push(1, 1, 2), {"values 10 step=1 w=-3 k=1 cuts=0", "pushed 11 step=1 k=1 cuts=0"}},
+      {"too late", shard.push(0, 1, 100), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"the same again", shard.push(0, 1, 100), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"one that counted again", shard.push(3, 1, 4), {"pushed 13 step=1 k=1 cuts=0"}},
+  });
+  CHECK(shard.core.stale() == 1);
+  tell(Events{
+      {"one of a step ahead", shard.push(3, 3, 2), {"pushed 13 step=3 k=1 cuts=0"}},
+      {"and two", shard.push(2, 3, 4), {"pushed 12 step=3 k=1 cuts=0"}},
+      {"too late for that one, too", shard.push(1, 3, 100), {"pushed 11 step=3 k=1 cuts=0"}},
+      {"beyond the window: it will be sent again", shard.push(0, 6, 1), {"pushed 10 step=6 k=1 cuts=0"}},
+      {"2", shard.push(0, 2, 0), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"2, and 3 with it", shard.push(1, 2, 0), {"save 2 w=-3", "pushed 11 step=2 k=3 cuts=0"}},
+      {"two steps are kept", shard.pull(10, 2), {"values 10 step=2 w=-3 k=3 cuts=0"}},
+      {"the late one goes on there", shard.pull(10, 1), {"gone 10 step=1 k=3 cuts=0"}},
+      {"3", shard.pull(10, 3), {"values 10 step=3 w=-6 k=3 cuts=0"}},
+  });
+  CHECK(shard.core.stale() == 2);
+}
+
+TEST_CASE("SyncShardCore: those that count are reduced in rank order, whatever the order of arrival", "[ps]") {
+  const std::array<float, 4> numbers{16777216.0F, 1.0F, 1.0F, 1.0F};
+  std::array<Rank, 4> order{0, 1, 2, 3};
+  do {
+    distrib::Job job = story::job(1, 4, 1, 0);
+    job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=3";
+    Shard shard{Core{job, 0, sgd()}};
+    ShardActions ignored;
+    for (const Rank rank : order) shard.push(rank, 1, numbers[rank])(ignored);
+    const float sum = order[3] == 0 ? 3.0F : 16777216.0F;  // 2^24 + 1 is 2^24
+    CHECK(shard.core.store().dense()->as<float>()[0] == -sum / 3.0F);
+    CHECK(shard.core.stale() == 1);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("SyncShardCore: with backup workers a name may come with other bytes", "[ps]") {
+  Shard shard = with_backups();
+  tell(Events{
+      {"first", shard.push(0, 1, 2, 0, 7), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"made again of other values", shard.push(0, 1, 50, 0, 8), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"the first one counts", shard.push(1, 1, 4, 0, 9), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"values", shard.pull(10, 1), {"values 10 step=1 w=-3 k=1 cuts=0"}},
+  });
+  CHECK(shard.core.stale() == 0);
+}
+
+TEST_CASE("SyncShardCore: a shard with backup workers that came back does not know who was late before", "[ps]") {
+  distrib::Job job = story::job(1, 3, 9, 2);
+  job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=1";
+  Shard shard{Core{job, 0, sgd(), Cut{2, block(-5), {}, {}}, {0, 2}}};
+  tell(Events{
+      {"a counted one, perhaps", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0,2"}},
+      {"any one that is replayed", shard.push(2, 3, 1), {"pushed 12 step=3 k=3 cuts=0,2"}},
+      {"and another's is late", shard.push(1, 3, 9), {"pushed 11 step=3 k=3 cuts=0,2"}},
+      {"values", shard.pull(10, 3), {"values 10 step=3 w=-6 k=3 cuts=0,2"}},
+  });
+  CHECK(shard.core.stale() == 1);
+}
+
+TEST_CASE("SyncShardCore: a row is divided by how many of those that count had it", "[ps]") {
+  Shard shard = with_backups(story::with_tables(story::job(1, 4, 9, 0)));
+  tell(Events{
+      {"5", shard.push(3, 1, block(0, {{5, 4}})), {"pushed 13 step=1 k=0 cuts=0"}},
+      {"5 and 7", shard.push(0, 1, block(0, {{5, 2}, {7, 3}})), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"too late", shard.push(1, 1, block(0, {{5, 50}, {9, 50}})), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"rows", shard.pull(10, 1, {{{5, 7, 9}, {}}}), {"values 10 step=1 w=0 rows=5,5,8 k=1 cuts=0"}},
+  });
+}

@@ -527,3 +527,100 @@ TEST_CASE("SyncWorkerCore: who finds N takes the result with the rows that are w
       {"too late", leaves.prepared(1), {}},
   });
 }
+
+namespace {
+
+/// Rank 1 of 3 of which two count, two shards.
+auto backup_worker(Step total, Step interval, distrib::WorkerOptions options = {}) -> Worker {
+  distrib::Job job = story::job(2, 3, total, interval);
+  job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=2";
+  return {SyncWorkerCore{job, 1, options}};
+}
+
+}  // namespace
+
+TEST_CASE("SyncWorkerCore: a late worker goes on at the smallest k, and restores nobody (rule 9)", "[ps]") {
+  Worker w = backup_worker(99, 9);
+  carry_to(w, 4);
+  tell(Events{
+      {"gone: join all", w.gone(0, 4, 8), {"join 0", "join 1"}},
+      {"the other one, too", w.gone(1, 4, 7), {}},
+      {"8", w.joined(0, 8), {}},
+      {"7 is the smallest", w.joined(1, 7), {"pull 0 step=7", "pull 1 step=7"}},
+      {"again too late", w.gone(1, 7, 9), {"join 0", "join 1"}},
+      {"9", w.joined(0, 9), {}},
+      {"9", w.joined(1, 9), {"pull 0 step=9", "pull 1 step=9"}},
+      {"values", w.values(0, 9, 9), {}},
+      {"go on", w.values(1, 9, 9), {"compute step=10 ticket=8 of 2"}},
+      {"a cut says that shard 0 is there already", w.notice(0, 11, {0, 9}), {}},
+      {"to be counted as too late there, and to count here", w.computed(8),
+       {"push 0 step=10 rank=1 common=0", "push 1 step=10 rank=1 common=0", "pull 0 step=10", "pull 1 step=10"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: what it has not the other ranks may have, until a shard waits for just that", "[ps]") {
+  Worker w = backup_worker(99, 9);
+  carry_to(w, 4);
+  WorkerActions ignored;
+  w.gone(0, 4, 6)(ignored);
+  for (std::uint32_t shard : {0U, 1U}) w.joined(shard, 6)(ignored);
+  for (std::uint32_t shard : {0U, 1U}) w.values(shard, 6, 6)(ignored);
+  w.computed(std::get<distrib::Compute>(ignored.back()).ticket)(ignored);  // it has 1 .. 4 and 7
+  tell(Events{
+      {"shard 1 came back: what it has, and a pull that tells when that is counted", w.joined(1, 2),
+       {"push 1 step=3 rank=1 common=0", "push 1 step=4 rank=1 common=0", "pull 1 step=4", "pull 1 step=7"}},
+      {"not yet", w.pushed(1, 3), {}},
+      {"others had 5 and 6", w.values(1, 4, 6), {"push 1 step=7 rank=1 common=0"}},
+      {"once more, and this time nobody has 5", w.joined(1, 3),
+       {"push 1 step=4 rank=1 common=0", "pull 1 step=4", "pull 1 step=7"}},
+      {"it waits for it", w.values(1, 4, 4), {"join 0", "join 1"}},
+      {"joined", w.joined(0, 7), {}},
+      {"made again: 4 is the smallest", w.joined(1, 4), {"pull 0 step=4", "pull 1 step=4"}},
+      {"values", w.values(1, 4, 4), {}},
+      {"shard 0 has it no more", w.gone(0, 4, 7), {"join 0", "join 1"}},
+      {"joined", w.joined(0, 7), {}},
+      {"so it gives the step where it is", w.joined(1, 4), {"pull 0 step=7", "pull 1 step=4"}},
+      {"an answer of before", w.values(0, 4, 7), {}},
+      {"values", w.values(1, 4, 4), {}},
+      {"7 and 4", w.values(0, 7, 7), {"compute step=5 ticket=10 of 2"}},
+      {"of use to shard 1", w.computed(10),
+       {"push 0 step=5 rank=1 common=0", "push 1 step=5 rank=1 common=0", "pull 0 step=5", "pull 1 step=5"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: a shard came back while this one was late: what it has made it need not make again", "[ps]") {
+  Worker w = backup_worker(99, 9);
+  carry_to(w, 4);
+  tell(Events{
+      {"gone", w.gone(0, 4, 6), {"join 0", "join 1"}},
+      {"joined", w.joined(0, 6), {}},
+      {"shard 1 is back at 2: it goes on behind 4", w.joined(1, 2),
+       {"pull 0 step=6", "pull 1 step=4", "push 1 step=3 rank=1 common=0", "push 1 step=4 rank=1 common=0"}},
+      {"values", w.values(0, 6, 6), {}},
+      {"go on", w.values(1, 4, 4), {"compute step=5 ticket=7 of 2"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: values of a shard that came back may be others of the same step", "[ps]") {
+  Worker w = backup_worker(9, 9);
+  carry_to(w, 4);
+  tell(Events{
+      {"values", w.values(0, 4, 4), {}},
+      {"back, and already there again", w.joined(0, 4), {"pull 0 step=4"}},
+      {"those of before are not taken", w.values(1, 4, 4), {}},
+      {"these are", w.values(0, 4, 4), {"compute step=5 ticket=6 of 2"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: who is late at the end and wants the result pulls it, and restores nobody", "[ps]") {
+  Worker w = backup_worker(9, 9, {.wants_result = true});
+  carry_to(w, 4);
+  tell(Events{
+      {"9 is saved", w.notice(0, 9, {0, 9}), {}},
+      {"on all", w.notice(1, 9, {0, 9}), {"join 0", "join 1"}},
+      {"joined", w.joined(0, 9, {0, 9}), {}},
+      {"the last", w.joined(1, 9, {0, 9}), {"pull 0 step=9", "pull 1 step=9"}},
+      {"values", w.values(0, 9, 9, {0, 9}), {}},
+      {"done", w.values(1, 9, 9, {0, 9}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
+  });
+}

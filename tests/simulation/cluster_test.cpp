@@ -114,6 +114,25 @@ TEST_CASE("A simulated cluster ends with the bits of local mode, whatever dies",
   CHECK(lost > seeds);
 }
 
+TEST_CASE("A simulated cluster with backup workers comes to its end, whatever dies", "[simulation]") {
+  unsigned wrong = 0;
+  for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {
+    Dice dice{seed ^ 0xbac0};
+    const Job job = make_job(seed, dice.pick({"bulk_synchronous_parallel replicas_to_aggregate=1",
+                                              "bulk_synchronous_parallel replicas_to_aggregate=2"}));
+    const auto faults = faults_of(dice);
+    HashedModel model{job};
+    simulation::Cluster<SyncWorkerCore, HashedModel> cluster{job, model, seed, faults, network_of(dice)};
+    const std::string what = cluster.run();
+    if (what.empty() && cluster.result().size() == job.shards()) continue;
+    ++wrong;
+    CAPTURE(seed);
+    CHECK(what == "");
+    CHECK(cluster.result().size() == job.shards());
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("A simulated asynchronous cluster comes to its end, whatever dies", "[simulation]") {
   unsigned wrong = 0;
   for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {

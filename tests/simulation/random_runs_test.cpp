@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulation/asynchronous_rules.hpp"
+#include "simulation/backup_rules.hpp"
 #include "simulation/synchronous_rules.hpp"
 
 #include "support/catch.hpp"
 
 using simulation::Asynchronous;
+using simulation::BackupWorkers;
 using simulation::Synchronous;
 
 namespace {
@@ -38,7 +40,12 @@ TEST_CASE("Random runs: an asynchronous job counts each contribution once, whate
   run_seeds<Asynchronous<>>(0, seeds);
 }
 
+TEST_CASE("Random runs: with backup workers the first so many count at each step, whatever happens", "[simulation]") {
+  run_seeds<BackupWorkers<>>(0, seeds);
+}
+
 TEST_CASE("Random runs: many seeds", "[.][simulation]") {
   run_seeds<Synchronous<>>(0, 100'000);
   run_seeds<Asynchronous<>>(0, 100'000);
+  run_seeds<BackupWorkers<>>(0, 100'000);
 }

@@ -100,7 +100,6 @@ class Synchronous {
     return disk.contains(job.total_steps) && good_cut(shard, disk.at(job.total_steps));
   }
 
- private:
   static auto make_job(Dice& dice, Step first) -> distrib::Job {
     using namespace distrib;
     Job job;
@@ -135,6 +134,7 @@ class Synchronous {
     return job;
   }
 
+ private:
   /// The values of `step` as `rank` pulls them, worked out once.
   [[nodiscard]] auto expected(Step step, std::uint32_t shard, Rank rank) const -> const distrib::SharedBuffer& {
     distrib::SharedBuffer& known = expected_[(step * layouts().size() + shard) * job.ranks + rank];

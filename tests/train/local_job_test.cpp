@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "train/small_job.hpp"
 
+#include <future>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -116,4 +117,47 @@ TEST_CASE("LocalJob: what a contribution throws ends the job and comes out of ru
         threads);
     CHECK_THROWS_WITH(local->run(), "record 7 is damaged");
   }
+}
+
+TEST_CASE("LocalJob: with backup workers nobody waits for one that is late, and it goes on where the others are", "[train]") {
+  auto job = small_job::make({.shards = 2, .ranks = 2, .steps = 200, .interval = 50});
+  const BulkSynchronousParallel one_of_two{.replicas_to_aggregate = 1};
+  job.consistency = one_of_two.describe();
+  distrib::IoPool pool{2};
+  std::promise<void> release;
+  std::vector<distrib::Step> of_late;
+  std::vector<distrib::Step> steps;
+  std::vector<distrib::Step> cuts;
+  std::unique_ptr<distrib::LocalJob> local;
+  distrib::LocalJobEvents events;
+  events.step_done = [&](distrib::Step step, float loss) {
+    steps.push_back(step);
+    CHECK(loss > 0);
+    if (step == 5) release.set_value();
+    // Tasks go to the threads in turn: with one between them the other rank's never come to the late one's thread.
+    if (step < 5) local->in_background([] {}, [] {});
+  };
+  events.cut_due = [&](distrib::Step step, const std::vector<distrib::Cut>& of_shards) {
+    cuts.push_back(step);
+    CHECK(of_shards.size() == 2);
+    local->in_background([] {}, [&, step] { local->cut_saved(step); });
+  };
+  auto contribute = [&, make = small_job::contribute(job)](distrib::Rank rank, distrib::Step step, auto values,
+                                                           auto gradients) {
+    if (rank == 1) {
+      of_late.push_back(step);
+      if (step == 1) release.get_future().wait();
+    }
+    return make(rank, step, values, gradients);
+  };
+  local = distrib::make_local_job<distrib::SyncWorkerCore>(job, small_job::kind(one_of_two), {}, contribute,
+                                                           std::move(events), &pool);
+  local->run();
+  std::vector<distrib::Step> all(200);
+  std::iota(all.begin(), all.end(), 1U);
+  CHECK(steps == all);
+  CHECK(cuts == std::vector<distrib::Step>{50, 100, 150, 200});
+  CHECK(of_late.front() == 1);
+  CHECK((of_late.size() == 1 || of_late[1] > 5));
+  CHECK(std::is_sorted(of_late.begin(), of_late.end()));
 }

@@ -75,6 +75,13 @@ TEST_CASE("Trainer: what cannot begin says why", "[train]") {
   CHECK(code_of(plain.with_local_mode({.workers = 0}).build()) == distrib::train_errc::no_workers);
   CHECK(code_of(plain.with_data(data.repeat(1).batch(200)).with_local_mode({.workers = 2}).build()) ==
         distrib::train_errc::too_little_data);
+  const auto backups = plain.with_hooks(distrib::StopAtStep{3})
+                           .with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3});
+  CHECK(code_of(backups.with_local_mode({.workers = 2}).build()) == distrib::train_errc::too_few_workers);
+  CHECK(code_of(backups.with_local_mode({.workers = 3}).build()) == std::error_code{});
+  CHECK_THROWS_WITH(backups.build().run(),
+                    "replicas_to_aggregate=3, 1 workers: more replicas to aggregate than workers: aggregate at most as "
+                    "many, or start more workers");
   auto one_epoch = plain.with_data(data.repeat(1).batch(10)).with_local_mode({.workers = 4}).build();
   CHECK(one_epoch.run() == 0);
   CHECK(one_epoch.result().steps == 7);  // 30 batches for 4 workers

@@ -62,7 +62,8 @@ struct StatusRates {
   text += "  step           " + number(shard.step) + " of " + number(shard.total_steps) + ", durable " +
           number(shard.newest_cut) + "\n";
   text += "  contributions  " + number(shard.contributions) + ", the slowest rank is " + number(shard.staleness) +
-          " behind\n";
+          " behind";
+  text += shard.stale == 0 ? "\n" : ", " + number(shard.stale) + " came too late\n";
   text += "  pushes         " + number(shard.pushes) + ", " + bytes_text(shard.pushed_bytes) + "\n";
   text += "  pulls          " + number(shard.pulls) + ", " + bytes_text(shard.pulled_bytes) + "; " +
           number(shard.parked) + " wait\n";
@@ -102,7 +103,8 @@ struct StatusRates {
   line.add("workers", shard.ranks).add("uptime_seconds", std::chrono::duration<double>{shard.uptime}.count());
   line.add("job", shard.job_hash).add("consistency", shard.consistency).add("open", shard.open);
   line.add("step", shard.step).add("total_steps", shard.total_steps).add("newest_cut", shard.newest_cut);
-  line.add("contributions", shard.contributions).add("staleness", shard.staleness);
+  line.add("contributions", shard.contributions).add("stale", shard.stale);
+  line.add("staleness", shard.staleness);
   line.add("pushes", shard.pushes).add("pushed_bytes", shard.pushed_bytes);
   line.add("pulls", shard.pulls).add("pulled_bytes", shard.pulled_bytes).add("parked", shard.parked);
   const auto add_times = [&line](const std::string& of, const distrib::LatencyHistogram& times) {

@@ -56,6 +56,7 @@ class AnyShard {
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;
+  [[nodiscard]] virtual auto stale() const -> std::uint64_t = 0;  ///< Asynchronous: 0.
   [[nodiscard]] virtual auto store() -> ShardStore& = 0;
   [[nodiscard]] virtual auto store() const -> const ShardStore& = 0;
 };
@@ -89,6 +90,10 @@ class ShardOf final : public AnyShard {
   [[nodiscard]] auto progress(Rank rank) const -> Progress override {
     if constexpr (restores) return core_.progress();
     else return core_.progress(rank);
+  }
+  [[nodiscard]] auto stale() const -> std::uint64_t override {
+    if constexpr (restores) return core_.stale();
+    else return 0;
   }
   [[nodiscard]] auto store() -> ShardStore& override { return core_.store(); }
   [[nodiscard]] auto store() const -> const ShardStore& override { return core_.store(); }

@@ -13,10 +13,19 @@
 namespace distrib::inline v0 {
 
 /// Every step waits for the contribution of every rank and takes their mean in rank order: the same bits at any timing.
+///
+/// With `replicas_to_aggregate` below the number of ranks the others are backup workers: each shard completes a step with
+/// the first so many contributions that it gets, still in rank order, and drops and counts those that come later. Then
+/// bits depend on timing. More than there are ranks is an error when the job is made.
 struct BulkSynchronousParallel {
   static constexpr std::string_view mode = "sync";
   static constexpr bool synchronous = true;
-  [[nodiscard]] auto describe() const -> std::string { return "bulk_synchronous_parallel"; }
+  std::uint32_t replicas_to_aggregate = 0;  ///< Contributions of a step; 0: those of all ranks.
+  [[nodiscard]] auto describe() const -> std::string {
+    return replicas_to_aggregate == 0
+               ? "bulk_synchronous_parallel"
+               : "bulk_synchronous_parallel replicas_to_aggregate=" + std::to_string(replicas_to_aggregate);
+  }
   [[nodiscard]] auto operator==(const BulkSynchronousParallel&) const -> bool = default;
 };
 
@@ -69,6 +78,7 @@ struct ConsistencyKind {
   bool synchronous = true;
   std::uint64_t staleness = 0;  ///< How many contributions ranks may be apart; of no meaning when synchronous.
   std::uint64_t barrier_every = 0;  ///< After so many they may not be apart at all; 0: never. The same.
+  std::uint32_t replicas_to_aggregate = 0;  ///< Contributions of a step, 0: of all ranks; of meaning when synchronous.
 
   /// How far a rank that has made this many contributions may be ahead of the slowest other one.
   [[nodiscard]] constexpr auto bound_after(std::uint64_t contributions) const noexcept -> std::uint64_t {
@@ -81,10 +91,12 @@ struct ConsistencyKind {
 /// What a shard has to know of this one.
 template <Consistency C>
 [[nodiscard]] auto consistency_kind(const C& consistency) -> ConsistencyKind {
-  if constexpr (C::synchronous) return {};
-  else if constexpr (requires { consistency.barrier_every; })
-    return {false, consistency.staleness, consistency.barrier_every};
-  else return {false, consistency.staleness};
+  ConsistencyKind kind{.synchronous = C::synchronous};
+  if constexpr (!C::synchronous) kind.staleness = consistency.staleness;
+  if constexpr (requires { consistency.barrier_every; }) kind.barrier_every = consistency.barrier_every;
+  if constexpr (requires { consistency.replicas_to_aggregate; })
+    kind.replicas_to_aggregate = consistency.replicas_to_aggregate;
+  return kind;
 }
 
 /// The opposite of `describe()` of the three above; empty for every other text.
@@ -95,8 +107,10 @@ template <Consistency C>
   if (!number) return std::nullopt;
   const StaleSynchronousParallel stale{*number};
   if (text == stale.describe()) return consistency_kind(stale);
-  const AsynchronousParallel barriers{*number};
-  if (text == barriers.describe()) return consistency_kind(barriers);
+  const AsynchronousParallel with_barriers{*number};
+  if (text == with_barriers.describe()) return consistency_kind(with_barriers);
+  const BulkSynchronousParallel with_backups{static_cast<std::uint32_t>(*number)};
+  if (text == with_backups.describe()) return consistency_kind(with_backups);
   return std::nullopt;
 }
 

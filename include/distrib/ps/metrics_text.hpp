@@ -111,6 +111,7 @@ class MetricsWriter {
   to.numbers("total_steps", gauge, "Steps of the job.", &ShardStatus::total_steps);
   to.numbers("newest_cut_step", gauge, "Step of the newest durable cut.", &ShardStatus::newest_cut);
   to.numbers("contributions", gauge, "Contributions that the values are made of.", &ShardStatus::contributions);
+  to.numbers("stale_total", counter, "Contributions that came too late to count.", &ShardStatus::stale);
   to.numbers("staleness_steps", gauge, "Steps between the fastest and the slowest rank.", &ShardStatus::staleness);
   to.numbers("value_bytes", gauge, "Bytes of the variables.", &ShardStatus::value_bytes);
   to.numbers("slot_bytes", gauge, "Bytes of the optimizer slots.", &ShardStatus::slot_bytes);

@@ -207,8 +207,8 @@ inline void read_updaters(JobLines& lines, Job& job) {
 /// The job that `text` describes: the opposite of `to_text`, for whoever knows no model. The text may be a stranger's;
 /// what is accepted gives the same text again. Fails with `ps_errc::bad_job` at the first line that is not understood:
 /// unknown or missing lines, numbers that are not canonical or beyond `max_job_...`, names that come twice,
-/// initializers, element types (only float32) and consistencies that this library does not have, parts that do not cover
-/// each variable once, in order and along one axis, or lie on no shard of the job. The updaters stay texts: see
+/// initializers, element types (only float32) and consistencies that this library does not have, more replicas to aggregate
+/// than ranks, parts that do not cover each variable once, in order and along one axis, or lie on no shard of the job. The updaters stay texts: see
 /// `find_updaters`. Memory: a few times the text's, however large the job is.
 template <class = void>
 [[nodiscard]] inline auto parse_job(std::string_view text, Error& error) -> Job {
@@ -230,9 +230,11 @@ template <class = void>
   job.updater = lines.take("updater");
   detail::read_updaters(lines, job);
   job.consistency = lines.take("consistency");
-  if (!parse_consistency(job.consistency)) lines.fail();
+  const auto consistency = parse_consistency(job.consistency);
+  if (!consistency) lines.fail();
   job.data = lines.take("data");
   job.ranks = lines.take_number<std::uint32_t>("ranks", 1, max_job_ranks);
+  if (consistency && consistency->replicas_to_aggregate > job.ranks) lines.fail();
   job.total_steps = lines.take_number<std::uint64_t>("total_steps", 1);
   job.cut_interval = lines.take_number<std::uint64_t>("cut_interval", 0);
 

@@ -5,6 +5,7 @@
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/replicas_to_aggregate.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/shard_status.hpp>
@@ -95,7 +96,8 @@ class ShardMeter {
 
   void describe_steps(const Job& job, bool synchronous, const AnyShard& core, ShardStatus& status) const {
     status.step = core.step();
-    status.contributions = synchronous ? status.step * job.ranks : status.step;
+    status.contributions = synchronous ? status.step * replicas_to_aggregate(job) : status.step;
+    status.stale = core.stale();
     Step slowest = 0;
     Step fastest = 0;
     const Progress common = core.progress(0);

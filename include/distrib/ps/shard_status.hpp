@@ -80,6 +80,7 @@ struct ShardStatus {
   Step step = 0;                       ///< Steps done; asynchronous: contributions of all ranks together.
   Step newest_cut = 0;                 ///< What the newest durable cut holds, counted likewise.
   std::uint64_t contributions = 0;     ///< What the values are made of, ranks counted one by one.
+  std::uint64_t stale = 0;             ///< Contributions that came too late to count, with backup workers.
   std::uint64_t staleness = 0;         ///< How far the newest contribution of the slowest rank is behind the fastest.
   std::uint64_t value_bytes = 0;
   std::uint64_t slot_bytes = 0;
@@ -125,6 +126,7 @@ struct ShardStatus {
       head.message(24, [&](WireWriter& message) { variable.encode(message); });
     head.message(25, [&](WireWriter& message) { push_times.encode(message); });
     head.message(26, [&](WireWriter& message) { pull_times.encode(message); });
+    head.varint(27, stale);
   }
   [[nodiscard]] auto decode(ByteView head) -> bool {
     bool good = true;
@@ -160,6 +162,7 @@ struct ShardStatus {
         case wire_tag(24, WireType::bytes): good = take(reader.bytes(), of_variables); break;
         case wire_tag(25, WireType::bytes): good = push_times.decode(reader.bytes()); break;
         case wire_tag(26, WireType::bytes): good = pull_times.decode(reader.bytes()); break;
+        case wire_tag(27, WireType::varint): stale = reader.uint64(); break;
       }
     return good && reader.ok();
   }

@@ -35,7 +35,7 @@ struct TokenGiven {
 
 /// What TensorFlow's SyncReplicasOptimizer does, without its graph: accumulators, queue of tokens, steps. For who ports
 /// a program that used it and wants to know what it did; training here uses `BulkSynchronousParallel`, which repeats
-/// its bits.
+/// its bits unless it has backup workers, too: its own `replicas_to_aggregate`.
 ///
 /// The chief calls `set_variables` and `begin`. A worker's step: compute; `apply` its gradients, which count unless its
 /// local step is below the global one; `take_token`, and wait for `TokenGiven`. R counted gradients make an

@@ -6,6 +6,7 @@
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/pull_rows.hpp>
+#include <distrib/ps/replicas_to_aggregate.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/shard_store.hpp>
@@ -26,6 +27,10 @@ namespace distrib::inline v0 {
 /// there, reduces them in rank order, applies the updater, keeps the values of the newest two steps, makes cuts.
 /// The rules are those of the protocol ("Synchronous rules"); numbers in comments name them.
 ///
+/// With backup workers (`replicas_to_aggregate` of the job) the first so many that come complete a step, also of a step
+/// ahead; later ones are dropped and counted. A name that comes with other bytes is then nobody's mistake: after a shard
+/// came back, other contributions may count than before.
+///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
 /// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values, slots, and at most
 /// `window` steps of contributions.
@@ -37,8 +42,9 @@ class SyncShardCore {
   template <class = void>
   SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
-      : ranks_{job.ranks}, total_steps_{job.total_steps}, cut_interval_{job.cut_interval},
-        window_{contribution_window(job)}, store_{job, shard, updaters, table_budget_bytes} {
+      : ranks_{job.ranks}, replicas_{replicas_to_aggregate(job)}, total_steps_{job.total_steps},
+        cut_interval_{job.cut_interval}, window_{contribution_window(job)},
+        store_{job, shard, updaters, table_budget_bytes}, newest_(job.ranks, 0) {
     store_.keep_previous(true);
   }
 
@@ -48,6 +54,7 @@ class SyncShardCore {
       : SyncShardCore{job, shard, updaters, table_budget_bytes} {
     store_.load(newest);
     k_ = newest.step;
+    newest_.assign(ranks_, k_);
     cuts_ = std::move(cuts);
     if (cuts_.empty() || cuts_.front() != 0) cuts_.insert(cuts_.begin(), 0);
   }
@@ -57,6 +64,8 @@ class SyncShardCore {
   [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
   [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
   [[nodiscard]] auto progress() const -> Progress { return {k_, cuts_}; }
+  /// Contributions that came too late to count, each name once.
+  [[nodiscard]] auto stale() const noexcept -> std::uint64_t { return stale_; }
 
   void join(Peer peer, Rank rank, auto& out) {
     if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
@@ -78,10 +87,10 @@ class SyncShardCore {
     drop_old_cuts(contribution.common_cut, out);
     if (!remember(step, rank, contribution.checksum))  // rule 2: training goes on
       out(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
-    if (step > k_ && step <= k_ + window_) {  // rule 3
-      auto& stored = contributions_[step];
-      stored.resize(ranks_);
-      if (stored[rank].block == nullptr) stored[rank] = std::move(given);
+    if (step <= k_ + window_) {  // rule 3
+      const bool stored = step > k_ && contributions_[step].store(rank, std::move(given), replicas_);
+      if (!stored && step > newest_[rank]) ++stale_;
+      newest_[rank] = std::max(newest_[rank], step);
       if (const std::error_code failed = advance(out)) return out(RefusedReply{peer, failed, step, rank});
     }
     out(PushedReply{peer, step, progress()});
@@ -107,6 +116,7 @@ class SyncShardCore {
       return out(JoinedReply{peer, progress()});
     if (c < k_) forget_after(c, out);
     k_ = c;
+    newest_.assign(ranks_, k_);
     previous_ = nullptr;
     due_.reset();
     contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
@@ -160,6 +170,21 @@ class SyncShardCore {
     PullRows rows;
   };
 
+  /// The contributions of one step, in rank order.
+  struct OfStep {
+    std::vector<Rank> ranks;
+    std::vector<ReadContribution> read;
+
+    // False: it has one of this rank, or as many as count.
+    auto store(Rank rank, ReadContribution given, Rank most) -> bool {
+      const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
+      if (ranks.size() == most || (at != ranks.end() && *at == rank)) return false;
+      read.insert(read.begin() + (at - ranks.begin()), std::move(given));
+      ranks.insert(at, rank);
+      return true;
+    }
+  };
+
   void refuse(Peer peer, const std::error_code& code, Step step, auto& out) const {
     const auto found = peers_.find(peer);
     out(RefusedReply{peer, code, step, found == peers_.end() ? 0 : found->second});
@@ -180,6 +205,7 @@ class SyncShardCore {
 
   // Rule 2: checksums of names since the newest own cut, of as many steps as the window has. False: the same name came with other bytes.
   auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
+    if (replicas_ < ranks_) return true;
     if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, 0}));
     if (step <= cuts_.back() || step > k_ + window_) return true;
     return checksums_.insert({{step, rank}, checksum}).first->second == checksum;
@@ -201,10 +227,10 @@ class SyncShardCore {
   auto advance(auto& out) -> std::error_code {
     std::error_code ec;
     if (loading_) return ec;
-    for (auto next = contributions_.find(k_ + 1); next != contributions_.end() && complete(next->second);
-         next = contributions_.find(k_ + 1)) {
+    for (auto next = contributions_.find(k_ + 1);
+         next != contributions_.end() && next->second.ranks.size() == replicas_; next = contributions_.find(k_ + 1)) {
       SharedBuffer before = store_.dense();
-      store_.apply(k_ + 1, next->second, ec);
+      store_.apply(k_ + 1, next->second.read, ec);
       if (ec) break;
       previous_ = std::move(before);
       ++k_;
@@ -213,10 +239,6 @@ class SyncShardCore {
       answer_parked(out);
     }
     return ec;
-  }
-
-  static auto complete(const std::vector<ReadContribution>& of_step) -> bool {
-    return std::ranges::all_of(of_step, [](const ReadContribution& one) { return one.block != nullptr; });
   }
 
   // Rule 5: the running one finishes, the newest due one is next.
@@ -248,13 +270,16 @@ class SyncShardCore {
   }
 
   Rank ranks_;
+  Rank replicas_;  // so many contributions complete a step
   Step total_steps_;
   Step cut_interval_;
   Step window_;
   ShardStore store_;
   Step k_ = 0;
-  SharedBuffer previous_;                                        // dense values of k-1
-  std::map<Step, std::vector<ReadContribution>> contributions_;  // of k+1 .. k+window, by rank
+  SharedBuffer previous_;                                    // dense values of k-1
+  std::map<Step, OfStep> contributions_;                     // of k+1 .. k+window
+  std::vector<Step> newest_;                                 // of each rank, stored or dropped as stale
+  std::uint64_t stale_ = 0;
   std::map<std::pair<Step, Rank>, std::uint32_t> checksums_;
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;

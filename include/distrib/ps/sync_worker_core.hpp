@@ -5,6 +5,7 @@
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/replay_buffer.hpp>
+#include <distrib/ps/replicas_to_aggregate.hpp>
 #include <distrib/ps/worker_action.hpp>
 
 #include <algorithm>
@@ -19,6 +20,10 @@ namespace distrib::inline v0 {
 /// sends it to all, and keeps it until every shard has it in a cut. Serves shards that came back, sends everybody to
 /// the common cut when it cannot. The rules are those of the protocol ("Synchronous rules").
 ///
+/// With backup workers (`replicas_to_aggregate` of the job) nobody is sent back because of one: who is told Gone, or
+/// cannot serve a shard, goes on at the smallest k. What he has not he makes again. When shards are so far apart that
+/// no step is left that all of them give, because one came back, each gives the step where it is.
+///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
 /// order to be performed in; `out` must not call the core. Threads: one at a time. The first start and every later one
 /// are the same (rule 7).
@@ -27,7 +32,7 @@ class SyncWorkerCore {
   SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank}, total_steps_{job.total_steps}, shards_(job.shards()), buffer_{options.replay_budget_bytes},
         window_{contribution_window(job)}, wants_result_{options.wants_result}, has_tables_{!job.tables.empty()},
-        wanted_(job.shards()) {}
+        has_backups_{replicas_to_aggregate(job) < job.ranks}, wanted_(job.shards()) {}
 
   /// The step whose values the worker has or waits for.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -45,6 +50,7 @@ class SyncWorkerCore {
     view.sent = view.progress.done;
     view.awaited = 0;    // what it was asked before is forgotten
     view.cut_asked = 0;
+    if (has_backups_) view.got = nullptr;  // it may have come back, and make other values of the same step
     if (!view.joined) {
       view.joined = true;
       if (every_shard([](const ShardView& v) { return v.joined; })) begin(out);
@@ -61,16 +67,18 @@ class SyncWorkerCore {
   void pushed(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
 
   void values(std::uint32_t shard, Step step, SharedBuffer block, Progress progress, auto& out) {
-    if (step == t_ && !computing_ && is_wanted(shard, block)) shards_[shard].got = std::move(block);
+    if (t_ && step == shards_[shard].asked && !computing_ && is_wanted(shard, block))
+      shards_[shard].got = std::move(block);
     learn(shard, std::move(progress), out);
   }
 
   /// A shard no longer keeps the values of `step` (rule 9).
   void gone(std::uint32_t shard, Step step, Progress progress, auto& out) {
-    if (step != t_ || computing_ || shards_[shard].got) return learn(shard, std::move(progress), out);
-    shards_[shard].progress = std::move(progress);
-    if (gone_at_ == step) return restore(out);
-    gone_at_ = step;
+    ShardView& view = shards_[shard];
+    if (!t_ || done_ || step != view.asked || computing_ || view.got) return learn(shard, std::move(progress), out);
+    view.progress = std::move(progress);
+    if (!has_backups_ && gone_at_ == t_) return restore(out);
+    gone_at_ = t_;
     join_all(out);
   }
 
@@ -95,7 +103,10 @@ class SyncWorkerCore {
       wanted_ = std::move(next);
     }
     for (ShardView& view : shards_) view.got = nullptr;
-    for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) serve(shard, out);
+    for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) {
+      if (has_backups_ && shards_[shard].progress.done >= *t_) push(shard, *t_, out);  // too late: to be counted as such
+      serve(shard, out);
+    }
     if (!t_) return;
     if (stopping_) return leave(out);
     pull_all(out);
@@ -134,7 +145,8 @@ class SyncWorkerCore {
     Step sent = 0;       // contributions through this one were sent since it joined
     Step awaited = 0;    // pulled since it joined, to hear when it has room for more
     Step cut_asked = 0;  // asked since it joined to make a cut at this step
-    SharedBuffer got;    // its values of t
+    std::optional<Step> asked;  // whose values are wanted of it: t, or with backup workers a later one
+    SharedBuffer got;           // these values
   };
 
   // Whether all shards are like that.
@@ -165,6 +177,7 @@ class SyncWorkerCore {
     ++ticket_;
     for (ShardView& view : shards_) {
       view.joined = false;
+      view.asked.reset();
       view.got = nullptr;
     }
   }
@@ -173,6 +186,7 @@ class SyncWorkerCore {
   void begin(auto& out) {
     t_ = shards_.front().progress.done;
     for (const ShardView& view : shards_) t_ = std::min(*t_, view.progress.done);
+    while (has_backups_ && buffer_.has(*t_ + 1)) ++*t_;  // a shard came back, and these are made already
     buffer_.drop_after(*t_);  // made again from here
     if (everything_saved() && (!wants_result_ || *t_ < total_steps_)) return go_on(out);
     if (has_tables_ && wanted_for_ != *t_ + 1) out(Prepare{*t_ + 1});
@@ -183,11 +197,14 @@ class SyncWorkerCore {
   }
 
   // The values of t; not before it is known which rows are wanted with them.
-  void pull(std::uint32_t shard, auto& out) const {
-    if (!has_tables_) return out(SendPull{shard, *t_});
-    if (wanted_for_ == *t_ + 1) out(SendPull{shard, *t_, wanted_[shard]});
+  void pull(std::uint32_t shard, auto& out) {
+    if (has_tables_ && wanted_for_ != *t_ + 1) return;
+    ShardView& view = shards_[shard];
+    const bool apart = has_backups_ && gone_at_ == t_ && view.progress.done > *t_;
+    view.asked = apart ? view.progress.done : *t_;
+    out(SendPull{shard, *view.asked, has_tables_ ? wanted_[shard] : WantedRows{}});
   }
-  void pull_all(auto& out) const {
+  void pull_all(auto& out) {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) pull(shard, out);
   }
 
@@ -196,13 +213,23 @@ class SyncWorkerCore {
     return !has_tables_ || (wanted_for_ == *t_ + 1 && block->size() == wanted_[shard].answer_bytes);
   }
 
-  // Sends what the shard has not yet, as far as it stores ahead (rules 3 and 8); what is not kept: rule 10.
+  void push(std::uint32_t shard, Step step, auto& out) const {
+    out(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, common_cut()}});
+  }
+
+  // Sends what the shard has not yet, as far as it stores ahead (rules 3 and 8); what is not kept: rule 10, or with
+  // backup workers the other ranks may have it, until the shard waits for just that.
   void serve(std::uint32_t shard, auto& out) {
     ShardView& view = shards_[shard];
-    const Step last = std::min(*t_, view.progress.done + window_);
+    Step last = std::min(*t_, view.progress.done + window_);
     for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
-      if (!buffer_.has(step)) return restore(out);
-      out(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, common_cut()}});
+      if (!buffer_.has(step)) {
+        if (!has_backups_) return restore(out);
+        if (step == view.progress.done + 1) return join_all(out);
+        last = step - 1;
+        break;
+      }
+      push(shard, step, out);
       view.sent = step;
     }
     if (last < *t_ && std::exchange(view.awaited, last) != last)
@@ -237,7 +264,7 @@ class SyncWorkerCore {
     WorkerDone ended;
     if (wants_result_ && !stopping_) {
       if (*t_ < total_steps_ || !every_shard([this](const ShardView& v) { return v.progress.done >= total_steps_; }))
-        return restore(out);
+        return has_backups_ ? join_all(out) : restore(out);
       for (const ShardView& view : shards_) {
         if (view.got == nullptr) return;
         ended.result.push_back(view.got);
@@ -274,6 +301,7 @@ class SyncWorkerCore {
   Step window_;
   bool wants_result_;
   bool has_tables_;
+  bool has_backups_;
   Step wanted_for_ = 0;              // the contribution that needs these rows; 0: it is not known which
   std::vector<WantedRows> wanted_;   // one a shard
   std::optional<Step> t_;

@@ -14,6 +14,7 @@ enum class train_errc {
   no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Give at least one of each.
   no_evaluator,    ///< The flags name an evaluator, and the chief evaluates here. Start chief, workers and parameter servers only.
   no_such_variable, ///< `with_updater` names a prefix with which no variable begins. Give one of the names, or a part.
+  too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many, or start more workers.
 };
 
 namespace detail {
@@ -27,6 +28,8 @@ inline constexpr ErrorText train_texts[] = {
     {static_cast<int>(train_errc::no_evaluator), failure::unsupported,
      "there is no evaluator: the chief evaluates"},
     {static_cast<int>(train_errc::no_such_variable), failure::invalid_argument, "no variable's name begins with it"},
+    {static_cast<int>(train_errc::too_few_workers), failure::invalid_argument,
+     "more replicas to aggregate than workers: aggregate at most as many, or start more workers"},
 };
 }  // namespace detail
 

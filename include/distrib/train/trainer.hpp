@@ -12,6 +12,7 @@
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/plan_parts.hpp>
+#include <distrib/ps/replicas_to_aggregate.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/ps/table_digest.hpp>
 #include <distrib/tensor/values.hpp>
@@ -169,8 +170,8 @@ class Trainer {
     throw_error(train_errc::no_such_variable, "with_updater: '" + prefix + "'; there are " + names);
   }
 
-  // Contributions that one global step takes.
-  [[nodiscard]] auto ranks_per_step(std::uint32_t ranks) const -> std::uint64_t {
+  // Batches that one global step uses up; those of backup workers are among them.
+  [[nodiscard]] auto batches_per_step(std::uint32_t ranks) const -> std::uint64_t {
     return kind_.consistency.synchronous ? ranks : 1;
   }
 
@@ -191,6 +192,9 @@ class Trainer {
     job.consistency = consistency_;
     job.data = source.describe();
     job.ranks = ranks;
+    if (const std::uint32_t replicas = kind_.consistency.replicas_to_aggregate; replicas > ranks)
+      throw_error(train_errc::too_few_workers, "replicas_to_aggregate=" + std::to_string(replicas) + ", " +
+                                                   std::to_string(ranks) + " workers");
     job.total_steps = last_step(source, ranks);
     return job;
   }
@@ -202,7 +206,8 @@ class Trainer {
     result_.workers = job.ranks;
     result_.shards = job.shards();
     return {.first_step = 0, .last_step = job.total_steps, .workers = job.ranks,
-            .examples_per_step = source.batch_size() * ranks_per_step(job.ranks), .restored_from = {}};
+            .examples_per_step = source.batch_size() * batches_per_step(replicas_to_aggregate(job)),
+            .restored_from = {}};
   }
 
   // The end of the job: what StopAtStep says, and not more than the data give.
@@ -210,7 +215,7 @@ class Trainer {
   auto last_step(const Source& source, std::uint32_t ranks) const -> Step {
     std::optional<Step> last;
     if (stop_) last = stop_->last_step;
-    if (const auto batches = source.batches()) last = std::min(last.value_or(*batches), *batches / ranks_per_step(ranks));
+    if (const auto batches = source.batches()) last = std::min(last.value_or(*batches), *batches / batches_per_step(ranks));
     if (!last || (stop_ && stop_->last_step == 0)) throw_error(train_errc::no_end, "StopAtStep");
     if (*last == 0) throw_error(train_errc::too_little_data, source.describe());
     return *last;

@@ -189,7 +189,11 @@ class LocalJobShell final : public LocalJob {
     void operator()(RefusedReply m) override {
       throw_error(m.code, "step " + std::to_string(m.step) + " of worker " + std::to_string(m.rank));
     }
-    void operator()(GoneReply) override { lost_its_place(); }
+    void operator()(GoneReply m) override {  // to a worker that was late, where not all count
+      post(m.peer, [shard = shard, step = m.step, progress = std::move(m.progress)](WorkerCore& core, auto& out) mutable {
+        if constexpr (synchronous) core.gone(shard, step, std::move(progress), out);
+      });
+    }
     void operator()(LoadCut) override { lost_its_place(); }
     void operator()(DropCut) override {}  // files are kept as SaveCheckpoint asks
     void operator()(SaveCut m) override { job.collect(std::move(m.cut)); }
@@ -296,7 +300,7 @@ class LocalJobShell final : public LocalJob {
     task.work.values.clear();
     std::vector<SharedBuffer> blocks{task.gradients.begin(), task.gradients.end()};
     task.gradients.clear();
-    losses_[task.work.step].emplace_back(task.rank, task.loss);
+    if (!synchronous || task.work.step > reported_) losses_[task.work.step].emplace_back(task.rank, task.loss);
     on_worker(task.rank, [&](WorkerCore& core, auto& out) {
       core.computed(task.work.ticket, std::move(blocks), out, std::move(task.next));
     });
@@ -307,7 +311,7 @@ class LocalJobShell final : public LocalJob {
       ++reported_;
       float loss = 0;
       if constexpr (synchronous) {
-        auto of_step = losses_.extract(reported_);
+        auto of_step = losses_.extract(reported_);  // those that were made until now
         std::sort(of_step.mapped().begin(), of_step.mapped().end());
         for (const auto& [rank, value] : of_step.mapped()) loss += value;
         loss /= static_cast<float>(of_step.mapped().size());
