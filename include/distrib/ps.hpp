@@ -7,6 +7,7 @@
 #include <distrib/ps/async_shard_core.hpp>
 #include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/block_pool.hpp>
+#include <distrib/ps/check_numerics.hpp>
 #include <distrib/ps/clip_rows.hpp>
 #include <distrib/ps/combiner.hpp>
 #include <distrib/ps/consistency.hpp>

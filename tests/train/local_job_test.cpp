@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "train/small_job.hpp"
 
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -116,4 +117,42 @@ TEST_CASE("LocalJob: what a contribution throws ends the job and comes out of ru
         threads);
     CHECK_THROWS_WITH(local->run(), "record 7 is damaged");
   }
+}
+
+TEST_CASE("LocalJob: a gradient that is not finite ends the job, when the job asks for it", "[train]") {
+  distrib::IoPool pool{2};
+  for (const bool strict : {true, false})
+    for (distrib::IoPool* threads : {static_cast<distrib::IoPool*>(nullptr), &pool}) {
+      CAPTURE(strict, threads != nullptr);
+      auto job = small_job::make({.shards = 2});  // "w" is on the first, "b" on the second
+      job.check_numerics = strict;
+      distrib::Step last = 0;
+      std::unique_ptr<distrib::LocalJob> local;
+      local = distrib::make_local_job<distrib::SyncWorkerCore>(
+          job, small_job::kind(BulkSynchronousParallel{}), {},
+          [contribute = small_job::contribute(job)](distrib::Rank rank, distrib::Step step, auto values, auto gradients) {
+            const float loss = contribute(rank, step, values, gradients);
+            if (step == 4 && rank == 2)
+              gradients[1]->template as<float>()[3] = -std::numeric_limits<float>::infinity();
+            return loss;
+          },
+          {.step_done = [&](distrib::Step step, float) { last = step; },
+           .cut_due = [&](distrib::Step step, std::vector<distrib::Cut>) {
+             local->in_background([] {}, [&, step] { local->cut_saved(step); });
+           }},
+          threads);
+      if (!strict) {
+        local->run();
+        CHECK(last == job.total_steps);
+        continue;
+      }
+      try {
+        local->run();
+        FAIL("a gradient that is not finite was counted");
+      } catch (const std::system_error& error) {
+        CHECK(error.code() == distrib::ps_errc::not_finite);
+        CHECK_THAT(error.what(), ContainsSubstring("step 4 of rank 2, b: "));
+      }
+      CHECK(last == 3);
+    }
 }

@@ -47,6 +47,7 @@ struct Job {
   std::uint32_t shards_per_task = 1;
   std::string updater;                       ///< Name and hyper-parameters: "momentum learning_rate=0.05 ...".
   std::vector<UpdaterOf> updaters_of;        ///< Of some variables another one; the longest prefix counts.
+  bool check_numerics = false;               ///< A contribution that is not finite is refused, and ends the job.
   std::string consistency;                   ///< "bulk_synchronous_parallel", ...
   std::string data;                          ///< What the input pipeline says of itself.
   std::uint32_t ranks = 1;
@@ -99,6 +100,7 @@ struct Job {
   line("shards_per_task", std::to_string(job.shards_per_task));
   line("updater", job.updater);
   for (const UpdaterOf& of : job.updaters_of) line("updater_of", of.prefix + " " + of.updater);
+  if (job.check_numerics) line("check_numerics", "true");
   line("consistency", job.consistency);
   line("data", job.data);
   line("ranks", std::to_string(job.ranks));

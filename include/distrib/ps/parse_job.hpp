@@ -229,6 +229,10 @@ template <class = void>
   if (!job.tables.empty() && job.shards() > num_virtual_shards) lines.fail();  // whose owners would have none
   job.updater = lines.take("updater");
   detail::read_updaters(lines, job);
+  if (lines.next_is("check_numerics")) {
+    job.check_numerics = lines.take("check_numerics") == "true";
+    if (!job.check_numerics) lines.fail();
+  }
   job.consistency = lines.take("consistency");
   if (!parse_consistency(job.consistency)) lines.fail();
   job.data = lines.take("data");

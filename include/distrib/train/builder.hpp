@@ -38,6 +38,7 @@ struct NoTrainer {
   constexpr auto with_updater(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_hooks(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_seed(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_local_mode(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_cluster_mode(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto build(auto&&...) const -> NoTrainer { return {}; }
@@ -176,6 +177,14 @@ class TrainerBuilder {
     return next;
   }
 
+  /// Whether a gradient that is NaN or infinite ends the job with `ps_errc::not_finite`, at every worker, naming step,
+  /// rank and variable; nothing was changed by it. As tf.debugging.enable_check_numerics. Default: not.
+  [[nodiscard]] auto with_check_numerics(bool check = true) const -> TrainerBuilder {
+    TrainerBuilder next = *this;
+    next.recipe_.check_numerics = check;
+    return next;
+  }
+
   /// How many workers and shards a job in one process has. Default: one of each.
   [[nodiscard]] auto with_local_mode(LocalMode local) const -> TrainerBuilder {
     TrainerBuilder next = *this;
@@ -209,7 +218,7 @@ class TrainerBuilder {
     using Next = Recipe<M, D, P, S, C, H>;
     return TrainerBuilder<Next>{Next{std::move(model), std::move(data), std::move(placement), std::move(partitioner),
                                      std::move(consistency), std::move(hooks), recipe_.updater, recipe_.updaters_of,
-                                     recipe_.local, recipe_.cluster, recipe_.seed}};
+                                     recipe_.local, recipe_.cluster, recipe_.seed, recipe_.check_numerics}};
   }
 
   template <template <class, class> class TrainerType, class... Args>

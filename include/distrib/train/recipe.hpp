@@ -40,6 +40,7 @@ struct Recipe {
   LocalMode local;
   ClusterMode cluster;
   std::uint64_t seed = 0;
+  bool check_numerics = false;
 };
 
 namespace detail {
