@@ -35,6 +35,7 @@
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/replay_buffer.hpp>
 #include <distrib/ps/row_layout.hpp>
+#include <distrib/ps/row_mean.hpp>
 #include <distrib/ps/row_slabs.hpp>
 #include <distrib/ps/safe_embedding_lookup_sparse.hpp>
 #include <distrib/ps/server.hpp>

@@ -77,6 +77,7 @@ TEST_CASE("Job: equal jobs have one hash, each fact is part of it", "[ps]") {
       [](Job& job) { job.parts[0].shard = 1; },
       [](Job& job) { job.tasks = 4, job.shards_per_task = 1; },
       [](Job& job) { job.updater = "sgd learning_rate=0.05"; },
+      [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
       [](Job& job) { job.check_numerics = true; },
       [](Job& job) { job.consistency = "asynchronous_parallel"; },
       [](Job& job) { job.data = ""; },
@@ -151,6 +152,8 @@ TEST_CASE("Job: the updater of a variable is that of the longest prefix", "[ps]"
 }
 
 TEST_CASE("Job: what is not the default is a line of its own", "[ps]") {
+  CHECK(changed([](Job& job) { job.row_mean = distrib::RowMean::of_all; }).find(
+            "use_nesterov=false\nrow_mean of_all\nconsistency bulk") != std::string::npos);
   CHECK(changed([](Job& job) { job.check_numerics = true; }).find(
             "use_nesterov=false\ncheck_numerics true\nconsistency bulk") != std::string::npos);
 }
@@ -177,6 +180,7 @@ TEST_CASE("identity_difference: a second run may change how it goes on", "[ps]")
       [](Job& job) { job.parts.clear(); },
       [](Job& job) { job.tasks = 7, job.shards_per_task = 3; },
       [](Job& job) { job.updater = "sgd learning_rate=0.05"; },
+      [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
       [](Job& job) { job.check_numerics = true; },
       [](Job& job) { job.consistency = "asynchronous_parallel"; },
       [](Job& job) { job.data = "seed 7"; },

@@ -84,6 +84,24 @@ TEST_CASE("ShardStore: dense block and rows in one, by the mean of the contribut
   CHECK(store.previous_values(before, {}) == before);
 }
 
+TEST_CASE("ShardStore: rows by the mean of all contributions, when the job says so", "[ps]") {
+  Job job = make_job(true);
+  job.row_mean = RowMean::of_all;
+  ShardStore store{job, 0, sgd(), plenty};
+  const auto row = [&](std::uint64_t key) { return row_of(store.values({{{key}}}), 0); };
+  std::error_code ec;
+  store.apply(1, std::vector{read(store, 2, {3, 7}, 1), read(store, 4, {7}, 3)}, ec);
+  REQUIRE_FALSE(ec);
+  CHECK(row(3) == 8 - 0.5F);  // one of two had it
+  CHECK(row(7) == 8 - 2);
+  store.apply(2, std::vector{read(store, 0, {}, 0), read(store, 0, {3}, 2), read(store, 0, {}, 0), read(store, 0, {}, 0)},
+              ec);
+  REQUIRE_FALSE(ec);
+  CHECK(row(3) == 7.5F - 0.5F);
+  store.apply(3, std::vector{read(store, 0, {3}, 2)}, ec);
+  CHECK(row(3) == 7 - 2);
+}
+
 TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
   ShardStore store{make_job(true), 0, sgd(), plenty};
   CHECK(store.read(nullptr).second.code == ps_errc::wrong_size);

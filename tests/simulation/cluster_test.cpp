@@ -41,6 +41,7 @@ auto make_job(std::uint64_t seed, const char* consistency) -> Job {
   job.tables = {{"words", 3, 0, UniformInitializer{}, static_cast<std::uint32_t>(dice.between(1, 3)), 1},
                 {"items", 2, dice.between(1, 20), UniformInitializer{}}};
   if (dice.percent(10)) job.total_steps = dice.between(64, 70);  // rows are evicted at 64
+  if (dice.percent(30)) job.row_mean = RowMean::of_all;
   job.updaters_of = {{"items", "adagrad " + of_items.describe()}};
   return job;
 }

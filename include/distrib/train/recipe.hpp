@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/ps/row_mean.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/evaluate.hpp>
 #include <distrib/train/save_checkpoint.hpp>
@@ -41,6 +42,7 @@ struct Recipe {
   ClusterMode cluster;
   std::uint64_t seed = 0;
   bool check_numerics = false;
+  RowMean row_mean = RowMean::of_those_with_key;
 };
 
 namespace detail {
