@@ -16,7 +16,8 @@ namespace {
 constexpr std::uint32_t bad_bits[] = {0x7f800000, 0xff800000,              // infinities
                                       0x7f800001, 0x7fc00000, 0x7fffffff,  // NaNs: signalling, quiet, all ones
                                       0xff800001, 0xffc00000, 0xffffffff};
-constexpr std::uint32_t good_bits[] = {0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x3f800000, 0x7f7fffff, 0xff7fffff};
+constexpr std::uint32_t good_bits[] = {0x00000000, 0x80000000, 0x00000001, 0x807fffff,
+                                       0x3f800000, 0x7f7fffff, 0xff7fffff};
 
 }  // namespace
 

@@ -70,7 +70,8 @@ auto equal(const Job& one, const Job& other) -> bool {
   return one.seed == other.seed && one.variables == other.variables && one.tables == other.tables &&
          one.parts == other.parts &&
          one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
-         one.updaters_of == other.updaters_of && one.check_numerics == other.check_numerics && one.row_mean == other.row_mean &&
+         one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
+         one.check_numerics == other.check_numerics &&
          one.consistency == other.consistency && one.data == other.data && one.ranks == other.ranks &&
          one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
 }

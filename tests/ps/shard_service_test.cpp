@@ -806,8 +806,8 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
       else told.insert(told.begin(), "a9 failed: " + why);
       told.push_back("shell ended 65: " + why);
       bench.tell({
-          {row.what, is_pull ? bench.call<distrib::Pull>('a', 9, row.pull) : bench.call<distrib::Push>('a', 9, row.push),
-           told},
+          {row.what,
+           is_pull ? bench.call<distrib::Pull>('a', 9, row.pull) : bench.call<distrib::Push>('a', 9, row.push), told},
           {"whoever comes late hears why", bench.join('b', 4, 1), {"b4 failed: " + why}},
       });
       CHECK(bench.service.over());

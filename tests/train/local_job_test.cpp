@@ -130,7 +130,8 @@ TEST_CASE("LocalJob: a gradient that is not finite ends the job, when the job as
       std::unique_ptr<distrib::LocalJob> local;
       local = distrib::make_local_job<distrib::SyncWorkerCore>(
           job, small_job::kind(BulkSynchronousParallel{}), {},
-          [contribute = small_job::contribute(job)](distrib::Rank rank, distrib::Step step, auto values, auto gradients) {
+          [contribute = small_job::contribute(job)](distrib::Rank rank, distrib::Step step, auto values,
+                                                    auto gradients) {
             const float loss = contribute(rank, step, values, gradients);
             if (step == 4 && rank == 2)
               gradients[1]->template as<float>()[3] = -std::numeric_limits<float>::infinity();

@@ -73,8 +73,8 @@ class TableStore {
   }
 
   /// The `count`-th update (from 1): each row that some gradient names, once. `of_ranks` are in rank order and were
-  /// read with the shard's layout. Gradients of one key are added in that order and divided as the job's `RowMean` says;
-  /// where all had it that is what `reduce_mean` gives, bit for bit.
+  /// read with the shard's layout. Gradients of one key are added in that order and divided as the job's `RowMean`
+  /// says; where all had it that is what `reduce_mean` gives, bit for bit.
   ///
   /// Where any 64 bits are a key, each key is counted once, however many ranks had it, and its gradient is dropped until
   /// it was counted `min_count` times. Every 64th update evicts the keys that no update had for `evict_after` updates or
