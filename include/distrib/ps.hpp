@@ -7,6 +7,7 @@
 #include <distrib/ps/async_shard_core.hpp>
 #include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/block_pool.hpp>
+#include <distrib/ps/check_numerics.hpp>
 #include <distrib/ps/clip_rows.hpp>
 #include <distrib/ps/combiner.hpp>
 #include <distrib/ps/consistency.hpp>
@@ -35,6 +36,7 @@
 #include <distrib/ps/replay_buffer.hpp>
 #include <distrib/ps/replicas_to_aggregate.hpp>
 #include <distrib/ps/row_layout.hpp>
+#include <distrib/ps/row_mean.hpp>
 #include <distrib/ps/row_slabs.hpp>
 #include <distrib/ps/safe_embedding_lookup_sparse.hpp>
 #include <distrib/ps/server.hpp>

@@ -35,3 +35,17 @@ TEST_CASE("tables: a key that a table has not ends the job, naming it", "[train]
   auto trainer = train(Astray{}).with_data(dataset.shuffle(3).batch(10)).with_hooks(StopAtStep{5}).build();
   CHECK_THROWS_WITH(trainer.run(), ContainsSubstring("items: key 40 of 40 rows"));
 }
+
+TEST_CASE("tables: the mean of all contributions is another one, and the number of shards changes nothing", "[train]") {
+  const support::TempDirectory data;
+  const auto dataset = table_model::write(data.path());
+  const auto hash = [&](std::uint32_t workers, std::uint32_t shards, RowMean mean) {
+    auto trainer = table_model::builder(dataset, workers, shards, 20).with_row_mean(mean).build();
+    CHECK(trainer.run() == 0);
+    return trainer.result().parameters_sha256;
+  };
+  const std::string of_all = hash(3, 1, RowMean::of_all);
+  CHECK(hash(3, 2, RowMean::of_all) == of_all);
+  CHECK(hash(3, 1, RowMean::of_those_with_key) != of_all);
+  CHECK(hash(1, 1, RowMean::of_those_with_key) == hash(1, 1, RowMean::of_all));  // there are no others
+}

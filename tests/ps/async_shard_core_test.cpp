@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -297,6 +298,29 @@ TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change
        {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
       {"nothing has changed", shard.pull(10, 0, {{{5}, {0}}}), {"values 10 step=0 w=0 rows=8,8 k=0 cuts=0"}},
       {"the first good one", shard.push(0, 1, block(1, {{5, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: what is not finite is refused when the job asks for it, and changes nothing", "[ps]") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  distrib::Job job = story::with_tables(story::job(1, 2, 9, 2));
+  job.check_numerics = true;
+  Shard shard{Core{job, 0, sgd(), distrib::unbounded_staleness}};
+  const std::string refused = "refused 10 step=1 rank=0: a gradient is not finite: NaN or infinity";
+  const std::string initial = " step=0 w=0 rows=8,8 k=0 cuts=0";
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"dense", shard.push(0, 1, block(nan, {{5, 1}})), {refused + " (v0)"}},
+      {"dense", shard.push(0, 1, block(infinity, {{5, 1}})), {refused + " (v0)"}},
+      {"a row of any key", shard.push(0, 1, block(1, {{5, 1}, {7, -infinity}})), {refused + " (words)"}},
+      {"a numbered row", shard.push(0, 1, block(1, {{5, 1}}, {{2, nan}})), {refused + " (items)"}},
+      {"ahead", shard.push(0, 2, block(nan, {})),
+       {"refused 10 step=2 rank=0: a gradient is not finite: NaN or infinity (v0)"}},
+      {"nothing was counted", shard.pull(10, 0, {{{5}, {2}}}), {"values 10" + initial}},
+      {"the first good one counts", shard.push(0, 1, block(1, {{5, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"and nothing else", shard.pull(10, 1, {{{5, 7}, {2}}}), {"values 10 step=1 w=-1 rows=7,8,8 k=1 cuts=0"}},
   });
 }
 

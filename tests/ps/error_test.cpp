@@ -34,6 +34,9 @@ TEST_CASE("ps_errc: words and conditions", "[ps]") {
       {ps_errc::no_global_step, 23, failure::invalid_argument, "a global step is needed"},
       {ps_errc::not_begun, 24, failure::invalid_argument, "before this"},
       {ps_errc::budget_exceeded, 25, failure::exhausted, "more memory than its budget"},
+      {ps_errc::pull_too_large, 26, failure::exhausted, "more rows than one answer may hold"},
+      {ps_errc::updates_every_row, 27, failure::unsupported, "take LazyAdam"},
+      {ps_errc::not_finite, 28, failure::invalid_argument, "NaN or infinity"},
   };
   for (const Row& row : rows) {
     const std::error_code code = row.value;

@@ -77,6 +77,8 @@ TEST_CASE("Job: equal jobs have one hash, each fact is part of it", "[ps]") {
       [](Job& job) { job.parts[0].shard = 1; },
       [](Job& job) { job.tasks = 4, job.shards_per_task = 1; },
       [](Job& job) { job.updater = "sgd learning_rate=0.05"; },
+      [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
+      [](Job& job) { job.check_numerics = true; },
       [](Job& job) { job.consistency = "asynchronous_parallel"; },
       [](Job& job) { job.data = ""; },
       [](Job& job) { job.ranks = 4; },
@@ -149,6 +151,13 @@ TEST_CASE("Job: the updater of a variable is that of the longest prefix", "[ps]"
         std::string::npos);
 }
 
+TEST_CASE("Job: what is not the default is a line of its own", "[ps]") {
+  CHECK(changed([](Job& job) { job.row_mean = distrib::RowMean::of_all; }).find(
+            "use_nesterov=false\nrow_mean of_all\nconsistency bulk") != std::string::npos);
+  CHECK(changed([](Job& job) { job.check_numerics = true; }).find(
+            "use_nesterov=false\ncheck_numerics true\nconsistency bulk") != std::string::npos);
+}
+
 TEST_CASE("Job: global steps are shared out, the remainder to the lowest ranks", "[ps]") {
   Job job = a_job();
   for (std::uint64_t total = 0; total < 20; ++total) {
@@ -171,6 +180,8 @@ TEST_CASE("identity_difference: a second run may change how it goes on", "[ps]")
       [](Job& job) { job.parts.clear(); },
       [](Job& job) { job.tasks = 7, job.shards_per_task = 3; },
       [](Job& job) { job.updater = "sgd learning_rate=0.05"; },
+      [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
+      [](Job& job) { job.check_numerics = true; },
       [](Job& job) { job.consistency = "asynchronous_parallel"; },
       [](Job& job) { job.data = "seed 7"; },
       [](Job& job) { job.ranks = 9; },

@@ -77,7 +77,9 @@ struct Worker : distrib::WorkerOwner {
   void compute(distrib::Compute work, distrib::Step) override {
     asio::post(context, [this, work = std::move(work)] {
       if (const auto call = at_step) call(work.step);  // a copy: it may take itself away
-      client->computed(work.ticket, contribution(work.step, rank, work.values));
+      std::vector<distrib::SharedBuffer> blocks = contribution(work.step, rank, work.values);
+      if (spoil) spoil(work.step, blocks);
+      client->computed(work.ticket, std::move(blocks));
     });
   }
   void saved(distrib::Step step) override { durable = step; }
@@ -89,6 +91,7 @@ struct Worker : distrib::WorkerOwner {
   asio::io_context& context;
   distrib::Rank rank;
   std::function<void(distrib::Step)> at_step;
+  std::function<void(distrib::Step, std::vector<distrib::SharedBuffer>&)> spoil;  ///< What it contributes.
   std::function<void(const distrib::Event&)> heard;
   std::vector<distrib::Event> events;
   distrib::Step durable = 0;

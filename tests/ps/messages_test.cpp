@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/messages.hpp>
 
+#include <distrib/ps/error.hpp>
+
 #include "support/catch.hpp"
 
 #include <type_traits>
@@ -23,6 +25,12 @@ TEST_CASE("Messages: moved without copying what they carry", "[ps]") {
   CHECK(block.use_count() == 2);
   CHECK(moved.block == block);
   CHECK(distrib::Contribution{}.block == nullptr);
+}
+
+TEST_CASE("RefusedReply: which contribution, and what of it", "[ps]") {
+  CHECK(to_string(distrib::RefusedReply{7, distrib::ps_errc::wrong_size, 3, 1}) == "step 3 of rank 1");
+  CHECK(to_string(distrib::RefusedReply{7, distrib::ps_errc::not_finite, 3, 1, "hidden/weights"}) ==
+        "step 3 of rank 1, hidden/weights");
 }
 
 TEST_CASE("end_of_job: no step comes after it", "[ps]") {

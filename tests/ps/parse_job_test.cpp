@@ -70,7 +70,8 @@ auto equal(const Job& one, const Job& other) -> bool {
   return one.seed == other.seed && one.variables == other.variables && one.tables == other.tables &&
          one.parts == other.parts &&
          one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
-         one.updaters_of == other.updaters_of &&
+         one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
+         one.check_numerics == other.check_numerics &&
          one.consistency == other.consistency && one.data == other.data && one.ranks == other.ranks &&
          one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
 }
@@ -121,6 +122,10 @@ TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
   job.seed = job.total_steps = UINT64_MAX;
   CHECK(equal(parse_job(to_text(job)), job));
   job.updaters_of = {{"hidden/", "ftrl l1=0.5"}, {"hidden/bias", "sgd "}};
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.check_numerics = true;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.row_mean = distrib::RowMean::of_all;
   CHECK(equal(parse_job(to_text(job)), job));
   job.tasks = 256, job.shards_per_task = 256, job.ranks = 1U << 20;
   job.parts[7].shard = 65535;
@@ -192,6 +197,12 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
       {"consistency", "updater_of hidden/\nconsistency", "line 19, 'updater_of hidden/'"},
       {"consistency", "updater_of  sgd\nconsistency", "line 19, 'updater_of  sgd'"},
       {"consistency", "updater_of a sgd\nupdater_of a sgd\nconsistency", "line 20, 'updater_of a sgd'"},
+      {"consistency", "row_mean of_those_with_key\nconsistency", "line 19, 'row_mean of_those_with_key'"},
+      {"consistency", "row_mean of_all\nrow_mean of_all\nconsistency", "line 20, 'row_mean of_all'"},
+      {"consistency", "check_numerics true\nrow_mean of_all\nconsistency", "line 20, 'row_mean of_all'"},
+      {"consistency", "check_numerics false\nconsistency", "line 19, 'check_numerics false'"},
+      {"consistency", "check_numerics true\ncheck_numerics true\nconsistency", "line 20, 'check_numerics true'"},
+      {"updater momentum", "check_numerics true\nupdater momentum", "line 18, 'check_numerics true'"},
       {"bulk_synchronous_parallel", "bulk", "line 19, 'consistency bulk'"},
       {"bulk_synchronous_parallel", "bulk_synchronous_parallel replicas_to_aggregate=4", "line 21, 'ranks 3'"},
       {"data tfrecords of 4 files\n", "", "line 20, 'ranks 3'"},

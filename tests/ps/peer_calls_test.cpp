@@ -124,14 +124,3 @@ TEST_CASE("PeerCalls: calls that are taken back, or never answered", "[ps]") {
   peer.calls.fail_pulls(distrib::rpc_errc::cancelled);
   CHECK(peer.told == Texts{"a3 gone k=5 cuts=0", "a4 failed: the call was cancelled"});
 }
-
-TEST_CASE("PeerCalls: the newest pull is refused, whichever step it is of", "[ps]") {
-  Peer peer;
-  peer.join(1);
-  peer.park(2, 5);
-  peer.park(3, 5);
-  peer.calls.refuse_newest_pull(distrib::ps_errc::no_such_row, "here");
-  peer.answer(5);
-  CHECK(peer.calls.joined());
-  CHECK(peer.told == Texts{"a3 failed: the table has no such row (here)", "a2 gone k=5 cuts=0"});
-}

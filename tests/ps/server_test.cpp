@@ -7,7 +7,9 @@
 #include "support/loopback.hpp"
 #include "support/temp_directory.hpp"
 
+#include <algorithm>
 #include <future>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -308,6 +310,39 @@ TEST_CASE("Server: a worker that is lost for good ends the others too", "[ps]") 
   CHECK(worker.end.why.where == "rank 1");
   CHECK(code_of(server) == 70);
   CHECK(server.why().where == "rank 1");
+}
+
+TEST_CASE("Server: a gradient that is not finite ends the job at every worker, when the job asks for it", "[ps]") {
+  const ClusterSpec cluster = cluster_of(two, 2);
+  for (const bool strict : {true, false}) {
+    CAPTURE(strict);
+    IoPool pool{2};
+    Server first{pool, cluster, "ps", 0};
+    Server second{pool, cluster, "ps", 1};
+    Job job = loopback_job::make(2, 2);
+    job.check_numerics = strict;
+    asio::io_context context{1};
+    std::vector<std::unique_ptr<Worker>> workers;
+    for (Rank rank = 0; rank < 2; ++rank)
+      workers.push_back(std::make_unique<Worker>(context, job, rank, addresses(first, second)));
+    workers[1]->spoil = [](Step step, std::vector<SharedBuffer>& blocks) {
+      if (step != 3) return;
+      auto spoilt = std::make_shared<AlignedBuffer>(blocks[1]->size());
+      std::ranges::copy(blocks[1]->bytes(), spoilt->data());
+      spoilt->as<float>().back() = std::numeric_limits<float>::infinity();
+      blocks[1] = std::move(spoilt);
+    };
+    train(context, workers);
+    for (const auto& worker : workers) {
+      CHECK(worker->end.code == (strict ? 65 : 0));
+      if (!strict) continue;
+      CHECK(worker->end.why.code == ps_errc::not_finite);
+      CHECK(worker->end.why.where == "shard 1: step 3 of rank 1, b");
+    }
+    CHECK(code_of(second) == (strict ? 65 : 0));
+    CHECK(second.why().where == (strict ? "step 3 of rank 1, b" : ""));
+    if (!strict) CHECK(code_of(first) == 0);
+  }
 }
 
 TEST_CASE("Server: a second process of a rank is told of, and does no harm", "[ps]") {

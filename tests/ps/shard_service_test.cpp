@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -328,9 +329,6 @@ TEST_CASE("ShardService: pulls wait for their step, pushes tell how far it is", 
       {"2", bench.push('b', 7, 2, 1, 0),
        {"b3 values counted=2 w=-3 k=2 cuts=0", "b7 pushed k=2 cuts=0"}},
       {"gone", bench.pull('a', 8, 0), {"a8 gone k=2 cuts=0"}},
-      {"refused", bench.push('a', 9, 3, 2, 1), {"a9 failed: the job has no such rank (step 3 of rank 2)"}},
-      {"without a body", bench.call<distrib::Push>('a', 10, {3, 0, 0, nullptr}),
-       {"a10 failed: the contribution has another size than the shard's variables (step 3 of rank 0)"}},
       {"stored", bench.push('a', 11, 3, 0, 1), {"a11 pushed k=2 cuts=0"}},
       {"its checksum is that of the bytes", bench.push('a', 12, 3, 0, 1), {"a12 pushed k=2 cuts=0"}},
       {"with other bytes", bench.push('a', 13, 3, 0, 2), {"a13 pushed k=2 cuts=0 not repeatable"}},
@@ -742,44 +740,98 @@ TEST_CASE("ShardService: rows come with values, and what is parked keeps its row
   });
 }
 
-TEST_CASE("ShardService: what is asked of tables wrongly is refused by its name, and changes nothing", "[ps]") {
-  for (const char* consistency : {synchronous, asynchronous}) {
-    CAPTURE(consistency);
-    // Dense values and the items' rows take 128 + 4 KiB; what is left is an index of keys, but no row of words.
-    Bench bench{story::with_tables(job_of(1, 9, 9, consistency)), {},
-                {.memory_budget_bytes = 64 << 10, .max_pull_bytes = 4 * 64}};
-    bench.join_all();
-    const std::string cuts = " k=0 cuts=0";
-    const auto body = [](std::initializer_list<unsigned char> bytes) {
-      auto made = std::make_shared<distrib::AlignedBuffer>(bytes.size());
-      std::ranges::transform(bytes, made->data(), [](unsigned char byte) { return std::byte{byte}; });
-      return made;
-    };
-    auto unsorted = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}, {7, 1}})->size());
-    std::ranges::copy(block(1, {{5, 1}, {7, 1}})->bytes(), unsorted->data());
-    unsorted->data()[64 + 8 + 2] = std::byte{0};  // 5, and 0 more
-    const std::string keys_of_pull = "the keys of a sparse gradient must ascend and be unique (the keys of a pull)";
-    bench.tell({
-        {"as much as there may be", bench.pull('a', 2, 0, {{5, 6, 7}, {0}}),
-         {"a2 values counted=0 w=0 rows=8,8,8,8" + cuts}},
-        {"more", bench.pull('a', 3, 0, {{5, 6, 7, 8}, {0}}),
-         {"a3 failed: a pull asks for more rows than one answer may hold (320 bytes of 256)"}},
-        {"the same key twice", bench.call<distrib::Pull>('a', 4, {0, body({2, 5, 0, 0, 0})}),
-         {"a4 failed: " + keys_of_pull}},
-        {"one list too few", bench.call<distrib::Pull>('a', 5, {0, body({1, 5, 0})}), {"a5 failed: " + keys_of_pull}},
-        {"no keys at all", bench.call<distrib::Pull>('a', 6, {0, body({255})}), {"a6 failed: " + keys_of_pull}},
-        {"a key that the table has not", bench.pull('a', 7, 0, {{}, {3}}),
-         {"a7 failed: the table has no such row (step 0 of rank 0)"}},
-        {"nor later", bench.pull('a', 8, 1, {{}, {3}}), {"a8 failed: the table has no such row (step 1 of rank 0)"}},
-        {"of a contribution", bench.push('a', 9, 1, 0, block(1, {}, {{3, 1}})),
-         {"a9 failed: the table has no such row (step 1 of rank 0)"}},
-        {"the same key twice", bench.push('a', 10, 1, 0, unsorted),
-         {"a10 failed: the keys of a sparse gradient must ascend and be unique (step 1 of rank 0)"}},
-        {"no memory for a row", bench.push('a', 11, 1, 0, block(1, {{5, 1}})),
-         {"a11 failed: a table needs more memory than its budget has (step 1 of rank 0)"}},
-        {"it is still joined, and nothing has changed", bench.pull('a', 12, 0, {{5}, {0, 1, 2}}),
-         {"a12 values counted=0 w=0 rows=8,8,8,8" + cuts}},
-    });
-    CHECK(bench.of('a').open() == 1);  // the stream
-  }
+TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and ends the job at every worker", "[ps]") {
+  const auto body = [](std::initializer_list<unsigned char> bytes) -> distrib::SharedBuffer {
+    auto made = std::make_shared<distrib::AlignedBuffer>(bytes.size());
+    std::ranges::transform(bytes, made->data(), [](unsigned char byte) { return std::byte{byte}; });
+    return made;
+  };
+  auto unsorted = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}, {7, 1}})->size());
+  std::ranges::copy(block(1, {{5, 1}, {7, 1}})->bytes(), unsorted->data());
+  unsorted->data()[64 + 8 + 2] = std::byte{0};  // 5, and 0 more
+  auto longer = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}})->size() + 64);
+  std::ranges::copy(block(1, {{5, 1}})->bytes(), longer->data());
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto pull = [](Step step, distrib::KeyLists keys) -> distrib::PullRequest {
+    return {step, story::wanted(keys).keys};
+  };
+
+  struct Row {
+    const char* what;
+    distrib::PullRequest pull;  // one of these two
+    distrib::PushRequest push;
+    std::string where;
+    std::string refused;
+  };
+  const std::string unsorted_keys = "the keys of a sparse gradient must ascend and be unique";
+  const std::string no_such_row = "the table has no such row";
+  const std::string wrong_size = "the contribution has another size than the shard's variables";
+  const std::string not_finite = "a gradient is not finite: NaN or infinity";
+  const Row rows[] = {
+      {"too many rows", pull(0, {{5, 6, 7, 8}, {0}}), {}, "step 0 of rank 0, 320 bytes of 256",
+       "a pull asks for more rows than one answer may hold"},
+      {"the same key twice", {0, body({2, 5, 0, 0, 0})}, {}, "step 0 of rank 0, the keys of a pull", unsorted_keys},
+      {"a list too few", {3, body({1, 5, 0})}, {}, "step 3 of rank 0, the keys of a pull", unsorted_keys},
+      {"no keys at all", {0, body({255})}, {}, "step 0 of rank 0, the keys of a pull", unsorted_keys},
+      {"a key that the table has not", pull(0, {{}, {3}}), {}, "step 0 of rank 0", no_such_row},
+      {"the same of a later step", pull(1, {{}, {3}}), {}, "step 1 of rank 0", no_such_row},
+      {"of a contribution", {}, {1, 0, 0, block(1, {{5, 1}}, {{3, 1}})}, "step 1 of rank 0", no_such_row},
+      {"the same key twice", {}, {1, 0, 0, unsorted}, "step 1 of rank 0", unsorted_keys},
+      {"without a body", {}, {1, 0, 0, nullptr}, "step 1 of rank 0", wrong_size},
+      {"no keys", {}, {1, 0, 0, block(1)}, "step 1 of rank 0", wrong_size},
+      {"more than it says", {}, {1, 0, 0, longer}, "step 1 of rank 0", wrong_size},
+      {"a rank that the job has not", {}, {1, 2, 0, block(1, {})}, "step 1 of rank 2", "the job has no such rank"},
+      {"NaN", {}, {1, 0, 0, block(nan, {})}, "step 1 of rank 0, v0", not_finite},
+      {"NaN of a row", {}, {1, 0, 0, block(1, {{5, nan}})}, "step 1 of rank 0, words", not_finite},
+      {"no memory for a row", {}, {1, 0, 0, block(1, {{5, 1}})}, "step 1 of rank 0",
+       "a table needs more memory than its budget has"},
+  };
+  for (const char* consistency : {synchronous, asynchronous})
+    for (const Row& row : rows) {
+      CAPTURE(consistency, row.what);
+      // Dense values and the items' rows take 128 + 4 KiB; what is left is an index of keys, but no row of words.
+      Job job = story::with_tables(job_of(2, 9, 9, consistency));
+      job.check_numerics = true;
+      Bench bench{job, {}, {.memory_budget_bytes = 64 << 10, .max_pull_bytes = 4 * 64}};
+      bench.join_all();
+      const bool is_pull = row.push.step == 0;
+      const bool completes = row.refused.starts_with("a table needs") && consistency == synchronous;
+      if (completes) bench.push('b', 2, 1, 1, block(1, {}))();
+      bench.pull('b', 3, 0, {{5, 6, 7}, {0}})();  // as much as there may be
+      CHECK(bench.told.back() == "b3 values counted=0 w=0 rows=8,8,8,8 k=0 cuts=0");
+      const distrib::ShardStatus before = bench.service.status(bench.now);
+      const std::string why = row.refused + " (" + row.where + ")";
+      Texts told{"a1 failed: " + why, "b1 failed: " + why};
+      if (is_pull) told.push_back("a9 failed: " + row.refused);
+      else told.insert(told.begin(), "a9 failed: " + why);
+      told.push_back("shell ended 65: " + why);
+      bench.tell({
+          {row.what,
+           is_pull ? bench.call<distrib::Pull>('a', 9, row.pull) : bench.call<distrib::Push>('a', 9, row.push), told},
+          {"whoever comes late hears why", bench.join('b', 4, 1), {"b4 failed: " + why}},
+      });
+      CHECK(bench.service.over());
+      const distrib::ShardStatus after = bench.service.status(bench.now);
+      CHECK(after.step == before.step);
+      CHECK(after.contributions == before.contributions);
+      CHECK(after.newest_cut == before.newest_cut);
+      if (!row.refused.starts_with("a table needs")) CHECK(after.variables == before.variables);
+      CHECK(bench.of('a').open() == 0);
+      CHECK(bench.of('b').open() == 0);
+    }
+}
+
+TEST_CASE("ShardService: what waits is told why the job ends", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  bench.join_all();
+  const std::string refused = " failed: the job has no such rank";
+  bench.tell({
+      {"parked", bench.pull('b', 2, 1), {}},
+      {"not taken", bench.credit('b', 0), {}},
+      {"refused", bench.push('a', 2, 3, 2, 1),
+       {"a2" + refused + " (step 3 of rank 2)", "a1" + refused + " (step 3 of rank 2)",
+        "b1" + refused + " (step 3 of rank 2)", "b2" + refused,
+        "shell ended 65: the job has no such rank (step 3 of rank 2)"}},
+      {"and is over", bench.saved(3), {}},
+  });
 }

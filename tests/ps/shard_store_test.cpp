@@ -84,10 +84,28 @@ TEST_CASE("ShardStore: dense block and rows in one, by the mean of the contribut
   CHECK(store.previous_values(before, {}) == before);
 }
 
+TEST_CASE("ShardStore: rows by the mean of all contributions, when the job says so", "[ps]") {
+  Job job = make_job(true);
+  job.row_mean = RowMean::of_all;
+  ShardStore store{job, 0, sgd(), plenty};
+  const auto row = [&](std::uint64_t key) { return row_of(store.values({{{key}}}), 0); };
+  std::error_code ec;
+  store.apply(1, std::vector{read(store, 2, {3, 7}, 1), read(store, 4, {7}, 3)}, ec);
+  REQUIRE_FALSE(ec);
+  CHECK(row(3) == 8 - 0.5F);  // one of two had it
+  CHECK(row(7) == 8 - 2);
+  const auto nothing = [&] { return read(store, 0, {}, 0); };
+  store.apply(2, std::vector{nothing(), read(store, 0, {3}, 2), nothing(), nothing()}, ec);
+  REQUIRE_FALSE(ec);
+  CHECK(row(3) == 7.5F - 0.5F);
+  store.apply(3, std::vector{read(store, 0, {3}, 2)}, ec);
+  CHECK(row(3) == 7 - 2);
+}
+
 TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
   ShardStore store{make_job(true), 0, sgd(), plenty};
-  CHECK(store.read(nullptr).second == ps_errc::wrong_size);
-  CHECK(store.read(std::make_shared<AlignedBuffer>(64)).second == ps_errc::wrong_size);
+  CHECK(store.read(nullptr).second.code == ps_errc::wrong_size);
+  CHECK(store.read(std::make_shared<AlignedBuffer>(64)).second.code == ps_errc::wrong_size);
   CHECK(store.check({{{1}, {2}}}) == ps_errc::no_such_row);
   CHECK_FALSE(store.check({{{1}}}));
   CHECK_FALSE(store.check({}));
@@ -99,6 +117,25 @@ TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
   CHECK(ec == ps_errc::budget_exceeded);
   CHECK(poor.dense() == before);
   CHECK(row_of(poor.values({{{3}}}), 0) == 8);
+}
+
+TEST_CASE("ShardStore: what is not finite is refused when the job asks for it", "[ps]") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  Job job = make_job(true);
+  const ShardStore lenient{job, 0, sgd(), plenty};
+  read(lenient, nan, {3}, infinity);
+  job.check_numerics = true;
+  const ShardStore strict{job, 0, sgd(), plenty};
+  read(strict, 1, {3}, 1);
+  const auto refused = [&](float dense, float row) -> Error {
+    return strict.read(contribution(strict.layout(), dense, {3}, row)).second;
+  };
+  CHECK(refused(nan, 1).code == ps_errc::not_finite);
+  CHECK(refused(nan, nan).where == "b");
+  CHECK(refused(1, -infinity).where == "t");
+  CHECK(refused(-infinity, 1).where == "b");
+  CHECK(strict.read(nullptr).second.code == ps_errc::wrong_size);
 }
 
 TEST_CASE("ShardStore: a cut and back", "[ps]") {

@@ -147,7 +147,7 @@ inline auto text(const support::ShardAction& action) -> std::string {
     return "pushed " + std::to_string(m->peer) + " step=" + std::to_string(m->step) + text(m->progress);
   if (const auto* m = std::get_if<RefusedReply>(&action))
     return "refused " + std::to_string(m->peer) + " step=" + std::to_string(m->step) + " rank=" +
-           std::to_string(m->rank) + ": " + m->code.message();
+           std::to_string(m->rank) + ": " + m->code.message() + (m->what.empty() ? "" : " (" + m->what + ")");
   if (const auto* m = std::get_if<SaveCut>(&action))
     return "save " + std::to_string(m->cut.step) + text(m->cut.values) + text(m->cut.tables) +
            (m->cut.applied.empty() ? "" : " applied=" + text(m->cut.applied));

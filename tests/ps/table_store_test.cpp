@@ -27,6 +27,7 @@ using distrib::Job;
 using distrib::KeyLists;
 using distrib::KeyUse;
 using distrib::ps_errc;
+using distrib::RowMean;
 using distrib::ShardLayout;
 using distrib::TableCut;
 using distrib::TableGradients;
@@ -102,7 +103,7 @@ class Oracle {
   };
 
   Oracle(const Job& job, const ShardLayout& layout, distrib::JobUpdaters updaters)
-      : seed_{job.seed}, updaters_{std::move(updaters)} {
+      : seed_{job.seed}, mean_of_all_{job.row_mean == RowMean::of_all}, updaters_{std::move(updaters)} {
     for (const TablePlace& place : layout.tables()) {
       places_.push_back(place);
       auto& table = tables.emplace_back();
@@ -110,7 +111,7 @@ class Oracle {
     }
   }
 
-  void apply(std::uint64_t count, const std::vector<Gradients>& of_ranks, bool mean_of_all = false) {
+  void apply(std::uint64_t count, const std::vector<Gradients>& of_ranks) {
     for (std::size_t t = 0; t < tables.size(); ++t) {
       const TableInfo& info = places_[t].info();
       std::map<std::uint64_t, std::vector<Floats>> rows_of;
@@ -130,7 +131,7 @@ class Oracle {
         Floats mean = rows[0];
         for (std::size_t r = 1; r < rows.size(); ++r)
           for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += rows[r][i];
-        for (float& element : mean) element /= static_cast<float>(mean_of_all ? of_ranks.size() : rows.size());
+        for (float& element : mean) element /= static_cast<float>(mean_of_all_ ? of_ranks.size() : rows.size());
         std::vector<std::span<float>> slots;
         for (std::size_t at = info.dim; at < entry.row.size(); at += info.dim)
           slots.emplace_back(entry.row.data() + at, info.dim);
@@ -173,6 +174,7 @@ class Oracle {
   }
 
   std::uint64_t seed_;
+  bool mean_of_all_;
   distrib::JobUpdaters updaters_;
   std::vector<TablePlace> places_;
 };
@@ -225,18 +227,17 @@ auto values(const TableStore& store, const ShardLayout& layout, const KeyLists& 
 }
 
 void apply(TableStore& store, const ShardLayout& layout, std::uint64_t count, const std::vector<Gradients>& of_ranks,
-           std::error_code& ec, bool mean_of_all = false) {
+           std::error_code& ec) {
   std::vector<Contribution> contributions;
   for (const Gradients& one : of_ranks) contributions.emplace_back(layout, one);
   std::vector<const TableGradients*> read;
   for (const Contribution& one : contributions) read.push_back(one.read());
-  store.apply(count, read, ec, mean_of_all);
+  store.apply(count, read, ec);
 }
 
-void apply(TableStore& store, const ShardLayout& layout, std::uint64_t count, const std::vector<Gradients>& of_ranks,
-           bool mean_of_all = false) {
+void apply(TableStore& store, const ShardLayout& layout, std::uint64_t count, const std::vector<Gradients>& of_ranks) {
   std::error_code ec;
-  apply(store, layout, count, of_ranks, ec, mean_of_all);
+  apply(store, layout, count, of_ranks, ec);
   REQUIRE_FALSE(ec);
 }
 
@@ -303,9 +304,9 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
       {distrib::LazyAdam{}, distrib::Momentum{}},
       {distrib::Ftrl{}, distrib::Sgd{}}};
   const auto& of_job = updaters[static_cast<std::size_t>(GENERATE(0, 1, 2, 3))];
-  const bool mean_of_all = GENERATE(false, true);
-  const std::uint32_t shard = mean_of_all ? 1 : 0;
   Job job = a_job();
+  job.row_mean = GENERATE(RowMean::of_those_with_key, RowMean::of_all);
+  const std::uint32_t shard = job.row_mean == RowMean::of_all ? 1 : 0;
   job.tables[0].evict_after = 30;
   job.tables[2].min_count = 3;
   job.tables[2].evict_after = 100;
@@ -322,8 +323,8 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
     std::vector<Gradients> of_ranks;
     for (std::uint64_t rank = 0; rank <= count % 4; ++rank) of_ranks.push_back(batches.gradients(count, 25));
     const Oracle before = oracle;
-    oracle.apply(count, of_ranks, mean_of_all);
-    apply(store, layout, count, of_ranks, mean_of_all);
+    oracle.apply(count, of_ranks);
+    apply(store, layout, count, of_ranks);
     if (oracle.tables[2].size() < before.tables[2].size()) ++evicted;
     if (store.sizes()[2].rows < store.sizes()[2].keys) ++without_row;
     // Keys of this update, of all times, and all that there were before: those that it evicted among them.
@@ -380,11 +381,12 @@ TEST_CASE("TableStore: large batches, with and without a row of each key", "[ps]
 }
 
 TEST_CASE("TableStore: rows that all ranks have get the bits of a dense mean", "[ps]") {
-  const Job job = one_table(table_info("t", 33, 0));
+  Job job = one_table(table_info("t", 33, 0));
   const ShardLayout layout{job, 0};
   std::mt19937 random{5};
   for (const std::size_t ranks : {1U, 2U, 3U, 5U, 7U}) {
-    for (const bool mean_of_all : {false, true}) {
+    for (const RowMean mean_of : {RowMean::of_those_with_key, RowMean::of_all}) {
+      job.row_mean = mean_of;
       TableStore store{job, layout, {distrib::Sgd{.learning_rate = 1.0F}}, plenty};
       Bytes expected = values(store, layout, {{4}});
       std::vector<Gradients> of_ranks;
@@ -392,7 +394,7 @@ TEST_CASE("TableStore: rows that all ranks have get the bits of a dense mean", "
         of_ranks.push_back(gradients(job, {{4}}));
         for (float& g : of_ranks.back().rows[0]) g = std::uniform_real_distribution<float>{-9.0F, 9.0F}(random);
       }
-      apply(store, layout, 1, of_ranks, mean_of_all);
+      apply(store, layout, 1, of_ranks);
       std::vector<std::span<const float>> blocks;
       for (const Gradients& one : of_ranks) blocks.emplace_back(one.rows[0]);
       Floats mean(33);

@@ -64,12 +64,13 @@ class Cluster {
     for (auto& worker : workers_) scheduler_.after(pause(), [&worker] { worker->start(); });
   }
 
-  /// Empty: every worker came to its end, and so did every parameter server. Else what went wrong.
+  /// Empty: every worker came to its end, and so did every parameter server, unless the workers' was a refusal. Else
+  /// what went wrong.
   auto run() -> std::string {
     for (std::uint64_t events = 0; wrong_.empty(); ++events) {
       bool all = true;
       for (const auto& worker : workers_) all = all && worker->is_done();
-      for (const auto& shard : shards_) all = all && shard->is_done();
+      for (const auto& shard : shards_) all = all && (shard->is_done() || !refusals_.empty());
       if (all) return {};
       const char* what = events > 4'000'000 ? "it goes round in circles" : scheduler_.step() ? nullptr : "nothing is left to happen";
       if (what != nullptr) return what + state();
@@ -79,6 +80,8 @@ class Cluster {
 
   /// The values at the end, as rank 0 has them.
   [[nodiscard]] auto result() const -> const std::vector<SharedBuffer>& { return result_; }
+  /// With what workers ended to whom a shard refused something that is not finite.
+  [[nodiscard]] auto refusals() const -> const std::vector<std::string>& { return refusals_; }
   [[nodiscard]] auto died() const -> unsigned { return died_; }
   [[nodiscard]] auto lost() const -> unsigned { return lost_; }
 
@@ -202,7 +205,7 @@ class Cluster {
     void joined_twice(Rank) override {}
     void ended(int code, const distrib::Error& why) override {
       code_ = code;
-      if (code != 0) cluster_.fail("a shard ended: " + why.where);
+      if (code != 0 && why.code != distrib::ps_errc::not_finite) cluster_.fail("a shard ended: " + why.where);
       for (const LinkPointer& link : links_) link->session->core.drain(cluster_.scheduler_.now() + std::chrono::minutes{1});
     }
 
@@ -303,7 +306,12 @@ class Cluster {
       if (rank_ == 0) cluster_.result_ = std::move(end.result);
       done_ = true;
     }
-    void failed(const distrib::Error& why) override { cluster_.fail("a worker failed: " + why.where + ": " + why.code.message()); }
+    void failed(const distrib::Error& why) override {
+      if (why.code != distrib::ps_errc::not_finite)
+        return cluster_.fail("a worker failed: " + why.where + ": " + why.code.message());
+      cluster_.refusals_.push_back(why.where);
+      done_ = true;
+    }
 
     // One of its connections breaks.
     void reset_one() {
@@ -393,6 +401,7 @@ class Cluster {
   std::vector<std::unique_ptr<ShardHost>> shards_;
   std::vector<std::unique_ptr<WorkerHost>> workers_;
   std::vector<SharedBuffer> result_;
+  std::vector<std::string> refusals_;
   unsigned died_ = 0;
   unsigned lost_ = 0;
   std::string wrong_;

@@ -12,6 +12,9 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
+#include <limits>
+
 using namespace distrib;
 using namespace std::chrono_literals;
 using sim::Dice;
@@ -41,6 +44,7 @@ auto make_job(std::uint64_t seed, const char* consistency) -> Job {
   job.tables = {{"words", 3, 0, UniformInitializer{}, static_cast<std::uint32_t>(dice.between(1, 3)), 1},
                 {"items", 2, dice.between(1, 20), UniformInitializer{}}};
   if (dice.percent(10)) job.total_steps = dice.between(64, 70);  // rows are evicted at 64
+  if (dice.percent(30)) job.row_mean = RowMean::of_all;
   job.updaters_of = {{"items", "adagrad " + of_items.describe()}};
   return job;
 }
@@ -73,6 +77,24 @@ auto local_hash(const Job& job) -> std::string {
   local->run();
   return hash_of(local->values(model.requests(job.total_steps + 1, 0)));
 }
+
+/// One contribution of it is not finite.
+struct SpoiltModel : HashedModel {
+  using HashedModel::HashedModel;
+  Step step = 0;
+  Rank rank = 0;
+  std::uint32_t shard = 0;
+
+  auto contribution(Step of_step, Rank of_rank, std::span<const SharedBuffer> values) -> std::vector<SharedBuffer> {
+    auto blocks = HashedModel::contribution(of_step, of_rank, values);
+    if (of_step != step || of_rank != rank) return blocks;
+    auto spoilt = std::make_shared<AlignedBuffer>(blocks[shard]->size());
+    std::ranges::copy(blocks[shard]->bytes(), spoilt->data());
+    spoilt->as<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+    blocks[shard] = std::move(spoilt);
+    return blocks;
+  }
+};
 
 auto faults_of(Dice& dice) -> simulation::ClusterFaults {
   return {dice.pick({0U, 1U, 3U, 8U}), dice.pick({0U, 0U, 1U, 3U}), dice.pick({0U, 0U, 1U, 3U}), 60ms};
@@ -129,6 +151,30 @@ TEST_CASE("A simulated cluster with backup workers comes to its end, whatever di
     CAPTURE(seed);
     CHECK(what == "");
     CHECK(cluster.result().size() == job.shards());
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("A contribution that is not finite ends every worker of a simulated cluster, naming it", "[simulation]") {
+  unsigned wrong = 0;
+  for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {
+    Dice dice{seed ^ 0x4a4};
+    Job job = make_job(seed, "bulk_synchronous_parallel");
+    job.check_numerics = true;
+    SpoiltModel model{job};
+    model.step = dice.between(2, job.total_steps);
+    model.rank = static_cast<Rank>(dice.below(job.ranks));
+    model.shard = job.parts[dice.below(job.parts.size())].shard;
+    simulation::Cluster<SyncWorkerCore, SpoiltModel> cluster{job, model, seed, {}, network_of(dice)};
+    const std::string what = cluster.run();
+    const std::string where = "shard " + std::to_string(model.shard) + ": step " + std::to_string(model.step) +
+                              " of rank " + std::to_string(model.rank) + ", " +
+                              ShardLayout{job, model.shard}.places().front().name;
+    if (what.empty() && cluster.refusals() == std::vector<std::string>(job.ranks, where)) continue;
+    ++wrong;
+    CAPTURE(seed);
+    CHECK(what == "");
+    CHECK(cluster.refusals() == std::vector<std::string>(job.ranks, where));
   }
   CHECK(wrong == 0);
 }

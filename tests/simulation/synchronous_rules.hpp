@@ -130,6 +130,7 @@ class Synchronous {
     items.rows = dice.between(1, 20);
     job.tables = dice.percent(50) ? std::vector{words, items} : std::vector{items, words};
     if (dice.percent(20)) job.tables.pop_back();
+    if (dice.percent(30)) job.row_mean = RowMean::of_all;
     job.updaters_of = {{dice.percent(50) ? "items" : "words", "adagrad"}};
     return job;
   }

@@ -61,7 +61,7 @@ class TableOracle {
       std::map<std::uint64_t, std::vector<std::span<const float>>> merged;
       for (const auto& of_rank : of_ranks)
         for (const auto& [key, gradient] : of_rank[table]) merged[key].push_back(gradient);
-      for (const auto& [key, gradients] : merged) update_row(table, key, count, gradients);
+      for (const auto& [key, gradients] : merged) update_row(table, key, count, gradients, of_ranks.size());
       evict(table, count);
     }
   }
@@ -136,7 +136,7 @@ class TableOracle {
 
   // By the updater's arithmetic for dense blocks, which knows no rows.
   void update_row(std::size_t table, std::uint64_t key, std::uint64_t count,
-                  const std::vector<std::span<const float>>& gradients) {
+                  const std::vector<std::span<const float>>& gradients, std::size_t ranks) {
     const distrib::TableInfo& info = job_->tables[table];
     Entry& entry = tables_[table][key];
     if (info.any_key()) {
@@ -147,6 +147,12 @@ class TableOracle {
     }
     Floats mean(info.dim);
     distrib::reduce_mean(gradients, mean);
+    if (job_->row_mean == distrib::RowMean::of_all)
+      for (std::size_t i = 0; i < mean.size(); ++i) {
+        mean[i] = gradients.front()[i];
+        for (std::size_t n = 1; n < gradients.size(); ++n) mean[i] += gradients[n][i];
+        mean[i] /= static_cast<float>(ranks);
+      }
     const Floats from{entry.row.begin(), entry.row.begin() + info.dim};
     std::vector<std::span<float>> slots;
     for (std::size_t at = info.dim; at < entry.row.size(); at += info.dim)

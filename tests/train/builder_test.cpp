@@ -8,6 +8,7 @@
 #include "support/temp_directory.hpp"
 #include "train/line_model.hpp"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,16 @@ namespace {
 struct Count {
   int* steps;
   void on_step(const distrib::StepDone&) { ++*steps; }
+};
+
+/// Its gradients are not finite at step 3.
+struct Diverging : LineModel {
+  auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
+                 distrib::Gradients<Variables>& gradients, distrib::StepContext context) const -> float {
+    const float loss = LineModel::gradients(batch, values, gradients, context);
+    if (context.step == 3) distrib::get<"bias">(gradients)() = std::numeric_limits<float>::quiet_NaN();
+    return loss;
+  }
 };
 }  // namespace
 
@@ -63,6 +74,17 @@ TEST_CASE("with_updater: of variables by the prefix of their names", "[train]") 
   CHECK_THROWS_WITH(builder.with_updater("", slow).build(), ContainsSubstring("no variable's name begins with it"));
   CHECK_THROWS_WITH(builder.with_updater(distrib::Adagrad{.initial_accumulator_value = 0}),
                     ContainsSubstring("initial_accumulator_value must be positive"));
+}
+
+TEST_CASE("with_check_numerics: a gradient that is not finite ends the job", "[train]") {
+  const support::TempDirectory directory;
+  const auto builder = distrib::train(Diverging{})
+                           .with_check_numerics()
+                           .with_data(line_model::write(directory.path()).batch(10))
+                           .with_hooks(distrib::StopAtStep{4});
+  CHECK_THROWS_WITH(builder.build().run(), ContainsSubstring("step 3 of rank 0, bias: ") &&
+                                               ContainsSubstring("not finite"));
+  CHECK(builder.with_check_numerics(false).build().run() == 0);
 }
 
 TEST_CASE("build: the role that the flags give", "[train]") {

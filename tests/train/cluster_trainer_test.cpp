@@ -10,6 +10,7 @@
 #include "train/line_job.hpp"
 
 #include <future>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -113,6 +114,16 @@ TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's mode
 
 namespace {
 
+/// Its gradients are not finite at step 3.
+struct Diverging : LineModel {
+  auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
+                 distrib::Gradients<Variables>& gradients, distrib::StepContext context) const -> float {
+    const float loss = LineModel::gradients(batch, values, gradients, context);
+    if (context.step == 3) distrib::get<"bias">(gradients)() = std::numeric_limits<float>::quiet_NaN();
+    return loss;
+  }
+};
+
 /// A model that cannot be measured.
 struct Blind : LineModel {
   auto evaluate(const Batch<Example>&, const Values<Variables>&) const -> Metrics {
@@ -132,6 +143,32 @@ TEST_CASE("ClusterTrainer: an evaluation that throws ends the job with what it t
                      .with_hooks(StopAtStep{1'000'000}, Evaluate{dataset.batch(10), 5})
                      .build(pool, flags_of("worker", 0, "127.0.0.1:" + std::to_string(server.port())));
   CHECK_THROWS_WITH(trainer.run(), "nothing to be seen");
+}
+
+TEST_CASE("ClusterTrainer: a gradient that is not finite ends the job, as the recipe says", "[train]") {
+  const support::TempDirectory data;
+  IoPool pool{2};
+  asio::io_context context{1};
+  const std::string address =  // that was free a moment ago
+      "127.0.0.1:" + std::to_string(support::Acceptor{context, support::loopback()}.local_endpoint().port());
+  const auto builder = train(Diverging{})
+                           .with_data(line_model::write(data.path()).shuffle(3).batch(10))
+                           .with_hooks(StopAtStep{steps})
+                           .with_check_numerics();
+  std::promise<std::string> told;
+  auto ps = builder.build(pool, flags_of("ps", 0, address));
+  std::thread server{[&] {
+    try {
+      told.set_value(std::to_string(ps.run()));
+    } catch (const std::system_error& error) {
+      told.set_value(error.what());
+    }
+  }};
+  auto worker = builder.build(pool, flags_of("worker", 0, address));
+  CHECK_THROWS_WITH(worker.run(), ContainsSubstring("shard 0: step 3 of rank 0, bias: ") &&
+                                      ContainsSubstring("not finite"));
+  server.join();
+  CHECK_THAT(told.get_future().get(), ContainsSubstring("step 3 of rank 0, bias: "));
 }
 
 TEST_CASE("ClusterTrainer: without a job name it is one process", "[train]") {

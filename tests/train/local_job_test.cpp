@@ -5,6 +5,7 @@
 #include "train/small_job.hpp"
 
 #include <future>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -160,4 +161,43 @@ TEST_CASE("LocalJob: with backup workers nobody waits for one that is late, and 
   CHECK(of_late.front() == 1);
   CHECK((of_late.size() == 1 || of_late[1] > 5));
   CHECK(std::is_sorted(of_late.begin(), of_late.end()));
+}
+
+TEST_CASE("LocalJob: a gradient that is not finite ends the job, when the job asks for it", "[train]") {
+  distrib::IoPool pool{2};
+  for (const bool strict : {true, false})
+    for (distrib::IoPool* threads : {static_cast<distrib::IoPool*>(nullptr), &pool}) {
+      CAPTURE(strict, threads != nullptr);
+      auto job = small_job::make({.shards = 2});  // "w" is on the first, "b" on the second
+      job.check_numerics = strict;
+      distrib::Step last = 0;
+      std::unique_ptr<distrib::LocalJob> local;
+      local = distrib::make_local_job<distrib::SyncWorkerCore>(
+          job, small_job::kind(BulkSynchronousParallel{}), {},
+          [contribute = small_job::contribute(job)](distrib::Rank rank, distrib::Step step, auto values,
+                                                    auto gradients) {
+            const float loss = contribute(rank, step, values, gradients);
+            if (step == 4 && rank == 2)
+              gradients[1]->template as<float>()[3] = -std::numeric_limits<float>::infinity();
+            return loss;
+          },
+          {.step_done = [&](distrib::Step step, float) { last = step; },
+           .cut_due = [&](distrib::Step step, std::vector<distrib::Cut>) {
+             local->in_background([] {}, [&, step] { local->cut_saved(step); });
+           }},
+          threads);
+      if (!strict) {
+        local->run();
+        CHECK(last == job.total_steps);
+        continue;
+      }
+      try {
+        local->run();
+        FAIL("a gradient that is not finite was counted");
+      } catch (const std::system_error& error) {
+        CHECK(error.code() == distrib::ps_errc::not_finite);
+        CHECK_THAT(error.what(), ContainsSubstring("step 4 of rank 2, b: "));
+      }
+      CHECK(last == 3);
+    }
 }

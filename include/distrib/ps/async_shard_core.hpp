@@ -81,10 +81,11 @@ class AsyncShardCore {
   void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
-    auto [given, ec] = store_.read(std::move(contribution.block));
-    if (ec) return out(RefusedReply{peer, ec, step, rank});
+    auto [given, bad] = store_.read(std::move(contribution.block));
+    if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
     if (step > applied_[rank] + 1) return out(JoinedReply{peer, progress(rank)});
     if (step == applied_[rank] + 1) {
+      std::error_code ec;
       store_.apply(this->step() + 1, std::span{&given, 1}, ec);
       if (ec) return out(RefusedReply{peer, ec, step, rank});
       ++applied_[rank];

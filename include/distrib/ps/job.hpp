@@ -6,6 +6,7 @@
 #include <distrib/core/slice.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variables.hpp>
+#include <distrib/ps/row_mean.hpp>
 
 #include <algorithm>
 #include <array>
@@ -47,6 +48,8 @@ struct Job {
   std::uint32_t shards_per_task = 1;
   std::string updater;                       ///< Name and hyper-parameters: "momentum learning_rate=0.05 ...".
   std::vector<UpdaterOf> updaters_of;        ///< Of some variables another one; the longest prefix counts.
+  RowMean row_mean = RowMean::of_those_with_key;
+  bool check_numerics = false;               ///< A contribution that is not finite is refused, and ends the job.
   std::string consistency;                   ///< "bulk_synchronous_parallel", ...
   std::string data;                          ///< What the input pipeline says of itself.
   std::uint32_t ranks = 1;
@@ -99,6 +102,8 @@ struct Job {
   line("shards_per_task", std::to_string(job.shards_per_task));
   line("updater", job.updater);
   for (const UpdaterOf& of : job.updaters_of) line("updater_of", of.prefix + " " + of.updater);
+  if (job.row_mean == RowMean::of_all) line("row_mean", std::string{to_text(job.row_mean)});
+  if (job.check_numerics) line("check_numerics", "true");
   line("consistency", job.consistency);
   line("data", job.data);
   line("ranks", std::to_string(job.ranks));

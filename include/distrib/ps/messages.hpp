@@ -72,6 +72,14 @@ struct RefusedReply {
   std::error_code code;
   Step step = 0;
   Rank rank = 0;
+  std::string what = {};    ///< The variable or table that it is about, or why; may be empty.
 };
+
+/// Which contribution it was, and what of it: "step 3 of rank 1, hidden/weights".
+template <class = void>
+[[nodiscard]] inline auto to_string(const RefusedReply& refused) -> std::string {
+  return "step " + std::to_string(refused.step) + " of rank " + std::to_string(refused.rank) +
+         (refused.what.empty() ? "" : ", " + refused.what);
+}
 
 }  // namespace distrib::inline v0

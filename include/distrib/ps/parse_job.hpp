@@ -12,6 +12,7 @@
 #include <distrib/ps/consistency.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/row_mean.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
 
 #include <cstddef>
@@ -229,6 +230,14 @@ template <class = void>
   if (!job.tables.empty() && job.shards() > num_virtual_shards) lines.fail();  // whose owners would have none
   job.updater = lines.take("updater");
   detail::read_updaters(lines, job);
+  if (lines.next_is("row_mean")) {
+    job.row_mean = RowMean::of_all;
+    if (lines.take("row_mean") != to_text(job.row_mean)) lines.fail();
+  }
+  if (lines.next_is("check_numerics")) {
+    job.check_numerics = lines.take("check_numerics") == "true";
+    if (!job.check_numerics) lines.fail();
+  }
   job.consistency = lines.take("consistency");
   const auto consistency = parse_consistency(job.consistency);
   if (!consistency) lines.fail();

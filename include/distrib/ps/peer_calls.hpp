@@ -82,13 +82,6 @@ class PeerCalls {
     pull.reply(reply);
   }
 
-  /// The core does not answer the pull that came last.
-  void refuse_newest_pull(const std::error_code& code, std::string_view where) {
-    const Call<Pull, Connection> pull = std::move(pulls_.back().call);
-    pulls_.pop_back();
-    pull.fail(code, where);
-  }
-
   /// No pull will be answered any more.
   void fail_pulls(const std::error_code& code) {
     for (const Parked& parked : std::exchange(pulls_, {})) parked.call.fail(code);

@@ -69,7 +69,8 @@ class Server {
   }
 
   /// Serves until the job is over; completes with `void(int)`, once: the protocol's exit code. 0 every worker is done; 1
-  /// it was asked to end, or nobody came: start it again; 70 a worker was lost for good, 74 a cut could not be written.
+  /// it was asked to end, or nobody came: start it again; 65 a worker was refused something after it had joined, which
+  /// ends the job; 70 a worker was lost for good, 74 a cut could not be written.
   /// `why()` names whom or what. Signals are the caller's business: see `stop`. Throws `ps_errc::not_a_server` of a job
   /// that is not "ps".
   template <class Token>

@@ -161,7 +161,7 @@ class ShardService final : private ShardSink {
     ShardService* service;
     template <class Request, class M>
     void operator()(Request&& request, Call<M, Connection> call) const {
-      if (service->over_) return call.fail(rpc_errc::closed);
+      if (service->over_) return call.fail(service->end_.code, service->end_.where);
       service->serve(std::forward<Request>(request), std::move(call));
     }
   };
@@ -187,10 +187,10 @@ class ShardService final : private ShardSink {
   void serve(PullRequest request, Call<Pull, Connection> call) {
     const Peer peer = entered(call);
     if (peer == 0) return;
+    peers_[peer].calls.park(request.step, std::move(call), meter_.arrived());
     PullRows rows;
     if (const Error bad = read_pull_rows(core_->store().layout(), request.body, options_.max_pull_bytes, rows))
-      return call.fail(bad.code, bad.where);
-    peers_[peer].calls.park(request.step, std::move(call), meter_.arrived());
+      return (*this)(RefusedReply{peer, bad.code, request.step, peers_[peer].rank, bad.where});
     core_->pull(peer, request.step, *this, std::move(rows));
   }
 
@@ -308,10 +308,17 @@ class ShardService final : private ShardSink {
     if (state.entered) state.calls.tell_owed(core_->progress(state.rank));
   }
 
+  // Counted on one shard and refused on another, a contribution could never be completed: all workers hear why.
+  void refuse_job(const Error& why) {
+    end_ = why;
+    for (auto& [peer, state] : peers_) state.calls.refuse(why.code, why.where);
+    end(exit_code::refused, why);
+  }
+
   void end(int code, const Error& why) {
     over_ = true;
     for (auto& [peer, state] : peers_) {
-      state.calls.fail_pulls(rpc_errc::closed);
+      state.calls.fail_pulls(end_.code);
       state.calls.end();
     }
     shell_.ended(code, why);
@@ -342,11 +349,11 @@ class ShardService final : private ShardSink {
       not_repeatable_ = true;  // it was counted before, and training goes on
       return;
     }
-    const std::string where = "step " + std::to_string(reply.step) + " of rank " + std::to_string(reply.rank);
-    if (push_) return std::exchange(push_, std::nullopt)->fail(reply.code, where);
+    const std::string where = to_string(reply);
     PeerState& state = peers_[reply.peer];
-    if (state.entered) return state.calls.refuse_newest_pull(reply.code, where);
-    state.calls.refuse(reply.code, where);  // its Join
+    if (!state.entered) return state.calls.refuse(reply.code, where);  // its Join
+    if (push_) std::exchange(push_, std::nullopt)->fail(reply.code, where);
+    refuse_job({reply.code, where});
   }
   void operator()(SaveCut action) override {
     saving_ = true;
@@ -361,8 +368,7 @@ class ShardService final : private ShardSink {
   }
 
   using RouterType = Router<Route<Join, Serve>, Route<Pull, Serve>, Route<Push, Serve>, Route<Restore, Serve>,
-                            Route<Save, Serve>, Route<Leave, Serve>, Route<Goodbye, Serve>,
-                            Route<Status, Serve>>;
+                            Route<Save, Serve>, Route<Leave, Serve>, Route<Goodbye, Serve>, Route<Status, Serve>>;
 
   ShardPlace place_;
   ShardOptions options_;
@@ -387,6 +393,7 @@ class ShardService final : private ShardSink {
   bool saving_ = false;
   bool stopping_ = false;
   bool over_ = false;
+  Error end_{rpc_errc::closed, {}};       // what calls are told when it is over
 };
 
 }  // namespace distrib::inline v0

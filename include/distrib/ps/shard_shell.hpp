@@ -27,8 +27,9 @@ class ShardShell {
   /// was given up. Either does no harm.
   virtual void joined_twice(Rank rank) = 0;
 
-  /// The shard is over, by the protocol's exit code: 0 done, 1 to be tried again, 70 a rank was lost for good, 74 a cut
-  /// could not be written or read. Told once, and nothing follows; what was answered is still to be written.
+  /// The shard is over, by the protocol's exit code: 0 done, 1 to be tried again, 65 a call of a rank was refused, 70 a
+  /// rank was lost for good, 74 a cut could not be written or read. Told once, and nothing follows; what was answered
+  /// is still to be written.
   virtual void ended(int code, const Error& why) = 0;
 };
 

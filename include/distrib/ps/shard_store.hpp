@@ -5,6 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/ps/block_pool.hpp>
+#include <distrib/ps/check_numerics.hpp>
 #include <distrib/ps/dense_store.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
@@ -46,7 +47,7 @@ class ShardStore {
   /// `ps_errc::budget_exceeded` when those of numbered keys need more.
   template <class = void>
   ShardStore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, std::uint64_t table_budget_bytes)
-      : layout_{job, shard},
+      : layout_{job, shard}, checks_numerics_{job.check_numerics},
         dense_{layout_, updaters, initial_values(job, layout_)} {
     if (!job.tables.empty()) tables_ = std::make_unique<TableStore>(job, layout_, updaters, table_budget_bytes);
   }
@@ -62,13 +63,15 @@ class ShardStore {
   /// Null: the job has none.
   [[nodiscard]] auto tables() const noexcept -> const TableStore* { return tables_.get(); }
 
-  /// Reads a contribution. Errors as `TableGradients::read`.
+  /// Reads a contribution. Errors as `TableGradients::read`; of a job that asks for it, as `check_numerics`.
   template <class = void>
-  [[nodiscard]] auto read(SharedBuffer block) const -> std::pair<ReadContribution, std::error_code> {
-    std::pair<ReadContribution, std::error_code> read;
-    if (block == nullptr) read.second = ps_errc::wrong_size;
-    else read.second = read.first.tables.read(layout_, block->bytes());
-    read.first.block = std::move(block);
+  [[nodiscard]] auto read(SharedBuffer block) const -> std::pair<ReadContribution, Error> {
+    std::pair<ReadContribution, Error> read;
+    auto& [given, bad] = read;
+    if (block == nullptr) bad.code = ps_errc::wrong_size;
+    else bad.code = given.tables.read(layout_, block->bytes());
+    if (checks_numerics_ && !bad) bad = check_numerics(layout_, *block, given.tables);
+    given.block = std::move(block);
     return read;
   }
 
@@ -145,6 +148,7 @@ class ShardStore {
   }
 
   ShardLayout layout_;
+  bool checks_numerics_;
   DenseStore dense_;
   std::unique_ptr<TableStore> tables_;              // null: the job has none
   BlockPool blocks_;                                // of values with rows

@@ -83,7 +83,7 @@ class SyncShardCore {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
     auto [given, bad] = store_.read(std::move(contribution.block));
-    if (bad) return out(RefusedReply{peer, bad, step, rank});
+    if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
     drop_old_cuts(contribution.common_cut, out);
     if (!remember(step, rank, contribution.checksum))  // rule 2: training goes on
       out(RefusedReply{peer, ps_errc::not_repeatable, step, rank});

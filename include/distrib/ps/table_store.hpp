@@ -9,6 +9,7 @@
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/memory_budget.hpp>
+#include <distrib/ps/row_mean.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/table_digest.hpp>
@@ -47,7 +48,7 @@ class TableStore {
   /// `std::system_error` (`ps_errc::budget_exceeded`), saying which.
   template <class = void>
   TableStore(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters, std::uint64_t budget_bytes)
-      : budget_{std::make_unique<MemoryBudget>(budget_bytes)} {
+      : budget_{std::make_unique<MemoryBudget>(budget_bytes)}, row_mean_{job.row_mean} {
     tables_.reserve(layout.tables().size());
     for (const TablePlace& place : layout.tables())
       tables_.emplace_back(place, updaters[place.updater()], job.seed, *budget_);
@@ -57,6 +58,7 @@ class TableStore {
   auto operator=(TableStore&& other) noexcept -> TableStore& {
     tables_ = std::move(other.tables_);  // before the budget, to which they give back what they had
     budget_ = std::move(other.budget_);
+    row_mean_ = other.row_mean_;
     keeps_previous_ = other.keeps_previous_;
     return *this;
   }
@@ -71,8 +73,8 @@ class TableStore {
   }
 
   /// The `count`-th update (from 1): each row that some gradient names, once. `of_ranks` are in rank order and were
-  /// read with the shard's layout. Gradients of one key are added in that order and divided by how many had it, with
-  /// `mean_of_all` by how many ranks there are; where all had it that is what `reduce_mean` gives, bit for bit.
+  /// read with the shard's layout. Gradients of one key are added in that order and divided as the job's `RowMean`
+  /// says; where all had it that is what `reduce_mean` gives, bit for bit.
   ///
   /// Where any 64 bits are a key, each key is counted once, however many ranks had it, and its gradient is dropped until
   /// it was counted `min_count` times. Every 64th update evicts the keys that no update had for `evict_after` updates or
@@ -81,10 +83,9 @@ class TableStore {
   /// Fails with `ps_errc::budget_exceeded` or what the system says; nothing has changed then but how much memory the
   /// tables took.
   template <class = void>
-  void apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks, std::error_code& ec,
-             bool mean_of_all = false) {
+  void apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks, std::error_code& ec) {
     ec.clear();
-    for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i].prepare(of_ranks, i, mean_of_all, keeps_previous_);
+    for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i].prepare(of_ranks, i, row_mean_, keeps_previous_);
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       tables_[i].count(count, ec);
       if (!ec) continue;
@@ -181,6 +182,7 @@ class TableStore {
   }
 
   std::unique_ptr<MemoryBudget> budget_;  // where tables find it after a move; it outlives them
+  RowMean row_mean_;
   std::vector<detail::ShardTable> tables_;
   bool keeps_previous_ = false;
 };

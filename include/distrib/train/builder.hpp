@@ -10,6 +10,7 @@
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/placement/strategy.hpp>
 #include <distrib/ps/consistency.hpp>
+#include <distrib/ps/row_mean.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
@@ -38,6 +39,8 @@ struct NoTrainer {
   constexpr auto with_updater(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_hooks(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_seed(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_row_mean(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_local_mode(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_cluster_mode(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto build(auto&&...) const -> NoTrainer { return {}; }
@@ -176,6 +179,21 @@ class TrainerBuilder {
     return next;
   }
 
+  /// Whether a gradient that is NaN or infinite ends the job with `ps_errc::not_finite`, at every worker, naming step,
+  /// rank and variable; nothing was changed by it. As tf.debugging.enable_check_numerics. Default: not.
+  [[nodiscard]] auto with_check_numerics(bool check = true) const -> TrainerBuilder {
+    TrainerBuilder next = *this;
+    next.recipe_.check_numerics = check;
+    return next;
+  }
+
+  /// What gradients of one key of a table are divided by. Default: by how many contributions of the step had the key.
+  [[nodiscard]] auto with_row_mean(RowMean mean) const -> TrainerBuilder {
+    TrainerBuilder next = *this;
+    next.recipe_.row_mean = mean;
+    return next;
+  }
+
   /// How many workers and shards a job in one process has. Default: one of each.
   [[nodiscard]] auto with_local_mode(LocalMode local) const -> TrainerBuilder {
     TrainerBuilder next = *this;
@@ -209,7 +227,8 @@ class TrainerBuilder {
     using Next = Recipe<M, D, P, S, C, H>;
     return TrainerBuilder<Next>{Next{std::move(model), std::move(data), std::move(placement), std::move(partitioner),
                                      std::move(consistency), std::move(hooks), recipe_.updater, recipe_.updaters_of,
-                                     recipe_.local, recipe_.cluster, recipe_.seed}};
+                                     recipe_.local, recipe_.cluster, recipe_.seed, recipe_.check_numerics,
+                                     recipe_.row_mean}};
   }
 
   template <template <class, class> class TrainerType, class... Args>

@@ -81,6 +81,7 @@ class ClusterTrainer : public Trainer<M, D> {
     options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { this->hooks_.tell(event); }); };
     Server server{*this->pool_, flags_.cluster(), flags_.job_name, flags_.task_index, updaters(), std::move(options)};
     const int code = server.join(here);
+    if (code == exit_code::refused) throw_if(server.why());
     tell_end(server.why());
     return code;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/ps/row_mean.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/evaluate.hpp>
 #include <distrib/train/save_checkpoint.hpp>
@@ -40,6 +41,8 @@ struct Recipe {
   LocalMode local;
   ClusterMode cluster;
   std::uint64_t seed = 0;
+  bool check_numerics = false;
+  RowMean row_mean = RowMean::of_those_with_key;
 };
 
 namespace detail {

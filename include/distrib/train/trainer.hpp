@@ -13,6 +13,7 @@
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/replicas_to_aggregate.hpp>
+#include <distrib/ps/row_mean.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/ps/table_digest.hpp>
 #include <distrib/tensor/values.hpp>
@@ -70,8 +71,9 @@ class Trainer {
   /// `run()`. It must outlive the trainer.
   template <class R>
   Trainer(const R& recipe, IoPool* pool)
-      : model_{recipe.model}, data_{recipe.data}, local_{recipe.local}, seed_{recipe.seed}, hooks_{recipe.hooks},
-        pool_{pool}, consistency_{recipe.consistency.describe()}, consistency_mode_{R::ConsistencyType::mode},
+      : model_{recipe.model}, data_{recipe.data}, local_{recipe.local}, seed_{recipe.seed},
+        check_numerics_{recipe.check_numerics}, row_mean_{recipe.row_mean}, hooks_{recipe.hooks}, pool_{pool},
+        consistency_{recipe.consistency.describe()}, consistency_mode_{R::ConsistencyType::mode},
         kind_{consistency_kind(recipe.consistency), {recipe.updater}} {
     for (const auto& [prefix, updater] : recipe.updaters_of) {
       check_prefix(prefix);
@@ -189,6 +191,8 @@ class Trainer {
     for (std::size_t i = 0; i < prefixes_.size(); ++i)
       job.updaters_of.push_back({prefixes_[i], kind_.updaters[i + 1].text()});
     throw_if(check_table_updaters(job, kind_.updaters));
+    job.row_mean = row_mean_;
+    job.check_numerics = check_numerics_;
     job.consistency = consistency_;
     job.data = source.describe();
     job.ranks = ranks;
@@ -312,6 +316,8 @@ class Trainer {
   D data_;
   LocalMode local_;
   std::uint64_t seed_;
+  bool check_numerics_;
+  RowMean row_mean_;
   HookSet hooks_;
   IoPool* pool_;
   std::string consistency_;  // as the job has it

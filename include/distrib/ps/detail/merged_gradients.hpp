@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/ps/detail/row_math.hpp>
+#include <distrib/ps/row_mean.hpp>
 #include <distrib/ps/table_gradients.hpp>
 
 #include <algorithm>
@@ -17,12 +18,11 @@ namespace distrib::inline v0::detail {
 /// all ranks have a key, its row has the bits of a dense mean. Memory is kept for the next step. Threads: one at a time.
 class MergedGradients {
  public:
-  /// The divisor is how many rows there are of a key; with `mean_of_all` how many ranks there are. The contributions
-  /// must outlive the use of this.
+  /// The contributions must outlive the use of this.
   template <class = void>
-  void merge(std::span<const TableGradients* const> of_ranks, std::size_t table, std::size_t dim, bool mean_of_all) {
+  void merge(std::span<const TableGradients* const> of_ranks, std::size_t table, std::size_t dim, RowMean mean) {
     dim_ = dim;
-    divisor_ = mean_of_all ? of_ranks.size() : 0;
+    divisor_ = mean == RowMean::of_all ? of_ranks.size() : 0;
     const auto has_keys = [table](const TableGradients* one) { return !one->keys(table).empty(); };
     const auto first = std::ranges::find_if(of_ranks, has_keys);
     only_ = nullptr;

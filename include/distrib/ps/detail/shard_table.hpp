@@ -13,6 +13,7 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/memory_budget.hpp>
 #include <distrib/ps/row_layout.hpp>
+#include <distrib/ps/row_mean.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
@@ -78,8 +79,8 @@ class ShardTable {
 
   /// Merges what ranks say of table number `table`, and takes all memory that the update needs beside the table's.
   template <class = void>
-  void prepare(std::span<const TableGradients* const> of_ranks, std::size_t table, bool mean_of_all, bool keep) {
-    merged_.merge(of_ranks, table, layout_.dim, mean_of_all);
+  void prepare(std::span<const TableGradients* const> of_ranks, std::size_t table, RowMean mean, bool keep) {
+    merged_.merge(of_ranks, table, layout_.dim, mean);
     const std::size_t keys = merged_.keys().size();
     if (rows_.size() < keys) rows_.resize(keys);
     if (any_ && before_.size() < keys) before_.resize(keys);

@@ -187,7 +187,7 @@ class LocalJobShell final : public LocalJob {
       });
     }
     void operator()(RefusedReply m) override {
-      throw_error(m.code, "step " + std::to_string(m.step) + " of worker " + std::to_string(m.rank));
+      throw_error(m.code, to_string(m));
     }
     void operator()(GoneReply m) override {  // to a worker that was late, where not all count
       post(m.peer, [shard = shard, step = m.step, progress = std::move(m.progress)](WorkerCore& core, auto& out) mutable {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_gradients.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace distrib::inline v0 {
+
+/// Whether every element is a number: neither NaN nor infinite. It asks their bits, so that -ffast-math, which takes
+/// all numbers for finite, changes nothing. As fast as memory is read.
+template <class = void>
+[[nodiscard]] inline auto all_finite(std::span<const float> elements) noexcept -> bool {
+  using Words = std::uint32_t __attribute__((vector_size(16)));
+  constexpr std::size_t lanes = sizeof(Words) / sizeof(float);
+  Words found{};  // the highest bit of a lane: the exponent of some element in it was all ones
+  const auto look = [&](std::size_t at, std::size_t count) {
+    Words words{};
+    std::memcpy(&words, elements.data() + at, count * sizeof(float));
+    found |= (words & 0x7fffffffU) + 0x00800000U;
+  };
+  std::size_t at = 0;
+  for (; elements.size() - at >= lanes; at += lanes) look(at, lanes);
+  if (at < elements.size()) look(at, elements.size() - at);
+  return ((found[0] | found[1] | found[2] | found[3]) >> 31) == 0;
+}
+
+/// TensorFlow's check of the same name, of what a contribution says to one shard: its dense `block` and rows of tables.
+/// Fails with `ps_errc::not_finite`, naming the first variable or table with an element that is not finite. Gaps of the
+/// block are not looked at.
+template <class = void>
+[[nodiscard]] inline auto check_numerics(const ShardLayout& layout, const AlignedBuffer& block,
+                                         const TableGradients& tables) -> Error {
+  const std::span<const float> dense = block.as<float>();
+  for (const ShardLayout::Place& place : layout.places())
+    if (!all_finite(dense.subspan(place.offset_bytes / sizeof(float), place.size_bytes / sizeof(float))))
+      return {ps_errc::not_finite, place.name};
+  for (std::size_t table = 0; table < layout.tables().size(); ++table)
+    if (!all_finite(tables.rows(table))) return {ps_errc::not_finite, layout.tables()[table].info().name};
+  return {};
+}
+
+}  // namespace distrib::inline v0
