@@ -40,8 +40,8 @@ def report(build):
                               ["-B", str(pathlib.Path(__file__).parent / "parameters" / "tensorflow_peer.py")])}
     for method, what in ("pull", "gather"), ("push", "scatter"):
         for keys, number, flight, seconds, target in REQUESTS:
-            line = Line(f"main-job-tensorflow {what} {keys} rows of 64 B", lambda m, n=number: m["rate"] * n / 1e6, "M/s",
-                        {tensorflow: target})
+            line = Line(f"main-job-tensorflow {what} {keys} rows of 64 B", lambda m, n=number: m["rate"] * n / 1e6,
+                        "M/s", {tensorflow: target})
             load = ["--method", method, "--keys", str(number), "--in_flight", str(flight), "--seconds", str(seconds)]
             if not rpc.run_case(Case(set(), f"{what} {keys} rows", [OURS, tensorflow], [line], load), known):
                 raise RuntimeError(f"{what} of {keys} rows: ours or TensorFlow's does not run")

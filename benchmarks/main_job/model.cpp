@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CPU seconds of the main job's model alone: as many worker processes at once, each of which asks `Mlp` for the
-// gradients of every step, OpenBLAS on one thread; one of them measures the model on the test data, as the job does it
-// once. Records are read and parsed before, and nothing is sent anywhere. The values are trained a little: what a branch
-// of the model costs depends on them.
+// gradients of every step, OpenBLAS on one thread; one of them measures the model on the test data once, as the job
+// does. Records are read and parsed before, and nothing is sent anywhere. The values are trained a little, as what a
+// branch of the model costs depends on them.
 #include "processes.hpp"
 
 #include <fashion_mnist/mlp.hpp>
@@ -84,7 +84,7 @@ int main(int argc, char** argv) try {
   const Values values = trained_a_little(batches);
 
   const auto descend = [&] {
-    Gradients gradients{Mlp{}.variables()};  // to zero it is not the model's work; what biases add up to is not looked at
+    Gradients gradients{Mlp{}.variables()};  // to zero it is not the model's work; nobody looks at what adds up there
     for (std::uint64_t step = 0; step < steps; ++step)
       Mlp{}.gradients(batches[step % batches.size()], values, gradients, {});
   };
