@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A parameter server with dense variables and tables of both kinds under as much as its workers can ask of it, for as
-// long as one likes: the memory of all of them stays what it was. Each is a process of its own, as in real life.
+// long as one likes: its memory stays what it was, and that of workers below what it may be. Each is a process of its
+// own, as in real life.
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/optimizer/adagrad.hpp>
@@ -52,6 +53,7 @@ using Clock = std::chrono::steady_clock;
 constexpr Rank workers = 3;
 constexpr std::uint64_t table_keys = 1 << 15;  // so that there are soon no new rows
 constexpr std::size_t keys_of_batch = 250;     // of each table
+constexpr std::size_t replay_budget_mib = 64;  // of a worker; what it makes between two cuts is less than half of that
 
 // --- processes ---
 
@@ -136,7 +138,7 @@ auto make_job(const std::string& consistency, Step steps) -> Job {
   job.shards_per_task = 2;
   job.ranks = workers;
   job.total_steps = steps;
-  job.cut_interval = consistency == BulkSynchronousParallel{}.describe() ? 700 : 2000;
+  job.cut_interval = consistency == BulkSynchronousParallel{}.describe() ? 400 : 1200;
   job.updater = "adagrad " + Adagrad{.learning_rate = 0.01F}.describe();
   job.updaters_of = {{"dense/", "sgd " + Sgd{.learning_rate = 0.01F}.describe()}};
   job.consistency = consistency;
@@ -164,6 +166,7 @@ class Worker final : public WorkerOwner {
         batches_{{{job_, layouts_}, {job_, layouts_}}} {
     WorkerClientOptions options;
     options.start_within = options.lost_after = 30s;
+    options.worker.replay_budget_bytes = replay_budget_mib << 20;
     client_ = std::make_shared<WorkerClient<Core>>(context.get_executor(), job, rank, std::vector{server}, options,
                                                    cuts, *this);
   }
@@ -320,7 +323,10 @@ TEST_CASE("Server: processes that push and pull rows and blocks as fast as they 
 
 // For DISTRIB_SOAK_SECONDS, 60 unless told.
 TEST_CASE("Server: as many pushes and pulls as its workers can make leave memory as it was", "[.soak]") {
-  constexpr double most_growth = 1.03;  // of the third quarter of the time to the last, in each process
+  constexpr double most_growth = 1.03;  // of the server, from the third quarter of the time to the last
+  // Of a worker: what it keeps to send again, which depends on how long a cut takes, and as much again. Its blocks were
+  // of many sizes, and are used again.
+  constexpr double most_of_worker = 2 * replay_budget_mib;
   const char* const told = std::getenv("DISTRIB_SOAK_SECONDS");
   const std::chrono::seconds time{told == nullptr ? 60 : std::max(4, std::atoi(told))};
   const Job job = make_job(AsynchronousParallel{}.describe(), Step{1} << 40);
@@ -346,10 +352,8 @@ TEST_CASE("Server: as many pushes and pulls as its workers can make leave memory
     std::fflush(stdout);
     told_of = count;
   }
-  for (const Memory& of : memory) {
-    CAPTURE(of.who, of.of_quarter(0), of.of_quarter(1));
-    CHECK(of.of_quarter(3) <= most_growth * of.of_quarter(2));
-  }
+  CHECK(memory.front().of_quarter(3) <= most_growth * memory.front().of_quarter(2));
+  for (Rank rank = 0; rank < workers; ++rank) CHECK(std::ranges::max(memory[rank + 1].mib) <= most_of_worker);
   CHECK(cluster.contributions() > 0);
   constexpr int stopped = 1;
   for (Rank rank = 0; rank < workers; ++rank) cluster.worker(rank).ask_to_end();
