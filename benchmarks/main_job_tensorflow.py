@@ -5,7 +5,8 @@ results.jsonl, and each run to stderr. Run by a Python that has TensorFlow.
 The job: a multilayer perceptron 784-128-10 on Fashion-MNIST, batches of 64, plain gradient descent, asynchronous, 2
 parameter servers and 3 workers, each a process, on loopback. Ours (main_job/train.cpp) reads, shuffles and parses its
 TFRecords while it trains; TensorFlow (main_job_tensorflow_peer.py) has them parsed in memory. It comes in three forms:
-between-graph replication, ClusterCoordinator, and one process without a cluster.
+between-graph replication, ClusterCoordinator, and one process without a cluster. What a job with tables would do beside
+it, gathering and scattering rows, is what tables_tensorflow.py measures after that.
 
 All take turns, ROUNDS (5) times; medians are compared. When time is short 3 rounds must do. A figure is of SECONDS in a
 steady state: the steps of all workers, told through shared memory, and the CPU time of processes. Where this user may,
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 
+import tables_tensorflow
 from result import result
 from rpc import machine_cpu, note, prepare
 
@@ -172,7 +174,7 @@ def play(build, records, rounds):
 
 
 def report_dense(build, records, rounds):
-    """All variables in every step: what the library is at least to be."""
+    """All variables in every step."""
     measured = play(build, records, rounds)
     version = importlib.metadata.version("tensorflow-cpu")
 
@@ -201,7 +203,10 @@ def main():
     prepare("free", False)()  # all of them inherit it; and who waits for a step must not hear of it late
     build, records = sys.argv[1:3]
     report_dense(build, records, int(sys.argv[3]) if len(sys.argv) > 3 else ROUNDS)
-    # Here come the rows of tables, gather and scatter of 1, 10 and 100 thousand keys, when tables travel.
+    try:
+        tables_tensorflow.report(build)
+    except RuntimeError as error:
+        sys.exit(f"error: {error}")
 
 
 main()

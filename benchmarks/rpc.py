@@ -40,6 +40,7 @@ class Peer:
     name: str
     program: str
     both: list = dataclasses.field(default_factory=list)  # arguments of either end
+    script: list = dataclasses.field(default_factory=list)  # what the program runs, when it is an interpreter
 
 
 @dataclasses.dataclass
@@ -200,7 +201,7 @@ class Server:
     """A running server of a peer. Throws `RuntimeError` with what it said when it does not begin."""
 
     def __init__(self, peer, arguments=(), place="plain"):
-        self.process = subprocess.Popen([peer.program, "serve", *arguments, *peer.both], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([peer.program, *peer.script, "serve", *arguments, *peer.both], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         preexec_fn=prepare(place, True))
         self.peer = peer
@@ -234,8 +235,8 @@ class Server:
 
     def load(self, arguments, place="plain", role="load"):
         """The command line of a client."""
-        return [self.peer.program, role, *self.peer.both, "--port", str(self.port), "--server", str(self.pid),
-                *arguments]
+        return [self.peer.program, *self.peer.script, role, *self.peer.both, "--port", str(self.port), "--server",
+                str(self.pid), *arguments]
 
     def measure(self, arguments, place="plain"):
         done = subprocess.run(self.load(["--seconds", str(SECONDS), "--warm", str(WARM), *arguments]),

@@ -2,22 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: benchmarks/run.sh [NAME...]     installs what is missing, builds, measures; all of them unless told. NAMEs:
 #   kernels    update rules beside plain loops
-#   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its matrix products, beside bare
-#              sockets that move the same bytes
+#   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its model, beside bare sockets that
+#              move the same bytes and beside the whole job
 #   parameters pushes and pulls of dense values and of a table's rows beside gRPC, and beside ps-lite where PS_LITE names
 #              a checkout of it; tables in one process beside maps and locks; and kernels
 #   records    reading, writing, parsing, shuffling, compressing records beside sums of the same memory, protobuf, zlib
 #   rpc        calls beside bare Asio, bare epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling
 #   rpc-abuse  what a server does under garbage, half frames, slow readers, resets, deadlines, overload, its own end
 #   records-tensorflow   reading, writing and parsing records beside TensorFlow
-#   main-job-tensorflow  the main job, asynchronous, beside TensorFlow on as many processes, and in one
+#   main-job-tensorflow  the main job, asynchronous, beside TensorFlow on as many processes, and in one; and rows of a
+#              table, gathered and scattered, beside its parameter server
 # The last two are measured only when named, and install TensorFlow into a cache directory.
 # Prints a table and writes build/benchmarks/results.jsonl. Exit code 1: a target is missed; 70: nothing was measured.
 # Leave the machine alone meanwhile.
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,16s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,17s/^# //p' benchmarks/run.sh)
 
 names=()
 for name in "$@"; do
@@ -47,7 +48,9 @@ for name in "${names[@]}"; do
       ;;
     rpc) ensure_packages grpc; targets+=(distrib_rpc_benchmarks) ;;
     rpc-abuse) targets+=(distrib_rpc_benchmarks) ;;
-    main-job-tensorflow) targets+=(benchmark_main_job_train distrib_command fashion_mnist_convert) ;;
+    main-job-tensorflow)
+      targets+=(benchmark_main_job_train benchmark_parameters_ours distrib_command fashion_mnist_convert)
+      ;;
     *) targets+=(distrib_benchmarks distrib_command fashion_mnist_convert fashion_mnist_train) ;;
   esac
 done

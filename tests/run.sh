@@ -3,7 +3,8 @@
 # usage: tests/run.sh           installs what is missing, builds (g++, release), runs every test
 #        tests/run.sh all       the same, then with clang: each header alone, under sanitizers; and budgets
 #        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
-#        tests/run.sh soak [SECONDS]   a server under storms of resets, 60 seconds unless told, and 1000 orders of stops
+#        tests/run.sh soak [SECONDS]   a server under storms of resets, a parameter server under all that workers make, 60
+#                               seconds each unless told, and 1000 orders of stops
 #        tests/run.sh packages  our guide typed on a bare Debian, clang, Conan (from PyPI), newer Debians, aarch64; as root
 #        tests/run.sh interop   our files against real TensorFlow and TensorBoard (from PyPI, in a cache directory)
 set -uo pipefail
@@ -174,7 +175,7 @@ case ${1:-} in
     part "interop" interop
     ;;
   *)
-    sed -n '3,8s/^# //p' "$0" >&2
+    sed -n '3,9s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

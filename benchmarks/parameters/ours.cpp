@@ -38,7 +38,10 @@ auto job_of(const Options& options) -> distrib::Job {
     job.variables = {{"values", distrib::DType::float32, {elements}}};
     job.parts = {{0, distrib::Slice::whole({elements}), 0}};
   } else {
-    job.tables = {{.name = "rows", .dim = row_floats, .initializer = distrib::ConstantInitializer{}}};
+    job.tables = {{.name = "rows",
+                   .dim = row_floats,
+                   .rows = options.numbered ? table_rows : 0,
+                   .initializer = distrib::ConstantInitializer{}}};
   }
   job.updater = "sgd " + distrib::Sgd{.learning_rate = learning_rate}.describe();
   job.consistency = distrib::AsynchronousParallel{}.describe();
@@ -114,7 +117,7 @@ class Worker {
     step_ = joined->progress.done;
 
     std::vector<std::vector<std::uint64_t>> keys;
-    if (options_.keys != 0) keys = request_keys(options_.keys);
+    if (options_.keys != 0) keys = request_keys(options_.keys, options_.numbered);
     requests_.resize(std::max<std::size_t>(1, keys.size()));
     for (std::size_t i = 0; i < keys.size(); ++i) requests_[i].pull = pull_of(keys[i]);
     const auto made = gradient(bytes_, (co_await values())->as<float>());

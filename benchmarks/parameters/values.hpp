@@ -15,7 +15,8 @@
 
 // What the programs of this folder share beside the command line and the load of benchmarks/rpc: one dense variable of
 // `--bytes` bytes of float32, zeros at first, that the server changes by `value -= learning_rate * gradient` at every
-// push. Or, with `--keys`, a table of rows by 64-bit keys that it changes so, and so many keys in each request.
+// push. Or, with `--keys`, a table of rows by 64-bit keys (ours also by `--numbered` ones) that it changes so, and so
+// many keys in each request.
 // Methods: push, pull, push-pull (counted once, when both are answered; not of rows). Each program is one server,
 // `serve`, or one worker, `load`.
 
@@ -50,11 +51,12 @@ inline constexpr std::uint64_t table_rows = 1 << 20;
 inline constexpr std::size_t request_count = 64;
 
 /// Keys of requests, each of them ascending. No row is in two requests; all requests together have all rows, but those
-/// that do not fill one.
-inline auto request_keys(std::size_t keys) -> std::vector<std::vector<std::uint64_t>> {
+/// that do not fill one. `numbered`: 0 .. table_rows - 1; otherwise any 64 bits.
+inline auto request_keys(std::size_t keys, bool numbered = false) -> std::vector<std::vector<std::uint64_t>> {
   std::vector<std::uint64_t> all(table_rows);
-  std::iota(all.begin(), all.end(), std::uint64_t{1});
-  for (std::uint64_t& key : all) key *= 0x9E37'79B9'7F4A'7C15;  // any 64 bits
+  std::iota(all.begin(), all.end(), std::uint64_t{numbered ? 0U : 1U});
+  if (!numbered)
+    for (std::uint64_t& key : all) key *= 0x9E37'79B9'7F4A'7C15;
   std::ranges::shuffle(all, std::mt19937_64{1});
   std::vector<std::vector<std::uint64_t>> requests;
   for (auto first = all.begin(); all.end() - first >= static_cast<std::ptrdiff_t>(keys);) {

@@ -39,6 +39,7 @@ struct Options {
   std::uint16_t port = 0;
   std::uint32_t bytes = 16;
   std::size_t keys = 0;          ///< Of a table, in each request, where there are tables.
+  bool numbered = false;         ///< They are 0, 1, 2 ..., not any 64 bits.
   std::size_t connections = 1;
   std::size_t in_flight = 1;     ///< Calls, on each connection.
   std::size_t threads = 1;       ///< Of the server.
@@ -57,8 +58,8 @@ struct Options {
     role = argv[1];
     for (int i = 2; i < argc; ++i) {
       const std::string_view name = argv[i];
-      if (name == "--latency" || name == "--used" || name == "--metrics") {
-        (name == "--latency" ? latency : name == "--used" ? used : metrics) = true;
+      if (name == "--latency" || name == "--used" || name == "--metrics" || name == "--numbered") {
+        (name == "--latency" ? latency : name == "--used" ? used : name == "--metrics" ? metrics : numbered) = true;
         continue;
       }
       if (i + 1 == argc) usage("a value is missing");
