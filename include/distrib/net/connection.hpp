@@ -7,11 +7,11 @@
 #include <distrib/net/detail/at_work.hpp>
 #include <distrib/net/detail/flag_while.hpp>
 #include <distrib/net/detail/read_scratch.hpp>
+#include <distrib/net/detail/read_some.hpp>
 #include <distrib/net/detail/stream_kinds.hpp>
 #include <distrib/net/detail/write_pieces.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -136,8 +136,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   using Linger = std::chrono::duration<std::uint32_t, std::milli>;
   static constexpr Instant never = Instant::max();
   static constexpr std::uint32_t taken_together = 64;
-  // Of something large, of which there is more than one read takes: what they bring leaves in one write. Of small things
-  // a read brings so many that the peer had to wait.
+  // Of something large at once: what they bring leaves in one write. Of small things one read brings enough of them.
   static constexpr std::uint32_t most_reads = 4;
 
   static constexpr bool direct = detail::DirectStream<Stream>;
@@ -165,16 +164,12 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     if (open_ && is_broken()) lose({});
   }
 
-  void tell(Instant now) {
-    if (owner_ != nullptr) call_owner(now);
-    core_.keep();
-  }
-
-  void call_owner(Instant now) try {
+  void tell(Instant now) try {
     is_alone_ = detail::is_at_work_again(this);
     taken_ = 0;
     const detail::FlagWhile active{active_};
-    owner_->on_activity(now);
+    if (owner_ != nullptr) owner_->on_activity(now);
+    core_.keep();
   } catch (...) {
     interrupted_ = true;  // whoever runs the context again finds it going on
     core_.keep();
@@ -210,7 +205,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
       if (buffer_.empty()) buffer_.resize(least_read_bytes);
       if constexpr (ended)
         if (is_finishing()) return drop_below();
-      stream_.async_read_some(buffers_of(space_in(buffer_)),
+      stream_.async_read_some(detail::buffers_of(space_in(buffer_)),
                               [self = this->shared_from_this()](const std::error_code& ec, std::size_t count) {
                                 self->on_read(ec, count);
                               });
@@ -233,16 +228,11 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     const detail::ReadScratch scratch;
     for (std::uint32_t reads = 1; open_; ++reads) {
       std::error_code ec;
-      std::size_t count = 0;
-      bool is_more = false;
-      if (is_finishing() || core_.reads()) {
-        const ReadSpace space = space_in(scratch.bytes());
-        count = read_into(space, ec);
-        is_more = space.is_large && count == space.front.size() + space.back.size() && reads < most_reads;
-      }
+      const ReadSpace space = is_finishing() || core_.reads() ? space_in(scratch.bytes()) : ReadSpace{};
+      const std::size_t count = detail::read_some(stream_, space, ec);
       reading_ = false;
       if (ec == asio::error::would_block || (!ec && count == 0)) return settle();
-      if (ec || !is_more || is_finishing()) return on_read(ec, count);
+      if (ec || !space.is_large || count < space.size() || reads == most_reads) return on_read(ec, count);
       const Instant now = Clock::now();
       core_.bytes_read(count, now);
       tell(now);
@@ -252,17 +242,6 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   auto space_in(std::span<std::byte> lent) -> ReadSpace {
     return is_finishing() ? ReadSpace{lent} : core_.read_space(lent);
-  }
-
-  static auto buffers_of(const ReadSpace& space) -> std::array<asio::mutable_buffer, 2> {
-    return {asio::mutable_buffer{space.front.data(), space.front.size()},
-            asio::mutable_buffer{space.back.data(), space.back.size()}};
-  }
-
-  auto read_into(const ReadSpace& space, std::error_code& ec) -> std::size_t {
-    const auto buffers = buffers_of(space);
-    const bool is_one = space.back.empty();  // for which the system has a cheaper call
-    return is_one ? stream_.read_some(buffers[0], ec) : stream_.read_some(buffers, ec);
   }
 
   void on_read(const std::error_code& ec, std::size_t count) {

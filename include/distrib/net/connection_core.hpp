@@ -17,6 +17,8 @@ struct ReadSpace {
   std::span<std::byte> front;
   std::span<std::byte> back = {};
   bool is_large = false;  ///< They are of something large: there is little work for each byte.
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return front.size() + back.size(); }
 };
 
 /// The least memory that a shell lends a core to read into.

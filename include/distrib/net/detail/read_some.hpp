@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/asio.hpp>
+#include <distrib/net/connection_core.hpp>
+
+#include <array>
+#include <cstddef>
+#include <system_error>
+
+namespace distrib::inline v0::detail {
+
+inline auto buffers_of(const ReadSpace& space) -> std::array<asio::mutable_buffer, 2> {
+  return {asio::mutable_buffer{space.front.data(), space.front.size()},
+          asio::mutable_buffer{space.back.data(), space.back.size()}};
+}
+
+/// What the system has, as far as there is space.
+template <class Stream>
+auto read_some(Stream& stream, const ReadSpace& space, std::error_code& ec) -> std::size_t {
+  const auto buffers = buffers_of(space);
+  const bool is_one = space.back.empty();  // for which the system has a cheaper call
+  return is_one ? stream.read_some(buffers[0], ec) : stream.read_some(buffers, ec);
+}
+
+}  // namespace distrib::inline v0::detail
