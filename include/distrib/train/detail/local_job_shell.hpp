@@ -190,9 +190,11 @@ class LocalJobShell final : public LocalJob {
       throw_error(m.code, to_string(m));
     }
     void operator()(GoneReply m) override {  // to a worker that was late, where not all count
-      post(m.peer, [shard = shard, step = m.step, progress = std::move(m.progress)](WorkerCore& core, auto& out) mutable {
-        if constexpr (synchronous) core.gone(shard, step, std::move(progress), out);
-      });
+      if constexpr (synchronous)
+        post(m.peer, [shard = shard, reply = std::move(m)](WorkerCore& core, auto& out) mutable {
+          core.gone(shard, reply.step, std::move(reply.progress), out);
+        });
+      else lost_its_place();
     }
     void operator()(LoadCut) override { lost_its_place(); }
     void operator()(DropCut) override {}  // files are kept as SaveCheckpoint asks
