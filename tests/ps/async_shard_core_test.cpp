@@ -306,7 +306,7 @@ TEST_CASE("AsyncShardCore: what is not finite is refused when the job asks for i
   const float infinity = std::numeric_limits<float>::infinity();
   distrib::Job job = story::with_tables(story::job(1, 2, 9, 2));
   job.check_numerics = true;
-  Shard shard{Core{job, 0, sgd(), distrib::unbounded_staleness}};
+  Shard shard{Core{job, 0, sgd(), anything}};
   const std::string refused = "refused 10 step=1 rank=0: a gradient is not finite: NaN or infinity";
   const std::string initial = " step=0 w=0 rows=8,8 k=0 cuts=0";
   tell(Events{

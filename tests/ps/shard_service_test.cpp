@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 using distrib::Cut;
@@ -752,14 +753,18 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
   auto longer = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}})->size() + 64);
   std::ranges::copy(block(1, {{5, 1}})->bytes(), longer->data());
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const auto pull = [](Step step, distrib::KeyLists keys) -> distrib::PullRequest {
-    return {step, story::wanted(keys).keys};
+  using Request = std::variant<distrib::PullRequest, distrib::PushRequest>;
+  const auto raw_pull = [](Step step, distrib::SharedBuffer keys) -> Request {
+    return distrib::PullRequest{step, std::move(keys)};
+  };
+  const auto pull = [&](Step step, distrib::KeyLists keys) { return raw_pull(step, story::wanted(keys).keys); };
+  const auto push = [](Rank rank, distrib::SharedBuffer gradient) -> Request {
+    return distrib::PushRequest{1, rank, 0, std::move(gradient)};
   };
 
   struct Row {
     const char* what;
-    distrib::PullRequest pull;  // one of these two
-    distrib::PushRequest push;
+    Request request;
     std::string where;
     std::string refused;
   };
@@ -768,22 +773,22 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
   const std::string wrong_size = "the contribution has another size than the shard's variables";
   const std::string not_finite = "a gradient is not finite: NaN or infinity";
   const Row rows[] = {
-      {"too many rows", pull(0, {{5, 6, 7, 8}, {0}}), {}, "step 0 of rank 0, 320 bytes of 256",
+      {"too many rows", pull(0, {{5, 6, 7, 8}, {0}}), "step 0 of rank 0, 320 bytes of 256",
        "a pull asks for more rows than one answer may hold"},
-      {"the same key twice", {0, body({2, 5, 0, 0, 0})}, {}, "step 0 of rank 0, the keys of a pull", unsorted_keys},
-      {"a list too few", {3, body({1, 5, 0})}, {}, "step 3 of rank 0, the keys of a pull", unsorted_keys},
-      {"no keys at all", {0, body({255})}, {}, "step 0 of rank 0, the keys of a pull", unsorted_keys},
-      {"a key that the table has not", pull(0, {{}, {3}}), {}, "step 0 of rank 0", no_such_row},
-      {"the same of a later step", pull(1, {{}, {3}}), {}, "step 1 of rank 0", no_such_row},
-      {"of a contribution", {}, {1, 0, 0, block(1, {{5, 1}}, {{3, 1}})}, "step 1 of rank 0", no_such_row},
-      {"the same key twice", {}, {1, 0, 0, unsorted}, "step 1 of rank 0", unsorted_keys},
-      {"without a body", {}, {1, 0, 0, nullptr}, "step 1 of rank 0", wrong_size},
-      {"no keys", {}, {1, 0, 0, block(1)}, "step 1 of rank 0", wrong_size},
-      {"more than it says", {}, {1, 0, 0, longer}, "step 1 of rank 0", wrong_size},
-      {"a rank that the job has not", {}, {1, 2, 0, block(1, {})}, "step 1 of rank 2", "the job has no such rank"},
-      {"NaN", {}, {1, 0, 0, block(nan, {})}, "step 1 of rank 0, v0", not_finite},
-      {"NaN of a row", {}, {1, 0, 0, block(1, {{5, nan}})}, "step 1 of rank 0, words", not_finite},
-      {"no memory for a row", {}, {1, 0, 0, block(1, {{5, 1}})}, "step 1 of rank 0",
+      {"the same key twice", raw_pull(0, body({2, 5, 0, 0, 0})), "step 0 of rank 0, the keys of a pull", unsorted_keys},
+      {"a list too few", raw_pull(3, body({1, 5, 0})), "step 3 of rank 0, the keys of a pull", unsorted_keys},
+      {"no keys at all", raw_pull(0, body({255})), "step 0 of rank 0, the keys of a pull", unsorted_keys},
+      {"a key that the table has not", pull(0, {{}, {3}}), "step 0 of rank 0", no_such_row},
+      {"the same of a later step", pull(1, {{}, {3}}), "step 1 of rank 0", no_such_row},
+      {"of a contribution", push(0, block(1, {{5, 1}}, {{3, 1}})), "step 1 of rank 0", no_such_row},
+      {"the same key twice", push(0, unsorted), "step 1 of rank 0", unsorted_keys},
+      {"without a body", push(0, nullptr), "step 1 of rank 0", wrong_size},
+      {"no keys", push(0, block(1)), "step 1 of rank 0", wrong_size},
+      {"more than it says", push(0, longer), "step 1 of rank 0", wrong_size},
+      {"a rank that the job has not", push(2, block(1, {})), "step 1 of rank 2", "the job has no such rank"},
+      {"NaN", push(0, block(nan, {})), "step 1 of rank 0, v0", not_finite},
+      {"NaN of a row", push(0, block(1, {{5, nan}})), "step 1 of rank 0, words", not_finite},
+      {"no memory for a row", push(0, block(1, {{5, 1}})), "step 1 of rank 0",
        "a table needs more memory than its budget has"},
   };
   for (const char* consistency : {synchronous, asynchronous})
@@ -794,7 +799,7 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
       job.check_numerics = true;
       Bench bench{job, {}, {.memory_budget_bytes = 64 << 10, .max_pull_bytes = 4 * 64}};
       bench.join_all();
-      const bool is_pull = row.push.step == 0;
+      const bool is_pull = std::holds_alternative<distrib::PullRequest>(row.request);
       const bool completes = row.refused.starts_with("a table needs") && consistency == synchronous;
       if (completes) bench.push('b', 2, 1, 1, block(1, {}))();
       bench.pull('b', 3, 0, {{5, 6, 7}, {0}})();  // as much as there may be
@@ -807,7 +812,9 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
       told.push_back("shell ended 65: " + why);
       bench.tell({
           {row.what,
-           is_pull ? bench.call<distrib::Pull>('a', 9, row.pull) : bench.call<distrib::Push>('a', 9, row.push), told},
+           is_pull ? bench.call<distrib::Pull>('a', 9, std::get<distrib::PullRequest>(row.request))
+                   : bench.call<distrib::Push>('a', 9, std::get<distrib::PushRequest>(row.request)),
+           told},
           {"whoever comes late hears why", bench.join('b', 4, 1), {"b4 failed: " + why}},
       });
       CHECK(bench.service.over());
