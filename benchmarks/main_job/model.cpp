@@ -93,10 +93,7 @@ int main(int argc, char** argv) try {
     descend();
     for (const Batch& test : test_batches) Mlp{}.evaluate(test, values);
   };
-  const Cost cost = run_processes(processes);
-  if (!cost.complete) return 70;
-  std::printf("{\"cpu_seconds\":%.3f,\"user_seconds\":%.3f,\"system_seconds\":%.3f,\"seconds\":%.3f}\n",
-              cost.user_seconds + cost.system_seconds, cost.user_seconds, cost.system_seconds, cost.seconds);
+  return print(run_processes(processes));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return 70;

@@ -64,10 +64,7 @@ int main(int argc, char** argv) try {
     return app.exit(error) == 0 ? 0 : 64;
   }
   openblas_set_num_threads(1);
-  const Cost cost = run_processes(std::vector<std::function<void()>>(workers, [&] { multiply(batch, steps); }));
-  if (!cost.complete) return 70;
-  std::printf("{\"cpu_seconds\":%.3f,\"user_seconds\":%.3f,\"system_seconds\":%.3f,\"seconds\":%.3f}\n",
-              cost.user_seconds + cost.system_seconds, cost.user_seconds, cost.system_seconds, cost.seconds);
+  return print(run_processes(std::vector<std::function<void()>>(workers, [&] { multiply(batch, steps); })));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return 70;
