@@ -5,6 +5,7 @@
 
 #include "rpc/stream.hpp"
 #include "support/catch.hpp"
+#include "support/sanitizers.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -24,13 +25,7 @@ thread_local std::size_t allocated = 0;  // bytes, since the thread began
 }  // namespace
 
 // The sanitizers have operators of their own, and then nothing is counted.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define DISTRIB_TEST_COUNTS_MEMORY 0
-#elif defined(__has_feature)
-#define DISTRIB_TEST_COUNTS_MEMORY !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
-#else
-#define DISTRIB_TEST_COUNTS_MEMORY 1
-#endif
+#define DISTRIB_TEST_COUNTS_MEMORY (!DISTRIB_TEST_ADDRESS_SANITIZER && !DISTRIB_TEST_THREAD_SANITIZER)
 
 #if DISTRIB_TEST_COUNTS_MEMORY
 // Of this program: all memory that C++ takes is counted. Never inlined: g++ would see `free` where it expects `delete`.

@@ -157,15 +157,22 @@ class TableTensors {
           {block_name(own_rows(), b), DType::float32, shape, slice, rows.subspan(b * block_bytes, block_bytes)});
   }
 
-  // Copies rows first .. first + count of a tensor to `to`; `place(row)` tells to which of the rows of `stride` there.
+  // Where in each of the wider rows that lie one after the other in a buffer the rows of a tensor go.
+  struct Columns {
+    AlignedBuffer& buffer;
+    std::size_t stride;  // bytes of a row there
+    std::size_t from;    // the first byte in each
+  };
+
+  // Copies rows first .. first + count of a tensor, each of `width` bytes; `place(row)` tells to which row there.
   template <class Place>
   static void copy_rows(const BundleReader& reader, std::string_view name, std::size_t first, std::size_t count,
-                        Place place, std::size_t width, std::byte* to, std::size_t stride, Error& error) {
+                        Place place, std::size_t width, const Columns& to, Error& error) {
     if (error) return;
     const auto copy = [&](std::int64_t row, ByteView bytes) {
       for (std::size_t i = 0; i < bytes.size() / width; ++i)
         if (const std::size_t at = place(static_cast<std::size_t>(row) + i); at != nowhere)
-          std::memcpy(to + at * stride, bytes.data() + i * width, width);
+          std::memcpy(to.buffer.data() + at * to.stride + to.from, bytes.data() + i * width, width);
     };
     reader.read_rows(name, static_cast<std::int64_t>(first), static_cast<std::int64_t>(count), copy, error);
   }
@@ -174,8 +181,8 @@ class TableTensors {
   void copy_blocks(const BundleReader& reader, const std::string& name, std::size_t first, std::size_t count,
                    Place place, AlignedBuffer& rows, Error& error) const {
     for (std::size_t b = 0; b < blocks(); ++b)
-      copy_rows(reader, block_name(name, b), first, count, place, row_bytes(), rows.data() + b * row_bytes(),
-                blocks() * row_bytes(), error);
+      copy_rows(reader, block_name(name, b), first, count, place, row_bytes(),
+                {rows, blocks() * row_bytes(), b * row_bytes()}, error);
   }
 
   template <class = void>
@@ -294,7 +301,7 @@ class TableTensors {
       find_places(std::span{theirs}.subspan(saved.rows), own.subspan(with_row), with_row,
                   std::span{at}.subspan(saved.rows));
       const auto place = [&](std::size_t row) { return at[row]; };
-      copy_rows(reader, saved.name + "/uses", 0, saved.keys, place, use_bytes, uses->data(), use_bytes, error);
+      copy_rows(reader, saved.name + "/uses", 0, saved.keys, place, use_bytes, {*uses, use_bytes, 0}, error);
       copy_blocks(reader, saved.name + "/values", 0, saved.rows, place, *rows, error);
     }
     return {keys, uses, rows};

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Which sanitizer watches the test program, for tests that count memory or that a sanitizer makes very slow: 0 or 1.
+/// g++ tells it by macros, clang by features.
+#if defined(__has_feature)
+#define DISTRIB_TEST_ADDRESS_SANITIZER __has_feature(address_sanitizer)
+#define DISTRIB_TEST_THREAD_SANITIZER __has_feature(thread_sanitizer)
+#else
+#if defined(__SANITIZE_ADDRESS__)
+#define DISTRIB_TEST_ADDRESS_SANITIZER 1
+#else
+#define DISTRIB_TEST_ADDRESS_SANITIZER 0
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define DISTRIB_TEST_THREAD_SANITIZER 1
+#else
+#define DISTRIB_TEST_THREAD_SANITIZER 0
+#endif
+#endif
