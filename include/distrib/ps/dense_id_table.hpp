@@ -113,7 +113,9 @@ class DenseIdTable {
   void in_windows(std::span<const std::uint64_t> keys, Hand hand, std::error_code& ec) const {
     constexpr std::size_t window = detail::table_window;
     ec.clear();
-    if (!std::ranges::all_of(keys, [this](std::uint64_t key) { return has(key); })) {
+    bool has_all = true;  // without a branch for each key
+    for (const std::uint64_t key : keys) has_all &= has(key);
+    if (!has_all) {
       ec = ps_errc::no_such_row;
       return;
     }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace distrib::inline v0 {
@@ -39,21 +40,51 @@ inline void append_keys(std::span<const std::uint64_t> keys, std::vector<std::by
 }
 
 namespace detail {
-/// What `read_varint` does. Of up to eight bytes, with that many there, all at once: their length is hard to foretell,
-/// as keys are far apart, so byte by byte would cost more than searching the table.
-[[nodiscard]] inline auto read_difference(ByteView& rest, std::uint64_t& value) noexcept -> bool {
-  if (rest.size() < sizeof(std::uint64_t)) return read_varint(rest, value);
-  const auto word = load_le<std::uint64_t>(rest.data());
-  const std::uint64_t ends = ~word & 0x8080'8080'8080'8080;
-  if (ends == 0) return read_varint(rest, value);
-  const int last = std::countr_zero(ends);  // the highest bit of the last byte
-  // Its seven bits go down beside those of the byte below, then the pairs, then the fours.
-  std::uint64_t bits = word & (~std::uint64_t{0} >> (63 - last)) & 0x7F7F'7F7F'7F7F'7F7F;
-  bits = (bits & 0x007F'007F'007F'007F) | (bits & 0x7F00'7F00'7F00'7F00) >> 1;
-  bits = (bits & 0x0000'3FFF'0000'3FFF) | (bits & 0x3FFF'0000'3FFF'0000) >> 2;
-  value = (bits & 0x0000'0000'0FFF'FFFF) | (bits & 0x0FFF'FFFF'0000'0000) >> 4;
-  rest = rest.subspan(static_cast<std::size_t>(last) / 8 + 1);
-  return true;
+/// The seven bits of each byte of `word`, whose highest bits are not set, one after the other.
+[[nodiscard]] constexpr auto without_gaps(std::uint64_t word) noexcept -> std::uint64_t {
+  word = (word & 0x007F'007F'007F'007F) | (word & 0x7F00'7F00'7F00'7F00) >> 1;  // beside those of the byte below
+  word = (word & 0x0000'3FFF'0000'3FFF) | (word & 0x3FFF'0000'3FFF'0000) >> 2;  // then pairs
+  return (word & 0x0000'0000'0FFF'FFFF) | (word & 0x0FFF'FFFF'0000'0000) >> 4;  // then fours
+}
+
+/// Reads the keys of one list; false when they do not ascend, or `bytes` end before. All differences that end within
+/// the next eight bytes are read from one word: how long each is cannot be foretold, as keys are far apart, so byte by
+/// byte would cost more than searching the table.
+template <class = void>
+[[nodiscard]] inline auto read_keys(ByteView& bytes, std::span<std::uint64_t> keys) -> bool {
+  std::uint64_t key = 0;
+  std::size_t i = 0;
+  bool ascends = true;
+  const auto add = [&](std::uint64_t difference) {
+    const std::uint64_t before = std::exchange(key, key + difference);
+    ascends &= key > before || i == 0;  // not: a repeat, or beyond 64 bits
+    keys[i++] = key;
+  };
+  while (i < keys.size()) {
+    std::uint64_t word = bytes.size() < sizeof word ? ~std::uint64_t{0} : load_le<std::uint64_t>(bytes.data());
+    std::uint64_t ends = ~word & 0x8080'8080'8080'8080;
+    if (ends == 0) {
+      std::uint64_t difference = 0;
+      if (!read_varint(bytes, difference)) return false;
+      add(difference);
+      continue;
+    }
+    if (ends == 0x8080'8080'8080'8080 && keys.size() - i >= sizeof word) {  // where most rows of a table are asked for
+      for (std::size_t n = 0; n < sizeof word; ++n) add(word >> 8 * n & 0x7F);
+      bytes = bytes.subspan(sizeof word);
+      continue;
+    }
+    std::size_t read = 0;
+    for (; ends != 0 && i < keys.size(); ends = ends >> 1) {
+      const int last = std::countr_zero(ends);  // the highest bit of the last byte
+      add(without_gaps(word & (~std::uint64_t{0} >> (63 - last)) & 0x7F7F'7F7F'7F7F'7F7F));
+      read += static_cast<std::size_t>(last) / 8 + 1;
+      word = word >> last >> 1;
+      ends >>= last;
+    }
+    bytes = bytes.subspan(read);
+  }
+  return ascends;
 }
 }  // namespace detail
 
@@ -65,14 +96,7 @@ template <class = void>
     std::uint64_t count = 0;
     if (!read_varint(bytes, count) || count > bytes.size()) return false;
     keys.resize(static_cast<std::size_t>(count));
-    std::uint64_t before = 0;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      std::uint64_t difference = 0;
-      if (!detail::read_difference(bytes, difference)) return false;
-      keys[i] = before + difference;
-      if (i > 0 && keys[i] <= before) return false;  // a repeat, or beyond 64 bits
-      before = keys[i];
-    }
+    if (!detail::read_keys(bytes, keys)) return false;
   }
   return bytes.empty();
 }

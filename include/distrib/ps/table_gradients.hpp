@@ -52,8 +52,7 @@ class TableGradients {
     if (contribution.size() != at + rows_bytes(layout, keys_)) return ps_errc::wrong_size;
     for (std::size_t table = 0; table < keys_.size(); ++table) {
       const TablePlace& place = layout.tables()[table];
-      if (!std::ranges::all_of(keys_[table], [&](std::uint64_t key) { return place.owns(key); }))
-        return ps_errc::no_such_row;
+      if (!place.owns_all(keys_[table])) return ps_errc::no_such_row;
       const std::size_t floats = keys_[table].size() * place.info().dim;
       rows_[table] = {reinterpret_cast<const float*>(contribution.data() + at), floats};
       at += aligned_size(floats * sizeof(float));

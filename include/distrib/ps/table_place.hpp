@@ -7,8 +7,10 @@
 #include <distrib/sharding/range_sharding.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace distrib::inline v0 {
@@ -60,6 +62,11 @@ class TablePlace {
   /// Whether the table has this key, and its row lies on this shard.
   [[nodiscard]] auto owns(std::uint64_t key) const noexcept -> bool {
     return info_.any_key() ? sharding_.shard(key) == shard_ : key - first() < rows();
+  }
+  /// Whether it owns all of `keys`, which ascend.
+  [[nodiscard]] auto owns_all(std::span<const std::uint64_t> keys) const noexcept -> bool {
+    if (!info_.any_key()) return keys.empty() || (owns(keys.front()) && owns(keys.back()));
+    return std::ranges::all_of(keys, [this](std::uint64_t key) { return owns(key); });
   }
 
  private:

@@ -121,8 +121,7 @@ class TableStore {
   [[nodiscard]] auto check(const KeyLists& keys) const noexcept -> std::error_code {
     if (keys.size() != tables_.size()) return ps_errc::no_such_row;
     for (std::size_t i = 0; i < keys.size(); ++i)
-      for (const std::uint64_t key : keys[i])
-        if (!tables_[i].place().owns(key)) return ps_errc::no_such_row;
+      if (!tables_[i].place().owns_all(keys[i])) return ps_errc::no_such_row;
     return {};
   }
 

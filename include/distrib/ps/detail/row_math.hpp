@@ -60,6 +60,14 @@ template <class Step>
   return {Float4{value, value, value, value}};
 }
 
+/// to = row. A call of memcpy costs more than it copies, so rows of whole lines, as most are, are copied line by line.
+inline void copy_row(float* to, const float* row, std::size_t size) noexcept {
+  constexpr std::size_t line = 64 / sizeof(float);
+  std::size_t at = 0;
+  for (; size - at >= line; at += line) std::memcpy(to + at, row + at, line * sizeof(float));
+  if (at < size) std::memcpy(to + at, row + at, (size - at) * sizeof(float));
+}
+
 /// to += row
 inline void add_row(float* to, const float* row, std::size_t size) noexcept {
   for_each_four(to, row, size, [](auto sum, auto r) __attribute__((always_inline)) { return sum + r; });

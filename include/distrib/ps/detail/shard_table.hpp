@@ -9,6 +9,7 @@
 #include <distrib/ps/dense_id_table.hpp>
 #include <distrib/ps/detail/merged_gradients.hpp>
 #include <distrib/ps/detail/previous_rows.hpp>
+#include <distrib/ps/detail/row_math.hpp>
 #include <distrib/ps/embedding_table.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/memory_budget.hpp>
@@ -126,9 +127,9 @@ class ShardTable {
   void values(std::span<const std::uint64_t> keys, std::span<float> to) const {
     const auto write = [&](std::size_t first, std::span<const float* const> rows) {
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        const std::span<float> row = to.subspan((first + i) * layout_.dim, layout_.dim);
-        if (rows[i] != nullptr) std::copy_n(rows[i], layout_.dim, row.begin());
-        else initial_(keys[first + i], row);
+        float* const row = to.data() + (first + i) * layout_.dim;
+        if (rows[i] != nullptr) copy_row(row, rows[i], layout_.dim);
+        else initial_(keys[first + i], {row, layout_.dim});
       }
     };
     if (any_) return any_->visit(keys, write);
@@ -275,8 +276,8 @@ class ShardTable {
     for (const auto part : {keys.first(rows), keys.subspan(rows)})
       if (std::adjacent_find(part.begin(), part.end(), std::greater_equal<>{}) != part.end())
         return ps_errc::unsorted_keys;
-    const bool is_ours = std::ranges::all_of(keys, [this](std::uint64_t key) { return place_.owns(key); });
-    return is_ours ? std::error_code{} : ps_errc::no_such_row;
+    return place_.owns_all(keys.first(rows)) && place_.owns_all(keys.subspan(rows)) ? std::error_code{}
+                                                                                    : ps_errc::no_such_row;
   }
 
   TablePlace place_;
