@@ -3,7 +3,9 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 using distrib::Job;
@@ -51,6 +53,20 @@ TEST_CASE("TablePlace: each key is one shard's, that which TableSharding says", 
           CHECK(sharding.shard(key) < of.shards());
         }
       }
+    }
+}
+
+TEST_CASE("TablePlace: owns keys that ascend when it owns each of them", "[ps]") {
+  const Job of = job(2, 2, 13);
+  for (std::size_t table = 0; table < 2; ++table)
+    for (std::uint32_t shard = 0; shard < of.shards(); ++shard) {
+      const TablePlace place{of, table, shard};
+      const std::span all{some_keys};
+      for (std::size_t first = 0; first < all.size(); ++first)
+        for (std::size_t count = 0; count <= all.size() - first; ++count) {
+          const auto keys = all.subspan(first, count);
+          CHECK(place.owns_all(keys) == std::ranges::all_of(keys, [&](std::uint64_t key) { return place.owns(key); }));
+        }
     }
 }
 
