@@ -94,6 +94,16 @@ TEST_CASE("counters: two workers on any number of parameter servers count each e
   CHECK(all.seen[0] + all.seen[1] + all.seen[2] == 2 * steps * 10);
   CHECK(counted_in(local.result().checkpoint) == all);
 
+  // And on from there, on another number of shards.
+  auto longer = counting_model::builder(data, {.workers = 2, .steps = 2 * steps}).build();
+  REQUIRE(longer.run() == 0);
+  auto second = counting_model::builder(data, {.workers = 2, .shards = 3, .parts = 2, .steps = 2 * steps})
+                    .with_hooks(save)
+                    .build();
+  REQUIRE(second.run() == 0);
+  CHECK(second.result().parameters_sha256 == longer.result().parameters_sha256);
+  CHECK(counted_in(second.result().checkpoint) == expected(data, 2 * 2 * steps));
+
   for (const std::size_t servers : {1U, 2U, 3U}) {
     CAPTURE(servers);
     const SaveCheckpoint to{.directory = directory / std::to_string(servers), .every_steps = 10};
@@ -102,11 +112,8 @@ TEST_CASE("counters: two workers on any number of parameter servers count each e
     CHECK(result.parameters_sha256 == local.result().parameters_sha256);
     CHECK(counted_in(result.checkpoint) == all);
 
-    // And on from there, on another number of shards.
-    auto longer = counting_model::builder(data, {.workers = 2, .steps = 2 * steps}).build();
-    REQUIRE(longer.run() == 0);
-    const line_job::Setup second{.shards = 2, .parts = 3, .steps = 2 * steps};
-    const TrainingResult end = run_cluster(counting_model::builder(data, second), 4 - servers, to);
+    const line_job::Setup more{.shards = 2, .parts = 3, .steps = 2 * steps};
+    const TrainingResult end = run_cluster(counting_model::builder(data, more), 4 - servers, to);
     CHECK(end.parameters_sha256 == longer.result().parameters_sha256);
     CHECK(counted_in(end.checkpoint) == expected(data, 2 * 2 * steps));
   }

@@ -281,7 +281,7 @@ TEST_CASE("CutTensors: each variable's slots are those of its own updater", "[ps
   CHECK(reader.find(job.variables.back().name + "/Momentum") == nullptr);
 }
 
-TEST_CASE("CutTensors: counters have their own element types and no slots, on any number of shards", "[ps][cut_tensors]") {
+TEST_CASE("CutTensors: counters have their own element types and no slots, on any shards", "[ps][cut_tensors]") {
   const support::TempDirectory directory;
   const auto job_of = [](std::uint32_t shards, std::int64_t parts) {
     distrib::Job job;
@@ -289,8 +289,8 @@ TEST_CASE("CutTensors: counters have their own element types and no slots, on an
                      {"w", distrib::DType::float32, {5}, {}},
                      {"sum", distrib::DType::float64, {2, 3}, {}}};
     job.shards_per_task = shards;
-    job.parts = distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{parts}, distrib::RoundRobinStrategy{},
-                                    1, shards);
+    job.parts = distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{parts},
+                                    distrib::RoundRobinStrategy{}, 1, shards);
     return job;
   };
   std::vector<std::int64_t> seen(7);

@@ -204,22 +204,20 @@ TEST_CASE("spread and gather: elements of 8 bytes, for any cut", "[ps]") {
       of.variables = {{"seen", DType::int64, {6, 3}, {}}, {"sum", DType::float64, {2}, {}}};
       for (std::int64_t part = 0; part < 3; ++part) {
         const std::int64_t count = axis == 0 ? 2 : 1;
-        of.parts.push_back({0, Slice::along({6, 3}, axis, part * count, count), static_cast<std::uint32_t>(part) % shards});
+        of.parts.push_back(
+            {0, Slice::along({6, 3}, axis, part * count, count), static_cast<std::uint32_t>(part) % shards});
       }
       of.parts.push_back({1, Slice::whole({2}), shards - 1});
       std::vector<std::int64_t> seen(18);
-      for (std::size_t i = 0; i < seen.size(); ++i) seen[i] = (std::int64_t{1} << 40) * static_cast<std::int64_t>(i) - 7;
-      const std::vector<double> sum{1e300, -0.1};
+      for (std::int64_t& number : seen) number = (std::int64_t{1} << 40) * (&number - seen.data()) - 7;
+      std::vector<double> sum{1e300, -0.1};
       std::vector<std::int64_t> seen_again(18);
       std::vector<double> sum_again(2);
       for (const ShardLayout& layout : shard_layouts(of)) {
         AlignedBuffer block{layout.block_bytes()};
-        gather(layout, [&](std::size_t v) {
-          return v == 0 ? reinterpret_cast<const std::byte*>(seen.data()) : reinterpret_cast<const std::byte*>(sum.data());
-        }, block.data());
-        spread(layout, block.data(), [&](std::size_t v) {
-          return v == 0 ? reinterpret_cast<std::byte*>(seen_again.data()) : reinterpret_cast<std::byte*>(sum_again.data());
-        });
+        const auto bytes = [](auto& elements) { return std::as_writable_bytes(std::span{elements}).data(); };
+        gather(layout, [&](std::size_t v) { return v == 0 ? bytes(seen) : bytes(sum); }, block.data());
+        spread(layout, block.data(), [&](std::size_t v) { return v == 0 ? bytes(seen_again) : bytes(sum_again); });
       }
       CHECK(seen_again == seen);
       CHECK(sum_again == sum);

@@ -27,11 +27,11 @@
 namespace simulation {
 
 /// Asynchronous and stale-synchronous: each shard has a variable with a row for each rank, in which a contribution
-/// counts one, its step and its step's square; and a number that depends on all values, as gradients do. The first three
-/// are also in a counter that each shard has. Half of the jobs have
-/// tables, in which each rank has a key of its own on each shard that counts the same, and all have one together: any
-/// keys with `min_count`; numbered ones with momentum; and keys that a rank has in its first step only and that are
-/// evicted in jobs that are long enough. `ShardCore` may be one with a mistake.
+/// counts one, its step and its step's square; and a number that depends on all values, as gradients do. Each shard's
+/// counter has the first three, too. Half of the jobs have tables, in which each rank has a key of its own on each shard
+/// that counts the same, and all have one together: any keys with `min_count`; numbered ones with momentum; and keys
+/// that a rank has in its first step only and that are evicted in jobs that are long enough. `ShardCore` may be one with
+/// a mistake.
 template <class ShardCore = distrib::AsyncShardCore>
 class Asynchronous {
  public:

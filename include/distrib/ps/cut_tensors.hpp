@@ -27,9 +27,9 @@
 namespace distrib::inline v0 {
 
 /// How the cut of one shard is stored as tensors of a checkpoint: each of its parts as a slice of its variable and of
-/// the variable's slots (VARIABLE/SLOT; a counter has none), its rows of the tables as `TableTensors` says, and in an asynchronous job its
-/// row of `distrib/applied`, int64 [shards, ranks], the contributions counted. `global_step` (int64) and `distrib/job`
-/// (the canonical description) tell what it is of.
+/// the variable's slots (VARIABLE/SLOT; a counter has none), its rows of the tables as `TableTensors` says, and in an
+/// asynchronous job its row of `distrib/applied`, int64 [shards, ranks], the contributions counted. `global_step`
+/// (int64) and `distrib/job` (the canonical description) tell what it is of.
 ///
 /// Threads: const members from any. Errors tell the prefix and the tensor, or the file.
 class CutTensors {

@@ -21,9 +21,9 @@
 
 namespace distrib::inline v0 {
 
-/// Values of one shard's dense variables and counters, and optimizer slots. Each update is applied out of place and published by
-/// pointer, so whoever holds an older block never sees it change. Blocks nobody holds any more are used again: no
-/// allocation in steady state. Threads: one at a time; published blocks may be read from any.
+/// Values of one shard's dense variables and counters, and optimizer slots. Each update is applied out of place and
+/// published by pointer, so whoever holds an older block never sees it change. Blocks nobody holds any more are used
+/// again: no allocation in steady state. Threads: one at a time; published blocks may be read from any.
 class DenseStore {
  public:
   /// Starts with `values`, a block of `layout`, slots at the updaters' initial values.
@@ -87,6 +87,7 @@ class DenseStore {
  private:
   /// A part of a counter. Each addition is rounded by itself, so that bits follow from the order alone.
   struct Counter {
+    using Double = detail::Rounded<double>;
     DType dtype;
     std::size_t offset_bytes;
     std::size_t size_bytes;
@@ -95,13 +96,11 @@ class DenseStore {
     void add(ByteView contribution, std::span<std::byte> to) const {
       const std::byte* const from = contribution.data() + offset_bytes;
       std::byte* const sums = to.data() + offset_bytes;
-      for (std::size_t at = 0; at < size_bytes; at += sizeof(std::uint64_t)) {
+      for (std::size_t at = 0; at < size_bytes; at += sizeof(std::uint64_t))
         if (dtype == DType::int64)
           store_le(sums + at, load_le<std::uint64_t>(sums + at) + load_le<std::uint64_t>(from + at));
         else
-          store_le(sums + at, (detail::Rounded<double>{load_le<double>(sums + at)} +
-                               detail::Rounded<double>{load_le<double>(from + at)}).value);
-      }
+          store_le(sums + at, (Double{load_le<double>(sums + at)} + Double{load_le<double>(from + at)}).value);
     }
   };
 

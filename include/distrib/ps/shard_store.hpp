@@ -75,8 +75,8 @@ class ShardStore {
     return read;
   }
 
-  /// The `count`-th update (from 1), by the mean of these contributions in their order; counters by their sum. On failure
-  /// (`ps_errc::budget_exceeded`) nothing has changed.
+  /// The `count`-th update (from 1), by the mean of these contributions in their order; to counters each is added. On
+  /// failure (`ps_errc::budget_exceeded`) nothing has changed.
   template <class = void>
   void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec) {
     ec.clear();
