@@ -1,9 +1,9 @@
-// error: the element type of a Variable must be float
+// error: the element type of a Variable must be float, or of a counter double or std::int64_t
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/core/variables.hpp>
 
 #ifdef DISTRIB_COMPILE_FAIL
-using Number = double;
+using Number = int;
 #else
 using Number = float;
 #endif

@@ -3,6 +3,11 @@
 
 #include "support/catch.hpp"
 
+#include <array>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
 using distrib::Shape;
 using distrib::Variable;
 using distrib::VariableInfo;
@@ -58,4 +63,21 @@ TEST_CASE("block_offsets: each variable at a multiple of 64, the size of the blo
   const std::vector<VariableInfo> empty{{"e", distrib::DType::float32, {0, 4}, {}},
                                         {"f", distrib::DType::float32, {17}, {}}};
   CHECK(distrib::block_offsets(empty) == std::vector<std::size_t>{0, 0, 128});
+}
+
+TEST_CASE("Variable: counters of int64 and float64 start at zeros", "[core]") {
+  using Counters = VariableList<Variable<"seen", std::int64_t, 1>, Variable<"w", float, 1>, Variable<"sum", double, 0>>;
+  const Counters list{{{3}}, {{2}, distrib::ConstantInitializer{1}}, {{}, distrib::ZerosInitializer{}}};
+  const std::vector<VariableInfo> expected{{"seen", distrib::DType::int64, {3}, distrib::ZerosInitializer{}},
+                                           {"w", distrib::DType::float32, {2}, distrib::ConstantInitializer{1}},
+                                           {"sum", distrib::DType::float64, {}, distrib::ZerosInitializer{}}};
+  CHECK(list.infos() == expected);
+  CHECK(expected[0].size_bytes() == 24);
+  CHECK(expected[2].size_bytes() == 8);
+  CHECK(distrib::block_offsets(expected) == std::vector<std::size_t>{0, 64, 128, 192});
+  static_assert(std::is_same_v<Counters::At<2>::Element, double>);
+  static_assert(!std::is_constructible_v<Variable<"seen", std::int64_t, 1>, std::array<std::int64_t, 1>, const char*>);
+  CHECK(distrib::is_counter(distrib::DType::int64));
+  CHECK(distrib::is_counter(distrib::DType::float64));
+  CHECK_FALSE(distrib::is_counter(distrib::DType::float32));
 }

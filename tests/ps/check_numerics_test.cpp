@@ -72,3 +72,37 @@ TEST_CASE("check_numerics: the first variable or table is named", "[ps]") {
   CHECK(checked() == "v0");
   CHECK(check_numerics(ShardLayout{Job{}, 0}, AlignedBuffer{0}, {}).where.empty());
 }
+
+TEST_CASE("check_numerics: counters of doubles are looked at, integers are what they are", "[ps]") {
+  constexpr std::uint64_t bad[] = {0x7ff0000000000000, 0xfff0000000000000, 0x7ff0000000000001,
+                                   0xfff8000000000000, 0xffffffffffffffff};
+  constexpr std::uint64_t good[] = {0, 0x8000000000000000, 1, 0x7fefffffffffffff, 0xffefffffffffffff};
+  for (std::size_t size = 0; size < 4; ++size)
+    for (std::size_t at = 0; at < size; ++at) {
+      std::vector<double> elements(size, 1.0);
+      for (const std::uint64_t bits : good) {
+        elements[at] = std::bit_cast<double>(bits);
+        CHECK(all_finite(elements));
+      }
+      for (const std::uint64_t bits : bad) {
+        elements[at] = std::bit_cast<double>(bits);
+        CHECK_FALSE(all_finite(elements));
+      }
+    }
+
+  Job job = story::job(1, 1, 1, 0);
+  job.variables.push_back({"seen", DType::int64, {2}, {}});
+  job.variables.push_back({"sum", DType::float64, {2}, {}});
+  job.parts.push_back({1, Slice::whole({2}), 0});
+  job.parts.push_back({2, Slice::whole({2}), 0});
+  const ShardLayout layout{job, 0};
+  AlignedBuffer block{layout.block_bytes()};
+  TableGradients tables;
+  REQUIRE_FALSE(tables.read(layout, block.bytes()));
+  const std::uint64_t nan = 0x7ff8000000000000;
+  block.as<std::uint64_t>()[8] = nan;                      // an integer
+  block.as<double>()[18] = std::bit_cast<double>(nan);     // a gap
+  CHECK_FALSE(check_numerics(layout, block, tables));
+  block.as<double>()[17] = std::bit_cast<double>(nan);
+  CHECK(check_numerics(layout, block, tables).where == "sum");
+}

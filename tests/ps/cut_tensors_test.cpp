@@ -11,6 +11,8 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -277,4 +279,62 @@ TEST_CASE("CutTensors: each variable's slots are those of its own updater", "[ps
   CHECK(reader.find(job.variables.front().name + "/Adam") == nullptr);
   CHECK(reader.find(job.variables.back().name + "/Adam_1") != nullptr);
   CHECK(reader.find(job.variables.back().name + "/Momentum") == nullptr);
+}
+
+TEST_CASE("CutTensors: counters have their own element types and no slots, on any shards", "[ps][cut_tensors]") {
+  const support::TempDirectory directory;
+  const auto job_of = [](std::uint32_t shards, std::int64_t parts) {
+    distrib::Job job;
+    job.variables = {{"seen", distrib::DType::int64, {7}, {}},
+                     {"w", distrib::DType::float32, {5}, {}},
+                     {"sum", distrib::DType::float64, {2, 3}, {}}};
+    job.shards_per_task = shards;
+    job.parts = distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{parts},
+                                    distrib::RoundRobinStrategy{}, 1, shards);
+    return job;
+  };
+  std::vector<std::int64_t> seen(7);
+  for (std::size_t i = 0; i < 7; ++i) seen[i] = -(std::int64_t{1} << (8 * i));
+  const std::vector<float> w{1, 2, 3, 4, 5};
+  const std::vector<double> sum{0.1, 1e300, -0.0, 5e-324, 3, 4};
+  const void* const variables[] = {seen.data(), w.data(), sum.data()};
+  const auto cuts_of = [&](const distrib::Job& job) {
+    std::vector<Cut> made;
+    for (const distrib::ShardLayout& layout : shard_layouts(job)) {
+      auto values = std::make_shared<distrib::AlignedBuffer>(layout.block_bytes());
+      distrib::gather(layout, [&](std::size_t v) { return static_cast<const std::byte*>(variables[v]); },
+                      values->data());
+      Cut cut{40, values, {}, {}};
+      if (!layout.groups().empty()) {  // the slots are the values of the floats
+        auto slots = std::make_shared<distrib::AlignedBuffer>(layout.float_bytes());
+        std::copy_n(values->data(), layout.float_bytes(), slots->data());
+        cut.slots.push_back(std::move(slots));
+      }
+      made.push_back(std::move(cut));
+    }
+    return made;
+  };
+  const auto job = job_of(2, 2);
+  const auto reader = save(directory / "c-40", job, cuts_of(job));
+  REQUIRE(reader.find("seen") != nullptr);
+  CHECK(reader.find("seen")->dtype == distrib::DType::int64);
+  CHECK(reader.find("sum")->dtype == distrib::DType::float64);
+  CHECK(reader.find("w/Momentum") != nullptr);
+  CHECK(reader.find("seen/Momentum") == nullptr);
+  CHECK(reader.find("sum/Momentum") == nullptr);
+  for (const std::uint32_t shards : {1U, 2U, 3U})
+    for (const std::int64_t parts : {1, 2, 3}) {
+      CAPTURE(shards, parts);
+      const auto other = job_of(shards, parts);
+      CHECK(cuts::same(read(reader, other), cuts_of(other)));
+      for (const CutTensors& tensors : tensors_of(other)) CHECK(tensors.fits(reader) == (shards == 2 && parts == 2));
+    }
+
+  auto as_floats = job;  // of as many bytes
+  as_floats.variables[0].dtype = distrib::DType::float64;
+  CHECK_FALSE(tensors_of(as_floats)[0].fits(reader));
+  Error error;
+  tensors_of(as_floats)[0].check_job(reader, error);
+  CHECK(error.code == distrib::ps_errc::job_mismatch);
+  CHECK_THAT(error.where, ContainsSubstring("'variable seen int64[7] zeros'"));
 }

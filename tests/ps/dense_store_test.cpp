@@ -7,7 +7,11 @@
 #include "ps/story.hpp"
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
 
 using distrib::AlignedBuffer;
 using distrib::DenseStore;
@@ -139,4 +143,61 @@ TEST_CASE("DenseStore: each variable by its own updater", "[ps]") {
   store.load(cut);
   CHECK(store.cut(2).slots[1]->as<float>()[15] == -4.0F);
   CHECK(store.values()->as<float>()[31] == 3.0F);
+}
+
+TEST_CASE("DenseStore: counters are added to, in the order of the contributions, and by no updater", "[ps]") {
+  distrib::Job counting = job();
+  counting.variables.insert(counting.variables.begin(), {"seen", distrib::DType::int64, distrib::Shape{2}, {}});
+  counting.variables.push_back({"sum", distrib::DType::float64, distrib::Shape{3}, {}});
+  counting.parts = {{0, distrib::Slice::whole(distrib::Shape{2}), 0},
+                    {1, distrib::Slice::whole(distrib::Shape{16}), 0},
+                    {2, distrib::Slice::whole(distrib::Shape{16}), 0},
+                    {3, distrib::Slice::whole(distrib::Shape{3}), 0}};
+  const distrib::ShardLayout layout{counting, 0};
+  REQUIRE(layout.float_bytes() == 128);
+  REQUIRE(layout.block_bytes() == 256);
+  const distrib::JobUpdaters updaters{Counting{}};
+  DenseStore store{layout, updaters, AlignedBuffer{256}};
+  CHECK(distrib::store_bytes(layout, updaters) == 3 * 256 + 2 * 128);
+
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  std::vector<AlignedBuffer> blocks(3);
+  const std::array<std::array<std::int64_t, 2>, 3> seen{{{1, most}, {10, 1}, {-100, 1}}};
+  const std::array<std::array<double, 3>, 3> sums{{{1e16, 1.0, 0.1}, {1.0, 1e16, 0.2}, {-1e16, -1e16, 0.3}}};
+  std::vector<distrib::ByteView> contributions;
+  for (std::size_t i = 0; i < 3; ++i) {
+    blocks[i] = AlignedBuffer{256};
+    std::ranges::copy(seen[i], blocks[i].as<std::int64_t>().begin() + 16);
+    std::ranges::copy(sums[i], blocks[i].as<double>().begin() + 24);
+    blocks[i].as<double>()[27] = 5;  // the gaps stay what they are
+    contributions.push_back(blocks[i].bytes());
+  }
+  const auto counts = [](const SharedBuffer& block) {
+    const auto numbers = block->as<std::int64_t>().subspan(16, 2);
+    return std::vector<std::int64_t>{numbers.begin(), numbers.end()};
+  };
+  const auto doubles = [](const SharedBuffer& block) {
+    const auto numbers = block->as<double>().subspan(24, 3);
+    return std::vector<double>{numbers.begin(), numbers.end()};
+  };
+  store.apply(1, gradient(), contributions);
+  const SharedBuffer first = store.values();
+  CHECK(counts(first) == std::vector<std::int64_t>{-89, std::numeric_limits<std::int64_t>::min() + 1});
+  CHECK(doubles(first) == std::vector<double>{0.0, 0.0, 0.1 + 0.2 + 0.3});  // 1e16 + 1 is 1e16
+  CHECK(first->as<double>()[27] == 0);
+  CHECK(first->as<float>()[0] == 1.0F);
+  const distrib::Cut cut = store.cut(1);
+  REQUIRE(cut.slots.size() == 2);
+  CHECK(cut.slots[0]->size() == 128);
+
+  std::ranges::reverse(contributions);
+  store.apply(2, gradient(), contributions);
+  CHECK(counts(store.values()) == std::vector<std::int64_t>{-178, 2});
+  CHECK(doubles(store.values()) == std::vector<double>{0.0, 1.0, 0.1 + 0.2 + 0.3 + 0.3 + 0.2 + 0.1});
+  store.apply(3, gradient());  // of nobody
+  CHECK(counts(store.values()) == std::vector<std::int64_t>{-178, 2});
+  CHECK(counts(first) == std::vector<std::int64_t>{-89, std::numeric_limits<std::int64_t>::min() + 1});
+  store.load(cut);
+  store.apply(2, gradient(), std::span{contributions}.first(1));
+  CHECK(counts(store.values()) == std::vector<std::int64_t>{-189, std::numeric_limits<std::int64_t>::min() + 2});
 }

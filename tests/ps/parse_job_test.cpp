@@ -123,6 +123,9 @@ TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
   CHECK(equal(parse_job(to_text(job)), job));
   job.updaters_of = {{"hidden/", "ftrl l1=0.5"}, {"hidden/bias", "sgd "}};
   CHECK(equal(parse_job(to_text(job)), job));
+  job.variables[3].dtype = DType::int64;
+  job.variables[4].dtype = DType::float64;
+  CHECK(equal(parse_job(to_text(job)), job));
   job.check_numerics = true;
   CHECK(equal(parse_job(to_text(job)), job));
   job.row_mean = distrib::RowMean::of_all;
@@ -150,6 +153,8 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
       {"seed 20160411", "Seed 20160411", "line 2, 'Seed 20160411'"},
       {"seed 20160411", "seed 1\nseed 1", "line 3, 'seed 1'"},
       {"float32[128]", "float64[128]", "line 4, 'variable hidden/bias float64[128] constant value=0.1'"},
+      {"float32[128]", "int64[128]", "line 4, 'variable hidden/bias int64[128] constant value=0.1'"},
+      {"variable temperature float32", "variable temperature int32", "line 7, 'variable temperature int32[] zeros'"},
       {"float32[128]", "float32[-128]", "line 4, 'variable hidden/bias float32[-128] constant value=0.1'"},
       {"float32[128]", "float32", "line 4, 'variable hidden/bias float32 constant value=0.1'"},
       {"float32[128]", "float32 [128]", "line 4, 'variable hidden/bias float32 [128] constant value=0.1'"},
@@ -162,6 +167,10 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
       {"variable temperature", "variable hidden/bias", "line 7, 'variable hidden/bias float32[] zeros'"},
       {"variable temperature float32[]", "variable temperature float32[70368744177664]",
        "line 7, 'variable temperature float32[70368744177664] zeros'"},  // 2^48 bytes, and what was there before
+      {"variable temperature float32[]", "variable temperature int64[35184372088832]",
+       "line 7, 'variable temperature int64[35184372088832] zeros'"},  // the same
+      {"variable temperature float32[]", "variable temperature float64[9223372036854775807]",
+       "line 7, 'variable temperature float64[9223372036854775807] zeros'"},
       {"variable empty", "variables empty", "line 6, 'variables empty float32[0,4] zeros'"},
       {"part hidden/weights 0,400:0,128 shard 0\n", "", "line 8, 'part hidden/weights 400,384:0,128 shard 3'"},
       {"part hidden/weights 400,384:0,128 shard 3\n", "", "line 9, 'part hidden/bias 0,128 shard 1'"},

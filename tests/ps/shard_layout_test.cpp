@@ -152,3 +152,74 @@ TEST_CASE("initial_values: do not depend on the cut", "[ps]") {
   other.seed = 8;
   CHECK(initial(other).variables != uncut.variables);
 }
+
+TEST_CASE("ShardLayout: what is trained is a prefix of floats, counters are behind it", "[ps]") {
+  Job of;
+  of.variables = {{"seen", DType::int64, {5}, {}},
+                  {"b", DType::float32, {3}, distrib::ConstantInitializer{1}},
+                  {"sum", DType::float64, {}, {}},
+                  {"a", DType::float32, {3}, distrib::ConstantInitializer{2}}};
+  of.updaters_of = {{"b", "sgd"}, {"s", "sgd"}};
+  for (std::size_t v = 0; v < 4; ++v) of.parts.push_back({v, Slice::whole(of.variables[v].shape), 0});
+  const ShardLayout layout{of, 0};
+  REQUIRE(layout.places().size() == 4);
+  REQUIRE(layout.trained().size() == 2);
+  REQUIRE(layout.counters().size() == 2);
+  CHECK(layout.trained()[0].name == "a");
+  CHECK(layout.trained()[1].name == "b");
+  CHECK(layout.trained()[1].updater == 1);
+  CHECK(layout.trained()[1].dtype == DType::float32);
+  CHECK(layout.counters()[0].name == "seen");
+  CHECK(layout.counters()[0].dtype == DType::int64);
+  CHECK(layout.counters()[0].updater == 0);  // whatever the prefixes say
+  CHECK(layout.counters()[0].offset_bytes == 128);
+  CHECK(layout.counters()[0].size_bytes == 40);
+  CHECK(layout.counters()[1].dtype == DType::float64);
+  CHECK(layout.counters()[1].offset_bytes == 192);
+  CHECK(layout.float_bytes() == 128);
+  CHECK(layout.block_bytes() == 256);
+  REQUIRE(layout.groups().size() == 2);
+  CHECK(layout.groups()[1].offset_bytes + layout.groups()[1].size_bytes == 128);
+  const AlignedBuffer block = initial_values(of, layout);
+  CHECK(block.as<float>()[0] == 2.0F);
+  CHECK(block.as<float>()[16] == 1.0F);
+  for (const std::int64_t number : block.as<std::int64_t>().subspan(16)) CHECK(number == 0);
+
+  Job alone;
+  alone.variables = {of.variables[0]};
+  alone.parts = {{0, Slice::whole({5}), 0}};
+  const ShardLayout counters{alone, 0};
+  CHECK(counters.float_bytes() == 0);
+  CHECK(counters.block_bytes() == 64);
+  CHECK(counters.groups().empty());
+  CHECK(counters.trained().empty());
+}
+
+TEST_CASE("spread and gather: elements of 8 bytes, for any cut", "[ps]") {
+  for (const std::uint32_t shards : {1U, 2U, 3U})
+    for (const std::size_t axis : {0U, 1U}) {
+      CAPTURE(shards, axis);
+      Job of;
+      of.shards_per_task = shards;
+      of.variables = {{"seen", DType::int64, {6, 3}, {}}, {"sum", DType::float64, {2}, {}}};
+      for (std::int64_t part = 0; part < 3; ++part) {
+        const std::int64_t count = axis == 0 ? 2 : 1;
+        of.parts.push_back(
+            {0, Slice::along({6, 3}, axis, part * count, count), static_cast<std::uint32_t>(part) % shards});
+      }
+      of.parts.push_back({1, Slice::whole({2}), shards - 1});
+      std::vector<std::int64_t> seen(18);
+      for (std::int64_t& number : seen) number = (std::int64_t{1} << 40) * (&number - seen.data()) - 7;
+      std::vector<double> sum{1e300, -0.1};
+      std::vector<std::int64_t> seen_again(18);
+      std::vector<double> sum_again(2);
+      for (const ShardLayout& layout : shard_layouts(of)) {
+        AlignedBuffer block{layout.block_bytes()};
+        const auto bytes = [](auto& elements) { return std::as_writable_bytes(std::span{elements}).data(); };
+        gather(layout, [&](std::size_t v) { return v == 0 ? bytes(seen) : bytes(sum); }, block.data());
+        spread(layout, block.data(), [&](std::size_t v) { return v == 0 ? bytes(seen_again) : bytes(sum_again); });
+      }
+      CHECK(seen_again == seen);
+      CHECK(sum_again == sum);
+    }
+}

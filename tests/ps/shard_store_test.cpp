@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -174,4 +175,46 @@ TEST_CASE("table_budget: what dense values leave", "[ps]") {
   CHECK_FALSE(error);
   CHECK(table_budget(job, 0, sgd(), 3 * 64 + 639, error) == 0);
   CHECK(error.code == ps_errc::too_large);
+}
+
+TEST_CASE("ShardStore: counters get the sum of what counts, whatever the mean of gradients is", "[ps]") {
+  for (const bool with_tables : {false, true}) {
+    CAPTURE(with_tables);
+    Job job = make_job(with_tables);
+    job.variables.push_back({"seen", DType::int64, {2}, {}});
+    job.variables.push_back({"sum", DType::float64, {1}, {}});
+    job.parts.push_back({1, Slice::whole({2}), 0});
+    job.parts.push_back({2, Slice::whole({1}), 0});
+    job.check_numerics = true;
+    ShardStore store{job, 0, sgd(), plenty};
+    const auto saying = [&](float gradient, std::int64_t seen, double sum) {
+      const SharedBuffer block = contribution(store.layout(), gradient, {}, 0);
+      auto with_counts = std::make_shared<AlignedBuffer>(block->size());
+      std::memcpy(with_counts->data(), block->data(), block->size());
+      with_counts->as<std::int64_t>()[9] = seen;
+      with_counts->as<double>()[16] = sum;
+      return with_counts;
+    };
+    std::vector<ReadContribution> three;
+    for (const auto& block : {saying(1, 10, 0.5), saying(2, 20, 0.25), saying(6, -5, 8)}) {
+      auto [given, bad] = store.read(block);
+      REQUIRE_FALSE(bad);
+      three.push_back(std::move(given));
+    }
+    std::error_code ec;
+    store.apply(1, three, ec);
+    REQUIRE_FALSE(ec);
+    CHECK(store.dense()->as<float>()[0] == 1 - 3);  // the mean
+    CHECK(store.dense()->as<std::int64_t>()[8] == 0);
+    CHECK(store.dense()->as<std::int64_t>()[9] == 25);
+    CHECK(store.dense()->as<double>()[16] == 8.75);
+    store.apply(2, std::span{three}.first(1), ec);
+    CHECK(store.dense()->as<float>()[0] == 1 - 3 - 1);
+    CHECK(store.dense()->as<std::int64_t>()[9] == 35);
+    CHECK(store.dense()->as<double>()[16] == 9.25);
+
+    const auto [given, bad] = store.read(saying(1, 1, std::numeric_limits<double>::infinity()));
+    CHECK(bad.code == ps_errc::not_finite);
+    CHECK(bad.where == "sum");
+  }
 }

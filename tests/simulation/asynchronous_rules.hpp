@@ -27,10 +27,11 @@
 namespace simulation {
 
 /// Asynchronous and stale-synchronous: each shard has a variable with a row for each rank, in which a contribution
-/// counts one, its step and its step's square; and a number that depends on all values, as gradients do. Half of the jobs have
-/// tables, in which each rank has a key of its own on each shard that counts the same, and all have one together: any
-/// keys with `min_count`; numbered ones with momentum; and keys that a rank has in its first step only and that are
-/// evicted in jobs that are long enough. `ShardCore` may be one with a mistake.
+/// counts one, its step and its step's square; and a number that depends on all values, as gradients do. Each shard's
+/// counter has the first three, too. Half of the jobs have tables, in which each rank has a key of its own on each shard
+/// that counts the same, and all have one together: any keys with `min_count`; numbered ones with momentum; and keys
+/// that a rank has in its first step only and that are evicted in jobs that are long enough. `ShardCore` may be one with
+/// a mistake.
 template <class ShardCore = distrib::AsyncShardCore>
 class Asynchronous {
  public:
@@ -81,6 +82,7 @@ class Asynchronous {
       auto& block = blocks.emplace_back(std::make_shared<distrib::AlignedBuffer>(layouts_[shard].block_bytes()));
       if (has_tables()) keys_.begin(shard, *block);
       std::ranges::copy(counts, block->as<float>().begin() + rank * columns);
+      std::ranges::copy(std::array{Step{1}, step, step * step}, counters_of(*block, rank).begin());
     }
     for (std::size_t table = 0; table < job.tables.size(); ++table) {
       Floats rows;  // the same for each: the numbers tell who it was
@@ -171,6 +173,11 @@ class Asynchronous {
       job.variables.push_back({"table" + std::to_string(shard), DType::float32, shape, ZerosInitializer{}});
       job.parts.push_back({shard, Slice::whole(shape), shard});
     }
+    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
+      const Shape shape{job.ranks, 3};
+      job.variables.push_back({"counter" + std::to_string(shard), DType::int64, shape, ZerosInitializer{}});
+      job.parts.push_back({job.shards() + shard, Slice::whole(shape), shard});
+    }
     if (dice.percent(50)) return job;
     if (dice.percent(10)) job.total_steps = dice.between(64, 72);
     const auto table = [&](const char* name, std::uint64_t rows, std::uint32_t min_count, std::uint64_t evict_after) {
@@ -215,16 +222,26 @@ class Asynchronous {
   // Sgd at rate 1 takes gradients away; all these sums are exact.
   [[nodiscard]] auto counted_once(const distrib::AlignedBuffer& block, std::span<const Step> applied) const -> bool {
     for (std::size_t rank = 0; rank < applied.size(); ++rank)
-      if (!is_sum(block.as<float>().subspan(rank * columns, columns), 1, applied[rank])) return false;
+      if (!is_sum(block.as<float>().subspan(rank * columns, columns), 1, applied[rank]) ||
+          !std::ranges::equal(counters_of(block, rank), sums_of(1, applied[rank])))
+        return false;
     return true;
   }
 
   // Whether these are minus the sums of what steps `first` .. `last` say.
   static auto is_sum(std::span<const float> row, Step first, Step last) -> bool {
+    const auto is_minus = [](Step sum, float found) { return -found == static_cast<float>(sum); };
+    return std::ranges::equal(sums_of(first, last), row.first(3), is_minus);
+  }
+  static auto sums_of(Step first, Step last) -> std::array<Step, 3> {
     std::array<Step, 3> sums{};
     for (Step s = first; s <= last; ++s) sums = {sums[0] + 1, sums[1] + s, sums[2] + s * s};
-    const auto is_minus = [](Step sum, float found) { return -found == static_cast<float>(sum); };
-    return std::ranges::equal(sums, row.first(3), is_minus);
+    return sums;
+  }
+
+  // What a block has in the counter's row of a rank; the layouts of all shards are alike.
+  auto counters_of(auto& block, std::size_t rank) const {
+    return block.template as<Step>().subspan(layouts_[0].float_bytes() / sizeof(Step) + rank * 3, 3);
   }
 
   // Weights and slots after so many gradients: exact products, so the same bits whoever compiles it.

@@ -221,12 +221,17 @@ class BackupWorkers {
     ++truth.k;
     const std::size_t size = layouts()[shard].block_bytes();
     auto to = std::make_shared<distrib::AlignedBuffer>(size);
-    auto slot = std::make_shared<distrib::AlignedBuffer>(size);
+    auto slot = std::make_shared<distrib::AlignedBuffer>(layouts()[shard].float_bytes());
     if (!before.slots.empty()) std::ranges::copy(before.slots[0]->bytes(), slot->bytes().begin());
-    distrib::AlignedBuffer mean{size};
-    distrib::reduce_mean(blocks, mean.as<float>());
+    distrib::AlignedBuffer mean{slot->size()};
+    const std::size_t trained = mean.as<float>().size();
+    std::vector<std::span<const float>> floats;
+    for (const auto block : blocks) floats.push_back(block.first(trained));
+    distrib::reduce_mean(floats, mean.as<float>());
     const std::span<float> slots[] = {slot->template as<float>()};
-    updaters_[0].apply({truth.k}, mean.as<float>(), before.values->template as<float>(), to->template as<float>(), slots);
+    updaters_[0].apply({truth.k}, mean.as<float>(), before.values->template as<float>().first(trained),
+                       to->template as<float>().first(trained), slots);
+    count(layouts()[shard], blocks, *before.values, *to);
     TableOracle tables = before.tables;
     tables.update(truth.k, of_tables);
     std::vector<distrib::SharedBuffer> of_groups;

@@ -41,6 +41,14 @@ auto make_job(std::uint64_t seed, const char* consistency) -> Job {
   const auto shard = [&] { return static_cast<std::uint32_t>(dice.below(job.shards())); };
   job.parts = {{0, Slice::along({5, 3}, 0, 0, 2), shard()}, {0, Slice::along({5, 3}, 0, 2, 3), shard()},
                {1, Slice::whole({7}), shard()}};
+  if (job.seed % 2 == 0) {  // counters
+    job.variables.push_back({"n", DType::int64, {3}, {}});
+    job.variables.push_back({"m", DType::float64, {2}, {}});
+    const auto one = static_cast<std::uint32_t>(job.seed / 2 % job.shards());
+    job.parts.push_back({2, Slice::along({3}, 0, 0, 1), one});
+    job.parts.push_back({2, Slice::along({3}, 0, 1, 2), 0});
+    job.parts.push_back({3, Slice::whole({2}), job.shards() - 1 - one});
+  }
   if (dice.percent(50)) return job;
   job.tables = {{"words", 3, 0, UniformInitializer{}, static_cast<std::uint32_t>(dice.between(1, 3)), 1},
                 {"items", 2, dice.between(1, 20), UniformInitializer{}}};
@@ -180,7 +188,7 @@ TEST_CASE("A contribution that is not finite ends every worker of a simulated cl
     SpoiltModel model{job};
     model.step = dice.between(2, job.total_steps);
     model.rank = static_cast<Rank>(dice.below(job.ranks));
-    model.shard = job.parts[dice.below(job.parts.size())].shard;
+    model.shard = job.parts[dice.below(3)].shard;  // one with gradients
     simulation::Cluster<SyncWorkerCore, SpoiltModel> cluster{job, model, seed, {}, network_of(dice)};
     const std::string what = cluster.run();
     const std::string where = "shard " + std::to_string(model.shard) + ": step " + std::to_string(model.step) +

@@ -41,6 +41,22 @@ inline auto number(std::uint64_t random) -> float {
   return static_cast<float>(static_cast<std::int64_t>(random >> 39) - (1 << 24)) / (1 << 24);
 }
 
+/// Adds to the counters of a block what contributions say of them, whole blocks in rank order.
+inline void count(const distrib::ShardLayout& layout, std::span<const std::span<const float>> blocks,
+                  const distrib::AlignedBuffer& before, distrib::AlignedBuffer& to) {
+  const auto add = [&]<class T>(const distrib::ShardLayout::Place& place, T zero) {
+    for (std::size_t at = place.offset_bytes; at < place.offset_bytes + place.size_bytes; at += sizeof zero) {
+      volatile T sum = distrib::load_le<T>(before.data() + at);  // each addition by itself
+      for (const std::span<const float> block : blocks)
+        sum = sum + distrib::load_le<T>(std::as_bytes(block).data() + at);
+      distrib::store_le<T>(to.data() + at, sum);
+    }
+  };
+  for (const distrib::ShardLayout::Place& place : layout.counters())
+    if (place.dtype == distrib::DType::int64) add(place, std::uint64_t{0});
+    else add(place, 0.0);
+}
+
 /// The model of a job: which rows a contribution needs is a function of its name, its gradients are hashes of all that
 /// was pulled. Threads: one at a time. `job` must outlive it.
 class HashedModel {

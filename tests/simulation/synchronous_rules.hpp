@@ -112,12 +112,23 @@ class Synchronous {
     job.variables = {{"a", DType::float32, {5, 3}, UniformInitializer{}},
                      {"b", DType::float32, {7}, UniformInitializer{}},
                      {"c", DType::float32, {}, ConstantInitializer{0.5F}}};
+    if (job.seed % 2 == 0) {  // counters, in some place between
+      job.variables.insert(job.variables.end() - 1, {"n", DType::int64, {3}, {}});
+      job.variables.push_back({"m", DType::float64, {2, 3}, {}});
+    }
     const auto shard = [&] { return static_cast<std::uint32_t>(dice.below(job.shards())); };
     const auto cut = static_cast<std::int64_t>(dice.below(6));
     job.parts = {{0, Slice::along({5, 3}, 0, 0, cut), shard()},
                  {0, Slice::along({5, 3}, 0, cut, 5 - cut), shard()},
                  {1, Slice::whole({7}), shard()},
                  {2, Slice::whole({}), shard()}};
+    if (job.seed % 2 == 0) {
+      job.parts[3].variable = 3;
+      const auto another = static_cast<std::uint32_t>(job.seed / 2 % job.shards());
+      job.parts.insert(job.parts.end() - 1, {2, Slice::whole({3}), another});
+      job.parts.push_back({4, Slice::along({2, 3}, 1, 0, 1), job.shards() - 1 - another});
+      job.parts.push_back({4, Slice::along({2, 3}, 1, 1, 2), another});
+    }
     if (first == 0 && dice.percent(50)) return job;
     TableInfo words;  // any keys
     words.name = "words";
@@ -171,14 +182,19 @@ class Synchronous {
         const Cut& before = truth_.back()[shard];
         const std::size_t size = layouts()[shard].block_bytes();
         auto to = std::make_shared<distrib::AlignedBuffer>(size);
-        auto slot = std::make_shared<distrib::AlignedBuffer>(size);
+        auto slot = std::make_shared<distrib::AlignedBuffer>(layouts()[shard].float_bytes());
         if (!before.slots.empty()) std::ranges::copy(before.slots[0]->bytes(), slot->bytes().begin());
-        distrib::AlignedBuffer mean{size};
+        distrib::AlignedBuffer mean{slot->size()};
+        std::vector<std::span<const float>> floats;
         std::vector<std::span<const float>> blocks;
         for (const HashedModel::Gradients& of_rank : of_ranks) blocks.push_back(of_rank.dense[shard]);
-        distrib::reduce_mean(blocks, mean.as<float>());
-        const std::span<float> slots[] = {slot->as<float>()};
-        updaters_[0].apply({step}, mean.as<float>(), before.values->as<float>(), to->as<float>(), slots);
+        for (const auto block : blocks) floats.push_back(block.first(mean.as<float>().size()));
+        distrib::reduce_mean(floats, mean.as<float>());
+        const std::span<float> slots[] = {slot->template as<float>()};
+        const std::size_t trained = mean.as<float>().size();
+        updaters_[0].apply({step}, mean.as<float>(), before.values->as<float>().first(trained),
+                           to->as<float>().first(trained), slots);
+        count(layouts()[shard], blocks, *before.values, *to);
         std::vector<distrib::SharedBuffer> of_groups;
         if (!layouts()[shard].groups().empty()) of_groups.push_back(std::move(slot));
         next.push_back({step, std::move(to), std::move(of_groups), {}, next_tables.cut(layouts()[shard])});

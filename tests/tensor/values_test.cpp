@@ -3,6 +3,8 @@
 
 #include "support/catch.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 using distrib::get;
@@ -67,6 +69,21 @@ TEST_CASE("get: gradients can be written by name", "[tensor]") {
   CHECK(distrib::load_le<float>(gradients.data(2) + 4 * sizeof(float)) == 0.0F);  // the gap stays as it was
   STATIC_REQUIRE(std::is_same_v<decltype(get<"bias">(gradients)), distrib::TensorView<float, 1>>);
 
+  gradients.zero();
+  for (const std::byte b : gradients.bytes()) CHECK(b == std::byte{0});
+}
+
+TEST_CASE("get: counters have their own element type", "[tensor]") {
+  using Counters = VariableList<Variable<"seen", std::int64_t, 1>, Variable<"w", float, 1>, Variable<"sum", double, 0>>;
+  Gradients<Counters> gradients{Counters{{{9}}, {{3}}, {{}}}};
+  get<"seen">(gradients)(8) += 2'000'000'000'000;
+  get<"sum">(gradients)() += 0.1;
+  CHECK(distrib::load_le<std::int64_t>(gradients.data(0) + 64) == 2'000'000'000'000);
+  CHECK(distrib::load_le<double>(gradients.data(2)) == 0.1);
+  CHECK(gradients.bytes().size() == 128 + 64 + 64);
+  STATIC_REQUIRE(std::is_same_v<decltype(get<"seen">(gradients)), distrib::TensorView<std::int64_t, 1>>);
+  const Values<Counters> values{Counters{{{9}}, {{3}}, {{}}}};
+  STATIC_REQUIRE(std::is_same_v<decltype(get<"sum">(values)()), const double&>);
   gradients.zero();
   for (const std::byte b : gradients.bytes()) CHECK(b == std::byte{0});
 }

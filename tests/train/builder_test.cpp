@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "train/counting_model.hpp"
 #include "train/line_model.hpp"
 
 #include <limits>
@@ -72,6 +73,12 @@ TEST_CASE("with_updater: of variables by the prefix of their names", "[train]") 
 
   CHECK_THROWS_WITH(builder.with_updater("wdie/", slow).build(), ContainsSubstring("'wdie/'; there are "));
   CHECK_THROWS_WITH(builder.with_updater("", slow).build(), ContainsSubstring("no variable's name begins with it"));
+  CHECK_THROWS_WITH(distrib::train(CountingModel{})
+                        .with_data(line_model::write(directory.path()).batch(10))
+                        .with_hooks(distrib::StopAtStep{4})
+                        .with_updater("se", slow)  // a counter's
+                        .build(),
+                    ContainsSubstring("'se'; there are weights, bias"));
   CHECK_THROWS_WITH(builder.with_updater(distrib::Adagrad{.initial_accumulator_value = 0}),
                     ContainsSubstring("initial_accumulator_value must be positive"));
 }

@@ -23,11 +23,18 @@
 
 namespace distrib::inline v0 {
 
-/// One trained tensor of a model: name, element type and number of axes at compile time; extents and initial values
-/// at run time. A value.
+/// Whether a variable of this element type is a counter, which no updater trains: it starts at zeros, and what a
+/// contribution says of it is added, whole (TensorFlow's `assign_add`). int64 counts modulo 2^64.
+[[nodiscard]] constexpr auto is_counter(DType dtype) noexcept -> bool {
+  return dtype == DType::int64 || dtype == DType::float64;
+}
+
+/// One trained tensor of a model (float), or a counter (double, std::int64_t; see `is_counter`): name, element type and
+/// number of axes at compile time; extents and initial values at run time. A value.
 template <FixedString Name, class T, std::size_t Rank>
 class Variable {
-  static_assert(std::is_same_v<T, float>, "distrib: the element type of a Variable must be float");
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>,
+                "distrib: the element type of a Variable must be float, or of a counter double or std::int64_t");
   static_assert(Rank <= max_rank, "distrib: a Variable has at most 8 axes");
   static_assert(!Name.view().empty(), "distrib: a Variable needs a name");
   static_assert(Name.view().empty() || valid_variable_name(Name.view()),
@@ -37,9 +44,11 @@ class Variable {
   using Element = T;
   static constexpr auto name = Name;
   static constexpr std::size_t rank = Rank;
+  /// How it may start: a counter at zeros only.
+  using Start = std::conditional_t<std::is_same_v<T, float>, Initializer, ZerosInitializer>;
 
   /// Extents outermost first. Values start as zeros unless told.
-  Variable(std::array<std::int64_t, Rank> extents, Initializer initializer = ZerosInitializer{})
+  Variable(std::array<std::int64_t, Rank> extents, Start initializer = ZerosInitializer{})
       : shape_{std::span<const std::int64_t>{extents}}, initializer_{std::move(initializer)} {}
 
   // The speaking twin: chosen for `{784, 10, 3}` and for `{784}` when the rank is 2.
@@ -47,6 +56,13 @@ class Variable {
     requires(Extents != Rank)
   Variable(const std::int64_t (&)[Extents], Initializer = {}) {
     static_assert(Extents == Rank, "distrib: a Variable takes as many extents as its rank says");
+  }
+  // The same for a counter that is to start elsewhere.
+  template <class Other>
+    requires(!std::is_convertible_v<Other, Start> && std::is_convertible_v<Other, Initializer>)
+  Variable(std::array<std::int64_t, Rank>, Other) {
+    static_assert(std::is_convertible_v<Other, Start>,
+                  "distrib: a counter (a Variable of double or std::int64_t) starts at zeros");
   }
 
   [[nodiscard]] auto shape() const noexcept -> const Shape& { return shape_; }

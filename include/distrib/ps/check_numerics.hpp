@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/dtype.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/shard_layout.hpp>
@@ -32,15 +33,28 @@ template <class = void>
   return ((found[0] | found[1] | found[2] | found[3]) >> 31) == 0;
 }
 
+/// The same of doubles, one by one.
+template <class = void>
+[[nodiscard]] inline auto all_finite(std::span<const double> elements) noexcept -> bool {
+  constexpr std::uint64_t exponent = 0x7ff0000000000000U;
+  const ByteView bytes = std::as_bytes(elements);
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(double))
+    if ((load_le<std::uint64_t>(bytes.data() + at) & exponent) == exponent) return false;
+  return true;
+}
+
 /// TensorFlow's check of the same name, of what a contribution says to one shard: its dense `block` and rows of tables.
 /// Fails with `ps_errc::not_finite`, naming the first variable or table with an element that is not finite. Gaps of the
 /// block are not looked at.
 template <class = void>
 [[nodiscard]] inline auto check_numerics(const ShardLayout& layout, const AlignedBuffer& block,
                                          const TableGradients& tables) -> Error {
-  const std::span<const float> dense = block.as<float>();
+  const auto finite = []<class T>(const ShardLayout::Place& place, std::span<const T> dense) {
+    return all_finite(dense.subspan(place.offset_bytes / sizeof(T), place.size_bytes / sizeof(T)));
+  };
   for (const ShardLayout::Place& place : layout.places())
-    if (!all_finite(dense.subspan(place.offset_bytes / sizeof(float), place.size_bytes / sizeof(float))))
+    if ((place.dtype == DType::float32 && !finite(place, block.as<float>())) ||
+        (place.dtype == DType::float64 && !finite(place, block.as<double>())))
       return {ps_errc::not_finite, place.name};
   for (std::size_t table = 0; table < layout.tables().size(); ++table)
     if (!all_finite(tables.rows(table))) return {ps_errc::not_finite, layout.tables()[table].info().name};

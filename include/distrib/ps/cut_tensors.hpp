@@ -27,9 +27,9 @@
 namespace distrib::inline v0 {
 
 /// How the cut of one shard is stored as tensors of a checkpoint: each of its parts as a slice of its variable and of
-/// the variable's slots (VARIABLE/SLOT), its rows of the tables as `TableTensors` says, and in an asynchronous job its
-/// row of `distrib/applied`, int64 [shards, ranks], the contributions counted. `global_step` (int64) and `distrib/job`
-/// (the canonical description) tell what it is of.
+/// the variable's slots (VARIABLE/SLOT; a counter has none), its rows of the tables as `TableTensors` says, and in an
+/// asynchronous job its row of `distrib/applied`, int64 [shards, ranks], the contributions counted. `global_step`
+/// (int64) and `distrib/job` (the canonical description) tell what it is of.
 ///
 /// Threads: const members from any. Errors tell the prefix and the tensor, or the file.
 class CutTensors {
@@ -49,7 +49,7 @@ class CutTensors {
     BundlePart part;
     for_each_piece([&](const ShardLayout::Place& place, std::string name, std::size_t block, std::size_t offset_bytes) {
       const SharedBuffer& of = block == 0 ? cut.values : cut.slots[block - 1];
-      part.tensors.push_back({std::move(name), DType::float32, place.whole, place.slice,
+      part.tensors.push_back({std::move(name), place.dtype, place.whole, place.slice,
                               of->bytes().subspan(offset_bytes, place.size_bytes)});
     });
     assert(cut.tables.size() == tables_.size());
@@ -158,14 +158,14 @@ class CutTensors {
   }
 
   // Calls f(place, tensor's name, number of its block, offset in that) for each tensor of each part: block 0 holds the
-  // values, the others the slots, in the order of `Cut::slots`.
+  // values, the others the slots, in the order of `Cut::slots`. Counters come last.
   template <class F>
   void for_each_piece(F f) const {
     std::size_t first_slot = 1;
-    auto place = layout_.places().begin();
+    auto place = layout_.trained().begin();
     for (const ShardLayout::Group& group : layout_.groups()) {
       const std::span<const Slot> slots = updaters_[group.updater].slots();
-      for (; place != layout_.places().end() && place->updater == group.updater; ++place) {
+      for (; place != layout_.trained().end() && place->updater == group.updater; ++place) {
         f(*place, place->name, 0, place->offset_bytes);
         for (std::size_t i = 0; i < slots.size(); ++i)
           f(*place, place->name + "/" + std::string{slots[i].name}, first_slot + i,
@@ -173,12 +173,13 @@ class CutTensors {
       }
       first_slot += slots.size();
     }
+    for (const ShardLayout::Place& counter : layout_.counters()) f(counter, counter.name, 0, counter.offset_bytes);
   }
 
   template <class = void>
   auto has_piece(const BundleReader& reader, std::string_view name, const ShardLayout::Place& place) const -> bool {
     const StoredTensor* tensor = reader.find(name);
-    if (tensor == nullptr || tensor->dtype != DType::float32 || tensor->shape != place.whole) return false;
+    if (tensor == nullptr || tensor->dtype != place.dtype || tensor->shape != place.whole) return false;
     return std::any_of(tensor->pieces.begin(), tensor->pieces.end(), [&](const StoredPiece& piece) {
       return piece.shard == layout_.shard() && piece.slice == place.slice;
     });

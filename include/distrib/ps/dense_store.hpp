@@ -2,6 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/rounded.hpp>
+#include <distrib/core/dtype.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/block_pool.hpp>
@@ -19,9 +21,9 @@
 
 namespace distrib::inline v0 {
 
-/// Values and optimizer slots of one shard's dense variables. Each update is applied out of place and published by
-/// pointer, so whoever holds an older block never sees it change. Blocks nobody holds any more are used again: no
-/// allocation in steady state. Threads: one at a time; published blocks may be read from any.
+/// Values of one shard's dense variables and counters, and optimizer slots. Each update is applied out of place and
+/// published by pointer, so whoever holds an older block never sees it change. Blocks nobody holds any more are used
+/// again: no allocation in steady state. Threads: one at a time; published blocks may be read from any.
 class DenseStore {
  public:
   /// Starts with `values`, a block of `layout`, slots at the updaters' initial values.
@@ -36,6 +38,8 @@ class DenseStore {
       }
       groups_.push_back({updater, group.offset_bytes / sizeof(float), group.size_bytes / sizeof(float), {}});
     }
+    for (const ShardLayout::Place& place : layout.counters())
+      counters_.push_back({place.dtype, place.offset_bytes, place.size_bytes});
     auto slot = slots_.begin();
     for (Group& group : groups_)
       for (std::size_t i = 0; i < group.updater.slots().size(); ++i) group.slots.push_back((slot++)->as<float>());
@@ -52,14 +56,19 @@ class DenseStore {
   [[nodiscard]] auto values() const noexcept -> const SharedBuffer& { return current_; }
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return current_->size(); }
 
-  /// Applies the `count`-th update (from 1) and publishes the result.
+  /// Applies the `count`-th update (from 1) and publishes the result: by `gradient` to all that is trained. To the
+  /// counters is added what each of `contributions` says, whole blocks of the layout, in their order.
   template <class = void>
-  void apply(std::uint64_t count, std::span<const float> gradient) {
+  void apply(std::uint64_t count, std::span<const float> gradient, std::span<const ByteView> contributions = {}) {
     const std::shared_ptr<AlignedBuffer> next = blocks_.take();
     for (const Group& group : groups_)
       group.updater.apply(UpdateStep{count}, gradient.subspan(group.first, group.size),
                           current_->as<float>().subspan(group.first, group.size),
                           next->as<float>().subspan(group.first, group.size), group.slots);
+    for (const Counter& counter : counters_) {
+      std::copy_n(current_->data() + counter.offset_bytes, counter.size_bytes, next->data() + counter.offset_bytes);
+      for (const ByteView contribution : contributions) counter.add(contribution, next->bytes());
+    }
     current_ = next;
   }
 
@@ -76,6 +85,25 @@ class DenseStore {
   }
 
  private:
+  /// A part of a counter. Each addition is rounded by itself, so that bits follow from the order alone.
+  struct Counter {
+    using Double = detail::Rounded<double>;
+    DType dtype;
+    std::size_t offset_bytes;
+    std::size_t size_bytes;
+
+    template <class = void>
+    void add(ByteView contribution, std::span<std::byte> to) const {
+      const std::byte* const from = contribution.data() + offset_bytes;
+      std::byte* const sums = to.data() + offset_bytes;
+      for (std::size_t at = 0; at < size_bytes; at += sizeof(std::uint64_t))
+        if (dtype == DType::int64)
+          store_le(sums + at, load_le<std::uint64_t>(sums + at) + load_le<std::uint64_t>(from + at));
+        else
+          store_le(sums + at, (Double{load_le<double>(sums + at)} + Double{load_le<double>(from + at)}).value);
+    }
+  };
+
   /// The elements that one updater updates.
   struct Group {
     AnyUpdater updater;
@@ -92,6 +120,7 @@ class DenseStore {
   SharedBuffer current_;
   std::vector<AlignedBuffer> slots_;  // group by group
   std::vector<Group> groups_;
+  std::vector<Counter> counters_;
 };
 
 /// Memory that a store takes in steady state, in bytes: three versions of the values, and the slots.

@@ -96,7 +96,7 @@ class JobLines {
   Error& error_;
 };
 
-/// "NAME float32[784,128] INITIALIZER"
+/// "NAME float32[784,128] INITIALIZER"; of a counter "NAME int64[10] zeros" or float64
 template <class = void>
 [[nodiscard]] inline auto parse_variable(std::string_view text) -> std::optional<VariableInfo> {
   const std::string_view variable = cut_before(text, ' ');
@@ -104,19 +104,23 @@ template <class = void>
   const std::string_view element = type.substr(0, type.find('['));
   const auto shape = parse_shape(type.substr(element.size()));
   const auto initializer = parse_initializer(text);
-  if (!valid_variable_name(variable) || element != name(DType::float32) || !shape || !initializer) return std::nullopt;
-  return VariableInfo{std::string{variable}, DType::float32, *shape, *initializer};
+  if (!valid_variable_name(variable) || !shape || !initializer) return std::nullopt;
+  for (const DType dtype : {DType::float32, DType::int64, DType::float64})
+    if (element == name(dtype) && (!is_counter(dtype) || *initializer == ZerosInitializer{}))
+      return VariableInfo{std::string{variable}, dtype, *shape, *initializer};
+  return std::nullopt;
 }
 
 template <class = void>
 inline void read_variables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
-  std::size_t left = max_job_bytes / sizeof(float);
+  std::size_t left = max_job_bytes;
   while (lines.next_is("variable")) {
     const std::string_view text = lines.take("variable");
     auto variable = parse_variable(text);
     const bool named = names.insert(text.substr(0, text.find(' '))).second;
-    if (!variable || !named || static_cast<std::size_t>(variable->shape.elements()) > left) return lines.fail();
-    left -= static_cast<std::size_t>(variable->shape.elements());
+    if (!variable || !named) return lines.fail();
+    if (static_cast<std::size_t>(variable->shape.elements()) > left / size_bytes(variable->dtype)) return lines.fail();
+    left -= variable->size_bytes();
     job.variables.push_back(*std::move(variable));
   }
 }
@@ -208,9 +212,10 @@ inline void read_updaters(JobLines& lines, Job& job) {
 /// The job that `text` describes: the opposite of `to_text`, for whoever knows no model. The text may be a stranger's;
 /// what is accepted gives the same text again. Fails with `ps_errc::bad_job` at the first line that is not understood:
 /// unknown or missing lines, numbers that are not canonical or beyond `max_job_...`, names that come twice,
-/// initializers, element types (only float32) and consistencies that this library does not have, more replicas to aggregate
-/// than ranks, parts that do not cover each variable once, in order and along one axis, or lie on no shard of the job. The updaters stay texts: see
-/// `find_updaters`. Memory: a few times the text's, however large the job is.
+/// initializers, element types (float32; int64 and float64 of counters, which start at zeros) and consistencies that
+/// this library does not have, more replicas to aggregate than ranks, parts that do not cover each variable once, in
+/// order and along one axis, or lie on no shard of the job. The updaters stay texts: see `find_updaters`. Memory: a few
+/// times the text's, however large the job is.
 template <class = void>
 [[nodiscard]] inline auto parse_job(std::string_view text, Error& error) -> Job {
   error = {};

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/dtype.hpp>
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/slice.hpp>
+#include <distrib/core/variables.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/table_place.hpp>
 
@@ -12,28 +14,31 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace distrib::inline v0 {
 
 /// How the parts of one shard lie in one block of memory: values, gradients and slots alike. Each part starts at a
-/// multiple of `tensor_alignment`; the gaps are zero. Parts of one updater lie together. And which rows of the tables
-/// the shard has. Made from the job alone, so workers and shards agree. A value.
+/// multiple of `tensor_alignment`; the gaps are zero. Parts of one updater lie together, and the counters, which have
+/// none, behind all of those: what is trained is a prefix of floats. And which rows of the tables the shard has. Made
+/// from the job alone, so workers and shards agree. A value.
 class ShardLayout {
  public:
   /// One part: which variable, which piece of it, where in the block.
   struct Place {
     std::size_t variable = 0;
-    std::size_t updater = 0;  ///< Its number, see `Job::updater_of`.
+    std::size_t updater = 0;  ///< Its number, see `Job::updater_of`. Of a counter 0, and it says nothing.
     std::string name;      ///< Of the whole variable.
+    DType dtype = DType::float32;
     Shape whole;           ///< Shape of the whole variable.
     Slice slice;
     std::size_t offset_bytes = 0;
     std::size_t size_bytes = 0;
   };
 
-  /// The parts of one updater, one after the other: a piece of the block that it updates at once.
+  /// The parts of one updater, one after the other: a piece of the block that it updates at once. All are float32.
   struct Group {
     std::size_t updater = 0;
     std::size_t offset_bytes = 0;
@@ -42,19 +47,27 @@ class ShardLayout {
 
   template <class = void>
   ShardLayout(const Job& job, std::uint32_t shard) : shard_{shard} {
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // updater, then part
-    for (std::size_t part = 0; part < job.parts.size(); ++part)
-      if (job.parts[part].shard == shard)
-        order.emplace_back(job.updater_of(job.variables[job.parts[part].variable].name), part);
+    std::vector<std::tuple<bool, std::size_t, std::size_t>> order;  // counters last, updater, part
+    for (std::size_t part = 0; part < job.parts.size(); ++part) {
+      if (job.parts[part].shard != shard) continue;
+      const VariableInfo& variable = job.variables[job.parts[part].variable];
+      const bool counter = is_counter(variable.dtype);
+      order.emplace_back(counter, counter ? 0 : job.updater_of(variable.name), part);
+    }
     std::sort(order.begin(), order.end());
-    for (const auto& [updater, number] : order) {
+    for (const auto& [counter, updater, number] : order) {
       const Part& part = job.parts[number];
       const VariableInfo& variable = job.variables[part.variable];
       const auto part_bytes = static_cast<std::size_t>(part.slice.extents.elements()) * size_bytes(variable.dtype);
-      if (groups_.empty() || groups_.back().updater != updater) groups_.push_back({updater, block_bytes_, 0});
-      places_.push_back({part.variable, updater, variable.name, variable.shape, part.slice, block_bytes_, part_bytes});
+      if (!counter && (groups_.empty() || groups_.back().updater != updater))
+        groups_.push_back({updater, block_bytes_, 0});
+      places_.push_back({part.variable, updater, variable.name, variable.dtype, variable.shape, part.slice,
+                         block_bytes_, part_bytes});
       block_bytes_ += aligned_size(part_bytes);
+      if (counter) continue;
       groups_.back().size_bytes = block_bytes_ - groups_.back().offset_bytes;
+      float_bytes_ = block_bytes_;
+      ++trained_;
     }
     for (std::size_t table = 0; table < job.tables.size(); ++table) tables_.emplace_back(job, table, shard);
   }
@@ -63,9 +76,15 @@ class ShardLayout {
   [[nodiscard]] auto places() const noexcept -> std::span<const Place> {
     return {places_.data(), places_.size()};
   }
-  /// In the order of their places in the block.
+  /// Those of what is trained, the first of the places.
+  [[nodiscard]] auto trained() const noexcept -> std::span<const Place> { return places().first(trained_); }
+  /// Those of counters, the others.
+  [[nodiscard]] auto counters() const noexcept -> std::span<const Place> { return places().subspan(trained_); }
+  /// In the order of their places in the block. Counters are in none.
   [[nodiscard]] auto groups() const noexcept -> std::span<const Group> { return {groups_.data(), groups_.size()}; }
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
+  /// How much of the block, from its beginning, is trained: floats. Counters are behind it.
+  [[nodiscard]] auto float_bytes() const noexcept -> std::size_t { return float_bytes_; }
   /// The shard's share of each table of the job, in the job's order.
   [[nodiscard]] auto tables() const noexcept -> std::span<const TablePlace> {
     return {tables_.data(), tables_.size()};
@@ -76,6 +95,8 @@ class ShardLayout {
   std::vector<Place> places_;
   std::vector<Group> groups_;
   std::size_t block_bytes_ = 0;
+  std::size_t float_bytes_ = 0;
+  std::size_t trained_ = 0;  // so many places are no counters
   std::vector<TablePlace> tables_;
 };
 
@@ -92,7 +113,7 @@ template <class VariableMemory>
 void spread(const ShardLayout& layout, const std::byte* block, VariableMemory&& variable) {
   for (const auto& place : layout.places())
     copy_overlap(place.slice, block + place.offset_bytes, Slice::whole(place.whole), variable(place.variable),
-                 sizeof(float));
+                 size_bytes(place.dtype));
 }
 
 /// Copies a shard's pieces out of whole variables into its block: the opposite of `spread`.
@@ -100,14 +121,14 @@ template <class VariableMemory>
 void gather(const ShardLayout& layout, VariableMemory&& variable, std::byte* block) {
   for (const auto& place : layout.places())
     copy_overlap(Slice::whole(place.whole), variable(place.variable), place.slice, block + place.offset_bytes,
-                 sizeof(float));
+                 size_bytes(place.dtype));
 }
 
-/// The initial values of a shard: a pure function of the job.
+/// The initial values of a shard: a pure function of the job. Counters are zero.
 template <class = void>
 [[nodiscard]] inline auto initial_values(const Job& job, const ShardLayout& layout) -> AlignedBuffer {
   AlignedBuffer block{layout.block_bytes()};
-  for (const auto& place : layout.places())
+  for (const auto& place : layout.trained())
     fill(job.variables[place.variable].initializer, job.seed, place.name, place.whole, place.slice,
          block.as<float>().subspan(place.offset_bytes / sizeof(float), place.size_bytes / sizeof(float)));
   return block;

@@ -75,8 +75,8 @@ class ShardStore {
     return read;
   }
 
-  /// The `count`-th update (from 1), by the mean of these contributions in their order. On failure
-  /// (`ps_errc::budget_exceeded`) nothing has changed.
+  /// The `count`-th update (from 1), by the mean of these contributions in their order; to counters each is added. On
+  /// failure (`ps_errc::budget_exceeded`) nothing has changed.
   template <class = void>
   void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec) {
     ec.clear();
@@ -86,12 +86,14 @@ class ShardStore {
       tables_->apply(count, of_tables_, ec);
       if (ec) return;
     }
-    if (contributions.size() == 1) return dense_.apply(count, dense_of(contributions.front()));
+    of_blocks_.clear();
+    for (const ReadContribution& one : contributions) of_blocks_.push_back(one.block->bytes());
+    if (contributions.size() == 1) return dense_.apply(count, floats_of(contributions.front()), of_blocks_);
     of_dense_.clear();
-    for (const ReadContribution& one : contributions) of_dense_.push_back(dense_of(one));
-    gradient_.resize(layout_.block_bytes());
+    for (const ReadContribution& one : contributions) of_dense_.push_back(floats_of(one));
+    gradient_.resize(layout_.float_bytes());
     reduce_mean(of_dense_, gradient_.as<float>());
-    dense_.apply(count, gradient_.as<float>());
+    dense_.apply(count, gradient_.as<float>(), of_blocks_);
   }
 
   /// Whether a pull may ask for these rows: `ps_errc::no_such_row` when one is not of this shard.
@@ -129,8 +131,8 @@ class ShardStore {
   }
 
  private:
-  auto dense_of(const ReadContribution& contribution) const -> std::span<const float> {
-    return contribution.block->as<float>().first(layout_.block_bytes() / sizeof(float));
+  auto floats_of(const ReadContribution& contribution) const -> std::span<const float> {
+    return contribution.block->as<float>().first(layout_.float_bytes() / sizeof(float));
   }
 
   auto answer(const SharedBuffer& dense, const PullRows& rows, auto write_rows) -> SharedBuffer {
@@ -153,7 +155,8 @@ class ShardStore {
   std::unique_ptr<TableStore> tables_;              // null: the job has none
   BlockPool blocks_;                                // of values with rows
   AlignedBuffer gradient_;                          // the mean of the step being completed
-  std::vector<std::span<const float>> of_dense_;    // these two are kept for their capacity
+  std::vector<ByteView> of_blocks_;                 // these three are kept for their capacity
+  std::vector<std::span<const float>> of_dense_;
   std::vector<const TableGradients*> of_tables_;
 };
 

@@ -112,7 +112,8 @@ class Values : public detail::VariableBlock<Variables> {
   std::array<std::span<const std::int64_t>, Variables::tables> index_;
 };
 
-/// Where a model writes one gradient per variable and one per row of a table; arrives zeroed. Laid out like `Values`.
+/// Where a model writes one gradient per variable and one per row of a table, and for a counter what is added to it;
+/// arrives zeroed. Laid out like `Values`.
 /// Threads: one at a time.
 template <class Variables>
 class Gradients : public detail::VariableBlock<Variables> {

@@ -159,6 +159,7 @@ class Trainer {
   };
   using MeasureBlocks = std::function<Metrics(const std::vector<SharedBuffer>&)>;
 
+  // Counters have no updater.
   void check_prefix(const std::string& prefix) const {
     std::string names;
     const auto look_at = [&](const std::string& name) {
@@ -166,7 +167,7 @@ class Trainer {
       return !prefix.empty() && name.starts_with(prefix);
     };
     for (const VariableInfo& variable : model_.variables().infos())
-      if (look_at(variable.name)) return;
+      if (!is_counter(variable.dtype) && look_at(variable.name)) return;
     for (const TableInfo& table : model_.variables().table_infos())
       if (look_at(table.name)) return;
     throw_error(train_errc::no_such_variable, "with_updater: '" + prefix + "'; there are " + names);
