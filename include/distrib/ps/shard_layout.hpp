@@ -6,6 +6,7 @@
 #include <distrib/core/slice.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/table_place.hpp>
+#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +42,7 @@ class ShardLayout {
   };
 
   template <class = void>
-  ShardLayout(const Job& job, std::uint32_t shard) : shard_{shard} {
+  ShardLayout(const Job& job, std::uint32_t shard) : shard_{shard}, wire_format_{job.wire_format} {
     std::vector<std::pair<std::size_t, std::size_t>> order;  // updater, then part
     for (std::size_t part = 0; part < job.parts.size(); ++part)
       if (job.parts[part].shard == shard)
@@ -66,6 +67,11 @@ class ShardLayout {
   /// In the order of their places in the block.
   [[nodiscard]] auto groups() const noexcept -> std::span<const Group> { return {groups_.data(), groups_.size()}; }
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
+  /// How elements travel, and the bytes of the block in a message, rounded up to `tensor_alignment`: see `wire_block.hpp`.
+  [[nodiscard]] auto wire_format() const noexcept -> WireFormat { return wire_format_; }
+  [[nodiscard]] auto wire_block_bytes() const noexcept -> std::size_t {
+    return aligned_size(block_bytes_ / sizeof(float) * wire_element_bytes(wire_format_));
+  }
   /// The shard's share of each table of the job, in the job's order.
   [[nodiscard]] auto tables() const noexcept -> std::span<const TablePlace> {
     return {tables_.data(), tables_.size()};
@@ -73,6 +79,7 @@ class ShardLayout {
 
  private:
   std::uint32_t shard_;
+  WireFormat wire_format_;
   std::vector<Place> places_;
   std::vector<Group> groups_;
   std::size_t block_bytes_ = 0;
