@@ -41,6 +41,7 @@ auto make_job(std::uint64_t seed, const char* consistency) -> Job {
   const auto shard = [&] { return static_cast<std::uint32_t>(dice.below(job.shards())); };
   job.parts = {{0, Slice::along({5, 3}, 0, 0, 2), shard()}, {0, Slice::along({5, 3}, 0, 2, 3), shard()},
                {1, Slice::whole({7}), shard()}};
+  job.wire_format = dice.pick<WireFormat>({WireFormat::float32, WireFormat::bfloat16, WireFormat::float16});
   if (dice.percent(50)) return job;
   job.tables = {{"words", 3, 0, UniformInitializer{}, static_cast<std::uint32_t>(dice.between(1, 3)), 1},
                 {"items", 2, dice.between(1, 20), UniformInitializer{}}};

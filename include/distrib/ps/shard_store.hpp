@@ -33,7 +33,7 @@
 
 namespace distrib::inline v0 {
 
-/// A contribution that was read: its dense block, of float32, with more behind it, and views of what it says of the tables.
+/// A contribution that was read: float32, the dense block first, and views of what it says of the tables.
 struct ReadContribution {
   SharedBuffer block;
   TableGradients tables;
