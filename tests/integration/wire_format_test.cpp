@@ -117,7 +117,7 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
   CHECK(hashes.size() == 3);
 }
 
-TEST_CASE("wire format: without tables, with parts of variables; who comes late finds the same result", "[integration]") {
+TEST_CASE("wire format: without tables, with parts of variables; who comes late finds the result", "[integration]") {
   const support::TempDirectory data;
   const auto dataset = line_model::write(data.path());
   for (const WireFormat format : {WireFormat::bfloat16, WireFormat::float16}) {

@@ -105,7 +105,8 @@ TEST_CASE("ShardStore: rows by the mean of all contributions, when the job says 
 namespace {
 
 // The same contribution as it travels.
-auto encoded(const ShardLayout& layout, float dense, const std::vector<std::uint64_t>& keys, float row) -> SharedBuffer {
+auto encoded(const ShardLayout& layout, float dense, const std::vector<std::uint64_t>& keys, float row)
+    -> SharedBuffer {
   const ContributionLayout places{layout, {keys}};
   auto block = std::make_shared<AlignedBuffer>(places.size_bytes());
   encode_elements(layout.wire_format(), std::vector<float>(2, dense), block->data());

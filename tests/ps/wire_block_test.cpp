@@ -16,7 +16,8 @@ auto make_job(WireFormat format, std::int64_t parts, std::uint32_t shards, std::
   Job job;
   job.wire_format = format;
   job.shards_per_task = shards;
-  job.variables = {{"weights", DType::float32, {6, 10}}, {"bias", DType::float32, {10}}, {"scalar", DType::float32, {}}};
+  job.variables = {
+      {"weights", DType::float32, {6, 10}}, {"bias", DType::float32, {10}}, {"scalar", DType::float32, {}}};
   const std::int64_t extent = job.variables[0].shape[axis];
   for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t first = extent * part / parts;
@@ -90,7 +91,8 @@ TEST_CASE("wire_block: half of the bytes; of float32 the block itself", "[ps]") 
       CHECK(layout.block_bytes() == block->size());
       const SharedBuffer sent = wire_block(layout, block);
       CHECK(sent->size() == aligned_size(block->size() / 2));
-      CHECK(std::ranges::all_of(sent->bytes().subspan(block->size() / 2), [](std::byte b) { return b == std::byte{0}; }));
+      const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+      CHECK(std::ranges::all_of(sent->bytes().subspan(block->size() / 2), is_zero));
     }
   }
   Job nothing;

@@ -9,8 +9,8 @@
 #include <span>
 
 // Numbers of 16 bits: IEEE 754 binary16 (TensorFlow's DT_HALF) and bfloat16 (DT_BFLOAT16), the upper half of a float32.
-// Each is kept as its bits in a std::uint16_t. Rounding is to nearest, ties to even; NaN stays a NaN, and becomes a quiet
-// one where it is rounded. Integers and instructions that obey no flag: the same bits on every machine.
+// Each is kept as its bits in a std::uint16_t. Rounding is to nearest, ties to even; NaN stays a NaN, and becomes a
+// quiet one where it is rounded. Integers and instructions that obey no flag: the same bits on every machine.
 
 namespace distrib::inline v0 {
 

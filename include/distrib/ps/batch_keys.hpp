@@ -36,7 +36,8 @@ namespace distrib::inline v0 {
 class BatchKeys {
  public:
   BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
-      : tables_(job.tables.size()), format_{job.wire_format}, layouts_{layouts}, of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
+      : tables_(job.tables.size()), format_{job.wire_format}, layouts_{layouts},
+        of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
         pushed_(layouts.size(), KeyLists(job.tables.size())) {
     for (std::size_t table = 0; table < tables_.size(); ++table) {
       tables_[table].info = &job.tables[table];

@@ -67,7 +67,7 @@ class ShardLayout {
   /// In the order of their places in the block.
   [[nodiscard]] auto groups() const noexcept -> std::span<const Group> { return {groups_.data(), groups_.size()}; }
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
-  /// How elements travel, and the bytes of the block in a message, rounded up to `tensor_alignment`: see `wire_block.hpp`.
+  /// How elements travel, and the bytes of the block in a message: see `ps/wire_block.hpp`.
   [[nodiscard]] auto wire_format() const noexcept -> WireFormat { return wire_format_; }
   [[nodiscard]] auto wire_block_bytes() const noexcept -> std::size_t {
     return aligned_size(block_bytes_ / sizeof(float) * wire_element_bytes(wire_format_));

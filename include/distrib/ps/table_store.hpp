@@ -98,8 +98,8 @@ class TableStore {
   }
 
   /// Writes the weights of `keys`, which `check` found good, in the job's `WireFormat`: of each table, from the next
-  /// multiple of `tensor_alignment` on, `dim` elements for each of its keys; zeros between tables. `out` has `rows_bytes`
-  /// of them, and an address for floats.
+  /// multiple of `tensor_alignment` on, `dim` elements for each of its keys; zeros between tables. `out` has
+  /// `rows_bytes`, and an address for floats.
   template <class = void>
   void values(const KeyLists& keys, std::span<std::byte> out) const {
     write(keys, out, [](const auto& table, auto of, auto to) { table.values(of, to); });

@@ -13,7 +13,7 @@
 namespace distrib::inline v0 {
 
 /// As what the elements of variables and tables travel between workers and parameter servers: values and gradients
-/// alike. Both keep float32; what is sent as another type is rounded to the nearest (see `core/half.hpp`) by who sends it.
+/// alike. Both keep float32; what is sent as another type is rounded by who sends it, to the nearest: `core/half.hpp`.
 enum class WireFormat : std::uint8_t {
   float32,   ///< As they are. The default.
   bfloat16,  ///< 2 bytes: the range of float32, 8 significant bits.

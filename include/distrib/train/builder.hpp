@@ -195,8 +195,8 @@ class TrainerBuilder {
     return next;
   }
 
-  /// As what values and gradients travel: `WireFormat::bfloat16` and `WireFormat::float16` take half of the bytes. What a
-  /// model sees are rounded values, and what an updater sees is the mean of rounded gradients, in a job of one process,
+  /// As what values and gradients travel: `WireFormat::bfloat16` and `WireFormat::float16` take half of the bytes. What
+  /// a model sees are rounded values, and what an updater sees is the mean of rounded gradients, in a job of one process,
   /// too; so are the dense variables in `TrainingResult::parameters_sha256`. Parameter servers keep float32, and
   /// checkpoints are of that. Default: float32.
   [[nodiscard]] auto with_wire_format(WireFormat format) const -> TrainerBuilder {

@@ -73,7 +73,8 @@ class Trainer {
   template <class R>
   Trainer(const R& recipe, IoPool* pool)
       : model_{recipe.model}, data_{recipe.data}, local_{recipe.local}, seed_{recipe.seed},
-        check_numerics_{recipe.check_numerics}, row_mean_{recipe.row_mean}, wire_format_{recipe.wire_format}, hooks_{recipe.hooks}, pool_{pool},
+        check_numerics_{recipe.check_numerics}, row_mean_{recipe.row_mean},
+        wire_format_{recipe.wire_format}, hooks_{recipe.hooks}, pool_{pool},
         consistency_{recipe.consistency.describe()}, consistency_mode_{R::ConsistencyType::mode},
         kind_{consistency_kind(recipe.consistency), {recipe.updater}} {
     for (const auto& [prefix, updater] : recipe.updaters_of) {
