@@ -8,6 +8,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/core/fixed_string.hpp>
+#include <distrib/core/half.hpp>
 #include <distrib/core/hmac.hpp>
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/io_action.hpp>

@@ -12,8 +12,9 @@ using namespace distrib;
 
 namespace {
 
-auto make_job(std::uint32_t shards) -> Job {
+auto make_job(std::uint32_t shards, WireFormat format = WireFormat::float32) -> Job {
   Job job;
+  job.wire_format = format;
   job.seed = 5;
   job.shards_per_task = shards;
   job.variables = {{"b", DType::float32, {3}, ConstantInitializer{2}}};
@@ -27,22 +28,32 @@ auto element(std::size_t table, std::uint64_t key, std::size_t i) -> float {
   return static_cast<float>(table * 1000 + key % 97 * 7 + i);
 }
 
+// The same as it comes when it has travelled.
+auto element(WireFormat format, std::size_t table, std::uint64_t key, std::size_t i) -> float {
+  float rounded = element(table, key, i);
+  float half{};
+  encode_elements(format, {&rounded, 1}, reinterpret_cast<std::byte*>(&half));
+  decode_elements(format, reinterpret_cast<const std::byte*>(&half), {&rounded, 1});
+  return rounded;
+}
+
 // What a shard answers to what it was asked.
 auto answer(const ShardLayout& layout, const WantedRows& wanted) -> SharedBuffer {
   PullRows rows;
   REQUIRE_FALSE(read_pull_rows(layout, wanted.keys, 1 << 20, rows));
   const KeyLists& keys = rows.keys;
-  const auto block = std::make_shared<AlignedBuffer>(layout.block_bytes() + rows_bytes(layout, keys));
+  const auto block = std::make_shared<AlignedBuffer>(layout.wire_block_bytes() + rows_bytes(layout, keys));
   CHECK(block->size() == wanted.answer_bytes);
-  std::size_t at = layout.block_bytes();
+  std::size_t at = layout.wire_block_bytes();
   for (std::size_t table = 0; table < keys.size(); ++table) {
     const std::size_t dim = layout.tables()[table].info().dim;
-    auto to = block->as<float>().subspan(at / sizeof(float));
+    std::vector<float> elements;
     for (std::size_t row = 0; row < keys[table].size(); ++row) {
       CHECK(layout.tables()[table].owns(keys[table][row]));
-      for (std::size_t i = 0; i < dim; ++i) to[row * dim + i] = element(table, keys[table][row], i);
+      for (std::size_t i = 0; i < dim; ++i) elements.push_back(element(table, keys[table][row], i));
     }
-    at += aligned_size(keys[table].size() * dim * sizeof(float));
+    encode_elements(layout.wire_format(), elements, block->data() + at);
+    at += aligned_size(elements.size() * wire_element_bytes(layout.wire_format()));
   }
   return block;
 }
@@ -60,8 +71,9 @@ auto random_lookups(std::mt19937_64& random, std::size_t most) -> std::vector<st
 
 TEST_CASE("BatchKeys: every lookup finds its row in what the shards answer, others too", "[ps]") {
   std::mt19937_64 random{1};
+  const WireFormat format = GENERATE(WireFormat::float32, WireFormat::bfloat16, WireFormat::float16);
   for (const std::uint32_t shards : {1U, 2U, 5U}) {
-    const Job job = make_job(shards);
+    const Job job = make_job(shards, format);
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     BatchKeys batch{job, layouts};
     for (int round = 0; round < 30; ++round) {
@@ -80,7 +92,7 @@ TEST_CASE("BatchKeys: every lookup finds its row in what the shards answer, othe
         batch.collect(values, table, rows.data());
         const auto has = [&](std::int64_t row, std::uint64_t key) {
           for (std::size_t i = 0; i < dim; ++i)
-            if (rows[static_cast<std::size_t>(row) * dim + i] != element(table, key, i)) return false;
+            if (rows[static_cast<std::size_t>(row) * dim + i] != element(format, table, key, i)) return false;
           return true;
         };
         REQUIRE(batch.index(table).size() == lookups[table].size());
@@ -96,7 +108,8 @@ TEST_CASE("BatchKeys: every lookup finds its row in what the shards answer, othe
 
 TEST_CASE("BatchKeys: gradients go to the shard of their key; those of others nowhere", "[ps]") {
   std::mt19937_64 random{2};
-  const Job job = make_job(3);
+  const WireFormat format = GENERATE(WireFormat::float32, WireFormat::bfloat16, WireFormat::float16);
+  const Job job = make_job(3, format);
   const std::vector<ShardLayout> layouts = shard_layouts(job);
   BatchKeys batch{job, layouts};
   std::vector<std::shared_ptr<AlignedBuffer>> contributions;
@@ -120,11 +133,13 @@ TEST_CASE("BatchKeys: gradients go to the shard of their key; those of others no
       for (std::size_t shard = 0; shard < 3; ++shard) {
         TableGradients read;
         REQUIRE_FALSE(read.read(layouts[shard], contributions[shard]->bytes()));
+        std::vector<float> floats(read.floats(layouts[shard]));
+        if (format != WireFormat::float32) read.decode(layouts[shard], floats);
         for (std::size_t row = 0; row < read.keys(table).size(); ++row) {
           pushed.push_back(read.keys(table)[row]);
           const std::size_t dim = job.tables[table].dim;
           for (std::size_t i = 0; i < dim; ++i)
-            CHECK(read.rows(table)[row * dim + i] == element(table, read.keys(table)[row], i));
+            CHECK(read.rows(table)[row * dim + i] == element(format, table, read.keys(table)[row], i));
         }
       }
       std::ranges::sort(pushed);
@@ -135,7 +150,7 @@ TEST_CASE("BatchKeys: gradients go to the shard of their key; those of others no
 
 TEST_CASE("BatchKeys: equal batches give equal bytes, whatever was in the memory before", "[ps]") {
   std::mt19937_64 random{3};
-  const Job job = make_job(2);
+  const Job job = make_job(2, GENERATE(WireFormat::float32, WireFormat::bfloat16));
   const std::vector<ShardLayout> layouts = shard_layouts(job);
   const auto lookups = random_lookups(random, 60);
   std::vector<std::vector<std::byte>> first;

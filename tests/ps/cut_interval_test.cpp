@@ -22,6 +22,12 @@ TEST_CASE("cut_interval: of an asynchronous job, a rank makes a part of the cont
   CHECK(cut_interval(job, false, 1000, 2 * 100 * 513) == 250);
 }
 
+TEST_CASE("cut_interval: contributions are counted as they travel", "[ps]") {
+  distrib::Job job = loopback_job::make(2, 3, 5000);
+  job.wire_format = distrib::WireFormat::bfloat16;  // 256 bytes, and one is counted more
+  CHECK(cut_interval(job, true, 0, 2 * 1000 * 257) == 1000);
+}
+
 TEST_CASE("cut_interval: nobody wants checkpoints", "[ps]") {
   const distrib::Job job = loopback_job::make(2, 3, 5000);
   CHECK(cut_interval(job, true, 0, 2 * 77 * 513) == 77);

@@ -79,6 +79,7 @@ TEST_CASE("Job: equal jobs have one hash, each fact is part of it", "[ps]") {
       [](Job& job) { job.updater = "sgd learning_rate=0.05"; },
       [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
       [](Job& job) { job.check_numerics = true; },
+      [](Job& job) { job.wire_format = distrib::WireFormat::bfloat16; },
       [](Job& job) { job.consistency = "asynchronous_parallel"; },
       [](Job& job) { job.data = ""; },
       [](Job& job) { job.ranks = 4; },
@@ -156,6 +157,8 @@ TEST_CASE("Job: what is not the default is a line of its own", "[ps]") {
             "use_nesterov=false\nrow_mean of_all\nconsistency bulk") != std::string::npos);
   CHECK(changed([](Job& job) { job.check_numerics = true; }).find(
             "use_nesterov=false\ncheck_numerics true\nconsistency bulk") != std::string::npos);
+  CHECK(changed([](Job& job) { job.wire_format = distrib::WireFormat::float16; }).find(
+            "use_nesterov=false\nwire_format float16\nconsistency bulk") != std::string::npos);
 }
 
 TEST_CASE("Job: global steps are shared out, the remainder to the lowest ranks", "[ps]") {
@@ -182,6 +185,7 @@ TEST_CASE("identity_difference: a second run may change how it goes on", "[ps]")
       [](Job& job) { job.updater = "sgd learning_rate=0.05"; },
       [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
       [](Job& job) { job.check_numerics = true; },
+      [](Job& job) { job.wire_format = distrib::WireFormat::bfloat16; },
       [](Job& job) { job.consistency = "asynchronous_parallel"; },
       [](Job& job) { job.data = "seed 7"; },
       [](Job& job) { job.ranks = 9; },

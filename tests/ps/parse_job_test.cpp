@@ -71,7 +71,7 @@ auto equal(const Job& one, const Job& other) -> bool {
          one.parts == other.parts &&
          one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
          one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
-         one.check_numerics == other.check_numerics &&
+         one.check_numerics == other.check_numerics && one.wire_format == other.wire_format &&
          one.consistency == other.consistency && one.data == other.data && one.ranks == other.ranks &&
          one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
 }
@@ -130,6 +130,10 @@ TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
   CHECK(equal(parse_job(to_text(job)), job));
   job.row_mean = distrib::RowMean::of_all;
   CHECK(equal(parse_job(to_text(job)), job));
+  for (const auto format : {distrib::WireFormat::bfloat16, distrib::WireFormat::float16}) {
+    job.wire_format = format;
+    CHECK(equal(parse_job(to_text(job)), job));
+  }
   job.tasks = 256, job.shards_per_task = 256, job.ranks = 1U << 20;
   job.parts[7].shard = 65535;
   CHECK(equal(parse_job(to_text(job)), job));
@@ -212,6 +216,11 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
       {"consistency", "check_numerics false\nconsistency", "line 19, 'check_numerics false'"},
       {"consistency", "check_numerics true\ncheck_numerics true\nconsistency", "line 20, 'check_numerics true'"},
       {"updater momentum", "check_numerics true\nupdater momentum", "line 18, 'check_numerics true'"},
+      {"consistency", "wire_format float32\nconsistency", "line 19, 'wire_format float32'"},
+      {"consistency", "wire_format half\nconsistency", "line 19, 'wire_format half'"},
+      {"consistency", "wire_format \nconsistency", "line 19, 'wire_format '"},
+      {"consistency", "wire_format float16\nwire_format float16\nconsistency", "line 20, 'wire_format float16'"},
+      {"consistency", "wire_format float16\ncheck_numerics true\nconsistency", "line 20, 'check_numerics true'"},
       {"bulk_synchronous_parallel", "bulk", "line 19, 'consistency bulk'"},
       {"bulk_synchronous_parallel", "bulk_synchronous_parallel replicas_to_aggregate=4", "line 21, 'ranks 3'"},
       {"data tfrecords of 4 files\n", "", "line 20, 'ranks 3'"},

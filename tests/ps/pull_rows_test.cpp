@@ -12,8 +12,9 @@ using namespace distrib;
 
 namespace {
 
-auto layout() -> ShardLayout {
+auto layout(WireFormat format = WireFormat::float32) -> ShardLayout {
   Job job;
+  job.wire_format = format;
   job.tables = {{"user", 16, 0}, {"item", 4, 100}};
   return {job, 0};
 }
@@ -53,4 +54,11 @@ TEST_CASE("read_pull_rows: what was written, or nothing", "[ps]") {
     bytes.push_back(std::byte{0});
     CHECK(read_pull_rows(of, body(bytes), 1 << 20, rows).code == ps_errc::unsorted_keys);
   }
+}
+
+TEST_CASE("answer_bytes: of halves a row takes half, digests what they always take", "[ps]") {
+  const PullRows rows{{std::vector<std::uint64_t>(20, 1), std::vector<std::uint64_t>(8, 1)}, true};
+  CHECK(answer_bytes(layout(), rows) == 20 * 64 + 8 * 16 + 64);
+  for (const WireFormat format : {WireFormat::bfloat16, WireFormat::float16})
+    CHECK(answer_bytes(layout(format), rows) == (20 * 64 + 8 * 16) / 2 + 64);
 }

@@ -499,6 +499,43 @@ TEST_CASE("ShardService: its status is told to whoever asks", "[ps]") {
   });
 }
 
+TEST_CASE("ShardService: of halves a push and a pull are half of the bytes", "[ps]") {
+  for (const bool with_tables : {false, true}) {
+    const auto bytes = [&](distrib::WireFormat format) {
+      Job job = job_of(1, 9, 9);
+      job.wire_format = format;
+      job.variables[0].shape = {256};
+      job.parts[0].slice = distrib::Slice::whole({256});
+      distrib::KeyLists keys;
+      if (with_tables) {
+        job = story::with_tables(job);
+        keys = {{2, 3, 5, 7, 11, 13, 17, 19}, {0, 2}};  // rows of 16
+      }
+      Bench bench{job};
+      bench.join_all();
+      const distrib::ShardLayout layout{job, 0};
+      const distrib::ContributionLayout places{layout, keys};
+      const auto contribution = std::make_shared<distrib::AlignedBuffer>(places.size_bytes());
+      places.write_keys(contribution->bytes());
+      if (with_tables) bench.pull('a', 2, 0, keys)();
+      else bench.pull('a', 2, 0)();
+      bench.push('a', 3, 1, 0, contribution)();
+      CHECK(bench.told.size() == 2);
+      CHECK(bench.told.back() == "a3 pushed k=1 cuts=0");
+      const distrib::ShardStatus status = bench.service.status(bench.now);
+      CHECK(status.pushes == 1);
+      CHECK(status.pulls == 1);
+      return std::pair{status.pushed_bytes, status.pulled_bytes};
+    };
+    const std::size_t tables = with_tables ? 10 * 16 * sizeof(float) : 0;
+    const std::size_t keys = with_tables ? 64 : 0;
+    const std::size_t elements = 256 * sizeof(float) + tables;
+    CHECK(bytes(distrib::WireFormat::float32) == std::pair<std::uint64_t, std::uint64_t>{elements + keys, elements});
+    for (const auto format : {distrib::WireFormat::bfloat16, distrib::WireFormat::float16})
+      CHECK(bytes(format) == std::pair<std::uint64_t, std::uint64_t>{elements / 2 + keys, elements / 2});
+  }
+}
+
 TEST_CASE("ShardService: the status of an asynchronous shard", "[ps]") {
   Bench bench{job_of(2, 9, 0, asynchronous)};
   bench.join_all();

@@ -40,7 +40,7 @@ auto contribution(const ShardLayout& layout, float dense, const std::vector<std:
   return block;
 }
 
-auto read(const ShardStore& store, float dense, const std::vector<std::uint64_t>& keys, float row) -> ReadContribution {
+auto read(ShardStore& store, float dense, const std::vector<std::uint64_t>& keys, float row) -> ReadContribution {
   auto [given, ec] = store.read(contribution(store.layout(), dense, keys, row));
   CHECK_FALSE(ec);
   return std::move(given);
@@ -103,6 +103,98 @@ TEST_CASE("ShardStore: rows by the mean of all contributions, when the job says 
   CHECK(row(3) == 7 - 2);
 }
 
+namespace {
+
+// The same contribution as it travels.
+auto encoded(const ShardLayout& layout, float dense, const std::vector<std::uint64_t>& keys, float row)
+    -> SharedBuffer {
+  const ContributionLayout places{layout, {keys}};
+  auto block = std::make_shared<AlignedBuffer>(places.size_bytes());
+  encode_elements(layout.wire_format(), std::vector<float>(2, dense), block->data());
+  if (!layout.tables().empty()) {
+    places.write_keys(block->bytes());
+    encode_elements(layout.wire_format(), std::vector<float>(keys.size() * 4, row), block->data() + places.rows_at(0));
+  }
+  return block;
+}
+
+}  // namespace
+
+TEST_CASE("ShardStore: halves are rounded on their way, and float32 is kept", "[ps]") {
+  Job job = make_job(true);
+  job.wire_format = GENERATE(WireFormat::bfloat16, WireFormat::float16);
+  ShardStore store{job, 0, sgd(), plenty};
+  store.keep_previous(true);
+  const ShardLayout& layout = store.layout();
+  const SharedBuffer before = store.dense();
+  const float third = 1.0F / 3;
+  float rounded[2]{};
+  encode_elements(layout.wire_format(), {&third, 1}, reinterpret_cast<std::byte*>(rounded + 1));
+  decode_elements(layout.wire_format(), reinterpret_cast<const std::byte*>(rounded + 1), {rounded, 1});
+  CHECK(rounded[0] != third);
+
+  std::vector<ReadContribution> both;
+  for (const auto& sent : {encoded(layout, third, {3, 7}, third), encoded(layout, 4, {7}, 2)}) {
+    auto [given, bad] = store.read(sent);
+    REQUIRE_FALSE(bad);
+    both.push_back(std::move(given));
+  }
+  std::error_code ec;
+  store.apply(1, both, ec);
+  REQUIRE_FALSE(ec);
+  const float dense = 1 - (rounded[0] + 4) / 2;
+  CHECK(store.dense()->as<float>()[1] == dense);
+
+  const auto sent = [&](const SharedBuffer& values, std::size_t at) {
+    float element{};
+    decode_elements(layout.wire_format(), values->data() + at, {&element, 1});
+    return element;
+  };
+  const auto half = [&](float element) { return sent(encoded(layout, element, {}, 0), 0); };
+  CHECK(half(dense) != dense);
+  const SharedBuffer alone = store.values({});
+  CHECK(alone->size() == 64);
+  CHECK(sent(alone, 2) == half(dense));
+  CHECK(store.values({}) == alone);  // one block for all who ask
+  const SharedBuffer values = store.values({{{3, 5, 7}}, true});
+  REQUIRE(values->size() == 64 + 64 + 64);
+  CHECK(sent(values, 2) == half(dense));
+  CHECK(sent(values, 64) == half(8 - rounded[0]));
+  CHECK(sent(values, 64 + 8) == 8);
+  CHECK(sent(values, 64 + 16) == half(8 - (rounded[0] + 2) / 2));
+  TableDigest digest;  // of what is kept
+  digest.add(3, std::vector<float>(4, 8 - rounded[0]));
+  digest.add(7, std::vector<float>(4, 8 - (rounded[0] + 2) / 2));
+  CHECK(std::memcmp(values->data() + 128, &digest, sizeof digest) == 0);
+  CHECK(sent(store.previous_values(before, {{{3}}}), 0) == 1);
+  CHECK(sent(store.previous_values(before, {{{3}}}), 64) == 8);
+  CHECK(sent(store.previous_values(before, {}), 0) == 1);
+  CHECK(sent(store.values({}), 0) == half(dense));
+  CHECK(store.cut(1).values->as<float>()[0] == dense);
+
+  store.apply(2, std::vector{both.front()}, ec);
+  CHECK(sent(alone, 2) == half(dense));  // it never changes
+  CHECK(sent(store.values({}), 0) == half(dense - rounded[0]));
+  store.load(store.cut(2));
+  CHECK(sent(store.values({}), 0) == half(dense - rounded[0]));
+}
+
+TEST_CASE("ShardStore: what binary16 cannot hold is infinite, and found when the job asks for it", "[ps]") {
+  Job job = make_job(true);
+  job.check_numerics = true;
+  const auto refused = [&](WireFormat format, float dense, float row) -> Error {
+    job.wire_format = format;
+    ShardStore store{job, 0, sgd(), plenty};
+    return store.read(encoded(store.layout(), dense, {3}, row)).second;
+  };
+  CHECK(refused(WireFormat::float16, 70'000, 1).code == ps_errc::not_finite);
+  CHECK(refused(WireFormat::float16, 70'000, 1).where == "b");
+  CHECK(refused(WireFormat::float16, 1, -70'000).where == "t");
+  CHECK_FALSE(refused(WireFormat::float16, 65'000, 65'000));
+  CHECK_FALSE(refused(WireFormat::bfloat16, 70'000, 1e38F));
+  CHECK_FALSE(refused(WireFormat::float32, 70'000, 1e38F));
+}
+
 TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
   ShardStore store{make_job(true), 0, sgd(), plenty};
   CHECK(store.read(nullptr).second.code == ps_errc::wrong_size);
@@ -124,10 +216,10 @@ TEST_CASE("ShardStore: what is not finite is refused when the job asks for it", 
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
   Job job = make_job(true);
-  const ShardStore lenient{job, 0, sgd(), plenty};
+  ShardStore lenient{job, 0, sgd(), plenty};
   read(lenient, nan, {3}, infinity);
   job.check_numerics = true;
-  const ShardStore strict{job, 0, sgd(), plenty};
+  ShardStore strict{job, 0, sgd(), plenty};
   read(strict, 1, {3}, 1);
   const auto refused = [&](float dense, float row) -> Error {
     return strict.read(contribution(strict.layout(), dense, {3}, row)).second;
@@ -163,6 +255,16 @@ TEST_CASE("ShardStore: a job without tables", "[ps]") {
   CHECK(store.dense()->as<float>()[0] == 0);
   CHECK(store.cut(1).tables.empty());
   CHECK(store.values({}) == store.dense());
+
+  Job halves = make_job(false);
+  halves.wire_format = WireFormat::float16;
+  ShardStore half{halves, 0, sgd(), 0};
+  CHECK(half.values({})->data()[1] == std::byte{0x3C});
+  CHECK(half.read(std::make_shared<AlignedBuffer>(128)).second.code == ps_errc::wrong_size);
+  auto [given, bad] = half.read(encoded(half.layout(), 2, {}, 0));
+  REQUIRE_FALSE(bad);
+  half.apply(1, std::vector{given}, ec);
+  CHECK(half.dense()->as<float>()[1] == -1);
 }
 
 TEST_CASE("table_budget: what dense values leave", "[ps]") {

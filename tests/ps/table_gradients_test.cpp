@@ -109,6 +109,41 @@ TEST_CASE("TableGradients: what ContributionLayout says where to write", "[ps]")
   }
 }
 
+TEST_CASE("TableGradients: halves are read, and then decoded", "[ps]") {
+  Job job = a_job();
+  for (const auto format : {distrib::WireFormat::bfloat16, distrib::WireFormat::float16}) {
+    job.wire_format = format;
+    const ShardLayout layout{job, 0};
+    const KeyLists keys{owned(layout, 40), {0, 2, 4}};
+    const ContributionLayout places{layout, keys};
+    CHECK(layout.wire_block_bytes() == 64);
+    CHECK(rows_bytes(layout, keys) == 256 + 128);  // 40 rows of 3, and 3 of 20
+    CHECK(places.size_bytes() == 128 + 256 + 128);
+    AlignedBuffer bytes{places.size_bytes()};
+    places.write_keys(bytes.bytes());
+    Floats expected[2];
+    for (std::size_t t = 0; t < 2; ++t) {
+      for (std::size_t i = 0; i < keys[t].size() * job.tables[t].dim; ++i)
+        expected[t].push_back(static_cast<float>(i % 100) / 4);  // which any half can say
+      encode_elements(format, expected[t], bytes.data() + places.rows_at(t));
+    }
+    TableGradients gradients;
+    REQUIRE_FALSE(gradients.read(layout, bytes.bytes()));
+    Floats floats(gradients.floats(layout));
+    CHECK(floats.size() == 40 * 3 + 3 * 20);
+    gradients.decode(layout, floats);
+    std::ranges::fill(bytes.bytes(), std::byte{0xFF});  // it is not needed any more
+    for (std::size_t t = 0; t < 2; ++t) {
+      CHECK(std::ranges::equal(gradients.keys(t), keys[t]));
+      CHECK(std::ranges::equal(gradients.rows(t), expected[t]));
+    }
+    // What somebody sends who does not know of it.
+    const AlignedBuffer whole = contribution(ShardLayout{a_job(), 0}, keys);
+    CHECK(gradients.read(layout, whole.bytes()) == ps_errc::wrong_size);
+    CHECK(gradients.read(ShardLayout{a_job(), 0}, bytes.bytes()) == ps_errc::wrong_size);
+  }
+}
+
 TEST_CASE("TableGradients: no keys at all", "[ps]") {
   const ShardLayout layout{a_job(), 0};
   const ContributionLayout places{layout, KeyLists(2)};

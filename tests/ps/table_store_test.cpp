@@ -449,6 +449,58 @@ TEST_CASE("TableStore: who asks changes nothing", "[ps]") {
   CHECK(plain(store.cut()) == plain(Oracle{job, layout, updaters}, job));
 }
 
+TEST_CASE("TableStore: values as halves are the same values, rounded", "[ps]") {
+  Job job = one_table(table_info("t", 3, 0));
+  job.tables.push_back(table_info("wide", 6000, 9));  // one row is more than is encoded at a time
+  job.tables.push_back(table_info("numbered", 5, 2000));
+  const KeyLists keys = [] {
+    KeyLists lists(3);
+    for (std::uint64_t key = 0; key < 5000; ++key) lists[0].push_back(key * 0x9E37'79B9);
+    lists[1] = {0, 3, 4, 8};
+    for (std::uint64_t key = 0; key < 2000; ++key) lists[2].push_back(key);
+    return lists;
+  }();
+  const distrib::JobUpdaters updaters{distrib::Sgd{.learning_rate = 1.0F}};
+  const ShardLayout whole{job, 0};
+  TableStore exact{job, whole, updaters, plenty};
+  const auto check = [&](const TableStore& store, const ShardLayout& layout, bool previous) {
+    const Bytes floats = values(exact, whole, keys, previous);
+    AlignedBuffer expected{distrib::rows_bytes(layout, keys)};
+    std::size_t from = 0;
+    std::size_t to = 0;
+    for (std::size_t t = 0; t < keys.size(); ++t) {
+      Floats elements(keys[t].size() * job.tables[t].dim);
+      std::memcpy(elements.data(), floats.data() + from, elements.size() * sizeof(float));
+      encode_elements(layout.wire_format(), elements, expected.data() + to);
+      from += distrib::aligned_size(elements.size() * 4);
+      to += distrib::aligned_size(elements.size() * 2);
+    }
+    CHECK(to == expected.size());
+    CHECK(values(store, layout, keys, previous) == Bytes{expected.bytes().begin(), expected.bytes().end()});
+  };
+  const std::vector<Gradients> of_ranks{gradients(job, {{1, 0x9E37'79B9}, {3, 5}, {0, 7, 1999}})};
+  exact.keep_previous(true);
+  apply(exact, whole, 1, of_ranks);
+  for (const auto format : {distrib::WireFormat::bfloat16, distrib::WireFormat::float16}) {
+    job.wire_format = format;
+    const ShardLayout layout{job, 0};
+    TableStore made{job, layout, updaters, plenty};
+    TableStore store{job, layout, updaters, plenty};
+    store = std::move(made);
+    store.keep_previous(true);
+    // Rounded is what leaves it: what comes has been decoded when it gets it.
+    std::vector<Contribution> contributions;
+    for (const Gradients& one : of_ranks) contributions.emplace_back(whole, one);
+    std::error_code ec;
+    store.apply(1, std::vector{contributions[0].read()}, ec);
+    REQUIRE_FALSE(ec);
+    check(store, layout, false);
+    check(store, layout, true);
+    CHECK(store.digests() == exact.digests());
+    CHECK(plain(store.cut()) == plain(exact.cut()));
+  }
+}
+
 TEST_CASE("TableStore: previous values are kept on demand, and forgotten", "[ps]") {
   const Job job = one_table(table_info("t", 2, 0));
   const ShardLayout layout{job, 0};

@@ -517,6 +517,23 @@ TEST_CASE("WorkerNode: answers that do not decode, blocks of another size", "[ps
               {failed + "Join)"}}});
 }
 
+TEST_CASE("WorkerNode: blocks have the size that they have on their way", "[ps]") {
+  for (const std::size_t size : {64U, 128U}) {
+    distrib::Job job = job_of(1, 9, 9);
+    job.variables[0].shape = {32};
+    job.parts[0].slice = distrib::Slice::whole({32});
+    job.wire_format = distrib::WireFormat::bfloat16;
+    SyncBench bench{job};
+    bench.connect(0);
+    bench.joined(0, 0)();
+    const auto values = std::make_shared<distrib::AlignedBuffer>(size);
+    const bool good = size == 64;  // half of the block
+    bench.tell({{"values", bench.reply<Pull>(0, {{0, {0}}, false, 0, values}),
+                 good ? Texts{"shell compute 1 of w=0"}
+                      : Texts{"shell failed: the message does not decode (shard 0, answer to distrib.ps.Pull)"}}});
+  }
+}
+
 TEST_CASE("WorkerNode: a shard without variables", "[ps]") {
   distrib::Job job = job_of(2, 9, 9);
   job.parts[1].shard = 0;

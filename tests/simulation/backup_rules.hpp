@@ -58,7 +58,7 @@ class BackupWorkers {
 
   explicit BackupWorkers(Dice& dice) : job{make_job(dice)} {
     std::size_t step_bytes = model_.has_tables() ? 1024 * layouts().size() : 0;
-    for (const distrib::ShardLayout& layout : layouts()) step_bytes += layout.block_bytes();
+    for (const distrib::ShardLayout& layout : layouts()) step_bytes += layout.wire_block_bytes();
     budget_ = dice.pick<std::size_t>({0, step_bytes, 3 * step_bytes, 2 * job.cut_interval * step_bytes, 1 << 20});
     truth_.resize(layouts().size());
   }
@@ -124,7 +124,7 @@ class BackupWorkers {
     const auto state = truth.states.find(reply.step);
     if (wrong_ || state == truth.states.end()) return false;
     given_.insert_or_assign(reply.block.get(), Given{reply.block, shard, reply.step});
-    if (same(*reply.block, *state->second.values)) return true;
+    if (same(*reply.block, *distrib::wire_block(layouts()[shard], state->second.values))) return true;
     for (Step step = reply.step + 1; step > 0 && model_.has_tables(); --step)  // the contribution that the rows are for
       if (same(*reply.block, state->second.tables.values(layouts()[shard], *state->second.values,
                                                          model_.requests(step, rank)[shard])))

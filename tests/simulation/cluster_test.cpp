@@ -49,6 +49,7 @@ auto make_job(std::uint64_t seed, const char* consistency) -> Job {
     job.parts.push_back({2, Slice::along({3}, 0, 1, 2), 0});
     job.parts.push_back({3, Slice::whole({2}), job.shards() - 1 - one});
   }
+  job.wire_format = dice.pick<WireFormat>({WireFormat::float32, WireFormat::bfloat16, WireFormat::float16});
   if (dice.percent(50)) return job;
   job.tables = {{"words", 3, 0, UniformInitializer{}, static_cast<std::uint32_t>(dice.between(1, 3)), 1},
                 {"items", 2, dice.between(1, 20), UniformInitializer{}}};

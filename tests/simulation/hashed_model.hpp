@@ -9,6 +9,8 @@
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/wire_block.hpp>
+#include <distrib/ps/wire_format.hpp>
 #include <distrib/sim/dice.hpp>
 
 #include <algorithm>
@@ -57,6 +59,14 @@ inline void count(const distrib::ShardLayout& layout, std::span<const std::span<
     else add(place, 0.0);
 }
 
+/// The same number after it has travelled.
+inline auto rounded(distrib::WireFormat format, float number) -> float {
+  float sent{};
+  distrib::encode_elements(format, {&number, 1}, reinterpret_cast<std::byte*>(&sent));
+  distrib::decode_elements(format, reinterpret_cast<const std::byte*>(&sent), {&number, 1});
+  return number;
+}
+
 /// The model of a job: which rows a contribution needs is a function of its name, its gradients are hashes of all that
 /// was pulled. Threads: one at a time. `job` must outlive it.
 class HashedModel {
@@ -90,13 +100,13 @@ class HashedModel {
     distrib::sim::Dice random{hash(step, rank, values)};
     for (const distrib::ShardLayout& layout : layouts_)
       for (float& element : made.dense.emplace_back(layout.block_bytes() / sizeof(float)))
-        element = number(random.next());
+        element = rounded(job_.wire_format, number(random.next()));
     find(step, rank);
     made.tables.resize(job_.tables.size());
     for (std::size_t table = 0; table < job_.tables.size(); ++table) {
       for (const std::uint64_t key : lookups_[table]) made.tables[table][key].resize(job_.tables[table].dim);
       for (auto& [key, gradient] : made.tables[table])
-        for (float& element : gradient) element = number(random.next());
+        for (float& element : gradient) element = rounded(job_.wire_format, number(random.next()));
     }
     return made;
   }
@@ -109,7 +119,8 @@ class HashedModel {
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
       auto& block = blocks.emplace_back(std::make_shared<distrib::AlignedBuffer>());
       keys_.begin(shard, *block);
-      std::ranges::copy(made.dense[shard], block->as<float>().begin());
+      distrib::encode_block(layouts_[shard], std::as_bytes(std::span{made.dense[shard]}),
+                            block->bytes().first(layouts_[shard].wire_block_bytes()));
     }
     for (std::size_t table = 0; table < job_.tables.size(); ++table) {
       const std::size_t dim = job_.tables[table].dim;

@@ -35,7 +35,7 @@ class MistakenShard : public SyncShardCore {
       if constexpr (std::is_same_v<decltype(reply), ValuesReply>) {
         auto block = std::make_shared<AlignedBuffer>(reply.block->size());
         std::ranges::copy(store().values(copy)->bytes(), block->bytes().begin());
-        std::ranges::copy(reply.block->bytes().first(store().layout().block_bytes()), block->bytes().begin());
+        std::ranges::copy(reply.block->bytes().first(store().layout().wire_block_bytes()), block->bytes().begin());
         reply.block = std::move(block);
       }
       out(std::move(reply));

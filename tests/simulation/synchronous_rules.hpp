@@ -35,7 +35,7 @@ class Synchronous {
 
   explicit Synchronous(Dice& dice) : first{dice.percent(8) ? dice.between(58, 64) : 0}, job{make_job(dice, first)} {
     std::size_t step_bytes = 0;
-    for (const distrib::ShardLayout& layout : layouts()) step_bytes += layout.block_bytes();
+    for (const distrib::ShardLayout& layout : layouts()) step_bytes += layout.wire_block_bytes();
     if (model_.has_tables()) step_bytes += 1024 * layouts().size();
     budget_ = dice.pick<std::size_t>({0, step_bytes, 3 * step_bytes, 2 * job.cut_interval * step_bytes, 1 << 20});
     work_out();
@@ -80,7 +80,7 @@ class Synchronous {
   [[nodiscard]] auto good_values(const Shard&, std::uint32_t shard, Rank rank, const distrib::ValuesReply& reply) const
       -> bool {
     if (reply.step > job.total_steps) return false;
-    return same(*reply.block, *truth_[reply.step][shard].values) ||
+    return same(*reply.block, *distrib::wire_block(layouts()[shard], truth_[reply.step][shard].values)) ||
            (model_.has_tables() && same(*reply.block, *expected(reply.step, shard, rank)));
   }
 
@@ -129,6 +129,8 @@ class Synchronous {
       job.parts.push_back({4, Slice::along({2, 3}, 1, 0, 1), job.shards() - 1 - another});
       job.parts.push_back({4, Slice::along({2, 3}, 1, 1, 2), another});
     }
+    using distrib::WireFormat;
+    job.wire_format = dice.pick<WireFormat>({WireFormat::float32, WireFormat::bfloat16, WireFormat::float16});
     if (first == 0 && dice.percent(50)) return job;
     TableInfo words;  // any keys
     words.name = "words";

@@ -10,6 +10,8 @@
 #include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/wire_block.hpp>
+#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -78,13 +80,17 @@ class TableOracle {
   /// What a pull of these rows must be answered, beside this dense block.
   [[nodiscard]] auto values(const distrib::ShardLayout& layout, const distrib::AlignedBuffer& dense,
                             const distrib::PullRows& rows) const -> distrib::AlignedBuffer {
-    distrib::AlignedBuffer block{dense.size() + (rows.keys.empty() ? 0 : distrib::answer_bytes(layout, rows))};
-    std::ranges::copy(dense.bytes(), block.bytes().begin());
-    std::size_t at = dense.size();
+    std::size_t at = layout.wire_block_bytes();
+    distrib::AlignedBuffer block{at + (rows.keys.empty() ? 0 : distrib::answer_bytes(layout, rows))};
+    distrib::encode_block(layout, dense.bytes(), block.bytes().first(at));
     for (std::size_t table = 0; table < rows.keys.size(); ++table) {
-      float* to = reinterpret_cast<float*>(block.data() + at);
-      for (const std::uint64_t key : rows.keys[table]) to = std::ranges::copy(weights(table, key), to).out;
-      at += distrib::aligned_size(rows.keys[table].size() * job_->tables[table].row_bytes());
+      std::size_t to = at;
+      for (const std::uint64_t key : rows.keys[table]) {
+        const Floats row = weights(table, key);
+        distrib::encode_elements(job_->wire_format, row, block.data() + to);
+        to += row.size() * distrib::wire_element_bytes(job_->wire_format);
+      }
+      at = distrib::aligned_size(to);
     }
     if (!rows.digests || tables_.empty()) return block;
     std::vector<distrib::TableDigest> digests(tables_.size());

@@ -94,6 +94,27 @@ TEST_CASE("with_check_numerics: a gradient that is not finite ends the job", "[t
   CHECK(builder.with_check_numerics(false).build().run() == 0);
 }
 
+TEST_CASE("with_wire_format: the job rounds what travels, in one process, too", "[train]") {
+  const support::TempDirectory directory;
+  const auto builder = distrib::train(LineModel{})
+                           .with_data(line_model::write(directory.path()).batch(10))
+                           .with_hooks(distrib::StopAtStep{4})
+                           .with_updater(distrib::Sgd{.learning_rate = 0.1F});
+  const auto trained = [](const auto& with) {
+    auto trainer = with.build();
+    CHECK(trainer.run() == 0);
+    return trainer.result().parameters_sha256;
+  };
+  const std::string exact = trained(builder);
+  const std::string rounded = trained(builder.with_wire_format(distrib::WireFormat::bfloat16));
+  CHECK(trained(builder.with_wire_format(distrib::WireFormat::float32)) == exact);
+  CHECK(rounded != exact);
+  CHECK(trained(builder.with_wire_format(distrib::WireFormat::float16)) != rounded);
+  // It stays when another role is given after it.
+  CHECK(trained(builder.with_wire_format(distrib::WireFormat::bfloat16)
+                    .with_placement(distrib::RoundRobinStrategy{})) == rounded);
+}
+
 TEST_CASE("build: the role that the flags give", "[train]") {
   const support::TempDirectory directory;
   distrib::IoPool pool{1};

@@ -9,6 +9,8 @@
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -32,8 +34,9 @@ auto contribution(const Source& source, const distrib::Job& job, distrib::Rank r
   std::vector<distrib::SharedBuffer> values;
   std::vector<std::shared_ptr<distrib::AlignedBuffer>> blocks;
   for (const auto& layout : layouts) {
-    values.push_back(std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout)));
-    blocks.push_back(std::make_shared<distrib::AlignedBuffer>(layout.block_bytes()));
+    values.push_back(
+        distrib::wire_block(layout, std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout))));
+    blocks.push_back(std::make_shared<distrib::AlignedBuffer>(layout.wire_block_bytes()));
   }
   distrib::Contributor<LineModel, Source> contribute{model, source, job, layouts};
   const float loss = contribute(rank, step, values, blocks);
@@ -54,6 +57,29 @@ TEST_CASE("Contributor: the same gradient whatever the parts and shards, another
     for (const std::int64_t parts : {1, 2}) CHECK(contribution(source, make_job(shards, parts), 1, 4) == expected);
   CHECK(contribution(source, make_job(1, 1), 0, 4) != expected);
   CHECK(contribution(source, make_job(1, 1), 1, 5) != expected);
+}
+
+TEST_CASE("Contributor: values come and gradients go in the job's WireFormat, for any parts and shards", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
+  const auto exact = contribution(source, make_job(1, 1), 1, 4);
+  for (const auto format : {distrib::WireFormat::bfloat16, distrib::WireFormat::float16}) {
+    const auto of = [&](std::uint32_t shards, std::int64_t parts) {
+      auto job = make_job(shards, parts);
+      job.wire_format = format;
+      return contribution(source, job, 1, 4);
+    };
+    const auto rounded = of(1, 1);
+    CHECK(rounded != exact);
+    for (std::size_t i = 0; i < exact.size(); ++i) CHECK(rounded[i] == Approx(exact[i]).epsilon(0.02).margin(0.01));
+    alignas(float) std::array<std::byte, 4 * sizeof(float)> sent{};
+    distrib::encode_elements(format, rounded, sent.data());
+    auto again = rounded;
+    distrib::decode_elements(format, sent.data(), again);
+    CHECK(std::equal(again.begin() + 1, again.end(), rounded.begin() + 1));  // all but the loss
+    for (const std::uint32_t shards : {1U, 2U, 3U})
+      for (const std::int64_t parts : {1, 2}) CHECK(of(shards, parts) == rounded);
+  }
 }
 
 TEST_CASE("Contributor: the batch of (step, rank) is number (step - 1) * ranks + rank", "[train]") {

@@ -81,10 +81,10 @@ struct Slice {
   return to_string(slice) == text ? std::optional{slice} : std::nullopt;
 }
 
-/// Copies what two boxes of one tensor have in common. `from` holds box `from_slice` and `to` box `to_slice`, both
-/// row-major with elements of `element_bytes`; memory must not overlap. Returns the number of elements copied.
-inline auto copy_overlap(const Slice& from_slice, const std::byte* from, const Slice& to_slice, std::byte* to,
-                         std::size_t element_bytes) -> std::int64_t {
+/// Finds what two boxes of one tensor, both row-major, have in common, in as few runs as there are: calls
+/// `visit(at in from_slice, at in to_slice, count)` for each, in elements. Returns how many elements they are together.
+template <class Visit>
+constexpr auto for_each_overlap(const Slice& from_slice, const Slice& to_slice, Visit&& visit) -> std::int64_t {
   const std::size_t rank = from_slice.extents.rank();
   std::array<std::int64_t, max_rank> first{};
   std::array<std::int64_t, max_rank> count{};
@@ -106,22 +106,30 @@ inline auto copy_overlap(const Slice& from_slice, const std::byte* from, const S
     --outer;
     if (count[outer] != from_slice.extents[outer] || count[outer] != to_slice.extents[outer]) break;
   }
-  const auto run_bytes = static_cast<std::size_t>(run) * element_bytes;
   std::array<std::int64_t, max_rank> at = first;
   const auto offset = [&](const Slice& box) {
     std::int64_t position = 0;
     for (std::size_t axis = 0; axis < rank; ++axis)
       position = position * box.extents[axis] + (at[axis] - box.start[axis]);
-    return static_cast<std::size_t>(position) * element_bytes;
+    return static_cast<std::size_t>(position);
   };
-  for (std::int64_t copied = 0; copied < elements; copied += run) {
-    std::memcpy(to + offset(to_slice), from + offset(from_slice), run_bytes);
+  for (std::int64_t visited = 0; visited < elements; visited += run) {
+    visit(offset(from_slice), offset(to_slice), static_cast<std::size_t>(run));
     for (std::size_t axis = outer; axis-- > 0;) {
       if (++at[axis] < first[axis] + count[axis]) break;
       at[axis] = first[axis];
     }
   }
   return elements;
+}
+
+/// Copies what two boxes of one tensor have in common. `from` holds box `from_slice` and `to` box `to_slice`, both
+/// row-major with elements of `element_bytes`; memory must not overlap. Returns the number of elements copied.
+inline auto copy_overlap(const Slice& from_slice, const std::byte* from, const Slice& to_slice, std::byte* to,
+                         std::size_t element_bytes) -> std::int64_t {
+  return for_each_overlap(from_slice, to_slice, [&](std::size_t from_at, std::size_t to_at, std::size_t count) {
+    std::memcpy(to + to_at * element_bytes, from + from_at * element_bytes, count * element_bytes);
+  });
 }
 
 }  // namespace distrib::inline v0

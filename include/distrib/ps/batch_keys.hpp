@@ -12,6 +12,7 @@
 #include <distrib/ps/table_gradients.hpp>
 #include <distrib/ps/table_place.hpp>
 #include <distrib/ps/unique_keys.hpp>
+#include <distrib/ps/wire_format.hpp>
 #include <distrib/ps/worker_action.hpp>
 
 #include <algorithm>
@@ -35,7 +36,8 @@ namespace distrib::inline v0 {
 class BatchKeys {
  public:
   BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
-      : tables_(job.tables.size()), layouts_{layouts}, of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
+      : tables_(job.tables.size()), format_{job.wire_format}, layouts_{layouts},
+        of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
         pushed_(layouts.size(), KeyLists(job.tables.size())) {
     for (std::size_t table = 0; table < tables_.size(); ++table) {
       tables_[table].info = &job.tables[table];
@@ -91,11 +93,11 @@ class BatchKeys {
     std::vector<const std::byte*> next;
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
       next.push_back(values[shard]->data() + rows_at(shard, table));
-    const std::size_t row_bytes = tables_[table].info->row_bytes();
+    const std::size_t dim = tables_[table].info->dim;
     for (const std::uint32_t shard : tables_[table].shard_of) {
-      std::memcpy(to, next[shard], row_bytes);
-      next[shard] += row_bytes;
-      to += tables_[table].info->dim;
+      decode_elements(format_, next[shard], {to, dim});
+      next[shard] += dim * wire_element_bytes(format_);
+      to += dim;
     }
   }
 
@@ -127,11 +129,12 @@ class BatchKeys {
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
       next.push_back(contributions[shard]->data() + contributions_[shard].rows_at(table));
     const Table& of = tables_[table];
-    const std::size_t row_bytes = of.info->row_bytes();
+    const std::size_t dim = of.info->dim;
+    const std::size_t row_bytes = dim * wire_element_bytes(format_);
     for (std::size_t row = 0; row < of.shard_of.size(); ++row) {
       if (of.is_pushed[row] == 0) continue;
       std::byte*& to = next[of.shard_of[row]];
-      std::memcpy(to, gradients + row * of.info->dim, row_bytes);
+      encode_elements(format_, {gradients + row * dim, dim}, to);
       to += row_bytes;
     }
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
@@ -184,20 +187,22 @@ class BatchKeys {
       append_pull_rows(of_shards_[shard], bytes);
       auto block = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(bytes.size()));
       std::copy(bytes.begin(), bytes.end(), block->bytes().begin());
-      wanted_.push_back({std::move(block), layouts_[shard].block_bytes() + answer_bytes(layouts_[shard], of_shards_[shard])});
+      wanted_.push_back(
+          {std::move(block), layouts_[shard].wire_block_bytes() + answer_bytes(layouts_[shard], of_shards_[shard])});
     }
   }
 
   // Where a table's rows begin in the values of a shard.
   template <class = void>
   [[nodiscard]] auto rows_at(std::size_t shard, std::size_t table) const -> std::size_t {
-    std::size_t at = layouts_[shard].block_bytes();
+    std::size_t at = layouts_[shard].wire_block_bytes();
     for (std::size_t before = 0; before < table; ++before)
-      at += aligned_size(of_shards_[shard].keys[before].size() * tables_[before].info->row_bytes());
+      at += aligned_size(wire_row_bytes(layouts_[shard], before, of_shards_[shard].keys[before].size()));
     return at;
   }
 
   std::vector<Table> tables_;
+  WireFormat format_;
   std::span<const ShardLayout> layouts_;
   std::vector<PullRows> of_shards_;   // asked of each shard
   std::vector<KeyLists> pushed_;      // those of them that the batch has

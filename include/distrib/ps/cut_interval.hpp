@@ -17,7 +17,7 @@ template <class = void>
 [[nodiscard]] inline auto cut_interval(const Job& job, bool synchronous, std::uint64_t keep_every,
                                        std::size_t replay_budget_bytes) -> std::uint64_t {
   std::size_t step_bytes = 1;
-  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) step_bytes += ShardLayout{job, shard}.block_bytes();
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) step_bytes += ShardLayout{job, shard}.wire_block_bytes();
   const std::uint64_t own = std::max<std::uint64_t>(1, replay_budget_bytes / 2 / step_bytes);
   const std::uint64_t most = std::min(synchronous ? own : own * job.ranks, job.total_steps);
   if (keep_every == 0) return std::max<std::uint64_t>(1, most);

@@ -7,6 +7,7 @@
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/ps/row_mean.hpp>
+#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <array>
@@ -50,6 +51,7 @@ struct Job {
   std::vector<UpdaterOf> updaters_of;        ///< Of some variables another one; the longest prefix counts.
   RowMean row_mean = RowMean::of_those_with_key;
   bool check_numerics = false;               ///< A contribution that is not finite is refused, and ends the job.
+  WireFormat wire_format = WireFormat::float32;  ///< Of values and gradients.
   std::string consistency;                   ///< "bulk_synchronous_parallel", ...
   std::string data;                          ///< What the input pipeline says of itself.
   std::uint32_t ranks = 1;
@@ -104,6 +106,7 @@ struct Job {
   for (const UpdaterOf& of : job.updaters_of) line("updater_of", of.prefix + " " + of.updater);
   if (job.row_mean == RowMean::of_all) line("row_mean", std::string{to_text(job.row_mean)});
   if (job.check_numerics) line("check_numerics", "true");
+  if (job.wire_format != WireFormat::float32) line("wire_format", std::string{to_text(job.wire_format)});
   line("consistency", job.consistency);
   line("data", job.data);
   line("ranks", std::to_string(job.ranks));

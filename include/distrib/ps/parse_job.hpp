@@ -13,6 +13,7 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/row_mean.hpp>
+#include <distrib/ps/wire_format.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
 
 #include <cstddef>
@@ -242,6 +243,11 @@ template <class = void>
   if (lines.next_is("check_numerics")) {
     job.check_numerics = lines.take("check_numerics") == "true";
     if (!job.check_numerics) lines.fail();
+  }
+  if (lines.next_is("wire_format")) {
+    const std::string_view format = lines.take("wire_format");
+    job.wire_format = format == to_text(WireFormat::bfloat16) ? WireFormat::bfloat16 : WireFormat::float16;
+    if (format != to_text(job.wire_format)) lines.fail();
   }
   job.consistency = lines.take("consistency");
   const auto consistency = parse_consistency(job.consistency);

@@ -16,7 +16,7 @@
 
 namespace distrib::inline v0 {
 
-/// What a pull asks of a shard's tables beside the dense block. The answer is the dense block, then each table's rows in
+/// What a pull asks of a shard's tables beside the dense block. The answer is that block, then each table's rows in
 /// the order of its keys, each table's from the next multiple of `tensor_alignment` on, then the digests.
 struct PullRows {
   KeyLists keys = {};     ///< Of each table of the job. No lists: nothing is asked.

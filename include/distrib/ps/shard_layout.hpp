@@ -8,6 +8,7 @@
 #include <distrib/core/variables.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/table_place.hpp>
+#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -46,7 +47,7 @@ class ShardLayout {
   };
 
   template <class = void>
-  ShardLayout(const Job& job, std::uint32_t shard) : shard_{shard} {
+  ShardLayout(const Job& job, std::uint32_t shard) : shard_{shard}, wire_format_{job.wire_format} {
     std::vector<std::tuple<bool, std::size_t, std::size_t>> order;  // counters last, updater, part
     for (std::size_t part = 0; part < job.parts.size(); ++part) {
       if (job.parts[part].shard != shard) continue;
@@ -85,6 +86,14 @@ class ShardLayout {
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
   /// How much of the block, from its beginning, is trained: floats. Counters are behind it.
   [[nodiscard]] auto float_bytes() const noexcept -> std::size_t { return float_bytes_; }
+  /// How what is trained travels, and the bytes of it and of the whole block in a message: see `ps/wire_block.hpp`.
+  [[nodiscard]] auto wire_format() const noexcept -> WireFormat { return wire_format_; }
+  [[nodiscard]] auto wire_float_bytes() const noexcept -> std::size_t {
+    return aligned_size(float_bytes_ / sizeof(float) * wire_element_bytes(wire_format_));
+  }
+  [[nodiscard]] auto wire_block_bytes() const noexcept -> std::size_t {
+    return wire_float_bytes() + (block_bytes_ - float_bytes_);
+  }
   /// The shard's share of each table of the job, in the job's order.
   [[nodiscard]] auto tables() const noexcept -> std::span<const TablePlace> {
     return {tables_.data(), tables_.size()};
@@ -92,6 +101,7 @@ class ShardLayout {
 
  private:
   std::uint32_t shard_;
+  WireFormat wire_format_;
   std::vector<Place> places_;
   std::vector<Group> groups_;
   std::size_t block_bytes_ = 0;

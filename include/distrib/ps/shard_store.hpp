@@ -17,6 +17,8 @@
 #include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
 #include <distrib/ps/table_store.hpp>
+#include <distrib/ps/wire_block.hpp>
+#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,7 +33,7 @@
 
 namespace distrib::inline v0 {
 
-/// A contribution that was read: its block, and views of what that says of the tables.
+/// A contribution that was read: float32, the dense block first, and views of what it says of the tables.
 struct ReadContribution {
   SharedBuffer block;
   TableGradients tables;
@@ -63,13 +65,15 @@ class ShardStore {
   /// Null: the job has none.
   [[nodiscard]] auto tables() const noexcept -> const TableStore* { return tables_.get(); }
 
-  /// Reads a contribution. Errors as `TableGradients::read`; of a job that asks for it, as `check_numerics`.
+  /// Reads a contribution, decoding what is no float32. Errors as `TableGradients::read`; of a job that asks for it, as
+  /// `check_numerics`.
   template <class = void>
-  [[nodiscard]] auto read(SharedBuffer block) const -> std::pair<ReadContribution, Error> {
+  [[nodiscard]] auto read(SharedBuffer block) -> std::pair<ReadContribution, Error> {
     std::pair<ReadContribution, Error> read;
     auto& [given, bad] = read;
     if (block == nullptr) bad.code = ps_errc::wrong_size;
     else bad.code = given.tables.read(layout_, block->bytes());
+    if (!bad && layout_.wire_format() != WireFormat::float32) block = decode(*block, given.tables);
     if (checks_numerics_ && !bad) bad = check_numerics(layout_, *block, given.tables);
     given.block = std::move(block);
     return read;
@@ -80,6 +84,7 @@ class ShardStore {
   template <class = void>
   void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec) {
     ec.clear();
+    sent_of_ = nullptr;
     if (tables_ != nullptr) {
       of_tables_.clear();
       for (const ReadContribution& one : contributions) of_tables_.push_back(&one.tables);
@@ -101,17 +106,17 @@ class ShardStore {
     return rows.keys.empty() ? std::error_code{} : tables_->check(rows.keys);
   }
 
-  /// The dense block, and behind it what is asked of the tables, as they are now.
+  /// The dense block, and behind it what is asked of the tables, as they are now, in the job's `WireFormat`.
   template <class = void>
   [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
-    if (rows.keys.empty()) return dense_.values();
+    if (rows.keys.empty()) return to_send(dense_.values());
     return answer(dense_.values(), rows, [&](std::span<std::byte> to) { tables_->values(rows.keys, to); });
   }
 
   /// The same as they were before the last update; `dense` is the block of then. Digests are those of now.
   template <class = void>
   [[nodiscard]] auto previous_values(const SharedBuffer& dense, const PullRows& rows) -> SharedBuffer {
-    if (rows.keys.empty()) return dense;
+    if (rows.keys.empty()) return to_send(dense);
     return answer(dense, rows, [&](std::span<std::byte> to) { tables_->previous_values(rows.keys, to); });
   }
 
@@ -135,11 +140,35 @@ class ShardStore {
     return contribution.block->as<float>().first(layout_.float_bytes() / sizeof(float));
   }
 
+  // A block for everybody who asks for these values.
+  template <class = void>
+  auto to_send(const SharedBuffer& dense) -> SharedBuffer {
+    if (layout_.wire_format() == WireFormat::float32) return dense;
+    if (sent_of_ != dense) {
+      const auto block = blocks_.take(layout_.wire_block_bytes());
+      encode_block(layout_, dense->bytes(), block->bytes());
+      sent_ = block;
+      sent_of_ = dense;
+    }
+    return sent_;
+  }
+
+  // The dense block, and the rows behind it.
+  template <class = void>
+  auto decode(const AlignedBuffer& contribution, TableGradients& tables) -> SharedBuffer {
+    const std::size_t dense = layout_.block_bytes();
+    auto block = decoded_.take(dense + tables.floats(layout_) * sizeof(float));
+    decode_block(layout_, contribution.bytes(), block->bytes().first(dense));
+    tables.decode(layout_, block->template as<float>().subspan(dense / sizeof(float)));
+    return block;
+  }
+
   auto answer(const SharedBuffer& dense, const PullRows& rows, auto write_rows) -> SharedBuffer {
-    auto block = blocks_.take(dense->size() + answer_bytes(layout_, rows));
-    std::copy(dense->bytes().begin(), dense->bytes().end(), block->bytes().begin());
-    const std::size_t digests_at = dense->size() + rows_bytes(layout_, rows.keys);
-    write_rows(block->bytes().subspan(dense->size(), digests_at - dense->size()));
+    const std::size_t dense_bytes = layout_.wire_block_bytes();
+    auto block = blocks_.take(dense_bytes + answer_bytes(layout_, rows));
+    encode_block(layout_, dense->bytes(), block->bytes().first(dense_bytes));
+    const std::size_t digests_at = dense_bytes + rows_bytes(layout_, rows.keys);
+    write_rows(block->bytes().subspan(dense_bytes, digests_at - dense_bytes));
     const std::span<std::byte> digests = block->bytes().subspan(digests_at);
     std::fill(digests.begin(), digests.end(), std::byte{0});
     if (rows.digests) {
@@ -153,7 +182,10 @@ class ShardStore {
   bool checks_numerics_;
   DenseStore dense_;
   std::unique_ptr<TableStore> tables_;              // null: the job has none
-  BlockPool blocks_;                                // of values with rows
+  BlockPool blocks_;                                // of values that are not the dense block itself
+  SharedBuffer sent_;                               // the last of them without rows,
+  SharedBuffer sent_of_;                            // and the dense block that it is of
+  BlockPool decoded_;                               // of contributions
   AlignedBuffer gradient_;                          // the mean of the step being completed
   std::vector<ByteView> of_blocks_;                 // these three are kept for their capacity
   std::vector<std::span<const float>> of_dense_;

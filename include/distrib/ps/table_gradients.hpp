@@ -5,6 +5,7 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,29 +20,37 @@ namespace distrib::inline v0 {
 // A contribution of a job with tables is, for one shard: the dense block; how many bytes of keys follow, 8 of them, little
 // endian; the keys of all tables (`append_keys`); and from the next multiple of `tensor_alignment` on each table's rows
 // in the order of its keys, each table's beginning at such a multiple. Without tables it is the dense block alone.
-// Values are the dense block and such rows, in the order of the keys that were asked for.
+// Values are the dense block and such rows, in the order of the keys that were asked for. Elements are in the job's
+// `WireFormat`.
 
-/// Bytes of all rows that `keys` say, each table's rounded up to `tensor_alignment`.
+/// Bytes of so many rows of a table, as they travel.
+[[nodiscard]] inline auto wire_row_bytes(const ShardLayout& layout, std::size_t table, std::size_t rows = 1)
+    -> std::size_t {
+  return rows * layout.tables()[table].info().dim * wire_element_bytes(layout.wire_format());
+}
+
+/// Bytes, as they travel, of all rows that `keys` say, each table's rounded up to `tensor_alignment`.
 [[nodiscard]] inline auto rows_bytes(const ShardLayout& layout, const KeyLists& keys) -> std::size_t {
   std::size_t bytes = 0;
   for (std::size_t table = 0; table < keys.size(); ++table)
-    bytes += aligned_size(keys[table].size() * layout.tables()[table].info().row_bytes());
+    bytes += aligned_size(wire_row_bytes(layout, table, keys[table].size()));
   return bytes;
 }
 
 /// What a contribution says of the tables: for each of them keys, and a row of gradients for each key. Lifetime: rows
-/// are views of the contribution.
+/// are views of the contribution, or of what they were decoded to.
 class TableGradients {
  public:
   /// Reads a contribution, which may be a stranger's; its address is a multiple of `tensor_alignment`.
   /// `ps_errc::wrong_size`: it has another size than it says or the layout asks; `unsorted_keys`: keys do not ascend, or
   /// one comes twice, or they are no keys at all; `no_such_row`: a key that the table has not, or not on this shard.
-  /// Memory: at most eight times the contribution's.
+  /// Rows that are no float32 are to be decoded then. Memory: at most eight times the contribution's.
   template <class = void>
   [[nodiscard]] auto read(const ShardLayout& layout, ByteView contribution) -> std::error_code {
     keys_.resize(layout.tables().size());
+    sent_.assign(layout.tables().size(), nullptr);
     rows_.assign(layout.tables().size(), {});
-    const std::size_t dense = layout.block_bytes();
+    const std::size_t dense = layout.wire_block_bytes();
     if (layout.tables().empty()) return contribution.size() == dense ? std::error_code{} : ps_errc::wrong_size;
     if (contribution.size() < dense + sizeof(std::uint64_t)) return ps_errc::wrong_size;
     const auto key_bytes = load_le<std::uint64_t>(contribution.data() + dense);
@@ -53,11 +62,32 @@ class TableGradients {
     for (std::size_t table = 0; table < keys_.size(); ++table) {
       const TablePlace& place = layout.tables()[table];
       if (!place.owns_all(keys_[table])) return ps_errc::no_such_row;
-      const std::size_t floats = keys_[table].size() * place.info().dim;
-      rows_[table] = {reinterpret_cast<const float*>(contribution.data() + at), floats};
-      at += aligned_size(floats * sizeof(float));
+      sent_[table] = contribution.data() + at;
+      if (layout.wire_format() == WireFormat::float32)
+        rows_[table] = {reinterpret_cast<const float*>(sent_[table]), keys_[table].size() * place.info().dim};
+      at += aligned_size(wire_row_bytes(layout, table, keys_[table].size()));
     }
     return {};
+  }
+
+  /// How many floats all rows are that were read.
+  [[nodiscard]] auto floats(const ShardLayout& layout) const noexcept -> std::size_t {
+    std::size_t floats = 0;
+    for (std::size_t table = 0; table < keys_.size(); ++table)
+      floats += keys_[table].size() * layout.tables()[table].info().dim;
+    return floats;
+  }
+
+  /// Decodes the rows that were read, while the contribution is there, to as many `floats` as they are: they are its
+  /// rows from then on.
+  template <class = void>
+  void decode(const ShardLayout& layout, std::span<float> floats) {
+    for (std::size_t table = 0; table < keys_.size(); ++table) {
+      const std::span<float> rows = floats.first(keys_[table].size() * layout.tables()[table].info().dim);
+      decode_elements(layout.wire_format(), sent_[table], rows);
+      rows_[table] = rows;
+      floats = floats.subspan(rows.size());
+    }
   }
 
   /// Of one table of the job.
@@ -67,6 +97,7 @@ class TableGradients {
 
  private:
   KeyLists keys_;
+  std::vector<const std::byte*> sent_;  // each table's rows as they came
   std::vector<std::span<const float>> rows_;
 };
 
@@ -74,7 +105,7 @@ class TableGradients {
 class ContributionLayout {
  public:
   template <class = void>
-  ContributionLayout(const ShardLayout& layout, const KeyLists& keys) : dense_bytes_{layout.block_bytes()} {
+  ContributionLayout(const ShardLayout& layout, const KeyLists& keys) : dense_bytes_{layout.wire_block_bytes()} {
     if (layout.tables().empty()) {
       size_bytes_ = dense_bytes_;
       return;
@@ -83,7 +114,7 @@ class ContributionLayout {
     size_bytes_ = aligned_size(dense_bytes_ + sizeof(std::uint64_t) + keys_.size());
     for (std::size_t table = 0; table < keys.size(); ++table) {
       rows_.push_back(size_bytes_);
-      size_bytes_ += aligned_size(keys[table].size() * layout.tables()[table].info().row_bytes());
+      size_bytes_ += aligned_size(wire_row_bytes(layout, table, keys[table].size()));
     }
   }
 

@@ -14,6 +14,7 @@
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
+#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -48,7 +49,7 @@ class TableStore {
   /// `std::system_error` (`ps_errc::budget_exceeded`), saying which.
   template <class = void>
   TableStore(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters, std::uint64_t budget_bytes)
-      : budget_{std::make_unique<MemoryBudget>(budget_bytes)}, row_mean_{job.row_mean} {
+      : budget_{std::make_unique<MemoryBudget>(budget_bytes)}, row_mean_{job.row_mean}, wire_format_{job.wire_format} {
     tables_.reserve(layout.tables().size());
     for (const TablePlace& place : layout.tables())
       tables_.emplace_back(place, updaters[place.updater()], job.seed, *budget_);
@@ -59,6 +60,7 @@ class TableStore {
     tables_ = std::move(other.tables_);  // before the budget, to which they give back what they had
     budget_ = std::move(other.budget_);
     row_mean_ = other.row_mean_;
+    wire_format_ = other.wire_format_;
     keeps_previous_ = other.keeps_previous_;
     return *this;
   }
@@ -95,9 +97,9 @@ class TableStore {
     for (detail::ShardTable& table : tables_) table.update(count, keeps_previous_);
   }
 
-  /// Writes the weights of `keys`, which `check` found good: of each table, from the next multiple of
-  /// `tensor_alignment` on, `dim` floats for each of its keys; zeros between tables. `out` has `rows_bytes` of them, and
-  /// an address for floats.
+  /// Writes the weights of `keys`, which `check` found good, in the job's `WireFormat`: of each table, from the next
+  /// multiple of `tensor_alignment` on, `dim` elements for each of its keys; zeros between tables. `out` has
+  /// `rows_bytes`, and an address for floats.
   template <class = void>
   void values(const KeyLists& keys, std::span<std::byte> out) const {
     write(keys, out, [](const auto& table, auto of, auto to) { table.values(of, to); });
@@ -170,9 +172,12 @@ class TableStore {
     std::size_t at = 0;
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       const std::size_t floats = keys[i].size() * tables_[i].place().info().dim;
-      write_table(tables_[i], std::span{keys[i]},
-                  std::span{reinterpret_cast<float*>(out.data() + at), floats});
-      const std::size_t end = at + floats * sizeof(float);
+      if (wire_format_ == WireFormat::float32)
+        write_table(tables_[i], std::span{keys[i]},
+                    std::span{reinterpret_cast<float*>(out.data() + at), floats});
+      else
+        write_encoded(tables_[i], keys[i], out.data() + at, write_table);
+      const std::size_t end = at + floats * wire_element_bytes(wire_format_);
       at = aligned_size(end);
       std::fill(out.begin() + static_cast<std::ptrdiff_t>(end), out.begin() + static_cast<std::ptrdiff_t>(at),
                 std::byte{0});
@@ -180,10 +185,27 @@ class TableStore {
     assert(at == out.size());
   }
 
+  // So many rows at a time that they are still in the cache when they are encoded.
+  void write_encoded(const detail::ShardTable& table, std::span<const std::uint64_t> keys, std::byte* out,
+                     auto& write_table) const {
+    const std::size_t dim = table.place().info().dim;
+    const std::size_t most = std::max<std::size_t>(1, (std::size_t{16} << 10) / sizeof(float) / dim);
+    weights_.resize(std::min(most, keys.size()) * dim);
+    for (; !keys.empty(); keys = keys.subspan(std::min(most, keys.size()))) {
+      const auto some = keys.first(std::min(most, keys.size()));
+      const auto weights = std::span{weights_}.first(some.size() * dim);
+      write_table(table, some, weights);
+      encode_elements(wire_format_, weights, out);
+      out += weights.size() * wire_element_bytes(wire_format_);
+    }
+  }
+
   std::unique_ptr<MemoryBudget> budget_;  // where tables find it after a move; it outlives them
   RowMean row_mean_;
+  WireFormat wire_format_;
   std::vector<detail::ShardTable> tables_;
   bool keeps_previous_ = false;
+  mutable std::vector<float> weights_;  // that are being encoded
 };
 
 }  // namespace distrib::inline v0

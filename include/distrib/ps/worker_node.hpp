@@ -58,7 +58,7 @@ class WorkerNode {
   WorkerNode(const Job& job, Rank rank, const WorkerOptions& options, CutSettings cuts, WorkerShell& shell)
       : core_{job, rank, options}, rank_{rank}, job_text_{to_text(job)}, job_hash_{to_hex(sha256(as_bytes(job_text_)))},
         cuts_{std::move(cuts)}, shell_{shell}, links_(job.shards()) {
-    for (const ShardLayout& layout : shard_layouts(job)) block_bytes_.push_back(layout.block_bytes());
+    for (const ShardLayout& layout : shard_layouts(job)) block_bytes_.push_back(layout.wire_block_bytes());
   }
   WorkerNode(const WorkerNode&) = delete;
   auto operator=(const WorkerNode&) -> WorkerNode& = delete;
@@ -308,7 +308,7 @@ class WorkerNode {
   CutSettings cuts_;
   WorkerShell& shell_;
   std::vector<Link> links_;
-  std::vector<std::size_t> block_bytes_;
+  std::vector<std::size_t> block_bytes_;  // as they travel
   Step saved_ = 0;
   bool over_ = false;
 };

@@ -41,6 +41,7 @@ struct NoTrainer {
   constexpr auto with_seed(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_row_mean(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_wire_format(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_local_mode(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_cluster_mode(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto build(auto&&...) const -> NoTrainer { return {}; }
@@ -194,6 +195,16 @@ class TrainerBuilder {
     return next;
   }
 
+  /// As what values and gradients travel: `WireFormat::bfloat16` and `WireFormat::float16` take half of the bytes. What
+  /// a model sees are rounded values, and what an updater sees is the mean of rounded gradients, in a job of one process,
+  /// too; so are the dense variables in `TrainingResult::parameters_sha256`. Parameter servers keep float32, and
+  /// checkpoints are of that. Default: float32.
+  [[nodiscard]] auto with_wire_format(WireFormat format) const -> TrainerBuilder {
+    TrainerBuilder next = *this;
+    next.recipe_.wire_format = format;
+    return next;
+  }
+
   /// How many workers and shards a job in one process has. Default: one of each.
   [[nodiscard]] auto with_local_mode(LocalMode local) const -> TrainerBuilder {
     TrainerBuilder next = *this;
@@ -228,7 +239,7 @@ class TrainerBuilder {
     return TrainerBuilder<Next>{Next{std::move(model), std::move(data), std::move(placement), std::move(partitioner),
                                      std::move(consistency), std::move(hooks), recipe_.updater, recipe_.updaters_of,
                                      recipe_.local, recipe_.cluster, recipe_.seed, recipe_.check_numerics,
-                                     recipe_.row_mean}};
+                                     recipe_.row_mean, recipe_.wire_format}};
   }
 
   template <template <class, class> class TrainerType, class... Args>

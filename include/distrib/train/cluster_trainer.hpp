@@ -20,6 +20,7 @@
 #include <distrib/ps/server.hpp>
 #include <distrib/ps/shard_store.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
+#include <distrib/ps/wire_block.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/cluster_job.hpp>
 #include <distrib/train/cluster_mode.hpp>
@@ -222,7 +223,7 @@ class ClusterTrainer : public Trainer<M, D> {
     const RestoredCuts restored = CheckpointStore{*this->save_, job, this->kind_.updaters}.restore();
     for (std::uint32_t shard = 0; shard < restored.cuts.size(); ++shard) {
       if constexpr (M::Variables::tables == 0) {
-        done.result.push_back(restored.cuts[shard].values);
+        done.result.push_back(wire_block(ShardLayout{job, shard}, restored.cuts[shard].values));
       } else {
         ShardStore store{job, shard, this->kind_.updaters, std::numeric_limits<std::uint64_t>::max()};
         store.load(restored.cuts[shard]);

@@ -10,6 +10,7 @@
 #include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/table_digest.hpp>
+#include <distrib/ps/wire_block.hpp>
 #include <distrib/ps/worker_action.hpp>
 #include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/values.hpp>
@@ -28,11 +29,11 @@
 
 namespace distrib::inline v0 {
 
-/// Puts the blocks of all shards together to whole variables.
+/// Puts the blocks of all shards, as they travelled, together to whole variables.
 template <class Variables>
 void assemble(std::span<const ShardLayout> layouts, std::span<const SharedBuffer> blocks, Values<Variables>& values) {
   for (std::size_t shard = 0; shard < layouts.size(); ++shard)
-    spread(layouts[shard], blocks[shard]->data(), [&values](std::size_t v) { return values.data(v); });
+    spread_received(layouts[shard], blocks[shard]->data(), [&values](std::size_t v) { return values.data(v); });
 }
 
 /// Makes contributions with a model: reads the batch of (step, rank), asks the model which rows of its tables it needs
@@ -114,8 +115,8 @@ class Contributor {
     const float loss = gradients_of(mine, ahead, step, rank);
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
       if constexpr (has_tables) ahead.keys.begin(shard, *gradients[shard]);
-      gather(layouts_[shard], [&mine](std::size_t v) { return std::as_const(mine.gradients).data(v); },
-             gradients[shard]->data());
+      gather_to_send(layouts_[shard], [&mine](std::size_t v) { return std::as_const(mine.gradients).data(v); },
+                     gradients[shard]->data());
     }
     for (std::size_t table = 0; table < Variables::tables; ++table)
       ahead.keys.deal_gradients(gradients, table, std::as_const(mine.gradients).rows(table).data());

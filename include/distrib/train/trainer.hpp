@@ -16,6 +16,7 @@
 #include <distrib/ps/row_mean.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/ps/table_digest.hpp>
+#include <distrib/ps/wire_format.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/contributor.hpp>
@@ -72,7 +73,8 @@ class Trainer {
   template <class R>
   Trainer(const R& recipe, IoPool* pool)
       : model_{recipe.model}, data_{recipe.data}, local_{recipe.local}, seed_{recipe.seed},
-        check_numerics_{recipe.check_numerics}, row_mean_{recipe.row_mean}, hooks_{recipe.hooks}, pool_{pool},
+        check_numerics_{recipe.check_numerics}, row_mean_{recipe.row_mean},
+        wire_format_{recipe.wire_format}, hooks_{recipe.hooks}, pool_{pool},
         consistency_{recipe.consistency.describe()}, consistency_mode_{R::ConsistencyType::mode},
         kind_{consistency_kind(recipe.consistency), {recipe.updater}} {
     for (const auto& [prefix, updater] : recipe.updaters_of) {
@@ -194,6 +196,7 @@ class Trainer {
     throw_if(check_table_updaters(job, kind_.updaters));
     job.row_mean = row_mean_;
     job.check_numerics = check_numerics_;
+    job.wire_format = wire_format_;
     job.consistency = consistency_;
     job.data = source.describe();
     job.ranks = ranks;
@@ -319,6 +322,7 @@ class Trainer {
   std::uint64_t seed_;
   bool check_numerics_;
   RowMean row_mean_;
+  WireFormat wire_format_;
   HookSet hooks_;
   IoPool* pool_;
   std::string consistency_;  // as the job has it

@@ -33,7 +33,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   ClusterJobShell(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options, CutSettings cuts,
                   ClusterJobEvents events)
       : total_steps_{job.total_steps}, has_tables_{!job.tables.empty()}, events_{std::move(events)} {
-    for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.block_bytes());
+    for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.wire_block_bytes());
     options.observer = [this](const Event& event) {
       asio::post(context_, [this, event] { events_.told(event); });
     };

@@ -50,7 +50,7 @@ class LocalJobShell final : public LocalJob {
     const WorkerOptions options{.replay_budget_bytes = 0};
     for (Rank rank = 0; rank < job.ranks; ++rank) workers_.emplace_back(job, rank, options);
     for (Rank rank = 0; rank < job.ranks; ++rank)
-      for (const auto& shard : shards_) blocks_.emplace_back(shard->store().layout().block_bytes());
+      for (const auto& shard : shards_) blocks_.emplace_back(shard->store().layout().wire_block_bytes());
     reported_ = shards_.front()->step();
   }
 

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values and gradients that travel as halves: the same bits in a cluster and in one process, from end to end.
+#include <distrib/train/cluster_trainer.hpp>
+
+#include <distrib/checkpoint/bundle_reader.hpp>
+
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+#include "train/line_job.hpp"
+#include "train/table_model.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using namespace distrib;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Evaluations {
+  std::vector<std::pair<Step, Metrics>>* all;
+  void on_evaluated(const Evaluated& event) const { all->emplace_back(event.step, event.metrics); }
+};
+
+/// So many workers against so many parameter servers, all in this process; what the chief has.
+template <class Builder>
+auto run_cluster(const Builder& builder, std::size_t servers, std::uint32_t workers) -> TrainingResult {
+  IoPool pool{2};
+  ClusterFlags flags;
+  flags.job_name = "worker";
+  flags.worker_hosts.assign(workers, "127.0.0.1:1");
+  const ClusterSpec cluster{{"ps", std::vector<std::string>(servers, "127.0.0.1:0")}, {"worker", flags.worker_hosts}};
+  std::vector<std::unique_ptr<Server>> ps;
+  for (std::uint32_t task = 0; task < servers; ++task) {
+    ps.push_back(std::make_unique<Server>(pool, cluster, "ps", task));
+    flags.ps_hosts.push_back("127.0.0.1:" + std::to_string(ps.back()->port()));
+  }
+  std::atomic<int> failed = 0;
+  std::vector<std::thread> others;
+  for (std::uint32_t rank = 1; rank < workers; ++rank)
+    others.emplace_back([&builder, &pool, &failed, of = flags, rank]() mutable {
+      of.task_index = rank;
+      auto trainer = builder.build(pool, of);
+      if (trainer.run() != 0) ++failed;
+    });
+  auto trainer = builder.build(pool, flags);
+  CHECK(trainer.run() == 0);
+  for (std::thread& other : others) other.join();
+  CHECK(failed == 0);
+  for (const auto& server : ps) CHECK(server->join() == 0);
+  return trainer.result();
+}
+
+template <class Builder>
+auto run_local(const Builder& builder) -> TrainingResult {
+  auto trainer = builder.build();
+  CHECK(trainer.run() == 0);
+  return trainer.result();
+}
+
+/// A variable as a checkpoint has it, as bits.
+auto saved(const std::string& prefix, std::string_view name) -> std::vector<std::uint32_t> {
+  const BundleReader reader = BundleReader::open(prefix);
+  const StoredTensor* const tensor = reader.find(name);
+  REQUIRE(tensor != nullptr);
+  std::vector<std::uint32_t> bits(static_cast<std::size_t>(tensor->shape.elements()));
+  reader.read(name, Slice::whole(tensor->shape), std::as_writable_bytes(std::span{bits}));
+  return bits;
+}
+
+}  // namespace
+
+TEST_CASE("wire format: a job with tables ends with the same bits in a cluster and in one process", "[integration]") {
+  const support::TempDirectory data;
+  const auto dataset = table_model::write(data.path());
+  std::set<std::string> hashes;
+  for (const WireFormat format : {WireFormat::float32, WireFormat::bfloat16, WireFormat::float16}) {
+    const auto builder = [&](std::uint32_t shards) {
+      return table_model::builder(dataset, 2, shards, 60).with_wire_format(format);
+    };
+    const support::TempDirectory out;
+    const auto saving = [&](const std::string& name) {
+      return SaveCheckpoint{.directory = (out / name).string(), .every_steps = 60};
+    };
+    std::vector<std::pair<Step, Metrics>> expected;
+    const TrainingResult local = run_local(builder(1).with_hooks(Evaluations{&expected}, saving("local")));
+    CHECK(*local.metrics.find("squared_error") < 0.07);
+    REQUIRE(expected.size() == 3);
+    CHECK(run_local(builder(3)).parameters_sha256 == local.parameters_sha256);
+    for (const std::size_t servers : {1U, 2U})
+      for (const std::uint32_t shards : {1U, 2U}) {
+        CAPTURE(to_text(format), servers, shards);
+        const std::string name = std::to_string(servers) + "-" + std::to_string(shards);
+        std::vector<std::pair<Step, Metrics>> heard;
+        const TrainingResult result =
+            run_cluster(builder(shards).with_hooks(Evaluations{&heard}, saving(name)), servers, 2);
+        CHECK(result.metrics == local.metrics);
+        CHECK(result.parameters_sha256 == local.parameters_sha256);
+        CHECK(heard == expected);
+        for (const char* variable : {"bias", "items"})
+          CHECK(saved(result.checkpoint, variable) == saved(local.checkpoint, variable));
+      }
+    // What is kept, and saved, has not been rounded.
+    const std::uint32_t bias = saved(local.checkpoint, "bias").front();
+    CHECK((bias & 0x1FFFU) != 0);
+    hashes.insert(local.parameters_sha256);
+  }
+  CHECK(hashes.size() == 3);
+}
+
+TEST_CASE("wire format: without tables, with parts of variables; who comes late finds the result", "[integration]") {
+  const support::TempDirectory data;
+  const auto dataset = line_model::write(data.path());
+  for (const WireFormat format : {WireFormat::bfloat16, WireFormat::float16}) {
+    const auto builder = [&](std::uint32_t shards, std::int64_t parts) {
+      return line_job::builder(dataset, {.workers = 2, .shards = shards, .parts = parts}).with_wire_format(format);
+    };
+    const TrainingResult local = run_local(builder(1, 1));
+    CHECK(run_local(builder(2, 2)).parameters_sha256 == local.parameters_sha256);
+    const support::TempDirectory out;
+    const auto saving = builder(2, 2)
+                            .with_hooks(SaveCheckpoint{.directory = out.path().string(), .every_steps = 20})
+                            .with_cluster_mode({.start_within = 50ms});
+    CHECK(run_cluster(saving.with_cluster_mode({}), 2, 2).parameters_sha256 == local.parameters_sha256);
+    IoPool pool{1};
+    ClusterFlags flags;
+    flags.job_name = "worker";
+    flags.worker_hosts = {"127.0.0.1:1", "127.0.0.1:1"};
+    flags.ps_hosts = {"no-such-host.invalid:9", "no-such-host.invalid:9"};
+    auto late = saving.build(pool, flags);
+    CHECK(late.run() == 0);
+    CHECK(late.result().parameters_sha256 == local.parameters_sha256);
+  }
+}
+
+TEST_CASE("wire format: interrupted and started again it ends with the undisturbed hash", "[integration]") {
+  const support::TempDirectory data;
+  const auto dataset = table_model::write(data.path());
+  const auto builder = [&](std::uint32_t shards) {
+    return table_model::builder(dataset, 2, shards, 60).with_wire_format(WireFormat::bfloat16);
+  };
+  const TrainingResult undisturbed = run_local(builder(1));
+  const support::TempDirectory out;
+  const SaveCheckpoint save{.directory = out.path().string(), .every_steps = 10};
+  auto first = builder(1).with_hooks(save, line_job::StopAfter{23}).build();
+  CHECK(first.run() == 1);
+  const TrainingResult second = run_local(builder(2).with_hooks(save));
+  CHECK(second.parameters_sha256 == undisturbed.parameters_sha256);
+}
