@@ -100,7 +100,7 @@ struct ToBfloat16 {
     using Halves = std::uint16_t __attribute__((vector_size(16)));
     Words bits;
     std::memcpy(&bits, from, sizeof bits);
-    const Words is_nan = (Words)((SignedWords)(bits & 0x7FFF'FFFFU) > 0x7F80'0000);
+    const auto is_nan = reinterpret_cast<Words>(reinterpret_cast<SignedWords>(bits & 0x7FFF'FFFFU) > 0x7F80'0000);
     const Words rounded = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
     const Words words = (is_nan & (bits >> 16 | 0x40U)) | (~is_nan & rounded);
     const Halves halves = __builtin_convertvector(words, Halves);
