@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/optimizer/updater_list.hpp>
+#include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/shard_service.hpp>
 #include <distrib/ps/worker_node.hpp>
 #include <distrib/rpc/client_core.hpp>
@@ -181,8 +182,10 @@ class Cluster {
       set_alarm();
     }
 
-    void open(const distrib::Job&, std::uint32_t number, const distrib::CutSettings&, const distrib::JobUpdaters&) override {
+    void open(const distrib::Job& job, std::uint32_t number, const distrib::CutSettings&,
+              const distrib::JobUpdaters& updaters) override {
       if (number != number_) cluster_.fail("a job is opened for another shard");
+      initial_ = distrib::initial_cut(job, distrib::ShardLayout{job, number_}, updaters);
       later([this](Instant now) {
         std::vector<Step> cuts;
         for (const auto& entry : disk_) cuts.push_back(entry.first);
@@ -198,7 +201,7 @@ class Cluster {
     void load(Step step) override {
       later([this, step](Instant now) {
         if (step != 0 && !disk_.contains(step)) return cluster_.fail("a cut that was dropped is to be loaded");
-        service_->cut_loaded(step == 0 ? initial_cut() : disk_.at(step), now);
+        service_->cut_loaded(step == 0 ? initial_ : disk_.at(step), now);
       });
     }
     void drop(Step step) override { disk_.erase(step); }
@@ -235,17 +238,11 @@ class Cluster {
       });
     }
 
-    [[nodiscard]] auto initial_cut() const -> Cut {
-      const distrib::ShardLayout layout{cluster_.job_, number_};
-      Cut cut{0, std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(cluster_.job_, layout)), {}, {}};
-      cut.slots.push_back(std::make_shared<distrib::AlignedBuffer>(layout.block_bytes()));
-      return cut;
-    }
-
     Cluster& cluster_;
     std::uint32_t number_;
     std::uint64_t incarnation_ = 0;
     std::optional<Service> service_;
+    Cut initial_;
     std::map<Step, Cut> disk_;
     std::vector<LinkPointer> links_;
     Instant alarm_{};
