@@ -382,7 +382,9 @@ TEST_CASE("Server: with backup workers the others go on without a late one, whic
     return samples ? samples->at("distrib_ps_" + name + "{task=\"0\",shard=\"0\"}") : -1;
   };
 
-  // Rank 2 stays in step 1 until rank 0 is in step 8; rank 0 stays there until rank 2 is in its next one.
+  // Rank 0 stays in step 1 until rank 2 is there too, however late its thread runs, and rank 2 until rank 0 is in
+  // step 8; rank 0 stays there until rank 2 is in its next one.
+  std::promise<void> late_one_began;
   std::promise<void> others_are_ahead;
   std::promise<void> late_one_is_back;
   std::vector<Step> of_late;
@@ -394,13 +396,17 @@ TEST_CASE("Server: with backup workers the others go on without a late one, whic
       asio::io_context context{1};
       Worker worker{context, job, rank, addresses(server)};
       worker.at_step = [&](Step step) {
+        if (rank == 0 && step == 1) late_one_began.get_future().wait();
         if (rank == 0 && step == 8) {
           others_are_ahead.set_value();
           late_one_is_back.get_future().wait();
         }
         if (rank != 2) return;
         of_late.push_back(step);
-        if (step == 1) others_are_ahead.get_future().wait();
+        if (of_late.size() == 1) {
+          late_one_began.set_value();
+          others_are_ahead.get_future().wait();
+        }
         if (of_late.size() != 2) return;
         stale = metric(context, "stale_total");
         late_one_is_back.set_value();

@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -36,13 +35,10 @@ namespace distrib::inline v0 {
 class BatchKeys {
  public:
   BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
-      : tables_(job.tables.size()), format_{job.wire_format}, layouts_{layouts},
+      : format_{job.wire_format}, layouts_{layouts},
         of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
         pushed_(layouts.size(), KeyLists(job.tables.size())) {
-    for (std::size_t table = 0; table < tables_.size(); ++table) {
-      tables_[table].info = &job.tables[table];
-      tables_[table].sharding.emplace(job.tables[table], job.shards());
-    }
+    for (const TableInfo& table : job.tables) tables_.emplace_back(&table, TableSharding{table, job.shards()});
   }
 
   /// The rows of `lookups`, of each table keys in any order with repeats, and of `others`, keys whose rows are wanted but
@@ -145,8 +141,10 @@ class BatchKeys {
 
  private:
   struct Table {
-    const TableInfo* info = nullptr;
-    std::optional<TableSharding> sharding;
+    Table(const TableInfo* table, TableSharding where) : info{table}, sharding{std::move(where)} {}
+
+    const TableInfo* info;
+    TableSharding sharding;
     KeyIndexer indexer;
     const UniqueKeys* unique = nullptr;
     std::size_t lookups = 0;                // as many are of the batch; the others follow
@@ -170,7 +168,7 @@ class BatchKeys {
     table.shard_of.clear();
     for (std::size_t row = 0; row < table.unique->keys.size(); ++row) {
       const std::uint64_t key = table.unique->keys[row];
-      const std::uint32_t shard = table.sharding->shard(key);
+      const std::uint32_t shard = table.sharding.shard(key);
       table.shard_of.push_back(shard);
       of_shards_[shard].keys[number].push_back(key);
       if (table.is_pushed[row] != 0) pushed_[shard][number].push_back(key);

@@ -211,14 +211,15 @@ class CutStore {
   // At a start: what the user wants, and the newest of all steps, which another number of shards may go on from.
   void merge_found(std::vector<Error>& refused) {
     const std::vector<Found> list = scan();
-    const auto newest =
-        std::find_if(list.rbegin(), list.rend(), [](const Found& found) { return !found.complete.empty(); });
+    const Found* newest = nullptr;
+    for (const Found& found : list)
+      if (!found.complete.empty()) newest = &found;
     for (const Found& found : list) {
       if (found.has_index) {
         if (is_users(found.step) && !found.part_files.empty()) perform_(plan_settled(found));
         continue;
       }
-      if (!is_users(found.step) && (newest == list.rend() || found.step != newest->step)) continue;
+      if (!is_users(found.step) && (newest == nullptr || found.step != newest->step)) continue;
       for (const std::uint32_t shards : found.complete) {
         Error error;
         if (merge(found.step, shards, error)) break;

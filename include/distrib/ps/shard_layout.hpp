@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -48,16 +47,19 @@ class ShardLayout {
 
   template <class = void>
   ShardLayout(const Job& job, std::uint32_t shard) : shard_{shard}, wire_format_{job.wire_format} {
-    std::vector<std::tuple<bool, std::size_t, std::size_t>> order;  // counters last, updater, part
+    const std::size_t counters = job.updaters_of.size() + 1;  // a number behind those of all updaters
+    std::vector<std::uint64_t> order;                         // updater in the upper half, part in the lower one
     for (std::size_t part = 0; part < job.parts.size(); ++part) {
       if (job.parts[part].shard != shard) continue;
       const VariableInfo& variable = job.variables[job.parts[part].variable];
-      const bool counter = is_counter(variable.dtype);
-      order.emplace_back(counter, counter ? 0 : job.updater_of(variable.name), part);
+      const std::size_t updater = is_counter(variable.dtype) ? counters : job.updater_of(variable.name);
+      order.push_back(std::uint64_t{updater} << 32 | part);
     }
     std::sort(order.begin(), order.end());
-    for (const auto& [counter, updater, number] : order) {
-      const Part& part = job.parts[number];
+    for (const std::uint64_t entry : order) {
+      const Part& part = job.parts[entry & 0xFFFFFFFF];
+      const bool counter = entry >> 32 == counters;
+      const std::size_t updater = counter ? 0 : entry >> 32;
       const VariableInfo& variable = job.variables[part.variable];
       const auto part_bytes = static_cast<std::size_t>(part.slice.extents.elements()) * size_bytes(variable.dtype);
       if (!counter && (groups_.empty() || groups_.back().updater != updater))

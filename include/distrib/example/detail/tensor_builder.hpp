@@ -196,12 +196,13 @@ class TensorBuilder {
     copy_values(slot, result);
     const auto ends = splits_of(slot);
     Splits rows(ends.begin(), ends.end());  // of each record, in items of the level below
-    std::vector<Splits> levels;             // innermost first
+    std::vector<Splits>& levels = result.row_splits;
+    levels.clear();  // innermost first, until they are turned round
     for (std::size_t p = named.spec.partitions.size(); p-- > 0 && !error_;)
       levels.push_back(cut(named, named.spec.partitions[p], rows));
     levels.push_back(std::move(rows));
     if (steps != nullptr) levels.push_back(*steps);
-    result.row_splits.assign(levels.rbegin(), levels.rend());
+    std::reverse(levels.begin(), levels.end());
   }
 
   /// Cuts the items of each row by one partition: the splits of all its rows, and in `rows` how many each had.

@@ -6,8 +6,8 @@
 
 #include <chrono>
 #include <cstddef>
-#include <future>
 #include <memory>
+#include <semaphore>
 #include <utility>
 
 namespace distrib::inline v0::detail {
@@ -18,13 +18,12 @@ namespace distrib::inline v0::detail {
 template <class Work>
 void run_on(IoPool& pool, std::size_t thread, Work work) {
   constexpr std::chrono::milliseconds patience{10};  // until it is looked whether the thread is there yet
-  const auto over = std::make_shared<std::promise<void>>();
-  const auto is_over = over->get_future();
+  const auto over = std::make_shared<std::binary_semaphore>(0);
   asio::post(pool.executor(thread), [&work, over, executor = pool.executor(thread)] {
     work();
-    asio::post(executor, [over] { over->set_value(); });
+    asio::post(executor, [over] { over->release(); });
   });
-  while (is_over.wait_for(patience) != std::future_status::ready && !pool.has_left(thread)) continue;
+  while (!over->try_acquire_for(patience) && !pool.has_left(thread)) continue;
   if (pool.has_left(thread)) work();
 }
 
