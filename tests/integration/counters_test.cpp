@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model with counters, from end to end: in one process, and two workers in a cluster.
 #include <distrib/checkpoint/bundle_reader.hpp>
-#include <distrib/train/cluster_trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 #include "train/counting_model.hpp"
+#include "train/loopback_cluster.hpp"
 
 #include <array>
-#include <future>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -57,30 +55,6 @@ auto expected(const Data& data, std::uint64_t batches) -> Counted {
   return counted;
 }
 
-// Two workers against so many parameter servers, all in this process. Gives what the chief came to.
-template <class Builder>
-auto run_cluster(const Builder& builder, std::size_t servers, const SaveCheckpoint& save) -> TrainingResult {
-  IoPool pool{2};
-  const std::vector<std::string> workers{"127.0.0.1:1", "127.0.0.1:2"};
-  const ClusterSpec cluster{{"ps", std::vector<std::string>(servers, "127.0.0.1:0")}, {"worker", workers}};
-  std::vector<std::unique_ptr<Server>> ps;
-  ClusterFlags flags;
-  flags.job_name = "worker";
-  flags.worker_hosts = workers;
-  for (std::uint32_t task = 0; task < servers; ++task) {
-    ps.push_back(std::make_unique<Server>(pool, cluster, "ps", task));
-    flags.ps_hosts.push_back("127.0.0.1:" + std::to_string(ps.back()->port()));
-  }
-  auto chief = builder.with_hooks(save).build(pool, flags);
-  flags.task_index = 1;
-  auto other = builder.with_hooks(save).build(pool, flags);
-  auto code = std::async(std::launch::async, [&other] { return other.run(); });
-  CHECK(chief.run() == 0);
-  CHECK(code.get() == 0);
-  for (const auto& server : ps) CHECK(server->join() == 0);
-  return chief.result();
-}
-
 }  // namespace
 
 TEST_CASE("counters: two workers on any number of parameter servers count each example once", "[integration]") {
@@ -108,12 +82,12 @@ TEST_CASE("counters: two workers on any number of parameter servers count each e
     CAPTURE(servers);
     const SaveCheckpoint to{.directory = directory / std::to_string(servers), .every_steps = 10};
     const line_job::Setup setup{.shards = 1, .parts = 2, .steps = steps};
-    const TrainingResult result = run_cluster(counting_model::builder(data, setup), servers, to);
+    const TrainingResult result = loopback_cluster::run(counting_model::builder(data, setup).with_hooks(to), servers, 2);
     CHECK(result.parameters_sha256 == local.result().parameters_sha256);
     CHECK(counted_in(result.checkpoint) == all);
 
     const line_job::Setup more{.shards = 2, .parts = 3, .steps = 2 * steps};
-    const TrainingResult end = run_cluster(counting_model::builder(data, more), 4 - servers, to);
+    const TrainingResult end = loopback_cluster::run(counting_model::builder(data, more).with_hooks(to), 4 - servers, 2);
     CHECK(end.parameters_sha256 == longer.result().parameters_sha256);
     CHECK(counted_in(end.checkpoint) == expected(data, 2 * 2 * steps));
   }
@@ -124,7 +98,8 @@ TEST_CASE("counters: each contribution of an asynchronous job adds once", "[inte
   const auto data = line_model::write(directory.path());
   const SaveCheckpoint save{.directory = directory / "out", .every_steps = 10};
   const auto builder = counting_model::builder(data, {.shards = 2, .parts = 2, .steps = 60})
-                           .with_consistency(AsynchronousParallel{});
-  const TrainingResult result = run_cluster(builder, 2, save);
+                           .with_consistency(AsynchronousParallel{})
+                           .with_hooks(save);
+  const TrainingResult result = loopback_cluster::run(builder, 2, 2);
   CHECK(counted_in(result.checkpoint) == expected(data, 60));
 }

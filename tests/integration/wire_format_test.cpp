@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values and gradients that travel as halves: the same bits in a cluster and in one process, from end to end.
-#include <distrib/train/cluster_trainer.hpp>
-
 #include <distrib/checkpoint/bundle_reader.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_job.hpp"
+#include "train/loopback_cluster.hpp"
 #include "train/table_model.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,40 +21,6 @@ using namespace distrib;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct Evaluations {
-  std::vector<std::pair<Step, Metrics>>* all;
-  void on_evaluated(const Evaluated& event) const { all->emplace_back(event.step, event.metrics); }
-};
-
-/// So many workers against so many parameter servers, all in this process; what the chief has.
-template <class Builder>
-auto run_cluster(const Builder& builder, std::size_t servers, std::uint32_t workers) -> TrainingResult {
-  IoPool pool{2};
-  ClusterFlags flags;
-  flags.job_name = "worker";
-  flags.worker_hosts.assign(workers, "127.0.0.1:1");
-  const ClusterSpec cluster{{"ps", std::vector<std::string>(servers, "127.0.0.1:0")}, {"worker", flags.worker_hosts}};
-  std::vector<std::unique_ptr<Server>> ps;
-  for (std::uint32_t task = 0; task < servers; ++task) {
-    ps.push_back(std::make_unique<Server>(pool, cluster, "ps", task));
-    flags.ps_hosts.push_back("127.0.0.1:" + std::to_string(ps.back()->port()));
-  }
-  std::atomic<int> failed = 0;
-  std::vector<std::thread> others;
-  for (std::uint32_t rank = 1; rank < workers; ++rank)
-    others.emplace_back([&builder, &pool, &failed, of = flags, rank]() mutable {
-      of.task_index = rank;
-      auto trainer = builder.build(pool, of);
-      if (trainer.run() != 0) ++failed;
-    });
-  auto trainer = builder.build(pool, flags);
-  CHECK(trainer.run() == 0);
-  for (std::thread& other : others) other.join();
-  CHECK(failed == 0);
-  for (const auto& server : ps) CHECK(server->join() == 0);
-  return trainer.result();
-}
 
 template <class Builder>
 auto run_local(const Builder& builder) -> TrainingResult {
@@ -92,7 +54,7 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
       return SaveCheckpoint{.directory = (out / name).string(), .every_steps = 60};
     };
     std::vector<std::pair<Step, Metrics>> expected;
-    const TrainingResult local = run_local(builder(1).with_hooks(Evaluations{&expected}, saving("local")));
+    const TrainingResult local = run_local(builder(1).with_hooks(table_model::Evaluations{&expected}, saving("local")));
     CHECK(*local.metrics.find("squared_error") < 0.07);
     REQUIRE(expected.size() == 3);
     CHECK(run_local(builder(3)).parameters_sha256 == local.parameters_sha256);
@@ -102,7 +64,7 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
         const std::string name = std::to_string(servers) + "-" + std::to_string(shards);
         std::vector<std::pair<Step, Metrics>> heard;
         const TrainingResult result =
-            run_cluster(builder(shards).with_hooks(Evaluations{&heard}, saving(name)), servers, 2);
+            loopback_cluster::run(builder(shards).with_hooks(table_model::Evaluations{&heard}, saving(name)), servers, 2);
         CHECK(result.metrics == local.metrics);
         CHECK(result.parameters_sha256 == local.parameters_sha256);
         CHECK(heard == expected);
@@ -130,7 +92,7 @@ TEST_CASE("wire format: without tables, with parts of variables; who comes late 
     const auto saving = builder(2, 2)
                             .with_hooks(SaveCheckpoint{.directory = out.path().string(), .every_steps = 20})
                             .with_cluster_mode({.start_within = 50ms});
-    CHECK(run_cluster(saving.with_cluster_mode({}), 2, 2).parameters_sha256 == local.parameters_sha256);
+    CHECK(loopback_cluster::run(saving.with_cluster_mode({}), 2, 2).parameters_sha256 == local.parameters_sha256);
     IoPool pool{1};
     ClusterFlags flags;
     flags.job_name = "worker";

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 struct TableModel {
   using Variables = distrib::VariableList<distrib::Embedding<"users", float, 4>, distrib::Variable<"bias", float, 1>,
@@ -115,5 +117,11 @@ auto builder(const Data& data, std::uint32_t workers, std::uint32_t shards, dist
       .with_seed(11)
       .with_local_mode({.workers = workers, .shards = shards});
 }
+
+/// Writes down each evaluation.
+struct Evaluations {
+  std::vector<std::pair<distrib::Step, distrib::Metrics>>* all;
+  void on_evaluated(const distrib::Evaluated& event) const { all->emplace_back(event.step, event.metrics); }
+};
 
 }  // namespace table_model
