@@ -76,12 +76,36 @@ TEST_CASE("DenseStore: updates are applied out of place; what was published neve
 TEST_CASE("DenseStore: blocks nobody holds are used again", "[ps]") {
   DenseStore store = store_of({Counting{}}, values(0));
   std::vector<const void*> used;
+  SharedBuffer held;
   for (std::uint64_t count = 1; count <= 6; ++count) {
     store.apply(count, gradient());
-    used.push_back(store.values().get());
+    held = store.values();  // as a reader does, until there are newer ones
+    used.push_back(held.get());
   }
+  CHECK(used[0] != used[1]);
   CHECK(used[0] == used[2]);
   CHECK(used[1] == used[5]);
+}
+
+TEST_CASE("DenseStore: a block that nobody else holds is updated where it is", "[ps]") {
+  DenseStore store = store_of({Counting{}}, values(0));
+  store.apply(1, gradient());
+  const void* const first = store.values().get();
+  store.apply(2, gradient());
+  CHECK(store.values().get() == first);
+  CHECK(store.values()->as<float>()[31] == 3.0F);
+
+  const SharedBuffer held = store.values();
+  store.apply(3, gradient());
+  CHECK(store.values() != held);
+  CHECK(held->as<float>()[31] == 3.0F);
+  CHECK(store.values()->as<float>()[31] == 6.0F);
+
+  const distrib::Cut cut = store.cut(3);
+  store.load(cut);
+  store.apply(4, gradient());
+  CHECK(cut.values->as<float>()[31] == 6.0F);
+  CHECK(store.values()->as<float>()[31] == 10.0F);
 }
 
 TEST_CASE("DenseStore: a cut is a moment; going back to it brings everything back", "[ps]") {

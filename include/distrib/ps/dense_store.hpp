@@ -21,9 +21,11 @@
 
 namespace distrib::inline v0 {
 
-/// Values of one shard's dense variables and counters, and optimizer slots. Each update is applied out of place and
-/// published by pointer, so whoever holds an older block never sees it change. Blocks nobody holds any more are used
-/// again: no allocation in steady state. Threads: one at a time; published blocks may be read from any.
+/// Values of one shard's dense variables and counters, and optimizer slots. An update is applied out of place and
+/// published by pointer, so whoever holds an older block never sees it change; a block that nobody else holds is updated
+/// where it is. Blocks nobody holds any more are used again: no allocation in steady state.
+///
+/// Threads: one at a time; published blocks may be read from any, and come back as those of a `BlockPool`.
 class DenseStore {
  public:
   /// Starts with `values`, a block of `layout`, slots at the updaters' initial values.
@@ -60,13 +62,14 @@ class DenseStore {
   /// counters is added what each of `contributions` says, whole blocks of the layout, in their order.
   template <class = void>
   void apply(std::uint64_t count, std::span<const float> gradient, std::span<const ByteView> contributions = {}) {
-    const std::shared_ptr<AlignedBuffer> next = blocks_.take();
+    const std::shared_ptr<AlignedBuffer> next = next_block();
     for (const Group& group : groups_)
       group.updater.apply(UpdateStep{count}, gradient.subspan(group.first, group.size),
                           current_->as<float>().subspan(group.first, group.size),
                           next->as<float>().subspan(group.first, group.size), group.slots);
     for (const Counter& counter : counters_) {
-      std::copy_n(current_->data() + counter.offset_bytes, counter.size_bytes, next->data() + counter.offset_bytes);
+      if (next != current_)
+        std::copy_n(current_->data() + counter.offset_bytes, counter.size_bytes, next->data() + counter.offset_bytes);
       for (const ByteView contribution : contributions) counter.add(contribution, next->bytes());
     }
     current_ = next;
@@ -112,11 +115,18 @@ class DenseStore {
     std::vector<std::span<float>> slots;
   };
 
+  auto next_block() -> std::shared_ptr<AlignedBuffer> {
+    const bool alone = newest_ == current_ && newest_.use_count() == 3;  // the pool has it, and we have it twice
+    if (!alone) newest_ = blocks_.take();
+    return newest_;
+  }
+
   static void copy(const AlignedBuffer& from, AlignedBuffer& to) {
     std::copy(from.bytes().begin(), from.bytes().end(), to.bytes().begin());
   }
 
   BlockPool blocks_;
+  std::shared_ptr<AlignedBuffer> newest_;  // that an update wrote
   SharedBuffer current_;
   std::vector<AlignedBuffer> slots_;  // group by group
   std::vector<Group> groups_;
