@@ -8,6 +8,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/core/fixed_string.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/core/half.hpp>
 #include <distrib/core/hmac.hpp>
 #include <distrib/core/initializer.hpp>
@@ -20,4 +21,5 @@
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/slice.hpp>
+#include <distrib/core/stochastic_rounding.hpp>
 #include <distrib/core/variables.hpp>

@@ -53,7 +53,6 @@
 #include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/ps/unique_keys.hpp>
 #include <distrib/ps/wire_block.hpp>
-#include <distrib/ps/wire_format.hpp>
 #include <distrib/ps/worker_action.hpp>
 #include <distrib/ps/worker_client.hpp>
 #include <distrib/ps/worker_node.hpp>

@@ -45,6 +45,7 @@ TEST_CASE("TableInfo: any key unless rows are numbered", "[core]") {
   CHECK(info.row_bytes() == 4);
   CHECK(info.min_count == 1);
   CHECK(info.evict_after == 0);
+  CHECK(info.kept_as == distrib::FloatFormat::float32);
   info.rows = 5;
   CHECK_FALSE(info.any_key());
   info.dim = 1 << 16;

@@ -2,6 +2,7 @@
 // Models with tables in a cluster, from end to end.
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "train/line_job.hpp"
 #include "train/loopback_cluster.hpp"
 #include "train/table_model.hpp"
 
@@ -28,6 +29,32 @@ TEST_CASE("tables: a cluster ends with what one process has, on any number of pa
       CHECK(result.parameters_sha256 == local.result().parameters_sha256);
       CHECK(heard == expected);
     }
+}
+
+TEST_CASE("tables: kept as halves, too, ends with the same bits, interrupted or not", "[train]") {
+  const support::TempDirectory data;
+  const auto dataset = table_model::write(data.path());
+  for (const FloatFormat format : {FloatFormat::bfloat16, FloatFormat::float16}) {
+    const auto builder = [&](std::uint32_t shards) {
+      return table_model::builder(dataset, 2, shards, 60, {.kept_as = format});
+    };
+    auto local = builder(1).build();
+    CHECK(local.run() == 0);
+    CHECK(*local.result().metrics.find("squared_error") < 0.08);
+    for (const std::size_t servers : {1U, 2U, 3U}) {
+      CAPTURE(to_text(format), servers);
+      const auto result = loopback_cluster::run(builder(2), servers, 2);
+      CHECK(result.metrics == local.result().metrics);
+      CHECK(result.parameters_sha256 == local.result().parameters_sha256);
+    }
+    const support::TempDirectory out;
+    const SaveCheckpoint save{.directory = out.path().string(), .every_steps = 10};
+    auto first = builder(3).with_hooks(save, line_job::StopAfter{23}).build();
+    CHECK(first.run() == 1);
+    auto second = builder(2).with_hooks(save).build();
+    CHECK(second.run() == 0);
+    CHECK(second.result().parameters_sha256 == local.result().parameters_sha256);
+  }
 }
 
 TEST_CASE("tables: asynchronous jobs learn, too", "[train]") {

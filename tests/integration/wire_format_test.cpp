@@ -45,7 +45,7 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
   std::set<std::string> hashes;
-  for (const WireFormat format : {WireFormat::float32, WireFormat::bfloat16, WireFormat::float16}) {
+  for (const FloatFormat format : {FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16}) {
     const auto builder = [&](std::uint32_t shards) {
       return table_model::builder(dataset, 2, shards, 60).with_wire_format(format);
     };
@@ -82,7 +82,7 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
 TEST_CASE("wire format: without tables, with parts of variables; who comes late finds the result", "[integration]") {
   const support::TempDirectory data;
   const auto dataset = line_model::write(data.path());
-  for (const WireFormat format : {WireFormat::bfloat16, WireFormat::float16}) {
+  for (const FloatFormat format : {FloatFormat::bfloat16, FloatFormat::float16}) {
     const auto builder = [&](std::uint32_t shards, std::int64_t parts) {
       return line_job::builder(dataset, {.workers = 2, .shards = shards, .parts = parts}).with_wire_format(format);
     };
@@ -108,7 +108,7 @@ TEST_CASE("wire format: interrupted and started again it ends with the undisturb
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
   const auto builder = [&](std::uint32_t shards) {
-    return table_model::builder(dataset, 2, shards, 60).with_wire_format(WireFormat::bfloat16);
+    return table_model::builder(dataset, 2, shards, 60).with_wire_format(FloatFormat::bfloat16);
   };
   const TrainingResult undisturbed = run_local(builder(1));
   const support::TempDirectory out;

@@ -12,7 +12,7 @@ using namespace distrib;
 
 namespace {
 
-auto make_job(std::uint32_t shards, WireFormat format = WireFormat::float32) -> Job {
+auto make_job(std::uint32_t shards, FloatFormat format = FloatFormat::float32) -> Job {
   Job job;
   job.wire_format = format;
   job.seed = 5;
@@ -29,7 +29,7 @@ auto element(std::size_t table, std::uint64_t key, std::size_t i) -> float {
 }
 
 // The same as it comes when it has travelled.
-auto element(WireFormat format, std::size_t table, std::uint64_t key, std::size_t i) -> float {
+auto element(FloatFormat format, std::size_t table, std::uint64_t key, std::size_t i) -> float {
   float rounded = element(table, key, i);
   float half{};
   encode_elements(format, {&rounded, 1}, reinterpret_cast<std::byte*>(&half));
@@ -53,7 +53,7 @@ auto answer(const ShardLayout& layout, const WantedRows& wanted) -> SharedBuffer
       for (std::size_t i = 0; i < dim; ++i) elements.push_back(element(table, keys[table][row], i));
     }
     encode_elements(layout.wire_format(), elements, block->data() + at);
-    at += aligned_size(elements.size() * wire_element_bytes(layout.wire_format()));
+    at += aligned_size(elements.size() * element_bytes(layout.wire_format()));
   }
   return block;
 }
@@ -71,7 +71,7 @@ auto random_lookups(std::mt19937_64& random, std::size_t most) -> std::vector<st
 
 TEST_CASE("BatchKeys: every lookup finds its row in what the shards answer, others too", "[ps]") {
   std::mt19937_64 random{1};
-  const WireFormat format = GENERATE(WireFormat::float32, WireFormat::bfloat16, WireFormat::float16);
+  const FloatFormat format = GENERATE(FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16);
   for (const std::uint32_t shards : {1U, 2U, 5U}) {
     const Job job = make_job(shards, format);
     const std::vector<ShardLayout> layouts = shard_layouts(job);
@@ -108,7 +108,7 @@ TEST_CASE("BatchKeys: every lookup finds its row in what the shards answer, othe
 
 TEST_CASE("BatchKeys: gradients go to the shard of their key; those of others nowhere", "[ps]") {
   std::mt19937_64 random{2};
-  const WireFormat format = GENERATE(WireFormat::float32, WireFormat::bfloat16, WireFormat::float16);
+  const FloatFormat format = GENERATE(FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16);
   const Job job = make_job(3, format);
   const std::vector<ShardLayout> layouts = shard_layouts(job);
   BatchKeys batch{job, layouts};
@@ -134,7 +134,7 @@ TEST_CASE("BatchKeys: gradients go to the shard of their key; those of others no
         TableGradients read;
         REQUIRE_FALSE(read.read(layouts[shard], contributions[shard]->bytes()));
         std::vector<float> floats(read.floats(layouts[shard]));
-        if (format != WireFormat::float32) read.decode(layouts[shard], floats);
+        if (format != FloatFormat::float32) read.decode(layouts[shard], floats);
         for (std::size_t row = 0; row < read.keys(table).size(); ++row) {
           pushed.push_back(read.keys(table)[row]);
           const std::size_t dim = job.tables[table].dim;
@@ -150,7 +150,7 @@ TEST_CASE("BatchKeys: gradients go to the shard of their key; those of others no
 
 TEST_CASE("BatchKeys: equal batches give equal bytes, whatever was in the memory before", "[ps]") {
   std::mt19937_64 random{3};
-  const Job job = make_job(2, GENERATE(WireFormat::float32, WireFormat::bfloat16));
+  const Job job = make_job(2, GENERATE(FloatFormat::float32, FloatFormat::bfloat16));
   const std::vector<ShardLayout> layouts = shard_layouts(job);
   const auto lookups = random_lookups(random, 60);
   std::vector<std::vector<std::byte>> first;

@@ -24,7 +24,7 @@ TEST_CASE("cut_interval: of an asynchronous job, a rank makes a part of the cont
 
 TEST_CASE("cut_interval: contributions are counted as they travel", "[ps]") {
   distrib::Job job = loopback_job::make(2, 3, 5000);
-  job.wire_format = distrib::WireFormat::bfloat16;  // 256 bytes, and one is counted more
+  job.wire_format = distrib::FloatFormat::bfloat16;  // 256 bytes, and one is counted more
   CHECK(cut_interval(job, true, 0, 2 * 1000 * 257) == 1000);
 }
 

@@ -79,7 +79,7 @@ TEST_CASE("Job: equal jobs have one hash, each fact is part of it", "[ps]") {
       [](Job& job) { job.updater = "sgd learning_rate=0.05"; },
       [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
       [](Job& job) { job.check_numerics = true; },
-      [](Job& job) { job.wire_format = distrib::WireFormat::bfloat16; },
+      [](Job& job) { job.wire_format = distrib::FloatFormat::bfloat16; },
       [](Job& job) { job.consistency = "asynchronous_parallel"; },
       [](Job& job) { job.data = ""; },
       [](Job& job) { job.ranks = 4; },
@@ -111,6 +111,8 @@ TEST_CASE("Job: tables in its text, after the variables", "[ps]") {
   CHECK(has("high=0.05\nmin_count 3\ntable item"));
   job.tables[0].evict_after = 1000;
   CHECK(has("high=0.05\nmin_count 3\nevict_after 1000\ntable item"));
+  job.tables[0].kept_as = distrib::FloatFormat::float16;
+  CHECK(has("high=0.05\nmin_count 3\nevict_after 1000\nkept_as float16\ntable item"));
 
   // All of it is part of the hash; which tables there are says who a job is, how keys come and go only how it goes on.
   const std::string text = to_text(job);
@@ -122,6 +124,7 @@ TEST_CASE("Job: tables in its text, after the variables", "[ps]") {
   };
   CHECK(with([](auto& tables) { tables[0].min_count = 4; }).empty());
   CHECK(with([](auto& tables) { tables[0].evict_after = 0; }).empty());
+  CHECK(with([](auto& tables) { tables[0].kept_as = distrib::FloatFormat::float32; }).empty());
   const std::string theirs = "it has 'table user keys any dim 16 uniform low=-0.05 high=0.05', this job has '";
   CHECK(with([](auto& tables) { tables[0].dim = 8; }) ==
         theirs + "table user keys any dim 8 uniform low=-0.05 high=0.05'");
@@ -157,7 +160,7 @@ TEST_CASE("Job: what is not the default is a line of its own", "[ps]") {
             "use_nesterov=false\nrow_mean of_all\nconsistency bulk") != std::string::npos);
   CHECK(changed([](Job& job) { job.check_numerics = true; }).find(
             "use_nesterov=false\ncheck_numerics true\nconsistency bulk") != std::string::npos);
-  CHECK(changed([](Job& job) { job.wire_format = distrib::WireFormat::float16; }).find(
+  CHECK(changed([](Job& job) { job.wire_format = distrib::FloatFormat::float16; }).find(
             "use_nesterov=false\nwire_format float16\nconsistency bulk") != std::string::npos);
 }
 
@@ -185,7 +188,7 @@ TEST_CASE("identity_difference: a second run may change how it goes on", "[ps]")
       [](Job& job) { job.updater = "sgd learning_rate=0.05"; },
       [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
       [](Job& job) { job.check_numerics = true; },
-      [](Job& job) { job.wire_format = distrib::WireFormat::bfloat16; },
+      [](Job& job) { job.wire_format = distrib::FloatFormat::bfloat16; },
       [](Job& job) { job.consistency = "asynchronous_parallel"; },
       [](Job& job) { job.data = "seed 7"; },
       [](Job& job) { job.ranks = 9; },

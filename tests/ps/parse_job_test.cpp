@@ -54,7 +54,7 @@ auto table(std::string name, std::uint32_t dim, std::uint64_t rows, distrib::Ini
   return info;
 }
 
-/// The same, with tables: lines 8 to 13.
+/// The same, with tables: lines 8 to 14.
 auto with_tables() -> Job {
   Job job = a_job();
   job.tables = {table("user", 16, 0, distrib::UniformInitializer{}),
@@ -63,6 +63,7 @@ auto with_tables() -> Job {
   job.tables[0].min_count = 5;
   job.tables[0].evict_after = 100'000;
   job.tables[2].evict_after = 7;
+  job.tables[2].kept_as = distrib::FloatFormat::bfloat16;
   return job;
 }
 
@@ -130,7 +131,7 @@ TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
   CHECK(equal(parse_job(to_text(job)), job));
   job.row_mean = distrib::RowMean::of_all;
   CHECK(equal(parse_job(to_text(job)), job));
-  for (const auto format : {distrib::WireFormat::bfloat16, distrib::WireFormat::float16}) {
+  for (const auto format : {distrib::FloatFormat::bfloat16, distrib::FloatFormat::float16}) {
     job.wire_format = format;
     CHECK(equal(parse_job(to_text(job)), job));
   }
@@ -247,6 +248,8 @@ TEST_CASE("parse_job: tables", "[ps]") {
   CHECK(equal(parse_job(to_text(job)), job));
   job.tables[0].min_count = UINT32_MAX;
   job.tables[0].evict_after = UINT64_MAX;
+  job.tables[0].kept_as = distrib::FloatFormat::float16;
+  job.tables[1].kept_as = distrib::FloatFormat::bfloat16;
   job.tables[1].dim = distrib::max_table_dim;
   job.tables[1].rows = distrib::max_job_bytes / sizeof(float) / distrib::max_table_dim;
   job.tables[2].dim = distrib::max_table_dim;
@@ -259,7 +262,7 @@ TEST_CASE("parse_job: tables", "[ps]") {
   job.tasks = 512;
   CHECK(equal(parse_job(to_text(job)), job));
   job.tasks = 513;  // more shards than there are virtual ones
-  CHECK(refused_at(to_text(job)) == "line 6, 'shards_per_task 2'");
+  CHECK(refused_at(to_text(job)) == "line 7, 'shards_per_task 2'");
   job.tables.clear();
   CHECK(equal(parse_job(to_text(job)), job));
 }
@@ -309,6 +312,12 @@ TEST_CASE("parse_job: the first line of tables that is not understood is named",
       {"evict_after 7\n", "evict_after 7\nevict_after 7\n", "line 14, 'evict_after 7'"},
       {"8 glorot_uniform\n", "8 glorot_uniform\nmin_count 2\n", "line 12, 'min_count 2'"},  // numbered keys
       {"8 glorot_uniform\n", "8 glorot_uniform\nevict_after 2\n", "line 12, 'evict_after 2'"},
+      {"kept_as bfloat16", "kept_as float32", "line 14, 'kept_as float32'"},  // which is what no line says
+      {"kept_as bfloat16", "kept_as double", "line 14, 'kept_as double'"},
+      {"kept_as bfloat16", "kept_as", "line 14, 'kept_as'"},
+      {"kept_as bfloat16", "kept_as bfloat16 ", "line 14, 'kept_as bfloat16 '"},
+      {"kept_as bfloat16\n", "kept_as bfloat16\nkept_as bfloat16\n", "line 15, 'kept_as bfloat16'"},
+      {"evict_after 7\nkept_as bfloat16\n", "kept_as bfloat16\nevict_after 7\n", "line 14, 'evict_after 7'"},
       {"table user", "min_count 5\ntable user", "line 8, 'min_count 5'"},
       {"table user", "part hidden/weights 0,400:0,128 shard 0\ntable user", "line 9, 'table user " + user},
   };

@@ -12,7 +12,7 @@ using namespace distrib;
 
 namespace {
 
-auto layout(WireFormat format = WireFormat::float32) -> ShardLayout {
+auto layout(FloatFormat format = FloatFormat::float32) -> ShardLayout {
   Job job;
   job.wire_format = format;
   job.tables = {{"user", 16, 0}, {"item", 4, 100}};
@@ -59,6 +59,6 @@ TEST_CASE("read_pull_rows: what was written, or nothing", "[ps]") {
 TEST_CASE("answer_bytes: of halves a row takes half, digests what they always take", "[ps]") {
   const PullRows rows{{std::vector<std::uint64_t>(20, 1), std::vector<std::uint64_t>(8, 1)}, true};
   CHECK(answer_bytes(layout(), rows) == 20 * 64 + 8 * 16 + 64);
-  for (const WireFormat format : {WireFormat::bfloat16, WireFormat::float16})
+  for (const FloatFormat format : {FloatFormat::bfloat16, FloatFormat::float16})
     CHECK(answer_bytes(layout(format), rows) == (20 * 64 + 8 * 16) / 2 + 64);
 }

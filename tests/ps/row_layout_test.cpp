@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 
+using distrib::FloatFormat;
 using distrib::RowLayout;
 
 TEST_CASE("RowLayout: no small row lies in two cache lines", "[ps]") {
@@ -21,6 +22,26 @@ TEST_CASE("RowLayout: no small row lies in two cache lines", "[ps]") {
     CHECK(c.layout.row_bytes() == c.row_bytes);
     CHECK(c.layout.stride_bytes() == c.stride_bytes);
   }
+}
+
+TEST_CASE("RowLayout: weights of 16 bits before slots of 32", "[ps]") {
+  struct Case {
+    RowLayout layout;
+    std::size_t weight_bytes;
+    std::size_t row_bytes;
+    std::size_t stride_bytes;
+  };
+  constexpr auto half = FloatFormat::bfloat16;
+  const Case cases[] = {
+      {{1, 0, half}, 4, 4, 4},     {{3, 0, half}, 8, 8, 8},      {{5, 1, half}, 12, 32, 32}, {{16, 0, half}, 32, 32, 32},
+      {{16, 1, half}, 32, 96, 96}, {{33, 1, half}, 68, 200, 208}, {{16, 1}, 64, 128, 128},
+  };
+  for (const Case& c : cases) {
+    CHECK(c.layout.weight_bytes() == c.weight_bytes);
+    CHECK(c.layout.row_bytes() == c.row_bytes);
+    CHECK(c.layout.stride_bytes() == c.stride_bytes);
+  }
+  CHECK(RowLayout{16, 1, half}.floats() == 32);
 }
 
 TEST_CASE("RowLayout: the largest one does not wrap around", "[ps]") {

@@ -501,7 +501,7 @@ TEST_CASE("ShardService: its status is told to whoever asks", "[ps]") {
 
 TEST_CASE("ShardService: of halves a push and a pull are half of the bytes", "[ps]") {
   for (const bool with_tables : {false, true}) {
-    const auto bytes = [&](distrib::WireFormat format) {
+    const auto bytes = [&](distrib::FloatFormat format) {
       Job job = job_of(1, 9, 9);
       job.wire_format = format;
       job.variables[0].shape = {256};
@@ -530,8 +530,8 @@ TEST_CASE("ShardService: of halves a push and a pull are half of the bytes", "[p
     const std::size_t tables = with_tables ? 10 * 16 * sizeof(float) : 0;
     const std::size_t keys = with_tables ? 64 : 0;
     const std::size_t elements = 256 * sizeof(float) + tables;
-    CHECK(bytes(distrib::WireFormat::float32) == std::pair<std::uint64_t, std::uint64_t>{elements + keys, elements});
-    for (const auto format : {distrib::WireFormat::bfloat16, distrib::WireFormat::float16})
+    CHECK(bytes(distrib::FloatFormat::float32) == std::pair<std::uint64_t, std::uint64_t>{elements + keys, elements});
+    for (const auto format : {distrib::FloatFormat::bfloat16, distrib::FloatFormat::float16})
       CHECK(bytes(format) == std::pair<std::uint64_t, std::uint64_t>{elements / 2 + keys, elements / 2});
   }
 }

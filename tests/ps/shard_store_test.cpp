@@ -122,7 +122,7 @@ auto encoded(const ShardLayout& layout, float dense, const std::vector<std::uint
 
 TEST_CASE("ShardStore: halves are rounded on their way, and float32 is kept", "[ps]") {
   Job job = make_job(true);
-  job.wire_format = GENERATE(WireFormat::bfloat16, WireFormat::float16);
+  job.wire_format = GENERATE(FloatFormat::bfloat16, FloatFormat::float16);
   ShardStore store{job, 0, sgd(), plenty};
   store.keep_previous(true);
   const ShardLayout& layout = store.layout();
@@ -182,17 +182,17 @@ TEST_CASE("ShardStore: halves are rounded on their way, and float32 is kept", "[
 TEST_CASE("ShardStore: what binary16 cannot hold is infinite, and found when the job asks for it", "[ps]") {
   Job job = make_job(true);
   job.check_numerics = true;
-  const auto refused = [&](WireFormat format, float dense, float row) -> Error {
+  const auto refused = [&](FloatFormat format, float dense, float row) -> Error {
     job.wire_format = format;
     ShardStore store{job, 0, sgd(), plenty};
     return store.read(encoded(store.layout(), dense, {3}, row)).second;
   };
-  CHECK(refused(WireFormat::float16, 70'000, 1).code == ps_errc::not_finite);
-  CHECK(refused(WireFormat::float16, 70'000, 1).where == "b");
-  CHECK(refused(WireFormat::float16, 1, -70'000).where == "t");
-  CHECK_FALSE(refused(WireFormat::float16, 65'000, 65'000));
-  CHECK_FALSE(refused(WireFormat::bfloat16, 70'000, 1e38F));
-  CHECK_FALSE(refused(WireFormat::float32, 70'000, 1e38F));
+  CHECK(refused(FloatFormat::float16, 70'000, 1).code == ps_errc::not_finite);
+  CHECK(refused(FloatFormat::float16, 70'000, 1).where == "b");
+  CHECK(refused(FloatFormat::float16, 1, -70'000).where == "t");
+  CHECK_FALSE(refused(FloatFormat::float16, 65'000, 65'000));
+  CHECK_FALSE(refused(FloatFormat::bfloat16, 70'000, 1e38F));
+  CHECK_FALSE(refused(FloatFormat::float32, 70'000, 1e38F));
 }
 
 TEST_CASE("ShardStore: what is refused changes nothing", "[ps]") {
@@ -257,7 +257,7 @@ TEST_CASE("ShardStore: a job without tables", "[ps]") {
   CHECK(store.values({}) == store.dense());
 
   Job halves = make_job(false);
-  halves.wire_format = WireFormat::float16;
+  halves.wire_format = FloatFormat::float16;
   ShardStore half{halves, 0, sgd(), 0};
   CHECK(half.values({})->data()[1] == std::byte{0x3C});
   CHECK(half.read(std::make_shared<AlignedBuffer>(128)).second.code == ps_errc::wrong_size);
@@ -277,6 +277,9 @@ TEST_CASE("table_budget: what dense values leave", "[ps]") {
   CHECK_FALSE(error);
   CHECK(table_budget(job, 0, sgd(), 3 * 64 + 639, error) == 0);
   CHECK(error.code == ps_errc::too_large);
+  job.tables.back().kept_as = distrib::FloatFormat::bfloat16;
+  CHECK(table_budget(job, 0, sgd(), 3 * 64 + 320, error) == 320);
+  CHECK_FALSE(error);
 }
 
 TEST_CASE("ShardStore: counters get the sum of what counts, whatever the mean of gradients is", "[ps]") {

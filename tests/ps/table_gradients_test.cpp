@@ -111,7 +111,7 @@ TEST_CASE("TableGradients: what ContributionLayout says where to write", "[ps]")
 
 TEST_CASE("TableGradients: halves are read, and then decoded", "[ps]") {
   Job job = a_job();
-  for (const auto format : {distrib::WireFormat::bfloat16, distrib::WireFormat::float16}) {
+  for (const auto format : {distrib::FloatFormat::bfloat16, distrib::FloatFormat::float16}) {
     job.wire_format = format;
     const ShardLayout layout{job, 0};
     const KeyLists keys{owned(layout, 40), {0, 2, 4}};

@@ -8,6 +8,7 @@
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/optimizer/sgd.hpp>
 
+#include "ps/kept_rows.hpp"
 #include "support/catch.hpp"
 
 #include <algorithm>
@@ -23,6 +24,7 @@
 using distrib::AlignedBuffer;
 using distrib::AnyUpdater;
 using distrib::ContributionLayout;
+using distrib::FloatFormat;
 using distrib::Job;
 using distrib::KeyLists;
 using distrib::KeyUse;
@@ -137,6 +139,7 @@ class Oracle {
           slots.emplace_back(entry.row.data() + at, info.dim);
         const std::span<float> weights{entry.row.data(), info.dim};
         updaters_[places_[t].updater()].apply({count}, mean, weights, weights, slots);
+        round_updated(info, seed_, key, count, weights);
       }
       if (info.evict_after == 0 || count % 64 != 0) continue;
       std::erase_if(tables[t], [&](const auto& one) {
@@ -168,6 +171,7 @@ class Oracle {
   [[nodiscard]] auto initial(const TablePlace& place, std::uint64_t key) const -> Floats {
     Floats row(place.info().dim);
     distrib::RowInitializer{place.info(), seed_}(key, row);
+    round_as_kept(place.info(), row);
     for (const distrib::Slot& slot : updaters_[place.updater()].slots())
       row.insert(row.end(), place.info().dim, slot.initial);
     return row;
@@ -307,6 +311,11 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
   Job job = a_job();
   job.row_mean = GENERATE(RowMean::of_those_with_key, RowMean::of_all);
   const std::uint32_t shard = job.row_mean == RowMean::of_all ? 1 : 0;
+  if (GENERATE(false, true)) {
+    job.tables[0].kept_as = FloatFormat::bfloat16;
+    job.tables[1].kept_as = FloatFormat::float16;
+    job.tables[2].kept_as = FloatFormat::bfloat16;
+  }
   job.tables[0].evict_after = 30;
   job.tables[2].min_count = 3;
   job.tables[2].evict_after = 100;
@@ -361,6 +370,7 @@ TEST_CASE("TableStore: large batches, with and without a row of each key", "[ps]
   const auto min_count = static_cast<std::uint32_t>(GENERATE(1, 2));
   Job job = one_table(table_info("t", 7, 0));
   job.tables[0].min_count = min_count;
+  job.tables[0].kept_as = GENERATE(FloatFormat::float32, FloatFormat::float16);
   const ShardLayout layout{job, 0};
   const distrib::JobUpdaters updaters{distrib::Adagrad{}};
   TableStore store{job, layout, updaters, plenty};
@@ -481,7 +491,7 @@ TEST_CASE("TableStore: values as halves are the same values, rounded", "[ps]") {
   const std::vector<Gradients> of_ranks{gradients(job, {{1, 0x9E37'79B9}, {3, 5}, {0, 7, 1999}})};
   exact.keep_previous(true);
   apply(exact, whole, 1, of_ranks);
-  for (const auto format : {distrib::WireFormat::bfloat16, distrib::WireFormat::float16}) {
+  for (const auto format : {distrib::FloatFormat::bfloat16, distrib::FloatFormat::float16}) {
     job.wire_format = format;
     const ShardLayout layout{job, 0};
     TableStore made{job, layout, updaters, plenty};
@@ -533,6 +543,8 @@ TEST_CASE("TableStore: saved and loaded it goes on as if nothing had been", "[ps
   Job job = a_job();
   job.tables[0].evict_after = 40;
   job.tables[2].min_count = 2;
+  if (GENERATE(false, true))
+    for (TableInfo& table : job.tables) table.kept_as = FloatFormat::bfloat16;
   const ShardLayout layout{job, shard};
   const distrib::JobUpdaters updaters{distrib::LazyAdam{}, distrib::Ftrl{}};
   TableStore store{job, layout, updaters, plenty};
@@ -560,6 +572,45 @@ TEST_CASE("TableStore: saved and loaded it goes on as if nothing had been", "[ps
   other = TableStore{job, layout, updaters, plenty};
   other = std::move(moved);
   CHECK(plain(other.cut()) == plain(saved));
+}
+
+TEST_CASE("TableStore: rows that were kept otherwise are rounded to the nearest, and slots are not", "[ps]") {
+  const Job floats = one_table(table_info("t", 5, 0));
+  Job halves = floats;
+  halves.tables[0].kept_as = FloatFormat::bfloat16;
+  const distrib::JobUpdaters updaters{distrib::Adagrad{}};
+  const ShardLayout layout{floats, 0};
+  TableStore store{floats, layout, updaters, plenty};
+  apply(store, layout, 1, {gradients(floats, {range(0, 1000)}, 0.7F)});
+  PlainCut expected = plain(store.cut())[0];
+  for (std::size_t row = 0; row < 1000; ++row)
+    round_as_kept(halves.tables[0], std::span{expected.rows}.subspan(row * 10, 5));
+  TableStore other{halves, ShardLayout{halves, 0}, updaters, plenty};
+  other.load(store.cut());
+  CHECK(plain(other.cut())[0] == expected);
+  CHECK(other.digests() != store.digests());
+
+  store.load(other.cut());  // which needs no rounding
+  CHECK(plain(store.cut())[0] == expected);
+  CHECK(other.digests() == store.digests());
+}
+
+TEST_CASE("TableStore: rows of 16 bits take the less memory, and learn in steps too small for them", "[ps]") {
+  Job job = one_table(table_info("t", 16, 200'000));
+  job.tables[0].initializer = distrib::ConstantInitializer{1.0F};
+  const distrib::JobUpdaters updaters{distrib::Sgd{.learning_rate = 1.0F / 4096}};
+  const std::uint64_t whole = TableStore{job, ShardLayout{job, 0}, updaters, plenty}.bytes();
+  job.tables[0].kept_as = FloatFormat::bfloat16;  // whose neighbours of 1 are 1/128 above and 1/256 below it
+  const ShardLayout layout{job, 0};
+  TableStore store{job, layout, updaters, plenty};
+  CHECK(store.bytes() <= whole / 2 + slab);
+  for (std::uint64_t count = 1; count <= 2048; ++count)
+    apply(store, layout, count, {gradients(job, {range(7, 23)})});
+  double sum = 0;
+  const PlainCut cut = plain(store.cut())[0];
+  for (std::size_t i = 7 * 16; i < 23 * 16; ++i) sum += static_cast<double>(cut.rows[i]);
+  CHECK(sum / 256 == Approx(0.5).margin(0.02));
+  CHECK(cut.rows[0] == 1.0F);
 }
 
 TEST_CASE("TableStore: a large table is loaded whole", "[ps]") {

@@ -12,7 +12,7 @@ using namespace distrib;
 namespace {
 
 /// Variables cut along an axis and dealt to shards in turn.
-auto make_job(WireFormat format, std::int64_t parts, std::uint32_t shards, std::size_t axis) -> Job {
+auto make_job(FloatFormat format, std::int64_t parts, std::uint32_t shards, std::size_t axis) -> Job {
   Job job;
   job.wire_format = format;
   job.shards_per_task = shards;
@@ -43,7 +43,7 @@ auto some_numbers() -> Whole {
   return whole;
 }
 
-auto rounded(WireFormat format, const std::vector<float>& elements) -> std::vector<float> {
+auto rounded(FloatFormat format, const std::vector<float>& elements) -> std::vector<float> {
   AlignedBuffer sent{elements.size() * sizeof(float)};
   encode_elements(format, elements, sent.data());
   std::vector<float> received(elements.size());
@@ -54,7 +54,7 @@ auto rounded(WireFormat format, const std::vector<float>& elements) -> std::vect
 }  // namespace
 
 TEST_CASE("gather_to_send, spread_received: whole variables come rounded, by way of any cut", "[ps]") {
-  for (const WireFormat format : {WireFormat::float32, WireFormat::bfloat16, WireFormat::float16})
+  for (const FloatFormat format : {FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16})
     for (const std::int64_t parts : {1, 2, 3})
       for (const std::uint32_t shards : {1U, 2U, 3U})
         for (const std::size_t axis : {0U, 1U}) {
@@ -84,7 +84,7 @@ TEST_CASE("gather_to_send, spread_received: whole variables come rounded, by way
 
 TEST_CASE("wire_block: counters travel as they are, behind what is rounded", "[ps]") {
   Job job;
-  job.wire_format = WireFormat::bfloat16;
+  job.wire_format = FloatFormat::bfloat16;
   job.variables = {{"seen", DType::int64, {3}}, {"w", DType::float32, {17}}, {"sum", DType::float64, {2}}};
   job.parts = {{0, Slice::whole({3}), 0}, {1, Slice::whole({17}), 0}, {2, Slice::whole({2}), 0}};
   const ShardLayout layout{job, 0};
@@ -117,7 +117,7 @@ TEST_CASE("wire_block: counters travel as they are, behind what is rounded", "[p
   });
   CHECK(std::ranges::equal(seen_there, seen));
   CHECK(std::ranges::equal(sum_there, sum));
-  CHECK(w_there == rounded(WireFormat::bfloat16, w));
+  CHECK(w_there == rounded(FloatFormat::bfloat16, w));
 }
 
 TEST_CASE("wire_block: half of the bytes; of float32 the block itself", "[ps]") {
@@ -128,7 +128,7 @@ TEST_CASE("wire_block: half of the bytes; of float32 the block itself", "[ps]") 
     const SharedBuffer block = std::make_shared<AlignedBuffer>(initial_values(job, ShardLayout{job, 0}));
     CHECK(ShardLayout{job, 0}.wire_block_bytes() == block->size());
     CHECK(wire_block(ShardLayout{job, 0}, block) == block);
-    for (const WireFormat format : {WireFormat::bfloat16, WireFormat::float16}) {
+    for (const FloatFormat format : {FloatFormat::bfloat16, FloatFormat::float16}) {
       job.wire_format = format;
       const ShardLayout layout{job, 0};
       CHECK(layout.block_bytes() == block->size());
@@ -139,6 +139,6 @@ TEST_CASE("wire_block: half of the bytes; of float32 the block itself", "[ps]") 
     }
   }
   Job nothing;
-  nothing.wire_format = WireFormat::bfloat16;
+  nothing.wire_format = FloatFormat::bfloat16;
   CHECK(wire_block(ShardLayout{nothing, 0}, std::make_shared<AlignedBuffer>())->size() == 0);
 }

@@ -522,7 +522,7 @@ TEST_CASE("WorkerNode: blocks have the size that they have on their way", "[ps]"
     distrib::Job job = job_of(1, 9, 9);
     job.variables[0].shape = {32};
     job.parts[0].slice = distrib::Slice::whole({32});
-    job.wire_format = distrib::WireFormat::bfloat16;
+    job.wire_format = distrib::FloatFormat::bfloat16;
     SyncBench bench{job};
     bench.connect(0);
     bench.joined(0, 0)();

@@ -49,10 +49,11 @@ auto make_job(std::uint64_t seed, const char* consistency) -> Job {
     job.parts.push_back({2, Slice::along({3}, 0, 1, 2), 0});
     job.parts.push_back({3, Slice::whole({2}), job.shards() - 1 - one});
   }
-  job.wire_format = dice.pick<WireFormat>({WireFormat::float32, WireFormat::bfloat16, WireFormat::float16});
+  job.wire_format = dice.pick<FloatFormat>({FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16});
   if (dice.percent(50)) return job;
   job.tables = {{"words", 3, 0, UniformInitializer{}, static_cast<std::uint32_t>(dice.between(1, 3)), 1},
                 {"items", 2, dice.between(1, 20), UniformInitializer{}}};
+  if (job.seed % 3 == 0) job.tables[0].kept_as = FloatFormat::bfloat16;
   if (dice.percent(10)) job.total_steps = dice.between(64, 70);  // rows are evicted at 64
   if (dice.percent(30)) job.row_mean = RowMean::of_all;
   job.updaters_of = {{"items", "adagrad " + of_items.describe()}};

@@ -4,13 +4,13 @@
 #include "simulation/table_oracle.hpp"
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/ps/batch_keys.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/wire_block.hpp>
-#include <distrib/ps/wire_format.hpp>
 #include <distrib/sim/dice.hpp>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ inline void count(const distrib::ShardLayout& layout, std::span<const std::span<
 }
 
 /// The same number after it has travelled.
-inline auto rounded(distrib::WireFormat format, float number) -> float {
+inline auto rounded(distrib::FloatFormat format, float number) -> float {
   float sent{};
   distrib::encode_elements(format, {&number, 1}, reinterpret_cast<std::byte*>(&sent));
   distrib::decode_elements(format, reinterpret_cast<const std::byte*>(&sent), {&number, 1});

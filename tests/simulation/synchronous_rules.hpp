@@ -129,8 +129,8 @@ class Synchronous {
       job.parts.push_back({4, Slice::along({2, 3}, 1, 0, 1), job.shards() - 1 - another});
       job.parts.push_back({4, Slice::along({2, 3}, 1, 1, 2), another});
     }
-    using distrib::WireFormat;
-    job.wire_format = dice.pick<WireFormat>({WireFormat::float32, WireFormat::bfloat16, WireFormat::float16});
+    using distrib::FloatFormat;
+    job.wire_format = dice.pick<FloatFormat>({FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16});
     if (first == 0 && dice.percent(50)) return job;
     TableInfo words;  // any keys
     words.name = "words";
@@ -141,6 +141,9 @@ class Synchronous {
     items.name = "items";
     items.dim = static_cast<std::uint32_t>(dice.between(1, 5));
     items.rows = dice.between(1, 20);
+    constexpr FloatFormat formats[] = {FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16};
+    words.kept_as = formats[job.seed / 4 % 3];
+    items.kept_as = formats[job.seed / 12 % 3];
     job.tables = dice.percent(50) ? std::vector{words, items} : std::vector{items, words};
     if (dice.percent(20)) job.tables.pop_back();
     if (dice.percent(30)) job.row_mean = RowMean::of_all;

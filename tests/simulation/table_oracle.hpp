@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/ps/job.hpp>
@@ -11,7 +12,8 @@
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/wire_block.hpp>
-#include <distrib/ps/wire_format.hpp>
+
+#include "ps/kept_rows.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -88,7 +90,7 @@ class TableOracle {
       for (const std::uint64_t key : rows.keys[table]) {
         const Floats row = weights(table, key);
         distrib::encode_elements(job_->wire_format, row, block.data() + to);
-        to += row.size() * distrib::wire_element_bytes(job_->wire_format);
+        to += row.size() * distrib::element_bytes(job_->wire_format);
       }
       at = distrib::aligned_size(to);
     }
@@ -135,6 +137,7 @@ class TableOracle {
   [[nodiscard]] auto initial_row(std::size_t table, std::uint64_t key) const -> Floats {
     Floats row(job_->tables[table].dim);
     distrib::RowInitializer{job_->tables[table], job_->seed}(key, row);
+    round_as_kept(job_->tables[table], row);
     for (const distrib::Slot& slot : updater(table).slots())
       row.resize(row.size() + job_->tables[table].dim, slot.initial);
     return row;
@@ -163,7 +166,9 @@ class TableOracle {
     std::vector<std::span<float>> slots;
     for (std::size_t at = info.dim; at < entry.row.size(); at += info.dim)
       slots.push_back(std::span{entry.row}.subspan(at, info.dim));
-    updater(table).apply({count}, mean, from, std::span{entry.row}.first(info.dim), slots);
+    const auto weights = std::span{entry.row}.first(info.dim);
+    updater(table).apply({count}, mean, from, weights, slots);
+    round_updated(info, job_->seed, key, count, weights);
   }
 
   // A key whose last update was in a unit may have had one at its end.

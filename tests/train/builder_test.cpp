@@ -106,12 +106,12 @@ TEST_CASE("with_wire_format: the job rounds what travels, in one process, too", 
     return trainer.result().parameters_sha256;
   };
   const std::string exact = trained(builder);
-  const std::string rounded = trained(builder.with_wire_format(distrib::WireFormat::bfloat16));
-  CHECK(trained(builder.with_wire_format(distrib::WireFormat::float32)) == exact);
+  const std::string rounded = trained(builder.with_wire_format(distrib::FloatFormat::bfloat16));
+  CHECK(trained(builder.with_wire_format(distrib::FloatFormat::float32)) == exact);
   CHECK(rounded != exact);
-  CHECK(trained(builder.with_wire_format(distrib::WireFormat::float16)) != rounded);
+  CHECK(trained(builder.with_wire_format(distrib::FloatFormat::float16)) != rounded);
   // It stays when another role is given after it.
-  CHECK(trained(builder.with_wire_format(distrib::WireFormat::bfloat16)
+  CHECK(trained(builder.with_wire_format(distrib::FloatFormat::bfloat16)
                     .with_placement(distrib::RoundRobinStrategy{})) == rounded);
 }
 

@@ -59,11 +59,11 @@ TEST_CASE("Contributor: the same gradient whatever the parts and shards, another
   CHECK(contribution(source, make_job(1, 1), 1, 5) != expected);
 }
 
-TEST_CASE("Contributor: values come and gradients go in the job's WireFormat, for any parts and shards", "[train]") {
+TEST_CASE("Contributor: values come and gradients go in the job's FloatFormat, for any parts and shards", "[train]") {
   const support::TempDirectory directory;
   const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
   const auto exact = contribution(source, make_job(1, 1), 1, 4);
-  for (const auto format : {distrib::WireFormat::bfloat16, distrib::WireFormat::float16}) {
+  for (const auto format : {distrib::FloatFormat::bfloat16, distrib::FloatFormat::float16}) {
     const auto of = [&](std::uint32_t shards, std::int64_t parts) {
       auto job = make_job(shards, parts);
       job.wire_format = format;

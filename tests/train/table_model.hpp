@@ -27,11 +27,12 @@ struct TableModel {
   static constexpr std::uint64_t num_items = 40;
   std::uint32_t min_count = 1;
   std::uint64_t evict_after = 0;
+  distrib::FloatFormat kept_as = distrib::FloatFormat::float32;
 
   auto variables() const -> Variables {
-    return {{distrib::UniformInitializer{-0.5F, 0.5F}, {.min_count = min_count, .evict_after = evict_after}},
+    return {{distrib::UniformInitializer{-0.5F, 0.5F}, {.min_count = min_count, .evict_after = evict_after, .kept_as = kept_as}},
             {{1}},
-            {distrib::UniformInitializer{-0.5F, 0.5F}, {.rows = num_items}}};
+            {distrib::UniformInitializer{-0.5F, 0.5F}, {.rows = num_items, .kept_as = kept_as}}};
   }
 
   void lookups(const distrib::Batch<Example>& batch, distrib::Lookups<Variables>& lookups) const {
@@ -108,8 +109,8 @@ inline auto write(const std::filesystem::path& directory, std::size_t records = 
 }
 
 template <class Data>
-auto builder(const Data& data, std::uint32_t workers, std::uint32_t shards, distrib::Step steps) {
-  return distrib::train(TableModel{})
+auto builder(const Data& data, std::uint32_t workers, std::uint32_t shards, distrib::Step steps, TableModel model = {}) {
+  return distrib::train(std::move(model))
       .with_data(data.shuffle(3).batch(10))
       .with_updater(distrib::Adagrad{.learning_rate = 0.5F})
       .with_updater("items", distrib::Sgd{.learning_rate = 0.5F})

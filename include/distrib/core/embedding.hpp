@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/fixed_string.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_name.hpp>
@@ -19,6 +20,7 @@ struct EmbeddingOptions {
   std::uint64_t rows = 0;         ///< Keys are 0 .. rows - 1, each with a row from the start; 0: any 64 bits are a key.
   std::uint32_t min_count = 1;    ///< Of any keys: one gets a row when so many contributions had it.
   std::uint64_t evict_after = 0;  ///< Of any keys: a row that no contribution had for so many steps goes; 0: none does.
+  FloatFormat kept_as = FloatFormat::float32;  ///< Where they are trained, whatever their updater keeps beside them.
 };
 
 /// One table of a model, beside its variables: rows of `Dim` elements found by key. A worker has only the rows that its
@@ -43,7 +45,8 @@ class Embedding {
   /// The same for run-time code.
   [[nodiscard]] auto info() const -> TableInfo {
     return {std::string{Name.view()}, static_cast<std::uint32_t>(Dim), options_.rows,
-            initializer_,             options_.min_count,              options_.evict_after};
+            initializer_,             options_.min_count,              options_.evict_after,
+            options_.kept_as};
   }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/float_format.hpp>
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/shape.hpp>
 
@@ -23,6 +24,7 @@ struct TableInfo {
   Initializer initializer = UniformInitializer{};  ///< Of rows that nothing was learnt of yet.
   std::uint32_t min_count = 1;    ///< Of any keys: one gets a row when so many updates had it, at most 4095.
   std::uint64_t evict_after = 0;  ///< Of any keys: one that no update had for so many goes, see `TableStore`; 0: none does.
+  FloatFormat kept_as = FloatFormat::float32;  ///< Where they are trained; updates are rounded at random.
 
   [[nodiscard]] auto operator==(const TableInfo&) const -> bool = default;
 

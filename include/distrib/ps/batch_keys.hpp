@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/key_lists.hpp>
@@ -12,7 +13,6 @@
 #include <distrib/ps/table_gradients.hpp>
 #include <distrib/ps/table_place.hpp>
 #include <distrib/ps/unique_keys.hpp>
-#include <distrib/ps/wire_format.hpp>
 #include <distrib/ps/worker_action.hpp>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ class BatchKeys {
     const std::size_t dim = tables_[table].info->dim;
     for (const std::uint32_t shard : tables_[table].shard_of) {
       decode_elements(format_, next[shard], {to, dim});
-      next[shard] += dim * wire_element_bytes(format_);
+      next[shard] += dim * element_bytes(format_);
       to += dim;
     }
   }
@@ -126,7 +126,7 @@ class BatchKeys {
       next.push_back(contributions[shard]->data() + contributions_[shard].rows_at(table));
     const Table& of = tables_[table];
     const std::size_t dim = of.info->dim;
-    const std::size_t row_bytes = dim * wire_element_bytes(format_);
+    const std::size_t row_bytes = dim * element_bytes(format_);
     for (std::size_t row = 0; row < of.shard_of.size(); ++row) {
       if (of.is_pushed[row] == 0) continue;
       std::byte*& to = next[of.shard_of[row]];
@@ -200,7 +200,7 @@ class BatchKeys {
   }
 
   std::vector<Table> tables_;
-  WireFormat format_;
+  FloatFormat format_;
   std::span<const ShardLayout> layouts_;
   std::vector<PullRows> of_shards_;   // asked of each shard
   std::vector<KeyLists> pushed_;      // those of them that the batch has

@@ -65,7 +65,7 @@ class EmbeddingTable {
   template <class Hand>
   void visit(std::span<const std::uint64_t> keys, Hand hand) const {
     in_windows(
-        keys, layout().dim * sizeof(float),
+        keys, layout().weight_bytes(),
         [&](std::size_t i, KeySlot* begin, float*& row) {
           const KeySlot* const slot = index_.find(keys[i], begin);
           row = slot == nullptr || !slot->has_row() ? nullptr : rows_.at(slot->row());
@@ -84,8 +84,8 @@ class EmbeddingTable {
   }
 
   /// Counts each key once, at `step` of the owner's units (at most `KeyUse::max_last_use`), and hands out their rows to
-  /// change. A key that was now counted `min_count` times gets a row, which `init(key, row)` must write: all of
-  /// `layout().floats()`, in a `std::span<float>`. Before that it is null.
+  /// change. A key that was now counted `min_count` times gets a row, which `init(key, row)` must write: all of its
+  /// `layout().row_bytes()`, in a `std::span<float>`. Before that it is null.
   ///
   /// Gives how many keys were served: all of them; or, with `ec` set to `ps_errc::budget_exceeded`, those before the
   /// first one for which there is no memory. Of that one and those behind it nothing is counted: make room and go on
@@ -318,7 +318,7 @@ class EmbeddingTable {
       return nullptr;
     }
     slot.set_row(row);
-    init(slot.key(), std::span<float>{rows_.at(row), layout().floats()});
+    init(slot.key(), std::span<float>{rows_.at(row), layout().row_bytes() / sizeof(float)});
     return rows_.at(row);
   }
 

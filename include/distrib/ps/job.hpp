@@ -2,12 +2,12 @@
 #pragma once
 
 #include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/ps/row_mean.hpp>
-#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <array>
@@ -51,7 +51,7 @@ struct Job {
   std::vector<UpdaterOf> updaters_of;        ///< Of some variables another one; the longest prefix counts.
   RowMean row_mean = RowMean::of_those_with_key;
   bool check_numerics = false;               ///< A contribution that is not finite is refused, and ends the job.
-  WireFormat wire_format = WireFormat::float32;  ///< Of values and gradients.
+  FloatFormat wire_format = FloatFormat::float32;  ///< Of values and gradients on their way; who sends them rounds.
   std::string consistency;                   ///< "bulk_synchronous_parallel", ...
   std::string data;                          ///< What the input pipeline says of itself.
   std::uint32_t ranks = 1;
@@ -96,6 +96,7 @@ struct Job {
     line("table", t.name + " keys " + keys + " dim " + std::to_string(t.dim) + " " + t.initializer.describe());
     if (t.min_count != 1) line("min_count", std::to_string(t.min_count));
     if (t.evict_after != 0) line("evict_after", std::to_string(t.evict_after));
+    if (t.kept_as != FloatFormat::float32) line("kept_as", std::string{to_text(t.kept_as)});
   }
   for (const Part& part : job.parts)
     line("part", job.variables[part.variable].name + " " + to_string(part.slice) + " shard " +
@@ -106,7 +107,7 @@ struct Job {
   for (const UpdaterOf& of : job.updaters_of) line("updater_of", of.prefix + " " + of.updater);
   if (job.row_mean == RowMean::of_all) line("row_mean", std::string{to_text(job.row_mean)});
   if (job.check_numerics) line("check_numerics", "true");
-  if (job.wire_format != WireFormat::float32) line("wire_format", std::string{to_text(job.wire_format)});
+  if (job.wire_format != FloatFormat::float32) line("wire_format", std::string{to_text(job.wire_format)});
   line("consistency", job.consistency);
   line("data", job.data);
   line("ranks", std::to_string(job.ranks));

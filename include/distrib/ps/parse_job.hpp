@@ -4,6 +4,7 @@
 #include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/slice.hpp>
@@ -13,7 +14,6 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/row_mean.hpp>
-#include <distrib/ps/wire_format.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
 
 #include <cstddef>
@@ -147,6 +147,16 @@ template <class = void>
   return info;
 }
 
+/// A line that is there when the format is not float32.
+template <class = void>
+[[nodiscard]] inline auto take_format(JobLines& lines, std::string_view key) -> FloatFormat {
+  if (!lines.next_is(key)) return FloatFormat::float32;
+  const std::string_view text = lines.take(key);
+  const FloatFormat format = text == to_text(FloatFormat::bfloat16) ? FloatFormat::bfloat16 : FloatFormat::float16;
+  if (text != to_text(format)) lines.fail();
+  return format;
+}
+
 /// Names are those of the variables before them.
 template <class = void>
 inline void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
@@ -158,6 +168,7 @@ inline void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& n
       table->min_count = lines.take_number<std::uint32_t>("min_count", 2);
     if (table->any_key() && lines.next_is("evict_after"))
       table->evict_after = lines.take_number<std::uint64_t>("evict_after", 1);
+    table->kept_as = take_format(lines, "kept_as");
     job.tables.push_back(*std::move(table));
   }
 }
@@ -244,11 +255,7 @@ template <class = void>
     job.check_numerics = lines.take("check_numerics") == "true";
     if (!job.check_numerics) lines.fail();
   }
-  if (lines.next_is("wire_format")) {
-    const std::string_view format = lines.take("wire_format");
-    job.wire_format = format == to_text(WireFormat::bfloat16) ? WireFormat::bfloat16 : WireFormat::float16;
-    if (format != to_text(job.wire_format)) lines.fail();
-  }
+  job.wire_format = detail::take_format(lines, "wire_format");
   job.consistency = lines.take("consistency");
   const auto consistency = parse_consistency(job.consistency);
   if (!consistency) lines.fail();

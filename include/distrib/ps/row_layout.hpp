@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/float_format.hpp>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
 namespace distrib::inline v0 {
 
-/// How a row of a table lies in memory: [weights | slot 0 | slot 1 ...], each `dim` floats, in one piece, so that an
-/// update touches one place. A value.
+/// How a row of a table lies in memory: [weights | slot 0 | slot 1 ...], each of `dim` elements, in one piece, so that
+/// an update touches one place. Slots are float32. A value.
 struct RowLayout {
-  std::uint32_t dim = 1;    ///< Floats of the weights, and of each slot; at least 1.
+  std::uint32_t dim = 1;    ///< Elements of the weights, and of each slot; at least 1.
   std::uint16_t slots = 0;  ///< Of the table's updater.
+  FloatFormat weights = FloatFormat::float32;
 
-  /// Of a row.
+  /// Elements of a row; so many floats it has where it is worked on.
   [[nodiscard]] constexpr auto floats() const noexcept -> std::size_t {
     return std::size_t{dim} * (std::size_t{slots} + 1);
   }
-  [[nodiscard]] constexpr auto row_bytes() const noexcept -> std::size_t { return floats() * sizeof(float); }
+  /// From the first weight to the first slot; a multiple of 4.
+  [[nodiscard]] constexpr auto weight_bytes() const noexcept -> std::size_t {
+    return (dim * element_bytes(weights) + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+  }
+  [[nodiscard]] constexpr auto row_bytes() const noexcept -> std::size_t {
+    return weight_bytes() + std::size_t{dim} * slots * sizeof(float);
+  }
 
   /// From one row to the next. Up to a cache line a power of two, so that no row lies in two lines; beyond it a
   /// multiple of 16.

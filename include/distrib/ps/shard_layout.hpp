@@ -3,12 +3,12 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/dtype.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/core/initializer.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/table_place.hpp>
-#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -89,9 +89,9 @@ class ShardLayout {
   /// How much of the block, from its beginning, is trained: floats. Counters are behind it.
   [[nodiscard]] auto float_bytes() const noexcept -> std::size_t { return float_bytes_; }
   /// How what is trained travels, and the bytes of it and of the whole block in a message: see `ps/wire_block.hpp`.
-  [[nodiscard]] auto wire_format() const noexcept -> WireFormat { return wire_format_; }
+  [[nodiscard]] auto wire_format() const noexcept -> FloatFormat { return wire_format_; }
   [[nodiscard]] auto wire_float_bytes() const noexcept -> std::size_t {
-    return aligned_size(float_bytes_ / sizeof(float) * wire_element_bytes(wire_format_));
+    return aligned_size(float_bytes_ / sizeof(float) * element_bytes(wire_format_));
   }
   [[nodiscard]] auto wire_block_bytes() const noexcept -> std::size_t {
     return wire_float_bytes() + (block_bytes_ - float_bytes_);
@@ -103,7 +103,7 @@ class ShardLayout {
 
  private:
   std::uint32_t shard_;
-  WireFormat wire_format_;
+  FloatFormat wire_format_;
   std::vector<Place> places_;
   std::vector<Group> groups_;
   std::size_t block_bytes_ = 0;

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/ps/block_pool.hpp>
 #include <distrib/ps/check_numerics.hpp>
@@ -18,7 +19,6 @@
 #include <distrib/ps/table_gradients.hpp>
 #include <distrib/ps/table_store.hpp>
 #include <distrib/ps/wire_block.hpp>
-#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -73,7 +73,7 @@ class ShardStore {
     auto& [given, bad] = read;
     if (block == nullptr) bad.code = ps_errc::wrong_size;
     else bad.code = given.tables.read(layout_, block->bytes());
-    if (!bad && layout_.wire_format() != WireFormat::float32) block = decode(*block, given.tables);
+    if (!bad && layout_.wire_format() != FloatFormat::float32) block = decode(*block, given.tables);
     if (checks_numerics_ && !bad) bad = check_numerics(layout_, *block, given.tables);
     given.block = std::move(block);
     return read;
@@ -106,7 +106,7 @@ class ShardStore {
     return rows.keys.empty() ? std::error_code{} : tables_->check(rows.keys);
   }
 
-  /// The dense block, and behind it what is asked of the tables, as they are now, in the job's `WireFormat`.
+  /// The dense block, and behind it what is asked of the tables, as they are now, in the job's `FloatFormat`.
   template <class = void>
   [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
     if (rows.keys.empty()) return to_send(dense_.values());
@@ -143,7 +143,7 @@ class ShardStore {
   // A block for everybody who asks for these values.
   template <class = void>
   auto to_send(const SharedBuffer& dense) -> SharedBuffer {
-    if (layout_.wire_format() == WireFormat::float32) return dense;
+    if (layout_.wire_format() == FloatFormat::float32) return dense;
     if (sent_of_ != dense) {
       const auto block = blocks_.take(layout_.wire_block_bytes());
       encode_block(layout_, dense->bytes(), block->bytes());
@@ -204,7 +204,7 @@ template <class = void>
   std::uint64_t needed = dense;
   for (const TablePlace& table : layout.tables()) {
     const auto slots = static_cast<std::uint16_t>(updaters[table.updater()].slots().size());
-    needed += table.rows() * RowLayout{table.info().dim, slots}.stride_bytes();
+    needed += table.rows() * RowLayout{table.info().dim, slots, table.info().kept_as}.stride_bytes();
   }
   if (needed <= memory_bytes) return memory_bytes - dense;
   error = {ps_errc::too_large, std::to_string(needed) + " bytes of " + std::to_string(memory_bytes)};

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/shard_layout.hpp>
-#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,12 +21,12 @@ namespace distrib::inline v0 {
 // endian; the keys of all tables (`append_keys`); and from the next multiple of `tensor_alignment` on each table's rows
 // in the order of its keys, each table's beginning at such a multiple. Without tables it is the dense block alone.
 // Values are the dense block and such rows, in the order of the keys that were asked for. Elements are in the job's
-// `WireFormat`.
+// `FloatFormat`.
 
 /// Bytes of so many rows of a table, as they travel.
 [[nodiscard]] inline auto wire_row_bytes(const ShardLayout& layout, std::size_t table, std::size_t rows = 1)
     -> std::size_t {
-  return rows * layout.tables()[table].info().dim * wire_element_bytes(layout.wire_format());
+  return rows * layout.tables()[table].info().dim * element_bytes(layout.wire_format());
 }
 
 /// Bytes, as they travel, of all rows that `keys` say, each table's rounded up to `tensor_alignment`.
@@ -63,7 +63,7 @@ class TableGradients {
       const TablePlace& place = layout.tables()[table];
       if (!place.owns_all(keys_[table])) return ps_errc::no_such_row;
       sent_[table] = contribution.data() + at;
-      if (layout.wire_format() == WireFormat::float32)
+      if (layout.wire_format() == FloatFormat::float32)
         rows_[table] = {reinterpret_cast<const float*>(sent_[table]), keys_[table].size() * place.info().dim};
       at += aligned_size(wire_row_bytes(layout, table, keys_[table].size()));
     }

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/ps/detail/shard_table.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
@@ -14,7 +15,6 @@
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
-#include <distrib/ps/wire_format.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -97,7 +97,7 @@ class TableStore {
     for (detail::ShardTable& table : tables_) table.update(count, keeps_previous_);
   }
 
-  /// Writes the weights of `keys`, which `check` found good, in the job's `WireFormat`: of each table, from the next
+  /// Writes the weights of `keys`, which `check` found good, in the job's `FloatFormat`: of each table, from the next
   /// multiple of `tensor_alignment` on, `dim` elements for each of its keys; zeros between tables. `out` has
   /// `rows_bytes`, and an address for floats.
   template <class = void>
@@ -172,12 +172,12 @@ class TableStore {
     std::size_t at = 0;
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       const std::size_t floats = keys[i].size() * tables_[i].place().info().dim;
-      if (wire_format_ == WireFormat::float32)
+      if (wire_format_ == FloatFormat::float32)
         write_table(tables_[i], std::span{keys[i]},
                     std::span{reinterpret_cast<float*>(out.data() + at), floats});
       else
         write_encoded(tables_[i], keys[i], out.data() + at, write_table);
-      const std::size_t end = at + floats * wire_element_bytes(wire_format_);
+      const std::size_t end = at + floats * element_bytes(wire_format_);
       at = aligned_size(end);
       std::fill(out.begin() + static_cast<std::ptrdiff_t>(end), out.begin() + static_cast<std::ptrdiff_t>(at),
                 std::byte{0});
@@ -196,13 +196,13 @@ class TableStore {
       const auto weights = std::span{weights_}.first(some.size() * dim);
       write_table(table, some, weights);
       encode_elements(wire_format_, weights, out);
-      out += weights.size() * wire_element_bytes(wire_format_);
+      out += weights.size() * element_bytes(wire_format_);
     }
   }
 
   std::unique_ptr<MemoryBudget> budget_;  // where tables find it after a move; it outlives them
   RowMean row_mean_;
-  WireFormat wire_format_;
+  FloatFormat wire_format_;
   std::vector<detail::ShardTable> tables_;
   bool keeps_previous_ = false;
   mutable std::vector<float> weights_;  // that are being encoded

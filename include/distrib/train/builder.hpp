@@ -195,11 +195,11 @@ class TrainerBuilder {
     return next;
   }
 
-  /// As what values and gradients travel: `WireFormat::bfloat16` and `WireFormat::float16` take half of the bytes. What
+  /// As what values and gradients travel: `FloatFormat::bfloat16` and `FloatFormat::float16` take half of the bytes. What
   /// a model sees are rounded values, and what an updater sees is the mean of rounded gradients, in a job of one process,
   /// too; so are the dense variables in `TrainingResult::parameters_sha256`. Parameter servers keep float32, and
   /// checkpoints are of that. Default: float32.
-  [[nodiscard]] auto with_wire_format(WireFormat format) const -> TrainerBuilder {
+  [[nodiscard]] auto with_wire_format(FloatFormat format) const -> TrainerBuilder {
     TrainerBuilder next = *this;
     next.recipe_.wire_format = format;
     return next;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/float_format.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/ps/row_mean.hpp>
-#include <distrib/ps/wire_format.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/evaluate.hpp>
 #include <distrib/train/save_checkpoint.hpp>
@@ -44,7 +44,7 @@ struct Recipe {
   std::uint64_t seed = 0;
   bool check_numerics = false;
   RowMean row_mean = RowMean::of_those_with_key;
-  WireFormat wire_format = WireFormat::float32;
+  FloatFormat wire_format = FloatFormat::float32;
 };
 
 namespace detail {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/float_format.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
@@ -16,7 +17,6 @@
 #include <distrib/ps/row_mean.hpp>
 #include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/ps/table_digest.hpp>
-#include <distrib/ps/wire_format.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/contributor.hpp>
@@ -322,7 +322,7 @@ class Trainer {
   std::uint64_t seed_;
   bool check_numerics_;
   RowMean row_mean_;
-  WireFormat wire_format_;
+  FloatFormat wire_format_;
   HookSet hooks_;
   IoPool* pool_;
   std::string consistency_;  // as the job has it

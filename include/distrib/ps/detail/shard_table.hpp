@@ -9,7 +9,7 @@
 #include <distrib/ps/dense_id_table.hpp>
 #include <distrib/ps/detail/merged_gradients.hpp>
 #include <distrib/ps/detail/previous_rows.hpp>
-#include <distrib/ps/detail/row_math.hpp>
+#include <distrib/ps/detail/row_packing.hpp>
 #include <distrib/ps/embedding_table.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/memory_budget.hpp>
@@ -53,7 +53,8 @@ class ShardTable {
   template <class = void>
   ShardTable(TablePlace place, AnyUpdater updater, std::uint64_t seed, MemoryBudget& budget)
       : place_{std::move(place)}, updater_{std::move(updater)}, initial_{place_.info(), seed}, budget_{&budget},
-        layout_{place_.info().dim, static_cast<std::uint16_t>(updater_.slots().size())}, previous_{layout_.dim} {
+        layout_{place_.info().dim, static_cast<std::uint16_t>(updater_.slots().size()), place_.info().kept_as},
+        packing_{layout_, seed, place_.info().name}, previous_{layout_.dim}, one_(layout_.floats()) {
     if (!place_.info().any_key()) {
       std::error_code ec;
       numbered_.emplace(layout_, place_.first(), static_cast<std::size_t>(place_.rows()), budget, ec);
@@ -75,7 +76,7 @@ class ShardTable {
   template <class = void>
   void reset() {
     clear();
-    if (numbered_) numbered_->for_each([this](std::uint64_t key, float* row) { init(key, {row, layout_.floats()}); });
+    if (numbered_) numbered_->for_each([this](std::uint64_t key, float* row) { init(key, row); });
   }
 
   /// Merges what ranks say of table number `table`, and takes all memory that the update needs beside the table's.
@@ -88,6 +89,7 @@ class ShardTable {
     if (keep) previous_.reserve(keys);
     chunk_.resize(chunk_rows());
     gradients_.resize(chunk_rows() * layout_.dim);
+    if (packing_.packs()) unpacked_.resize(chunk_rows() * layout_.floats());
   }
 
   /// Finds the rows of all keys, where any 64 bits are a key makes and counts them. Where `ec` is set nothing was.
@@ -98,7 +100,7 @@ class ShardTable {
     if (numbered_) return numbered_->visit(keys, CopyRows<float*>{rows_}, ec);
     const std::uint64_t use = std::min<std::uint64_t>(count / steps_per_use, KeyUse::max_last_use);
     any_->count(keys, static_cast<std::uint32_t>(use), rows_, before_,
-                [this](std::uint64_t key, std::span<float> row) { init(key, row); }, ec);
+                [this](std::uint64_t key, std::span<float> row) { init(key, row.data()); }, ec);
   }
 
   /// Takes back `count`.
@@ -117,7 +119,7 @@ class ShardTable {
     const std::uint64_t evict_after = place_.info().evict_after;
     if (!any_ || evict_after == 0 || count % steps_per_use != 0) return;
     any_->evict_unused_since(first_use_kept(count, evict_after), [&](std::uint64_t key, const float* row) {
-      if (keep) previous_.add(key, row);
+      if (keep) previous_.add(key, weights_of(row));
     });
     previous_.sort();
   }
@@ -128,8 +130,8 @@ class ShardTable {
     const auto write = [&](std::size_t first, std::span<const float* const> rows) {
       for (std::size_t i = 0; i < rows.size(); ++i) {
         float* const row = to.data() + (first + i) * layout_.dim;
-        if (rows[i] != nullptr) copy_row(row, rows[i], layout_.dim);
-        else initial_(keys[first + i], {row, layout_.dim});
+        if (rows[i] != nullptr) packing_.weights(rows[i], row);
+        else initial_weights(keys[first + i], {row, layout_.dim});
       }
     };
     if (any_) return any_->visit(keys, write);
@@ -154,10 +156,11 @@ class ShardTable {
     TableDigest digest;
     if (any_)
       any_->for_each([&](std::uint64_t key, KeyUse, const float* row) {
-        if (row != nullptr) digest.add(key, {row, layout_.dim});
+        if (row != nullptr) digest.add(key, {weights_of(row), layout_.dim});
       });
     else
-      std::as_const(*numbered_).for_each([&](std::uint64_t key, const float* row) { digest.add(key, {row, layout_.dim}); });
+      std::as_const(*numbered_).for_each(
+          [&](std::uint64_t key, const float* row) { digest.add(key, {weights_of(row), layout_.dim}); });
     return digest;
   }
 
@@ -165,12 +168,12 @@ class ShardTable {
   [[nodiscard]] auto cut() const -> TableCut {
     auto keys = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(this->keys() * sizeof(std::uint64_t)));
     auto uses = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(any_ ? this->keys() * sizeof(KeyUse) : 0));
-    auto rows = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(this->rows() * layout_.row_bytes()));
+    auto rows = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(this->rows() * cut_row_bytes()));
     const std::span<std::uint64_t> all = keys->as<std::uint64_t>();
     const std::span<std::uint64_t> with_row = all.first(this->rows());
     const auto copy = [&, to = rows->as<float>()](std::size_t first, std::span<const float* const> of) {
       for (std::size_t i = 0; i < of.size(); ++i)
-        std::copy_n(of[i], layout_.floats(), to.data() + (first + i) * layout_.floats());
+        packing_.unpack(of[i], to.data() + (first + i) * layout_.floats());
     };
     if (any_) {
       auto next_with = with_row.begin();
@@ -195,10 +198,10 @@ class ShardTable {
     if (const std::error_code ec = check(cut)) fail(ec);
     const std::span<const std::uint64_t> keys = cut.keys->as<std::uint64_t>();
     const float* row = cut.rows->as<float>().data();
-    const std::size_t rows = cut.rows->size() / layout_.row_bytes();
+    const std::size_t rows = cut.rows->size() / cut_row_bytes();
     if (numbered_) {
       numbered_->for_each([&](std::uint64_t, float* to) {
-        std::copy_n(row, layout_.floats(), to);
+        packing_.pack(row, to);
         row += layout_.floats();
       });
       return;
@@ -217,8 +220,8 @@ class ShardTable {
       any_->restore(keys.subspan(first, size), uses, to, ec);
       if (ec) fail(ec);
       for (std::size_t i = 0; i < size; ++i) {
-        if (first + i < rows) std::copy_n(row + (first + i) * layout_.floats(), layout_.floats(), to[i]);
-        else if (to[i] != nullptr) init(keys[first + i], {to[i], layout_.floats()});
+        if (first + i < rows) packing_.pack(row + (first + i) * layout_.floats(), to[i]);
+        else if (to[i] != nullptr) init(keys[first + i], to[i]);
       }
     }
   }
@@ -230,12 +233,29 @@ class ShardTable {
  private:
   [[noreturn]] void fail(std::error_code ec) const { throw_error(ec, "table " + place_.info().name); }
 
+  // To the nearest, so that a pull of a key without a row gives what the row will be.
   template <class = void>
-  void init(std::uint64_t key, std::span<float> row) const {
-    initial_(key, row.first(layout_.dim));
-    float* to = row.data() + layout_.dim;
+  void init(std::uint64_t key, float* row) const {
+    float* const made = packing_.packs() ? one_.data() : row;
+    initial_(key, {made, layout_.dim});
+    float* to = made + layout_.dim;
     for (const Slot& slot : updater_.slots()) to = std::fill_n(to, layout_.dim, slot.initial);
+    if (packing_.packs()) packing_.pack(made, row);
   }
+  template <class = void>
+  void initial_weights(std::uint64_t key, std::span<float> weights) const {
+    initial_(key, weights);
+    packing_.round(weights);
+  }
+
+  // Until this is called again.
+  [[nodiscard]] auto weights_of(const float* row) const -> const float* {
+    if (!packing_.packs()) return row;
+    packing_.weights(row, one_.data());
+    return one_.data();
+  }
+
+  [[nodiscard]] auto cut_row_bytes() const noexcept -> std::size_t { return layout_.floats() * sizeof(float); }
 
   [[nodiscard]] auto min_count() const noexcept -> std::uint32_t {
     return std::min(place_.info().min_count, KeyUse::max_frequency);
@@ -251,16 +271,25 @@ class ShardTable {
     const auto rows = std::span<float* const>{rows_}.subspan(first, size);
     const bool has_all = std::ranges::find(rows, nullptr) == rows.end();
     for (std::size_t i = 0; i < size && keep; ++i)
-      if (rows[i] != nullptr) previous_.add(merged_.keys()[first + i], rows[i]);
-    if (const float* const in_place = merged_.rows_in_place(first); in_place != nullptr && has_all)
+      if (rows[i] != nullptr) previous_.add(merged_.keys()[first + i], weights_of(rows[i]));
+    if (const float* const in_place = merged_.rows_in_place(first); in_place != nullptr && has_all && !packing_.packs())
       return updater_.apply_rows({count}, {layout_.dim, rows, {in_place, size * layout_.dim}});
     std::size_t kept = 0;
     for (std::size_t i = 0; i < size; ++i) {
       if (rows[i] == nullptr) continue;
       merged_.write_row(first + i, gradients_.data() + kept * layout_.dim);
-      chunk_[kept++] = rows[i];
+      chunk_[kept] = rows[i];
+      if (packing_.packs()) packing_.unpack(rows[i], chunk_[kept] = unpacked_.data() + kept * layout_.floats());
+      ++kept;
     }
     updater_.apply_rows({count}, {layout_.dim, {chunk_.data(), kept}, {gradients_.data(), kept * layout_.dim}});
+    if (!packing_.packs()) return;
+    const float* updated = unpacked_.data();
+    for (std::size_t i = 0; i < size; ++i) {
+      if (rows[i] == nullptr) continue;
+      packing_.pack_updated(updated, rows[i], merged_.keys()[first + i], count);
+      updated += layout_.floats();
+    }
   }
 
   /// Whether a cut is one of this table: it may come from a file of another run.
@@ -268,8 +297,8 @@ class ShardTable {
   [[nodiscard]] auto check(const TableCut& cut) const -> std::error_code {
     if (cut.keys == nullptr || cut.uses == nullptr || cut.rows == nullptr) return ps_errc::wrong_size;
     const std::span<const std::uint64_t> keys = cut.keys->as<std::uint64_t>();
-    const std::size_t rows = cut.rows->size() / layout_.row_bytes();
-    if (cut.keys->size() % sizeof(std::uint64_t) != 0 || cut.rows->size() % layout_.row_bytes() != 0)
+    const std::size_t rows = cut.rows->size() / cut_row_bytes();
+    if (cut.keys->size() % sizeof(std::uint64_t) != 0 || cut.rows->size() % cut_row_bytes() != 0)
       return ps_errc::wrong_size;
     if (cut.uses->size() != (any_ ? keys.size() * sizeof(KeyUse) : 0)) return ps_errc::wrong_size;
     if (any_ ? rows > keys.size() : rows != numbered_->size() || rows != keys.size()) return ps_errc::wrong_size;
@@ -285,6 +314,7 @@ class ShardTable {
   RowInitializer initial_;
   MemoryBudget* budget_;
   RowLayout layout_;
+  RowPacking packing_;
   std::optional<EmbeddingTable> any_;  // one of these two
   std::optional<DenseIdTable> numbered_;
   MergedGradients merged_;
@@ -293,6 +323,8 @@ class ShardTable {
   PreviousRows previous_;
   std::vector<float*> chunk_;
   std::vector<float> gradients_;
+  std::vector<float> unpacked_;     // rows of a chunk, where they are kept otherwise
+  mutable std::vector<float> one_;  // a row
 };
 
 }  // namespace distrib::inline v0::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/ps/wire_format.hpp>
+#include <distrib/core/float_format.hpp>
 
 #include "support/catch.hpp"
 
@@ -10,30 +10,30 @@
 
 using distrib::decode_elements;
 using distrib::encode_elements;
-using distrib::wire_element_bytes;
-using distrib::WireFormat;
+using distrib::element_bytes;
+using distrib::FloatFormat;
 
-TEST_CASE("WireFormat: words, sizes, and what nobody chose", "[ps]") {
-  CHECK(to_text(WireFormat::float32) == "float32");
-  CHECK(to_text(WireFormat::bfloat16) == "bfloat16");
-  CHECK(to_text(WireFormat::float16) == "float16");
-  CHECK(dtype_of_wire(WireFormat::float16) == distrib::DType::float16);
-  CHECK(wire_element_bytes(WireFormat::float32) == 4);
-  CHECK(wire_element_bytes(WireFormat::bfloat16) == 2);
-  CHECK(wire_element_bytes(WireFormat::float16) == 2);
-  CHECK(WireFormat{} == WireFormat::float32);
+TEST_CASE("FloatFormat: words, sizes, and what nobody chose", "[core]") {
+  CHECK(to_text(FloatFormat::float32) == "float32");
+  CHECK(to_text(FloatFormat::bfloat16) == "bfloat16");
+  CHECK(to_text(FloatFormat::float16) == "float16");
+  CHECK(to_dtype(FloatFormat::float16) == distrib::DType::float16);
+  CHECK(element_bytes(FloatFormat::float32) == 4);
+  CHECK(element_bytes(FloatFormat::bfloat16) == 2);
+  CHECK(element_bytes(FloatFormat::float16) == 2);
+  CHECK(FloatFormat{} == FloatFormat::float32);
 }
 
-TEST_CASE("encode_elements, decode_elements: rounded as the format says, and nothing beside them", "[ps]") {
+TEST_CASE("encode_elements, decode_elements: rounded as the format says, and nothing beside them", "[core]") {
   struct Case {
-    WireFormat format;
+    FloatFormat format;
     std::array<float, 5> after;
   };
   const std::array<float, 5> before{1.0F, -0.1F, 1.0009765625F, 1e5F, 1.0F / 1024 / 1024 / 16};
   const Case cases[] = {
-      {WireFormat::float32, before},
-      {WireFormat::bfloat16, {1.0F, -0.10009765625F, 1.0F, 99840.0F, 1.0F / 1024 / 1024 / 16}},
-      {WireFormat::float16,
+      {FloatFormat::float32, before},
+      {FloatFormat::bfloat16, {1.0F, -0.10009765625F, 1.0F, 99840.0F, 1.0F / 1024 / 1024 / 16}},
+      {FloatFormat::float16,
        {1.0F, -0.0999755859375F, 1.0009765625F, std::numeric_limits<float>::infinity(), 1.0F / 1024 / 1024 / 16}},
   };
   for (const Case& c : cases) {
@@ -41,7 +41,7 @@ TEST_CASE("encode_elements, decode_elements: rounded as the format says, and not
     alignas(float) std::array<std::byte, 32> bytes{};
     bytes.fill(std::byte{0xAA});
     encode_elements(c.format, before, bytes.data());
-    for (std::size_t i = before.size() * wire_element_bytes(c.format); i < bytes.size(); ++i)
+    for (std::size_t i = before.size() * element_bytes(c.format); i < bytes.size(); ++i)
       CHECK(bytes[i] == std::byte{0xAA});
     std::array<float, 6> after{};
     after[5] = 7;
