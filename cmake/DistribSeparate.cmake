@@ -3,7 +3,8 @@
 # every unit that trains. Made in the project that links it, with its flags and its libraries.
 
 if(NOT TARGET distrib_separate)
-  add_library(distrib_separate STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/separate/ps.cpp
+  add_library(distrib_separate STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/separate/checkpoint.cpp
+                                                       ${CMAKE_CURRENT_LIST_DIR}/separate/ps.cpp
                                                        ${CMAKE_CURRENT_LIST_DIR}/separate/shard.cpp
                                                        ${CMAKE_CURRENT_LIST_DIR}/separate/train.cpp)
   add_library(distrib::separate ALIAS distrib_separate)

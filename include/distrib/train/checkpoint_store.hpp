@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/checkpoint/bundle_writer.hpp>
-#include <distrib/checkpoint/file_shell.hpp>
-#include <distrib/checkpoint/latest_checkpoint.hpp>
-#include <distrib/checkpoint/save.hpp>
-#include <distrib/core/error.hpp>
 #include <distrib/ps/cut_tensors.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
+#include <distrib/ps/messages.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,54 +25,24 @@ struct RestoredCuts {
 
 /// The cuts of a job that trains in one process, as TensorFlow checkpoints in one directory: those of all shards are
 /// saved at once, as `CutTensors` stores them.
+/// Its members depend on no model, so they can be compiled apart (docs/design/packages.md).
 ///
 /// Threads: `save` on any one thread at a time. Throws `std::system_error` that names the file or the tensor.
 class CheckpointStore {
  public:
   /// `updaters`: those of the job. Makes the directory when it is not there; throws when it cannot be written.
   template <class = void>
-  CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters)
-      : directory_{setting.directory}, max_to_keep_{setting.max_to_keep} {
-    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) shards_.emplace_back(job, shard, updaters);
-    Error error;
-    make_writable_directory(directory_, error);
-    throw_if(error);
-  }
+  CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters);
 
   /// Reads the newest complete checkpoint. Throws `ps_errc::job_mismatch` with the first difference when it belongs to
   /// another job, and what is wrong when there are checkpoints and none is complete.
   template <class = void>
-  [[nodiscard]] auto restore() const -> RestoredCuts {
-    RestoredCuts restored;
-    std::vector<Error> refused;
-    const auto reader = newest_complete(directory_, refused);
-    if (!reader && !refused.empty()) throw_if(refused.front());
-    for (const Error& error : refused)
-      restored.events.push_back({Event::Kind::checkpoint_refused, "local", error.where, error.code,
-                                 "passed over a damaged checkpoint: " + error.where + ": " + error.code.message()});
-    if (!reader) return restored;
-
-    shards_.front().check_job(*reader);
-    restored.prefix = reader->prefix();
-    for (const CutTensors& shard : shards_) restored.cuts.push_back(shard.read(*reader));
-    restored.events.push_back({Event::Kind::restored, "local", restored.prefix, {},
-                               "going on after step " + std::to_string(restored.cuts.front().step) + " from " +
-                                   restored.prefix});
-    return restored;
-  }
+  [[nodiscard]] auto restore() const -> RestoredCuts;
 
   /// Saves the cuts of all shards at one step, durably; returns the prefix. Memory: the rows of the tables once more, of
   /// all shards together, see `TableTensors::add_to`.
   template <class = void>
-  auto save(Step step, std::span<const Cut> cuts) const -> std::string {
-    std::vector<BundlePart> parts;
-    for (std::size_t shard = 0; shard < shards_.size(); ++shard) parts.push_back(shards_[shard].part(cuts[shard]));
-    shards_.front().describe(cuts.front(), parts.front());
-
-    const std::string name = "model.ckpt-" + std::to_string(step);
-    save_checkpoint(directory_, name, parts, {.max_to_keep = max_to_keep_});
-    return directory_ + "/" + name;
-  }
+  auto save(Step step, std::span<const Cut> cuts) const -> std::string;
 
  private:
   std::string directory_;
@@ -86,3 +51,7 @@ class CheckpointStore {
 };
 
 }  // namespace distrib::inline v0
+
+#ifndef DISTRIB_SEPARATE_COMPILATION
+#include <distrib/train/detail/checkpoint_store_members.hpp>
+#endif

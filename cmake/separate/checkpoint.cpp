@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// What depends on no model, compiled once: see ../DistribSeparate.cmake.
+#include <distrib/train/detail/checkpoint_store_members.hpp>
+
+namespace distrib::inline v0 {
+
+template CheckpointStore::CheckpointStore(const SaveCheckpoint&, const Job&, const JobUpdaters&);
+template auto CheckpointStore::restore() const -> RestoredCuts;
+template auto CheckpointStore::save(Step, std::span<const Cut>) const -> std::string;
+
+}  // namespace distrib::inline v0

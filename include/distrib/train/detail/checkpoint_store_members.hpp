@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/checkpoint/save.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/ps/cut_tensors.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/job_updaters.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/train/checkpoint_store.hpp>
+#include <distrib/train/events.hpp>
+#include <distrib/train/save_checkpoint.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+template <class>
+CheckpointStore::CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters)
+    : directory_{setting.directory}, max_to_keep_{setting.max_to_keep} {
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) shards_.emplace_back(job, shard, updaters);
+  Error error;
+  make_writable_directory(directory_, error);
+  throw_if(error);
+}
+
+template <class>
+auto CheckpointStore::restore() const -> RestoredCuts {
+  RestoredCuts restored;
+  std::vector<Error> refused;
+  const auto reader = newest_complete(directory_, refused);
+  if (!reader && !refused.empty()) throw_if(refused.front());
+  for (const Error& error : refused)
+    restored.events.push_back({Event::Kind::checkpoint_refused, "local", error.where, error.code,
+                               "passed over a damaged checkpoint: " + error.where + ": " + error.code.message()});
+  if (!reader) return restored;
+
+  shards_.front().check_job(*reader);
+  restored.prefix = reader->prefix();
+  for (const CutTensors& shard : shards_) restored.cuts.push_back(shard.read(*reader));
+  restored.events.push_back({Event::Kind::restored, "local", restored.prefix, {},
+                             "going on after step " + std::to_string(restored.cuts.front().step) + " from " +
+                                 restored.prefix});
+  return restored;
+}
+
+template <class>
+auto CheckpointStore::save(Step step, std::span<const Cut> cuts) const -> std::string {
+  std::vector<BundlePart> parts;
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) parts.push_back(shards_[shard].part(cuts[shard]));
+  shards_.front().describe(cuts.front(), parts.front());
+
+  const std::string name = "model.ckpt-" + std::to_string(step);
+  save_checkpoint(directory_, name, parts, {.max_to_keep = max_to_keep_});
+  return directory_ + "/" + name;
+}
+
+}  // namespace distrib::inline v0
