@@ -104,11 +104,11 @@ TEST_CASE("rounding at random: by eights and one by one give the same bits", "[c
       floats.push_back(std::bit_cast<float>((any() & 0x8000'0000U) | exponent << 23 | mantissa));
     }
   const auto converted = [&]<class Conversion>(Conversion, std::size_t size, std::uint64_t random, bool by_eights) {
-    std::vector<std::uint16_t> halves(size + 1, 0xAAAA);
-    detail::round_at_random<Conversion>(std::span{floats}.first(size), random, reinterpret_cast<std::byte*>(halves.data()),
+    std::vector<std::uint16_t> to(size + 1, 0xAAAA);
+    detail::round_at_random<Conversion>(std::span{floats}.first(size), random, reinterpret_cast<std::byte*>(to.data()),
                                         by_eights);
-    CHECK(halves.back() == 0xAAAA);
-    return halves;
+    CHECK(to.back() == 0xAAAA);
+    return to;
   };
   for (const std::size_t size : {floats.size(), std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{13}})
     for (std::uint64_t random = 0; random < 20; ++random) {
