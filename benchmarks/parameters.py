@@ -17,8 +17,9 @@ over TCP reaches that target on this machine.
 
 Rows 7 and 8: a table of 1 Mi rows of 64 bytes by any 64-bit keys, so many ascending keys a request, 16, 8 or 4 requests
 in flight. All rows are pushed once; then 64 requests without a common key go by turns, so 1k keys touch 64 000 rows,
-10k keys 640 000, and 100k keys, of which there are 10 requests, nearly all. gRPC and ps-lite send the keys packed, 8
-bytes each, keep the numbers of rows in a std::unordered_map and update row by row.
+10k keys 640 000, and 100k keys, of which there are 10 requests, nearly all. Ours has two shards, each on a thread of
+the server, and a request is one call to each; gRPC and ps-lite have several threads, too, send
+the keys packed, 8 bytes each, keep the numbers of rows in a std::unordered_map and update row by row.
 
 ps-lite: PS_LITE names a checkout of it, when it is built and here. Without, its lines say "not given"."""
 import os

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task of job "ps", as it is, and a worker that speaks the protocol's methods. The job is asynchronous with one
-// variable or table, one shard and one rank; its cut is one, in memory, at an end that never comes. Contributions are
+// A task of job "ps", as it is, and a worker that speaks the protocol's methods. The job is asynchronous with one rank
+// and one variable on one shard, or one table on two, a connection to each; its cut is one, in memory, at an end that
+// never comes. Contributions are
 // named, counted once and answered with the rank's progress, all bytes have checksums, every call has a deadline.
 // Messages are made before.
 #include <distrib/cluster.hpp>
@@ -42,6 +43,7 @@ auto job_of(const Options& options) -> distrib::Job {
                    .dim = row_floats,
                    .rows = options.numbered ? table_rows : 0,
                    .initializer = distrib::ConstantInitializer{}}};
+    job.shards_per_task = 2;  // each has a thread of the server
   }
   job.updater = "sgd " + distrib::Sgd{.learning_rate = learning_rate}.describe();
   job.consistency = distrib::AsynchronousParallel{}.describe();
@@ -50,26 +52,30 @@ auto job_of(const Options& options) -> distrib::Job {
 }
 
 auto serve() -> int {
-  distrib::IoPool io{2};  // as the examples have: calls, and files
+  distrib::IoPool io{3};  // two for shards, one for files
   distrib::Server server{io, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
   tell_port(server.port());
   return server.join();
 }
 
-auto connect(asio::io_context& context, const Options& options) -> distrib::RpcClient {
+auto connect(asio::io_context& context, const Options& options, std::uint32_t shard) -> distrib::RpcClient {
   distrib::TcpSocket socket{context};
   socket.connect({asio::ip::address_v4::loopback(), options.port});
   distrib::RpcClientOptions how;
-  how.service = 0;
+  how.service = shard;
   how.categories = distrib::ps_categories();
   return distrib::RpcClient{std::move(socket), how};
 }
 
-/// What the keys of a request are as bodies: of its pull, and of a push of these gradients.
-struct Request {
+/// What one shard is asked for in a request, as bodies: of its pull, and of a push of these gradients.
+struct ShardRequest {
   distrib::SharedBuffer pull;
   distrib::SharedBuffer push;
+  std::size_t value_bytes;  // of what is asked for
 };
+
+/// What it is to each shard.
+using Request = std::vector<ShardRequest>;
 
 auto shared(std::span<const std::byte> bytes) -> distrib::SharedBuffer {
   auto made = std::make_shared<distrib::AlignedBuffer>(bytes.size());
@@ -92,104 +98,147 @@ auto push_of(const distrib::ShardLayout& shard, const std::vector<std::uint64_t>
   return made;
 }
 
-/// Keeps requests in flight: whenever one ends, the next begins.
+/// A worker's view of a shard.
+struct Shard {
+  distrib::RpcClient client;
+  decltype(client.open<distrib::Join>({})) joined;  // whoever lets go of the stream has left
+  distrib::Step step = 0;
+};
+
+/// Keeps requests in flight: whenever one ends, answered by all shards, the next begins.
 class Worker {
  public:
   Worker(asio::io_context& context, const Options& options)
       : options_{options},
+        job_{job_of(options)},
         bytes_{options.keys == 0 ? options.bytes : options.keys * row_bytes},
         load_{options},
-        client_{connect(context, options)},
-        halves_(options.in_flight) {}
+        context_{context},
+        unanswered_(options.in_flight) {}
 
   void start() {
-    asio::co_spawn(client_.get_executor(), prepare(), [](const std::exception_ptr& failure) {
+    asio::co_spawn(context_, prepare(), [](const std::exception_ptr& failure) {
       if (failure) std::rethrow_exception(failure);
     });
   }
 
  private:
   auto prepare() -> asio::awaitable<void> {
-    const distrib::Job job = job_of(options_);
-    auto stream = client_.open<distrib::Join>({0, distrib::to_hex(job_hash(job)), to_text(job), {}});
-    const auto joined = co_await stream.async_read(asio::use_awaitable);
-    if (!joined || joined->kind != distrib::JoinItem::Kind::joined) fail("not joined");
-    step_ = joined->progress.done;
-
-    std::vector<std::vector<std::uint64_t>> keys;
-    if (options_.keys != 0) keys = request_keys(options_.keys, options_.numbered);
-    requests_.resize(std::max<std::size_t>(1, keys.size()));
-    for (std::size_t i = 0; i < keys.size(); ++i) requests_[i].pull = pull_of(keys[i]);
-    const auto made = gradient(bytes_, (co_await values())->as<float>());
-    const distrib::ShardLayout layout{job, 0};
-    for (std::size_t i = 0; i < keys.size(); ++i) requests_[i].push = push_of(layout, keys[i], made);
-    if (keys.empty()) requests_[0].push = shared(std::as_bytes(std::span{made}));
+    for (std::uint32_t shard = 0; shard < job_.shards(); ++shard) co_await join(shard);
+    co_await make_requests();
     for (const Request& request : requests_) co_await push(request);  // the server has all rows now
     requests_.resize(std::min(requests_.size(), request_count));
-    const distrib::SharedBuffer before = co_await values();
+    const std::vector<float> before = co_await values(requests_[0]);
     co_await push(requests_[0]);
-    check_applied(before->as<float>(), made, (co_await values())->as<float>());
+    check_applied(before, gradients_, co_await values(requests_[0]));
 
     load_.start();
-    for (std::size_t slot = 0; slot < halves_.size(); ++slot) begin(slot);
-    co_await stream.async_read(asio::use_awaitable);  // whoever lets go of the stream has left
+    for (std::size_t slot = 0; slot < unanswered_.size(); ++slot) begin(slot);
+    co_await shards_[0].joined.async_read(asio::use_awaitable);
     fail("the stream of Join has ended");
   }
 
+  auto join(std::uint32_t shard) -> asio::awaitable<void> {
+    distrib::RpcClient client = connect(context_, options_, shard);
+    auto stream = client.open<distrib::Join>({0, distrib::to_hex(job_hash(job_)), to_text(job_), {}});
+    const auto joined = co_await stream.async_read(asio::use_awaitable);
+    if (!joined || joined->kind != distrib::JoinItem::Kind::joined) fail("not joined");
+    shards_.push_back({std::move(client), std::move(stream), joined->progress.done});
+  }
+
+  auto make_requests() -> asio::awaitable<void> {
+    if (options_.keys == 0) {
+      requests_.push_back({{nullptr, nullptr, bytes_}});
+      gradients_ = gradient(bytes_, co_await values(requests_[0]));
+      requests_[0][0].push = shared(std::as_bytes(std::span{gradients_}));
+      co_return;
+    }
+    const distrib::TableSharding sharding{job_.tables[0], job_.shards()};
+    std::vector<distrib::ShardLayout> layouts;
+    for (std::uint32_t shard = 0; shard < job_.shards(); ++shard) layouts.emplace_back(job_, shard);
+    for (const std::vector<std::uint64_t>& keys : request_keys(options_.keys, options_.numbered)) {
+      std::vector<std::vector<std::uint64_t>> dealt(job_.shards());
+      for (const std::uint64_t key : keys) dealt[sharding.shard(key)].push_back(key);
+      Request& request = requests_.emplace_back();
+      for (const auto& of_shard : dealt) request.push_back({pull_of(of_shard), nullptr, of_shard.size() * row_bytes});
+      if (gradients_.empty()) gradients_ = gradient(bytes_, co_await values(request));
+      std::span<const float> rows{gradients_};
+      for (std::size_t shard = 0; shard < dealt.size(); ++shard) {
+        const std::size_t floats = dealt[shard].size() * row_floats;
+        request[shard].push = push_of(layouts[shard], dealt[shard], rows.first(floats));
+        rows = rows.subspan(floats);
+      }
+    }
+  }
+
   auto push(const Request& request) -> asio::awaitable<void> {
-    const distrib::PushRequest push = push_request(request);
-    co_await client_.async_call<Push>(push, 10s, asio::use_awaitable);
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      const distrib::PushRequest push = push_request(shards_[i], request[i]);
+      co_await shards_[i].client.async_call<Push>(push, 10s, asio::use_awaitable);
+    }
   }
 
-  auto values() -> asio::awaitable<distrib::SharedBuffer> {
-    const distrib::PullRequest request{step_, requests_[0].pull};  // g++ 12 would destroy a nameless one twice
-    const auto reply = co_await client_.async_call<Pull>(request, 10s, asio::use_awaitable);
-    co_return reply.body;
+  auto values(const Request& request) -> asio::awaitable<std::vector<float>> {
+    std::vector<float> values;
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      const distrib::PullRequest pull{shards_[i].step, request[i].pull};  // g++ 12 would destroy a nameless one twice
+      const auto reply = co_await shards_[i].client.async_call<Pull>(pull, 10s, asio::use_awaitable);
+      const auto of_shard = reply.body->as<float>();
+      values.insert(values.end(), of_shard.begin(), of_shard.end());
+    }
+    co_return values;
   }
 
-  auto push_request(const Request& request) -> distrib::PushRequest { return {++step_, 0, 0, request.push}; }
+  static auto push_request(Shard& shard, const ShardRequest& request) -> distrib::PushRequest {
+    return {++shard.step, 0, 0, request.push};
+  }
 
   void begin(std::size_t slot) {
     next_ = (next_ + 1) % requests_.size();
-    if (options_.method != "pull") begin_push(slot);
-    if (options_.method != "push") begin_pull(slot);
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      if (options_.method != "pull") begin_push(slot, shards_[i], requests_[next_][i]);
+      if (options_.method != "push") begin_pull(slot, shards_[i], requests_[next_][i]);
+    }
   }
 
-  void begin_push(std::size_t slot) {
-    ++halves_[slot];
-    const distrib::PushRequest request = push_request(requests_[next_]);
-    client_.async_call<Push>(request, 10s,
-                             [this, slot, step = request.step](std::error_code ec, const distrib::PushReply& reply) {
-                               if (ec) fail(ec.message());
-                               if (reply.progress.done < step) fail("a push was not counted");
-                               ended(slot);
-                             });
+  void begin_push(std::size_t slot, Shard& shard, const ShardRequest& asked) {
+    ++unanswered_[slot];
+    const distrib::PushRequest request = push_request(shard, asked);
+    shard.client.async_call<Push>(request, 10s,
+                                  [this, slot, step = request.step](std::error_code ec, const distrib::PushReply& reply) {
+                                    if (ec) fail(ec.message());
+                                    if (reply.progress.done < step) fail("a push was not counted");
+                                    ended(slot);
+                                  });
   }
 
-  void begin_pull(std::size_t slot) {
-    ++halves_[slot];
-    client_.async_call<Pull>({step_, requests_[next_].pull}, 10s,
-                             [this, slot](std::error_code ec, const distrib::PullReply& reply) {
-                               if (ec) fail(ec.message());
-                               if (reply.body->size() != bytes_) fail("values of another size");
-                               ended(slot);
-                             });
+  void begin_pull(std::size_t slot, Shard& shard, const ShardRequest& asked) {
+    ++unanswered_[slot];
+    shard.client.async_call<Pull>({shard.step, asked.pull}, 10s,
+                                  [this, slot, size = asked.value_bytes](std::error_code ec,
+                                                                          const distrib::PullReply& reply) {
+                                    if (ec) fail(ec.message());
+                                    if (reply.body->size() != size) fail("values of another size");
+                                    ended(slot);
+                                  });
   }
 
   void ended(std::size_t slot) {
-    if (--halves_[slot] != 0) return;
+    if (--unanswered_[slot] != 0) return;
     load_.completed();
     begin(slot);
   }
 
   const Options& options_;
+  distrib::Job job_;
   std::size_t bytes_;  // of the values that a request is about
   Load load_;
-  distrib::RpcClient client_;
-  std::vector<int> halves_;  // of a request: calls in flight
+  asio::io_context& context_;
+  std::vector<Shard> shards_;
+  std::vector<int> unanswered_;  // of a request in flight: its calls
   std::vector<Request> requests_;
+  std::vector<float> gradients_;  // of one request, shard by shard
   std::size_t next_ = 0;
-  distrib::Step step_ = 0;
 };
 
 void load(const Options& options) {

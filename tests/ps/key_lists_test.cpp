@@ -57,12 +57,18 @@ TEST_CASE("varint_bytes: seven bits a byte", "[ps]") {
     CHECK(varint_bytes(std::uint64_t{1} << bit) == distrib::write_varint(std::uint64_t{1} << bit, to));
 }
 
-TEST_CASE("append_keys: how many, the first, then differences", "[ps]") {
+TEST_CASE("append_keys: twice how many, the first, then differences", "[ps]") {
   CHECK(written({}).empty());
   CHECK(written({{}}) == bytes({0}));
-  CHECK(written({{0}}) == bytes({1, 0}));
-  CHECK(written({{5, 6, 300}, {}, {128}}) == bytes({3, 5, 1, 0xA6, 2, 0, 1, 0x80, 1}));
-  CHECK(written({{most}}) == bytes({1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}));
+  CHECK(written({{0}}) == bytes({2, 0}));
+  CHECK(written({{5, 6, 300}, {}, {128}}) == bytes({6, 5, 1, 0xA6, 2, 0, 2, 0x80, 1}));
+}
+
+TEST_CASE("append_keys: as they are where differences do not save a quarter", "[ps]") {
+  CHECK(written({{most}}) == bytes({3, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}));
+  CHECK(written({{2, most - 1}}) == bytes({4, 2, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}));
+  CHECK(written({{1ULL << 42}}).size() == 9);  // 7 bytes of 8 otherwise
+  CHECK(written({{(1ULL << 42) - 1}}) == bytes({2, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F}));
 }
 
 TEST_CASE("read_key_lists: what append_keys wrote", "[ps]") {
@@ -86,7 +92,7 @@ TEST_CASE("read_key_lists: as varints one by one say, also such that could be sh
   std::size_t accepted = 0;
   for (int round = 0; round < 20'000; ++round) {
     const std::size_t count = random() % 12;
-    Bytes of{static_cast<std::byte>(count)};
+    Bytes of{static_cast<std::byte>(2 * count)};
     for (std::size_t left = count; left > 0;) {
       const bool is_last = random() % 2 == 0;  // of a number
       of.push_back(static_cast<std::byte>(random() % 127 + (is_last ? 1 : 129)));
@@ -117,28 +123,36 @@ TEST_CASE("read_key_lists: nothing else", "[ps]") {
   CHECK(is_read(bytes({0}), 1));
   CHECK_FALSE(is_read(bytes({0}), 2));
   CHECK_FALSE(is_read(bytes({0, 0}), 1));
-  CHECK(is_read(bytes({2, 0, 1}), 1));
-  CHECK_FALSE(is_read(bytes({2, 0, 0}), 1));  // a repeat
-  CHECK_FALSE(is_read(bytes({2, 7, 0}), 1));
+  CHECK(is_read(bytes({4, 0, 1}), 1));
+  CHECK_FALSE(is_read(bytes({4, 0, 0}), 1));  // a repeat
+  CHECK_FALSE(is_read(bytes({4, 7, 0}), 1));
   // Beyond 64 bits: to the same key, to a smaller one.
-  CHECK_FALSE(is_read(bytes({2, 5, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}), 1));
-  CHECK_FALSE(is_read(bytes({2, 5, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}), 1));
-  CHECK(is_read(bytes({2, 5, 0xFA, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}), 1));
+  CHECK_FALSE(is_read(bytes({4, 5, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}), 1));
+  CHECK_FALSE(is_read(bytes({4, 5, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}), 1));
+  CHECK(is_read(bytes({4, 5, 0xFA, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}), 1));
+  // As they are: none, one, such that ascend, the same twice, such that descend.
+  CHECK(is_read(bytes({1}), 1));
+  CHECK(is_read(bytes({3, 7, 0, 0, 0, 0, 0, 0, 0}), 1));
+  CHECK(is_read(bytes({5, 7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}), 1));
+  CHECK_FALSE(is_read(bytes({5, 7, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}), 1));
+  CHECK_FALSE(is_read(bytes({5, 0, 1, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}), 1));
   // More keys than there are bytes, up to what no memory holds.
-  CHECK_FALSE(is_read(bytes({3, 0, 1}), 1));
-  CHECK_FALSE(is_read(bytes({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 1}), 1));
+  CHECK_FALSE(is_read(bytes({6, 0, 1}), 1));
+  CHECK_FALSE(is_read(bytes({3, 7, 0, 0, 0, 0, 0, 0}), 1));
+  for (const int lowest : {0xFE, 0xFF})
+    CHECK_FALSE(is_read(bytes({lowest, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 1}), 1));
   CHECK_FALSE(is_read(bytes({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}), 1));  // no varint
 }
 
 TEST_CASE("read_key_lists: cut short anywhere it is refused", "[ps]") {
-  const KeyLists lists{{1, 300, 70'000}, {}, {most - 1, most}};
+  const KeyLists lists{{1, 300, 70'000}, {}, {most - 1, most}, {8}};
   const Bytes whole = written(lists);
-  CHECK(is_read(whole, 3));
+  CHECK(is_read(whole, 4));
   for (std::size_t size = 0; size < whole.size(); ++size)
-    CHECK_FALSE(is_read({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}, 3));
+    CHECK_FALSE(is_read({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}, 4));
   Bytes longer = whole;
   longer.push_back(std::byte{0});
-  CHECK_FALSE(is_read(longer, 3));
+  CHECK_FALSE(is_read(longer, 4));
 }
 
 TEST_CASE("read_key_lists: 100 000 random bytes", "[ps]") {

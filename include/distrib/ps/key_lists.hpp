@@ -23,20 +23,29 @@ using KeyLists = std::vector<std::vector<std::uint64_t>>;
   return bytes;
 }
 
-/// Adds one table's keys to a message: how many there are, then the first one and the differences of the others, all as
-/// varints. The keys ascend and are unique (programmer error otherwise).
+/// Adds one table's keys to a message. Twice how many there are, as a varint; then the first one and the differences of
+/// the others, as varints. Or, one more than twice how many there are, and then each as 8 bytes, little endian: where
+/// differences would not save a quarter of them, as of keys without order, which are hashes often, reading them costs
+/// more than their bytes do. The keys ascend and are unique (programmer error otherwise).
 template <class = void>
 inline void append_keys(std::span<const std::uint64_t> keys, std::vector<std::byte>& to) {
   const auto append = [&to](std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) to.push_back(static_cast<std::byte>(value | 0x80));
     to.push_back(static_cast<std::byte>(value));
   };
-  append(keys.size());
+  std::size_t bytes = 0;  // of the differences
   std::uint64_t before = 0;
-  for (const std::uint64_t key : keys) {
-    append(key - before);
-    before = key;
+  for (const std::uint64_t key : keys) bytes += varint_bytes(key - std::exchange(before, key));
+  const bool whole = bytes > keys.size_bytes() / 4 * 3;
+  append(std::uint64_t{2} * keys.size() + (whole ? 1 : 0));
+  if (whole) {
+    const std::size_t at = to.size();
+    to.resize(at + keys.size_bytes());
+    for (std::size_t i = 0; i < keys.size(); ++i) store_le(to.data() + at + i * sizeof(std::uint64_t), keys[i]);
+    return;
   }
+  before = 0;
+  for (const std::uint64_t key : keys) append(key - std::exchange(before, key));
 }
 
 namespace detail {
@@ -47,11 +56,22 @@ namespace detail {
   return (word & 0x0000'0000'0FFF'FFFF) | (word & 0x0FFF'FFFF'0000'0000) >> 4;  // then fours
 }
 
-/// Reads the keys of one list; false when they do not ascend, or `bytes` end before. All differences that end within
+/// Reads keys that are written as they are, 8 bytes each; false when they do not ascend.
+template <class = void>
+[[nodiscard]] inline auto read_whole_keys(ByteView bytes, std::span<std::uint64_t> keys) -> bool {
+  bool ascends = true;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    keys[i] = load_le<std::uint64_t>(bytes.data() + i * sizeof(std::uint64_t));
+    ascends &= i == 0 || keys[i] > keys[i - 1];
+  }
+  return ascends;
+}
+
+/// Reads keys that are written as differences; false when they do not ascend, or `bytes` end before. All differences that end within
 /// the next eight bytes are read from one word: how long each is cannot be foretold, as keys are far apart, so byte by
 /// byte would cost more than searching the table.
 template <class = void>
-[[nodiscard]] inline auto read_keys(ByteView& bytes, std::span<std::uint64_t> keys) -> bool {
+[[nodiscard]] inline auto read_differences(ByteView& bytes, std::span<std::uint64_t> keys) -> bool {
   std::uint64_t key = 0;
   std::size_t i = 0;
   bool ascends = true;
@@ -93,10 +113,14 @@ template <class = void>
 template <class = void>
 [[nodiscard]] inline auto read_key_lists(ByteView bytes, KeyLists& lists) -> bool {
   for (std::vector<std::uint64_t>& keys : lists) {
-    std::uint64_t count = 0;
-    if (!read_varint(bytes, count) || count > bytes.size()) return false;
+    std::uint64_t head = 0;
+    if (!read_varint(bytes, head)) return false;
+    const std::uint64_t count = head / 2;
+    const bool whole = head % 2 == 1;
+    if (count > bytes.size() / (whole ? sizeof(std::uint64_t) : 1)) return false;
     keys.resize(static_cast<std::size_t>(count));
-    if (!detail::read_keys(bytes, keys)) return false;
+    if (!(whole ? detail::read_whole_keys(bytes, keys) : detail::read_differences(bytes, keys))) return false;
+    if (whole) bytes = bytes.subspan(keys.size() * sizeof(std::uint64_t));
   }
   return bytes.empty();
 }
