@@ -17,9 +17,10 @@ over TCP reaches that target on this machine.
 
 Rows 7 and 8: a table of 1 Mi rows of 64 bytes by any 64-bit keys, so many ascending keys a request, 16, 8 or 4 requests
 in flight. All rows are pushed once; then 64 requests without a common key go by turns, so 1k keys touch 64 000 rows,
-10k keys 640 000, and 100k keys, of which there are 10 requests, nearly all. Ours has two shards, each on a thread of
-the server, and a request is one call to each; gRPC and ps-lite have several threads, too, send
-the keys packed, 8 bytes each, keep the numbers of rows in a std::unordered_map and update row by row.
+10k keys 640 000, and 100k keys, of which there are 10 requests, nearly all. Servers have two threads: ours a shard on
+each, and a request is one call to each shard; gRPC a completion queue on each, or a thread a call; ps-lite those that it
+makes. gRPC and ps-lite send the keys packed, 8 bytes each, keep the numbers of rows in a std::unordered_map and update
+row by row.
 
 ps-lite: PS_LITE names a checkout of it, when it is built and here. Without, its lines say "not given"."""
 import os
@@ -65,6 +66,9 @@ SPARSE = [
 ]
 
 
+TWO = ["--threads", "2"]
+
+
 def against(of_grpc, of_ps_lite):
     return {GRPC: of_grpc, SYNC: of_grpc, PS_LITE: of_ps_lite}
 
@@ -83,7 +87,8 @@ def cases():
         yield Case({row}, f"{method} {keys} rows of 64 B", PEERS, [
             Line(f"row{row} {method} {keys} rows of 64 B", lambda m, n=number: m["rate"] * n / 1e6, "M/s",
                  against(*targets)),
-        ], ["--method", method, "--keys", str(number), "--in_flight", str(flight), "--seconds", str(seconds)])
+        ], ["--method", method, "--keys", str(number), "--in_flight", str(flight), "--seconds", str(seconds), *TWO],
+            TWO)
     yield Case({"9"}, "push 64 B, 1 in flight", PEERS, [
         Line("row9 push 64 B p50", key("p50"), "us", against(0.25, 0.25)),
         Line("row9 push 64 B p99", key("p99"), "us", against(0.25, 0.25)),

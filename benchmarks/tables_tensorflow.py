@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of main_job_tensorflow.py about tables: gathering and scattering rows of 64 bytes of a table of 1 Mi rows,
 one parameter server and one worker, each a process, over 127.0.0.1. Ours is that of parameters.py with a table whose
-keys are numbers, which a server keeps as an array as TensorFlow does (parameters/tensorflow_peer.py). Either has so
+keys are numbers, which a server keeps as an array as TensorFlow does (parameters/tensorflow_peer.py); it has a shard on
+each of two threads, TensorFlow those that it makes. Either has so
 many random ascending keys a request, without repeats, and the same number of requests in flight; messages are made
 before. Turns, rounds and medians are those of rpc.py, but of 3 rounds: whenever it is TensorFlow's turn its worker is
 started."""
@@ -35,7 +36,7 @@ def report(build):
     rpc.ROUNDS, rpc.PATIENCE = 3, 30
     tensorflow = "TF " + importlib.metadata.version("tensorflow-cpu")
     server, worker = free_ports(2)
-    known = {OURS: Peer(OURS, f"{build}/benchmarks/benchmark_parameters_ours", ["--numbered"]),
+    known = {OURS: Peer(OURS, f"{build}/benchmarks/benchmark_parameters_ours", ["--numbered", "--threads", "2"]),
              tensorflow: Peer(tensorflow, sys.executable, ["--server_port", server, "--worker_port", worker],
                               ["-B", str(pathlib.Path(__file__).parent / "parameters" / "tensorflow_peer.py")])}
     for method, what in ("pull", "gather"), ("push", "scatter"):

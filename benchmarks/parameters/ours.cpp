@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A task of job "ps", as it is, and a worker that speaks the protocol's methods. The job is asynchronous with one rank
-// and one variable on one shard, or one table on two, a connection to each; its cut is one, in memory, at an end that
-// never comes. Contributions are
-// named, counted once and answered with the rank's progress, all bytes have checksums, every call has a deadline.
-// Messages are made before.
+// and one variable on one shard, or one table on `--threads`, each with a thread of the server and a connection; its cut
+// is one, in memory, at an end that never comes. Contributions are named, counted once and answered with the rank's
+// progress, all bytes have checksums, every call has a deadline. Messages are made before.
 #include <distrib/cluster.hpp>
 #include <distrib/core.hpp>
 #include <distrib/net.hpp>
@@ -43,7 +42,7 @@ auto job_of(const Options& options) -> distrib::Job {
                    .dim = row_floats,
                    .rows = options.numbered ? table_rows : 0,
                    .initializer = distrib::ConstantInitializer{}}};
-    job.shards_per_task = 2;  // each has a thread of the server
+    job.shards_per_task = static_cast<std::uint32_t>(options.threads);
   }
   job.updater = "sgd " + distrib::Sgd{.learning_rate = learning_rate}.describe();
   job.consistency = distrib::AsynchronousParallel{}.describe();
@@ -51,8 +50,8 @@ auto job_of(const Options& options) -> distrib::Job {
   return job;
 }
 
-auto serve() -> int {
-  distrib::IoPool io{3};  // two for shards, one for files
+auto serve(const Options& options) -> int {
+  distrib::IoPool io{options.threads + 1};  // one for files
   distrib::Server server{io, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
   tell_port(server.port());
   return server.join();
@@ -205,7 +204,8 @@ class Worker {
     ++unanswered_[slot];
     const distrib::PushRequest request = push_request(shard, asked);
     shard.client.async_call<Push>(request, 10s,
-                                  [this, slot, step = request.step](std::error_code ec, const distrib::PushReply& reply) {
+                                  [this, slot, step = request.step](std::error_code ec,
+                                                                    const distrib::PushReply& reply) {
                                     if (ec) fail(ec.message());
                                     if (reply.progress.done < step) fail("a push was not counted");
                                     ended(slot);
@@ -252,7 +252,7 @@ void load(const Options& options) {
 
 auto main(int argc, char** argv) -> int try {
   const Options options{argc, argv};
-  if (options.role == "serve") return serve();
+  if (options.role == "serve") return serve(options);
   load(options);
 } catch (const std::exception& error) {
   fail(error.what());

@@ -18,9 +18,7 @@ using KeyLists = std::vector<std::vector<std::uint64_t>>;
 
 /// Bytes that a number takes as a varint.
 [[nodiscard]] constexpr auto varint_bytes(std::uint64_t value) noexcept -> std::size_t {
-  std::size_t bytes = 1;
-  for (; value >= 0x80; value >>= 7) ++bytes;
-  return bytes;
+  return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 
 /// Adds one table's keys to a message. Twice how many there are, as a varint; then the first one and the differences of
@@ -56,20 +54,22 @@ namespace detail {
   return (word & 0x0000'0000'0FFF'FFFF) | (word & 0x0FFF'FFFF'0000'0000) >> 4;  // then fours
 }
 
-/// Reads keys that are written as they are, 8 bytes each; false when they do not ascend.
+/// Reads keys that are written as they are, 8 bytes each; false when they do not ascend, or `bytes` end before.
 template <class = void>
-[[nodiscard]] inline auto read_whole_keys(ByteView bytes, std::span<std::uint64_t> keys) -> bool {
+[[nodiscard]] inline auto read_whole_keys(ByteView& bytes, std::span<std::uint64_t> keys) -> bool {
+  if (keys.size() > bytes.size() / sizeof(std::uint64_t)) return false;
   bool ascends = true;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     keys[i] = load_le<std::uint64_t>(bytes.data() + i * sizeof(std::uint64_t));
     ascends &= i == 0 || keys[i] > keys[i - 1];
   }
+  bytes = bytes.subspan(keys.size_bytes());
   return ascends;
 }
 
-/// Reads keys that are written as differences; false when they do not ascend, or `bytes` end before. All differences that end within
-/// the next eight bytes are read from one word: how long each is cannot be foretold, as keys are far apart, so byte by
-/// byte would cost more than searching the table.
+/// Reads keys that are written as differences; false when they do not ascend, or `bytes` end before. All differences
+/// that end within the next eight bytes are read from one word: how long each is cannot be foretold, as keys are far
+/// apart, so byte by byte would cost more than searching the table.
 template <class = void>
 [[nodiscard]] inline auto read_differences(ByteView& bytes, std::span<std::uint64_t> keys) -> bool {
   std::uint64_t key = 0;
@@ -115,12 +115,10 @@ template <class = void>
   for (std::vector<std::uint64_t>& keys : lists) {
     std::uint64_t head = 0;
     if (!read_varint(bytes, head)) return false;
-    const std::uint64_t count = head / 2;
+    if (head / 2 > bytes.size()) return false;  // a byte each at least
+    keys.resize(static_cast<std::size_t>(head / 2));
     const bool whole = head % 2 == 1;
-    if (count > bytes.size() / (whole ? sizeof(std::uint64_t) : 1)) return false;
-    keys.resize(static_cast<std::size_t>(count));
     if (!(whole ? detail::read_whole_keys(bytes, keys) : detail::read_differences(bytes, keys))) return false;
-    if (whole) bytes = bytes.subspan(keys.size() * sizeof(std::uint64_t));
   }
   return bytes.empty();
 }
