@@ -137,6 +137,18 @@ class BasicRecordFiles {
     return bytes;
   }
 
+  /// Asks memory for what `prefetch` and `at` of record `i < size()` look at first, as `RecordIndex` does.
+  [[gnu::always_inline]] void prefetch_offset(std::uint64_t i) const noexcept {
+    const auto [file, record] = locate(i);
+    if (const auto* index = std::get_if<RecordIndex>(&file.records)) index->prefetch_offset(record);
+  }
+
+  /// Asks memory for the beginning of record `i < size()`.
+  [[gnu::always_inline]] void prefetch(std::uint64_t i) const noexcept {
+    const auto [file, record] = locate(i);
+    if (const auto* index = std::get_if<RecordIndex>(&file.records)) index->prefetch(record);
+  }
+
   /// What was damaged in files that were salvaged, each with its place: ranges of which no record is left.
   [[nodiscard]] auto lost() const noexcept -> std::span<const Error> { return lost_; }
 

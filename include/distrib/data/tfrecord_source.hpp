@@ -11,6 +11,7 @@
 #include <distrib/example/example_parser.hpp>
 #include <distrib/example/schema.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -161,8 +162,16 @@ class TfRecordSource {
   template <class RecordAt>
   void parse_records(std::uint64_t count, RecordAt&& record_at, Batch<E>& batch, Error& error) const {
     ExampleParser<E, Ms...> parser{schema_, batch, static_cast<std::size_t>(count), files_};
+    std::array<std::uint64_t, 16> ahead;  // record i at i % 16, from when its offset was asked for until it is parsed
+    const auto ask_for = [&](std::uint64_t i) {
+      if (i < count) files_->prefetch_offset(ahead[i % ahead.size()] = record_at(i));
+      const std::uint64_t nearer = i - ahead.size() / 2;
+      if (i >= ahead.size() / 2 && nearer < count) files_->prefetch(ahead[nearer % ahead.size()]);
+    };
+    for (std::uint64_t i = 0; i < ahead.size(); ++i) ask_for(i);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t record = record_at(i);
+      const std::uint64_t record = ahead[i % ahead.size()];
+      ask_for(i + ahead.size());
       const ByteView bytes = files_->at(record, error);
       if (error) return;
       parser.add(bytes, error);

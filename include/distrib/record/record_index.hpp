@@ -106,11 +106,12 @@ class RecordIndex {
   }
 
   /// Asks memory for what `prefetch` and `at` of record `i < size()` look at first. For reading in random order: 16
-  /// records before `at`, with `prefetch` 8 before it, together take a quarter off the time of small records.
-  void prefetch_offset(std::size_t i) const noexcept { __builtin_prefetch(offsets_.data() + i); }
+  /// records before `at`, with `prefetch` 8 before it, together take a quarter off the time of small records. Always
+  /// inlined, as g++ 12 leaves out calls of a function that only prefetches.
+  [[gnu::always_inline]] void prefetch_offset(std::size_t i) const noexcept { __builtin_prefetch(offsets_.data() + i); }
 
   /// Asks memory for the beginning of record `i < size()`.
-  void prefetch(std::size_t i) const noexcept {
+  [[gnu::always_inline]] void prefetch(std::size_t i) const noexcept {
     const std::byte* const begin = mapping_.bytes().data() + offsets_[i];
     const std::uint64_t size = std::min<std::uint64_t>(offsets_[i + 1] - offsets_[i], 1024);
     for (std::uint64_t at = 0; at < size; at += 64) __builtin_prefetch(begin + at);
