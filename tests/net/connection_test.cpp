@@ -668,14 +668,14 @@ TEST_CASE("Connection: what several handlers tell the core leaves in one write",
 
 namespace {
 
-/// Ten thousand bytes are there, to be read by the thousand, and each read has an answer.
+/// Twenty thousand bytes are there, to be read by the thousand, and each read has an answer.
 struct LargeStory : Story {
   LargeStory() {
     core.buffer.resize(1000);
     core.is_large = true;
     owner.activity = [this] { core.pending.emplace_back("x"); };
-    send(std::string(10'000, '-'));
-    while (connection->lowest_layer().available() < 10'000) std::this_thread::yield();
+    send(std::string(20'000, '-'));
+    while (connection->lowest_layer().available() < 20'000) std::this_thread::yield();
   }
 };
 
@@ -686,12 +686,25 @@ TEST_CASE("Connection: what some reads of something large have brought leaves in
     LargeStory story;
     story.core.is_large = is_large;
     story.connection->settle();
-    story.until([&] { return story.core.reads_done == 10; });
-    CHECK(story.core.writes_done == (is_large ? 3 : 10));  // of 4, 4 and 2 reads
-    CHECK(story.owner.calls == 10);
-    CHECK(story.core.kept == 10);
+    story.until([&] { return story.core.reads_done == 20; });
+    CHECK(story.core.writes_done == (is_large ? 2 : 20));  // of 16 and 4 reads
+    CHECK(story.owner.calls == 20);
+    CHECK(story.core.kept == 20);
     story.connection->close();
   }
+}
+
+TEST_CASE("Connection: what is large is read on however it began, and what is small behind it is written first", "[net]") {
+  LargeStory story;
+  story.core.is_large = false;
+  story.owner.activity = [&] {
+    story.core.pending.emplace_back("x");
+    story.core.is_large = story.core.reads_done < 5;
+  };
+  story.connection->settle();
+  story.until([&] { return story.core.reads_done == 20; });
+  CHECK(story.core.writes_done == 1 + 15);  // the first read found something large, the fifth its end
+  story.connection->close();
 }
 
 TEST_CASE("Connection: closed between reads of something large", "[net]") {
@@ -713,9 +726,9 @@ TEST_CASE("Connection: what the owner throws between reads of something large co
   story.connection->settle();
   CHECK_THROWS_WITH(story.context.run(), "not now");
   CHECK(story.core.reads_done == 2);
-  story.until([&] { return story.core.reads_done == 10; });
-  CHECK(story.core.received == std::string(10'000, '-'));
-  CHECK(story.owner.calls == 11);  // again for what it did not take
+  story.until([&] { return story.core.reads_done == 20; });
+  CHECK(story.core.received == std::string(20'000, '-'));
+  CHECK(story.owner.calls == 21);  // again for what it did not take
   story.connection->close();
 }
 

@@ -136,8 +136,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   using Linger = std::chrono::duration<std::uint32_t, std::milli>;
   static constexpr Instant never = Instant::max();
   static constexpr std::uint32_t taken_together = 64;
-  // Of something large at once: what they bring leaves in one write. Of small things one read brings enough of them.
-  static constexpr std::uint32_t most_reads = 4;
+  static constexpr std::uint32_t most_reads = 16;  // of something large, at once: what they bring leaves in one write
 
   static constexpr bool direct = detail::DirectStream<Stream>;
   struct Nothing {};
@@ -226,13 +225,14 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   void on_readable() {
     const detail::ReadScratch scratch;
+    std::error_code ec;
     for (std::uint32_t reads = 1; open_; ++reads) {
-      std::error_code ec;
       const ReadSpace space = is_finishing() || core_.reads() ? space_in(scratch.bytes()) : ReadSpace{};
-      const std::size_t count = detail::read_some(stream_, space, ec);
       reading_ = false;
+      if (reads != 1 && !space.is_large) return settle();
+      const std::size_t count = detail::read_some(stream_, space, ec);
       if (ec == asio::error::would_block || (!ec && count == 0)) return settle();
-      if (ec || !space.is_large || count < space.size() || reads == most_reads) return on_read(ec, count);
+      if (ec || is_finishing() || count < space.size() || reads == most_reads) return on_read(ec, count);
       const Instant now = Clock::now();
       core_.bytes_read(count, now);
       tell(now);
