@@ -10,6 +10,7 @@
 #include "ps/cuts.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "support/whole_variables.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -302,7 +303,7 @@ TEST_CASE("CutTensors: counters have their own element types and no slots, on an
     std::vector<Cut> made;
     for (const distrib::ShardLayout& layout : shard_layouts(job)) {
       auto values = std::make_shared<distrib::AlignedBuffer>(layout.block_bytes());
-      distrib::gather(layout, [&](std::size_t v) { return static_cast<const std::byte*>(variables[v]); },
+      support::gather(layout, [&](std::size_t v) { return static_cast<const std::byte*>(variables[v]); },
                       values->data());
       Cut cut{40, values, {}, {}};
       if (!layout.groups().empty()) {  // the slots are the values of the floats

@@ -3,6 +3,8 @@
 // shows.
 #pragma once
 
+#include "support/whole_variables.hpp"
+
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/placement/round_robin.hpp>
@@ -101,7 +103,7 @@ inline auto make_cuts(const distrib::Job& job, distrib::Step step, std::vector<d
           whole[v][i] = sign * static_cast<float>(100 * v + i + step);
       }
       auto made = std::make_shared<distrib::AlignedBuffer>(layout.block_bytes());
-      distrib::gather(layout, [&](std::size_t v) { return reinterpret_cast<const std::byte*>(whole[v].data()); },
+      support::gather(layout, [&](std::size_t v) { return reinterpret_cast<const std::byte*>(whole[v].data()); },
                       made->data());
       return made;
     };

@@ -2,6 +2,7 @@
 #include <distrib/ps/shard_layout.hpp>
 
 #include "support/catch.hpp"
+#include "support/whole_variables.hpp"
 
 #include <array>
 #include <cstring>
@@ -45,7 +46,7 @@ auto initial(const Job& of) -> Whole {
   for (std::uint32_t shard = 0; shard < of.shards(); ++shard) {
     const ShardLayout layout{of, shard};
     const AlignedBuffer block = initial_values(of, layout);
-    spread(layout, block.data(), whole);
+    support::spread(layout, block.data(), whole);
   }
   return whole;
 }
@@ -124,7 +125,7 @@ TEST_CASE("spread and gather: opposites, for any cut", "[ps]") {
         for (std::uint32_t shard = 0; shard < shards; ++shard) {
           const ShardLayout layout{cut, shard};
           AlignedBuffer block{layout.block_bytes()};
-          gather(layout, from, block.data());
+          support::gather(layout, from, block.data());
           float in_places = 0;
           for (const auto& place : layout.places())
             for (const float element : block.as<float>().subspan(place.offset_bytes / 4, place.size_bytes / 4))
@@ -132,7 +133,7 @@ TEST_CASE("spread and gather: opposites, for any cut", "[ps]") {
           float in_block = 0;
           for (const float element : block.as<float>()) in_block += element;
           CHECK(in_places == in_block);  // the gaps are zero
-          spread(layout, block.data(), to);
+          support::spread(layout, block.data(), to);
         }
         CHECK(from.variables == to.variables);
       }
@@ -216,8 +217,8 @@ TEST_CASE("spread and gather: elements of 8 bytes, for any cut", "[ps]") {
       for (const ShardLayout& layout : shard_layouts(of)) {
         AlignedBuffer block{layout.block_bytes()};
         const auto bytes = [](auto& elements) { return std::as_writable_bytes(std::span{elements}).data(); };
-        gather(layout, [&](std::size_t v) { return v == 0 ? bytes(seen) : bytes(sum); }, block.data());
-        spread(layout, block.data(), [&](std::size_t v) { return v == 0 ? bytes(seen_again) : bytes(sum_again); });
+        support::gather(layout, [&](std::size_t v) { return v == 0 ? bytes(seen) : bytes(sum); }, block.data());
+        support::spread(layout, block.data(), [&](std::size_t v) { return v == 0 ? bytes(seen_again) : bytes(sum_again); });
       }
       CHECK(seen_again == seen);
       CHECK(sum_again == sum);

@@ -2,6 +2,7 @@
 #include <distrib/ps/wire_block.hpp>
 
 #include "support/catch.hpp"
+#include "support/whole_variables.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -63,11 +64,11 @@ TEST_CASE("gather_to_send, spread_received: whole variables come rounded, by way
           Whole to;
           for (const ShardLayout& layout : shard_layouts(make_job(format, parts, shards, axis))) {
             AlignedBuffer sent{layout.wire_block_bytes()};
-            gather_to_send(layout, from, sent.data());
-            spread_received(layout, sent.data(), to);
+            support::gather_to_send(layout, from, sent.data());
+            support::spread_received(layout, sent.data(), to);
             // The same bytes as a block of float32 gives that was gathered first.
             AlignedBuffer block{layout.block_bytes()};
-            gather(layout, from, block.data());
+            support::gather(layout, from, block.data());
             AlignedBuffer encoded{layout.wire_block_bytes()};
             std::ranges::fill(encoded.bytes(), std::byte{0xAA});
             encode_block(layout, block.bytes(), encoded.bytes());
@@ -100,7 +101,7 @@ TEST_CASE("wire_block: counters travel as they are, behind what is rounded", "[p
     return all[v];
   };
   AlignedBuffer sent{layout.wire_block_bytes()};
-  gather_to_send(layout, from, sent.data());
+  support::gather_to_send(layout, from, sent.data());
   AlignedBuffer block{layout.block_bytes()};
   decode_block(layout, sent.bytes(), block.bytes());
   AlignedBuffer again{layout.wire_block_bytes()};
@@ -110,7 +111,7 @@ TEST_CASE("wire_block: counters travel as they are, behind what is rounded", "[p
   std::int64_t seen_there[3];
   double sum_there[2];
   std::vector<float> w_there(17);
-  spread_received(layout, sent.data(), [&](std::size_t v) {
+  support::spread_received(layout, sent.data(), [&](std::size_t v) {
     std::byte* const all[] = {reinterpret_cast<std::byte*>(seen_there), reinterpret_cast<std::byte*>(w_there.data()),
                               reinterpret_cast<std::byte*>(sum_there)};
     return all[v];

@@ -97,6 +97,31 @@ TEST_CASE("Values: movable, and views stay good as long as the memory", "[tensor
   CHECK(temperature() == 2.0F);
 }
 
+TEST_CASE("Values: a variable that is lent is read where it lies, and here again afterwards", "[tensor]") {
+  Values<Variables> values{variables()};
+  distrib::store_le(values.data(3), 2.0F);
+  alignas(64) const float elsewhere[] = {0.5F};
+  values.lend(3, reinterpret_cast<const std::byte*>(elsewhere));
+  CHECK(&get<"temperature">(values)() == elsewhere);
+  CHECK(get<"bias">(values)(0) == 0.0F);
+  values.lend(3, nullptr);
+  CHECK(get<"temperature">(values)() == 2.0F);
+}
+
+TEST_CASE("Gradients: a variable that is lent is written, and zeroed, where it lies", "[tensor]") {
+  Gradients<Variables> gradients{variables()};
+  get<"bias">(gradients) += 3.0F;
+  alignas(64) float elsewhere[] = {9, 9, 9, 9, 7};
+  gradients.lend(2, reinterpret_cast<std::byte*>(elsewhere));
+  gradients.zero();
+  get<"bias">(gradients)(1) = 4.0F;
+  CHECK(elsewhere[0] == 0.0F);
+  CHECK(elsewhere[1] == 4.0F);
+  CHECK(elsewhere[4] == 7.0F);  // behind it
+  gradients.lend(2, nullptr);
+  CHECK(get<"bias">(gradients)(1) == 3.0F);
+}
+
 TEST_CASE("Gradients: of a model without variables", "[tensor]") {
   Gradients<VariableList<>> none{VariableList<>{}};
   CHECK(none.bytes().empty());

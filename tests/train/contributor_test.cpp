@@ -82,6 +82,37 @@ TEST_CASE("Contributor: values come and gradients go in the job's FloatFormat, f
   }
 }
 
+TEST_CASE("Contributor: a rank's contributions do not depend on what its blocks and memory were used for", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
+  for (const std::int64_t parts : {1, 2}) {
+    CAPTURE(parts);
+    const LineModel model;
+    const distrib::Job job = make_job(1, parts);
+    const distrib::ShardLayout layout{job, 0};
+    CHECK(layout.places()[0].travels_whole == (parts == 1));
+    CHECK(layout.places().back().travels_whole);  // the bias is one number
+    distrib::Contributor<LineModel, decltype(source)> contribute{model, source, job, {&layout, 1}};
+    const std::vector<distrib::SharedBuffer> values{
+        std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout))};
+    const auto fill = [](distrib::AlignedBuffer& block, float value) { std::ranges::fill(block.as<float>(), value); };
+    const std::vector used{std::make_shared<distrib::AlignedBuffer>(layout.block_bytes())};
+    const auto gradient_of = [&](distrib::Step step) {
+      contribute(0, step, values, used);
+      const auto floats = used[0]->as<float>();
+      return std::vector<float>{floats[0], parts == 1 ? floats[1] : floats[16], floats[layout.block_bytes() / 4 - 16]};
+    };
+    const auto first = gradient_of(1);
+    const auto second = gradient_of(2);
+    CHECK(first != second);
+    fill(*used[0], 7);
+    CHECK(gradient_of(1) == first);
+    const std::vector<distrib::SharedBuffer> others{std::make_shared<distrib::AlignedBuffer>(layout.block_bytes())};
+    contribute(0, 3, others, used);  // of other values, at another place
+    CHECK(gradient_of(2) == second);
+  }
+}
+
 TEST_CASE("Contributor: the batch of (step, rank) is number (step - 1) * ranks + rank", "[train]") {
   const support::TempDirectory directory;
   const auto source = line_model::write(directory.path()).batch(16).open();

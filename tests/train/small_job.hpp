@@ -2,6 +2,8 @@
 // A job without a model: two variables, gradients that depend on everything, so that any mistake shows in the bits.
 #pragma once
 
+#include "support/whole_variables.hpp"
+
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/plan_parts.hpp>
@@ -47,7 +49,7 @@ inline auto whole(const distrib::Job& job, std::span<const distrib::SharedBuffer
   Whole values;
   for (const auto& variable : job.variables) values.emplace_back(static_cast<std::size_t>(variable.shape.elements()));
   for (std::uint32_t shard = 0; shard < job.shards(); ++shard)
-    distrib::spread(distrib::ShardLayout{job, shard}, blocks[shard]->data(),
+    support::spread(distrib::ShardLayout{job, shard}, blocks[shard]->data(),
                     [&](std::size_t v) { return reinterpret_cast<std::byte*>(values[v].data()); });
   return values;
 }
@@ -63,7 +65,7 @@ inline auto contribute(const distrib::Job& job) -> distrib::Contribute {
         variable[i] = 0.5F * variable[i] + 0.01F * static_cast<float>((step * 7 + rank * 3 + i) % 11) - 0.05F;
       }
     for (std::uint32_t shard = 0; shard < job.shards(); ++shard)
-      distrib::gather(distrib::ShardLayout{job, shard},
+      support::gather(distrib::ShardLayout{job, shard},
                       [&](std::size_t v) { return reinterpret_cast<const std::byte*>(w[v].data()); },
                       gradients[shard]->data());
     return loss;

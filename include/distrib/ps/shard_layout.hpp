@@ -36,6 +36,7 @@ class ShardLayout {
     Slice slice;
     std::size_t offset_bytes = 0;
     std::size_t size_bytes = 0;
+    bool travels_whole = false;  ///< The variable is one part, and travels as it lies in memory.
   };
 
   /// The parts of one updater, one after the other: a piece of the block that it updates at once. All are float32.
@@ -64,8 +65,9 @@ class ShardLayout {
       const auto part_bytes = static_cast<std::size_t>(part.slice.extents.elements()) * size_bytes(variable.dtype);
       if (!counter && (groups_.empty() || groups_.back().updater != updater))
         groups_.push_back({updater, block_bytes_, 0});
+      const bool whole = part.slice == Slice::whole(variable.shape);
       places_.push_back({part.variable, updater, variable.name, variable.dtype, variable.shape, part.slice,
-                         block_bytes_, part_bytes});
+                         block_bytes_, part_bytes, whole && (counter || wire_format_ == FloatFormat::float32)});
       block_bytes_ += aligned_size(part_bytes);
       if (counter) continue;
       groups_.back().size_bytes = block_bytes_ - groups_.back().offset_bytes;
@@ -118,22 +120,6 @@ template <class = void>
   std::vector<ShardLayout> layouts;
   for (std::uint32_t shard = 0; shard < job.shards(); ++shard) layouts.emplace_back(job, shard);
   return layouts;
-}
-
-/// Copies a shard's block into whole variables: `variable(v)` gives the memory of variable v.
-template <class VariableMemory>
-void spread(const ShardLayout& layout, const std::byte* block, VariableMemory&& variable) {
-  for (const auto& place : layout.places())
-    copy_overlap(place.slice, block + place.offset_bytes, Slice::whole(place.whole), variable(place.variable),
-                 size_bytes(place.dtype));
-}
-
-/// Copies a shard's pieces out of whole variables into its block: the opposite of `spread`.
-template <class VariableMemory>
-void gather(const ShardLayout& layout, VariableMemory&& variable, std::byte* block) {
-  for (const auto& place : layout.places())
-    copy_overlap(Slice::whole(place.whole), variable(place.variable), place.slice, block + place.offset_bytes,
-                 size_bytes(place.dtype));
 }
 
 /// The initial values of a shard: a pure function of the job. Counters are zero.

@@ -47,50 +47,44 @@ template <class = void>
   return sent;
 }
 
-namespace detail {
 /// Where a part begins in a block that travels.
 [[nodiscard]] inline auto wire_offset(const ShardLayout& layout, const ShardLayout::Place& place) -> std::size_t {
   if (is_counter(place.dtype)) return layout.wire_float_bytes() + (place.offset_bytes - layout.float_bytes());
   return place.offset_bytes / sizeof(float) * element_bytes(layout.wire_format());
 }
-}  // namespace detail
 
-/// Copies a block that has travelled into whole variables: `variable(v)` gives the memory of variable v.
-template <class VariableMemory>
-void spread_received(const ShardLayout& layout, const std::byte* received, VariableMemory&& variable) {
-  const FloatFormat format = layout.wire_format();
-  if (format == FloatFormat::float32) return spread(layout, received, variable);
-  for (const auto& place : layout.places()) {
-    const std::byte* const from = received + detail::wire_offset(layout, place);
-    std::byte* const to = variable(place.variable);
-    if (is_counter(place.dtype)) {
-      copy_overlap(place.slice, from, Slice::whole(place.whole), to, size_bytes(place.dtype));
-      continue;
-    }
-    for_each_overlap(place.slice, Slice::whole(place.whole), [&](std::size_t at, std::size_t to_at, std::size_t count) {
-      decode_elements(format, from + at * element_bytes(format), {reinterpret_cast<float*>(to) + to_at, count});
-    });
+/// Copies a part out of a block that has travelled to where it belongs in its whole `variable`.
+template <class = void>
+inline void spread_received(const ShardLayout& layout, const ShardLayout::Place& place, const std::byte* received,
+                            std::byte* variable) {
+  const std::byte* const from = received + wire_offset(layout, place);
+  const Slice whole = Slice::whole(place.whole);
+  if (layout.wire_format() == FloatFormat::float32 || is_counter(place.dtype)) {
+    copy_overlap(place.slice, from, whole, variable, size_bytes(place.dtype));
+    return;
   }
+  const FloatFormat format = layout.wire_format();
+  for_each_overlap(place.slice, whole, [&](std::size_t at, std::size_t to_at, std::size_t count) {
+    decode_elements(format, from + at * element_bytes(format), {reinterpret_cast<float*>(variable) + to_at, count});
+  });
 }
 
-/// Copies a shard's pieces out of whole variables into a block that is to travel: the opposite of `spread_received`.
-/// Gaps of `to_send`, which has `wire_block_bytes`, stay as they are.
-template <class VariableMemory>
-void gather_to_send(const ShardLayout& layout, VariableMemory&& variable, std::byte* to_send) {
-  const FloatFormat format = layout.wire_format();
-  if (format == FloatFormat::float32) return gather(layout, variable, to_send);
-  for (const auto& place : layout.places()) {
-    const std::byte* const from = variable(place.variable);
-    std::byte* const to = to_send + detail::wire_offset(layout, place);
-    if (is_counter(place.dtype)) {
-      copy_overlap(Slice::whole(place.whole), from, place.slice, to, size_bytes(place.dtype));
-      continue;
-    }
-    const auto* const floats = reinterpret_cast<const float*>(from);
-    for_each_overlap(Slice::whole(place.whole), place.slice, [&](std::size_t at, std::size_t to_at, std::size_t count) {
-      encode_elements(format, {floats + at, count}, to + to_at * element_bytes(format));
-    });
+/// Copies a part out of its whole `variable` into a block that is to travel, which has `wire_block_bytes`: the opposite
+/// of `spread_received`. Gaps stay as they are.
+template <class = void>
+inline void gather_to_send(const ShardLayout& layout, const ShardLayout::Place& place, const std::byte* variable,
+                           std::byte* to_send) {
+  std::byte* const to = to_send + wire_offset(layout, place);
+  const Slice whole = Slice::whole(place.whole);
+  if (layout.wire_format() == FloatFormat::float32 || is_counter(place.dtype)) {
+    copy_overlap(whole, variable, place.slice, to, size_bytes(place.dtype));
+    return;
   }
+  const FloatFormat format = layout.wire_format();
+  const auto* const floats = reinterpret_cast<const float*>(variable);
+  for_each_overlap(whole, place.slice, [&](std::size_t at, std::size_t to_at, std::size_t count) {
+    encode_elements(format, {floats + at, count}, to + to_at * element_bytes(format));
+  });
 }
 
 }  // namespace distrib::inline v0

@@ -7,6 +7,7 @@
 #include <distrib/tensor/view.hpp>
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -28,8 +29,15 @@ class VariableBlock {
   /// `infos`: of the variables; tables have no place in the block.
   explicit VariableBlock(const std::vector<VariableInfo>& infos)
       : offsets_{block_offsets(infos)}, memory_{offsets_.back()} {
-    for (const VariableInfo& info : infos) shapes_.push_back(info.shape);
+    for (const VariableInfo& info : infos) {
+      shapes_.push_back(info.shape);
+      sizes_.push_back(info.size_bytes());
+    }
   }
+
+  /// How many variables there are.
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return shapes_.size(); }
+  [[nodiscard]] auto size_bytes(std::size_t index) const noexcept -> std::size_t { return sizes_[index]; }
 
   [[nodiscard]] auto shape(std::size_t index) const noexcept -> const Shape& { return shapes_[index]; }
   [[nodiscard]] auto data(std::size_t index) noexcept -> std::byte* { return memory_.data() + offsets_[index]; }
@@ -44,6 +52,7 @@ class VariableBlock {
  private:
   std::vector<std::size_t> offsets_;
   std::vector<Shape> shapes_;
+  std::vector<std::size_t> sizes_;
   AlignedBuffer memory_;
 };
 
@@ -91,13 +100,27 @@ auto view_of(Holder& holder) {
 
 }  // namespace detail
 
-/// The values of all variables of a model at one step, and of its tables the rows that a batch needs. Owns its memory:
-/// contiguous, row-major, each variable and each table's rows 64-byte aligned. Movable; a model sees it const. Threads:
-/// const access from any.
+/// The values of all variables of a model at one step, and of its tables the rows that a batch needs. Contiguous,
+/// row-major, each variable and each table's rows 64-byte aligned; in memory of its own, unless `lend` says otherwise.
+/// Movable; a model sees it const. Threads: const access from any.
 template <class Variables>
 class Values : public detail::VariableBlock<Variables> {
+  using Block = detail::VariableBlock<Variables>;
+
  public:
-  using detail::VariableBlock<Variables>::VariableBlock;
+  using Block::Block;
+
+  /// To be written; not of a variable that is lent.
+  [[nodiscard]] auto data(std::size_t index) noexcept -> std::byte* {
+    assert(lent_[index] == nullptr);
+    return Block::data(index);
+  }
+  [[nodiscard]] auto data(std::size_t index) const noexcept -> const std::byte* {
+    return lent_[index] != nullptr ? lent_[index] : Block::data(index);
+  }
+
+  /// Variable `index` is read from `memory` from now on, which is as large and aligned as here; null: here again.
+  void lend(std::size_t index, const std::byte* memory) noexcept { lent_[index] = memory; }
 
   /// Rows of a table: a matrix of as many as there are unique keys.
   [[nodiscard]] auto rows(std::size_t table) noexcept -> detail::TableRows& { return rows_[table]; }
@@ -108,27 +131,41 @@ class Values : public detail::VariableBlock<Variables> {
   void set_index(std::size_t table, std::span<const std::int64_t> index) noexcept { index_[table] = index; }
 
  private:
+  std::array<const std::byte*, Variables::size> lent_{};
   std::array<detail::TableRows, Variables::tables> rows_;
   std::array<std::span<const std::int64_t>, Variables::tables> index_;
 };
 
 /// Where a model writes one gradient per variable and one per row of a table, and for a counter what is added to it;
-/// arrives zeroed. Laid out like `Values`.
+/// arrives zeroed. Laid out, and lent, like `Values`.
 /// Threads: one at a time.
 template <class Variables>
 class Gradients : public detail::VariableBlock<Variables> {
+  using Block = detail::VariableBlock<Variables>;
+
  public:
-  using detail::VariableBlock<Variables>::VariableBlock;
+  using Block::Block;
+
+  [[nodiscard]] auto data(std::size_t index) noexcept -> std::byte* {
+    return lent_[index] != nullptr ? lent_[index] : Block::data(index);
+  }
+  [[nodiscard]] auto data(std::size_t index) const noexcept -> const std::byte* {
+    return lent_[index] != nullptr ? lent_[index] : Block::data(index);
+  }
+
+  /// Variable `index` is written to `memory` from now on, which is as large and aligned as here; null: here again.
+  void lend(std::size_t index, std::byte* memory) noexcept { lent_[index] = memory; }
 
   [[nodiscard]] auto rows(std::size_t table) noexcept -> detail::TableRows& { return rows_[table]; }
   [[nodiscard]] auto rows(std::size_t table) const noexcept -> const detail::TableRows& { return rows_[table]; }
 
   void zero() noexcept {
-    detail::zero(this->bytes());
+    for (std::size_t index = 0; index < this->size(); ++index) detail::zero({data(index), this->size_bytes(index)});
     for (detail::TableRows& rows : rows_) detail::zero(rows.bytes());
   }
 
  private:
+  std::array<std::byte*, Variables::size> lent_{};
   std::array<detail::TableRows, Variables::tables> rows_;
 };
 

@@ -33,7 +33,8 @@ namespace distrib::inline v0 {
 template <class Variables>
 void assemble(std::span<const ShardLayout> layouts, std::span<const SharedBuffer> blocks, Values<Variables>& values) {
   for (std::size_t shard = 0; shard < layouts.size(); ++shard)
-    spread_received(layouts[shard], blocks[shard]->data(), [&values](std::size_t v) { return values.data(v); });
+    for (const auto& place : layouts[shard].places())
+      spread_received(layouts[shard], place, blocks[shard]->data(), values.data(place.variable));
 }
 
 /// Makes contributions with a model: reads the batch of (step, rank), asks the model which rows of its tables it needs
@@ -103,7 +104,15 @@ class Contributor {
     prepare(rank, step);
     OfRank& mine = *ranks_[rank];
     const Ahead& ahead = mine.ahead(step);
-    assemble<Variables>(layouts_, values, mine.values);
+    if constexpr (has_tables)
+      for (std::size_t shard = 0; shard < layouts_.size(); ++shard) ahead.keys.begin(shard, *gradients[shard]);
+    // Where nothing is cut or rounded on its way, the model works on what came and what goes.
+    for_each_place([&](std::size_t shard, const auto& layout, const auto& place) {
+      const std::size_t v = place.variable;
+      if (!place.travels_whole) return spread_received(layout, place, values[shard]->data(), mine.values.data(v));
+      mine.values.lend(v, values[shard]->data() + wire_offset(layout, place));
+      mine.gradients.lend(v, gradients[shard]->data() + wire_offset(layout, place));
+    });
     for (std::size_t table = 0; table < Variables::tables; ++table) {
       const std::size_t dim = job_.tables[table].dim;
       mine.values.rows(table).resize(ahead.keys.rows(table), dim);
@@ -113,11 +122,10 @@ class Contributor {
     }
     mine.gradients.zero();
     const float loss = gradients_of(mine, ahead, step, rank);
-    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
-      if constexpr (has_tables) ahead.keys.begin(shard, *gradients[shard]);
-      gather_to_send(layouts_[shard], [&mine](std::size_t v) { return std::as_const(mine.gradients).data(v); },
-                     gradients[shard]->data());
-    }
+    for_each_place([&](std::size_t shard, const auto& layout, const auto& place) {
+      if (!place.travels_whole)
+        gather_to_send(layout, place, std::as_const(mine.gradients).data(place.variable), gradients[shard]->data());
+    });
     for (std::size_t table = 0; table < Variables::tables; ++table)
       ahead.keys.deal_gradients(gradients, table, std::as_const(mine.gradients).rows(table).data());
     return loss;
@@ -162,6 +170,11 @@ class Contributor {
     Values<Variables> values;
     Gradients<Variables> gradients;
   };
+
+  void for_each_place(auto&& visit) const {
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
+      for (const auto& place : layouts_[shard].places()) visit(shard, layouts_[shard], place);
+  }
 
   // What a model throws comes out nested in an error that tells which contribution it was.
   auto gradients_of(OfRank& mine, const Ahead& ahead, Step step, Rank rank) const -> float {
