@@ -60,7 +60,7 @@ class Connection {
     return answer_;
   }
   void reply(std::uint64_t call, distrib::ByteView head, const distrib::FrameBody& body,
-             std::optional<std::uint32_t> checksum = std::nullopt) {
+             std::optional<std::uint32_t> checksum = std::nullopt, bool with_next = false) {
     if (!methods_.contains(call)) return;  // over, as a real one
     if (checksum) CHECK(*checksum == distrib::crc32c(body.bytes()));
     std::string text = " ok";
@@ -77,7 +77,7 @@ class Connection {
       REQUIRE(decode(head, body, status = {}));
       text = " status";
     }
-    over(call, text);
+    over(call, text + (with_next ? " with the next" : ""));
   }
   void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     over(call, " failed: " + code.message() + (where.empty() ? "" : " (" + std::string{where} + ")"));

@@ -52,6 +52,8 @@ TEST_CASE("methods: messages are written and read back", "[ps]") {
   CHECK(push.step == 41);
   CHECK(push.rank == 3);
   CHECK(push.common_cut == 40);
+  CHECK_FALSE(push.pull_follows);
+  CHECK(carried(distrib::PushRequest{41, 3, 40, nullptr, true}).pull_follows);
   CHECK(carried(distrib::PushReply{progress, false}).progress == progress);
   CHECK_FALSE(carried(distrib::PushReply{progress, false}).not_repeatable);
   CHECK(carried(distrib::PushReply{progress, true}).not_repeatable);

@@ -338,6 +338,19 @@ TEST_CASE("ShardService: pulls wait for their step, pushes tell how far it is", 
   CHECK(bench.of('a').open() == 1);  // the stream
 }
 
+TEST_CASE("ShardService: the answer to a push goes with that to the pull behind it, where the worker says so", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  bench.join_all();
+  const auto push = [&bench](char who, std::uint64_t number, Step step, Rank rank) {
+    return bench.call<distrib::Push>(who, number, {step, rank, 0, block(1), true});
+  };
+  bench.tell({
+      {"stored", push('a', 2, 1, 0), {"a2 pushed k=0 cuts=0 with the next"}},
+      {"counted", push('b', 2, 1, 1), {"b2 pushed k=1 cuts=0 with the next"}},
+      {"of another that says nothing", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=1 cuts=0"}},
+  });
+}
+
 TEST_CASE("ShardService: cuts are saved, loaded and dropped by the shell", "[ps]") {
   Bench bench{job_of(1, 9, 1)};
   bench.join_all();

@@ -105,6 +105,25 @@ TEST_CASE("SyncWorkerCore: join, values, contribution, values, goodbye (rules 7,
   });
 }
 
+TEST_CASE("SyncWorkerCore: a push has an answer of its own unless a pull comes with it", "[ps]") {
+  Worker w = worker(9, 0);
+  const auto pushes = [](const auto& happens) {
+    WorkerActions actions;
+    happens(actions);
+    std::vector<bool> follow;
+    for (const auto& action : actions)
+      if (const auto* push = std::get_if<distrib::SendPush>(&action)) follow.push_back(push->pull_follows);
+    return follow;
+  };
+  tell(Events{{"", w.start(), {"join 0", "join 1"}},
+              {"", w.joined(0, 0), {}},
+              {"", w.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
+              {"", w.values(0, 0, 0), {}},
+              {"", w.values(1, 0, 0), {"compute step=1 ticket=2 of 2"}}});
+  CHECK(pushes(w.computed(2)) == std::vector{true, true});
+  CHECK(pushes(w.joined(0, 0)) == std::vector{false});  // it came back
+}
+
 TEST_CASE("SyncWorkerCore: a start in the middle and at the end (rules 7, 12)", "[ps]") {
   Worker middle = worker(9, 2);
   tell(Events{

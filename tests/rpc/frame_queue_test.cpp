@@ -54,6 +54,30 @@ TEST_CASE("FrameQueue: what is queued together leaves together, large bodies wit
   CHECK(queue.output().empty());
 }
 
+TEST_CASE("FrameQueue: what may wait leaves with the next that may not, or in a hurry", "[rpc]") {
+  FrameQueue queue;
+  const auto add = [&queue](std::uint64_t call, bool may_wait) {
+    queue.add({FrameKind::reply, 0, 0, 0, call, 0}, {}, {}, std::nullopt, may_wait);
+  };
+  add(1, true);
+  add(2, true);
+  CHECK(queue.output().empty());
+  CHECK(queue.queued_bytes() == 64);
+  add(3, false);
+  add(4, true);  // goes along
+  CHECK(stream::take_output(queue).size() == 4 * 32);
+
+  add(5, true);
+  CHECK(queue.output().empty());
+  queue.hurry();
+  REQUIRE(queue.output().size() == 1);
+  add(6, true);  // while that is written
+  queue.written();
+  CHECK(queue.output().empty());
+  queue.hurry();
+  CHECK(stream::take_output(queue).size() == 32);
+}
+
 TEST_CASE("FrameQueue: a head in parts is one, and a body that nobody keeps is copied", "[rpc]") {
   FrameQueue queue;
   std::vector<std::byte> mine(10'000, std::byte{7});

@@ -282,6 +282,44 @@ TEST_CASE("ServerCore: memory of large bodies is given back when none has come f
   CHECK_FALSE(pair.server.finished());
 }
 
+TEST_CASE("ServerCore: an answer that may wait comes with whatever is said next", "[rpc]") {
+  const auto answer = [](Pair& pair, std::uint64_t call, bool with_next) {
+    pair.server.reply(call, {}, {}, std::nullopt, with_next);
+    pair.carry();
+  };
+  Pair pair;
+  const auto first = pair.call("a"), second = pair.call("a"), third = pair.call("a");
+  pair.carry();
+  answer(pair, first, true);
+  CHECK(pair.server.calls() == 2);  // it is over for the server, and takes none of its limits
+  CHECK(pair.at_client.empty());
+  answer(pair, second, false);
+  REQUIRE(pair.at_client.size() == 2);
+  CHECK(pair.at_client[0].call == first);
+  CHECK(pair.at_client[1].call == second);
+
+  answer(pair, third, true);
+  CHECK(pair.at_client.size() == 2);
+  pair.server.drain(pair.now + 10s);  // a goodbye is something, too
+  pair.carry();
+  REQUIRE(pair.at_client.size() == 3);
+  CHECK(pair.at_client[2].call == third);
+}
+
+TEST_CASE("ServerCore: an answer that waits is not lost when a drained connection ends with it", "[rpc]") {
+  Pair pair;
+  const auto call = pair.call("a");
+  pair.carry();
+  pair.server.drain(pair.now + 10s);
+  pair.carry();
+  pair.server.reply(call, {}, {}, std::nullopt, true);
+  CHECK(pair.server.finished());
+  pair.carry();
+  REQUIRE_FALSE(pair.at_client.empty());
+  CHECK(pair.at_client.front().call == call);
+  CHECK(!pair.at_client.front().code);
+}
+
 TEST_CASE("ServerCore: a drain has an end", "[rpc]") {
   Pair pair;
   const auto id = pair.call("a");

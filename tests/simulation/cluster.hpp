@@ -99,8 +99,8 @@ class Cluster {
     }
     auto writer() -> distrib::WireWriter& { return core.writer(); }
     void reply(std::uint64_t call, distrib::ByteView head, const distrib::FrameBody& body,
-               std::optional<std::uint32_t> checksum = std::nullopt) {
-      core.reply(call, head, body, checksum);
+               std::optional<std::uint32_t> checksum = std::nullopt, bool with_next = false) {
+      core.reply(call, head, body, checksum, with_next);
       answered();
     }
     void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {

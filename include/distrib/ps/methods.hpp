@@ -181,12 +181,14 @@ struct PushRequest {
   Rank rank = 0;
   Step common_cut = 0;  ///< The newest cut that the worker knows every shard to have.
   SharedBuffer body;
+  bool pull_follows = false;  ///< The worker waits for the values that he asks for next: the answer may come with those.
   std::uint32_t body_checksum = 0;  ///< At the shard: CRC-32C of the body.
 
   void encode(WireWriter& head) const {
     head.varint(1, step);
     head.varint(2, rank);
     head.varint(3, common_cut);
+    if (pull_follows) head.varint(4, 1);
   }
   [[nodiscard]] auto decode(ByteView head) -> bool {
     WireReader reader{head};
@@ -195,6 +197,7 @@ struct PushRequest {
         case wire_tag(1, WireType::varint): step = reader.uint64(); break;
         case wire_tag(2, WireType::varint): rank = reader.uint32(); break;
         case wire_tag(3, WireType::varint): common_cut = reader.uint64(); break;
+        case wire_tag(4, WireType::varint): pull_follows = reader.uint64() != 0; break;
       }
     return reader.ok();
   }

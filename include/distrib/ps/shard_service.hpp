@@ -200,6 +200,7 @@ class ShardService final : private ShardSink {
     if (stopping_) return call.fail(rpc_errc::closed);  // the cut that is waited for is without it
     if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
     push_ = std::move(call);
+    pull_follows_ = request.pull_follows;
     not_repeatable_ = false;
     meter_.pushed(request.rank, request.step, core_->step(), request.body->size());
     core_->push(
@@ -364,7 +365,7 @@ class ShardService final : private ShardSink {
   void operator()(ShardDone) override { end(exit_code::done, {}); }
 
   void answer_push(Progress progress) {
-    std::exchange(push_, std::nullopt)->reply({std::move(progress), not_repeatable_});
+    std::exchange(push_, std::nullopt)->reply({std::move(progress), not_repeatable_}, pull_follows_);
   }
 
   using RouterType = Router<Route<Join, Serve>, Route<Pull, Serve>, Route<Push, Serve>, Route<Restore, Serve>,
@@ -387,7 +388,7 @@ class ShardService final : private ShardSink {
   std::map<Connection, Peer> numbers_;
   Peer last_peer_ = 0;
   std::optional<Call<Push, Connection>> push_;  // being counted
-  bool not_repeatable_ = false;
+  bool pull_follows_ = false, not_repeatable_ = false;  // of that one
   SharedBuffer summed_;                   // the block of values that was sent last,
   std::uint32_t checksum_ = 0;            // and its CRC-32C
   bool saving_ = false;

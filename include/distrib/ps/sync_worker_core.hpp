@@ -105,7 +105,7 @@ class SyncWorkerCore {
     for (ShardView& view : shards_) view.got = nullptr;
     for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) {
       if (has_backups_ && shards_[shard].progress.done >= *t_) push(shard, *t_, out);  // too late: to be counted as such
-      serve(shard, out);
+      serve(shard, out, !stopping_);
     }
     if (!t_) return;
     if (stopping_) return leave(out);
@@ -213,13 +213,13 @@ class SyncWorkerCore {
     return !has_tables_ || (wanted_for_ == *t_ + 1 && block->size() == wanted_[shard].answer_bytes);
   }
 
-  void push(std::uint32_t shard, Step step, auto& out) const {
-    out(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, common_cut()}});
+  void push(std::uint32_t shard, Step step, auto& out, bool pull_follows = false) const {
+    out(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, common_cut()}, pull_follows});
   }
 
   // Sends what the shard has not yet, as far as it stores ahead (rules 3 and 8); what is not kept: rule 10, or with
   // backup workers the other ranks may have it, until the shard waits for just that.
-  void serve(std::uint32_t shard, auto& out) {
+  void serve(std::uint32_t shard, auto& out, bool pull_follows = false) {
     ShardView& view = shards_[shard];
     Step last = std::min(*t_, view.progress.done + window_);
     for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
@@ -229,7 +229,7 @@ class SyncWorkerCore {
         last = step - 1;
         break;
       }
-      push(shard, step, out);
+      push(shard, step, out, pull_follows);
       view.sent = step;
     }
     if (last < *t_ && std::exchange(view.awaited, last) != last)

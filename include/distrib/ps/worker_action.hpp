@@ -31,6 +31,7 @@ struct SendPull {
 struct SendPush {
   std::uint32_t shard = 0;
   Contribution contribution;
+  bool pull_follows = false;  ///< A SendPull to this shard comes with it, and only its answer is waited for.
 };
 struct SendRestore {
   std::uint32_t shard = 0;

@@ -148,7 +148,7 @@ class WorkerNode {
     }
     void operator()(SendPush m) const {
       PushRequest request{m.contribution.step, m.contribution.rank, m.contribution.common_cut,
-                          std::move(m.contribution.block)};
+                          std::move(m.contribution.block), m.pull_follows};
       const Step step = request.step;
       node.template send<Push>(m.shard, request, step, now);
     }

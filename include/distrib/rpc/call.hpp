@@ -47,12 +47,14 @@ class Call {
   /// What the caller sent beside the request; valid until the handler returns (of a coroutine: until it begins).
   [[nodiscard]] auto metadata() const noexcept -> ByteView { return metadata_; }
 
-  void reply(const typename M::Reply& reply) const
+  /// `with_next`: to a caller who has another call under way, and waits for the answer to that: this one leaves together
+  /// with what is said next on the connection, however late that is, so that he is woken once.
+  void reply(const typename M::Reply& reply, bool with_next = false) const
     requires(!M::streams_replies)
   {
     WireWriter& head = connection_->writer();
     const MessageBody body = RpcCodec<typename M::Reply>::encode(reply, head);
-    connection_->reply(id_, head.view(), body.body, body.checksum);
+    connection_->reply(id_, head.view(), body.body, body.checksum, with_next);
   }
 
   /// False: not taken, see `ServerCore::item`.

@@ -37,8 +37,10 @@ class FrameQueue {
   FrameQueue() = default;
 
   /// Adds a frame; its lengths are those of `head` and `body`. `checksum`: CRC-32C of the body, when it is known.
+  /// `may_wait`: it is no output yet, but with the next one that may not.
   void add(const FrameHeader& header, const FrameHead& head = {}, const FrameBody& body = {},
-           std::optional<std::uint32_t> checksum = std::nullopt) {
+           std::optional<std::uint32_t> checksum = std::nullopt, bool may_wait = false) {
+    waits_ = may_wait && (waits_ || next_.size() == 0);
     const ByteView content = body.bytes();
     const bool copied = content.size() <= most_copied_bytes || body.owner() == nullptr;
     const std::size_t head_bytes = head.size();
@@ -63,13 +65,16 @@ class FrameQueue {
 
   /// Everything that is to be written, in order; empty: nothing. Unchanged until `written`.
   [[nodiscard]] auto output() -> const std::vector<FrameBody>& {
-    if (writing_.size() == 0 && next_.size() != 0) {
+    if (writing_.size() == 0 && next_.size() != 0 && !waits_) {
       std::swap(writing_, next_);
       ++batch_;
       writing_.close();
     }
     return writing_.pieces();
   }
+
+  /// Nothing waits any longer for what comes next.
+  void hurry() noexcept { waits_ = false; }
 
   /// The last `output()` was written.
   void written() noexcept { writing_.clear(); }
@@ -173,6 +178,7 @@ class FrameQueue {
 
   Batch writing_;
   Batch next_;
+  bool waits_ = false;  // all of `next_` does
   std::uint64_t batch_ = 1;
 };
 

@@ -65,10 +65,11 @@ class ServerCore {
 
   /// Answers a call, which is then over; an answer that is not allowed fails it with `too_large`. `head` is copied, and
   /// so is a body that nobody keeps; others are shared until they are written. `checksum`: the body's, if known.
+  /// `with_next`: it leaves together with what is said next on this connection, however late.
   void reply(std::uint64_t call, ByteView head, const FrameBody& body = {},
-             std::optional<std::uint32_t> checksum = std::nullopt) {
+             std::optional<std::uint32_t> checksum = std::nullopt, bool with_next = false) {
     if (!allows(head, body)) return fail(call, rpc_errc::too_large);
-    if (end(call)) queue({FrameKind::reply, 0, 0, 0, call, 0}, head, body, checksum);
+    if (end(call)) queue({FrameKind::reply, 0, 0, 0, call, 0}, head, body, checksum, with_next);
   }
 
   /// Refuses a call, which is then over. `where`: what people are told beside the code's message.
@@ -164,7 +165,10 @@ class ServerCore {
   void keep() { reader_.keep(); }
   /// What was read and not taken, because too much was owed, can be taken now.
   [[nodiscard]] auto ready() const -> bool { return parked_ && !finished() && !share_.is_full(); }
-  [[nodiscard]] auto output() -> const std::vector<FrameBody>& { return queue_.output(); }
+  [[nodiscard]] auto output() -> const std::vector<FrameBody>& {
+    if (finished()) queue_.hurry();
+    return queue_.output();
+  }
   void written(Instant now) {
     queue_.written();
     if (requests_ == 0) queue_.release();  // who is silent costs little
@@ -223,8 +227,8 @@ class ServerCore {
   }
 
   void queue(const FrameHeader& header, ByteView head = {}, const FrameBody& body = {},
-             std::optional<std::uint32_t> checksum = std::nullopt) {
-    queue_.add(header, {{}, {}, head}, body, checksum);
+             std::optional<std::uint32_t> checksum = std::nullopt, bool may_wait = false) {
+    queue_.add(header, {{}, {}, head}, body, checksum, may_wait);
     share_.owe(queue_.queued_bytes());
   }
 

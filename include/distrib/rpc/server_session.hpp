@@ -97,9 +97,9 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   [[nodiscard]] auto writer() noexcept -> WireWriter& { return core().writer(); }
 
   void reply(std::uint64_t call, ByteView head, const FrameBody& body,
-             std::optional<std::uint32_t> checksum = std::nullopt) {
+             std::optional<std::uint32_t> checksum = std::nullopt, bool with_next = false) {
     if (!core().allows(head, body)) return fail(call, rpc_errc::too_large);
-    core().reply(call, head, body, checksum);
+    core().reply(call, head, body, checksum, with_next);
     observe_reply(call, head.size() + body.bytes().size());
     (void)core().call_table().take_sink(call);
     answered();
