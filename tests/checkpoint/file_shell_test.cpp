@@ -64,8 +64,20 @@ TEST_CASE("a full disk is reported", "[checkpoint][file_shell]") {
   if (!std::filesystem::exists("/dev/full")) return;
   Error error;
   distrib::perform(FileAction::write("/dev/full", {distrib::as_bytes("x")}, {}), error);
-  CHECK(error.code == checkpoint_errc::cannot_write);
+  CHECK(error.code == checkpoint_errc::no_room);
   CHECK_THAT(error.where, ContainsSubstring("/dev/full (No space left on device)"));
+}
+
+TEST_CASE("of a plan that failed nothing is left behind that has not its name yet", "[checkpoint][file_shell]") {
+  const support::TempDirectory directory;
+  const auto write = [&](const char* name) { return FileAction::write(directory / name, {distrib::as_bytes("x")}, {}); };
+  Error error;
+  distrib::perform(FilePlan{write("a.tmp"), write("b.tmp"), FileAction::rename(directory / "a.tmp", directory / "a"),
+                            FileAction::write(directory / "none/c", {}, {}), write("d")},
+                   error);
+  CHECK(error.code == checkpoint_errc::cannot_write);
+  CHECK(std::filesystem::exists(directory / "a"));
+  for (const char* name : {"a.tmp", "b.tmp", "d"}) CHECK_FALSE(std::filesystem::exists(directory / name));
 }
 
 TEST_CASE("directories are made with those above them", "[checkpoint][file_shell]") {

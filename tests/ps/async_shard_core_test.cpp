@@ -53,6 +53,9 @@ struct Shard {
   auto saved(Step step) {
     return [=, this](ShardActions& out) { core.cut_saved(step, out); };
   }
+  auto failed() {
+    return [this](ShardActions& out) { core.cut_failed(out); };
+  }
   auto goodbye(Peer peer) {
     return [=, this](ShardActions& out) { core.goodbye(peer, out); };
   }
@@ -66,6 +69,25 @@ auto shard_of(Rank ranks, std::uint64_t total, Step interval, ConsistencyKind co
 }
 
 }  // namespace
+
+TEST_CASE("AsyncShardCore: where there is no room for a cut, it goes on and tries when asked, and the last again", "[ps]") {
+  Shard shard = shard_of(1, 3, 0);
+  tell(Events{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"nothing is under way", shard.failed(), {}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"asked", shard.save(), {"save 1 w=-1 applied=1"}},
+      {"no room", shard.failed(), {"notice 10 k=1 cuts=0 no room"}},
+      {"asked", shard.save(), {"save 1 w=-1 applied=1"}},
+      {"", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0 no room"}},
+      {"asked meanwhile", shard.save(), {}},
+      {"no room: as it is now", shard.failed(), {"save 2 w=-2 applied=2", "notice 10 k=2 cuts=0 no room"}},
+      {"there is", shard.saved(2), {"notice 10 k=2 cuts=2"}},
+      {"the last one", shard.push(0, 3, 1), {"save 3 w=-3 applied=3", "pushed 10 step=3 k=3 cuts=2"}},
+      {"again", shard.failed(), {"save 3 w=-3 applied=3", "notice 10 k=3 cuts=2 no room"}},
+      {"there is", shard.saved(3), {"notice 10 k=3 cuts=3"}},
+  });
+}
 
 TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)", "[ps]") {
   Shard shard = shard_of(2, 99, 0);

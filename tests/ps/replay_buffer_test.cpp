@@ -63,6 +63,23 @@ TEST_CASE("ReplayBuffer: full when another one of the same size has no room", "[
   }
 }
 
+TEST_CASE("ReplayBuffer: makes room for another one by the oldest", "[ps]") {
+  ReplayBuffer buffer{300};
+  buffer.make_room();
+  buffer.keep(1, blocks(1));
+  buffer.make_room();
+  buffer.keep(2, blocks(2));
+  CHECK(buffer.full());
+  buffer.make_room();
+  CHECK_FALSE(buffer.full());
+  CHECK_FALSE(buffer.has(1));
+  CHECK(buffer.has(2));
+  ReplayBuffer small{100};  // one may exceed it
+  small.keep(1, blocks(1));
+  small.make_room();
+  CHECK_FALSE(small.has(1));
+}
+
 TEST_CASE("ReplayBuffer: a step made again takes the place of the first", "[ps]") {
   ReplayBuffer buffer{256};
   for (int i = 0; i < 10; ++i) buffer.keep(1, blocks(static_cast<float>(i)));

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 namespace {
 
 const Instant start{1'000h};
-const ShardOptions options{.lease = 2s, .restart_window = 8s, .linger = 3s};
+const ShardOptions options{.lease = 2s, .restart_window = 8s, .save_again_after = 4s, .linger = 3s};
 
 auto clock_of(distrib::Rank ranks, bool finished = false) -> ShardClock {
   return {options, ShardPlace{.ranks = ranks, .finished = finished}, start};
@@ -80,6 +80,21 @@ TEST_CASE("ShardClock: at the end it waits for goodbyes while somebody is joined
   clock.saved(start + 9s);  // the last cut was durable after the last connection was lost
   CHECK(verdict(clock, true) == "finished at 12s");
   CHECK(verdict(clock) == "lost 1 at 15s");
+}
+
+TEST_CASE("ShardClock: a cut that found no room is tried again after a pause, and no verdict comes later for it", "[ps]") {
+  ShardClock clock = clock_of(1);
+  clock.opened(start);
+  CHECK_FALSE(clock.tries_again(start + 1000h));
+  clock.found_no_room(start);
+  CHECK(clock.wake(false) == start + 4s);
+  CHECK(clock.look(start + 4s, false).kind == ShardClock::Verdict::Kind::none);
+  CHECK_FALSE(clock.tries_again(start + 4s - 1ns));
+  CHECK(clock.tries_again(start + 4s));
+  CHECK_FALSE(clock.tries_again(start + 4s));
+  CHECK(verdict(clock) == "lost 0 at 10s");
+  clock.found_no_room(start + 7s);
+  CHECK(clock.look(start + 10s, false).kind == ShardClock::Verdict::Kind::lost);
 }
 
 TEST_CASE("ShardClock: options as the protocol says", "[ps]") {

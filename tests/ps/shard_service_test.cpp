@@ -598,7 +598,7 @@ TEST_CASE("ShardService: goodbyes and the last cut are the end", "[ps]") {
       {"and no cut matters", bench.saved(1), {}},
       {"nor any loss", bench.closed('a'), {}},
       {"nor a signal", bench.stop(), {}},
-      {"nor a disk", [&] { bench.service.save_failed({distrib::ps_errc::bad_job, "cut"}); }, {}},
+      {"nor a disk", [&] { bench.service.save_failed({distrib::ps_errc::bad_job, "cut"}, bench.now); }, {}},
       {"nor time", [&] { bench.service.woken(bench.now + 1000h); }, {}},
   });
   CHECK(bench.service.over());
@@ -723,12 +723,38 @@ TEST_CASE("ShardService: asked to stop while a cut is under way it makes the new
 TEST_CASE("ShardService: a cut that cannot be saved ends it", "[ps]") {
   Bench bench{job_of(1, 9, 5)};
   bench.join_all();
-  const distrib::Error full{std::make_error_code(std::errc::no_space_on_device), "cut-1"};
-  const auto failed = [&] { bench.service.save_failed(full); };
+  const distrib::Error full{std::make_error_code(std::errc::io_error), "cut-1"};
+  const auto failed = [&] { bench.service.save_failed(full, bench.now); };
   bench.tell({
-      {"full", failed, {"a1 end", "shell ended 74: No space left on device (cut-1)"}},
+      {"broken", failed, {"a1 end", "shell ended 74: Input/output error (cut-1)"}},
       {"once", failed, {}},
       {"nothing is loaded", [&] { bench.service.cut_loaded({}, bench.now); }, {}},
+  });
+}
+
+TEST_CASE("ShardService: a cut that finds no room is tried again after a pause, and training goes on", "[ps]") {
+  const distrib::Error full{distrib::checkpoint_errc::no_room, "cut-1"};
+  Bench bench{job_of(1, 2, 1)};
+  const auto failed = [&] { bench.service.save_failed(full, bench.now); };
+  bench.join_all();
+  bench.tell({
+      {"due", bench.push('a', 2, 1, 0, 1), {"shell save 1 w=-1", "a2 pushed k=1 cuts=0"}},
+      {"no room", failed, {}},
+      {"it goes on", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=2 cuts=0"}},
+      {"the newest", bench.wakes_after(5s), {"shell save 2 w=-2", "a1 notice k=2 cuts=0 no room"}},
+      {"no room", failed, {}},
+      {"the last, again", bench.wakes_after(5s), {"shell save 2 w=-2", "a1 notice k=2 cuts=0 no room"}},
+      {"saved", bench.saved(2), {"a1 notice k=2 cuts=0,2"}},
+  });
+
+  Bench asked{job_of(1, 9, 1)};
+  asked.join_all();
+  asked.push('a', 2, 1, 0, 1)();
+  asked.service.save_failed(full, asked.now);
+  asked.tell({
+      {"asked to stop it tries at once", asked.stop(), {"a1 notice k=1 cuts=0 no room", "shell save 1 w=-1"}},
+      {"and ends without", [&] { asked.service.save_failed(full, asked.now); },
+       {"a1 end", "shell ended 1: no room on the disk (cut-1)"}},
   });
 }
 

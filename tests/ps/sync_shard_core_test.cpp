@@ -54,6 +54,9 @@ struct Shard {
   auto saved(Step step) {
     return [=, this](ShardActions& out) { core.cut_saved(step, out); };
   }
+  auto failed() {
+    return [this](ShardActions& out) { core.cut_failed(out); };
+  }
   auto save() {
     return [this](ShardActions& out) { core.save(out); };
   }
@@ -180,6 +183,41 @@ TEST_CASE("SyncShardCore: one cut is written at a time, the newest due one is ne
       {"next", shard.saved(1), {"save 3 w=-3"}},
       {"no next", shard.saved(3), {}},
       {"a cut never mixes steps", shard.push(0, 4, 1), {"save 4 w=-4", "pushed 10 step=4 k=4 cuts=0,1,3"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: where there is no room for a cut, it goes on and tries the next one, and the last again", "[ps]") {
+  Shard shard = one_rank(4, 1);
+  tell(Events{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"nothing is under way", shard.failed(), {}},
+      {"due", shard.push(0, 1, 1), {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
+      {"no room, and none is due", shard.failed(), {"notice 10 k=1 cuts=0 no room"}},
+      {"due", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0 no room"}},
+      {"due", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0 no room"}},
+      {"no room: the newest", shard.failed(), {"save 3 w=-3", "notice 10 k=3 cuts=0 no room"}},
+      {"there is", shard.saved(3), {"notice 10 k=3 cuts=0,3"}},
+      {"the last one", shard.push(0, 4, 1), {"save 4 w=-4", "pushed 10 step=4 k=4 cuts=0,3"}},
+      {"again", shard.failed(), {"save 4 w=-4", "notice 10 k=4 cuts=0,3 no room"}},
+      {"and again", shard.failed(), {"save 4 w=-4", "notice 10 k=4 cuts=0,3 no room"}},
+      {"there is", shard.saved(4), {"notice 10 k=4 cuts=0,3,4"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: no room for a cut of another history", "[ps]") {
+  Shard shard = one_rank(9, 2);
+  ShardActions ignored;
+  shard.join(10)(ignored);
+  for (const Step step : {1U, 2U}) shard.push(0, step, 1)(ignored);
+  shard.saved(2)(ignored);
+  for (const Step step : {3U, 4U}) shard.push(0, step, 1)(ignored);
+  tell(Events{
+      {"back", shard.restore(10, 2), {"load 2"}},
+      {"no room", shard.failed(), {"notice 10 k=2 cuts=0,2 no room"}},
+      {"there", shard.loaded(2, -2), {"joined 10 k=2 cuts=0,2 no room"}},
+      {"", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0,2 no room"}},
+      {"due", shard.push(0, 4, 1), {"save 4 w=-4", "pushed 10 step=4 k=4 cuts=0,2 no room"}},
+      {"one of this history", shard.saved(4), {"notice 10 k=4 cuts=0,2,4"}},
   });
 }
 

@@ -265,6 +265,23 @@ TEST_CASE("SyncWorkerCore: contributions are kept until they are in the common c
   CHECK(w.core.common_cut() == 2);
 }
 
+TEST_CASE("SyncWorkerCore: it waits for no cut that a shard has no room for, and goes back when one is lost", "[ps]") {
+  Worker w = worker(9, 2, {.replay_budget_bytes = 256});
+  carry_to(w, 2);
+  const auto no_room = [&w](std::uint32_t shard, Step k) {
+    return [=, &w](WorkerActions& out) { w.core.notice(shard, {k, {0}, true}, out); };
+  };
+  tell(Events{
+      {"values", w.values(0, 2, 2), {}},
+      {"6: full", w.values(1, 2, 2), {"save 0", "save 1"}},
+      {"one is enough", no_room(1, 2), {"compute step=3 ticket=4 of 2"}},
+      {"made", w.computed(4),
+       {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "pull 0 step=3", "pull 1 step=3"}},
+      {"came back at 1: all is kept that it needs", w.joined(0, 1), {"push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
+      {"came back at 0: the first is not kept", w.joined(0, 0), {"restore 0 cut=0", "restore 1 cut=0"}},
+  });
+}
+
 TEST_CASE("SyncWorkerCore: the cut that was waited for may be told by Joined", "[ps]") {
   Worker full = worker(9, 2, {.replay_budget_bytes = 256});
   carry_to(full, 2);

@@ -37,7 +37,7 @@ using Disk = std::map<Step, Cut>;
 /// Faults: any order of delivery between pairs, first in first out inside one; connections lost with what was on them,
 /// or half lost, so that the shard reads the rest after the worker is back on another; workers and shards killed and
 /// started again; old incarnations going on beside their successors; workers told to stop; cuts, contributions and the
-/// keys of rows that take long; disks lost in part or whole.
+/// keys of rows that take long; disks lost in part or whole, or full for a while.
 template <class Rules>
 class Carrier {
  public:
@@ -52,6 +52,7 @@ class Carrier {
     loses_disks_ = rules_.survives_lost_disks && dice_.percent(25);
     keeps_dropped_cuts_ = dice_.percent(25);
     prepares_slowly_ = dice_.percent(25);
+    if (dice_.percent(25)) disks_are_full_ = {dice_.below(span), dice_.between(1, 2 * span)};
   }
 
   /// Empty: the job came to its end and everything was as it must be. Else what was not.
@@ -271,6 +272,11 @@ class Carrier {
   // Disks are slower than messages.
   void work_disks() {
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard) {
+      if (shards_[shard].saving && dice_.percent(50) && now_ - disks_are_full_.from < disks_are_full_.events &&
+          (shard + now_) % 3 != 0) {
+        shards_[shard].saving.reset();
+        on_shard(shard, [](auto& core, auto& out) { core.cut_failed(out); });
+      }
       if (shards_[shard].saving && dice_.percent(50)) {
         const Cut cut = *std::exchange(shards_[shard].saving, std::nullopt);
         shards_[shard].disk.insert_or_assign(cut.step, cut);
@@ -457,6 +463,9 @@ class Carrier {
   bool loses_disks_ = false;
   bool keeps_dropped_cuts_ = false;
   bool prepares_slowly_ = false;
+  struct {
+    std::uint64_t from = 0, events = 0;
+  } disks_are_full_;  // most of them
   std::uint64_t now_ = 0;
   std::vector<ShardState> shards_;
   std::vector<RankState> ranks_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that only jobs with tables, or with backup workers, show: random runs must find them, or they would find no real ones either.
+// Mistakes that only jobs with tables, with backup workers, or with full disks show: random runs must find them, or they
+// would find no real ones either.
 #include "simulation/backup_rules.hpp"
 #include "simulation/synchronous_rules.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 /// A shard that has a mistake.
 class MistakenShard : public SyncShardCore {
  public:
-  enum class Mistake { none, newest_rows, forgets_uses, forgets_counted_keys };
+  enum class Mistake { none, newest_rows, forgets_uses, forgets_counted_keys, tries_no_cut_again };
   static inline Mistake mistake = Mistake::none;
 
   MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters)
@@ -25,6 +26,10 @@ class MistakenShard : public SyncShardCore {
   MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
                 std::vector<Step> cuts)
       : SyncShardCore{job, shard, updaters, spoil(newest, job), std::move(cuts)} {}
+
+  void cut_failed(auto& out) {
+    if (mistake != Mistake::tries_no_cut_again) SyncShardCore::cut_failed(out);
+  }
 
   // The values of k-1 with the rows of k.
   void pull(Peer peer, Step step, auto& out, PullRows rows) {
@@ -83,6 +88,11 @@ TEST_CASE("Random runs find what only tables show", "[simulation]") {
     CAPTURE(static_cast<int>(mistake));
     CHECK(first_seed(mistake, most) < most);
   }
+}
+
+TEST_CASE("Random runs find what only full disks show", "[simulation]") {
+  constexpr std::uint64_t most = 300;
+  CHECK(first_seed(MistakenShard::Mistake::tries_no_cut_again, most) < most);
 }
 
 namespace {

@@ -21,6 +21,7 @@ enum class checkpoint_errc {
   unsupported,        ///< Written in a way this library cannot read. Save it again with TensorFlow on this machine.
   cannot_read,        ///< The operating system refused to read a file. Mend the reason that the message carries.
   cannot_write,       ///< The operating system refused to write a file. Mend the reason that the message carries.
+  no_room,            ///< The disk, or the user's share of it, is full. Make room; a parameter server tries again.
 };
 
 namespace detail {
@@ -38,6 +39,7 @@ inline constexpr ErrorText checkpoint_texts[] = {
     {static_cast<int>(checkpoint_errc::unsupported), failure::unsupported, "this library cannot read it"},
     {static_cast<int>(checkpoint_errc::cannot_read), failure::io, "cannot read"},
     {static_cast<int>(checkpoint_errc::cannot_write), failure::io, "cannot write"},
+    {static_cast<int>(checkpoint_errc::no_room), failure::exhausted, "no room on the disk"},
 };
 }  // namespace detail
 

@@ -15,11 +15,19 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace distrib::inline v0 {
 
-/// Does one thing to a file, with POSIX. On failure `error` is `cannot_write` with the path and the system's reason.
-/// Blocks. Any thread.
+namespace detail {
+inline auto cannot_write(const std::string& path, const std::error_code& reason) -> Error {
+  const bool is_full = reason.value() == ENOSPC || reason.value() == EDQUOT;
+  return {is_full ? checkpoint_errc::no_room : checkpoint_errc::cannot_write, with_reason(path, reason)};
+}
+}  // namespace detail
+
+/// Does one thing to a file, with POSIX. On failure `error` is `cannot_write` or `no_room`, with the path and the
+/// system's reason. Blocks. Any thread.
 inline void perform(const FileAction& action, Error& error) {
   using Kind = FileAction::Kind;
   error = {};
@@ -39,7 +47,7 @@ inline void perform(const FileAction& action, Error& error) {
   } else if (::unlink(action.path.c_str()) != 0 && errno != ENOENT) {
     ec = detail::last_os_error();
   }
-  if (ec) error = {checkpoint_errc::cannot_write, detail::with_reason(action.path, ec)};
+  if (ec) error = detail::cannot_write(action.path, ec);
 }
 
 /// Makes the directory `path` and those above it that are not there, durably. Errors as `perform`.
@@ -47,23 +55,30 @@ inline void make_directories(const std::string& path, Error& error) {
   std::error_code ec;
   detail::make_directories(path, ec);
   error = {};
-  if (ec) error = {checkpoint_errc::cannot_write, detail::with_reason(path, ec)};
+  if (ec) error = detail::cannot_write(path, ec);
 }
 
 /// The same, and makes sure that files can be written there.
 inline void make_writable_directory(const std::string& path, Error& error) {
   make_directories(path, error);
   if (!error && ::access(path.c_str(), W_OK) != 0)
-    error = {checkpoint_errc::cannot_write, detail::with_reason(path, detail::last_os_error())};
+    error = detail::cannot_write(path, detail::last_os_error());
 }
 
-/// Performs a plan in order and stops at the first failure. See the other `perform`.
+/// Performs a plan in order and stops at the first failure; what it has written and not renamed by then is removed, so
+/// that it takes no room. See the other `perform`.
 inline void perform(std::span<const FileAction> plan, Error& error) {
+  using Kind = FileAction::Kind;
   error = {};
+  std::vector<const std::string*> written;
   for (const FileAction& action : plan) {
+    if (action.kind == Kind::write) written.push_back(&action.path);
     perform(action, error);
-    if (error) return;
+    if (error) break;
+    if (action.kind == Kind::rename) std::erase_if(written, [&](const auto* path) { return *path == action.from; });
   }
+  for (const std::string* path : written)
+    if (error) ::unlink(path->c_str());
 }
 
 /// The same; fills `ec` only.

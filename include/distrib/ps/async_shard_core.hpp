@@ -63,7 +63,7 @@ class AsyncShardCore {
   /// What it keeps: the values, as they are now.
   [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
   [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
-  [[nodiscard]] auto progress(Rank rank) const -> Progress { return {applied_[rank], {durable_[rank]}}; }
+  [[nodiscard]] auto progress(Rank rank) const -> Progress { return {applied_[rank], {durable_[rank]}, no_room_}; }
 
   void join(Peer peer, Rank rank, auto& out) {
     if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
@@ -122,10 +122,21 @@ class AsyncShardCore {
   void cut_saved(Step step, auto& out) {
     if (!saving_ || saving_->step != step) return;
     durable_ = std::exchange(saving_, std::nullopt)->applied;
+    no_room_ = false;
     if (std::exchange(again_, false) && durable_ != applied_) begin_save(out);
     notice(out);
     if (everything_in(durable_)) answer_parked(out);
     finish(out);
+  }
+
+  /// The cut that `SaveCut` asked for found no room, and it is time to try again: if another one was asked for meanwhile,
+  /// and the last one, because workers wait for it.
+  void cut_failed(auto& out) {
+    if (!saving_) return;
+    saving_.reset();
+    no_room_ = true;
+    if (std::exchange(again_, false) || everything_in(applied_)) begin_save(out);
+    notice(out);
   }
 
   /// This rank is done.
@@ -190,6 +201,7 @@ class AsyncShardCore {
   std::vector<Parked> parked_;
   std::optional<Saving> saving_;
   bool again_ = false;
+  bool no_room_ = false;  // for the last one that was tried
   std::vector<Rank> goodbyes_;
   bool done_ = false;
 };

@@ -189,7 +189,11 @@ class AsyncWorkerCore {
     }
     if (!has_all()) return;
     buffer_.drop_through(durable());
-    if (buffer_.full()) return;  // rule 3: until a cut is durable everywhere
+    if (buffer_.full()) {
+      if (every_shard([](const ShardView& v) { return !v.progress.no_room; }))
+        return;  // rule 3: until a cut is durable everywhere
+      buffer_.make_room();  // which is not to be: a shard that is lost has them made again
+    }
     computing_ = true;
     Compute work{*t_ + 1, ++ticket_, {}};
     for (const ShardView& view : shards_) work.values.push_back(view.got);

@@ -27,6 +27,7 @@ struct Progress {
   Step done = 0;            ///< Synchronous: k, steps completed. Asynchronous: the asking rank's contributions counted.
   std::vector<Step> cuts;   ///< Ascending. Synchronous: steps with a durable cut, 0 always among them. Asynchronous:
                             ///< one entry, the last contribution of the asking rank that a durable cut holds.
+  bool no_room = false;     ///< The last cut could not be written: the disk is full. Workers need not wait for the next.
 
   [[nodiscard]] auto operator==(const Progress&) const -> bool = default;
 };

@@ -22,13 +22,14 @@ namespace distrib::inline v0 {
 
 // The protocol's messages as methods of rpc. Heads are protowire, with unknown fields passed over; blocks are bodies.
 
-/// Field 1: steps done; 2: cuts, packed, ascending.
+/// Field 1: steps done; 2: cuts, packed, ascending; 3: whether there was no room for the last one.
 inline void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress) {
   head.message(field, [&](WireWriter& message) {
     message.varint(1, progress.done);
     message.message(2, [&](WireWriter& cuts) {
       for (const Step cut : progress.cuts) cuts.raw_varint(cut);
     });
+    if (progress.no_room) message.varint(3, 1);
   });
 }
 
@@ -46,6 +47,7 @@ inline void encode_progress(WireWriter& head, std::uint32_t field, const Progres
           progress.cuts.push_back(cut);
         }
         break;
+      case wire_tag(3, WireType::varint): progress.no_room = reader.uint64() != 0; break;
     }
   return reader.ok();
 }

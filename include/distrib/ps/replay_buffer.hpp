@@ -35,6 +35,11 @@ class ReplayBuffer {
     }
   }
 
+  /// Forgets the oldest until another one has room: whoever asks for them has everybody make them again.
+  void make_room() {
+    while (full()) drop_through(steps_.begin()->first);
+  }
+
   /// Forgets everything after `step`: it will be made again.
   void drop_after(Step step) {
     for (auto at = steps_.upper_bound(step); at != steps_.end(); at = steps_.erase(at)) bytes_ -= size_bytes(at->second);

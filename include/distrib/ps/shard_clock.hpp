@@ -31,6 +31,7 @@ struct ShardPlace {
 struct ShardOptions {
   std::chrono::milliseconds lease{60'000};            ///< A rank that nobody has heard of for its lease
   std::chrono::milliseconds restart_window{600'000};  ///< and the time to start it again is lost for good.
+  std::chrono::milliseconds save_again_after{5'000};  ///< A cut that found no room on the disk is followed by another.
   std::chrono::milliseconds linger{30'000};  ///< After the last cut, when nobody is joined: waits so long for goodbyes.
   std::uint64_t memory_budget_bytes = std::uint64_t{64} << 30;  ///< A job whose values and slots need more is refused; tables grow up to what is left.
   std::uint64_t max_pull_bytes = std::uint64_t{1} << 30;       ///< A pull whose rows would be more is refused.
@@ -52,8 +53,8 @@ class ShardClock {
   };
 
   ShardClock(const ShardOptions& options, const ShardPlace& place, Instant now)
-      : away_{options.lease + options.restart_window}, linger_{options.linger}, was_finished_{place.finished},
-        since_{now}, ranks_(place.ranks) {}
+      : away_{options.lease + options.restart_window}, linger_{options.linger}, pause_{options.save_again_after},
+        was_finished_{place.finished}, since_{now}, ranks_(place.ranks) {}
 
   /// The job is known: leases begin.
   void opened(Instant now) {
@@ -77,18 +78,21 @@ class ShardClock {
   }
   void said_goodbye(Rank rank) { ranks_[rank].goodbye = true; }
 
-  /// When the next verdict is due; `complete`: the last cut is durable.
+  /// A cut found no room: another is to be tried after a pause.
+  void found_no_room(Instant now) { again_ = now + pause_; }
+  /// Whether that is over now; true once.
+  auto tries_again(Instant now) -> bool {
+    return now >= again_ && std::exchange(again_, Instant::max()) != Instant::max();
+  }
+
+  /// When the next verdict is due, or a cut to be tried; `complete`: the last cut is durable.
   [[nodiscard]] auto wake(bool complete) const -> std::optional<Instant> {
-    if (!opened_) return since_ + (was_finished_ ? linger_ : away_);
-    if (complete) return joined_ == 0 ? std::optional{since_ + linger_} : std::nullopt;
-    std::optional<Instant> first;
-    for (const RankState& rank : ranks_)
-      if (is_away(rank)) first = std::min(first.value_or(Instant::max()), rank.since + away_);
-    return first;
+    const auto verdict = verdict_at(complete);
+    return again_ == Instant::max() ? verdict : std::min(again_, verdict.value_or(again_));
   }
 
   [[nodiscard]] auto look(Instant now, bool complete) const -> Verdict {
-    const auto due = wake(complete);
+    const auto due = verdict_at(complete);
     if (!due || now < *due) return {};
     if (!opened_ && !was_finished_) return {Verdict::Kind::nobody_came, 0};
     if (!opened_ || complete) return {Verdict::Kind::finished, 0};
@@ -106,10 +110,21 @@ class ShardClock {
 
   static auto is_away(const RankState& rank) -> bool { return rank.peers == 0 && !rank.goodbye; }
 
+  [[nodiscard]] auto verdict_at(bool complete) const -> std::optional<Instant> {
+    if (!opened_) return since_ + (was_finished_ ? linger_ : away_);
+    if (complete) return joined_ == 0 ? std::optional{since_ + linger_} : std::nullopt;
+    std::optional<Instant> first;
+    for (const RankState& rank : ranks_)
+      if (is_away(rank)) first = std::min(first.value_or(Instant::max()), rank.since + away_);
+    return first;
+  }
+
   std::chrono::milliseconds away_;
   std::chrono::milliseconds linger_;
+  std::chrono::milliseconds pause_;
   bool was_finished_;
   Instant since_;  // nobody is joined, or a cut was durable after that
+  Instant again_ = Instant::max();  // a cut is to be tried then
   bool opened_ = false;
   std::size_t joined_ = 0;
   std::vector<RankState> ranks_;

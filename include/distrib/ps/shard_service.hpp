@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/checkpoint/error.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/crc32c.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/ps/adopt_job.hpp>
 #include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/detail/shard_peers.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/methods.hpp>
-#include <distrib/ps/peer_calls.hpp>
 #include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_clock.hpp>
@@ -25,7 +26,6 @@
 #include <distrib/rpc/server_core.hpp>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,11 +65,10 @@ class ShardService final : private ShardSink {
   /// The connection is gone.
   void closed(const Connection& connection, Instant now) {
     now_ = now;
-    const auto number = numbers_.find(connection);
-    if (number == numbers_.end()) return;
-    part(number->second);
-    peers_.erase(number->second);
-    numbers_.erase(number);
+    const Peer peer = peers_.find(connection);
+    if (peer == 0) return;
+    part(peer);
+    peers_.erase(connection, peer);
   }
 
   // --- events of the shell ---
@@ -102,14 +101,19 @@ class ShardService final : private ShardSink {
     now_ = now;
     if (!over_) core_->cut_loaded(cut, *this);
   }
-  void save_failed(const Error& why) {
-    if (!over_) end(exit_code::io_error, why);
+  /// For want of room: tried again. For another reason, or while it is asked to stop: the end.
+  void save_failed(const Error& why, Instant now) {
+    if (over_) return;
+    if (why.code != checkpoint_errc::no_room) return end(exit_code::io_error, why);
+    clock_.found_no_room(now);
+    if (stopping_) end(exit_code::again, why);
   }
 
   /// The process is asked to end: saves, then `ended(1)`.
   void stop() {
     if (over_ || stopping_) return;
     stopping_ = true;
+    save_again(Instant::max());
     if (core_ != nullptr) core_->save(*this);
     if (!saving_) end(exit_code::again, {});
   }
@@ -122,6 +126,7 @@ class ShardService final : private ShardSink {
   void woken(Instant now) {
     now_ = now;
     if (over_ || (job_ && core_ == nullptr)) return;
+    save_again(now);
     const ShardClock::Verdict verdict = clock_.look(now, is_complete());
     if (verdict.kind == ShardClock::Verdict::Kind::finished) return end(exit_code::done, {});
     if (verdict.kind == ShardClock::Verdict::Kind::nobody_came)
@@ -150,11 +155,7 @@ class ShardService final : private ShardSink {
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
 
  private:
-  struct PeerState {
-    Rank rank = 0;
-    bool entered = false;  // the core knows it
-    PeerCalls<Connection> calls;
-  };
+  using Client = detail::ShardPeer<Connection>;
 
   /// Hands every request of the router to the overload of `serve` for it.
   struct Serve {
@@ -169,8 +170,8 @@ class ShardService final : private ShardSink {
   // --- calls ---
 
   void serve(JoinRequest request, Call<Join, Connection> call) {
-    const Peer peer = number_of(call.connection());
-    PeerState& state = peers_[peer];
+    const Peer peer = peers_.number_of(call.connection());
+    Client& state = peers_[peer];
     leave(peer);
     if (!job_ || request.job_hash != job_hash_) {
       if (request.job_text.empty()) {
@@ -253,6 +254,13 @@ class ShardService final : private ShardSink {
     return {};
   }
 
+  // If the pause of a cut that found no room is over.
+  void save_again(Instant now) {
+    if (!clock_.tries_again(now)) return;
+    saving_ = false;
+    core_->cut_failed(*this);
+  }
+
   // Whether the last cut is durable.
   [[nodiscard]] auto is_complete() const -> bool {
     return core_ != nullptr && has_last_cut(*core_, *job_, kind_.consistency.synchronous);
@@ -260,22 +268,16 @@ class ShardService final : private ShardSink {
 
   // --- peers ---
 
-  auto number_of(const Connection& connection) -> Peer {
-    const auto [at, first] = numbers_.insert({connection, last_peer_ + 1});
-    if (first) ++last_peer_;
-    return at->second;
-  }
-
   // The peer whose call it is; 0: it has not joined, and the call was refused.
   template <class CallType>
   auto entered(const CallType& call) -> Peer {
-    const auto number = numbers_.find(call.connection());
-    if (number != numbers_.end() && core_ != nullptr && peers_[number->second].entered) return number->second;
+    const Peer peer = peers_.find(call.connection());
+    if (peer != 0 && core_ != nullptr && peers_[peer].entered) return peer;
     call.fail(ps_errc::not_joined);
     return 0;
   }
 
-  void enter(Peer peer, PeerState& state) {
+  void enter(Peer peer, Client& state) {
     if (state.rank < job_->ranks) {
       state.entered = true;
       if (clock_.joined(state.rank)) shell_.joined_twice(state.rank);
@@ -290,7 +292,7 @@ class ShardService final : private ShardSink {
   }
 
   void part(Peer peer) {
-    PeerState& state = peers_[peer];
+    Client& state = peers_[peer];
     if (!std::exchange(state.entered, false)) return;
     state.calls.fail_pulls(rpc_errc::cancelled);
     core_->disconnect(peer);
@@ -298,14 +300,14 @@ class ShardService final : private ShardSink {
   }
 
   void forget_call(const Connection& connection, std::uint64_t call) {
-    const auto number = numbers_.find(connection);
-    if (number != numbers_.end() && peers_[number->second].calls.forget(call)) part(number->second);
+    const Peer peer = peers_.find(connection);
+    if (peer != 0 && peers_[peer].calls.forget(call)) part(peer);
   }
 
   void tell_owed(const Connection& connection) {
-    const auto number = numbers_.find(connection);
-    if (number == numbers_.end()) return;
-    PeerState& state = peers_[number->second];
+    const Peer peer = peers_.find(connection);
+    if (peer == 0) return;
+    Client& state = peers_[peer];
     if (state.entered) state.calls.tell_owed(core_->progress(state.rank));
   }
 
@@ -351,7 +353,7 @@ class ShardService final : private ShardSink {
       return;
     }
     const std::string where = to_string(reply);
-    PeerState& state = peers_[reply.peer];
+    Client& state = peers_[reply.peer];
     if (!state.entered) return state.calls.refuse(reply.code, where);  // its Join
     if (push_) std::exchange(push_, std::nullopt)->fail(reply.code, where);
     refuse_job({reply.code, where});
@@ -384,9 +386,7 @@ class ShardService final : private ShardSink {
   std::string job_hash_;
   ShardKind kind_;
   std::unique_ptr<AnyShard> core_;        // null: there is no job, or its cuts are being read
-  std::map<Peer, PeerState> peers_;
-  std::map<Connection, Peer> numbers_;
-  Peer last_peer_ = 0;
+  detail::ShardPeers<Connection> peers_;
   std::optional<Call<Push, Connection>> push_;  // being counted
   bool pull_follows_ = false, not_repeatable_ = false;  // of that one
   SharedBuffer summed_;                   // the block of values that was sent last,

@@ -63,7 +63,7 @@ class SyncShardCore {
   /// What it keeps: the values, as they are now.
   [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
   [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
-  [[nodiscard]] auto progress() const -> Progress { return {k_, cuts_}; }
+  [[nodiscard]] auto progress() const -> Progress { return {k_, cuts_, no_room_}; }
   /// Contributions that came too late to count, each name once.
   [[nodiscard]] auto stale() const noexcept -> std::uint64_t { return stale_; }
 
@@ -138,6 +138,7 @@ class SyncShardCore {
   void cut_saved(Step step, auto& out) {
     if (saving_ != step) return;
     saving_.reset();
+    no_room_ = false;
     if (std::exchange(outdated_, false)) {  // overtaken by a restore to an older one
       out(DropCut{step});
     } else {
@@ -147,6 +148,18 @@ class SyncShardCore {
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
     notice(out);
     finish(out);
+  }
+
+  /// The cut that `SaveCut` asked for found no room, and it is time to try again: the newest one that is due, or else the
+  /// next; of the last step that one, because workers wait for it.
+  void cut_failed(auto& out) {
+    if (!saving_) return;
+    saving_.reset();
+    outdated_ = false;
+    no_room_ = true;
+    if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
+    else if (k_ == total_steps_ && !loading_) cut_due(out);
+    notice(out);
   }
 
   /// Make a cut of the present step soon, unless there is one: before the process stops.
@@ -286,6 +299,7 @@ class SyncShardCore {
   std::vector<Step> cuts_{0};                                // durable, ascending
   std::optional<Step> saving_;
   bool outdated_ = false;                                    // `saving_` belongs to another history
+  bool no_room_ = false;                                     // for the last one that was tried
   std::optional<Cut> due_;
   bool loading_ = false;                                     // the values of k are on their way
   std::vector<Rank> goodbyes_;

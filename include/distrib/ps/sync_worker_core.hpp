@@ -238,8 +238,8 @@ class SyncWorkerCore {
 
   void learn(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
-    view.progress.done = std::max(view.progress.done, progress.done);
-    view.progress.cuts = std::move(progress.cuts);
+    progress.done = std::max(view.progress.done, progress.done);
+    view.progress = std::move(progress);
     if (!t_ || done_) return;
     serve(shard, out);
     if (t_) go_on(out);
@@ -252,7 +252,11 @@ class SyncWorkerCore {
     if (computing_ || stopping_ || *t_ >= total_steps_) return;
     if (!every_shard([](const ShardView& v) { return v.got != nullptr; })) return;
     buffer_.drop_through(common_cut());
-    if (buffer_.full() && !somebody_is_ahead()) return ask_for_cuts(out);  // rule 6: until the common cut moves
+    if (buffer_.full() && !somebody_is_ahead()) {
+      if (every_shard([](const ShardView& v) { return !v.progress.no_room; }))
+        return ask_for_cuts(out);  // rule 6: until the common cut moves
+      buffer_.make_room();  // which it cannot: should a shard be lost, everybody goes back to it
+    }
     computing_ = true;
     Compute work{*t_ + 1, ++ticket_, {}};
     for (const ShardView& view : shards_) work.values.push_back(view.got);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/checkpoint/error.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/net/asio.hpp>
@@ -178,19 +179,22 @@ class ShardLane {
                    [this, kept](const Error& failure) {
                      const Step step = kept->step;
                      *kept = {};  // on this thread, where blocks are taken again
-                     if (failure) return service.save_failed(failure);
-                     service.cut_saved(step, Clock::now());
+                     if (!failure) return service.cut_saved(step, Clock::now());
+                     if (failure.code == checkpoint_errc::no_room)
+                       lane.task_.tell(Event::Kind::no_room, "no room for the cut of step " + std::to_string(step) + ", " +
+                                                                 failure.where + "; training goes on");
+                     service.save_failed(failure, Clock::now());
                    });
     }
     void load(Step step) override {
       auto cut = std::make_shared<Cut>();
       lane.on_disk([store = store, initial = initial, cut, step] { *cut = step == 0 ? initial() : store->read(step); },
                    [this, cut](const Error& failure) {
-                     if (failure) return service.save_failed(failure);
+                     if (failure) return service.save_failed(failure, Clock::now());
                      try {
                        service.cut_loaded(*cut, Clock::now());
                      } catch (const std::system_error& error) {
-                       service.save_failed(error_of(error));
+                       service.save_failed(error_of(error), Clock::now());
                      }
                    });
     }

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The main job while the disk of its cuts is full: it is told, training goes on to its last step, also when a parameter
+# server is killed meanwhile, and when there is room again it ends with the bits of one process. The disk is a small one
+# in memory, mounted where only this script sees it. Called by ctest in build/PRESET/tests, where the programs are
+# ../examples/fashion_mnist_* and ../tools/distrib.
+set -euo pipefail
+if [ "${1:-}" != --inside ]; then
+  unshare --map-root-user --mount true 2>/dev/null || { echo 'skipped: this user cannot mount anything here'; exit 77; }
+  exec unshare --map-root-user --mount bash "$0" --inside
+fi
+programs=$PWD/../examples distrib=$PWD/../tools/distrib
+[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'umount "$work"/*/checkpoint 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work"
+export OPENBLAS_NUM_THREADS=1
+unset TF_CONFIG NO_COLOR
+fail() { echo "FAILED: $*" >&2; [ ! -e job.log ] || tail -n 40 job.log >&2; exit 1; }
+until_log() {  # PATTERN      for at most 60 s
+  local tries=0
+  until grep -qsE -e "$1" job.log; do
+    [ $((tries += 1)) -le 3000 ] || fail "no word of '$1'"
+    kill -0 "$launch" 2>/dev/null || fail "it ended without a word of '$1'"
+    sleep 0.02
+  done
+}
+hash_of() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))["parameters_sha256"])' "$1"; }
+
+"$programs/fashion_mnist_convert" /usr/share/datasets/fashion-mnist data >convert.txt
+train=("$programs/fashion_mnist_train" --data data --steps 600 --save_every 100)
+"${train[@]}" --out local >local.log
+
+mkdir -p job/checkpoint
+mount -t tmpfs -o size=8m tmpfs job/checkpoint
+cat /dev/zero >job/checkpoint/filler 2>/dev/null || true
+timeout -k 5 240 "$distrib" launch --ps 2 --workers 3 --restart -- "${train[@]}" --out job >job.log 2>&1 &
+launch=$!
+until_log 'ps0 \| .*no room for the cut of step [0-9]+, .*No space left on device.*training goes on'
+kill -9 "$(sed -nE 's/^launch \| ps1 is process ([0-9]+)$/\1/p' job.log)"
+until_log 'worker0 \| step 5[0-9]+/600'
+until_log 'ps[01] \| .*no room for the cut of step 600,'
+rm job/checkpoint/filler
+wait "$launch" || fail "exit code $?"
+[ "$(hash_of job)" = "$(hash_of local)" ] || fail 'other bits than in one process'
+[ -e job/checkpoint/model.ckpt-600.index ] || fail 'no checkpoint'
+[ -z "$(find job/checkpoint -name '.saving.*' -size +0)" ] || fail "what found no room is left behind: $(ls -A job/checkpoint)"
+echo 'all is as it should be'
