@@ -5,6 +5,8 @@
 #        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
 #        tests/run.sh soak [SECONDS]   a server under storms of resets, a parameter server under all that workers make, 60
 #                               seconds each unless told, and 1000 orders of stops
+#        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from N seeds, 100000 from 0 unless
+#                               told; a seed that fails is named, and runs again by --from SEED --count 1
 #        tests/run.sh packages  our guide typed on a bare Debian, clang, Conan (from PyPI), newer Debians, aarch64; as root
 #        tests/run.sh interop   our files against real TensorFlow and TensorBoard (from PyPI, in a cache directory)
 set -uo pipefail
@@ -127,8 +129,18 @@ soak() {  # SECONDS
   passed=$((passed + 1))
 }
 
-whole_seconds() {  # WHO VALUE
-  case $2 in '' | *[!0-9]*) echo "error: $1 takes a number of seconds, not '$2'" >&2; exit 64 ;; esac
+# Says every 10 000 seeds how it stands.
+simulation() {  # FROM COUNT
+  build release distrib_simulation_tests || return
+  if ! DISTRIB_SEED_FROM=$1 DISTRIB_SEED_COUNT=$2 build/release/tests/distrib_simulation_tests "[seeds]"; then
+    failed=$((failed + 1))
+    return 1
+  fi
+  passed=$((passed + 1))
+}
+
+whole_number() {  # WHO VALUE OF-WHAT
+  case $2 in '' | *[!0-9]*) echo "error: $1 takes a number of $3, not '$2'" >&2; exit 64 ;; esac
 }
 
 case ${1:-} in
@@ -148,7 +160,7 @@ case ${1:-} in
     part "budgets" budgets
     ;;
   fuzz)
-    whole_seconds fuzz "${2:-60}"
+    whole_number fuzz "${2:-60}" seconds
     ensure_packages build tests clang
     build fuzz distrib_fuzzers || exit
     for corpus in tests/fuzz/corpus/*/; do
@@ -156,9 +168,23 @@ case ${1:-} in
     done
     ;;
   soak)
-    whole_seconds soak "${2:-60}"
+    whole_number soak "${2:-60}" seconds
     ensure_packages build tests
     part "soak" soak "${2:-60}"
+    ;;
+  simulation)
+    from=0 count=100000
+    while [ $# -gt 1 ]; do
+      case $2 in
+        --from) from=${3:-} ;;
+        --count) count=${3:-} ;;
+        *) echo "error: simulation takes --from A and --count N, not '$2'" >&2; exit 64 ;;
+      esac
+      whole_number "$2" "${3:-}" seeds
+      shift 2
+    done
+    ensure_packages build tests
+    part "simulation" simulation "$from" "$count"
     ;;
   packages)
     ensure_packages build tests clang packages
@@ -175,7 +201,7 @@ case ${1:-} in
     part "interop" interop
     ;;
   *)
-    sed -n '3,9s/^# //p' "$0" >&2
+    sed -n '3,11s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -5,6 +5,12 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
 using simulation::Asynchronous;
 using simulation::BackupWorkers;
 using simulation::Synchronous;
@@ -44,8 +50,23 @@ TEST_CASE("Random runs: with backup workers the first so many count at each step
   run_seeds<BackupWorkers<>>(0, seeds);
 }
 
-TEST_CASE("Random runs: many seeds", "[.][simulation]") {
-  run_seeds<Synchronous<>>(0, 100'000);
-  run_seeds<Asynchronous<>>(0, 100'000);
-  run_seeds<BackupWorkers<>>(0, 100'000);
+// Of DISTRIB_SEED_COUNT seeds from DISTRIB_SEED_FROM on, in pieces, so that one sees how far it is.
+TEST_CASE("Random runs: the seeds that one asks for", "[.seeds][simulation]") {
+  const auto number = [](const char* name, std::uint64_t otherwise) {
+    const char* const told = std::getenv(name);
+    return told == nullptr ? otherwise : std::strtoull(told, nullptr, 10);
+  };
+  const std::uint64_t from = number("DISTRIB_SEED_FROM", 0);
+  const std::uint64_t count = number("DISTRIB_SEED_COUNT", 100'000);
+  constexpr std::uint64_t piece = 10'000;
+  for (std::uint64_t done = 0; done < count;) {
+    const std::uint64_t now = std::min(piece, count - done);
+    run_seeds<Synchronous<>>(from + done, now);
+    run_seeds<Asynchronous<>>(from + done, now);
+    run_seeds<BackupWorkers<>>(from + done, now);
+    done += now;
+    std::printf("seeds %llu to %llu: synchronous, asynchronous, with backup workers\n",
+                static_cast<unsigned long long>(from + done - now), static_cast<unsigned long long>(from + done - 1));
+    std::fflush(stdout);
+  }
 }
