@@ -78,6 +78,10 @@ TEST_CASE("of a plan that failed nothing is left behind that has not its name ye
   CHECK(error.code == checkpoint_errc::cannot_write);
   CHECK(std::filesystem::exists(directory / "a"));
   for (const char* name : {"a.tmp", "b.tmp", "d"}) CHECK_FALSE(std::filesystem::exists(directory / name));
+  distrib::perform(FilePlan{write("a"), write("b"), FileAction::rename(directory / "b", directory / "a"),
+                            FileAction::write(directory / "none/c", {}, {})},
+                   error);
+  CHECK(std::filesystem::exists(directory / "a"));  // it has its name
 }
 
 TEST_CASE("directories are made with those above them", "[checkpoint][file_shell]") {

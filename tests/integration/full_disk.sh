@@ -12,7 +12,7 @@ fi
 programs=$PWD/../examples distrib=$PWD/../tools/distrib
 [ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
 work=$(mktemp -d)
-trap 'umount "$work"/*/checkpoint 2>/dev/null; rm -rf "$work"' EXIT
+trap 'umount "$work/job/checkpoint" 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$work"
 export OPENBLAS_NUM_THREADS=1
 unset TF_CONFIG NO_COLOR

@@ -53,8 +53,11 @@ struct Shard {
   auto saved(Step step) {
     return [=, this](ShardActions& out) { core.cut_saved(step, out); };
   }
-  auto failed() {
-    return [this](ShardActions& out) { core.cut_failed(out); };
+  auto no_room() {
+    return [this](ShardActions& out) { core.no_room(out); };
+  }
+  auto save_again() {
+    return [this](ShardActions& out) { core.save_again(out); };
   }
   auto goodbye(Peer peer) {
     return [=, this](ShardActions& out) { core.goodbye(peer, out); };
@@ -74,17 +77,18 @@ TEST_CASE("AsyncShardCore: where there is no room for a cut, it goes on and trie
   Shard shard = shard_of(1, 3, 0);
   tell(Events{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
-      {"nothing is under way", shard.failed(), {}},
+      {"nothing is under way", shard.save_again(), {}},
       {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"asked", shard.save(), {"save 1 w=-1 applied=1"}},
-      {"no room", shard.failed(), {"notice 10 k=1 cuts=0 no room"}},
+      {"no room", shard.no_room(), {"notice 10 k=1 cuts=0 no room"}},
+      {"nobody has asked", shard.save_again(), {}},
       {"asked", shard.save(), {"save 1 w=-1 applied=1"}},
       {"", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0 no room"}},
       {"asked meanwhile", shard.save(), {}},
-      {"no room: as it is now", shard.failed(), {"save 2 w=-2 applied=2", "notice 10 k=2 cuts=0 no room"}},
+      {"as it is now", shard.save_again(), {"save 2 w=-2 applied=2"}},
       {"there is", shard.saved(2), {"notice 10 k=2 cuts=2"}},
       {"the last one", shard.push(0, 3, 1), {"save 3 w=-3 applied=3", "pushed 10 step=3 k=3 cuts=2"}},
-      {"again", shard.failed(), {"save 3 w=-3 applied=3", "notice 10 k=3 cuts=2 no room"}},
+      {"again", shard.save_again(), {"save 3 w=-3 applied=3"}},
       {"there is", shard.saved(3), {"notice 10 k=3 cuts=3"}},
   });
 }

@@ -190,6 +190,54 @@ TEST_CASE("CutStore: a user's step that only some have saved goes when there is 
   CHECK_FALSE(cluster.has(20, ".data-00000-of-00002"));
 }
 
+TEST_CASE("CutStore: what the others will not save is let go in vain, also when the user wants it", "[ps][cut_store]") {
+  const Cluster cluster{2};
+  cluster.store(0).save(cluster.cut(0, 20));
+  cluster.store(0).drop(20, true);
+  CHECK(cluster.list(0).empty());
+  CHECK(cluster.files().empty());
+  cluster.save_all(40);
+  cluster.store(0).drop(40, true);  // it was not in vain
+  CHECK(cluster.list(0) == Steps{40});
+}
+
+TEST_CASE("CutStore: where only an index finds no room the cut is durable, and the index is made later", "[ps][cut_store]") {
+  struct Full {
+    void operator()(std::span<const FileAction> plan) const {
+      for (const FileAction& action : plan)
+        if (*is_full && action.kind == FileAction::Kind::rename && action.path.ends_with(".index"))
+          throw_error(checkpoint_errc::no_room, action.path);
+      distrib::perform(plan);
+    }
+    const bool* is_full;
+  };
+  Cluster cluster{2};
+  bool is_full = true;
+  const auto store = [&](std::uint32_t shard) {
+    return CutStore<Full>{cluster.settings, cluster.job, shard, cuts::updaters, {&is_full}};
+  };
+  const auto list = [&](std::uint32_t shard) {
+    std::vector<Error> refused;
+    const auto steps = store(shard).list(refused);
+    CHECK(refused.empty());
+    return steps;
+  };
+  for (const std::uint32_t shard : {0U, 1U}) CHECK(store(shard).save(cluster.cut(shard, 20)).empty());
+  CHECK(list(0) == Steps{20});  // a start goes on without an index
+  CHECK(list(1) == Steps{20});
+  CHECK_FALSE(cluster.has(20, ".index"));
+  is_full = false;
+  CHECK(list(1) == Steps{20});
+  CHECK(cluster.has(20, ".index"));
+
+  is_full = true;
+  store(0).save(cluster.cut(0, 1000));
+  CHECK_THROWS_WITH(store(1).save(cluster.cut(1, 1000)), ContainsSubstring("no room"));  // the last: to be tried again
+  is_full = false;
+  CHECK(store(1).save(cluster.cut(1, 1000)) == cluster.path(1000, ""));
+  CHECK(cluster.has(1000, ".index"));
+}
+
 TEST_CASE("CutStore: killed at any point, it has the cut before or the new one", "[ps][cut_store]") {
   // What two shards of a job do: each number a save, after it what the protocol drops.
   const struct {

@@ -161,7 +161,9 @@ struct Bench : distrib::ShardShell {
     told.push_back("shell save " + std::to_string(cut.step) + story::text(cut.values) + story::text(cut.tables));
   }
   void load(Step step) override { told.push_back("shell load " + std::to_string(step)); }
-  void drop(Step step) override { told.push_back("shell drop " + std::to_string(step)); }
+  void drop(distrib::DropCut drop) override {
+    told.push_back("shell drop " + std::to_string(drop.step) + (drop.in_vain ? " in vain" : ""));
+  }
   void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " is here twice"); }
   void ended(int code, const distrib::Error& why) override {
     const std::string words = why ? ": " + why.code.message() + " (" + why.where + ")" : std::string{};
@@ -739,11 +741,11 @@ TEST_CASE("ShardService: a cut that finds no room is tried again after a pause, 
   bench.join_all();
   bench.tell({
       {"due", bench.push('a', 2, 1, 0, 1), {"shell save 1 w=-1", "a2 pushed k=1 cuts=0"}},
-      {"no room", failed, {}},
-      {"it goes on", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=2 cuts=0"}},
-      {"the newest", bench.wakes_after(5s), {"shell save 2 w=-2", "a1 notice k=2 cuts=0 no room"}},
-      {"no room", failed, {}},
-      {"the last, again", bench.wakes_after(5s), {"shell save 2 w=-2", "a1 notice k=2 cuts=0 no room"}},
+      {"no room", failed, {"a1 notice k=1 cuts=0 no room"}},
+      {"it goes on", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=2 cuts=0 no room"}},
+      {"the newest", bench.wakes_after(5s), {"shell save 2 w=-2"}},
+      {"no room", failed, {"a1 notice k=2 cuts=0 no room"}},
+      {"the last, again", bench.wakes_after(5s), {"shell save 2 w=-2"}},
       {"saved", bench.saved(2), {"a1 notice k=2 cuts=0,2"}},
   });
 
@@ -752,7 +754,7 @@ TEST_CASE("ShardService: a cut that finds no room is tried again after a pause, 
   asked.push('a', 2, 1, 0, 1)();
   asked.service.save_failed(full, asked.now);
   asked.tell({
-      {"asked to stop it tries at once", asked.stop(), {"a1 notice k=1 cuts=0 no room", "shell save 1 w=-1"}},
+      {"asked to stop it tries at once", asked.stop(), {"shell save 1 w=-1"}},
       {"and ends without", [&] { asked.service.save_failed(full, asked.now); },
        {"a1 end", "shell ended 1: no room on the disk (cut-1)"}},
   });

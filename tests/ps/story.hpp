@@ -152,7 +152,7 @@ inline auto text(const support::ShardAction& action) -> std::string {
     return "save " + std::to_string(m->cut.step) + text(m->cut.values) + text(m->cut.tables) +
            (m->cut.applied.empty() ? "" : " applied=" + text(m->cut.applied));
   if (const auto* m = std::get_if<LoadCut>(&action)) return "load " + std::to_string(m->step);
-  if (const auto* m = std::get_if<DropCut>(&action)) return "drop " + std::to_string(m->step);
+  if (const auto* m = std::get_if<DropCut>(&action)) return "drop " + std::to_string(m->step) + (m->in_vain ? " in vain" : "");
   return "done";
 }
 

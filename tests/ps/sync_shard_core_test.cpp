@@ -54,8 +54,11 @@ struct Shard {
   auto saved(Step step) {
     return [=, this](ShardActions& out) { core.cut_saved(step, out); };
   }
-  auto failed() {
-    return [this](ShardActions& out) { core.cut_failed(out); };
+  auto no_room() {
+    return [this](ShardActions& out) { core.no_room(out); };
+  }
+  auto save_again() {
+    return [this](ShardActions& out) { core.save_again(out); };
   }
   auto save() {
     return [this](ShardActions& out) { core.save(out); };
@@ -190,16 +193,19 @@ TEST_CASE("SyncShardCore: where there is no room for a cut, it goes on and tries
   Shard shard = one_rank(4, 1);
   tell(Events{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
-      {"nothing is under way", shard.failed(), {}},
+      {"nothing is under way", shard.save_again(), {}},
       {"due", shard.push(0, 1, 1), {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
-      {"no room, and none is due", shard.failed(), {"notice 10 k=1 cuts=0 no room"}},
+      {"no room", shard.no_room(), {"notice 10 k=1 cuts=0 no room"}},
+      {"none is due", shard.save_again(), {}},
       {"due", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0 no room"}},
       {"due", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0 no room"}},
-      {"no room: the newest", shard.failed(), {"save 3 w=-3", "notice 10 k=3 cuts=0 no room"}},
+      {"no room", shard.no_room(), {"notice 10 k=3 cuts=0 no room"}},
+      {"the newest", shard.save_again(), {"save 3 w=-3"}},
       {"there is", shard.saved(3), {"notice 10 k=3 cuts=0,3"}},
       {"the last one", shard.push(0, 4, 1), {"save 4 w=-4", "pushed 10 step=4 k=4 cuts=0,3"}},
-      {"again", shard.failed(), {"save 4 w=-4", "notice 10 k=4 cuts=0,3 no room"}},
-      {"and again", shard.failed(), {"save 4 w=-4", "notice 10 k=4 cuts=0,3 no room"}},
+      {"no room", shard.no_room(), {"notice 10 k=4 cuts=0,3 no room"}},
+      {"again", shard.save_again(), {"save 4 w=-4"}},
+      {"and again", shard.save_again(), {"save 4 w=-4"}},
       {"there is", shard.saved(4), {"notice 10 k=4 cuts=0,3,4"}},
   });
 }
@@ -212,12 +218,30 @@ TEST_CASE("SyncShardCore: no room for a cut of another history", "[ps]") {
   shard.saved(2)(ignored);
   for (const Step step : {3U, 4U}) shard.push(0, step, 1)(ignored);
   tell(Events{
+      {"no room", shard.no_room(), {"notice 10 k=4 cuts=0,2 no room"}},
       {"back", shard.restore(10, 2), {"load 2"}},
-      {"no room", shard.failed(), {"notice 10 k=2 cuts=0,2 no room"}},
+      {"it is of no use any more", shard.save_again(), {}},
       {"there", shard.loaded(2, -2), {"joined 10 k=2 cuts=0,2 no room"}},
       {"", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0,2 no room"}},
       {"due", shard.push(0, 4, 1), {"save 4 w=-4", "pushed 10 step=4 k=4 cuts=0,2 no room"}},
       {"one of this history", shard.saved(4), {"notice 10 k=4 cuts=0,2,4"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: cuts that the others do not make are let go, but for the newest", "[ps]") {
+  Shard shard = one_rank(99, 1);
+  ShardActions ignored;
+  shard.join(10)(ignored);
+  for (const Step step : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U}) {
+    shard.push(0, step, 1, step < 2 ? 0 : 1)(ignored);
+    if (step < 9) shard.saved(step)(ignored);
+  }
+  tell(Events{
+      {"eight after the common one", shard.saved(9), {"notice 10 k=9 cuts=0,1,2,3,4,5,6,7,8,9"}},
+      {"due", shard.push(0, 10, 1, 1), {"save 10 w=-10", "pushed 10 step=10 k=10 cuts=0,1,2,3,4,5,6,7,8,9"}},
+      {"one more", shard.saved(10), {"drop 2 in vain", "notice 10 k=10 cuts=0,1,3,4,5,6,7,8,9,10"}},
+      {"back to the common one", shard.restore(10, 1),
+       {"drop 3", "drop 4", "drop 5", "drop 6", "drop 7", "drop 8", "drop 9", "drop 10", "load 1"}},
   });
 }
 

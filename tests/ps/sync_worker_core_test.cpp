@@ -277,6 +277,9 @@ TEST_CASE("SyncWorkerCore: it waits for no cut that a shard has no room for, and
       {"one is enough", no_room(1, 2), {"compute step=3 ticket=4 of 2"}},
       {"made", w.computed(4),
        {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "pull 0 step=3", "pull 1 step=3"}},
+      {"", no_room(0, 3), {}},
+      {"", no_room(1, 3), {}},
+      {"values", w.values(0, 3, 3), {}},
       {"came back at 1: all is kept that it needs", w.joined(0, 1), {"push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
       {"came back at 0: the first is not kept", w.joined(0, 0), {"restore 0 cut=0", "restore 1 cut=0"}},
   });

@@ -91,6 +91,7 @@ class Carrier {
     Disk disk;
     std::optional<Cut> saving;
     std::optional<Step> loading;
+    bool saves_again = false;      // after a while
     bool done = false;
   };
   struct RankState {
@@ -193,6 +194,7 @@ class Carrier {
     if (state.saving && dice_.percent(50)) state.disk.insert_or_assign(state.saving->step, *state.saving);
     state.saving.reset();
     state.loading.reset();
+    state.saves_again = false;
     state.core.reset();
     state.back = now_ + dice_.between(1, 60);
     std::erase_if(links_, [&](const auto& entry) {
@@ -260,7 +262,7 @@ class Carrier {
     }
     for (const auto& [id, worker] : workers_)
       if (choices_.empty() && !worker.preparing.empty()) choices_.push_back({Choice::prepare, id, 0});
-    const bool disks_work = std::ranges::any_of(shards_, [](const ShardState& s) { return s.saving || s.loading; });
+    const bool disks_work = std::ranges::any_of(shards_, [](const ShardState& s) { return s.saving || s.loading || s.saves_again; });
     if (choices_.empty() && !disks_work) return false;
     if (choices_.empty() || dice_.percent(4))
       work_disks();
@@ -275,7 +277,11 @@ class Carrier {
       if (shards_[shard].saving && dice_.percent(50) && now_ - disks_are_full_.from < disks_are_full_.events &&
           (shard + now_) % 3 != 0) {
         shards_[shard].saving.reset();
-        on_shard(shard, [](auto& core, auto& out) { core.cut_failed(out); });
+        shards_[shard].saves_again = true;
+        on_shard(shard, [](auto& core, auto& out) { core.no_room(out); });
+      } else if (shards_[shard].saves_again && dice_.percent(20)) {
+        shards_[shard].saves_again = false;
+        on_shard(shard, [](auto& core, auto& out) { core.save_again(out); });
       }
       if (shards_[shard].saving && dice_.percent(50)) {
         const Cut cut = *std::exchange(shards_[shard].saving, std::nullopt);

@@ -204,7 +204,7 @@ class Cluster {
         service_->cut_loaded(step == 0 ? initial_ : disk_.at(step), now);
       });
     }
-    void drop(Step step) override { disk_.erase(step); }
+    void drop(distrib::DropCut drop) override { disk_.erase(drop.step); }
     void joined_twice(Rank) override {}
     void ended(int code, const distrib::Error& why) override {
       code_ = code;

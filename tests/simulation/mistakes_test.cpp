@@ -27,8 +27,8 @@ class MistakenShard : public SyncShardCore {
                 std::vector<Step> cuts)
       : SyncShardCore{job, shard, updaters, spoil(newest, job), std::move(cuts)} {}
 
-  void cut_failed(auto& out) {
-    if (mistake != Mistake::tries_no_cut_again) SyncShardCore::cut_failed(out);
+  void save_again(auto& out) {
+    if (mistake != Mistake::tries_no_cut_again) SyncShardCore::save_again(out);
   }
 
   // The values of k-1 with the rows of k.

@@ -72,10 +72,12 @@ inline void perform(std::span<const FileAction> plan, Error& error) {
   error = {};
   std::vector<const std::string*> written;
   for (const FileAction& action : plan) {
-    if (action.kind == Kind::write) written.push_back(&action.path);
     perform(action, error);
+    const bool is_written = !error || error.code == checkpoint_errc::no_room;  // else it may not even be opened
+    if (action.kind == Kind::write && is_written) written.push_back(&action.path);
     if (error) break;
-    if (action.kind == Kind::rename) std::erase_if(written, [&](const auto* path) { return *path == action.from; });
+    if (action.kind == Kind::rename)
+      std::erase_if(written, [&](const auto* path) { return *path == action.from || *path == action.path; });
   }
   for (const std::string* path : written)
     if (error) ::unlink(path->c_str());

@@ -35,8 +35,8 @@ namespace distrib::inline v0 {
 }
 
 /// Saves `parts` as the checkpoint `directory/name`, durably, and lets older ones go; the directory is made when it is
-/// not there. On failure `error` says what and where, nothing older is lost, and what was written
-/// so far stays under temporary names that the next save overwrites. Blocks. One save of a directory at a time.
+/// not there. On failure `error` says what and where, nothing older is lost, and what was written and has not its name yet
+/// is removed. Blocks. One save of a directory at a time.
 inline void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
                             SaveOptions options, Error& error) {
   error = {};

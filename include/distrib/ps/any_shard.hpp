@@ -52,7 +52,8 @@ class AnyShard {
   virtual void save(ShardSink& out) = 0;
   virtual void goodbye(Peer peer, ShardSink& out) = 0;
   virtual void cut_saved(Step step, ShardSink& out) = 0;
-  virtual void cut_failed(ShardSink& out) = 0;
+  virtual void no_room(ShardSink& out) = 0;
+  virtual void save_again(ShardSink& out) = 0;
   virtual void cut_loaded(const Cut& cut, ShardSink& out) = 0;    ///< Asynchronous: nothing.
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
@@ -84,7 +85,8 @@ class ShardOf final : public AnyShard {
   void save(ShardSink& out) override { core_.save(out); }
   void goodbye(Peer peer, ShardSink& out) override { core_.goodbye(peer, out); }
   void cut_saved(Step step, ShardSink& out) override { core_.cut_saved(step, out); }
-  void cut_failed(ShardSink& out) override { core_.cut_failed(out); }
+  void no_room(ShardSink& out) override { core_.no_room(out); }
+  void save_again(ShardSink& out) override { core_.save_again(out); }
   void cut_loaded(const Cut& cut, ShardSink& out) override {
     if constexpr (restores) core_.cut_loaded(cut, out);
   }

@@ -129,14 +129,17 @@ class AsyncShardCore {
     finish(out);
   }
 
-  /// The cut that `SaveCut` asked for found no room, and it is time to try again: if another one was asked for meanwhile,
-  /// and the last one, because workers wait for it.
-  void cut_failed(auto& out) {
+  /// The cut that `SaveCut` asked for found no room: workers are told not to wait for it.
+  void no_room(auto& out) {
+    no_room_ = true;
+    notice(out);
+  }
+
+  /// It is time to try again: if another one was asked for meanwhile, and the last one, because workers wait for it.
+  void save_again(auto& out) {
     if (!saving_) return;
     saving_.reset();
-    no_room_ = true;
     if (std::exchange(again_, false) || everything_in(applied_)) begin_save(out);
-    notice(out);
   }
 
   /// This rank is done.

@@ -78,7 +78,7 @@ class CutStore {
       return steps;
     }
     const detail::FileLock lock{lock_file()};
-    merge_found(refused);
+    if_there_is_room([&] { merge_found(refused); });
     for (const Found& found : scan()) {
       if (is_usable(found, refused)) steps.push_back(found.step);
       // Left by a save that was killed, or by the part's end.
@@ -123,21 +123,27 @@ class CutStore {
     perform_(plan);
 
     const detail::FileLock lock{lock_file()};
-    const bool last = is_users(cut.step) && all_parts_of(prefix) && merge(cut.step, shards_, error);
-    if (error.code == failure::io) throw_if(error);
-    let_older_go(cut);
+    bool last = false;
+    const auto merge_and_let_go = [&] {
+      last = is_users(cut.step) && all_parts_of(prefix) && merge(cut.step, shards_, error);
+      if (error.code == failure::io) throw_if(error);
+      let_older_go(cut);
+    };
+    // It is durable without an index, which another start makes; but who is done relies on that of the last step.
+    if (cut.step == last_step_) merge_and_let_go();
+    else if_there_is_room(merge_and_let_go);
     return last ? prefix : std::string{};
   }
 
   /// The protocol has no more use for the cut of `step`. What the user wants stays: checkpoints until they are beyond
-  /// `max_to_keep`, and parts of one that waits for the others'.
-  void drop(Step step) {
+  /// `max_to_keep`, and parts of one that waits for the others', unless it does so `in_vain`.
+  void drop(Step step, bool in_vain = false) {
     if (in_memory()) {
       in_memory_.erase(step);
       return;
     }
     const detail::FileLock lock{lock_file()};
-    if (!is_users(step) && detail::path_exists(own_part(prefix_of(step)))) let_go(step);
+    if ((in_vain || !is_users(step)) && detail::path_exists(own_part(prefix_of(step)))) let_go(step);
   }
 
   /// The job is done: when the checkpoint of its last step is whole, the shard's cuts that were not for the user go.
@@ -171,6 +177,13 @@ class CutStore {
     for (std::uint32_t shard = 0; shard < shards_; ++shard)
       if (!detail::path_exists(part_file_name(prefix, shard, shards_))) return false;
     return true;
+  }
+
+  // What need not be done now is left where the disk is full.
+  static void if_there_is_room(const auto& work) try {
+    work();
+  } catch (const std::system_error& error) {
+    if (error.code() != checkpoint_errc::no_room) throw;
   }
 
   auto scan() const -> std::vector<Found> {

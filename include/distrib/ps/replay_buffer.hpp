@@ -50,6 +50,8 @@ class ReplayBuffer {
     bytes_ = 0;
   }
 
+  /// How many steps it keeps.
+  [[nodiscard]] auto steps() const noexcept -> std::size_t { return steps_.size(); }
   [[nodiscard]] auto has(Step step) const -> bool { return steps_.contains(step); }
   [[nodiscard]] auto block(Step step, std::uint32_t shard) const -> const SharedBuffer& {
     return steps_.at(step)[shard];

@@ -39,6 +39,7 @@ struct LoadCut {
 /// The protocol has no more use for the shard's cut of this step; the user's retention decides about its files.
 struct DropCut {
   Step step = 0;
+  bool in_vain = false;  ///< It waits for the others' cuts of this step, which do not come: not even the user can want it.
 };
 /// Every worker has said goodbye and the last cut is durable: the shard is done.
 struct ShardDone {};

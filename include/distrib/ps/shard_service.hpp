@@ -101,12 +101,13 @@ class ShardService final : private ShardSink {
     now_ = now;
     if (!over_) core_->cut_loaded(cut, *this);
   }
-  /// For want of room: tried again. For another reason, or while it is asked to stop: the end.
+  /// For want of room it is tried again, unless it is asked to stop.
   void save_failed(const Error& why, Instant now) {
     if (over_) return;
-    if (why.code != checkpoint_errc::no_room) return end(exit_code::io_error, why);
+    const bool no_room = why.code == checkpoint_errc::no_room;
+    if (stopping_ || !no_room) return end(no_room ? exit_code::again : exit_code::io_error, why);
     clock_.found_no_room(now);
-    if (stopping_) end(exit_code::again, why);
+    core_->no_room(*this);
   }
 
   /// The process is asked to end: saves, then `ended(1)`.
@@ -254,11 +255,10 @@ class ShardService final : private ShardSink {
     return {};
   }
 
-  // If the pause of a cut that found no room is over.
-  void save_again(Instant now) {
+  void save_again(Instant now) {  // if the pause of a cut that found no room is over
     if (!clock_.tries_again(now)) return;
     saving_ = false;
-    core_->cut_failed(*this);
+    core_->save_again(*this);
   }
 
   // Whether the last cut is durable.
@@ -363,7 +363,7 @@ class ShardService final : private ShardSink {
     shell_.save(std::move(action.cut));
   }
   void operator()(LoadCut action) override { shell_.load(action.step); }
-  void operator()(DropCut action) override { shell_.drop(action.step); }
+  void operator()(DropCut action) override { shell_.drop(action); }
   void operator()(ShardDone) override { end(exit_code::done, {}); }
 
   void answer_push(Progress progress) {

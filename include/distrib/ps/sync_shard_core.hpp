@@ -116,6 +116,7 @@ class SyncShardCore {
       return out(JoinedReply{peer, progress()});
     if (c < k_) forget_after(c, out);
     k_ = c;
+    common_ = std::min(common_, c);
     newest_.assign(ranks_, k_);
     previous_ = nullptr;
     due_.reset();
@@ -143,6 +144,7 @@ class SyncShardCore {
       out(DropCut{step});
     } else {
       cuts_.insert(std::upper_bound(cuts_.begin(), cuts_.end(), step), step);
+      drop_in_vain(out);
       checksums_.erase(checksums_.begin(), checksums_.upper_bound({step, ranks_}));
     }
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
@@ -150,16 +152,20 @@ class SyncShardCore {
     finish(out);
   }
 
-  /// The cut that `SaveCut` asked for found no room, and it is time to try again: the newest one that is due, or else the
-  /// next; of the last step that one, because workers wait for it.
-  void cut_failed(auto& out) {
+  /// The cut that `SaveCut` asked for found no room: workers are told not to wait for it.
+  void no_room(auto& out) {
+    no_room_ = true;
+    notice(out);
+  }
+
+  /// It is time to try again: the newest one that is due, or else the next; of the last step that one, because workers
+  /// wait for it.
+  void save_again(auto& out) {
     if (!saving_) return;
     saving_.reset();
     outdated_ = false;
-    no_room_ = true;
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
     else if (k_ == total_steps_ && !loading_) cut_due(out);
-    notice(out);
   }
 
   /// Make a cut of the present step soon, unless there is one: before the process stops.
@@ -226,6 +232,7 @@ class SyncShardCore {
 
   // Rule 5: of the cuts not newer than the common one, the two newest stay (and 0, for ever).
   void drop_old_cuts(Step common, auto& out) {
+    common_ = std::max(common_, common);
     if (loading_) return;  // one of them is being read
     std::size_t old = 0;
     for (const Step c : cuts_)
@@ -234,6 +241,15 @@ class SyncShardCore {
       out(DropCut{cuts_[1]});
       cuts_.erase(cuts_.begin() + 1);
     }
+  }
+
+  // Where another shard has no room, cuts after the common one would become more and more: the newest stay.
+  void drop_in_vain(auto& out) {
+    constexpr std::ptrdiff_t most = 8;
+    if (loading_) return;
+    for (auto first = std::upper_bound(cuts_.begin(), cuts_.end(), common_); cuts_.end() - first > most;
+         first = cuts_.erase(first))
+      out(DropCut{*first, true});
   }
 
   // Rule 1. Why the next step cannot be completed although all is there: no memory for new rows.
@@ -297,6 +313,7 @@ class SyncShardCore {
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;
   std::vector<Step> cuts_{0};                                // durable, ascending
+  Step common_ = 0;                                          // the newest of them that all shards are known to have
   std::optional<Step> saving_;
   bool outdated_ = false;                                    // `saving_` belongs to another history
   bool no_room_ = false;                                     // for the last one that was tried

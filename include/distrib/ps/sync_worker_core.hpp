@@ -253,8 +253,10 @@ class SyncWorkerCore {
     if (!every_shard([](const ShardView& v) { return v.got != nullptr; })) return;
     buffer_.drop_through(common_cut());
     if (buffer_.full() && !somebody_is_ahead()) {
-      if (every_shard([](const ShardView& v) { return !v.progress.no_room; }))
-        return ask_for_cuts(out);  // rule 6: until the common cut moves
+      const bool may_move = every_shard([](const ShardView& v) { return !v.progress.no_room; });
+      if (may_move || *t_ >= ask_again_) ask_for_cuts(out);
+      if (may_move) return;  // rule 6: until the common cut moves
+      if (*t_ >= ask_again_) ask_again_ = *t_ + buffer_.steps();
       buffer_.make_room();  // which it cannot: should a shard be lost, everybody goes back to it
     }
     computing_ = true;
@@ -311,6 +313,7 @@ class SyncWorkerCore {
   std::optional<Step> t_;
   bool computing_ = false;
   std::uint64_t ticket_ = 0;
+  Step ask_again_ = 0;  // for cuts, where a shard has no room for them
   std::optional<Step> gone_at_;
   bool stopping_ = false;
   bool done_ = false;

@@ -45,10 +45,6 @@ class VariableBlock {
     return memory_.data() + offsets_[index];
   }
 
-  /// The whole block, gaps of the alignment included (they are zero).
-  [[nodiscard]] auto bytes() noexcept -> std::span<std::byte> { return memory_.bytes(); }
-  [[nodiscard]] auto bytes() const noexcept -> ByteView { return memory_.bytes(); }
-
  private:
   std::vector<std::size_t> offsets_;
   std::vector<Shape> shapes_;

@@ -182,7 +182,7 @@ class ShardLane {
                      if (!failure) return service.cut_saved(step, Clock::now());
                      if (failure.code == checkpoint_errc::no_room)
                        lane.task_.tell(Event::Kind::no_room, "no room for the cut of step " + std::to_string(step) + ", " +
-                                                                 failure.where + "; training goes on");
+                                                                 failure.where + "; another try follows");
                      service.save_failed(failure, Clock::now());
                    });
     }
@@ -198,8 +198,8 @@ class ShardLane {
                      }
                    });
     }
-    void drop(Step step) override {
-      lane.on_disk([store = store, step] { store->drop(step); },
+    void drop(DropCut action) override {
+      lane.on_disk([store = store, action] { store->drop(action.step, action.in_vain); },
                    [](const Error&) {});  // what stays is cleared away at a start
     }
     void joined_twice(Rank rank) override {
