@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The main job while the disk of its cuts is full: it is told, training goes on to its last step, also when a parameter
-# server is killed meanwhile, and when there is room again it ends with the bits of one process. The disk is a small one
-# in memory, mounted where only this script sees it. Called by ctest in build/PRESET/tests, where the programs are
+# The main job while the disk of its cuts gets full: it is told, training goes on to its last step, also when a parameter
+# server is killed meanwhile and finds no room to merge what is there, and when there is room again it ends with the bits
+# of one process. The disk is a small one in memory, mounted where only this script sees it. Called by ctest in build/PRESET/tests, where the programs are
 # ../examples/fashion_mnist_* and ../tools/distrib.
 set -euo pipefail
 if [ "${1:-}" != --inside ]; then
@@ -28,21 +28,26 @@ until_log() {  # PATTERN      for at most 60 s
 hash_of() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))["parameters_sha256"])' "$1"; }
 
 "$programs/fashion_mnist_convert" /usr/share/datasets/fashion-mnist data >convert.txt
-train=("$programs/fashion_mnist_train" --data data --steps 600 --save_every 100)
+train=("$programs/fashion_mnist_train" --data data --steps 1200 --save_every 1200)  # a cut each 300
 "${train[@]}" --out local >local.log
 
 mkdir -p job/checkpoint
 mount -t tmpfs -o size=8m tmpfs job/checkpoint
-cat /dev/zero >job/checkpoint/filler 2>/dev/null || true
 timeout -k 5 240 "$distrib" launch --ps 2 --workers 3 --restart -- "${train[@]}" --out job >job.log 2>&1 &
 launch=$!
-until_log 'ps0 \| .*no room for the cut of step [0-9]+, .*No space left on device.*training goes on'
+parts=(job/checkpoint/model.ckpt-300.part-0000{0,1}-of-00002)
+until [ -e "${parts[0]}" ] && [ -e "${parts[1]}" ]; do
+  kill -0 "$launch" 2>/dev/null || fail 'it ended without a cut'
+done
+cat /dev/zero >job/checkpoint/filler 2>/dev/null || true
+until_log 'ps0 \| .*no room for the cut of step [0-9]+, .*No space left on device'
 kill -9 "$(sed -nE 's/^launch \| ps1 is process ([0-9]+)$/\1/p' job.log)"
-until_log 'worker0 \| step 5[0-9]+/600'
-until_log 'ps[01] \| .*no room for the cut of step 600,'
+until_log 'ps1 \| .*going on from its cut of step [1-9]'
+until_log 'worker0 \| step 11[0-9]+/1200'
+until_log 'ps[01] \| .*no room for the cut of step 1200,'
 rm job/checkpoint/filler
 wait "$launch" || fail "exit code $?"
 [ "$(hash_of job)" = "$(hash_of local)" ] || fail 'other bits than in one process'
-[ -e job/checkpoint/model.ckpt-600.index ] || fail 'no checkpoint'
+[ -e job/checkpoint/model.ckpt-1200.index ] || fail 'no checkpoint'
 [ -z "$(find job/checkpoint -name '.saving.*' -size +0)" ] || fail "what found no room is left behind: $(ls -A job/checkpoint)"
 echo 'all is as it should be'
