@@ -5,9 +5,8 @@ results.jsonl, and each run to stderr. Run by a Python that has TensorFlow.
 The job: a multilayer perceptron 784-128-10 on Fashion-MNIST, batches of 64, plain gradient descent, asynchronous, 2
 parameter servers and 3 workers, each a process, on loopback. Ours (main_job/train.cpp) reads, shuffles and parses its
 TFRecords while it trains; TensorFlow (main_job_tensorflow_peer.py) has them parsed in memory. It comes in three forms:
-between-graph replication, ClusterCoordinator, and one process without a cluster. Both multiply matrices with what the
-processor has: TensorFlow finds that out by itself, and OpenBLAS is told where it does not know an AMD processor with
-AVX-512, which it takes for one without (0.3.21 does). What a job with tables would do beside
+between-graph replication, ClusterCoordinator, and one process without a cluster. Both choose by themselves with
+which instructions they multiply matrices, so what the environment tells OpenBLAS alone is left out. What a job with tables would do beside
 it, gathering and scattering rows, is what tables_tensorflow.py measures after that.
 
 All take turns, ROUNDS (5) times; medians are compared. When time is short 3 rounds must do. A figure is of SECONDS in a
@@ -35,14 +34,6 @@ LIMIT = 340  # seconds after which all ends
 FOREIGN = 0.3  # cores that others may use without a word
 OURS, BETWEEN, COORDINATOR, ALONE = "ours", "between-graph", "coordinator", "one-process"
 HERE = pathlib.Path(__file__).resolve().parent
-
-
-def blas():
-    """Environment variables that have OpenBLAS take the kernels for this processor."""
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        words = set(file.read().split())
-    wide = {"AuthenticAMD", "avx512f", "avx512bw", "avx512dq", "avx512vl"} <= words
-    return {"OPENBLAS_CORETYPE": "SkylakeX"} if wide else {}
 
 
 def cpu(pid):
@@ -91,7 +82,8 @@ class Job:
 
     def start(self, command):
         """The process id. Should we be killed, it ends by SIGALRM; `distrib launch` takes its tasks along."""
-        environment = {**blas(), **os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
+        environment["OPENBLAS_NUM_THREADS"] = "1"
         environment.pop("TF_CONFIG", None)
         with open(self.log, "ab") as log:
             self.processes.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log,
