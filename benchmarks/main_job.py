@@ -5,8 +5,8 @@ same bytes between as many processes, and beside the whole job; prints lines of 
 The job, its matrix products, its model (all of `gradients()`, and one evaluation) and the floor take turns, and of each
 the cheapest round counts. The job's CPU seconds are those of all its processes from their starts to their ends:
 `distrib launch`, reading and shuffling, one cut and one evaluation included. With batches of 512 a step moves the same
-bytes and computes eight times as much; how much of all that is depends on the kernels of OpenBLAS, which OPENBLAS_CORETYPE can
-choose. Where this user may, all of this runs in the round-robin real-time class."""
+bytes and computes eight times as much; its share depends on OpenBLAS's kernels, which OPENBLAS_CORETYPE may choose.
+Where this user may, all of this runs in the round-robin real-time class."""
 import json
 import os
 import resource
