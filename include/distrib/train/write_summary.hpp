@@ -19,6 +19,7 @@ namespace distrib::inline v0 {
 /// What a run came to as one JSON object, with a line end. `test_accuracy` is the metric "accuracy", null without one;
 /// `events` is the directory of the event files, "" when none were written. The numbers of `further` follow under their
 /// names, null for one that is not finite.
+template <class = void>
 [[nodiscard]] inline auto summary_json(const TrainingResult& result, std::string_view events,
                                        const std::vector<std::pair<std::string, double>>& further = {}) -> std::string {
   const auto accuracy = result.metrics.find("accuracy");
@@ -35,6 +36,7 @@ namespace distrib::inline v0 {
 }
 
 /// Writes `summary_json` to a file, in one step in place of what was there. Throws `std::system_error` with the path.
+template <class = void>
 inline void write_summary(const std::string& path, const TrainingResult& result, std::string_view events,
                           const std::vector<std::pair<std::string, double>>& further = {}) {
   const std::string text = summary_json(result, events, further);
