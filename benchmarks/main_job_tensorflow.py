@@ -6,8 +6,8 @@ The job: a multilayer perceptron 784-128-10 on Fashion-MNIST, batches of 64, pla
 parameter servers and 3 workers, each a process, on loopback. Ours (main_job/train.cpp) reads, shuffles and parses its
 TFRecords while it trains; TensorFlow (main_job_tensorflow_peer.py) has them parsed in memory. It comes in three forms:
 between-graph replication, ClusterCoordinator, and one process without a cluster. Both choose by themselves with
-which instructions they multiply matrices, so what the environment tells OpenBLAS alone is left out. What a job with tables would do beside
-it, gathering and scattering rows, is what tables_tensorflow.py measures after that.
+which instructions they multiply matrices, so what the environment tells OpenBLAS alone is left out. What a job with
+tables would do beside it, gathering and scattering rows, is what tables_tensorflow.py measures after that.
 
 All take turns, ROUNDS (5) times; medians are compared. When time is short 3 rounds must do. A figure is of SECONDS in a
 steady state: the steps of all workers, told through shared memory, and the CPU time of processes. Where this user may,
