@@ -181,6 +181,17 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
   });
 }
 
+TEST_CASE("AsyncWorkerCore: it waits for no cut that a shard has no room for", "[ps]") {
+  Worker w = worker(40, {.replay_budget_bytes = 128});
+  carry_to(w, 1);
+  tell(Events{
+      {"values", w.values(0, 1), {}},
+      {"full", w.values(1, 1), {}},
+      {"no room there", [&w](WorkerActions& out) { w.core.notice(1, {1, {0}, true}, out); },
+       {"compute step=2 ticket=2 of 2"}},
+  });
+}
+
 TEST_CASE("AsyncWorkerCore: values for another point are none", "[ps]") {
   Worker w = worker(20);
   carry_to(w, 2);
