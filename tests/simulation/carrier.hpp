@@ -107,11 +107,18 @@ class Carrier {
     std::deque<distrib::Compute> computing;
     std::uint64_t until = 0;       // a zombie's end; 0: not a zombie
   };
+  /// Items of a Join that is not the newest are dropped, as `WorkerNode` does.
+  struct Answer {
+    support::ShardAction what;
+    unsigned join;
+  };
   struct Link {
     std::uint64_t worker;
     std::uint32_t shard;
     std::deque<support::WorkerAction> up;
-    std::deque<support::ShardAction> down;
+    std::deque<Answer> down;
+    unsigned joins_sent = 0;
+    unsigned joins_read = 0;
     bool held = true;              // by its worker; else the shard will notice when it has read the rest
   };
   struct Choice {
@@ -223,7 +230,7 @@ class Carrier {
   }
 
   void connect(std::uint64_t worker, std::uint32_t shard) {
-    links_[++newest_peer_] = {worker, shard, {}, {}, true};
+    links_[++newest_peer_] = {worker, shard, {}, {}};
     workers_.at(worker).links[shard] = newest_peer_;
   }
 
@@ -310,6 +317,7 @@ class Carrier {
     auto message = std::move(link.up.front());
     link.up.pop_front();
     const Rank rank = rank_of_.at(link.worker);
+    if (std::holds_alternative<distrib::SendJoin>(message)) ++link.joins_read;
     on_shard(link.shard, [&](auto& core, auto& out) {
       if (std::holds_alternative<distrib::SendJoin>(message)) core.join(peer, rank, out);
       if (auto* m = std::get_if<distrib::SendPull>(&message)) core.pull(peer, m->step, out, asked_for(link.shard, *m));
@@ -324,9 +332,12 @@ class Carrier {
 
   void read_down(Peer peer) {
     Link& link = links_.at(peer);
-    auto message = std::move(link.down.front());
+    auto [message, join] = std::move(link.down.front());
     link.down.pop_front();
     const std::uint32_t shard = link.shard;
+    const bool is_item = std::holds_alternative<distrib::JoinedReply>(message) ||
+                         std::holds_alternative<distrib::NoticeReply>(message);
+    if (is_item && join != link.joins_sent) return;
     on_worker(link.worker, [&](auto& core, auto& out) {
       if (auto* m = std::get_if<distrib::JoinedReply>(&message)) core.joined(shard, m->progress, out);
       if (auto* m = std::get_if<distrib::NoticeReply>(&message)) core.notice(shard, m->progress, out);
@@ -409,7 +420,7 @@ class Carrier {
     if (const auto* values = std::get_if<distrib::ValuesReply>(&action))
       if (!rules_.good_values(*shards_[shard].core, shard, rank_of_.at(link->second.worker), *values))
         fail("values are not what they must be");
-    if (link->second.held) link->second.down.push_back(std::move(action));
+    if (link->second.held) link->second.down.push_back({std::move(action), link->second.joins_read});
   }
 
   template <class Event>
@@ -446,7 +457,11 @@ class Carrier {
             action);
         if (auto* push = std::get_if<distrib::SendPush>(&action))
           push->contribution.checksum = distrib::crc32c(push->contribution.block->bytes());
-        if (const Peer peer = worker.links[shard]; peer != 0) links_.at(peer).up.push_back(std::move(action));
+        if (const Peer peer = worker.links[shard]; peer != 0) {
+          Link& link = links_.at(peer);
+          if (std::holds_alternative<distrib::SendJoin>(action)) ++link.joins_sent;
+          link.up.push_back(std::move(action));
+        }
       }
     }
     if (at_once) prepare(id);

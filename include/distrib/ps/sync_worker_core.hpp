@@ -42,8 +42,8 @@ class SyncWorkerCore {
   /// The connection to a shard was lost and is there again: what was on its way is unknown.
   void reconnected(std::uint32_t shard, auto& out) { out(SendJoin{shard}); }
 
-  /// The answer to SendJoin or SendRestore, and what a shard says when anybody's Restore moved it: where it is. What it
-  /// held of this worker's beyond `done` is unknown.
+  /// The answer to the newest SendJoin or to SendRestore, and what a shard says when anybody's Restore moved it: where it
+  /// is. What it held of this worker's beyond `done` is unknown. Answers to older Joins are not passed on.
   void joined(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
     view.progress = std::move(progress);

@@ -184,6 +184,7 @@ class WorkerNode {
   void send_join(std::uint32_t shard, Instant now) {
     Link& link = links_[shard];
     if (link.core == nullptr) return;
+    link.stream = 0;  // what an older Join is told is from before
     JoinRequest request{rank_, job_hash_, {}, {}};
     if (link.text_sent) {
       request.job_text = job_text_;
