@@ -180,7 +180,9 @@ class Carrier {
     std::vector<Peer> held;
     for (const auto& [peer, link] : links_)
       if (link.held) held.push_back(peer);
-    if (!held.empty()) let_go(held[dice_.below(held.size())], dice_.percent(50));
+    if (held.empty()) return;
+    const bool sent_arrives = dice_.percent(50);
+    let_go(held[dice_.below(held.size())], sent_arrives);
   }
 
   void start_shard(std::uint32_t shard) {
