@@ -30,13 +30,13 @@ namespace simulation {
 /// counts one, its step and its step's square; and a number that depends on all values, as gradients do. Each shard's
 /// counter has the first three, too. Half of the jobs have tables, in which each rank has a key of its own on each shard
 /// that counts the same, and all have one together: any keys with `min_count`; numbered ones with momentum; and keys
-/// that a rank has in its first step only and that are evicted in jobs that are long enough. `ShardCore` may be one with
-/// a mistake.
-template <class ShardCore = distrib::AsyncShardCore>
+/// that a rank has in its first step only and that are evicted in jobs that are long enough. `ShardCore` and
+/// `WorkerCore` may be ones with a mistake.
+template <class ShardCore = distrib::AsyncShardCore, class WorkerCore = distrib::AsyncWorkerCore>
 class Asynchronous {
  public:
   using Shard = ShardCore;
-  using Worker = distrib::AsyncWorkerCore;
+  using Worker = WorkerCore;
   static constexpr bool survives_lost_disks = false;  // a worker that trusted one may have gone home
   distrib::Job job;
 
@@ -113,7 +113,7 @@ class Asynchronous {
   }
 
   [[nodiscard]] auto good_cut(std::uint32_t shard, const Cut& cut) const -> bool {
-    if (!counted_once(*cut.values, cut.applied)) return false;
+    if (cut.applied.size() != job.ranks || !counted_once(*cut.values, cut.applied)) return false;
     for (std::size_t table = 0; table < job.tables.size(); ++table) {
       const std::vector<std::uint64_t> listed = keys_of_cut(cut.tables[table]);
       std::vector<std::uint64_t> known = keys_on_[table][shard];

@@ -23,12 +23,13 @@
 namespace simulation {
 
 /// Synchronous: values that hash everything, and what they must be, worked out without any core. Half of the jobs have
-/// tables; some of those go on from a cut just before rows are evicted. `ShardCore` may be one with a mistake.
-template <class ShardCore = distrib::SyncShardCore>
+/// tables; some of those go on from a cut just before rows are evicted. `ShardCore` and `WorkerCore` may be ones with a
+/// mistake.
+template <class ShardCore = distrib::SyncShardCore, class WorkerCore = distrib::SyncWorkerCore>
 class Synchronous {
  public:
   using Shard = ShardCore;
-  using Worker = distrib::SyncWorkerCore;
+  using Worker = WorkerCore;
   static constexpr bool survives_lost_disks = true;
   Step first;  ///< The cut to go on from.
   distrib::Job job;
