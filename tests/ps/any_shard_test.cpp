@@ -24,6 +24,7 @@ struct Sink final : distrib::ShardSink {
   void operator()(distrib::GoneReply reply) override { actions(std::move(reply)); }
   void operator()(distrib::PushedReply reply) override { actions(std::move(reply)); }
   void operator()(distrib::RefusedReply reply) override { actions(std::move(reply)); }
+  void operator()(distrib::CopyCut action) override { actions(action); }
   void operator()(distrib::SaveCut action) override { actions(std::move(action)); }
   void operator()(distrib::LoadCut action) override { actions(action); }
   void operator()(distrib::DropCut action) override { actions(action); }
@@ -149,12 +150,13 @@ TEST_CASE("AnyShard: rows of tables, as far as the budget goes", "[ps]") {
     shard->push(10, {1, 0, block(1, {{5, 2}}, {{1, 3}})}, out);
     shard->pull(10, 1, out, {{{5, 7}, {1}}});
     shard->pull(10, 1, out, {{{5, 7}, {3}}});
-    REQUIRE(out.actions.size() == 5);
-    const Cut cut = std::get<distrib::SaveCut>(out.actions[1]).cut;
-    CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "save 1 w=-1 keys=5;0,1,2" + applied,
-                              "pushed 10 step=1 k=1 cuts=0",
+    shard->copy_cut(1 << 20, out);
+    REQUIRE(out.actions.size() == 6);
+    const Cut cut = std::get<distrib::SaveCut>(out.actions[5]).cut;
+    CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "copy", "pushed 10 step=1 k=1 cuts=0",
                               "values 10 step=1 w=-1 rows=6,8,5 k=1 cuts=0",
-                              "refused 10 step=1 rank=0: the table has no such row"});
+                              "refused 10 step=1 rank=0: the table has no such row",
+                              "save 1 w=-1 keys=5;0,1,2" + applied});
     const auto back = make(job, {1}, &cut);
     back->join(10, 0, out);
     back->pull(10, 1, out, {{{5, 7}, {1}}});

@@ -50,6 +50,9 @@ struct Shard {
   auto save() {
     return [this](ShardActions& out) { core.save(out); };
   }
+  auto copy(std::size_t most_bytes = 1 << 20) {
+    return [=, this](ShardActions& out) { core.copy_cut(most_bytes, out); };
+  }
   auto saved(Step step) {
     return [=, this](ShardActions& out) { core.cut_saved(step, out); };
   }
@@ -283,12 +286,14 @@ TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too 
       {"rows as they are then", shard.push(1, 1, block(1, {{7, 2}})),
        {"values 10 step=1 w=-2 rows=5,6 k=1 cuts=0", "values 10 step=1 w=-2 k=1 cuts=0",
         "pushed 11 step=1 k=1 cuts=0"}},
-      {"a cut has them", shard.save(), {"save 2 w=-2 keys=5,7;0,1,2 applied=1,1"}},
+      {"a cut has them", shard.save(), {"copy"}},
+      {"when they are copied", shard.copy(), {"save 2 w=-2 keys=5,7;0,1,2 applied=1,1"}},
       {"2", shard.push(0, 2, block(1, {{9, 1}})), {"pushed 10 step=2 k=2 cuts=0"}},
       {"2", shard.push(1, 2, block(1, {{9, 1}})), {"pushed 11 step=2 k=2 cuts=0"}},
       {"at the end, with rows", shard.pull(10, distrib::end_of_job, {{{9}, {}}}), {}},
       {"the first cut is durable", shard.saved(2),
-       {"save 4 w=-4 keys=5,7,9;0,1,2 applied=2,2", "notice 10 k=2 cuts=1", "notice 11 k=2 cuts=1"}},
+       {"copy", "notice 10 k=2 cuts=1", "notice 11 k=2 cuts=1"}},
+      {"the last one", shard.copy(), {"save 4 w=-4 keys=5,7,9;0,1,2 applied=2,2"}},
       {"all of it is", shard.saved(4),
        {"notice 10 k=2 cuts=2", "notice 11 k=2 cuts=2",
         "values 10 step=" + std::to_string(distrib::end_of_job) + " w=-4 rows=6 k=2 cuts=2"}},
@@ -300,14 +305,16 @@ TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps
   Shard shard{Core{job, 0, sgd(), anything}};
   ShardActions out;
   shard.push(0, 1, block(1, {{5, 1}}, {{2, 3}}))(out);
-  const Cut cut = std::get<distrib::SaveCut>(out.at(0)).cut;
+  shard.copy(1)(out);
   shard.push(0, 2, block(1, {{5, 1}, {7, 1}}))(out);
+  while (!std::holds_alternative<distrib::SaveCut>(out.back())) shard.copy(1)(out);
+  const Cut cut = std::get<distrib::SaveCut>(out.back()).cut;
   Shard back{Core{job, 0, sgd(), anything, cut}};
   tell(Events{
       {"join", back.join(10), {"joined 10 k=1 cuts=1"}},
       {"its rows", back.pull(10, 1, {{{5, 7}, {1, 2}}}), {"values 10 step=1 w=-1 rows=7,8,8,5 k=1 cuts=1"}},
       {"2 again", back.push(0, 2, block(1, {{5, 1}, {7, 1}})),
-       {"save 2 w=-2 keys=5,7;0,1,2 applied=2", "pushed 10 step=2 k=2 cuts=1"}},
+       {"copy", "pushed 10 step=2 k=2 cuts=1"}},
       {"counted once", back.pull(10, 2, {{{5, 7}, {}}}), {"values 10 step=2 w=-2 rows=6,7 k=2 cuts=1"}},
   });
 }

@@ -442,8 +442,11 @@ TEST_CASE("EmbeddingTable: says the rows that it evicts for their age", "[ps]") 
   make(table, {1, 2, 3, 4}, 1);
   make(table, {1, 2, 3}, 2);
   make(table, {3}, 5);
-  std::map<std::uint64_t, float> gone;
-  CHECK(table.evict_unused_since(4, [&](std::uint64_t key, const float* row) { gone[key] = row[1]; }) == 3);
-  CHECK(gone == std::map<std::uint64_t, float>{{1, 2.0F}, {2, 3.0F}});
+  std::map<std::uint64_t, std::pair<KeyUse, float>> gone;
+  const auto last = [&](std::uint64_t key, KeyUse use, const float* row) {
+    gone[key] = {use, row == nullptr ? 0.0F : row[1]};
+  };
+  CHECK(table.evict_unused_since(4, last) == 3);
+  CHECK(gone == std::map<std::uint64_t, std::pair<KeyUse, float>>{{1, {{2, 2}, 2.0F}}, {2, {{2, 2}, 3.0F}}, {4, {{1, 1}, 0.0F}}});
   CHECK(table.keys() == 1);
 }

@@ -176,6 +176,32 @@ TEST_CASE("KeyIndex: what a map does, through random operations", "[ps]") {
   }
 }
 
+TEST_CASE("KeyIndex: goes through the keys in pieces, each once, while it grows", "[ps]") {
+  MemoryBudget budget{std::size_t{64} << 20};
+  KeyIndex index{budget};
+  std::vector<std::uint64_t> seen;
+  CHECK(index.keys_from(0, seen) == std::uint64_t{1} << 32);
+  std::vector<std::uint64_t> before;
+  std::mt19937_64 random{5};
+  for (int i = 0; i < 50'000; ++i) insert(index, before.emplace_back(random()), 0);
+  std::size_t pieces = 0;
+  for (std::uint64_t place = 0, next = 0; place < std::uint64_t{1} << 32; place = next, ++pieces) {
+    const std::size_t first = seen.size();
+    next = index.keys_from(place, seen);
+    for (std::size_t i = first; i < seen.size(); ++i) {
+      REQUIRE(KeyIndex::place_of(seen[i]) >= place);
+      REQUIRE(KeyIndex::place_of(seen[i]) < next);
+    }
+    for (int i = 0; i < 20'000; ++i) insert(index, random(), 0);
+  }
+  CHECK(pieces > 4);
+  CHECK(index.segments() > 2 * pieces);
+  std::ranges::sort(seen);
+  CHECK(std::ranges::adjacent_find(seen) == seen.end());
+  std::ranges::sort(before);
+  CHECK(std::ranges::includes(seen, before));
+}
+
 TEST_CASE("KeyIndex: keys that share the bits of the directory, or of the virtual shard", "[ps]") {
   const bool is_directory = GENERATE(true, false);
   MemoryBudget budget{std::size_t{1} << 28};

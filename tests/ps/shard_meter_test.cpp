@@ -159,6 +159,7 @@ TEST_CASE("ShardMeter: with backup workers, what counted and what came too late"
     void operator()(distrib::GoneReply) override {}
     void operator()(distrib::PushedReply) override {}
     void operator()(distrib::RefusedReply) override {}
+    void operator()(distrib::CopyCut) override {}
     void operator()(distrib::SaveCut) override {}
     void operator()(distrib::LoadCut) override {}
     void operator()(distrib::DropCut) override {}

@@ -114,6 +114,9 @@ struct Bench : distrib::ShardShell {
       service.opened(cuts, &cut, now);
     };
   }
+  auto copied() {
+    return [this] { service.copy_cut(now); };
+  }
   auto saved(Step step) {
     return [=, this] { service.cut_saved(step, now); };
   }
@@ -157,7 +160,9 @@ struct Bench : distrib::ShardShell {
                    std::to_string(cuts.keep_every) + " " + std::to_string(cuts.max_to_keep) + ", " +
                    updaters.front().text());
   }
-  void save(Cut cut) override {
+  void copy() override { told.push_back("shell copy"); }
+  void save(distrib::SaveCut action) override {
+    const Cut cut = std::move(action).finish();
     told.push_back("shell save " + std::to_string(cut.step) + story::text(cut.values) + story::text(cut.tables));
   }
   void load(Step step) override { told.push_back("shell load " + std::to_string(step)); }
@@ -696,6 +701,16 @@ TEST_CASE("ShardService: asked to stop it saves, then it is to be tried again", 
       {"saved", bench.saved(1),
        {"a1 notice k=1 cuts=0,1", "a3 failed: the connection is closed", "a1 end", "shell ended 1"}},
   });
+  Bench tables{story::with_tables(job_of(1, 9, 0)), {}, {.copy_bytes = 1}};
+  tables.join_all();
+  tables.push('a', 2, 1, 0, block(1, {{5, 1}}))();
+  tables.told.clear();
+  tables.tell({{"it copies", tables.stop(), {"shell copy"}},
+               {"piece by piece", tables.copied(), {"shell copy"}},
+               {"piece by piece", tables.copied(), {"shell copy"}},
+               {"piece by piece", tables.copied(), {"shell copy"}},
+               {"saves", tables.copied(), {"shell save 1 w=-1 keys=5;0,1,2"}},
+               {"and ends", tables.saved(1), {"a1 notice k=1 cuts=0,1", "a1 end", "shell ended 1"}}});
   Bench saved{job_of(1, 9, 5)};
   saved.join_all();
   saved.tell({{"there is nothing to save", saved.stop(), {"a1 end", "shell ended 1"}}});
@@ -815,7 +830,8 @@ TEST_CASE("ShardService: rows come with values, and what is parked keeps its row
       {"of now", bench.pull('b', 4, 1, {{5, 7}, {0}}), {"b4 values counted=1 w=-1 rows=7,6,5 k=1 cuts=0"}},
       {"2", bench.push('a', 7, 2, 0, block(0, {})), {"a7 pushed k=1 cuts=0"}},
       {"a cut has the rows", bench.push('b', 5, 2, 1, block(0, {})),
-       {"shell save 2 w=-1 keys=5,7;0,1,2", "b5 pushed k=2 cuts=0"}},
+       {"shell copy", "b5 pushed k=2 cuts=0"}},
+      {"that are copied", bench.copied(), {"shell save 2 w=-1 keys=5,7;0,1,2"}},
   });
 }
 

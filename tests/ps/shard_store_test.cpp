@@ -46,6 +46,12 @@ auto read(ShardStore& store, float dense, const std::vector<std::uint64_t>& keys
   return std::move(given);
 }
 
+auto cut_of(ShardStore& store, Step step, std::vector<Step> applied = {}) -> Cut {
+  store.begin_cut(step, std::move(applied));
+  while (!store.copy_cut(1)) {}
+  return store.take_cut().finish();
+}
+
 auto row_of(const SharedBuffer& values, std::size_t row) -> float {
   const auto rows = values->as<float>().subspan(64 / sizeof(float) + 4 * row, 4);
   CHECK(rows[3] == rows[0]);
@@ -170,12 +176,12 @@ TEST_CASE("ShardStore: halves are rounded on their way, and float32 is kept", "[
   CHECK(sent(store.previous_values(before, {{{3}}}), 64) == 8);
   CHECK(sent(store.previous_values(before, {}), 0) == 1);
   CHECK(sent(store.values({}), 0) == half(dense));
-  CHECK(store.cut(1).values->as<float>()[0] == dense);
+  CHECK(cut_of(store, 1).values->as<float>()[0] == dense);
 
   store.apply(2, std::vector{both.front()}, ec);
   CHECK(sent(alone, 2) == half(dense));  // it never changes
   CHECK(sent(store.values({}), 0) == half(dense - rounded[0]));
-  store.load(store.cut(2));
+  store.load(cut_of(store, 2));
   CHECK(sent(store.values({}), 0) == half(dense - rounded[0]));
 }
 
@@ -235,7 +241,7 @@ TEST_CASE("ShardStore: a cut and back", "[ps]") {
   ShardStore store{make_job(true), 0, sgd(), plenty};
   std::error_code ec;
   store.apply(1, std::vector{read(store, 1, {3}, 1)}, ec);
-  const Cut cut = store.cut(1, {1});
+  const Cut cut = cut_of(store, 1, {1});
   CHECK(cut.step == 1);
   CHECK(cut.applied == std::vector<Step>{1});
   REQUIRE(cut.tables.size() == 1);
@@ -253,7 +259,7 @@ TEST_CASE("ShardStore: a job without tables", "[ps]") {
   std::error_code ec;
   store.apply(1, std::vector{read(store, 1, {}, 0)}, ec);
   CHECK(store.dense()->as<float>()[0] == 0);
-  CHECK(store.cut(1).tables.empty());
+  CHECK(cut_of(store, 1).tables.empty());
   CHECK(store.values({}) == store.dense());
 
   Job halves = make_job(false);

@@ -148,6 +148,7 @@ inline auto text(const support::ShardAction& action) -> std::string {
   if (const auto* m = std::get_if<RefusedReply>(&action))
     return "refused " + std::to_string(m->peer) + " step=" + std::to_string(m->step) + " rank=" +
            std::to_string(m->rank) + ": " + m->code.message() + (m->what.empty() ? "" : " (" + m->what + ")");
+  if (std::holds_alternative<distrib::CopyCut>(action)) return "copy";
   if (const auto* m = std::get_if<SaveCut>(&action))
     return "save " + std::to_string(m->cut.step) + text(m->cut.values) + text(m->cut.tables) +
            (m->cut.applied.empty() ? "" : " applied=" + text(m->cut.applied));

@@ -51,6 +51,9 @@ struct Shard {
   auto loaded(Step step, float number) {
     return [=, this](ShardActions& out) { core.cut_loaded(Cut{step, block(number), {}, {}}, out); };
   }
+  auto copy(std::size_t most_bytes = 1 << 20) {
+    return [=, this](ShardActions& out) { core.copy_cut(most_bytes, out); };
+  }
   auto saved(Step step) {
     return [=, this](ShardActions& out) { core.cut_saved(step, out); };
   }
@@ -460,7 +463,8 @@ TEST_CASE("SyncShardCore: rows come with the values of their step: now, parked, 
       {"a pull makes no row", shard.pull(11, 1, {{{9}, {}}}), {"values 11 step=1 w=-3 rows=8 k=1 cuts=0"}},
       {"2, in which 5 does not come", shard.push(0, 2, block(0, {{7, 1}})), {"pushed 10 step=2 k=1 cuts=0"}},
       {"a cut has the rows", shard.push(1, 2, block(0, {})),
-       {"save 2 w=-3 keys=5,7;0,1,2", "pushed 11 step=2 k=2 cuts=0"}},
+       {"copy", "pushed 11 step=2 k=2 cuts=0"}},
+      {"that are copied", shard.copy(), {"save 2 w=-3 keys=5,7;0,1,2"}},
       {"of the step before", shard.pull(10, 1, {{{5, 7}, {}}}), {"values 10 step=1 w=-3 rows=5,2 k=2 cuts=0"}},
       {"of now", shard.pull(10, 2, {{{5, 7}, {}}}), {"values 10 step=2 w=-3 rows=5,1 k=2 cuts=0"}},
       {"older ones are gone", shard.pull(10, 0, {{{5, 7}, {}}}), {"gone 10 step=0 k=2 cuts=0"}},
@@ -474,7 +478,8 @@ TEST_CASE("SyncShardCore: a restored shard has the rows of its cut, and none of 
   shard.join(10)(out);
   shard.push(0, 1, block(1, {{5, 1}}))(out);
   shard.push(0, 2, block(1, {{7, 1}}))(out);
-  const Cut cut = std::get<distrib::SaveCut>(out.at(2)).cut;
+  shard.copy()(out);
+  const Cut cut = std::get<distrib::SaveCut>(out.back()).cut;
   shard.saved(2)(out);
   shard.push(0, 3, block(1, {{5, 1}, {9, 1}}))(out);
   shard.push(0, 4, block(1, {{5, 1}}))(out);
@@ -491,6 +496,68 @@ TEST_CASE("SyncShardCore: a restored shard has the rows of its cut, and none of 
   Shard other{Core{job, 0, sgd(), cut, {0, 2}}};
   tell(Events{{"a shard that came back", other.pull(10, 2, {{{5, 7, 9}, {}}}),
                {"values 10 step=2 w=-2 rows=7,7,8 k=2 cuts=0,2"}}});
+}
+
+TEST_CASE("SyncShardCore: a cut is copied in pieces, and holds its step whatever comes meanwhile", "[ps]") {
+  const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
+  Shard shard{Core{job, 0, sgd()}};
+  const auto rows = [&shard] { return shard.core.store().values({{{5, 7, 9}, {0}}, false}); };
+  tell(Events{
+      {"1", shard.push(0, 1, block(1, {{5, 1}, {7, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"2", shard.push(0, 2, block(1, {{5, 1}})), {"copy", "pushed 10 step=2 k=2 cuts=0"}},
+      {"a piece", shard.copy(1), {"copy"}},
+      {"asked for already", shard.save(), {}},
+      {"3 changes what is copied", shard.push(0, 3, block(1, {{5, 1}, {7, 1}, {9, 1}}, {{0, 1}})),
+       {"pushed 10 step=3 k=3 cuts=0"}},
+      {"all of it", shard.copy(), {"save 2 w=-2 keys=5,7;0,1,2"}},
+      {"nothing is left to copy", shard.copy(), {}},
+      {"4, while 2 is written", shard.push(0, 4, block(1, {{9, 1}})), {"copy", "pushed 10 step=4 k=4 cuts=0"}},
+      {"another is asked for: this one is copied at once", shard.push(0, 5, block(1, {})),
+       {"pushed 10 step=5 k=5 cuts=0"}},
+      {"6 is due", shard.push(0, 6, block(1, {{11, 1}})), {"pushed 10 step=6 k=6 cuts=0"}},
+      {"2 is durable, 4 waited for it", shard.saved(2), {"save 4 w=-4 keys=5,7,9;0,1,2"}},
+      {"6 is copied", shard.copy(), {}},
+      {"4 is durable", shard.saved(4), {"save 6 w=-6 keys=5,7,9,11;0,1,2"}},
+  });
+  CHECK(story::text(rows()) == " w=-6 rows=5,6,6,7");
+}
+
+TEST_CASE("SyncShardCore: a cut holds the rows of its step bit for bit, in pieces of any size", "[ps]") {
+  const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
+  for (const std::size_t most_bytes : {1U, 100U, 1000U}) {
+    Shard shard{Core{job, 0, sgd()}};
+    ShardActions out;
+    shard.push(0, 1, block(1, {{5, 1}, {7, 1}}))(out);
+    shard.push(0, 2, block(1, {{5, 1}}))(out);
+    for (Step step = 3; !std::holds_alternative<distrib::SaveCut>(out.back()); ++step) {
+      if (step == 3) shard.push(0, step, block(1, {{5, 1}, {7, 1}, {9, 1}}, {{0, 1}}))(out);
+      shard.copy(most_bytes)(out);
+      REQUIRE(step < 99);
+    }
+    Shard back{Core{job, 0, sgd(), std::get<distrib::SaveCut>(out.back()).cut, {0, 2}}};
+    tell(Events{{"it", back.pull(10, 2, {{{5, 7, 9}, {0, 1}}}), {"values 10 step=2 w=-2 rows=6,7,8,8,8 k=2 cuts=0,2"}}});
+  }
+}
+
+TEST_CASE("SyncShardCore: a restore ends the cut that is being copied", "[ps]") {
+  const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
+  Shard shard{Core{job, 0, sgd()}};
+  ShardActions out;
+  shard.push(0, 1, block(1, {{5, 1}}))(out);
+  shard.push(0, 2, block(1, {{5, 1}}))(out);
+  shard.copy()(out);
+  const Cut cut = std::get<distrib::SaveCut>(out.back()).cut;
+  shard.saved(2)(out);
+  for (const Step step : {3, 4, 5}) shard.push(0, step, block(1, {{7, 1}}))(out);
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=5 cuts=0,2"}},
+      {"back", shard.restore(10, 2), {"load 2"}},
+      {"nothing to copy any more", shard.copy(), {}},
+      {"loaded", [&](ShardActions& to) { shard.core.cut_loaded(cut, to); }, {"joined 10 k=2 cuts=0,2"}},
+      {"3", shard.push(0, 3, block(1, {{9, 1}})), {"pushed 10 step=3 k=3 cuts=0,2"}},
+      {"4 of this history", shard.push(0, 4, block(1, {{9, 1}})), {"copy", "pushed 10 step=4 k=4 cuts=0,2"}},
+      {"is copied", shard.copy(), {"save 4 w=-4 keys=5,9;0,1,2"}},
+  });
 }
 
 TEST_CASE("SyncShardCore: keys that the tables have not are refused, and change nothing", "[ps]") {
@@ -549,7 +616,8 @@ TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be
   ShardActions actions;
   shard.push(0, 1, first)(actions);
   shard.push(1, 1, first)(actions);
-  const Cut cut = std::get<distrib::SaveCut>(actions.at(1)).cut;
+  shard.copy()(actions);
+  const Cut cut = std::get<distrib::SaveCut>(actions.back()).cut;
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=1 cuts=0"}},
       {"parked", shard.pull(10, 2, {{{5}, {0}}}), {}},
@@ -564,7 +632,7 @@ TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be
       {"parked", larger.pull(10, 2, {{{5}, {0}}}), {}},
       {"stored", larger.push(0, 2, block(1, {{5, 1}}, {{0, 1}})), {"pushed 10 step=2 k=1 cuts=0,1"}},
       {"counted", larger.push(1, 2, block(1, {}, {{0, 1}})),
-       {"save 2 w=-2 keys=5;0,1,2", "values 10 step=2 w=-2 rows=7,6 k=2 cuts=0,1", "pushed 11 step=2 k=2 cuts=0,1"}},
+       {"copy", "values 10 step=2 w=-2 rows=7,6 k=2 cuts=0,1", "pushed 11 step=2 k=2 cuts=0,1"}},
   });
 }
 

@@ -328,6 +328,8 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
 
   std::size_t evicted = 0;
   std::size_t without_row = 0;
+  std::size_t copies = 0;
+  std::optional<std::vector<PlainCut>> copied;  // by a copy that is being made: the state when it began
   for (std::uint64_t count = 1; count <= 400; ++count) {
     std::vector<Gradients> of_ranks;
     for (std::uint64_t rank = 0; rank <= count % 4; ++rank) of_ranks.push_back(batches.gradients(count, 25));
@@ -347,10 +349,19 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
       asked[t].assign(keys.begin(), keys.end());
     }
     REQUIRE(values(store, layout, asked, true) == before.values(asked));
-    if (count % 16 == 0) REQUIRE(plain(store.cut()) == plain(oracle, job));
+    if (!copied) {
+      copied = plain(oracle, job);
+      store.begin_copy();
+    } else if (store.copy_some(count % 7 * 100)) {
+      std::vector<TableCut> cuts;
+      for (distrib::TableCopy& copy : store.take_copy()) cuts.push_back(std::move(copy).finish());
+      REQUIRE(plain(cuts) == std::exchange(copied, std::nullopt));
+      ++copies;
+    }
   }
   CHECK(evicted > 0);
   CHECK(without_row > 0);
+  CHECK(copies > 5);
   const auto cut = plain(oracle, job);
   CHECK(plain(store.cut()) == cut);
   std::vector<distrib::TableSize> sizes = store.sizes();
@@ -388,6 +399,33 @@ TEST_CASE("TableStore: large batches, with and without a row of each key", "[ps]
   }
   CHECK(plain(store.cut()) == plain(oracle, job));
   CHECK(values(store, layout, {range(0, 20'000)}) == oracle.values({range(0, 20'000)}));
+}
+
+TEST_CASE("TableStore: a copy holds what was there when it began, while the index grows and segments are split", "[ps]") {
+  const Job job = one_table(table_info("word", 4, 0));
+  const ShardLayout layout{job, 0};
+  TableStore store{job, layout, {distrib::Adagrad{}}, plenty};
+  std::mt19937_64 random{1};
+  Keys all;
+  std::uint64_t count = 0;
+  const auto update = [&] {  // of keys that are new, and of some that are not
+    Keys keys;
+    for (int i = 0; i < 2000; ++i) keys.push_back(all.emplace_back(random()));
+    for (int i = 0; i < 500; ++i) keys.push_back(all[random() % all.size()]);
+    std::ranges::sort(keys);
+    keys.erase(std::ranges::unique(keys).begin(), keys.end());
+    apply(store, layout, ++count, {gradients(job, {std::move(keys)}, static_cast<float>(count))});
+  };
+  while (count < 10) update();
+  const auto before = plain(store.cut());
+  store.begin_copy();
+  std::size_t pieces = 0;
+  for (; !store.copy_some(20'000); ++pieces) update();
+  CHECK(pieces > 20);
+  CHECK(store.sizes()[0].keys > 3 * before[0].keys.size());
+  std::vector<TableCut> cuts;
+  for (distrib::TableCopy& copy : store.take_copy()) cuts.push_back(std::move(copy).finish());
+  CHECK(plain(cuts) == before);
 }
 
 TEST_CASE("TableStore: rows that all ranks have get the bits of a dense mean", "[ps]") {

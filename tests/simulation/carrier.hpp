@@ -37,7 +37,7 @@ using Disk = std::map<Step, Cut>;
 /// Faults: any order of delivery between pairs, first in first out inside one; connections lost with what was on them,
 /// or half lost, so that the shard reads the rest after the worker is back on another; workers and shards killed and
 /// started again; old incarnations going on beside their successors; workers told to stop; cuts, contributions and the
-/// keys of rows that take long; disks lost in part or whole, or full for a while.
+/// keys of rows that take long, cuts copied while updates go on; disks lost in part or whole, or full for a while.
 template <class Rules>
 class Carrier {
  public:
@@ -52,6 +52,7 @@ class Carrier {
     loses_disks_ = rules_.survives_lost_disks && dice_.percent(25);
     keeps_dropped_cuts_ = dice_.percent(25);
     prepares_slowly_ = dice_.percent(25);
+    copies_slowly_ = dice_.percent(50);
     if (dice_.percent(25)) disks_are_full_ = {dice_.below(span), dice_.between(1, 2 * span)};
   }
 
@@ -90,6 +91,7 @@ class Carrier {
     std::uint64_t back = 0;
     Disk disk;
     std::optional<Cut> saving;
+    bool copying = false;
     std::optional<Step> loading;
     bool saves_again = false;      // after a while
     bool done = false;
@@ -122,7 +124,7 @@ class Carrier {
     bool held = true;              // by its worker; else the shard will notice when it has read the rest
   };
   struct Choice {
-    enum { read_up, hang_up, read_down, open, prepare, compute } what;
+    enum { read_up, hang_up, read_down, open, prepare, compute, copy } what;
     std::uint64_t id;
     std::uint32_t shard;
   };
@@ -202,6 +204,7 @@ class Carrier {
     if (dice_.percent(20)) on_shard(shard, [](auto& core, auto& out) { core.save(out); });
     if (state.saving && dice_.percent(50)) state.disk.insert_or_assign(state.saving->step, *state.saving);
     state.saving.reset();
+    state.copying = false;
     state.loading.reset();
     state.saves_again = false;
     state.core.reset();
@@ -269,9 +272,11 @@ class Carrier {
       for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
         if (worker.links[shard] == 0 && shards_[shard].core != nullptr) choices_.push_back({Choice::open, id, shard});
     }
+    for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
+      if (shards_[shard].copying && (!copies_slowly_ || dice_.percent(20))) choices_.push_back({Choice::copy, 0, shard});
     for (const auto& [id, worker] : workers_)
       if (choices_.empty() && !worker.preparing.empty()) choices_.push_back({Choice::prepare, id, 0});
-    const bool disks_work = std::ranges::any_of(shards_, [](const ShardState& s) { return s.saving || s.loading || s.saves_again; });
+    const bool disks_work = std::ranges::any_of(shards_, [](const ShardState& s) { return s.saving || s.loading || s.saves_again || s.copying; });
     if (choices_.empty() && !disks_work) return false;
     if (choices_.empty() || dice_.percent(4))
       work_disks();
@@ -311,6 +316,7 @@ class Carrier {
         return on_worker(choice.id, [&](auto& core, auto& out) { core.reconnected(choice.shard, out); });
       case Choice::prepare: return prepare(choice.id);
       case Choice::compute: return compute(choice.id);
+      case Choice::copy: return copy(choice.shard);
     }
   }
 
@@ -377,6 +383,13 @@ class Carrier {
     on_worker(id, [&](auto& core, auto& out) { core.computed(work.ticket, std::move(blocks), out, std::move(next)); });
   }
 
+  // A few keys of a cut's tables.
+  void copy(std::uint32_t shard) {
+    shards_[shard].copying = false;
+    const std::size_t most_bytes = dice_.pick<std::size_t>({1, 64, 512});
+    on_shard(shard, [&](auto& core, auto& out) { core.copy_cut(most_bytes, out); });
+  }
+
   void load(std::uint32_t shard) {
     const Step step = *std::exchange(shards_[shard].loading, std::nullopt);
     if (!shards_[shard].disk.contains(step)) return fail("a cut that was dropped is to be loaded");
@@ -395,6 +408,8 @@ class Carrier {
         if (shards_[shard].saving) fail("two cuts are to be saved at once");
         if (!rules_.good_cut(shard, save->cut)) fail("a cut is not what it must be");
         shards_[shard].saving = save->cut;
+      } else if (std::holds_alternative<distrib::CopyCut>(action)) {
+        if (std::exchange(shards_[shard].copying, true)) fail("a cut is to be copied twice at once");
       } else if (auto* wanted = std::get_if<distrib::LoadCut>(&action)) {
         if (shards_[shard].loading) fail("two cuts are to be loaded at once");
         shards_[shard].loading = wanted->step;
@@ -486,6 +501,7 @@ class Carrier {
   bool loses_disks_ = false;
   bool keeps_dropped_cuts_ = false;
   bool prepares_slowly_ = false;
+  bool copies_slowly_ = false;
   struct {
     std::uint64_t from = 0, events = 0;
   } disks_are_full_;  // most of them

@@ -192,8 +192,13 @@ class Cluster {
         service_->opened(cuts, disk_.empty() ? nullptr : &disk_.rbegin()->second, now);
       });
     }
-    void save(Cut cut) override {
-      later([this, cut = std::move(cut)](Instant now) {
+    void copy() override {
+      cluster_.scheduler_.after(cluster_.pause(), [this, mine = incarnation_] {
+        if (mine == incarnation_ && service_) service_->copy_cut(cluster_.scheduler_.now());
+      });
+    }
+    void save(distrib::SaveCut action) override {
+      later([this, cut = std::move(action).finish()](Instant now) {
         disk_.insert_or_assign(cut.step, cut);
         service_->cut_saved(cut.step, now);
       });

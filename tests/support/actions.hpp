@@ -14,8 +14,8 @@ namespace support {
 
 using ShardAction =
     std::variant<distrib::JoinedReply, distrib::NoticeReply, distrib::ValuesReply, distrib::GoneReply,
-                 distrib::PushedReply, distrib::RefusedReply, distrib::SaveCut, distrib::LoadCut, distrib::DropCut,
-                 distrib::ShardDone>;
+                 distrib::PushedReply, distrib::RefusedReply, distrib::CopyCut, distrib::SaveCut, distrib::LoadCut,
+                 distrib::DropCut, distrib::ShardDone>;
 using WorkerAction =
     std::variant<distrib::SendJoin, distrib::SendPull, distrib::SendPush, distrib::SendRestore, distrib::SendSave,
                  distrib::SendGoodbye, distrib::SendLeave, distrib::Prepare, distrib::Compute, distrib::WorkerDone>;
@@ -23,6 +23,7 @@ using WorkerAction =
 template <class Action>
 struct ActionList : std::vector<Action> {
   void operator()(auto action) { this->emplace_back(std::move(action)); }
+  void operator()(distrib::SaveCut action) { this->emplace_back(distrib::SaveCut{std::move(action).finish()}); }
 };
 using ShardActions = ActionList<ShardAction>;
 using WorkerActions = ActionList<WorkerAction>;

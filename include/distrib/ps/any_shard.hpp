@@ -13,6 +13,7 @@
 #include <distrib/ps/shard_store.hpp>
 #include <distrib/ps/sync_shard_core.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -33,6 +34,7 @@ class ShardSink {
   virtual void operator()(GoneReply reply) = 0;
   virtual void operator()(PushedReply reply) = 0;
   virtual void operator()(RefusedReply reply) = 0;
+  virtual void operator()(CopyCut action) = 0;
   virtual void operator()(SaveCut action) = 0;
   virtual void operator()(LoadCut action) = 0;
   virtual void operator()(DropCut action) = 0;
@@ -51,6 +53,7 @@ class AnyShard {
   virtual void restore(Peer peer, Step cut, ShardSink& out) = 0;  ///< Asynchronous: nothing.
   virtual void save(ShardSink& out) = 0;
   virtual void goodbye(Peer peer, ShardSink& out) = 0;
+  virtual void copy_cut(std::size_t most_bytes, ShardSink& out) = 0;
   virtual void cut_saved(Step step, ShardSink& out) = 0;
   virtual void no_room(ShardSink& out) = 0;
   virtual void save_again(ShardSink& out) = 0;
@@ -84,6 +87,7 @@ class ShardOf final : public AnyShard {
   }
   void save(ShardSink& out) override { core_.save(out); }
   void goodbye(Peer peer, ShardSink& out) override { core_.goodbye(peer, out); }
+  void copy_cut(std::size_t most_bytes, ShardSink& out) override { core_.copy_cut(most_bytes, out); }
   void cut_saved(Step step, ShardSink& out) override { core_.cut_saved(step, out); }
   void no_room(ShardSink& out) override { core_.no_room(out); }
   void save_again(ShardSink& out) override { core_.save_again(out); }

@@ -118,6 +118,12 @@ class AsyncShardCore {
       notice(out);  // there is nothing newer to save; whoever asked may not know that
   }
 
+  /// Goes on with the cut that is being copied, as `CopyCut` asked.
+  void copy_cut(std::size_t most_bytes, auto& out) {
+    if (store_.copy_cut(most_bytes)) out(store_.take_cut());
+    else out(CopyCut{});
+  }
+
   /// The cut of `step` that `SaveCut` asked for is durable.
   void cut_saved(Step step, auto& out) {
     if (!saving_ || saving_->step != step) return;
@@ -186,7 +192,8 @@ class AsyncShardCore {
 
   void begin_save(auto& out) {
     saving_ = Saving{step(), applied_};
-    out(SaveCut{store_.cut(step(), applied_)});
+    store_.begin_cut(step(), applied_);
+    copy_cut(0, out);
   }
 
   void finish(auto& out) {

@@ -19,6 +19,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace distrib::inline v0 {
 
@@ -73,6 +74,24 @@ class EmbeddingTable {
         },
         [&](std::size_t first, std::span<float* const> rows) {
           hand(first, std::span<const float* const>{rows.data(), rows.size()});
+        });
+  }
+
+  /// The same, with what `uses` gives of each key: calls `hand(first, uses, rows)`.
+  template <class Hand>
+  void visit_with_uses(std::span<const std::uint64_t> keys, Hand hand) const {
+    std::array<KeyUse, 2 * detail::table_window> uses;
+    in_windows(
+        keys, layout().row_bytes(),
+        [&](std::size_t i, KeySlot* begin, float*& row) {
+          const KeySlot* const slot = index_.find(keys[i], begin);
+          uses[i % uses.size()] = slot == nullptr ? KeyUse{} : slot->use();
+          row = slot == nullptr || !slot->has_row() ? nullptr : rows_.at(slot->row());
+          return true;
+        },
+        [&](std::size_t first, std::span<float* const> rows) {
+          hand(first, std::span<const KeyUse>{&uses[first % uses.size()], rows.size()},
+               std::span<const float* const>{rows.data(), rows.size()});
         });
   }
 
@@ -234,14 +253,14 @@ class EmbeddingTable {
   /// Forgets every key, with and without a row, that was last counted before `step`. Gives how many there were.
   template <class = void>
   auto evict_unused_since(std::uint32_t step) -> std::size_t {
-    return evict_unused_since(step, [](std::uint64_t, const float*) {});
+    return evict_unused_since(step, [](std::uint64_t, KeyUse, const float*) {});
   }
-  /// The same. Calls `last(key, row)` for each that had a row before that goes; `row` is a `const float*`.
+  /// The same. Calls `last(key, use, row)` for each before it goes; `row`, a `const float*`, is null for one without.
   template <class Last>
   auto evict_unused_since(std::uint32_t step, Last last) -> std::size_t {
     return evict_if([&](const KeySlot& slot) {
       const bool is_old = slot.use().last_use < step;
-      if (is_old && slot.has_row()) last(slot.key(), rows_.at(slot.row()));
+      if (is_old) last(slot.key(), slot.use(), row_at(slot));
       return is_old;
     });
   }
@@ -258,10 +277,14 @@ class EmbeddingTable {
   /// Calls `f(key, use, row)` for each key; `row`, a `const float*`, is null for a key without one.
   template <class F>
   void for_each(F f) const {
-    index_.for_each([&](const KeySlot& slot) {
-      const float* const row = slot.has_row() ? rows_.at(slot.row()) : nullptr;
-      f(slot.key(), slot.use(), row);
-    });
+    index_.for_each([&](const KeySlot& slot) { f(slot.key(), slot.use(), row_at(slot)); });
+  }
+
+  /// Goes through the keys in pieces, between which the table may change: as `KeyIndex`.
+  [[nodiscard]] static auto place_of(std::uint64_t key) noexcept -> std::uint32_t { return KeyIndex::place_of(key); }
+  template <class = void>
+  auto keys_from(std::uint64_t place, std::vector<std::uint64_t>& keys) const -> std::uint64_t {
+    return index_.keys_from(place, keys);
   }
 
   /// Rows.
@@ -305,6 +328,10 @@ class EmbeddingTable {
       if (begin >= 2 * window) hand_window(begin - 2 * window, keys.size());
     }
     return keys.size();
+  }
+
+  [[nodiscard]] auto row_at(const KeySlot& slot) const noexcept -> const float* {
+    return slot.has_row() ? rows_.at(slot.row()) : nullptr;
   }
 
   /// The row of a slot whose key was counted `frequency` times by now; null below `min_count`.

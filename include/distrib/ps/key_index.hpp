@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -72,9 +73,7 @@ static_assert(sizeof(KeySlot) == 16);
 /// Ki.
 ///
 /// The hash is public: whoever chooses keys can make them meet in one place, and n of those take time in n squared.
-/// Segments do not shrink.
-///
-/// The order of slots, and all else, is a function of the calls. Movable. Threads: one at a time.
+/// Segments do not shrink. The order of slots, and all else, is a function of the calls. Movable. Threads: one at a time.
 class KeyIndex {
  public:
   /// Takes no memory yet. The budget must outlive it.
@@ -153,6 +152,22 @@ class KeyIndex {
         if (!slots_of(segment)[i].is_empty()) f(std::as_const(slots_of(segment)[i]));
   }
 
+  /// Where a key lies in the order of `keys_from`, below 2^32. A function of its hash: growth moves no key.
+  [[nodiscard]] static auto place_of(std::uint64_t key) noexcept -> std::uint32_t {
+    return reversed(static_cast<std::uint32_t>(hash_key(key) >> first_directory_bit));
+  }
+
+  /// Appends the keys of the segment that begins at `place`: 0, or what this gave. Gives the place behind it, 2^32 behind
+  /// the last. Between two calls the index may change.
+  template <class = void>
+  auto keys_from(std::uint64_t place, std::vector<std::uint64_t>& keys) const -> std::uint64_t {
+    if (segments_.empty()) return std::uint64_t{1} << 32;
+    const Segment& segment = segments_[entries()[reversed(static_cast<std::uint32_t>(place)) & directory_mask_].segment];
+    for (const KeySlot& slot : std::span{slots_of(segment), segment.size})
+      if (!slot.is_empty()) keys.push_back(slot.key());
+    return place + (std::uint64_t{1} << (32 - segment.depth));
+  }
+
   /// Asks `f(const KeySlot&)` once for each key whether to take it out. Gives how many were.
   template <class F>
   auto erase_if(F f) -> std::size_t {
@@ -204,6 +219,12 @@ class KeyIndex {
   [[nodiscard]] static auto home(std::uint64_t hash, std::uint32_t size) noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(((hash & 0xFFFF'FFFF) * (size / line_slots)) >> 32) * line_slots;
   }
+  /// The last bit first: keys of one segment agree in the last bits of the directory, reversed they lie side by side.
+  [[nodiscard]] static constexpr auto reversed(std::uint32_t bits) noexcept -> std::uint32_t {
+    for (std::uint32_t half = 16, mask = 0xFFFF; half != 0; half /= 2, mask ^= mask << half)
+      bits = (bits >> half & mask) | (bits & mask) << half;
+    return bits;
+  }
   [[nodiscard]] static auto next(std::uint32_t i, std::uint32_t size) noexcept -> std::uint32_t {
     return i + 1 == size ? 0 : i + 1;
   }
@@ -212,10 +233,8 @@ class KeyIndex {
     return std::has_single_bit(size) ? size + size / 2 : size / 3 * 4;
   }
   /// Keys that a segment of this size holds before it grows: 55/64 of its slots to 41/64, evenly spread over segments.
-  [[nodiscard]] static auto limit_of(std::uint32_t size, std::uint32_t prefix, unsigned depth) noexcept
-      -> std::uint32_t {
-    std::uint64_t share = 0;  // of 2^32: the bits of the prefix in reverse, so halves of one differ least
-    for (unsigned bit = 0; bit < depth; ++bit) share |= std::uint64_t{prefix >> bit & 1} << (31 - bit);
+  [[nodiscard]] static auto limit_of(std::uint32_t size, std::uint32_t prefix) noexcept -> std::uint32_t {
+    const std::uint64_t share = reversed(prefix);  // of 2^32: halves of one differ least
     return size / 64 * 55 - static_cast<std::uint32_t>(size / 64 * 14 * share >> 32);
   }
 
@@ -260,7 +279,7 @@ class KeyIndex {
 
   [[nodiscard]] auto make_segment(std::uint32_t size, std::uint32_t prefix, unsigned depth, std::error_code& ec)
       -> Segment {
-    return {pieces_.take(size * sizeof(KeySlot), ec), size, 0, limit_of(size, prefix, depth), prefix, depth};
+    return {pieces_.take(size * sizeof(KeySlot), ec), size, 0, limit_of(size, prefix), prefix, depth};
   }
 
   template <class = void>
@@ -316,12 +335,9 @@ class KeyIndex {
     ++growths_;
     most_moved_ = std::max<std::size_t>(most_moved_, segments_[number].used);
     if (segments_[number].size >= split_size && make_splittable(number, ec)) return split(number, ec);
-    if (ec) return;
     const Segment& old = segments_[number];
-    if (old.size > max_size / 2) {
-      ec = ps_errc::budget_exceeded;
-      return;
-    }
+    if (!ec && old.size > max_size / 2) ec = ps_errc::budget_exceeded;
+    if (ec) return;
     Segment grown = make_segment(larger(old.size), old.prefix, old.depth, ec);
     if (ec) return;
     for_each_in_turns(old, [&](const KeySlot& slot) { place(grown, slot, hash_key(slot.key_)); });
@@ -354,7 +370,7 @@ class KeyIndex {
     for (std::uint32_t half = 0; half < 2 && !ec; ++half) {
       const std::uint32_t prefix = old.prefix | half << old.depth;
       std::uint32_t size = first_size;
-      while (limit_of(size, prefix, old.depth + 1) < counts[half] + counts[half] / 4) size = larger(size);
+      while (limit_of(size, prefix) < counts[half] + counts[half] / 4) size = larger(size);
       halves[half] = make_segment(size, prefix, old.depth + 1, ec);
     }
     if (!ec) {

@@ -3,18 +3,13 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/table_copy.hpp>
+#include <distrib/ps/table_cut.hpp>
 
+#include <utility>
 #include <vector>
 
 namespace distrib::inline v0 {
-
-/// A shard's share of one table at a step. First the keys that have a row, by ascending key, then those that are only
-/// counted, likewise.
-struct TableCut {
-  SharedBuffer keys;  ///< 64 bits each. Numbered keys: all that the shard has.
-  SharedBuffer uses;  ///< A `KeyUse` each, two numbers of 32 bits: frequency, last use. Numbered keys: empty.
-  SharedBuffer rows;  ///< [weights | slot 0 | slot 1 ...], `dim` floats each, of the keys that have a row; no gaps.
-};
 
 /// The state of one shard at a step: everything it needs to go on from there. Blocks are laid out by `ShardLayout`.
 struct Cut {
@@ -28,9 +23,19 @@ struct Cut {
 // What the shell of a shard must do after an event, in the order told: the replies of messages.hpp, and these. A core
 // calls `out(action)` for each, so a shell is a set of overloads; it must not call the core back from there.
 
+/// Call the core's `copy_cut` when other events have had their turn: a cut with tables is copied in pieces.
+struct CopyCut {};
 /// Make this cut durable, then tell the core with `cut_saved(step)`. At most one is under way at a time.
 struct SaveCut {
-  Cut cut;
+  Cut cut;                             ///< But its tables,
+  std::vector<TableCopy> tables = {};  ///< which are still to be put in order.
+
+  /// The cut. May take as long as sorting all keys of the tables.
+  template <class = void>
+  [[nodiscard]] auto finish() && -> Cut {
+    for (TableCopy& table : tables) cut.tables.push_back(std::move(table).finish());
+    return std::move(cut);
+  }
 };
 /// Read the shard's cut of this step, then give it to the core with `cut_loaded`.
 struct LoadCut {

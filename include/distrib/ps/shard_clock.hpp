@@ -35,6 +35,7 @@ struct ShardOptions {
   std::chrono::milliseconds linger{30'000};  ///< After the last cut, when nobody is joined: waits so long for goodbyes.
   std::uint64_t memory_budget_bytes = std::uint64_t{64} << 30;  ///< A job whose values and slots need more is refused; tables grow up to what is left.
   std::uint64_t max_pull_bytes = std::uint64_t{1} << 30;       ///< A pull whose rows would be more is refused.
+  std::size_t copy_bytes = std::size_t{512} << 10;  ///< Of tables a cut is copied in pieces of so much, other events between.
 };
 
 /// How long a shard has not heard of each rank, and what follows from it (protocol, "Loss, leaving, exit codes").

@@ -3,11 +3,11 @@
 
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/crc32c.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/ps/adopt_job.hpp>
 #include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/detail/block_checksum.hpp>
 #include <distrib/ps/detail/shard_peers.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/exit_code.hpp>
@@ -89,13 +89,21 @@ class ShardService final : private ShardSink {
     for (auto& [peer, state] : peers_) state.calls.refuse(why.code, why.where);
   }
 
+  /// What `ShardShell::copy` asked for: one piece of the cut.
+  void copy_cut(Instant now) {
+    now_ = now;
+    copying_ = false;
+    if (over_) return;
+    core_->copy_cut(options_.copy_bytes, *this);
+    end_if_saved();
+  }
   void cut_saved(Step step, Instant now) {
     now_ = now;
     saving_ = false;
     if (over_) return;
     clock_.saved(now);
     core_->cut_saved(step, *this);
-    if (stopping_ && !saving_ && !over_) end(exit_code::again, {});
+    end_if_saved();
   }
   void cut_loaded(const Cut& cut, Instant now) {
     now_ = now;
@@ -116,7 +124,7 @@ class ShardService final : private ShardSink {
     stopping_ = true;
     save_again(Instant::max());
     if (core_ != nullptr) core_->save(*this);
-    if (!saving_) end(exit_code::again, {});
+    end_if_saved();
   }
 
   /// When `woken` wants to be called; never: empty.
@@ -141,10 +149,7 @@ class ShardService final : private ShardSink {
   [[nodiscard]] auto status(Instant now) const -> ShardStatus {
     ShardStatus status = meter_.describe(place_, job_, kind_, core_.get(), now);
     if (job_) status.job_hash = job_hash_;
-    for (const auto& [peer, state] : peers_) {
-      status.parked += state.calls.parked();
-      if (state.entered && state.rank < status.of_ranks.size()) status.of_ranks[state.rank].here = true;
-    }
+    peers_.describe(status);
     return status;
   }
 
@@ -285,8 +290,7 @@ class ShardService final : private ShardSink {
     core_->join(peer, state.rank, *this);
   }
 
-  // It may come back on the same connection.
-  void leave(Peer peer) {
+  void leave(Peer peer) {  // it may come back on the same connection
     part(peer);
     peers_[peer].calls.end();
   }
@@ -306,16 +310,11 @@ class ShardService final : private ShardSink {
 
   void tell_owed(const Connection& connection) {
     const Peer peer = peers_.find(connection);
-    if (peer == 0) return;
-    Client& state = peers_[peer];
-    if (state.entered) state.calls.tell_owed(core_->progress(state.rank));
+    if (peer != 0 && peers_[peer].entered) peers_[peer].calls.tell_owed(core_->progress(peers_[peer].rank));
   }
 
-  // Counted on one shard and refused on another, a contribution could never be completed: all workers hear why.
-  void refuse_job(const Error& why) {
-    end_ = why;
-    for (auto& [peer, state] : peers_) state.calls.refuse(why.code, why.where);
-    end(exit_code::refused, why);
+  void end_if_saved() {
+    if (stopping_ && !copying_ && !saving_ && !over_) end(exit_code::again, {});
   }
 
   void end(int code, const Error& why) {
@@ -332,14 +331,10 @@ class ShardService final : private ShardSink {
   void operator()(JoinedReply reply) override { peers_[reply.peer].calls.tell(JoinItem::Kind::joined, reply.progress); }
   void operator()(NoticeReply reply) override { peers_[reply.peer].calls.tell(JoinItem::Kind::notice, reply.progress); }
   void operator()(ValuesReply reply) override {
-    // Every rank asks for the same block.
-    if (summed_ != reply.block) {
-      summed_ = reply.block;
-      checksum_ = crc32c(reply.block->bytes());
-    }
+    const std::uint32_t checksum = checksum_.of(reply.block);
     meter_.pulled(reply.block->size(), peers_[reply.peer].calls.came(reply.step));
     peers_[reply.peer].calls.answer(
-        reply.step, {std::move(reply.progress), false, reply.counted, std::move(reply.block), checksum_});
+        reply.step, {std::move(reply.progress), false, reply.counted, std::move(reply.block), checksum});
   }
   void operator()(GoneReply reply) override {
     peers_[reply.peer].calls.answer(reply.step, {std::move(reply.progress), true, 0, nullptr, {}});
@@ -356,11 +351,18 @@ class ShardService final : private ShardSink {
     Client& state = peers_[reply.peer];
     if (!state.entered) return state.calls.refuse(reply.code, where);  // its Join
     if (push_) std::exchange(push_, std::nullopt)->fail(reply.code, where);
-    refuse_job({reply.code, where});
+    // Counted on one shard and refused on another, a contribution could never be completed: all workers hear why.
+    end_ = {reply.code, where};
+    for (auto& [peer, other] : peers_) other.calls.refuse(reply.code, where);
+    end(exit_code::refused, end_);
+  }
+  void operator()(CopyCut) override {
+    copying_ = true;
+    shell_.copy();
   }
   void operator()(SaveCut action) override {
     saving_ = true;
-    shell_.save(std::move(action.cut));
+    shell_.save(std::move(action));
   }
   void operator()(LoadCut action) override { shell_.load(action.step); }
   void operator()(DropCut action) override { shell_.drop(action); }
@@ -389,11 +391,8 @@ class ShardService final : private ShardSink {
   detail::ShardPeers<Connection> peers_;
   std::optional<Call<Push, Connection>> push_;  // being counted
   bool pull_follows_ = false, not_repeatable_ = false;  // of that one
-  SharedBuffer summed_;                   // the block of values that was sent last,
-  std::uint32_t checksum_ = 0;            // and its CRC-32C
-  bool saving_ = false;
-  bool stopping_ = false;
-  bool over_ = false;
+  detail::BlockChecksum checksum_;        // of values
+  bool copying_ = false, saving_ = false, stopping_ = false, over_ = false;
   Error end_{rpc_errc::closed, {}};       // what calls are told when it is over
 };
 

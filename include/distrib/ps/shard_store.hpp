@@ -120,12 +120,24 @@ class ShardStore {
     return answer(dense, rows, [&](std::span<std::byte> to) { tables_->previous_values(rows.keys, to); });
   }
 
-  /// A cut of this moment.
+  /// Begins a cut of this moment. The dense block is in it at once; tables are copied by `copy_cut`, while updates go on.
   template <class = void>
-  [[nodiscard]] auto cut(Step step, std::vector<Step> applied = {}) const -> Cut {
-    Cut made = dense_.cut(step, std::move(applied));
-    if (tables_ != nullptr) made.tables = tables_->cut();
-    return made;
+  void begin_cut(Step step, std::vector<Step> applied = {}) {
+    cut_ = dense_.cut(step, std::move(applied));
+    if (tables_ != nullptr) tables_->begin_copy();
+  }
+  /// Copies on, `most_bytes` or a little more. Whether the cut is whole.
+  auto copy_cut(std::size_t most_bytes) -> bool { return tables_ == nullptr || tables_->copy_some(most_bytes); }
+  /// The cut, once it is whole.
+  [[nodiscard]] auto take_cut() -> SaveCut {
+    SaveCut taken{std::exchange(cut_, {})};
+    if (tables_ != nullptr) taken.tables = tables_->take_copy();
+    return taken;
+  }
+  /// What was begun is not wanted any more.
+  void drop_cut() {
+    cut_ = {};
+    if (tables_ != nullptr) tables_->drop_copy();
   }
 
   /// Goes to the state of a cut of the same layout.
@@ -183,6 +195,7 @@ class ShardStore {
   DenseStore dense_;
   std::unique_ptr<TableStore> tables_;              // null: the job has none
   BlockPool blocks_;                                // of values that are not the dense block itself
+  Cut cut_;                                         // that was begun
   SharedBuffer sent_;                               // the last of them without rows,
   SharedBuffer sent_of_;                            // and the dense block that it is of
   BlockPool decoded_;                               // of contributions

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -115,6 +116,7 @@ class SyncShardCore {
     if (kept || loading_ || !std::binary_search(cuts_.begin(), cuts_.end(), c))
       return out(JoinedReply{peer, progress()});
     if (c < k_) forget_after(c, out);
+    if (std::exchange(copying_, std::nullopt)) store_.drop_cut();  // of another history, or older than one all have
     k_ = c;
     common_ = std::min(common_, c);
     newest_.assign(ranks_, k_);
@@ -133,6 +135,15 @@ class SyncShardCore {
     for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, progress()});
     answer_parked(out);
     static_cast<void>(advance(out));  // what it has no memory for is refused when it is sent again
+  }
+
+  /// Goes on with the cut that is being copied, as `CopyCut` asked.
+  void copy_cut(std::size_t most_bytes, auto& out) {
+    asked_to_copy_ = false;
+    if (!copying_) return;  // overtaken by a restore
+    if (store_.copy_cut(most_bytes)) return copied(out);
+    asked_to_copy_ = true;
+    out(CopyCut{});
   }
 
   /// The cut of `step` that `SaveCut` asked for is durable.
@@ -270,18 +281,29 @@ class SyncShardCore {
     return ec;
   }
 
-  // Rule 5: the running one finishes, the newest due one is next.
+  // Rule 5: the running one finishes, the newest due one is next. A cut whose copying is not done when the next one is due
+  // is copied at once: it would be of two steps.
   void cut_due(auto& out) {
-    if (std::binary_search(cuts_.begin(), cuts_.end(), k_)) return;
-    if (saving_)
-      due_ = store_.cut(k_);
-    else
-      begin_save(store_.cut(k_), out);
+    if (copying_ == k_ || std::binary_search(cuts_.begin(), cuts_.end(), k_)) return;
+    if (copying_) {
+      static_cast<void>(store_.copy_cut(std::numeric_limits<std::size_t>::max()));
+      copied(out);
+    }
+    store_.begin_cut(k_);
+    copying_ = k_;
+    if (store_.copy_cut(0)) return copied(out);
+    if (!std::exchange(asked_to_copy_, true)) out(CopyCut{});
   }
 
-  void begin_save(Cut cut, auto& out) {
-    saving_ = cut.step;
-    out(SaveCut{std::move(cut)});
+  void copied(auto& out) {
+    copying_.reset();
+    if (saving_) due_ = store_.take_cut();
+    else begin_save(store_.take_cut(), out);
+  }
+
+  void begin_save(SaveCut save, auto& out) {
+    saving_ = save.cut.step;
+    out(std::move(save));
   }
 
   void answer_parked(auto& out) {
@@ -314,10 +336,12 @@ class SyncShardCore {
   std::vector<Parked> parked_;
   std::vector<Step> cuts_{0};                                // durable, ascending
   Step common_ = 0;                                          // the newest of them that all shards are known to have
+  std::optional<Step> copying_;
+  bool asked_to_copy_ = false;                               // and not called yet
   std::optional<Step> saving_;
   bool outdated_ = false;                                    // `saving_` belongs to another history
   bool no_room_ = false;                                     // for the last one that was tried
-  std::optional<Cut> due_;
+  std::optional<SaveCut> due_;
   bool loading_ = false;                                     // the values of k are on their way
   std::vector<Rank> goodbyes_;
   bool done_ = false;

@@ -11,8 +11,9 @@
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/memory_budget.hpp>
 #include <distrib/ps/row_mean.hpp>
-#include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/table_copy.hpp>
+#include <distrib/ps/table_cut.hpp>
 #include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
 
@@ -20,6 +21,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <system_error>
@@ -127,11 +129,37 @@ class TableStore {
     return {};
   }
 
-  /// The state of this moment, all of it copied. Equal states give equal bytes.
+  /// Begins a copy of this moment, which `copy_some` makes in pieces; updates may go on meanwhile. There is one at a time.
   template <class = void>
-  [[nodiscard]] auto cut() const -> std::vector<TableCut> {
+  void begin_copy() {
+    for (detail::ShardTable& table : tables_) table.begin_copy();
+  }
+  /// Copies on, `most_bytes` or a little more. Whether the copy is whole.
+  template <class = void>
+  auto copy_some(std::size_t most_bytes) -> bool {
+    for (detail::ShardTable& table : tables_)
+      if (!table.copy_some(most_bytes)) return false;
+    return true;
+  }
+  /// The copy, once it is whole: of each table, in the job's order.
+  template <class = void>
+  [[nodiscard]] auto take_copy() -> std::vector<TableCopy> {
+    std::vector<TableCopy> copies;
+    for (detail::ShardTable& table : tables_) copies.push_back(table.take_copy());
+    return copies;
+  }
+  /// What was begun is not wanted any more.
+  void drop_copy() noexcept {
+    for (detail::ShardTable& table : tables_) table.drop_copy();
+  }
+
+  /// The state of this moment. Equal states give equal bytes.
+  template <class = void>
+  [[nodiscard]] auto cut() -> std::vector<TableCut> {
+    begin_copy();
+    static_cast<void>(copy_some(std::numeric_limits<std::size_t>::max()));
     std::vector<TableCut> cuts;
-    for (const detail::ShardTable& table : tables_) cuts.push_back(table.cut());
+    for (TableCopy& copy : take_copy()) cuts.push_back(std::move(copy).finish());
     return cuts;
   }
 

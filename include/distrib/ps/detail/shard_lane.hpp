@@ -173,18 +173,33 @@ class ShardLane {
           });
       lane.task_.changed(lane.number_, lane.tally());
     }
-    void save(Cut cut) override {
-      auto kept = std::make_shared<Cut>(std::move(cut));
-      lane.on_disk([store = store, kept] { store->save(*kept); },
-                   [this, kept](const Error& failure) {
-                     const Step step = kept->step;
-                     *kept = {};  // on this thread, where blocks are taken again
-                     if (!failure) return service.cut_saved(step, Clock::now());
-                     if (failure.code == checkpoint_errc::no_room)
-                       lane.task_.tell(Event::Kind::no_room, "no room for the cut of step " + std::to_string(step) + ", " +
-                                                                 failure.where + "; another try follows");
-                     service.save_failed(failure, Clock::now());
-                   });
+    void copy() override {  // whatever has come meanwhile is first
+      asio::post(lane.executor_, [this, lane = &lane] {
+        if (lane->closed_) return;
+        service.copy_cut(Clock::now());
+        lane->settle();
+      });
+    }
+    void save(SaveCut action) override {
+      struct Work {
+        SaveCut asked;
+        Cut cut;
+      };
+      const Step step = action.cut.step;
+      auto work = std::make_shared<Work>(Work{std::move(action), {}});
+      lane.on_disk(
+          [store = store, work] {
+            work->cut = std::move(work->asked).finish();
+            store->save(work->cut);
+          },
+          [this, work, step](const Error& failure) {
+            *work = {};  // on this thread, where blocks are taken again
+            if (!failure) return service.cut_saved(step, Clock::now());
+            if (failure.code == checkpoint_errc::no_room)
+              lane.task_.tell(Event::Kind::no_room, "no room for the cut of step " + std::to_string(step) + ", " +
+                                                        failure.where + "; another try follows");
+            service.save_failed(failure, Clock::now());
+          });
     }
     void load(Step step) override {
       auto cut = std::make_shared<Cut>();

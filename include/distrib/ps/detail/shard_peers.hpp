@@ -3,6 +3,7 @@
 
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/peer_calls.hpp>
+#include <distrib/ps/shard_status.hpp>
 
 #include <map>
 
@@ -38,6 +39,15 @@ class ShardPeers {
   void erase(const Connection& connection, Peer peer) {
     peers_.erase(peer);
     numbers_.erase(connection);
+  }
+
+  /// Adds what a status tells of them.
+  template <class = void>
+  void describe(ShardStatus& status) const {
+    for (const auto& [peer, state] : peers_) {
+      status.parked += state.calls.parked();
+      if (state.entered && state.rank < status.of_ranks.size()) status.of_ranks[state.rank].here = true;
+    }
   }
 
   [[nodiscard]] auto begin() noexcept { return peers_.begin(); }

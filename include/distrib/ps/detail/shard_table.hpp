@@ -15,7 +15,8 @@
 #include <distrib/ps/memory_budget.hpp>
 #include <distrib/ps/row_layout.hpp>
 #include <distrib/ps/row_mean.hpp>
-#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/table_copy.hpp>
+#include <distrib/ps/table_cut.hpp>
 #include <distrib/ps/table_digest.hpp>
 #include <distrib/ps/table_gradients.hpp>
 #include <distrib/ps/table_place.hpp>
@@ -69,6 +70,7 @@ class ShardTable {
   template <class = void>
   void clear() {
     previous_.clear();
+    copy_.reset();
     if (!numbered_) any_.emplace(layout_, *budget_, EmbeddingTableOptions{place_.info().min_count});
   }
 
@@ -92,15 +94,23 @@ class ShardTable {
     if (packing_.packs()) unpacked_.resize(chunk_rows() * layout_.floats());
   }
 
-  /// Finds the rows of all keys, where any 64 bits are a key makes and counts them. Where `ec` is set nothing was.
+  /// Finds the rows of all keys, where any 64 bits are a key makes and counts them. Where `ec` is set nothing was. What
+  /// they were goes into the copy that is being made: from here on they change.
   template <class = void>
   void count(std::uint64_t count, std::error_code& ec) {
     ec.clear();
     const std::span<const std::uint64_t> keys = merged_.keys();
-    if (numbered_) return numbered_->visit(keys, CopyRows<float*>{rows_}, ec);
-    const std::uint64_t use = std::min<std::uint64_t>(count / steps_per_use, KeyUse::max_last_use);
-    any_->count(keys, static_cast<std::uint32_t>(use), rows_, before_,
-                [this](std::uint64_t key, std::span<float> row) { init(key, row.data()); }, ec);
+    if (numbered_) {
+      numbered_->visit(keys, CopyRows<float*>{rows_}, ec);
+    } else {
+      const std::uint64_t use = std::min<std::uint64_t>(count / steps_per_use, KeyUse::max_last_use);
+      any_->count(keys, static_cast<std::uint32_t>(use), rows_, before_,
+                  [this](std::uint64_t key, std::span<float> row) { init(key, row.data()); }, ec);
+    }
+    if (ec || !copy_) return;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (is_to_be_copied(keys[i]))
+        copy_->add(keys[i], any_ ? before_[i] : KeyUse{}, had_row(i) ? rows_[i] : nullptr);
   }
 
   /// Takes back `count`.
@@ -118,8 +128,9 @@ class ShardTable {
       update_chunk(count, first, std::min(chunk_rows(), size - first), keep);
     const std::uint64_t evict_after = place_.info().evict_after;
     if (!any_ || evict_after == 0 || count % steps_per_use != 0) return;
-    any_->evict_unused_since(first_use_kept(count, evict_after), [&](std::uint64_t key, const float* row) {
-      if (keep) previous_.add(key, weights_of(row));
+    any_->evict_unused_since(first_use_kept(count, evict_after), [&](std::uint64_t key, KeyUse use, const float* row) {
+      if (copy_ && is_to_be_copied(key)) copy_->add(key, use, row);
+      if (keep && row != nullptr) previous_.add(key, weights_of(row));
     });
     previous_.sort();
   }
@@ -164,33 +175,32 @@ class ShardTable {
     return digest;
   }
 
+  /// Begins a copy of this moment; updates may go on while it is made.
   template <class = void>
-  [[nodiscard]] auto cut() const -> TableCut {
-    auto keys = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(this->keys() * sizeof(std::uint64_t)));
-    auto uses = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(any_ ? this->keys() * sizeof(KeyUse) : 0));
-    auto rows = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(this->rows() * cut_row_bytes()));
-    const std::span<std::uint64_t> all = keys->as<std::uint64_t>();
-    const std::span<std::uint64_t> with_row = all.first(this->rows());
-    const auto copy = [&, to = rows->as<float>()](std::size_t first, std::span<const float* const> of) {
-      for (std::size_t i = 0; i < of.size(); ++i)
-        packing_.unpack(of[i], to.data() + (first + i) * layout_.floats());
-    };
-    if (any_) {
-      auto next_with = with_row.begin();
-      auto next_without = all.begin() + static_cast<std::ptrdiff_t>(with_row.size());
-      any_->for_each([&](std::uint64_t key, KeyUse, const float* row) {
-        *(row != nullptr ? next_with : next_without)++ = key;
-      });
-      std::sort(with_row.begin(), with_row.end());
-      std::sort(all.begin() + static_cast<std::ptrdiff_t>(with_row.size()), all.end());
-      any_->uses(all, uses->as<KeyUse>());
-      any_->visit(with_row, copy);
-    } else {
-      for (std::size_t i = 0; i < all.size(); ++i) all[i] = place_.first() + i;
-      std::as_const(*numbered_).visit(all, copy);
-    }
-    return {std::move(keys), std::move(uses), std::move(rows)};
+  void begin_copy() {
+    copy_.emplace(layout_, packing_, any_.has_value(), rows() * layout_.row_bytes());
+    place_of_copy_ = next_place_ = 0;
+    being_copied_.clear();
   }
+
+  /// Copies on, about `most_bytes`, and takes from them what it did. Whether the copy is whole.
+  template <class = void>
+  auto copy_some(std::size_t& most_bytes) -> bool {
+    while (!is_copied()) {
+      if (most_bytes == 0) return false;
+      copy_piece(most_bytes);
+    }
+    return true;
+  }
+
+  /// The copy, once it is whole.
+  [[nodiscard]] auto take_copy() -> TableCopy {
+    TableCopy copy = std::move(*copy_);
+    copy_.reset();
+    return copy;
+  }
+  /// What was begun is not wanted any more.
+  void drop_copy() noexcept { copy_.reset(); }
 
   /// After `clear`: goes to the state of a cut. Throws `std::system_error`; what the table holds then is unspecified.
   template <class = void>
@@ -253,6 +263,50 @@ class ShardTable {
     if (!packing_.packs()) return row;
     packing_.weights(row, one_.data());
     return one_.data();
+  }
+
+  // --- the copy: in the order of the index, or of numbers ---
+
+  [[nodiscard]] auto place_in_copy(std::uint64_t key) const noexcept -> std::uint64_t {
+    return any_ ? EmbeddingTable::place_of(key) : key - place_.first();
+  }
+  [[nodiscard]] auto end_of_copy() const noexcept -> std::uint64_t {
+    return any_ ? std::uint64_t{1} << 32 : numbered_->size();
+  }
+  [[nodiscard]] auto is_copied() const noexcept -> bool { return place_of_copy_ >= end_of_copy(); }
+  [[nodiscard]] auto is_to_be_copied(std::uint64_t key) const noexcept -> bool {
+    return place_in_copy(key) >= place_of_copy_;
+  }
+  // Before it was counted.
+  [[nodiscard]] auto had_row(std::size_t i) const noexcept -> bool {
+    return numbered_ || before_[i].frequency >= min_count();
+  }
+
+  // Some keys of a segment, or of a range of numbers. What changes before their turn comes is added as it was.
+  template <class = void>
+  void copy_piece(std::size_t& most_bytes) {
+    constexpr std::size_t range = 4096;
+    const std::size_t key_bytes = layout_.row_bytes() + sizeof(KeySlot);
+    if (being_copied_.empty()) {
+      if (any_) next_place_ = any_->keys_from(place_of_copy_, being_copied_);
+      else for (; next_place_ < end_of_copy() && being_copied_.size() < range; ++next_place_)
+        being_copied_.push_back(place_.first() + next_place_);
+      most_bytes -= std::min(most_bytes, being_copied_.size() * sizeof(std::uint64_t));
+    }
+    const std::size_t size = std::min(being_copied_.size(), most_bytes / key_bytes + 1);
+    const auto keys = std::span<const std::uint64_t>{being_copied_}.last(size);
+    if (any_) {
+      any_->visit_with_uses(keys, [&](std::size_t first, std::span<const KeyUse> uses, std::span<const float* const> rows) {
+        for (std::size_t i = 0; i < rows.size(); ++i) copy_->add(keys[first + i], uses[i], rows[i]);
+      });
+    } else {
+      std::as_const(*numbered_).visit(keys, [&](std::size_t first, std::span<const float* const> rows) {
+        for (std::size_t i = 0; i < rows.size(); ++i) copy_->add(keys[first + i], {}, rows[i]);
+      });
+    }
+    most_bytes -= std::min(most_bytes, size * key_bytes);
+    being_copied_.resize(being_copied_.size() - size);
+    if (being_copied_.empty()) place_of_copy_ = next_place_;
   }
 
   [[nodiscard]] auto cut_row_bytes() const noexcept -> std::size_t { return layout_.floats() * sizeof(float); }
@@ -325,6 +379,10 @@ class ShardTable {
   std::vector<float> gradients_;
   std::vector<float> unpacked_;     // rows of a chunk, where they are kept otherwise
   mutable std::vector<float> one_;  // a row
+  std::optional<TableCopy> copy_;   // that is being made, of keys before this place, and of those that changed since
+  std::uint64_t place_of_copy_ = 0;
+  std::uint64_t next_place_ = 0;            // behind these, which are not in it yet
+  std::vector<std::uint64_t> being_copied_;
 };
 
 }  // namespace distrib::inline v0::detail

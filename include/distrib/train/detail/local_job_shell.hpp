@@ -198,7 +198,12 @@ class LocalJobShell final : public LocalJob {
     }
     void operator()(LoadCut) override { lost_its_place(); }
     void operator()(DropCut) override {}  // files are kept as SaveCheckpoint asks
-    void operator()(SaveCut m) override { job.collect(std::move(m.cut)); }
+    void operator()(CopyCut) override {
+      job.mail_.push_back([job = &job, shard = shard] {
+        job->on_shard(shard, [](AnyShard& core, ShardSink& out) { core.copy_cut(std::size_t{1} << 20, out); });
+      });
+    }
+    void operator()(SaveCut m) override { job.collect(std::move(m).finish()); }
     void operator()(ShardDone) override { ++job.shards_done_; }
 
    private:

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/crc32c.hpp>
+
+#include <cstdint>
+
+namespace distrib::inline v0::detail {
+
+/// The CRC-32C of blocks of which the same one is sent again and again: every rank asks for the values of a step.
+class BlockChecksum {
+ public:
+  template <class = void>
+  [[nodiscard]] auto of(const SharedBuffer& block) -> std::uint32_t {
+    if (last_ != block) {
+      last_ = block;
+      checksum_ = crc32c(block->bytes());
+    }
+    return checksum_;
+  }
+
+ private:
+  SharedBuffer last_;
+  std::uint32_t checksum_ = 0;
+};
+
+}  // namespace distrib::inline v0::detail
