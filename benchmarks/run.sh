@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: benchmarks/run.sh [NAME...]     installs what is missing, builds, measures; all of them unless told. NAMEs:
+#   cuts       what the owner of a shard of 512 MiB does while it is saved under load, beside a copy in one piece
 #   kernels    update rules beside plain loops
 #   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its model, beside bare sockets that
 #              move the same bytes and beside the whole job
@@ -18,18 +19,18 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,17s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,18s/^# //p' benchmarks/run.sh)
 
 names=()
 for name in "$@"; do
   case $name in
-    kernels | main-job | main-job-tensorflow | parameters | records | records-tensorflow | rpc | rpc-abuse)
+    cuts | kernels | main-job | main-job-tensorflow | parameters | records | records-tensorflow | rpc | rpc-abuse)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
 done
-[ ${#names[@]} -gt 0 ] || names=(kernels main-job parameters records rpc rpc-abuse)
+[ ${#names[@]} -gt 0 ] || names=(cuts kernels main-job parameters records rpc rpc-abuse)
 case " ${names[*]} " in
   *' kernels '*) ;;
   *' parameters '*) names+=(kernels) ;;  # its row 12
@@ -41,6 +42,7 @@ ensure_packages build example benchmarks
 targets=()
 for name in "${names[@]}"; do
   case $name in
+    cuts) targets+=(benchmark_ps_cuts_benchmark) ;;
     kernels) targets+=(benchmark_optimizer_kernels_benchmark) ;;
     parameters)
       ensure_packages grpc ${PS_LITE:+ps_lite}
@@ -81,6 +83,7 @@ convert() {  # Fashion-MNIST, once
 }
 measure() {  # NAME
   case $1 in
+    cuts) $build/benchmarks/benchmark_ps_cuts_benchmark $build/cuts && rm -r $build/cuts ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;
     records) python3 -B benchmarks/records.py $build ;;
     records-tensorflow)
