@@ -35,6 +35,7 @@ struct StoredTensor {
   bool complete = true;             ///< Whether the pieces cover all of it.
 
   /// The cut of the pieces, as they are stored.
+  template <class = void>
   [[nodiscard]] auto slices() const -> std::vector<Slice> {
     std::vector<Slice> list;
     for (const StoredPiece& piece : pieces) list.push_back(piece.slice);
@@ -48,6 +49,7 @@ struct BundleIndex {
   std::vector<StoredTensor> tensors;  ///< In ascending order of the names.
 
   /// The tensor called `name`; nullptr when there is none.
+  template <class = void>
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const StoredTensor* {
     const auto at =
         std::lower_bound(tensors.begin(), tensors.end(), name,
@@ -60,7 +62,8 @@ namespace detail {
 
 /// Whether two pieces have an element in common. Sorted along the first axis that is cut, so that the usual cut along
 /// one axis compares neighbours only.
-inline auto overlap(const StoredTensor& tensor) -> bool {
+template <class = void>
+auto overlap(const StoredTensor& tensor) -> bool {
   std::size_t axis = 0;
   const auto is_cut = [&](const StoredPiece& piece) { return piece.slice.extents[axis] != tensor.shape[axis]; };
   while (axis < tensor.shape.rank() && std::none_of(tensor.pieces.begin(), tensor.pieces.end(), is_cut)) ++axis;
@@ -85,14 +88,16 @@ inline auto overlap(const StoredTensor& tensor) -> bool {
   return false;
 }
 
-inline auto covered(const StoredTensor& tensor) -> bool {
+template <class = void>
+auto covered(const StoredTensor& tensor) -> bool {
   std::int64_t elements = 0;
   for (const StoredPiece& piece : tensor.pieces) elements += piece.slice.extents.elements();
   return elements == tensor.shape.elements();
 }
 
 /// Whether the entry's size is possible for what it says to hold.
-inline auto plausible(const BundleEntry& entry, std::uint64_t shards) -> bool {
+template <class = void>
+auto plausible(const BundleEntry& entry, std::uint64_t shards) -> bool {
   if (entry.shard >= shards) return false;
   const auto elements = static_cast<std::uint64_t>(entry.shape.elements());
   const std::uint64_t element_bytes = size_bytes(entry.dtype);
@@ -102,7 +107,8 @@ inline auto plausible(const BundleEntry& entry, std::uint64_t shards) -> bool {
 
 using Entries = std::map<std::string, BundleEntry>;
 
-inline auto join_entries(const std::string& name, const BundleEntry& entry, const Entries& entries,
+template <class = void>
+auto join_entries(const std::string& name, const BundleEntry& entry, const Entries& entries,
                          std::uint64_t shards, StoredTensor& tensor, Error& error) -> bool {
   tensor = {name, entry.dtype, entry.shape, {}, true};
   const auto damaged = [&](const std::string& what) {
@@ -131,7 +137,8 @@ inline auto join_entries(const std::string& name, const BundleEntry& entry, cons
 
 /// Reads the content of an index file (`PREFIX.index`) that TensorFlow or `plan_bundle` wrote. Performs no I/O.
 /// False: `error` says why (`bad_magic`, `corrupt_index`, `unsupported`) and where. Memory: bounded by the file's size.
-[[nodiscard]] inline auto parse_bundle_index(ByteView file, BundleIndex& index, Error& error) -> bool {
+template <class = void>
+[[nodiscard]] auto parse_bundle_index(ByteView file, BundleIndex& index, Error& error) -> bool {
   using detail::refuse;
   index = {};
   detail::Entries entries;

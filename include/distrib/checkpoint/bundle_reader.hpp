@@ -25,7 +25,8 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// Reads an index or part file. False: `error` is that of `parse_bundle_index`, `not_found` or `cannot_read`.
-inline auto read_index_file(const std::string& file, BundleIndex& index, Error& error) -> bool {
+template <class = void>
+auto read_index_file(const std::string& file, BundleIndex& index, Error& error) -> bool {
   constexpr std::uint64_t max_index_bytes = std::uint64_t{1} << 30;
   error = {};
   std::vector<std::byte> bytes;
@@ -46,6 +47,7 @@ class BundleReader {
   /// Opens the checkpoint `prefix` ("train/model.ckpt-1234"). Empty: `error` is `not_found` (no index file),
   /// `bad_magic`, `corrupt_index`, `missing_data_file`, `corrupt_data` (a data file is shorter than the index says),
   /// `unsupported` or `cannot_read`.
+  template <class = void>
   [[nodiscard]] static auto open(std::string prefix, Error& error) -> std::optional<BundleReader> {
     const std::string file = index_file_name(prefix);
     BundleReader reader{std::move(prefix)};
@@ -53,12 +55,14 @@ class BundleReader {
     if (!reader.check_sizes(0, reader.index_.shards, error)) return std::nullopt;
     return reader;
   }
+  template <class = void>
   [[nodiscard]] static auto open(std::string prefix, std::error_code& ec) -> std::optional<BundleReader> {
     Error error;
     auto reader = open(std::move(prefix), error);
     ec = error.code;
     return reader;
   }
+  template <class = void>
   [[nodiscard]] static auto open(std::string prefix) -> BundleReader {
     Error error;
     auto reader = open(std::move(prefix), error);
@@ -69,6 +73,7 @@ class BundleReader {
   /// Opens what shard `shard` of `shards` has written of the checkpoint `prefix` (see `plan_part`), as a checkpoint of
   /// its own: only its data file need be there, and of a tensor that it holds in slices those very slices can be read.
   /// Errors as `open`; `corrupt_index` also when the file tells of another shard.
+  template <class = void>
   [[nodiscard]] static auto open_part(std::string prefix, std::size_t shard, std::size_t shards, Error& error)
       -> std::optional<BundleReader> {
     const std::string file = part_file_name(prefix, shard, shards);
@@ -90,6 +95,7 @@ class BundleReader {
   /// All that the index file says.
   [[nodiscard]] auto index() const noexcept -> const BundleIndex& { return index_; }
   /// All tensors, in ascending order of their names.
+  template <class = void>
   [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> {
     return {index_.tensors.data(), index_.tensors.size()};
   }
@@ -101,6 +107,7 @@ class BundleReader {
   /// Memory: one stored piece, where a piece is not exactly what is wanted.
   /// Errors: `not_found`, `mismatch` (slice or size), `incomplete`, `corrupt_data`, `unsupported`, `cannot_read`;
   /// the content of `out` is unspecified then.
+  template <class = void>
   void read(std::string_view name, const Slice& wanted, std::span<std::byte> out, Error& error) const {
     error = {};
     const StoredTensor* tensor = present(name, error);
@@ -130,11 +137,13 @@ class BundleReader {
       copy_overlap(piece.slice, buffer.data(), wanted, out.data(), element_bytes);
     }
   }
+  template <class = void>
   void read(std::string_view name, const Slice& wanted, std::span<std::byte> out, std::error_code& ec) const {
     Error error;
     read(name, wanted, out, error);
     ec = error.code;
   }
+  template <class = void>
   void read(std::string_view name, const Slice& wanted, std::span<std::byte> out) const {
     Error error;
     read(name, wanted, out, error);
@@ -183,6 +192,7 @@ class BundleReader {
   }
 
   /// The texts of a string tensor, row-major. Errors as `read`; `mismatch` when it holds no texts.
+  template <class = void>
   [[nodiscard]] auto read_strings(std::string_view name, Error& error) const -> std::vector<std::string> {
     error = {};
     std::vector<std::string> values;
@@ -196,12 +206,14 @@ class BundleReader {
       read_texts(*tensor, tensor->pieces.front(), values, error);
     return values;
   }
+  template <class = void>
   [[nodiscard]] auto read_strings(std::string_view name, std::error_code& ec) const -> std::vector<std::string> {
     Error error;
     auto values = read_strings(name, error);
     ec = error.code;
     return values;
   }
+  template <class = void>
   [[nodiscard]] auto read_strings(std::string_view name) const -> std::vector<std::string> {
     Error error;
     auto values = read_strings(name, error);
@@ -210,6 +222,7 @@ class BundleReader {
   }
 
   /// Reads every byte of the checkpoint, 1 MiB at a time, and verifies every checksum. Errors as `read`.
+  template <class = void>
   void verify(Error& error) const {
     error = {};
     std::vector<std::byte> buffer(std::size_t{1} << 20);
@@ -223,11 +236,13 @@ class BundleReader {
           return;
     }
   }
+  template <class = void>
   void verify(std::error_code& ec) const {
     Error error;
     verify(error);
     ec = error.code;
   }
+  template <class = void>
   void verify() const {
     Error error;
     verify(error);
@@ -237,16 +252,19 @@ class BundleReader {
  private:
   explicit BundleReader(std::string prefix) : prefix_{std::move(prefix)} {}
 
+  template <class = void>
   void fail(Error& error, checkpoint_errc code, const StoredTensor& tensor, const std::string& what) const {
     error = {code, prefix_ + ": " + tensor.name + ": " + what};
   }
 
+  template <class = void>
   auto present(std::string_view name, Error& error) const -> const StoredTensor* {
     const StoredTensor* tensor = index_.find(name);
     if (tensor == nullptr) error = {checkpoint_errc::not_found, prefix_ + ": Key " + std::string{name}};
     return tensor;
   }
 
+  template <class = void>
   static auto touches(const Slice& a, const Slice& b) -> bool {
     for (std::size_t axis = 0; axis < a.start.rank(); ++axis)
       if (a.start[axis] >= b.start[axis] + b.extents[axis] || b.start[axis] >= a.start[axis] + a.extents[axis])
@@ -254,16 +272,19 @@ class BundleReader {
     return true;
   }
 
+  template <class = void>
   [[nodiscard]] auto data_file(std::uint64_t shard) const -> std::string {
     return data_file_name(prefix_, static_cast<std::size_t>(shard), static_cast<std::size_t>(index_.shards));
   }
 
+  template <class = void>
   [[nodiscard]] auto open_data(std::uint64_t shard, Error& error) const -> std::optional<detail::InputFile> {
     return detail::InputFile::open(data_file(shard), checkpoint_errc::missing_data_file, error);
   }
 
   // Every piece must lie inside its file, so that no length from the index is used to take memory before. All pieces
   // are in the data files `first` .. `end` - 1.
+  template <class = void>
   auto check_sizes(std::uint64_t first, std::uint64_t end, Error& error) const -> bool {
     std::vector<std::uint64_t> sizes;
     for (std::uint64_t shard = first; shard < end; ++shard) {
@@ -282,6 +303,7 @@ class BundleReader {
     return true;
   }
 
+  template <class = void>
   void fail_crc(Error& error, const StoredTensor& tensor, const StoredPiece& piece) const {
     error = {checkpoint_errc::corrupt_data,
              data_file(piece.shard) + ": " + tensor.name +
@@ -289,6 +311,7 @@ class BundleReader {
                  std::to_string(piece.offset)};
   }
 
+  template <class = void>
   auto read_piece(const StoredTensor& tensor, const StoredPiece& piece, std::span<std::byte> to, Error& error) const
       -> bool {
     const auto file = open_data(piece.shard, error);
@@ -316,6 +339,7 @@ class BundleReader {
     return !error;
   }
 
+  template <class = void>
   auto read_texts(const StoredTensor& tensor, const StoredPiece& piece, std::vector<std::string>& values,
                   Error& error) const -> bool {
     std::vector<std::byte> bytes(static_cast<std::size_t>(piece.size_bytes));

@@ -51,6 +51,7 @@ namespace detail {
 /// Collects the entries of all parts and finds what does not fit together.
 class BundleEntries {
  public:
+  template <class = void>
   [[nodiscard]] auto add(const TensorPiece& piece, std::uint64_t shard, std::uint64_t offset, Error& error) -> bool {
     const std::size_t element_bytes = size_bytes(piece.dtype);
     if (piece.name.empty() || piece.name.front() == '\0')
@@ -70,6 +71,7 @@ class BundleEntries {
   }
 
   /// A piece of which it is known where it lies.
+  template <class = void>
   [[nodiscard]] auto add(const std::string& name, DType dtype, const Shape& shape, const StoredPiece& piece,
                          Error& error) -> bool {
     const BundleEntry entry{
@@ -86,12 +88,14 @@ class BundleEntries {
     return insert(slice_key(name, piece.slice), entry, error, name + ", slice " + to_string(piece.slice));
   }
 
+  template <class = void>
   [[nodiscard]] auto insert(std::string key, BundleEntry entry, Error& error, std::string_view shown = {}) -> bool {
     const auto [at, first] = entries_.insert({std::move(key), std::move(entry)});
     if (!first) return refuse(error, checkpoint_errc::duplicate, shown.empty() ? at->first : std::string{shown});
     return true;
   }
 
+  template <class = void>
   [[nodiscard]] auto find(const std::string& key) const -> const BundleEntry* {
     const auto at = entries_.find(key);
     return at == entries_.end() ? nullptr : &at->second;
@@ -99,6 +103,7 @@ class BundleEntries {
 
   enum class Parts { all, some };
   /// Whether no two slices of a tensor overlap and, when these are the entries of all parts, they make it whole.
+  template <class = void>
   [[nodiscard]] auto check(Parts parts, Error& error) const -> bool {
     for (const auto& [name, entry] : entries_) {
       if (entry.slices.empty()) continue;
@@ -111,6 +116,7 @@ class BundleEntries {
   }
 
   /// The index file.
+  template <class = void>
   [[nodiscard]] auto encode(std::uint64_t shards) const -> std::vector<std::byte> {
     TableWriter table;
     table.add("", encode_header(shards));
@@ -123,7 +129,8 @@ class BundleEntries {
 };
 
 /// Enters what the data file of one shard gets, and plans its temporary file. False: `error` names the tensor.
-inline auto plan_data(const BundlePart& part, const std::string& temporary, std::size_t shard, std::size_t shards,
+template <class = void>
+auto plan_data(const BundlePart& part, const std::string& temporary, std::size_t shard, std::size_t shards,
                       BundleEntries& entries, FilePlan& plan, Error& error) -> bool {
   FileAction data = FileAction::write(data_file_name(temporary, shard, shards), {}, {});
   std::uint64_t offset = 0;
@@ -159,7 +166,8 @@ inline auto plan_data(const BundlePart& part, const std::string& temporary, std:
 /// stops, an index that exists has all its data. Performs no I/O; takes one pass over the bytes for their checksums.
 ///
 /// On failure the plan is empty and `error` names the tensor: `duplicate`, `incomplete`, `mismatch`.
-[[nodiscard]] inline auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, Error& error)
+template <class = void>
+[[nodiscard]] auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, Error& error)
     -> FilePlan {
   using detail::refuse;
   error = {};
@@ -190,7 +198,8 @@ inline auto plan_data(const BundlePart& part, const std::string& temporary, std:
 }
 
 /// The same; throws `std::system_error` that names the tensor.
-[[nodiscard]] inline auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts) -> FilePlan {
+template <class = void>
+[[nodiscard]] auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts) -> FilePlan {
   Error error;
   FilePlan plan = plan_bundle(prefix, parts, error);
   throw_if(error);

@@ -26,7 +26,8 @@ struct SavedCheckpoint {
 };
 
 /// Reads the state file of `directory`. Empty: `error` is `not_found`, `corrupt_state` or `cannot_read`, with its name.
-[[nodiscard]] inline auto read_checkpoint_state(std::string_view directory, Error& error)
+template <class = void>
+[[nodiscard]] auto read_checkpoint_state(std::string_view directory, Error& error)
     -> std::optional<CheckpointState> {
   constexpr std::uint64_t max_state_bytes = std::uint64_t{1} << 26;
   error = {};
@@ -41,7 +42,8 @@ struct SavedCheckpoint {
 /// The newest checkpoint that the state file of `directory` names, like `tf.train.latest_checkpoint`: its prefix, if
 /// its index file exists. Empty, without a failure, when there is none or the state file is not readable. Looks at
 /// names only; `newest_complete` looks into the files.
-[[nodiscard]] inline auto latest_checkpoint(std::string_view directory) -> std::optional<std::string> {
+template <class = void>
+[[nodiscard]] auto latest_checkpoint(std::string_view directory) -> std::optional<std::string> {
   Error ignored;
   const auto state = read_checkpoint_state(directory, ignored);
   if (!state) return std::nullopt;
@@ -55,7 +57,8 @@ namespace detail {
 
 /// The prefix that a file belongs to: "c-1" of "c-1.index", "c-1.data-00000-of-00001" and "c-1.part-00000-of-00001";
 /// empty for other files.
-inline auto prefix_of_file(std::string_view file) -> std::string_view {
+template <class = void>
+auto prefix_of_file(std::string_view file) -> std::string_view {
   if (file.starts_with(".saving.")) return {};
   if (file.ends_with(".index")) return file.substr(0, file.size() - 6);
   const auto shard_file = parse_shard_file(file);
@@ -63,7 +66,8 @@ inline auto prefix_of_file(std::string_view file) -> std::string_view {
 }
 
 /// The checkpoint of this prefix; nullptr when there is none. Of files by name the newest found is the likeliest.
-inline auto find_checkpoint(std::vector<SavedCheckpoint>& list, std::string_view prefix) -> SavedCheckpoint* {
+template <class = void>
+auto find_checkpoint(std::vector<SavedCheckpoint>& list, std::string_view prefix) -> SavedCheckpoint* {
   for (std::size_t i = list.size(); i-- > 0;)
     if (list[i].prefix == prefix) return &list[i];
   return nullptr;
@@ -71,7 +75,8 @@ inline auto find_checkpoint(std::vector<SavedCheckpoint>& list, std::string_view
 
 /// The checkpoints found in a directory, by the step in their names, those without one first; then by prefix. A
 /// directory that is not there has none.
-inline auto scan_checkpoints(const std::string& directory, Error& error) -> std::vector<SavedCheckpoint> {
+template <class = void>
+auto scan_checkpoints(const std::string& directory, Error& error) -> std::vector<SavedCheckpoint> {
   std::vector<SavedCheckpoint> found;
   std::error_code ec;
   std::vector<std::string> files = list_directory(directory, ec);
@@ -99,7 +104,8 @@ inline auto scan_checkpoints(const std::string& directory, Error& error) -> std:
 /// The checkpoints of `directory`, oldest first: those that its state file names, in its order; when there is no
 /// readable state file, those with an index file, by the step in their names. `error` is set when the directory or a
 /// damaged state file could not be read; what was found is returned all the same.
-[[nodiscard]] inline auto list_checkpoints(const std::string& directory, Error& error) -> std::vector<SavedCheckpoint> {
+template <class = void>
+[[nodiscard]] auto list_checkpoints(const std::string& directory, Error& error) -> std::vector<SavedCheckpoint> {
   const auto state = read_checkpoint_state(directory, error);
   if (error.code == checkpoint_errc::not_found) error = {};
   auto found = detail::scan_checkpoints(directory, error);
@@ -124,7 +130,8 @@ inline auto scan_checkpoints(const std::string& directory, Error& error) -> std:
 /// Opens the newest checkpoint of `directory` of which every byte is right. Each one that is not is passed over, with
 /// what is wrong with it added to `refused`; so is a damaged state file. Empty: there is no good one. When `refused` is
 /// empty too, there never was one, and a job may start anew; otherwise ask before anything is overwritten.
-[[nodiscard]] inline auto newest_complete(const std::string& directory, std::vector<Error>& refused)
+template <class = void>
+[[nodiscard]] auto newest_complete(const std::string& directory, std::vector<Error>& refused)
     -> std::optional<BundleReader> {
   Error error;
   const auto list = list_checkpoints(directory, error);

@@ -20,7 +20,8 @@ namespace distrib::inline v0 {
 
 /// What the part files of all `shards` shards of `prefix` say, in the order of the shards. Empty: `error` is that of
 /// `BundleReader::open_part`; `not_found` names the first part file that is not there.
-[[nodiscard]] inline auto read_parts(const std::string& prefix, std::size_t shards, Error& error)
+template <class = void>
+[[nodiscard]] auto read_parts(const std::string& prefix, std::size_t shards, Error& error)
     -> std::vector<BundleIndex> {
   error = {};
   std::vector<BundleIndex> parts;
@@ -36,7 +37,8 @@ namespace distrib::inline v0 {
 /// `plan_bundle` makes of all of them. A tensor that several parts hold whole must be the same in each; the first
 /// one's is used. Performs no I/O. On failure the result is empty and `error` names the tensor: `mismatch` (parts
 /// disagree about its dtype, shape or bytes), `duplicate` (slices overlap), `incomplete` (slices leave a hole).
-[[nodiscard]] inline auto merge_parts(std::span<const BundleIndex> parts, Error& error) -> std::vector<std::byte> {
+template <class = void>
+[[nodiscard]] auto merge_parts(std::span<const BundleIndex> parts, Error& error) -> std::vector<std::byte> {
   error = {};
   detail::BundleEntries entries;
   for (const BundleIndex& part : parts)
@@ -59,7 +61,8 @@ namespace distrib::inline v0 {
 /// Plans how the index of `prefix` is written when the parts of all its shards are there, `parts` in their order. Any
 /// number may do so at the same time: all write the same bytes, each under a temporary name with its own `writer`.
 /// On failure the plan is empty and `error` says why (see `merge_parts`). Performs no I/O.
-[[nodiscard]] inline auto plan_merge(std::string_view prefix, std::span<const BundleIndex> parts,
+template <class = void>
+[[nodiscard]] auto plan_merge(std::string_view prefix, std::span<const BundleIndex> parts,
                                      std::string_view writer, Error& error) -> FilePlan {
   std::vector<std::byte> index = merge_parts(parts, error);
   if (error) {

@@ -19,7 +19,8 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// Where `index` says that these bytes of this tensor lie; nullptr: nowhere.
-inline auto find_piece(const BundleIndex& index, const StoredTensor& tensor, const StoredPiece& piece)
+template <class = void>
+auto find_piece(const BundleIndex& index, const StoredTensor& tensor, const StoredPiece& piece)
     -> const StoredPiece* {
   const StoredTensor* stored = index.find(tensor.name);
   if (stored == nullptr || stored->dtype != tensor.dtype || stored->shape != tensor.shape) return nullptr;
@@ -31,7 +32,8 @@ inline auto find_piece(const BundleIndex& index, const StoredTensor& tensor, con
 
 /// Whether `index` has all that `part`, which is to be shard `shard`'s, has, and looks in that shard's data file for
 /// nothing that would not lie there.
-inline auto holds(const BundleIndex& index, const BundleIndex& part, std::size_t shard) -> bool {
+template <class = void>
+auto holds(const BundleIndex& index, const BundleIndex& part, std::size_t shard) -> bool {
   if (index.shards != part.shards) return false;
   for (const StoredTensor& tensor : part.tensors)
     for (const StoredPiece& piece : tensor.pieces)
@@ -55,7 +57,8 @@ inline auto holds(const BundleIndex& index, const BundleIndex& part, std::size_t
 /// `merged`: the index that `prefix` has already; null: none. When it holds these very bytes it stays, and only the
 /// data file is written, over what may have become of it; otherwise it is of another history and is removed first.
 /// On failure the plan is empty and `error` names the tensor: `duplicate`, `mismatch`.
-[[nodiscard]] inline auto plan_part(std::string_view prefix, const BundlePart& part, std::size_t shard,
+template <class = void>
+[[nodiscard]] auto plan_part(std::string_view prefix, const BundlePart& part, std::size_t shard,
                                     std::size_t shards, const BundleIndex* merged, Error& error) -> FilePlan {
   error = {};
   if (shard >= shards || shards > max_data_files) {

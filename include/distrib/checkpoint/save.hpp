@@ -23,7 +23,8 @@ namespace distrib::inline v0 {
 /// one. (Saving a name a second time takes the old one of that name away first.) Performs no I/O.
 ///
 /// `saved`: what `list_checkpoints(directory)` tells. Errors as `plan_bundle`; the plan is empty then.
-[[nodiscard]] inline auto plan_save(std::string_view directory, std::string_view name,
+template <class = void>
+[[nodiscard]] auto plan_save(std::string_view directory, std::string_view name,
                                     std::span<const BundlePart> parts, std::vector<SavedCheckpoint> saved,
                                     SaveOptions options, Error& error) -> FilePlan {
   const std::string prefix = detail::join_path(directory, name);
@@ -37,7 +38,8 @@ namespace distrib::inline v0 {
 /// Saves `parts` as the checkpoint `directory/name`, durably, and lets older ones go; the directory is made when it is
 /// not there. On failure `error` says what and where, nothing older is lost, and what was written and has not its name yet
 /// is removed. Blocks. One save of a directory at a time.
-inline void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
+template <class = void>
+void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
                             SaveOptions options, Error& error) {
   error = {};
   make_directories(directory, error);
@@ -49,7 +51,8 @@ inline void save_checkpoint(const std::string& directory, std::string_view name,
 }
 
 /// The same; fills `ec` only.
-inline void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
+template <class = void>
+void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
                             SaveOptions options, std::error_code& ec) {
   Error error;
   save_checkpoint(directory, name, parts, options, error);
@@ -57,7 +60,8 @@ inline void save_checkpoint(const std::string& directory, std::string_view name,
 }
 
 /// The same; throws `std::system_error` that names the file or the tensor.
-inline void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
+template <class = void>
+void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
                             SaveOptions options = {}) {
   Error error;
   save_checkpoint(directory, name, parts, options, error);

@@ -28,13 +28,15 @@ struct CheckpointState {
 };
 
 /// Name of that file in `directory`.
-[[nodiscard]] inline auto state_file_name(std::string_view directory) -> std::string {
+template <class = void>
+[[nodiscard]] auto state_file_name(std::string_view directory) -> std::string {
   return detail::join_path(directory, "checkpoint");
 }
 
 /// Reads the text of a state file. Empty: `error` is `corrupt_state`: it is no text form, has a field that a
 /// CheckpointState has not, names no checkpoint, or has timestamps of another number than paths.
-[[nodiscard]] inline auto parse_checkpoint_state(std::string_view text, Error& error)
+template <class = void>
+[[nodiscard]] auto parse_checkpoint_state(std::string_view text, Error& error)
     -> std::optional<CheckpointState> {
   error = {};
   CheckpointState state;
@@ -68,7 +70,8 @@ struct CheckpointState {
   if (error) return std::nullopt;
   return state;
 }
-[[nodiscard]] inline auto parse_checkpoint_state(std::string_view text) -> CheckpointState {
+template <class = void>
+[[nodiscard]] auto parse_checkpoint_state(std::string_view text) -> CheckpointState {
   Error error;
   auto state = parse_checkpoint_state(text, error);
   throw_if(error);
@@ -76,7 +79,8 @@ struct CheckpointState {
 }
 
 /// The text of a state file, as protobuf prints it.
-[[nodiscard]] inline auto to_string(const CheckpointState& state) -> std::string {
+template <class = void>
+[[nodiscard]] auto to_string(const CheckpointState& state) -> std::string {
   std::string text = "model_checkpoint_path: " + detail::quoted(state.model_checkpoint_path) + '\n';
   for (const std::string& path : state.all_model_checkpoint_paths)
     text += "all_model_checkpoint_paths: " + detail::quoted(path) + '\n';
@@ -90,7 +94,8 @@ struct CheckpointState {
 /// The state to be saved in `directory`, by TensorFlow's rules (update_checkpoint_state): the newest path is added to
 /// the list when it is missing; when the directory is relative, relative paths are stored relative to it.
 /// Empty: `error` is `mismatch`: timestamps of another number than paths.
-[[nodiscard]] inline auto make_checkpoint_state(std::string_view directory, std::string newest,
+template <class = void>
+[[nodiscard]] auto make_checkpoint_state(std::string_view directory, std::string newest,
                                                 std::vector<std::string> all, std::vector<double> timestamps,
                                                 Error& error) -> std::optional<CheckpointState> {
   error = {};
@@ -113,7 +118,8 @@ struct CheckpointState {
 
 /// Plans how the state file of `directory` is replaced: never half written, whenever the plan stops. `writer` makes the
 /// temporary name another one for each of those that may do this at the same time; empty: nobody else does.
-[[nodiscard]] inline auto plan_state_file(std::string_view directory, const CheckpointState& state,
+template <class = void>
+[[nodiscard]] auto plan_state_file(std::string_view directory, const CheckpointState& state,
                                           std::string_view writer = {}) -> FilePlan {
   const std::string text = to_string(state);
   const std::string temporary =

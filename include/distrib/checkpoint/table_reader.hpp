@@ -24,17 +24,20 @@ struct BlockHandle {
   std::uint64_t size = 0;
 };
 
-inline auto read_handle(ByteView& rest, BlockHandle& handle) -> bool {
+template <class = void>
+auto read_handle(ByteView& rest, BlockHandle& handle) -> bool {
   return read_varint(rest, handle.offset) && read_varint(rest, handle.size);
 }
 
-inline auto refuse(Error& error, checkpoint_errc code, std::string where) -> bool {
+template <class = void>
+auto refuse(Error& error, checkpoint_errc code, std::string where) -> bool {
   error = {code, std::move(where)};
   return false;
 }
 
 /// Checks one block and points `block` at its content: into the file, or into `unpacked` when it was compressed.
-inline auto read_block(ByteView file, BlockHandle handle, std::vector<std::byte>& unpacked, ByteView& block,
+template <class = void>
+auto read_block(ByteView file, BlockHandle handle, std::vector<std::byte>& unpacked, ByteView& block,
                        Error& error) -> bool {
   const auto where = [&] { return "block at " + std::to_string(handle.offset); };
   const std::size_t end = file.size() - table_footer_bytes;

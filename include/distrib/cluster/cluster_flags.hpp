@@ -37,18 +37,21 @@ struct ClusterFlags {
   std::vector<std::string> chief_hosts;   ///< From TF_CONFIG only: one or none.
 
   /// Reads a command line on which nothing else stands. `argv[0]` is the program.
+  template <class = void>
   [[nodiscard]] static auto parse(int argc, const char* const* argv) -> ClusterFlags {
     Error error;
     ClusterFlags flags = parse(argc, argv, error);
     throw_if(error);
     return flags;
   }
+  template <class = void>
   [[nodiscard]] static auto parse(int argc, const char* const* argv, std::error_code& ec) -> ClusterFlags {
     Error error;
     ClusterFlags flags = parse(argc, argv, error);
     ec = error.code;
     return flags;
   }
+  template <class = void>
   [[nodiscard]] static auto parse(int argc, const char* const* argv, Error& error) -> ClusterFlags {
     std::vector<std::string> rest;
     ClusterFlags flags = parse_known(argc, argv, rest, error);
@@ -60,6 +63,7 @@ struct ClusterFlags {
 
   /// Reads its own flags and leaves everything else in `rest`, in order, without the program's name; after `--`
   /// everything is left, `--` included.
+  template <class = void>
   [[nodiscard]] static auto parse_known(int argc, const char* const* argv, std::vector<std::string>& rest)
       -> ClusterFlags {
     Error error;
@@ -67,6 +71,7 @@ struct ClusterFlags {
     throw_if(error);
     return flags;
   }
+  template <class = void>
   [[nodiscard]] static auto parse_known(int argc, const char* const* argv, std::vector<std::string>& rest,
                                         std::error_code& ec) -> ClusterFlags {
     Error error;
@@ -74,6 +79,7 @@ struct ClusterFlags {
     ec = error.code;
     return flags;
   }
+  template <class = void>
   [[nodiscard]] static auto parse_known(int argc, const char* const* argv, std::vector<std::string>& rest, Error& error)
       -> ClusterFlags {
     const char* tf_config = std::getenv("TF_CONFIG");  // NOLINT(concurrency-mt-unsafe): before threads, in main
@@ -93,16 +99,19 @@ struct ClusterFlags {
   [[nodiscard]] auto task() const -> TaskId { return {job_name, task_index}; }
 
   /// The chief, or worker 0 where there is no chief.
+  template <class = void>
   [[nodiscard]] auto is_chief() const noexcept -> bool {
     return job_name == "chief" || (job_name == "worker" && task_index == 0 && chief_hosts.empty());
   }
 
   /// This worker as a device: "/job:worker/task:1".
+  template <class = void>
   [[nodiscard]] auto worker_device() const -> std::string {
     return to_string(TaskId{job_name == "chief" ? "chief" : "worker", task_index});
   }
 
   /// Everybody: chief (when there is one), ps, worker. Empty when local.
+  template <class = void>
   [[nodiscard]] auto cluster() const -> ClusterSpec {
     if (local()) return {};
     if (chief_hosts.empty()) return {{"ps", ps_hosts}, {"worker", worker_hosts}};
@@ -121,6 +130,7 @@ struct ClusterFlagTexts {
   std::optional<std::string_view> ps_hosts;
   std::optional<std::string_view> worker_hosts;
 
+  template <class = void>
   [[nodiscard]] auto find(std::string_view name) noexcept -> std::optional<std::string_view>* {
     if (name == "job_name") return &job_name;
     if (name == "task_index") return &task_index;
@@ -130,7 +140,8 @@ struct ClusterFlagTexts {
   }
 };
 
-inline auto read_cluster_flags(std::span<const char* const> arguments, std::vector<std::string>& rest, Error& error)
+template <class = void>
+auto read_cluster_flags(std::span<const char* const> arguments, std::vector<std::string>& rest, Error& error)
     -> ClusterFlagTexts {
   ClusterFlagTexts texts;
   for (std::size_t at = 0; at < arguments.size(); ++at) {
@@ -156,7 +167,8 @@ inline auto read_cluster_flags(std::span<const char* const> arguments, std::vect
 }
 
 /// The host list of a flag. Fails when it is missing, or a piece of it is.
-inline auto hosts_of_flag(std::string_view flag, std::optional<std::string_view> text, Error& error)
+template <class = void>
+auto hosts_of_flag(std::string_view flag, std::optional<std::string_view> text, Error& error)
     -> std::vector<std::string> {
   if (!text || text->empty()) {
     error = {cluster_errc::missing_hosts, std::string{flag}};
@@ -168,7 +180,8 @@ inline auto hosts_of_flag(std::string_view flag, std::optional<std::string_view>
   return hosts;
 }
 
-inline auto flags_from_texts(const ClusterFlagTexts& texts, Error& error) -> ClusterFlags {
+template <class = void>
+auto flags_from_texts(const ClusterFlagTexts& texts, Error& error) -> ClusterFlags {
   ClusterFlags flags;
   if (!texts.job_name || texts.job_name->empty()) return flags;  // one process, whatever the other flags say
   flags.job_name = *texts.job_name;
@@ -196,7 +209,8 @@ inline auto flags_from_texts(const ClusterFlagTexts& texts, Error& error) -> Clu
 }
 
 /// The addresses of a job that is numbered without gaps; none when the cluster does not have it.
-inline auto dense_hosts(const ClusterSpec& cluster, std::string_view job, Error& error) -> std::vector<std::string> {
+template <class = void>
+auto dense_hosts(const ClusterSpec& cluster, std::string_view job, Error& error) -> std::vector<std::string> {
   std::vector<std::string> hosts;
   const ClusterSpec::Tasks* tasks = cluster.find(job);
   if (tasks == nullptr) return hosts;
@@ -207,7 +221,8 @@ inline auto dense_hosts(const ClusterSpec& cluster, std::string_view job, Error&
   return hosts;
 }
 
-inline auto flags_from_tf_config(std::string_view text, Error& error) -> ClusterFlags {
+template <class = void>
+auto flags_from_tf_config(std::string_view text, Error& error) -> ClusterFlags {
   const TfConfig config = parse_tf_config(text, error);
   if (error) {
     error.where = "TF_CONFIG at " + error.where;

@@ -86,7 +86,8 @@ class Initializer {
 
 /// The opposite of `Initializer::describe`: empty for every text that it does not write, and for a range that is not
 /// finite or begins above its end. A constant may be any float.
-[[nodiscard]] inline auto parse_initializer(std::string_view text) -> std::optional<Initializer> {
+template <class = void>
+[[nodiscard]] auto parse_initializer(std::string_view text) -> std::optional<Initializer> {
   const auto is = [&text](const Initializer& initializer) { return initializer.describe() == text; };
   if (is(ZerosInitializer{})) return ZerosInitializer{};
   if (is(GlorotUniformInitializer{})) return GlorotUniformInitializer{};
@@ -110,7 +111,8 @@ namespace detail {
   return hash;
 }
 
-[[nodiscard]] inline auto glorot_range(const Shape& shape) noexcept -> UniformInitializer {
+template <class = void>
+[[nodiscard]] auto glorot_range(const Shape& shape) noexcept -> UniformInitializer {
   const std::size_t rank = shape.rank();
   double fan_in = rank == 0 ? 1.0 : static_cast<double>(shape[rank < 2 ? 0 : rank - 2]);
   double fan_out = rank == 0 ? 1.0 : static_cast<double>(shape[rank - 1]);
@@ -172,7 +174,8 @@ class UniformElements {
   std::uint64_t hash_;
 };
 
-inline void fill_uniform(UniformInitializer uniform, std::uint64_t seed, std::string_view name, const Shape& whole,
+template <class = void>
+void fill_uniform(UniformInitializer uniform, std::uint64_t seed, std::string_view name, const Shape& whole,
                          const Slice& part, std::span<float> out) {
   const UniformElements elements{uniform, seed, name};
   for_each_row(whole, part, out, [&](std::uint64_t first, std::span<float> row) { elements.fill(first, row); });
@@ -185,7 +188,8 @@ inline void fill_uniform(UniformInitializer uniform, std::uint64_t seed, std::st
 /// Element i of the whole variable is a pure function of (initializer, seed, name, i): however a variable is cut, and
 /// on whatever machine, its elements are the same bits. Programmer errors: a part outside `whole`, an `out` that is not
 /// as long as the part.
-inline void fill(const Initializer& initializer, std::uint64_t seed, std::string_view name, const Shape& whole,
+template <class = void>
+void fill(const Initializer& initializer, std::uint64_t seed, std::string_view name, const Shape& whole,
                  const Slice& part, std::span<float> out) {
   assert(part.inside(whole));
   assert(out.size() == static_cast<std::size_t>(part.extents.elements()));

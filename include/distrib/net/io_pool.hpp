@@ -33,6 +33,7 @@ class IoPool {
 
   /// Starts `threads` threads. `failed` is called once, on the thread where a handler threw, for an owner who would wait
   /// for ever otherwise. Throws `std::system_error` for 0, and when the system has no thread left.
+  template <class = void>
   explicit IoPool(std::size_t threads, std::function<void()> failed = {}) : failed_{std::move(failed)} {
     if (threads == 0) throw_error(std::make_error_code(std::errc::invalid_argument), "IoPool of 0 threads");
     try {

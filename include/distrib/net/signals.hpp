@@ -23,10 +23,12 @@ namespace distrib::inline v0 {
 class Signals {
  public:
   /// Watches from now on. Throws `std::system_error` when the signals cannot be watched.
+  template <class = void>
   Signals(const asio::io_context::executor_type& executor, std::function<void()> callback)
       : watch_{std::make_shared<Watch>(executor, std::move(callback))} {
     watch_->signals.async_wait([watch = watch_](const std::error_code& ec, int) { watch->on_signal(ec); });
   }
+  template <class = void>
   Signals(asio::io_context& context, std::function<void()> callback)
       : Signals{context.get_executor(), std::move(callback)} {}
   Signals(const Signals&) = delete;

@@ -36,9 +36,11 @@ struct Adagrad {
   }
 
   /// "learning_rate=0.05 initial_accumulator_value=0.1"
+  template <class = void>
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
+  template <class = void>
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adagrad> {
     return parse_fields<Adagrad>(text);
   }
@@ -49,10 +51,12 @@ struct Adagrad {
   }
 
   /// See `Updater`.
+  template <class = void>
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
+  template <class = void>
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }

@@ -37,18 +37,22 @@ struct Momentum {
   }
 
   /// "learning_rate=0.05 momentum=0.9 use_nesterov=false"
+  template <class = void>
   [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
+  template <class = void>
   [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Momentum> {
     return parse_fields<Momentum>(text);
   }
 
   /// See `Updater`.
+  template <class = void>
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });
   }
+  template <class = void>
   void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, batch); });
   }

@@ -127,14 +127,17 @@ class ShardStore {
     if (tables_ != nullptr) tables_->begin_copy();
   }
   /// Copies on, `most_bytes` or a little more. Whether the cut is whole.
+  template <class = void>
   auto copy_cut(std::size_t most_bytes) -> bool { return tables_ == nullptr || tables_->copy_some(most_bytes); }
   /// The cut, once it is whole.
+  template <class = void>
   [[nodiscard]] auto take_cut() -> SaveCut {
     SaveCut taken{std::exchange(cut_, {})};
     if (tables_ != nullptr) taken.tables = tables_->take_copy();
     return taken;
   }
   /// What was begun is not wanted any more.
+  template <class = void>
   void drop_cut() {
     cut_ = {};
     if (tables_ != nullptr) tables_->drop_copy();

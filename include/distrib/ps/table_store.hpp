@@ -149,6 +149,7 @@ class TableStore {
     return copies;
   }
   /// What was begun is not wanted any more.
+  template <class = void>
   void drop_copy() noexcept {
     for (detail::ShardTable& table : tables_) table.drop_copy();
   }

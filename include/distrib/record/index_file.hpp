@@ -37,14 +37,16 @@ namespace detail {
 inline constexpr std::size_t index_head_bytes = 64;
 
 /// Time of change of a file, in nanoseconds since 1970; empty when it cannot be told.
-inline auto change_time(const std::string& path) noexcept -> std::optional<std::int64_t> {
+template <class = void>
+auto change_time(const std::string& path) noexcept -> std::optional<std::int64_t> {
   struct ::stat status{};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
 
 /// What an index of `file` begins with; `offsets` are those of `RecordIndex::offsets`.
-inline auto index_head(ByteView file, std::int64_t changed, std::span<const std::uint64_t> offsets) noexcept
+template <class = void>
+auto index_head(ByteView file, std::int64_t changed, std::span<const std::uint64_t> offsets) noexcept
     -> std::array<std::byte, index_head_bytes> {
   std::array<std::byte, index_head_bytes> head{};
   std::memcpy(head.data(), "distrIDX", 8);
@@ -61,7 +63,8 @@ inline auto index_head(ByteView file, std::int64_t changed, std::span<const std:
 
 /// The offsets in the bytes of an index file, when it is one of `file` as it is now; else empty. The ends are bounded
 /// by the file, as the first and last header are looked at; their order is left to `RecordIndex::of_offsets`.
-inline auto decode_index(ByteView index, ByteView file, std::int64_t changed)
+template <class = void>
+auto decode_index(ByteView index, ByteView file, std::int64_t changed)
     -> std::optional<std::vector<std::uint64_t>> {
   if (index.size() < index_head_bytes + 4) return std::nullopt;
   const ByteView content = index.first(index.size() - 4);
@@ -82,14 +85,16 @@ inline auto load_index(const std::string& path) -> std::optional<RecordIndex>;
 }  // namespace detail
 
 /// Where the index of a record file is kept: "/data/.train.tfrecord.index" of "/data/train.tfrecord".
-[[nodiscard]] inline auto index_file_path(const std::string& path) -> std::string {
+template <class = void>
+[[nodiscard]] auto index_file_path(const std::string& path) -> std::string {
   return detail::join_path(detail::directory_of(path), "." + std::string{detail::file_of(path)} + ".index");
 }
 
 /// Keeps the index of the record file `path` beside it, replacing the one there, at once or not at all. `offsets`: of
 /// each record, and the end of the last, which must be the size of the file; a `RecordIndex` knows them, and who wrote
 /// the file. On failure `ec` is set: the system's reason, or `record_errc::bad_index` when the file is another by now.
-inline void write_index_file(const std::string& path, std::span<const std::uint64_t> offsets, std::error_code& ec) {
+template <class = void>
+void write_index_file(const std::string& path, std::span<const std::uint64_t> offsets, std::error_code& ec) {
   const std::optional<std::int64_t> changed = detail::change_time(path);
   const MappedFile file{path, ec};
   if (ec) return;
@@ -108,7 +113,8 @@ inline void write_index_file(const std::string& path, std::span<const std::uint6
 }
 
 /// The same; throws `std::system_error` naming the file.
-inline void write_index_file(const std::string& path, std::span<const std::uint64_t> offsets) {
+template <class = void>
+void write_index_file(const std::string& path, std::span<const std::uint64_t> offsets) {
   std::error_code ec;
   write_index_file(path, offsets, ec);
   if (ec) throw_error(ec, index_file_path(path));
@@ -121,7 +127,8 @@ struct OpenIndexOptions {
 
 /// The index of `path`: the one kept beside it when it fits the file, which takes one read of 8 bytes a record, else
 /// built from the headers. Failures are those of `RecordIndex`.
-[[nodiscard]] inline auto open_index(const std::string& path, const OpenIndexOptions& options, Error& error)
+template <class = void>
+[[nodiscard]] auto open_index(const std::string& path, const OpenIndexOptions& options, Error& error)
     -> RecordIndex {
   error = {};
   if (std::optional<RecordIndex> kept = detail::load_index(path)) return std::move(*kept);
@@ -133,7 +140,8 @@ struct OpenIndexOptions {
 }
 
 /// The same; throws `std::system_error`.
-[[nodiscard]] inline auto open_index(const std::string& path, const OpenIndexOptions& options = {}) -> RecordIndex {
+template <class = void>
+[[nodiscard]] auto open_index(const std::string& path, const OpenIndexOptions& options = {}) -> RecordIndex {
   Error error;
   RecordIndex index = open_index(path, options, error);
   throw_if(error);
@@ -141,7 +149,8 @@ struct OpenIndexOptions {
 }
 
 /// The same; on failure `ec` is set and there are no records.
-[[nodiscard]] inline auto open_index(const std::string& path, const OpenIndexOptions& options, std::error_code& ec)
+template <class = void>
+[[nodiscard]] auto open_index(const std::string& path, const OpenIndexOptions& options, std::error_code& ec)
     -> RecordIndex {
   Error error;
   RecordIndex index = open_index(path, options, error);

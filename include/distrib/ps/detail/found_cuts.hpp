@@ -29,7 +29,8 @@ struct FoundCut {
 };
 
 /// The steps of which `directory` has files `SERIES-STEP.*`, ascending.
-inline auto find_cuts(const std::string& directory, std::string_view series, std::uint32_t shard, std::uint32_t shards,
+template <class = void>
+auto find_cuts(const std::string& directory, std::string_view series, std::uint32_t shard, std::uint32_t shards,
                       Error& error) -> std::vector<FoundCut> {
   std::vector<FoundCut> list;
   for (SavedCheckpoint& checkpoint : scan_checkpoints(directory, error)) {

@@ -194,12 +194,14 @@ class ShardTable {
   }
 
   /// The copy, once it is whole.
+  template <class = void>
   [[nodiscard]] auto take_copy() -> TableCopy {
     TableCopy copy = std::move(*copy_);
     copy_.reset();
     return copy;
   }
   /// What was begun is not wanted any more.
+  template <class = void>
   void drop_copy() noexcept { copy_.reset(); }
 
   /// After `clear`: goes to the state of a cut. Throws `std::system_error`; what the table holds then is unspecified.

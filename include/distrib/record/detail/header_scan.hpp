@@ -40,7 +40,7 @@ struct LengthFilter {
 };
 
 /// First byte of the masked checksum of eight zeros: where a run of zeros goes on instead, no empty record begins.
-inline constexpr auto empty_record_mark = static_cast<unsigned char>(mask_crc(crc32c(std::array<std::byte, 8>{})));
+inline constexpr auto empty_record_mark = static_cast<unsigned char>(mask_crc(~crc32c_bytewise(~0U, std::array<std::byte, 8>{})));
 
 /// The way for every machine: 16 offsets at once are ruled out, and if not, tried one by one.
 inline auto find_header_portable(ByteView file, std::uint64_t from, std::uint64_t to) noexcept -> std::uint64_t {
