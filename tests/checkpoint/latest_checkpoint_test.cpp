@@ -132,3 +132,28 @@ TEST_CASE("list_checkpoints tells the files of each", "[checkpoint][latest]") {
   CHECK(distrib::list_checkpoints(train.directory / "file", error).empty());
   CHECK(error.code == checkpoint_errc::cannot_read);
 }
+
+TEST_CASE("list_checkpoints tells when each was saved, and which are preserved", "[checkpoint][latest]") {
+  const Train train;
+  for (int step = 1; step <= 3; ++step) train.save(step);
+  const std::string directory = train.directory.path();
+  const double written = distrib::detail::change_seconds(train.prefix(1) + ".index");
+  CHECK(written > 1.7e9);
+  Error error;
+  const auto times = [&] {
+    std::vector<double> seconds;
+    for (const auto& checkpoint : distrib::list_checkpoints(directory, error))
+      seconds.push_back(checkpoint.preserved ? -checkpoint.timestamp : checkpoint.timestamp);
+    return seconds;
+  };
+  CHECK(times().front() == written);  // there is no state file
+  train.name({1, 2, 3});              // and one without times
+  CHECK(times().front() == written);
+  distrib::CheckpointState state{"c-3", {"c-1", "c-2", "c-3", "c-4"}, {10, 20, 30, 40}, 20};
+  distrib::perform(distrib::plan_state_file(directory, state));
+  CHECK(times() == std::vector<double>{-10, -20, 40, 30});  // the newest is the last
+  state.last_preserved_timestamp.reset();
+  distrib::perform(distrib::plan_state_file(directory, state));
+  CHECK(times() == std::vector<double>{10, 20, 40, 30});
+  CHECK_FALSE(error);
+}

@@ -194,10 +194,13 @@ refused() {  # EXPECTED ARGUMENTS...
 # shellcheck disable=SC2206
 other=("${train[@]}" --out other --steps 200 $hosts)
 refused "$ps0: the address is in use" "${other[@]}" --job_name=ps --task_index=0
+# shellcheck disable=SC2086
+refused "/job:ps/task:0 in .*/door/checkpoint, held by process $(pids_of ps0) on .*: the directory is in use: .*take another" \
+  "${train[@]}" --out door --steps 200 $hosts --job_name=ps --task_index=0
 refused '--job_name=sp \(known are ps and worker\)' "${other[@]}" --job_name=sp --task_index=0
 refused "--task_index=3: job 'worker' has 3 hosts" "${other[@]}" --job_name=worker --task_index=3
 refused "--task_index=2: job 'ps' has 2 hosts" "${other[@]}" --job_name=ps --task_index=2
-until_true test -e door/checkpoint  # a worker has brought the job
+until_true test -e door/checkpoint/.saving.lock  # a worker has brought the job
 refused 'another job.*0\.05.*0\.06|0\.05.*0\.06.*another job' "${other[@]}" --job_name=worker --task_index=1 --learning_rate 0.06
 refused 'another job.*seed 1.*seed 2|seed 1.*seed 2.*another job' "${other[@]}" --job_name=worker --task_index=1 --seed 2
 

@@ -40,7 +40,7 @@ struct Killed : std::runtime_error {
   Killed() : std::runtime_error{"killed"} {}
 };
 
-// Performs without waiting for the disk, and only as many actions as are left.
+// Performs without waiting for the disk, and only as many actions as are left. Each process has a clock of its own.
 struct UntilKilled {
   void operator()(std::span<const FileAction> plan) const {
     for (const FileAction& action : plan) {
@@ -50,10 +50,22 @@ struct UntilKilled {
       if (!only_waits) distrib::perform(std::span{&action, 1});
     }
   }
+  auto now() const -> double { return clock; }
   std::size_t* left;
+  double clock;
 };
 
 using Store = CutStore<UntilKilled>;
+
+// Performs as a function does.
+template <class Function>
+struct Performer {
+  void operator()(std::span<const FileAction> plan) const { function(plan); }
+  static auto now() -> double { return 1e9; }
+  Function function;
+};
+template <class Function>
+Performer(Function) -> Performer<Function>;
 
 // A directory and a job on it; each process that is told to `start` has one store a shard.
 struct Cluster {
@@ -63,7 +75,7 @@ struct Cluster {
     job.total_steps = 1000;
   }
 
-  auto store(std::uint32_t shard) const -> Store { return {settings, job, shard, cuts::updaters, {&left}}; }
+  auto store(std::uint32_t shard) const -> Store { return {settings, job, shard, cuts::updaters, {&left, clock}}; }
 
   auto cut(std::uint32_t shard, Step step, Steps applied = {}) const -> Cut {
     return cuts::make_cuts(job, step, std::move(applied))[shard];
@@ -94,6 +106,7 @@ struct Cluster {
   Job job;
   CutSettings settings;
   mutable std::size_t left = static_cast<std::size_t>(-1);
+  double clock = 1e9;
 };
 
 auto newest_of(const Cluster& cluster) -> std::string {
@@ -179,6 +192,92 @@ TEST_CASE("CutStore: the user's newest are kept", "[ps][cut_store]") {
   CHECK(cluster.list(1) == Steps{120, 140, 1000});
 }
 
+TEST_CASE("CutStore: one each n hours is preserved, the same one of every shard, whoever made it", "[ps][cut_store]") {
+  Cluster cluster{3, 3, 20, 2};
+  cluster.settings.keep_checkpoint_every_n_hours = 1.8;
+  const double began = cluster.clock;
+  const double skew[] = {-200, 0, 90};
+  std::vector<std::uint32_t> order{0, 1, 2};
+  for (Step step = 10; step <= 160; step += 10) {
+    std::next_permutation(order.begin(), order.end());
+    for (const std::uint32_t shard : order) {
+      cluster.clock = began + 1800.0 * static_cast<double>(step) / 10 + skew[shard];
+      cluster.store(shard).save(cluster.cut(shard, step));
+      if (step > 40) cluster.store(shard).drop(step - 40);
+    }
+  }
+  // An hour is 20 steps; the first hours begin with the first checkpoint, of step 20.
+  CHECK(cluster.list(0) == Steps{60, 100, 130, 140, 150, 160});
+  for (std::uint32_t shard = 1; shard < 3; ++shard) CHECK(cluster.list(shard) == cluster.list(0));
+  for (const Step step : {60U, 100U, 140U, 160U}) {
+    distrib::BundleReader::open(cluster.path(step, "")).verify();
+    for (std::uint32_t shard = 0; shard < 3; ++shard)
+      CHECK(cuts::same(cluster.store(shard).read(step), cluster.cut(shard, step)));
+  }
+  CHECK(cluster.files().size() == 1 + 4 * 4 + 2 * 6 + 1);  // a start has made an index of 150
+
+  // A second run of another number of shards, that does not ask for it, and that keeps others.
+  cluster.job = cuts::make_job(2, 2);
+  cluster.job.total_steps = 1000;
+  cluster.settings.keep_checkpoint_every_n_hours = 0;
+  cluster.settings.keep_every = 70;
+  for (const Step step : {210U, 280U, 350U}) cluster.save_all(step);
+  CHECK(cluster.list(0) == Steps{60, 100, 280, 350});
+  CHECK(cluster.list(1) == Steps{60, 100, 280, 350});
+}
+
+TEST_CASE("CutStore: of what is preserved a start reads no values while there are two newer ones", "[ps][cut_store]") {
+  Cluster cluster{2, 2, 20, 2};
+  cluster.settings.keep_checkpoint_every_n_hours = 1;
+  for (Step step = 20; step <= 100; step += 20) {
+    cluster.save_all(step);
+    cluster.clock += 3600;
+  }
+  CHECK(cluster.list(0) == Steps{40, 60, 80, 100});
+  cuts::damage(cluster.path(60, ".data-00000-of-00002"));
+  CHECK(cluster.list(0) == Steps{40, 60, 80, 100});
+  cuts::damage(cluster.path(100, ".data-00000-of-00002"));
+  std::vector<Error> refused;
+  CHECK(cluster.store(0).list(refused) == Steps{40, 80});
+  REQUIRE(refused.size() == 2);
+  CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-100.data-00000-of-00002"));
+  CHECK_THAT(refused[1].where, ContainsSubstring("model.ckpt-60.data-00000-of-00002"));
+  CHECK(cluster.list(1) == Steps{40, 60, 80, 100});
+  std::filesystem::remove(cluster.path(40, ".data-00001-of-00002"));  // but that they are there at all
+  refused.clear();
+  CHECK(cluster.store(1).list(refused) == Steps{60, 80, 100});
+  CHECK(refused.size() == 1);
+}
+
+TEST_CASE("CutStore: killed at any point, what is preserved is there and whole", "[ps][cut_store]") {
+  const double began = distrib::detail::seconds_now();
+  const std::size_t points_apart = DISTRIB_TEST_THREAD_SANITIZER ? 10 : 1;
+  bool killed = true;
+  for (std::size_t actions = 0; killed; actions += points_apart) {
+    CAPTURE(actions);
+    Cluster cluster{2, 2, 20, 2};
+    cluster.settings.keep_checkpoint_every_n_hours = 1;
+    cluster.left = actions;
+    killed = false;
+    for (Step step = 20; step <= 140; step += 20) {
+      cluster.clock = began + 100.0 * static_cast<double>(step);
+      try {
+        cluster.save_all(step);
+      } catch (const Killed&) {
+        killed = true;
+        cluster.left = static_cast<std::size_t>(-1);
+        for (std::uint32_t shard = 0; shard < 2; ++shard) static_cast<void>(cluster.list(shard));
+        cluster.save_all(step);
+      }
+    }
+    const Steps expected{60, 100, 120, 140};
+    CHECK(cluster.list(0) == expected);
+    CHECK(cluster.list(1) == expected);
+    CHECK(cluster.files().size() == 1 + expected.size() * 3);
+    for (const Step step : expected) distrib::BundleReader::open(cluster.path(step, "")).verify();
+  }
+}
+
 TEST_CASE("CutStore: a user's step that only some have saved goes when there is a newer one", "[ps][cut_store]") {
   const Cluster cluster{2};
   cluster.store(0).save(cluster.cut(0, 20));
@@ -209,6 +308,7 @@ TEST_CASE("CutStore: where only an index finds no room the cut is durable, and t
           throw_error(checkpoint_errc::no_room, action.path);
       distrib::perform(plan);
     }
+    static auto now() -> double { return 1e9; }
     const bool* is_full;
   };
   Cluster cluster{2};
@@ -510,12 +610,13 @@ TEST_CASE("CutStore: two that merge one step at the same time do no harm, even w
     cluster.settings.keep_every = 20;
 
     std::size_t performed = 0;
-    CutStore first{cluster.settings, cluster.job, 0, cuts::updaters, [&](std::span<const FileAction> plan) {
-                     for (const FileAction& action : plan) {
-                       if (performed++ == between) CHECK(cluster.list(1) == Steps{40, 60});  // the other, all of it
-                       distrib::perform(std::span{&action, 1});
-                     }
-                   }};
+    const Performer perform{[&](std::span<const FileAction> plan) {
+      for (const FileAction& action : plan) {
+        if (performed++ == between) CHECK(cluster.list(1) == Steps{40, 60});  // the other, all of it
+        distrib::perform(std::span{&action, 1});
+      }
+    }};
+    CutStore first{cluster.settings, cluster.job, 0, cuts::updaters, perform};
     std::vector<Error> refused;
     CHECK(first.list(refused) == Steps{40, 60});
     CHECK(refused.empty());

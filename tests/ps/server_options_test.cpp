@@ -8,6 +8,7 @@ using namespace std::chrono_literals;
 TEST_CASE("ServerOptions: the protocol's times, and no directory", "[ps]") {
   const distrib::ServerOptions options;
   CHECK(options.directory.empty());
+  CHECK(options.lock_within == 5s);
   CHECK_FALSE(options.observer);
   CHECK_FALSE(options.metrics);
   CHECK(options.shard.lease == 60s);

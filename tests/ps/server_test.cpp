@@ -7,9 +7,13 @@
 #include "support/loopback.hpp"
 #include "support/temp_directory.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <future>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -284,6 +288,102 @@ TEST_CASE("Server: places that cannot be", "[ps]") {
     CHECK(error.code() == net_errc::address_in_use);
     CHECK(std::string{error.what()}.find(taken) != std::string::npos);
   }
+}
+
+TEST_CASE("Server: of the cuts beyond those that the job keeps one each n hours stays", "[ps]") {
+  for (const double hours : {0.0, 1e-9}) {  // each is as old as that
+    const support::TempDirectory folder;
+    for (const Step last : {8U, 16U, 24U, 32U}) {  // runs that go on
+      IoPool pool{2};
+      Server first{pool, cluster_of(two, 1), "ps", 0};
+      Server second{pool, cluster_of(two, 1), "ps", 1};
+      asio::io_context context{1};
+      Worker worker{context, loopback_job::make(2, 1, last), 0, addresses(first, second), {},
+                    {folder.path().string(), 0, 2, hours}};
+      support::run_until(context, [&] { return worker.is_over; });
+      CHECK(worker.end.code == 0);
+      CHECK(code_of(first) == 0);
+      CHECK(code_of(second) == 0);
+    }
+    for (const Step step : {8U, 16U, 24U, 32U}) {
+      const bool is_there = std::filesystem::exists(folder / ("model.ckpt-" + std::to_string(step) + ".index"));
+      CHECK(is_there == (hours != 0 || step >= 24));
+      if (is_there) BundleReader::open(folder / ("model.ckpt-" + std::to_string(step))).verify();
+    }
+  }
+}
+
+TEST_CASE("Server: one process of a task at a time has the directory of its cuts", "[ps]") {
+  const support::TempDirectory folder;
+  IoPool pool{2};
+  const ClusterSpec cluster = cluster_of(two, 1);
+  ServerOptions options;
+  options.directory = folder / "not/yet";
+  options.lock_within = 50ms;
+  const auto start = [&](std::uint32_t index) {
+    return std::make_unique<Server>(pool, cluster, "ps", index, StandardUpdaters{}, options);
+  };
+  auto first = start(0);
+  const auto other_task = start(1);
+  for (int tries = 0; tries < 2; ++tries) {
+    try {
+      static_cast<void>(start(0));
+      FAIL("two processes of one task");
+    } catch (const std::system_error& error) {
+      CHECK(error.code() == ps_errc::directory_in_use);
+      CHECK_THAT(error.what(), ContainsSubstring("/job:ps/task:0 in " + options.directory + ", held by process " +
+                                                 std::to_string(::getpid()) + " on "));
+    }
+  }
+
+  SECTION("it is free as soon as the other one has ended") {
+    options.lock_within = 60s;
+    std::thread ends{[&] { first.reset(); }};
+    const auto second = start(0);  // waits, when it comes first
+    ends.join();
+    CHECK(second->port() != 0);
+    options.lock_within = 0ms;
+    CHECK_THROWS_AS(start(0), std::system_error);
+  }
+  SECTION("where there are no locks nobody is refused") {
+    options.directory = folder / "here";
+    std::filesystem::create_directories(folder / "here/.ps-0.lock");  // no file, hence no lock
+    const auto one = start(0);
+    const auto another = start(0);
+    CHECK(another->port() != 0);
+  }
+}
+
+TEST_CASE("Server: a directory that the job says is looked at when the job comes, and workers go on", "[ps]") {
+  const support::TempDirectory folder;
+  const Job job = loopback_job::make(1, 1);
+  IoPool pool{2};
+  asio::io_context context{1};
+  ServerOptions options;
+  options.directory = folder.path().string();
+  const std::vector<std::string> anywhere{"127.0.0.1:0"};
+  std::optional<Server> first{std::in_place, pool, cluster_of(anywhere, 1), "ps", 0U, StandardUpdaters{}, options};
+
+  options.directory.clear();
+  options.lock_within = 50ms;
+  std::optional<Server> second{std::in_place, pool, cluster_of(anywhere, 1), "ps", 0U, StandardUpdaters{}, options};
+  const auto to = addresses(*second);
+  Worker worker{context, job, 0, to, {}, {folder.path().string(), 4, 5}};
+  std::optional<int> ended;
+  second->async_join([&](int code) { asio::post(context, [&ended, code] { ended = code; }); });
+  support::run_until(context, [&] { return ended.has_value(); });
+  CHECK(*ended == 65);
+  CHECK(second->why().code == ps_errc::directory_in_use);
+  CHECK_FALSE(worker.is_over);
+  for (const auto& file : std::filesystem::directory_iterator{folder.path()})
+    CHECK(file.path().filename() == ".ps-0.lock");  // it has written nothing there
+
+  first.reset();
+  second.reset();
+  second.emplace(pool, cluster_of({to.front().to_string()}, 1), "ps", 0U, StandardUpdaters{}, options);
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 0);
+  CHECK(code_of(*second) == 0);
 }
 
 TEST_CASE("Server: nobody comes", "[ps]") {

@@ -110,6 +110,23 @@ TEST_CASE("CheckpointStore: only the newest are kept", "[train]") {
   CHECK(std::filesystem::exists(directory / "model.ckpt-30.index"));
 }
 
+TEST_CASE("CheckpointStore: one each n hours is preserved", "[train]") {
+  const support::TempDirectory directory;
+  const auto job = make_job(1, 1);
+  distrib::SaveCheckpoint setting{.directory = directory.path().string(), .max_to_keep = 1};
+  const auto save = [&](distrib::Step step, double hours) {
+    setting.keep_checkpoint_every_n_hours = hours;
+    CheckpointStore{setting, job, cuts::updaters}.save(step, make_cuts(job, step));
+  };
+  for (const distrib::Step step : {10U, 20U, 30U, 40U}) save(step, 1e-9);  // each is as old as that
+  save(50, 1000);
+  save(60, 0);
+  for (const distrib::Step step : {10U, 20U, 30U, 40U, 50U, 60U})
+    CHECK(std::filesystem::exists(directory / ("model.ckpt-" + std::to_string(step) + ".index")) ==
+          (step != 40 && step != 50));
+  CHECK(CheckpointStore{setting, job, cuts::updaters}.restore().cuts.front().step == 60);
+}
+
 TEST_CASE("CheckpointStore: a place that cannot be written is an error at once", "[train]") {
   const support::TempDirectory directory;
   std::ofstream{directory / "file"} << "not a directory";

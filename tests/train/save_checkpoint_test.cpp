@@ -10,4 +10,5 @@ TEST_CASE("SaveCheckpoint: a setting with TensorFlow's retention as its default"
   const distrib::SaveCheckpoint setting{.directory = "out"};
   CHECK(setting.every_steps == 1000);
   CHECK(setting.max_to_keep == 5);
+  CHECK(setting.keep_checkpoint_every_n_hours == 0);
 }

@@ -8,6 +8,7 @@
 #include <distrib/core/io_action.hpp>
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,6 +24,13 @@ namespace detail {
 inline auto cannot_write(const std::string& path, const std::error_code& reason) -> Error {
   const bool is_full = reason.value() == ENOSPC || reason.value() == EDQUOT;
   return {is_full ? checkpoint_errc::no_room : checkpoint_errc::cannot_write, with_reason(path, reason)};
+}
+
+/// The system's clock, in seconds since 1970.
+inline auto seconds_now() noexcept -> double {
+  ::timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 }  // namespace detail
 

@@ -23,6 +23,8 @@ namespace distrib::inline v0 {
 struct SavedCheckpoint {
   std::string prefix;
   std::vector<std::string> files;  ///< Paths; the index file first, if there is one.
+  double timestamp = 0;            ///< When it was saved, in seconds since 1970; 0: not known.
+  bool preserved = false;          ///< Kept for its time, for ever: see `SaveOptions`.
 };
 
 /// Reads the state file of `directory`. Empty: `error` is `not_found`, `corrupt_state` or `cannot_read`, with its name.
@@ -65,6 +67,26 @@ auto prefix_of_file(std::string_view file) -> std::string_view {
   return shard_file ? shard_file->prefix : std::string_view{};
 }
 
+/// When the checkpoint of this path was saved, as `state` says.
+inline auto timestamp_of(const CheckpointState& state, std::string_view path) noexcept -> std::optional<double> {
+  const auto& paths = state.all_model_checkpoint_paths;
+  const auto at = static_cast<std::size_t>(std::find(paths.begin(), paths.end(), path) - paths.begin());
+  if (at >= state.all_model_checkpoint_timestamps.size()) return std::nullopt;
+  return state.all_model_checkpoint_timestamps[at];
+}
+
+/// `last_preserved_timestamp` of the state file of `directory`.
+inline auto last_preserved(std::string_view directory) -> std::optional<double> {
+  Error ignored;
+  const auto state = read_checkpoint_state(directory, ignored);
+  return state ? state->last_preserved_timestamp : std::nullopt;
+}
+
+/// When a checkpoint was saved of which no state file tells it: when it got its index.
+inline auto index_seconds(const SavedCheckpoint& checkpoint) noexcept -> double {
+  return checkpoint.files.empty() ? 0 : change_seconds(checkpoint.files.front());
+}
+
 /// The checkpoint of this prefix; nullptr when there is none. Of files by name the newest found is the likeliest.
 template <class = void>
 auto find_checkpoint(std::vector<SavedCheckpoint>& list, std::string_view prefix) -> SavedCheckpoint* {
@@ -102,8 +124,9 @@ auto scan_checkpoints(const std::string& directory, Error& error) -> std::vector
 }  // namespace detail
 
 /// The checkpoints of `directory`, oldest first: those that its state file names, in its order; when there is no
-/// readable state file, those with an index file, by the step in their names. `error` is set when the directory or a
-/// damaged state file could not be read; what was found is returned all the same.
+/// readable state file, those with an index file, by the step in their names. Times are those of the state file, else
+/// of the index files; those not after its `last_preserved_timestamp` are preserved. `error` is set when the directory
+/// or a damaged state file could not be read; what was found is returned all the same.
 template <class = void>
 [[nodiscard]] auto list_checkpoints(const std::string& directory, Error& error) -> std::vector<SavedCheckpoint> {
   const auto state = read_checkpoint_state(directory, error);
@@ -112,8 +135,11 @@ template <class = void>
 
   std::vector<SavedCheckpoint> list;
   if (!state) {
-    for (SavedCheckpoint& checkpoint : found)
-      if (checkpoint.files.front().ends_with(".index")) list.push_back(std::move(checkpoint));
+    for (SavedCheckpoint& checkpoint : found) {
+      if (!checkpoint.files.front().ends_with(".index")) continue;
+      checkpoint.timestamp = detail::index_seconds(checkpoint);
+      list.push_back(std::move(checkpoint));
+    }
     return list;
   }
   std::vector<std::string> paths = state->all_model_checkpoint_paths;
@@ -122,7 +148,10 @@ template <class = void>
   for (const std::string& path : paths) {
     std::string prefix = detail::join_path(directory, path);
     const SavedCheckpoint* at = detail::find_checkpoint(found, prefix);
-    list.push_back(at != nullptr ? *at : SavedCheckpoint{std::move(prefix), {}});
+    SavedCheckpoint& saved = list.emplace_back(at != nullptr ? *at : SavedCheckpoint{std::move(prefix), {}});
+    const auto time = detail::timestamp_of(*state, path);
+    saved.timestamp = time ? *time : detail::index_seconds(saved);
+    saved.preserved = time && state->last_preserved_timestamp && *time <= *state->last_preserved_timestamp;
   }
   return list;
 }

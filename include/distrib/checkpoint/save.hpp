@@ -19,19 +19,19 @@
 namespace distrib::inline v0 {
 
 /// Plans a whole save of `directory/name`: the bundle (see `plan_bundle`), then the state file that names it, then the
-/// removal of those beyond `max_to_keep`. Whenever the plan stops, `newest_complete` finds the one before or the new
-/// one. (Saving a name a second time takes the old one of that name away first.) Performs no I/O.
+/// removal of those that go (see `plan_keep_newest`). Whenever the plan stops, `newest_complete` finds the one before
+/// or the new one. (Saving a name a second time takes the old one of that name away first.) Performs no I/O.
 ///
 /// `saved`: what `list_checkpoints(directory)` tells. Errors as `plan_bundle`; the plan is empty then.
 template <class = void>
 [[nodiscard]] auto plan_save(std::string_view directory, std::string_view name,
                                     std::span<const BundlePart> parts, std::vector<SavedCheckpoint> saved,
-                                    SaveOptions options, Error& error) -> FilePlan {
+                                    SaveOptions options, Error& error, SaveTimes times = {}) -> FilePlan {
   const std::string prefix = detail::join_path(directory, name);
   FilePlan plan = plan_bundle(prefix, parts, error);
   if (error) return {};
 
-  append(plan, plan_keep_newest(directory, name, std::move(saved), options));
+  append(plan, plan_keep_newest(directory, name, std::move(saved), options, {}, times));
   return plan;
 }
 
@@ -46,7 +46,8 @@ void save_checkpoint(const std::string& directory, std::string_view name, std::s
   if (error) return;
   Error unreadable;  // a damaged state file is replaced by a good one
   auto saved = list_checkpoints(directory, unreadable);
-  const FilePlan plan = plan_save(directory, name, parts, std::move(saved), options, error);
+  const SaveTimes times{detail::seconds_now(), detail::last_preserved(directory)};
+  const FilePlan plan = plan_save(directory, name, parts, std::move(saved), options, error, times);
   if (!error) perform(plan, error);
 }
 

@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <span>
 #include <string>
@@ -33,9 +34,12 @@
 
 namespace distrib::inline v0 {
 
-/// Performs plans with POSIX. Throws as `perform` does.
+/// Performs plans with POSIX, and says what time it is. Throws as `perform` does.
 struct PosixFiles {
   void operator()(std::span<const FileAction> plan) const { perform(plan); }
+
+  /// Seconds since 1970.
+  [[nodiscard]] auto now() const noexcept -> double { return detail::seconds_now(); }
 };
 
 /// The durable cuts of one shard, in the directory that all shards of the job have in common. Each shard writes its
@@ -43,11 +47,13 @@ struct PosixFiles {
 /// checkpoint of it (`plan_merge`), lets older ones go, and removes the part files. A process may die at any point: the
 /// cut before or the new one is found by `list`, and what was left half done is finished or cleared away there.
 /// With an empty directory cuts are kept in memory. Of checkpoints the two newest are kept whatever `max_to_keep` says,
-/// because workers may yet go back to the one before.
+/// because workers may yet go back to the one before. Which older ones stay is decided, for all shards, by whoever
+/// makes a checkpoint, from the times in the state file, of which each is the clock of whoever made that one.
 ///
 /// Blocks. Threads: one at a time. Stores of other shards may work in the directory at the same time, in other threads,
 /// processes or machines; there must be one store of a shard. Throws `std::system_error` that names the file or tensor.
-/// `Perform` performs a plan and throws where it cannot go on; a test's stops at the action that shall be the last.
+/// `Perform` performs a plan and throws where it cannot go on, and tells the time; a test's stops at the action that
+/// shall be the last.
 template <class Perform = PosixFiles>
 class CutStore {
  public:
@@ -67,7 +73,9 @@ class CutStore {
 
   /// Steps of the cuts that the shard can go on from, ascending: those that it has saved, and the checkpoints of this
   /// job whatever the parts and shards that saved them. Reads its share of each, so that they are known to be good;
-  /// what is damaged is passed over and added to `refused`. A checkpoint that is complete but for its index gets it here.
+  /// what is damaged is passed over and added to `refused`. Of those that are preserved, which are old and may be many,
+  /// only index and sizes are looked at while there are two newer ones. A checkpoint that is complete but for its index
+  /// gets it here.
   ///
   /// Throws `ps_errc::job_mismatch` with the first difference when there are cuts of another job, and what is wrong
   /// when there is one that is not damaged and still cannot be read by this job.
@@ -79,12 +87,26 @@ class CutStore {
     }
     const detail::FileLock lock{lock_file()};
     if_there_is_room([&] { merge_found(refused); });
-    for (const Found& found : scan()) {
-      if (is_usable(found, refused)) steps.push_back(found.step);
+    Error unreadable;
+    const auto told = list_checkpoints(settings_.directory, unreadable);
+    const auto is_preserved = [&](const Found& found) {
+      const auto at = find_prefix(told, found.prefix);
+      return at != told.end() && at->preserved;
+    };
+    const auto look_at = [&](const Found& found, bool all) {
+      if (is_usable(found, all, refused)) steps.push_back(found.step);
       // Left by a save that was killed, or by the part's end.
       if (found.own_data && !found.own_part && !detail::path_exists(index_file_name(found.prefix)))
         perform_(FilePlan{FileAction::remove(own_data(found.prefix))});
+    };
+    const std::vector<Found> list = scan();
+    for (const Found& found : list)
+      if (!is_preserved(found)) look_at(found, true);
+    for (std::size_t i = list.size(); i-- > 0;) {
+      const auto is_newer = [&](Step step) { return step > list[i].step; };
+      if (is_preserved(list[i])) look_at(list[i], std::count_if(steps.begin(), steps.end(), is_newer) < 2);
     }
+    std::sort(steps.begin(), steps.end());
     return steps;
   }
 
@@ -186,6 +208,10 @@ class CutStore {
     if (error.code() != checkpoint_errc::no_room) throw;
   }
 
+  static auto find_prefix(const std::vector<SavedCheckpoint>& list, const std::string& prefix) {
+    return std::find_if(list.begin(), list.end(), [&](const auto& checkpoint) { return checkpoint.prefix == prefix; });
+  }
+
   auto scan() const -> std::vector<Found> {
     Error error;
     auto found = detail::find_cuts(settings_.directory, series, shard_, shards_, error);
@@ -195,24 +221,24 @@ class CutStore {
 
   // --- reading ---
 
-  // Whether the shard can go on from there.
-  auto is_usable(const Found& found, std::vector<Error>& refused) const -> bool {
+  // Whether the shard can go on from there; the values are read when they are `all` to be verified.
+  auto is_usable(const Found& found, bool all, std::vector<Error>& refused) const -> bool {
     Error error;
     if (found.own_part) {
       const auto part = BundleReader::open_part(found.prefix, shard_, shards_, error);
       if (!part) refused.push_back(error);
-      if (part && tensors_.fits(*part) && is_readable(*part, refused)) return true;
+      if (part && tensors_.fits(*part) && is_readable(*part, all, refused)) return true;
     }
     if (!found.has_index) return false;
     const auto merged = BundleReader::open(found.prefix, error);
     if (!merged) refused.push_back(error);
-    return merged && is_readable(*merged, refused);
+    return merged && is_readable(*merged, all, refused);
   }
 
-  auto is_readable(const BundleReader& reader, std::vector<Error>& refused) const -> bool {
+  auto is_readable(const BundleReader& reader, bool all, std::vector<Error>& refused) const -> bool {
     Error error;
     tensors_.check_job(reader, error);
-    if (!error) static_cast<void>(tensors_.read(reader, error));
+    if (!error && all) static_cast<void>(tensors_.read(reader, error));
     if (!error) return true;
     if (error.code != failure::corrupt) throw_if(error);
     refused.push_back(error);
@@ -272,8 +298,9 @@ class CutStore {
     const std::vector<SavedCheckpoint> saved = checkpoints();
     const std::size_t most =
         settings_.max_to_keep == 0 ? 0 : std::max<std::size_t>(2, static_cast<std::size_t>(settings_.max_to_keep));
-    FilePlan plan =
-        plan_keep_newest(settings_.directory, name_of(checkpoint.step), saved, {.max_to_keep = most}, writer());
+    const SaveOptions options{most, settings_.keep_checkpoint_every_n_hours};
+    FilePlan plan = plan_keep_newest(settings_.directory, name_of(checkpoint.step), saved, options, writer(),
+                                     {perform_.now(), detail::last_preserved(settings_.directory)});
     append(plan, plan_leftovers(checkpoint.step, saved));
     for (const std::string& file : checkpoint.part_files) plan.push_back(FileAction::remove(file));
     plan.push_back(FileAction::sync_directory(settings_.directory));
@@ -284,24 +311,26 @@ class CutStore {
   // found there, because whoever wrote the state file may have been killed before it had removed what it left out.
   auto checkpoints() const -> std::vector<SavedCheckpoint> {
     Error unreadable;  // a damaged state file is replaced by a good one
-    auto saved = list_checkpoints(settings_.directory, unreadable);
-    std::erase_if(saved, [&](const SavedCheckpoint& other) {
+    const auto told = list_checkpoints(settings_.directory, unreadable);
+    std::vector<SavedCheckpoint> saved;
+    std::copy_if(told.begin(), told.end(), std::back_inserter(saved), [&](const SavedCheckpoint& other) {
       const auto step = checkpoint_step(other.prefix);
-      return step && other.prefix == prefix_of(static_cast<Step>(*step));
+      return !step || other.prefix != prefix_of(static_cast<Step>(*step));
     });
-    for (Found& found : scan())
-      if (found.has_index && (is_users(found.step) || found.part_files.empty()))  // the others were merged at a start
-        saved.push_back({found.prefix, std::move(found.files)});
+    for (Found& found : scan()) {
+      if (!found.has_index || (!is_users(found.step) && !found.part_files.empty())) continue;  // merged at a start
+      const auto at = find_prefix(told, found.prefix);
+      SavedCheckpoint& own = saved.emplace_back(at != told.end() ? *at : SavedCheckpoint{found.prefix, {}});
+      own.files = std::move(found.files);
+      if (at == told.end()) own.timestamp = detail::index_seconds(own);
+    }
     return saved;
   }
 
   // Files that only another number of shards could have had a use for, older than the checkpoint before `step`.
   auto plan_leftovers(Step step, const std::vector<SavedCheckpoint>& saved) const -> FilePlan {
     const std::vector<Found> list = scan();
-    const auto is_saved = [&](const Found& found) {
-      return std::any_of(saved.begin(), saved.end(),
-                         [&](const SavedCheckpoint& other) { return other.prefix == found.prefix; });
-    };
+    const auto is_saved = [&](const Found& found) { return find_prefix(saved, found.prefix) != saved.end(); };
     Step before = 0;
     for (const Found& found : list)
       if (found.step < step && is_saved(found)) before = found.step;

@@ -37,6 +37,7 @@ enum class ps_errc {
   pull_too_large,    ///< A pull asks for more rows than one answer may hold. Ask for fewer keys at once, or raise `ShardOptions::max_pull_bytes`.
   updates_every_row, ///< The updater of a table moves every row at every step, also those that no gradient names. Give the table another one: `LazyAdam` for Adam, AMSGrad or AdamW.
   not_finite,        ///< A gradient has a NaN or an infinity, and the job checks numerics. Look for what made it in the step and variable that are named: a logarithm, a root, a division, too high a learning rate.
+  directory_in_use,  ///< Another process of this ps task has the directory of its cuts. End that one, or give the job a directory of its own.
 };
 
 namespace detail {
@@ -81,6 +82,8 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::updates_every_row), failure::unsupported,
      "the updater of a table must leave alone the rows that no gradient names: take LazyAdam"},
     {static_cast<int>(ps_errc::not_finite), failure::invalid_argument, "a gradient is not finite: NaN or infinity"},
+    {static_cast<int>(ps_errc::directory_in_use), failure::unavailable,
+     "the directory is in use: another process of this ps task has its cuts there; end that one, or take another directory"},
 };
 }  // namespace detail
 

@@ -43,8 +43,9 @@ class Server {
  public:
   /// `updaters`: a list, or whatever finds an updater by its text, on the threads of shards. Throws `cluster_errc` when
   /// the cluster has no such task, `net_errc::address_in_use` with the address when another process has it (a second
-  /// process of this task, most likely) or that of `ServerOptions::metrics`, and what `Listener` throws.
-  /// (A template only so that it is compiled where it is used.)
+  /// process of this task, most likely) or that of `ServerOptions::metrics`, `ps_errc::directory_in_use` when another
+  /// process of this task has `ServerOptions::directory` and goes on to have it for `lock_within`, and what `Listener`
+  /// throws. (A template only so that it is compiled where it is used.)
   template <class Listens = Listener>
   Server(IoPool& io, const ClusterSpec& cluster, std::string_view job_name, std::uint32_t task_index,
          UpdaterFinder updaters = StandardUpdaters{}, ServerOptions options = {}) {
@@ -70,7 +71,8 @@ class Server {
 
   /// Serves until the job is over; completes with `void(int)`, once: the protocol's exit code. 0 every worker is done; 1
   /// it was asked to end, or nobody came: start it again; 65 a worker was refused something after it had joined, which
-  /// ends the job; 70 a worker was lost for good, 74 a cut could not be written.
+  /// ends the job, or another process of this task has the directory that the job says; 70 a worker was lost for good,
+  /// 74 a cut could not be written.
   /// `why()` names whom or what. Signals are the caller's business: see `stop`. Throws `ps_errc::not_a_server` of a job
   /// that is not "ps".
   template <class Token>

@@ -6,6 +6,7 @@
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/rpc/server_core.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -14,7 +15,8 @@ namespace distrib::inline v0 {
 /// How a `Server` behaves.
 struct ServerOptions {
   std::string directory;    ///< Where its cuts are; empty: where the workers' job says. Given, a server that is started
-                            ///< again after a job's end knows so.
+                            ///< again after a job's end knows so, and a second process of the task is told at once.
+  std::chrono::milliseconds lock_within{5'000};  ///< How long a process of the task that ends may still have it.
   ShardOptions shard;
   RpcServerOptions rpc;     ///< `services` and `threads` are the server's own business.
   std::optional<Address> metrics;  ///< Where `GET /metrics` is answered for Prometheus, to whoever can reach it and

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/checkpoint/keep_newest.hpp>
 #include <distrib/ps/cut_tensors.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
@@ -46,7 +47,7 @@ class CheckpointStore {
 
  private:
   std::string directory_;
-  std::size_t max_to_keep_;
+  SaveOptions keep_;
   std::vector<CutTensors> shards_;
 };
 

@@ -202,7 +202,8 @@ class ClusterTrainer : public Trainer<M, D> {
 
   [[nodiscard]] auto cuts() const -> CutSettings {
     if (!this->save_) return {};
-    return {detail::absolute_path(this->save_->directory), this->save_->every_steps, this->save_->max_to_keep};
+    return {detail::absolute_path(this->save_->directory), this->save_->every_steps, this->save_->max_to_keep,
+            this->save_->keep_checkpoint_every_n_hours};
   }
 
   // Whether the values that the contribution `step` is made of are measured: every so many contributions of all, and at

@@ -14,6 +14,8 @@ struct SaveCheckpoint {
   std::string directory;
   std::uint64_t every_steps = 1000;   ///< One at every multiple of this (asynchronous: or soon after), one at the end.
   std::size_t max_to_keep = 5;        ///< Older ones are removed; 0 keeps all.
+  /// Of the older ones, one each so many hours stays for ever: see `SaveOptions`. 0: none.
+  double keep_checkpoint_every_n_hours = 0;
 };
 
 }  // namespace distrib::inline v0

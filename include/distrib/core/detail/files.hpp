@@ -33,6 +33,13 @@ inline auto is_directory(const std::string& path) noexcept -> bool {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/// When the content of a file was changed last, in seconds since 1970; 0 when that cannot be told.
+inline auto change_seconds(const std::string& path) noexcept -> double {
+  struct ::stat status{};
+  if (::stat(path.c_str(), &status) != 0) return 0;
+  return static_cast<double>(status.st_mtim.tv_sec) + 1e-9 * static_cast<double>(status.st_mtim.tv_nsec);
+}
+
 /// Names of all that is in a directory, "." and ".." left out, in the system's order.
 inline auto list_directory(const std::string& path, std::error_code& ec) -> std::vector<std::string> {
   std::vector<std::string> names;

@@ -15,6 +15,7 @@
 #include <distrib/ps/detail/page_server.hpp>
 #include <distrib/ps/detail/server_task.hpp>
 #include <distrib/ps/detail/shard_lane.hpp>
+#include <distrib/ps/detail/task_lock.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/finished_job.hpp>
@@ -58,6 +59,7 @@ class ServerTaskShell final : public ServerTask {
     place_.task = index;
     place_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
     place_.ranks = static_cast<std::uint32_t>(worker_count(cluster, "worker"));
+    hold(options_.directory);
     place_.finished = !finished_checkpoint(options_.directory).empty();
     address_ = Address::parse(cluster.task_address("ps", index));
     const std::size_t lanes = std::clamp<std::size_t>(io.size() - 1, 1, most_shards);
@@ -117,6 +119,14 @@ class ServerTaskShell final : public ServerTask {
     ShardPlace place = place_;
     place.shard = shard;
     return place;
+  }
+
+  /// Sees to it that no other process of the task has this directory, or throws `directory_in_use`. On the thread of
+  /// files.
+  void hold(const std::string& directory) {
+    Error error;
+    lock_.hold(directory, place_.task, options_.lock_within, error);
+    throw_if(error);
   }
 
   /// How many shards this task has; as many as there may be while no job is known.
@@ -297,6 +307,7 @@ class ServerTaskShell final : public ServerTask {
   ServerOptions options_;
   std::string name_;
   ShardPlace place_;
+  TaskLock lock_;
   Address address_;
   std::uint16_t metrics_port_ = 0;
   std::atomic<std::uint32_t> shards_of_job_ = most_shards;  // written on the first thread

@@ -10,6 +10,8 @@
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/cut_store.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/shard_action.hpp>
@@ -50,7 +52,8 @@ struct ShardTally {
 ///
 /// `Task` is told, from this thread: `changed(lane, tally)`, `ended(lane, tally, code, why)` and `tell(kind, text)`; it
 /// is asked from here for `shards_of_job()`, `options()`, `kinds()`, `place(shard)` and `name()`, which must not change,
-/// or be atomic. Threads: all on the executor's, but the constructor and destructor; no handler may run any more then.
+/// or be atomic; and, on the thread of files, to `hold(directory)`, before anything is done there.
+/// Threads: all on the executor's, but the constructor and destructor; no handler may run any more then.
 template <class Connection, class Task>
 class ShardLane {
  public:
@@ -149,7 +152,8 @@ class ShardLane {
       CutSettings settings = cuts;
       if (const std::string& here = lane.task_.options().directory; !here.empty()) settings.directory = here;
       lane.on_disk(
-          [found, job, number, settings, updaters] {
+          [&task = lane.task_, found, job, number, settings, updaters] {
+            task.hold(settings.directory);
             found->store = std::make_shared<CutStore<>>(settings, job, number, updaters);
             found->steps = found->store->list(found->refused);
             // To begin anew would overwrite what somebody may yet want to mend.
@@ -157,6 +161,9 @@ class ShardLane {
             if (!found->steps.empty()) found->newest = found->store->read(found->steps.back());
           },
           [this, found](const Error& failure) {
+            // Workers are told nothing: they find the other process, or this task when it is started again.
+            if (failure.code == ps_errc::directory_in_use)
+              return lane.task_.ended(lane.number_, lane.tally(), exit_code::refused, failure);
             if (failure) return not_opened(failure);
             store = found->store;
             for (const Error& error : found->refused)

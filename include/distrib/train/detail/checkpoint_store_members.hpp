@@ -25,7 +25,9 @@ namespace distrib::inline v0 {
 
 template <class>
 CheckpointStore::CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters)
-    : directory_{setting.directory}, max_to_keep_{setting.max_to_keep} {
+    : directory_{setting.directory},
+      keep_{.max_to_keep = setting.max_to_keep,
+            .keep_checkpoint_every_n_hours = setting.keep_checkpoint_every_n_hours} {
   for (std::uint32_t shard = 0; shard < job.shards(); ++shard) shards_.emplace_back(job, shard, updaters);
   Error error;
   make_writable_directory(directory_, error);
@@ -59,7 +61,7 @@ auto CheckpointStore::save(Step step, std::span<const Cut> cuts) const -> std::s
   shards_.front().describe(cuts.front(), parts.front());
 
   const std::string name = "model.ckpt-" + std::to_string(step);
-  save_checkpoint(directory_, name, parts, {.max_to_keep = max_to_keep_});
+  save_checkpoint(directory_, name, parts, keep_);
   return directory_ + "/" + name;
 }
 
