@@ -171,6 +171,7 @@ def doc_text(lines):
 def tidy(signature):
     """A signature without comments, common indentation and what says nothing to a reader."""
     signature = re.sub(r"\s*//[^\n]*", "", signature)
+    signature = re.sub(r"^template <class = void>\s+", "", signature)  # a parameter that only puts off compiling
     lines = [line.rstrip() for line in signature.split("\n") if line.strip()]
     if len(lines) > 1:
         indent = min(len(line) - len(line.lstrip()) for line in lines[1:])

@@ -35,8 +35,7 @@ struct StoredTensor {
   bool complete = true;             ///< Whether the pieces cover all of it.
 
   /// The cut of the pieces, as they are stored.
-  template <class = void>
-  [[nodiscard]] auto slices() const -> std::vector<Slice> {
+  template <class = void> [[nodiscard]] auto slices() const -> std::vector<Slice> {
     std::vector<Slice> list;
     for (const StoredPiece& piece : pieces) list.push_back(piece.slice);
     return list;
@@ -49,8 +48,7 @@ struct BundleIndex {
   std::vector<StoredTensor> tensors;  ///< In ascending order of the names.
 
   /// The tensor called `name`; nullptr when there is none.
-  template <class = void>
-  [[nodiscard]] auto find(std::string_view name) const noexcept -> const StoredTensor* {
+  template <class = void> [[nodiscard]] auto find(std::string_view name) const noexcept -> const StoredTensor* {
     const auto at =
         std::lower_bound(tensors.begin(), tensors.end(), name,
                          [](const StoredTensor& tensor, std::string_view wanted) { return tensor.name < wanted; });
@@ -62,8 +60,7 @@ namespace detail {
 
 /// Whether two pieces have an element in common. Sorted along the first axis that is cut, so that the usual cut along
 /// one axis compares neighbours only.
-template <class = void>
-auto overlap(const StoredTensor& tensor) -> bool {
+template <class = void> auto overlap(const StoredTensor& tensor) -> bool {
   std::size_t axis = 0;
   const auto is_cut = [&](const StoredPiece& piece) { return piece.slice.extents[axis] != tensor.shape[axis]; };
   while (axis < tensor.shape.rank() && std::none_of(tensor.pieces.begin(), tensor.pieces.end(), is_cut)) ++axis;
@@ -88,16 +85,14 @@ auto overlap(const StoredTensor& tensor) -> bool {
   return false;
 }
 
-template <class = void>
-auto covered(const StoredTensor& tensor) -> bool {
+template <class = void> auto covered(const StoredTensor& tensor) -> bool {
   std::int64_t elements = 0;
   for (const StoredPiece& piece : tensor.pieces) elements += piece.slice.extents.elements();
   return elements == tensor.shape.elements();
 }
 
 /// Whether the entry's size is possible for what it says to hold.
-template <class = void>
-auto plausible(const BundleEntry& entry, std::uint64_t shards) -> bool {
+template <class = void> auto plausible(const BundleEntry& entry, std::uint64_t shards) -> bool {
   if (entry.shard >= shards) return false;
   const auto elements = static_cast<std::uint64_t>(entry.shape.elements());
   const std::uint64_t element_bytes = size_bytes(entry.dtype);
@@ -137,8 +132,7 @@ auto join_entries(const std::string& name, const BundleEntry& entry, const Entri
 
 /// Reads the content of an index file (`PREFIX.index`) that TensorFlow or `plan_bundle` wrote. Performs no I/O.
 /// False: `error` says why (`bad_magic`, `corrupt_index`, `unsupported`) and where. Memory: bounded by the file's size.
-template <class = void>
-[[nodiscard]] auto parse_bundle_index(ByteView file, BundleIndex& index, Error& error) -> bool {
+template <class = void> [[nodiscard]] auto parse_bundle_index(ByteView file, BundleIndex& index, Error& error) -> bool {
   using detail::refuse;
   index = {};
   detail::Entries entries;

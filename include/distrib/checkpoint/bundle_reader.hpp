@@ -25,8 +25,7 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// Reads an index or part file. False: `error` is that of `parse_bundle_index`, `not_found` or `cannot_read`.
-template <class = void>
-auto read_index_file(const std::string& file, BundleIndex& index, Error& error) -> bool {
+template <class = void> auto read_index_file(const std::string& file, BundleIndex& index, Error& error) -> bool {
   constexpr std::uint64_t max_index_bytes = std::uint64_t{1} << 30;
   error = {};
   std::vector<std::byte> bytes;
@@ -62,8 +61,7 @@ class BundleReader {
     ec = error.code;
     return reader;
   }
-  template <class = void>
-  [[nodiscard]] static auto open(std::string prefix) -> BundleReader {
+  template <class = void> [[nodiscard]] static auto open(std::string prefix) -> BundleReader {
     Error error;
     auto reader = open(std::move(prefix), error);
     throw_if(error);
@@ -95,8 +93,7 @@ class BundleReader {
   /// All that the index file says.
   [[nodiscard]] auto index() const noexcept -> const BundleIndex& { return index_; }
   /// All tensors, in ascending order of their names.
-  template <class = void>
-  [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> {
+  template <class = void> [[nodiscard]] auto tensors() const noexcept -> std::span<const StoredTensor> {
     return {index_.tensors.data(), index_.tensors.size()};
   }
   /// The tensor called `name`; nullptr when there is none.
@@ -143,8 +140,7 @@ class BundleReader {
     read(name, wanted, out, error);
     ec = error.code;
   }
-  template <class = void>
-  void read(std::string_view name, const Slice& wanted, std::span<std::byte> out) const {
+  template <class = void> void read(std::string_view name, const Slice& wanted, std::span<std::byte> out) const {
     Error error;
     read(name, wanted, out, error);
     throw_if(error);
@@ -213,8 +209,7 @@ class BundleReader {
     ec = error.code;
     return values;
   }
-  template <class = void>
-  [[nodiscard]] auto read_strings(std::string_view name) const -> std::vector<std::string> {
+  template <class = void> [[nodiscard]] auto read_strings(std::string_view name) const -> std::vector<std::string> {
     Error error;
     auto values = read_strings(name, error);
     throw_if(error);
@@ -222,8 +217,7 @@ class BundleReader {
   }
 
   /// Reads every byte of the checkpoint, 1 MiB at a time, and verifies every checksum. Errors as `read`.
-  template <class = void>
-  void verify(Error& error) const {
+  template <class = void> void verify(Error& error) const {
     error = {};
     std::vector<std::byte> buffer(std::size_t{1} << 20);
     std::vector<std::string> values;
@@ -236,14 +230,12 @@ class BundleReader {
           return;
     }
   }
-  template <class = void>
-  void verify(std::error_code& ec) const {
+  template <class = void> void verify(std::error_code& ec) const {
     Error error;
     verify(error);
     ec = error.code;
   }
-  template <class = void>
-  void verify() const {
+  template <class = void> void verify() const {
     Error error;
     verify(error);
     throw_if(error);
@@ -257,23 +249,20 @@ class BundleReader {
     error = {code, prefix_ + ": " + tensor.name + ": " + what};
   }
 
-  template <class = void>
-  auto present(std::string_view name, Error& error) const -> const StoredTensor* {
+  template <class = void> auto present(std::string_view name, Error& error) const -> const StoredTensor* {
     const StoredTensor* tensor = index_.find(name);
     if (tensor == nullptr) error = {checkpoint_errc::not_found, prefix_ + ": Key " + std::string{name}};
     return tensor;
   }
 
-  template <class = void>
-  static auto touches(const Slice& a, const Slice& b) -> bool {
+  template <class = void> static auto touches(const Slice& a, const Slice& b) -> bool {
     for (std::size_t axis = 0; axis < a.start.rank(); ++axis)
       if (a.start[axis] >= b.start[axis] + b.extents[axis] || b.start[axis] >= a.start[axis] + a.extents[axis])
         return false;
     return true;
   }
 
-  template <class = void>
-  [[nodiscard]] auto data_file(std::uint64_t shard) const -> std::string {
+  template <class = void> [[nodiscard]] auto data_file(std::uint64_t shard) const -> std::string {
     return data_file_name(prefix_, static_cast<std::size_t>(shard), static_cast<std::size_t>(index_.shards));
   }
 
@@ -284,8 +273,7 @@ class BundleReader {
 
   // Every piece must lie inside its file, so that no length from the index is used to take memory before. All pieces
   // are in the data files `first` .. `end` - 1.
-  template <class = void>
-  auto check_sizes(std::uint64_t first, std::uint64_t end, Error& error) const -> bool {
+  template <class = void> auto check_sizes(std::uint64_t first, std::uint64_t end, Error& error) const -> bool {
     std::vector<std::uint64_t> sizes;
     for (std::uint64_t shard = first; shard < end; ++shard) {
       const auto file = open_data(shard, error);
@@ -303,8 +291,7 @@ class BundleReader {
     return true;
   }
 
-  template <class = void>
-  void fail_crc(Error& error, const StoredTensor& tensor, const StoredPiece& piece) const {
+  template <class = void> void fail_crc(Error& error, const StoredTensor& tensor, const StoredPiece& piece) const {
     error = {checkpoint_errc::corrupt_data,
              data_file(piece.shard) + ": " + tensor.name +
                  (piece.slice.extents == tensor.shape ? "" : ", slice " + to_string(piece.slice)) + ", at " +

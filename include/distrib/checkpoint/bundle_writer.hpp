@@ -95,16 +95,14 @@ class BundleEntries {
     return true;
   }
 
-  template <class = void>
-  [[nodiscard]] auto find(const std::string& key) const -> const BundleEntry* {
+  template <class = void> [[nodiscard]] auto find(const std::string& key) const -> const BundleEntry* {
     const auto at = entries_.find(key);
     return at == entries_.end() ? nullptr : &at->second;
   }
 
   enum class Parts { all, some };
   /// Whether no two slices of a tensor overlap and, when these are the entries of all parts, they make it whole.
-  template <class = void>
-  [[nodiscard]] auto check(Parts parts, Error& error) const -> bool {
+  template <class = void> [[nodiscard]] auto check(Parts parts, Error& error) const -> bool {
     for (const auto& [name, entry] : entries_) {
       if (entry.slices.empty()) continue;
       StoredTensor tensor{name, entry.dtype, entry.shape, {}, true};
@@ -116,8 +114,7 @@ class BundleEntries {
   }
 
   /// The index file.
-  template <class = void>
-  [[nodiscard]] auto encode(std::uint64_t shards) const -> std::vector<std::byte> {
+  template <class = void> [[nodiscard]] auto encode(std::uint64_t shards) const -> std::vector<std::byte> {
     TableWriter table;
     table.add("", encode_header(shards));
     for (const auto& [key, entry] : entries_) table.add(key, encode_entry(entry));

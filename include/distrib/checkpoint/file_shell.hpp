@@ -75,8 +75,7 @@ inline void make_writable_directory(const std::string& path, Error& error) {
 
 /// Performs a plan in order and stops at the first failure; what it has written and not renamed by then is removed, so
 /// that it takes no room. See the other `perform`.
-template <class = void>
-inline void perform(std::span<const FileAction> plan, Error& error) {
+template <class = void> inline void perform(std::span<const FileAction> plan, Error& error) {
   using Kind = FileAction::Kind;
   error = {};
   std::vector<const std::string*> written;

@@ -44,8 +44,7 @@ template <class = void>
 /// The newest checkpoint that the state file of `directory` names, like `tf.train.latest_checkpoint`: its prefix, if
 /// its index file exists. Empty, without a failure, when there is none or the state file is not readable. Looks at
 /// names only; `newest_complete` looks into the files.
-template <class = void>
-[[nodiscard]] auto latest_checkpoint(std::string_view directory) -> std::optional<std::string> {
+template <class = void> [[nodiscard]] auto latest_checkpoint(std::string_view directory) -> std::optional<std::string> {
   Error ignored;
   const auto state = read_checkpoint_state(directory, ignored);
   if (!state) return std::nullopt;
@@ -59,8 +58,7 @@ namespace detail {
 
 /// The prefix that a file belongs to: "c-1" of "c-1.index", "c-1.data-00000-of-00001" and "c-1.part-00000-of-00001";
 /// empty for other files.
-template <class = void>
-auto prefix_of_file(std::string_view file) -> std::string_view {
+template <class = void> auto prefix_of_file(std::string_view file) -> std::string_view {
   if (file.starts_with(".saving.")) return {};
   if (file.ends_with(".index")) return file.substr(0, file.size() - 6);
   const auto shard_file = parse_shard_file(file);

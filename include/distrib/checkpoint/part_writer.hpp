@@ -32,8 +32,7 @@ auto find_piece(const BundleIndex& index, const StoredTensor& tensor, const Stor
 
 /// Whether `index` has all that `part`, which is to be shard `shard`'s, has, and looks in that shard's data file for
 /// nothing that would not lie there.
-template <class = void>
-auto holds(const BundleIndex& index, const BundleIndex& part, std::size_t shard) -> bool {
+template <class = void> auto holds(const BundleIndex& index, const BundleIndex& part, std::size_t shard) -> bool {
   if (index.shards != part.shards) return false;
   for (const StoredTensor& tensor : part.tensors)
     for (const StoredPiece& piece : tensor.pieces)

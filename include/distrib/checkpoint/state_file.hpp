@@ -28,8 +28,7 @@ struct CheckpointState {
 };
 
 /// Name of that file in `directory`.
-template <class = void>
-[[nodiscard]] auto state_file_name(std::string_view directory) -> std::string {
+template <class = void> [[nodiscard]] auto state_file_name(std::string_view directory) -> std::string {
   return detail::join_path(directory, "checkpoint");
 }
 
@@ -70,8 +69,7 @@ template <class = void>
   if (error) return std::nullopt;
   return state;
 }
-template <class = void>
-[[nodiscard]] auto parse_checkpoint_state(std::string_view text) -> CheckpointState {
+template <class = void> [[nodiscard]] auto parse_checkpoint_state(std::string_view text) -> CheckpointState {
   Error error;
   auto state = parse_checkpoint_state(text, error);
   throw_if(error);
@@ -79,8 +77,7 @@ template <class = void>
 }
 
 /// The text of a state file, as protobuf prints it.
-template <class = void>
-[[nodiscard]] auto to_string(const CheckpointState& state) -> std::string {
+template <class = void> [[nodiscard]] auto to_string(const CheckpointState& state) -> std::string {
   std::string text = "model_checkpoint_path: " + detail::quoted(state.model_checkpoint_path) + '\n';
   for (const std::string& path : state.all_model_checkpoint_paths)
     text += "all_model_checkpoint_paths: " + detail::quoted(path) + '\n';

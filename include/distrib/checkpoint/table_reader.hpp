@@ -24,13 +24,11 @@ struct BlockHandle {
   std::uint64_t size = 0;
 };
 
-template <class = void>
-auto read_handle(ByteView& rest, BlockHandle& handle) -> bool {
+template <class = void> auto read_handle(ByteView& rest, BlockHandle& handle) -> bool {
   return read_varint(rest, handle.offset) && read_varint(rest, handle.size);
 }
 
-template <class = void>
-auto refuse(Error& error, checkpoint_errc code, std::string where) -> bool {
+template <class = void> auto refuse(Error& error, checkpoint_errc code, std::string where) -> bool {
   error = {code, std::move(where)};
   return false;
 }

@@ -23,8 +23,7 @@ class BlockBuilder {
  public:
   explicit BlockBuilder(std::size_t interval) : interval_{interval} {}
 
-  template <class = void>
-  void add(std::string_view key, ByteView value) {
+  template <class = void> void add(std::string_view key, ByteView value) {
     std::size_t shared = 0;
     if (since_restart_ == interval_) {
       restarts_.push_back(static_cast<std::uint32_t>(out_.size()));
@@ -46,8 +45,7 @@ class BlockBuilder {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return out_.size() + 4 * restarts_.size() + 4; }
 
   /// The finished block; the builder is empty again.
-  template <class = void>
-  [[nodiscard]] auto finish() -> std::vector<std::byte> {
+  template <class = void> [[nodiscard]] auto finish() -> std::vector<std::byte> {
     for (const std::uint32_t offset : restarts_) out_.raw_number(offset);
     out_.raw_number(static_cast<std::uint32_t>(restarts_.size()));
     restarts_.assign(1, 0);
@@ -96,8 +94,7 @@ class TableWriter {
   /// A block is closed when it holds `block_bytes`.
   explicit TableWriter(std::size_t block_bytes = detail::table_block_bytes) : block_bytes_{block_bytes} {}
 
-  template <class = void>
-  void add(std::string_view key, ByteView value) {
+  template <class = void> void add(std::string_view key, ByteView value) {
     assert(first_ || last_key_ < key);
     first_ = false;
     if (pending_) index_.add(detail::separator(last_key_, key), handle_.view());
@@ -108,8 +105,7 @@ class TableWriter {
   }
 
   /// The whole file. The writer is spent.
-  template <class = void>
-  [[nodiscard]] auto finish() -> std::vector<std::byte> {
+  template <class = void> [[nodiscard]] auto finish() -> std::vector<std::byte> {
     if (!block_.empty()) close_block();
     const auto meta_index = write_block(detail::BlockBuilder{1}.finish());
     if (pending_) index_.add(detail::successor(last_key_), handle_.view());
@@ -130,14 +126,12 @@ class TableWriter {
     std::uint64_t size;
   };
 
-  template <class = void>
-  static void write_handle(WireWriter& to, Handle handle) {
+  template <class = void> static void write_handle(WireWriter& to, Handle handle) {
     to.raw_varint(handle.offset);
     to.raw_varint(handle.size);
   }
 
-  template <class = void>
-  auto write_block(const std::vector<std::byte>& block) -> Handle {
+  template <class = void> auto write_block(const std::vector<std::byte>& block) -> Handle {
     const Handle handle{file_.size(), block.size()};
     const std::byte kind{static_cast<std::uint8_t>(detail::BlockKind::plain)};
     file_.raw(block);
@@ -146,8 +140,7 @@ class TableWriter {
     return handle;
   }
 
-  template <class = void>
-  void close_block() {
+  template <class = void> void close_block() {
     handle_.clear();
     write_handle(handle_, write_block(block_.finish()));
     pending_ = true;  // its index entry waits for the next key, which decides how short the separator can be

@@ -37,8 +37,7 @@ struct ClusterFlags {
   std::vector<std::string> chief_hosts;   ///< From TF_CONFIG only: one or none.
 
   /// Reads a command line on which nothing else stands. `argv[0]` is the program.
-  template <class = void>
-  [[nodiscard]] static auto parse(int argc, const char* const* argv) -> ClusterFlags {
+  template <class = void> [[nodiscard]] static auto parse(int argc, const char* const* argv) -> ClusterFlags {
     Error error;
     ClusterFlags flags = parse(argc, argv, error);
     throw_if(error);
@@ -99,20 +98,17 @@ struct ClusterFlags {
   [[nodiscard]] auto task() const -> TaskId { return {job_name, task_index}; }
 
   /// The chief, or worker 0 where there is no chief.
-  template <class = void>
-  [[nodiscard]] auto is_chief() const noexcept -> bool {
+  template <class = void> [[nodiscard]] auto is_chief() const noexcept -> bool {
     return job_name == "chief" || (job_name == "worker" && task_index == 0 && chief_hosts.empty());
   }
 
   /// This worker as a device: "/job:worker/task:1".
-  template <class = void>
-  [[nodiscard]] auto worker_device() const -> std::string {
+  template <class = void> [[nodiscard]] auto worker_device() const -> std::string {
     return to_string(TaskId{job_name == "chief" ? "chief" : "worker", task_index});
   }
 
   /// Everybody: chief (when there is one), ps, worker. Empty when local.
-  template <class = void>
-  [[nodiscard]] auto cluster() const -> ClusterSpec {
+  template <class = void> [[nodiscard]] auto cluster() const -> ClusterSpec {
     if (local()) return {};
     if (chief_hosts.empty()) return {{"ps", ps_hosts}, {"worker", worker_hosts}};
     return {{"chief", chief_hosts}, {"ps", ps_hosts}, {"worker", worker_hosts}};
@@ -130,8 +126,7 @@ struct ClusterFlagTexts {
   std::optional<std::string_view> ps_hosts;
   std::optional<std::string_view> worker_hosts;
 
-  template <class = void>
-  [[nodiscard]] auto find(std::string_view name) noexcept -> std::optional<std::string_view>* {
+  template <class = void> [[nodiscard]] auto find(std::string_view name) noexcept -> std::optional<std::string_view>* {
     if (name == "job_name") return &job_name;
     if (name == "task_index") return &task_index;
     if (name == "ps_hosts") return &ps_hosts;
@@ -180,8 +175,7 @@ auto hosts_of_flag(std::string_view flag, std::optional<std::string_view> text, 
   return hosts;
 }
 
-template <class = void>
-auto flags_from_texts(const ClusterFlagTexts& texts, Error& error) -> ClusterFlags {
+template <class = void> auto flags_from_texts(const ClusterFlagTexts& texts, Error& error) -> ClusterFlags {
   ClusterFlags flags;
   if (!texts.job_name || texts.job_name->empty()) return flags;  // one process, whatever the other flags say
   flags.job_name = *texts.job_name;
@@ -221,8 +215,7 @@ auto dense_hosts(const ClusterSpec& cluster, std::string_view job, Error& error)
   return hosts;
 }
 
-template <class = void>
-auto flags_from_tf_config(std::string_view text, Error& error) -> ClusterFlags {
+template <class = void> auto flags_from_tf_config(std::string_view text, Error& error) -> ClusterFlags {
   const TfConfig config = parse_tf_config(text, error);
   if (error) {
     error.where = "TF_CONFIG at " + error.where;

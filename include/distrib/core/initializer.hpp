@@ -86,8 +86,7 @@ class Initializer {
 
 /// The opposite of `Initializer::describe`: empty for every text that it does not write, and for a range that is not
 /// finite or begins above its end. A constant may be any float.
-template <class = void>
-[[nodiscard]] auto parse_initializer(std::string_view text) -> std::optional<Initializer> {
+template <class = void> [[nodiscard]] auto parse_initializer(std::string_view text) -> std::optional<Initializer> {
   const auto is = [&text](const Initializer& initializer) { return initializer.describe() == text; };
   if (is(ZerosInitializer{})) return ZerosInitializer{};
   if (is(GlorotUniformInitializer{})) return GlorotUniformInitializer{};
@@ -111,8 +110,7 @@ namespace detail {
   return hash;
 }
 
-template <class = void>
-[[nodiscard]] auto glorot_range(const Shape& shape) noexcept -> UniformInitializer {
+template <class = void> [[nodiscard]] auto glorot_range(const Shape& shape) noexcept -> UniformInitializer {
   const std::size_t rank = shape.rank();
   double fan_in = rank == 0 ? 1.0 : static_cast<double>(shape[rank < 2 ? 0 : rank - 2]);
   double fan_out = rank == 0 ? 1.0 : static_cast<double>(shape[rank - 1]);

@@ -64,8 +64,7 @@ class Shape {
 };
 
 /// "[784,128]"; "[]" for a scalar.
-template <class = void>
-[[nodiscard]] auto to_string(const Shape& shape) -> std::string {
+template <class = void> [[nodiscard]] auto to_string(const Shape& shape) -> std::string {
   std::string text = "[";
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
     if (axis != 0) text += ',';
@@ -75,8 +74,7 @@ template <class = void>
 }
 
 /// The opposite of `to_string`: empty for every text that it does not write, and for extents that make no Shape.
-template <class = void>
-[[nodiscard]] auto parse_shape(std::string_view text) -> std::optional<Shape> {
+template <class = void> [[nodiscard]] auto parse_shape(std::string_view text) -> std::optional<Shape> {
   if (text.size() < 2) return std::nullopt;
   std::string_view rest = text.substr(1, text.size() - 2);
   std::array<std::int64_t, max_rank> extents{};

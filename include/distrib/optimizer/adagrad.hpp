@@ -36,12 +36,10 @@ struct Adagrad {
   }
 
   /// "learning_rate=0.05 initial_accumulator_value=0.1"
-  template <class = void>
-  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void>
-  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adagrad> {
+  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adagrad> {
     return parse_fields<Adagrad>(text);
   }
 
@@ -56,8 +54,7 @@ struct Adagrad {
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  template <class = void>
-  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }
 

@@ -42,12 +42,10 @@ struct AMSGrad {
   }
 
   /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
-  template <class = void>
-  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void>
-  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<AMSGrad> {
+  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<AMSGrad> {
     return parse_fields<AMSGrad>(text);
   }
 
@@ -57,8 +55,7 @@ struct AMSGrad {
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  template <class = void>
-  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }
 

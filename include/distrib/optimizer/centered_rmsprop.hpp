@@ -41,12 +41,10 @@ struct CenteredRMSProp {
   }
 
   /// "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10"
-  template <class = void>
-  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void>
-  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<CenteredRMSProp> {
+  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<CenteredRMSProp> {
     return parse_fields<CenteredRMSProp>(text);
   }
 
@@ -56,8 +54,7 @@ struct CenteredRMSProp {
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  template <class = void>
-  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }
 

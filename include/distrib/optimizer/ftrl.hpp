@@ -46,12 +46,10 @@ struct Ftrl {
   }
 
   /// "learning_rate=0.05 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0"
-  template <class = void>
-  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void>
-  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Ftrl> {
+  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Ftrl> {
     return parse_fields<Ftrl>(text);
   }
 
@@ -68,8 +66,7 @@ struct Ftrl {
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  template <class = void>
-  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }
 

@@ -39,12 +39,10 @@ struct LazyAdam {
   }
 
   /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
-  template <class = void>
-  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void>
-  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<LazyAdam> {
+  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<LazyAdam> {
     return parse_fields<LazyAdam>(text);
   }
 
@@ -54,8 +52,7 @@ struct LazyAdam {
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  template <class = void>
-  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }
 

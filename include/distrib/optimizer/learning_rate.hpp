@@ -22,8 +22,7 @@ struct Constant {
   [[nodiscard]] auto describe() const -> std::string { return detail::shortest_text(value); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void>
-  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Constant> {
+  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Constant> {
     const auto value = detail::parse_shortest<float>(text);
     return value ? std::optional{Constant{*value}} : std::nullopt;
   }
@@ -51,8 +50,7 @@ struct Linear {
   }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void>
-  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Linear> {
+  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Linear> {
     std::string_view rest = text;
     detail::cut_before(rest, '(');
     const auto first = detail::parse_shortest<float>(detail::cut_before(rest, ','));
@@ -88,8 +86,7 @@ class LearningRate {
   }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void>
-  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<LearningRate> {
+  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<LearningRate> {
     if (const auto linear = Linear::parse(text)) return *linear;
     if (const auto constant = Constant::parse(text)) return *constant;
     return std::nullopt;

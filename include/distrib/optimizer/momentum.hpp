@@ -37,12 +37,10 @@ struct Momentum {
   }
 
   /// "learning_rate=0.05 momentum=0.9 use_nesterov=false"
-  template <class = void>
-  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void>
-  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Momentum> {
+  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Momentum> {
     return parse_fields<Momentum>(text);
   }
 
@@ -52,8 +50,7 @@ struct Momentum {
              std::span<const std::span<float>> slot_blocks) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });
   }
-  template <class = void>
-  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, batch); });
   }
 

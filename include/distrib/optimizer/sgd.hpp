@@ -30,12 +30,10 @@ struct Sgd {
   }
 
   /// "learning_rate=0.05"
-  template <class = void>
-  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void>
-  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Sgd> {
+  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Sgd> {
     return parse_fields<Sgd>(text);
   }
 
@@ -45,8 +43,7 @@ struct Sgd {
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  template <class = void>
-  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }
 

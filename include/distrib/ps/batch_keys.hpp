@@ -84,8 +84,7 @@ class BatchKeys {
   }
 
   /// Takes a table's rows out of the values that came, one block a shard. `to` has `rows(table)` rows.
-  template <class = void>
-  void collect(std::span<const SharedBuffer> values, std::size_t table, float* to) const {
+  template <class = void> void collect(std::span<const SharedBuffer> values, std::size_t table, float* to) const {
     std::vector<const std::byte*> next;
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
       next.push_back(values[shard]->data() + rows_at(shard, table));
@@ -111,8 +110,7 @@ class BatchKeys {
   }
 
   /// Gives a shard's contribution the size that it needs, and writes its keys.
-  template <class = void>
-  void begin(std::size_t shard, AlignedBuffer& contribution) const {
+  template <class = void> void begin(std::size_t shard, AlignedBuffer& contribution) const {
     contribution.resize(contributions_[shard].size_bytes());
     contributions_[shard].write_keys(contribution.bytes());
   }
@@ -162,8 +160,7 @@ class BatchKeys {
                                             std::to_string(table.rows) + " rows");
   }
 
-  template <class = void>
-  void deal(std::size_t number) {
+  template <class = void> void deal(std::size_t number) {
     Table& table = tables_[number];
     table.shard_of.clear();
     for (std::size_t row = 0; row < table.unique->keys.size(); ++row) {
@@ -175,8 +172,7 @@ class BatchKeys {
     }
   }
 
-  template <class = void>
-  void ask() {
+  template <class = void> void ask() {
     wanted_.clear();
     contributions_.clear();
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
@@ -191,8 +187,7 @@ class BatchKeys {
   }
 
   // Where a table's rows begin in the values of a shard.
-  template <class = void>
-  [[nodiscard]] auto rows_at(std::size_t shard, std::size_t table) const -> std::size_t {
+  template <class = void> [[nodiscard]] auto rows_at(std::size_t shard, std::size_t table) const -> std::size_t {
     std::size_t at = layouts_[shard].wire_block_bytes();
     for (std::size_t before = 0; before < table; ++before)
       at += aligned_size(wire_row_bytes(layouts_[shard], before, of_shards_[shard].keys[before].size()));

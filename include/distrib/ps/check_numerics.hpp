@@ -17,8 +17,7 @@ namespace distrib::inline v0 {
 
 /// Whether every element is a number: neither NaN nor infinite. It asks their bits, so that -ffast-math, which takes
 /// all numbers for finite, changes nothing. As fast as memory is read.
-template <class = void>
-[[nodiscard]] inline auto all_finite(std::span<const float> elements) noexcept -> bool {
+template <class = void> [[nodiscard]] inline auto all_finite(std::span<const float> elements) noexcept -> bool {
   using Words = std::uint32_t __attribute__((vector_size(16)));
   constexpr std::size_t lanes = sizeof(Words) / sizeof(float);
   Words found{};  // the highest bit of a lane: the exponent of some element in it was all ones
@@ -34,8 +33,7 @@ template <class = void>
 }
 
 /// The same of doubles, one by one.
-template <class = void>
-[[nodiscard]] inline auto all_finite(std::span<const double> elements) noexcept -> bool {
+template <class = void> [[nodiscard]] inline auto all_finite(std::span<const double> elements) noexcept -> bool {
   constexpr std::uint64_t exponent = 0x7ff0000000000000U;
   const ByteView bytes = std::as_bytes(elements);
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(double))

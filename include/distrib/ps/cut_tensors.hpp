@@ -44,8 +44,7 @@ class CutTensors {
   [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
 
   /// What the data file of the shard gets. Views of `cut`, which must outlive it, and what `TableTensors` copies.
-  template <class = void>
-  [[nodiscard]] auto part(const Cut& cut) const -> BundlePart {
+  template <class = void> [[nodiscard]] auto part(const Cut& cut) const -> BundlePart {
     BundlePart part;
     for_each_piece([&](const ShardLayout::Place& place, std::string name, std::size_t block, std::size_t offset_bytes) {
       const SharedBuffer& of = block == 0 ? cut.values : cut.slots[block - 1];
@@ -63,16 +62,14 @@ class CutTensors {
   }
 
   /// Adds what all shards of a job have in common, step and job: to every part that stands alone, else to the first.
-  template <class = void>
-  void describe(const Cut& cut, BundlePart& part) const {
+  template <class = void> void describe(const Cut& cut, BundlePart& part) const {
     part.tensors.push_back({"global_step", DType::int64, Shape{}, Slice::whole({}), bytes_of(cut.step)});
     part.strings.push_back({"distrib/job", Shape{}, {job_text_}});
   }
 
   /// Whether a checkpoint is of this job: `ps_errc::job_mismatch` tells the first difference in what a second run must
   /// have in common with the first. Other errors as `BundleReader::read_strings`.
-  template <class = void>
-  void check_job(const BundleReader& reader, Error& error) const {
+  template <class = void> void check_job(const BundleReader& reader, Error& error) const {
     error = {};
     if (reader.find("distrib/job") == nullptr) {
       error = {ps_errc::job_mismatch, reader.prefix() + ": no job is stored in it"};
@@ -84,16 +81,14 @@ class CutTensors {
     if (!difference.empty()) error = {ps_errc::job_mismatch, reader.prefix() + ": " + difference};
   }
   /// The same; throws `std::system_error`.
-  template <class = void>
-  void check_job(const BundleReader& reader) const {
+  template <class = void> void check_job(const BundleReader& reader) const {
     Error error;
     check_job(reader, error);
     throw_if(error);
   }
 
   /// Whether the data file of this shard holds exactly this shard's parts, as `part` lays them out.
-  template <class = void>
-  [[nodiscard]] auto fits(const BundleReader& reader) const -> bool {
+  template <class = void> [[nodiscard]] auto fits(const BundleReader& reader) const -> bool {
     if (reader.index().shards != shards_) return false;
     std::size_t pieces = 0;
     for (const StoredTensor& tensor : reader.tensors())
@@ -115,8 +110,7 @@ class CutTensors {
   /// The shard's cut out of a checkpoint, whatever the parts and shards that saved it. Errors as `BundleReader::read`
   /// and `TableTensors::read`; `ps_errc::job_mismatch` when an asynchronous job goes on with other ranks or shards,
   /// which had not all counted the same. The result is unspecified then.
-  template <class = void>
-  [[nodiscard]] auto read(const BundleReader& reader, Error& error) const -> Cut {
+  template <class = void> [[nodiscard]] auto read(const BundleReader& reader, Error& error) const -> Cut {
     Cut cut;
     const auto step = read_numbers(reader, "global_step", error);
     if (!error && step.size() != 1)
@@ -142,8 +136,7 @@ class CutTensors {
     return cut;
   }
   /// The same; throws `std::system_error`.
-  template <class = void>
-  [[nodiscard]] auto read(const BundleReader& reader) const -> Cut {
+  template <class = void> [[nodiscard]] auto read(const BundleReader& reader) const -> Cut {
     Error error;
     Cut cut = read(reader, error);
     throw_if(error);
@@ -187,8 +180,7 @@ class CutTensors {
 
   // The contributions counted of each rank: the shard's own row where the same shards and ranks saved it; otherwise all
   // shards must have counted the same, and another number of ranks needs an equal share of each.
-  template <class = void>
-  auto read_applied(const BundleReader& reader, Error& error) const -> std::vector<Step> {
+  template <class = void> auto read_applied(const BundleReader& reader, Error& error) const -> std::vector<Step> {
     const StoredTensor* tensor = reader.find(applied_name);
     if (tensor == nullptr) return {};
     const Shape& shape = tensor->shape;

@@ -48,8 +48,7 @@ class DenseStore {
   }
 
   /// Goes to the state of a cut of the same layout.
-  template <class = void>
-  void load(const Cut& cut) {
+  template <class = void> void load(const Cut& cut) {
     current_ = cut.values;
     for (std::size_t i = 0; i < slots_.size(); ++i) copy(*cut.slots[i], slots_[i]);
   }
@@ -76,8 +75,7 @@ class DenseStore {
   }
 
   /// A cut of this moment. Values are shared, slots are copied, because the next update changes them in place.
-  template <class = void>
-  [[nodiscard]] auto cut(Step step, std::vector<Step> applied = {}) const -> Cut {
+  template <class = void> [[nodiscard]] auto cut(Step step, std::vector<Step> applied = {}) const -> Cut {
     Cut made{step, current_, {}, std::move(applied)};
     for (const AlignedBuffer& slot : slots_) {
       auto kept = std::make_shared<AlignedBuffer>(slot.size());
@@ -95,8 +93,7 @@ class DenseStore {
     std::size_t offset_bytes;
     std::size_t size_bytes;
 
-    template <class = void>
-    void add(ByteView contribution, std::span<std::byte> to) const {
+    template <class = void> void add(ByteView contribution, std::span<std::byte> to) const {
       const std::byte* const from = contribution.data() + offset_bytes;
       std::byte* const sums = to.data() + offset_bytes;
       for (std::size_t at = 0; at < size_bytes; at += sizeof(std::uint64_t))

@@ -96,8 +96,7 @@ class EmbeddingTable {
   }
 
   /// The same, all at once: rows[i] is the row of keys[i] or null. As long as `keys`.
-  template <class = void>
-  void find(std::span<const std::uint64_t> keys, std::span<const float*> rows) const {
+  template <class = void> void find(std::span<const std::uint64_t> keys, std::span<const float*> rows) const {
     assert(rows.size() >= keys.size());
     visit(keys, detail::CopyRows<const float*>{rows});
   }
@@ -170,8 +169,7 @@ class EmbeddingTable {
 
   /// Takes back the last `count`: keys and rows that came with it go, uses are again what they were. Memory that it took
   /// stays with the table.
-  template <class = void>
-  void uncount(std::span<const std::uint64_t> keys, std::span<const KeyUse> before) {
+  template <class = void> void uncount(std::span<const std::uint64_t> keys, std::span<const KeyUse> before) {
     in_windows(
         keys, 0,
         [&](std::size_t i, KeySlot* begin, float*& row) {
@@ -189,8 +187,7 @@ class EmbeddingTable {
   }
 
   /// uses[i] becomes the use of keys[i], all 0 where there is no such key. As long as `keys`.
-  template <class = void>
-  void uses(std::span<const std::uint64_t> keys, std::span<KeyUse> uses) const {
+  template <class = void> void uses(std::span<const std::uint64_t> keys, std::span<KeyUse> uses) const {
     assert(uses.size() >= keys.size());
     in_windows(
         keys, 0,
@@ -233,8 +230,7 @@ class EmbeddingTable {
   }
 
   /// Forgets keys, their rows and their counts. Gives how many there were.
-  template <class = void>
-  auto erase(std::span<const std::uint64_t> keys) -> std::size_t {
+  template <class = void> auto erase(std::span<const std::uint64_t> keys) -> std::size_t {
     const std::size_t before = index_.size();
     in_windows(
         keys, layout().row_bytes(),
@@ -251,8 +247,7 @@ class EmbeddingTable {
   }
 
   /// Forgets every key, with and without a row, that was last counted before `step`. Gives how many there were.
-  template <class = void>
-  auto evict_unused_since(std::uint32_t step) -> std::size_t {
+  template <class = void> auto evict_unused_since(std::uint32_t step) -> std::size_t {
     return evict_unused_since(step, [](std::uint64_t, KeyUse, const float*) {});
   }
   /// The same. Calls `last(key, use, row)` for each before it goes; `row`, a `const float*`, is null for one without.
@@ -267,8 +262,7 @@ class EmbeddingTable {
 
   /// Forgets the `count` rows of least frequency; among equals those last counted earliest, then those of the smallest
   /// keys. All, when there are no more. Keys without a row stay. Gives how many there were.
-  template <class = void>
-  auto evict_least_used(std::size_t count) -> std::size_t {
+  template <class = void> auto evict_least_used(std::size_t count) -> std::size_t {
     if (count == 0 || rows_.size() == 0) return 0;
     const detail::EvictionOrder last = detail::nth_least_used(index_, std::min(count, rows_.size()));
     return evict_if([last](const KeySlot& slot) { return slot.has_row() && detail::eviction_order(slot) <= last; });
@@ -282,8 +276,7 @@ class EmbeddingTable {
 
   /// Goes through the keys in pieces, between which the table may change: as `KeyIndex`.
   [[nodiscard]] static auto place_of(std::uint64_t key) noexcept -> std::uint32_t { return KeyIndex::place_of(key); }
-  template <class = void>
-  auto keys_from(std::uint64_t place, std::vector<std::uint64_t>& keys) const -> std::uint64_t {
+  template <class = void> auto keys_from(std::uint64_t place, std::vector<std::uint64_t>& keys) const -> std::uint64_t {
     return index_.keys_from(place, keys);
   }
 

@@ -17,8 +17,7 @@ namespace distrib::inline v0 {
 
 /// The prefix of the checkpoint in `directory` that holds the last step of the job that saved it; empty when the newest
 /// one does not, or there is none that can be read. Reads its description only, not its values.
-template <class = void>
-[[nodiscard]] inline auto finished_checkpoint(const std::string& directory) -> std::string {
+template <class = void> [[nodiscard]] inline auto finished_checkpoint(const std::string& directory) -> std::string {
   if (directory.empty()) return {};
   const auto prefix = latest_checkpoint(directory);
   if (!prefix) return {};

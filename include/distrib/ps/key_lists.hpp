@@ -25,8 +25,7 @@ using KeyLists = std::vector<std::vector<std::uint64_t>>;
 /// the others, as varints. Or, one more than twice how many there are, and then each as 8 bytes, little endian: where
 /// differences would not save a quarter of them, as of keys without order, which are hashes often, reading them costs
 /// more than their bytes do. The keys ascend and are unique (programmer error otherwise).
-template <class = void>
-inline void append_keys(std::span<const std::uint64_t> keys, std::vector<std::byte>& to) {
+template <class = void> inline void append_keys(std::span<const std::uint64_t> keys, std::vector<std::byte>& to) {
   const auto append = [&to](std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) to.push_back(static_cast<std::byte>(value | 0x80));
     to.push_back(static_cast<std::byte>(value));
@@ -110,8 +109,7 @@ template <class = void>
 
 /// Reads what `append_keys` wrote for each of `lists`, which are overwritten. False: that is not what `bytes` are, to
 /// their last one; the lists are unspecified then. Memory: at most eight times the bytes.
-template <class = void>
-[[nodiscard]] inline auto read_key_lists(ByteView bytes, KeyLists& lists) -> bool {
+template <class = void> [[nodiscard]] inline auto read_key_lists(ByteView bytes, KeyLists& lists) -> bool {
   for (std::vector<std::uint64_t>& keys : lists) {
     std::uint64_t head = 0;
     if (!read_varint(bytes, head)) return false;

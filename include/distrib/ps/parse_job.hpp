@@ -98,8 +98,7 @@ class JobLines {
 };
 
 /// "NAME float32[784,128] INITIALIZER"; of a counter "NAME int64[10] zeros" or float64
-template <class = void>
-[[nodiscard]] inline auto parse_variable(std::string_view text) -> std::optional<VariableInfo> {
+template <class = void> [[nodiscard]] inline auto parse_variable(std::string_view text) -> std::optional<VariableInfo> {
   const std::string_view variable = cut_before(text, ' ');
   const std::string_view type = cut_before(text, ' ');
   const std::string_view element = type.substr(0, type.find('['));
@@ -112,8 +111,7 @@ template <class = void>
   return std::nullopt;
 }
 
-template <class = void>
-inline void read_variables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
+template <class = void> inline void read_variables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
   std::size_t left = max_job_bytes;
   while (lines.next_is("variable")) {
     const std::string_view text = lines.take("variable");
@@ -127,8 +125,7 @@ inline void read_variables(JobLines& lines, Job& job, std::set<std::string_view>
 }
 
 /// "NAME keys any dim 16 INITIALIZER", "NAME keys 50000 dim 16 INITIALIZER"
-template <class = void>
-[[nodiscard]] inline auto parse_table(std::string_view text) -> std::optional<TableInfo> {
+template <class = void> [[nodiscard]] inline auto parse_table(std::string_view text) -> std::optional<TableInfo> {
   const std::string_view table = cut_before(text, ' ');
   if (cut_before(text, ' ') != "keys") return std::nullopt;
   const std::string_view keys = cut_before(text, ' ');
@@ -148,8 +145,7 @@ template <class = void>
 }
 
 /// A line that is there when the format is not float32.
-template <class = void>
-[[nodiscard]] inline auto take_format(JobLines& lines, std::string_view key) -> FloatFormat {
+template <class = void> [[nodiscard]] inline auto take_format(JobLines& lines, std::string_view key) -> FloatFormat {
   if (!lines.next_is(key)) return FloatFormat::float32;
   const std::string_view text = lines.take(key);
   const FloatFormat format = text == to_text(FloatFormat::bfloat16) ? FloatFormat::bfloat16 : FloatFormat::float16;
@@ -158,8 +154,7 @@ template <class = void>
 }
 
 /// Names are those of the variables before them.
-template <class = void>
-inline void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
+template <class = void> inline void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
   while (lines.next_is("table")) {
     const std::string_view text = lines.take("table");
     auto table = parse_table(text);
@@ -187,8 +182,7 @@ template <class = void>
 
 /// The parts of variable `number`: the whole, or all rows of one axis in their order. Others cannot be made
 /// (`part_slices`), and so that they cover the variable once is seen in one pass.
-template <class = void>
-inline void read_parts(JobLines& lines, Job& job, std::size_t number) {
+template <class = void> inline void read_parts(JobLines& lines, Job& job, std::size_t number) {
   const VariableInfo& variable = job.variables[number];
   const Shape& shape = variable.shape;
   std::size_t axis = 0;
@@ -207,8 +201,7 @@ inline void read_parts(JobLines& lines, Job& job, std::size_t number) {
 }
 
 /// "PREFIX UPDATER", no prefix twice.
-template <class = void>
-inline void read_updaters(JobLines& lines, Job& job) {
+template <class = void> inline void read_updaters(JobLines& lines, Job& job) {
   std::set<std::string_view> prefixes;
   while (lines.next_is("updater_of")) {
     std::string_view text = lines.take("updater_of");
@@ -228,8 +221,7 @@ inline void read_updaters(JobLines& lines, Job& job) {
 /// this library does not have, more replicas to aggregate than ranks, parts that do not cover each variable once, in
 /// order and along one axis, or lie on no shard of the job. The updaters stay texts: see `find_updaters`. Memory: a few
 /// times the text's, however large the job is.
-template <class = void>
-[[nodiscard]] inline auto parse_job(std::string_view text, Error& error) -> Job {
+template <class = void> [[nodiscard]] inline auto parse_job(std::string_view text, Error& error) -> Job {
   error = {};
   detail::JobLines lines{text, error};
   if (text.size() > max_job_text) lines.fail(std::to_string(text.size()) + " bytes");
@@ -272,15 +264,13 @@ template <class = void>
   if (!error && to_text(job) != text) lines.fail("after line " + std::to_string(lines.number()));
   return error ? Job{} : job;
 }
-template <class = void>
-[[nodiscard]] inline auto parse_job(std::string_view text, std::error_code& ec) -> Job {
+template <class = void> [[nodiscard]] inline auto parse_job(std::string_view text, std::error_code& ec) -> Job {
   Error error;
   Job job = parse_job(text, error);
   ec = error.code;
   return job;
 }
-template <class = void>
-[[nodiscard]] inline auto parse_job(std::string_view text) -> Job {
+template <class = void> [[nodiscard]] inline auto parse_job(std::string_view text) -> Job {
   Error error;
   Job job = parse_job(text, error);
   throw_if(error);

@@ -30,8 +30,7 @@ struct PullRows {
 }
 
 /// Adds a request to a message: the keys of each table, and one byte, 1 when digests are wanted.
-template <class = void>
-inline void append_pull_rows(const PullRows& rows, std::vector<std::byte>& to) {
+template <class = void> inline void append_pull_rows(const PullRows& rows, std::vector<std::byte>& to) {
   for (const std::vector<std::uint64_t>& keys : rows.keys) append_keys(keys, to);
   to.push_back(std::byte{rows.digests});
 }

@@ -19,8 +19,7 @@ class ReplayBuffer {
   explicit ReplayBuffer(std::size_t budget_bytes) : budget_bytes_{budget_bytes} {}
 
   /// Keeps the contribution of `step`; with a budget of 0 only this one.
-  template <class = void>
-  void keep(Step step, std::vector<SharedBuffer> blocks) {
+  template <class = void> void keep(Step step, std::vector<SharedBuffer> blocks) {
     if (budget_bytes_ == 0) clear();
     last_bytes_ = size_bytes(blocks);
     std::vector<SharedBuffer>& kept = steps_[step];

@@ -89,15 +89,13 @@ class Server {
   }
 
   /// The same, blocking. SIGINT and SIGTERM have the shards saved first.
-  template <class = void>
-  [[nodiscard]] auto join() -> int {
+  template <class = void> [[nodiscard]] auto join() -> int {
     asio::io_context here{1};
     return join(here);
   }
 
   /// The same; meanwhile runs what others post to `here`, which nobody else may run.
-  template <class = void>
-  [[nodiscard]] auto join(asio::io_context& here) -> int {
+  template <class = void> [[nodiscard]] auto join(asio::io_context& here) -> int {
     int code = 0;
     const Signals signals{here, [this] { task().stop(); }};
     const auto work = asio::make_work_guard(here);

@@ -115,8 +115,7 @@ class ShardLayout {
 };
 
 /// The layouts of all shards of a job, in their order.
-template <class = void>
-[[nodiscard]] inline auto shard_layouts(const Job& job) -> std::vector<ShardLayout> {
+template <class = void> [[nodiscard]] inline auto shard_layouts(const Job& job) -> std::vector<ShardLayout> {
   std::vector<ShardLayout> layouts;
   for (std::uint32_t shard = 0; shard < job.shards(); ++shard) layouts.emplace_back(job, shard);
   return layouts;

@@ -67,8 +67,7 @@ class ShardStore {
 
   /// Reads a contribution, decoding what is no float32. Errors as `TableGradients::read`; of a job that asks for it, as
   /// `check_numerics`.
-  template <class = void>
-  [[nodiscard]] auto read(SharedBuffer block) -> std::pair<ReadContribution, Error> {
+  template <class = void> [[nodiscard]] auto read(SharedBuffer block) -> std::pair<ReadContribution, Error> {
     std::pair<ReadContribution, Error> read;
     auto& [given, bad] = read;
     if (block == nullptr) bad.code = ps_errc::wrong_size;
@@ -107,8 +106,7 @@ class ShardStore {
   }
 
   /// The dense block, and behind it what is asked of the tables, as they are now, in the job's `FloatFormat`.
-  template <class = void>
-  [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
+  template <class = void> [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
     if (rows.keys.empty()) return to_send(dense_.values());
     return answer(dense_.values(), rows, [&](std::span<std::byte> to) { tables_->values(rows.keys, to); });
   }
@@ -121,8 +119,7 @@ class ShardStore {
   }
 
   /// Begins a cut of this moment. The dense block is in it at once; tables are copied by `copy_cut`, while updates go on.
-  template <class = void>
-  void begin_cut(Step step, std::vector<Step> applied = {}) {
+  template <class = void> void begin_cut(Step step, std::vector<Step> applied = {}) {
     cut_ = dense_.cut(step, std::move(applied));
     if (tables_ != nullptr) tables_->begin_copy();
   }
@@ -130,22 +127,19 @@ class ShardStore {
   template <class = void>
   auto copy_cut(std::size_t most_bytes) -> bool { return tables_ == nullptr || tables_->copy_some(most_bytes); }
   /// The cut, once it is whole.
-  template <class = void>
-  [[nodiscard]] auto take_cut() -> SaveCut {
+  template <class = void> [[nodiscard]] auto take_cut() -> SaveCut {
     SaveCut taken{std::exchange(cut_, {})};
     if (tables_ != nullptr) taken.tables = tables_->take_copy();
     return taken;
   }
   /// What was begun is not wanted any more.
-  template <class = void>
-  void drop_cut() {
+  template <class = void> void drop_cut() {
     cut_ = {};
     if (tables_ != nullptr) tables_->drop_copy();
   }
 
   /// Goes to the state of a cut of the same layout.
-  template <class = void>
-  void load(const Cut& cut) {
+  template <class = void> void load(const Cut& cut) {
     dense_.load(cut);
     if (tables_ != nullptr) tables_->load(cut.tables);
   }
@@ -156,8 +150,7 @@ class ShardStore {
   }
 
   // A block for everybody who asks for these values.
-  template <class = void>
-  auto to_send(const SharedBuffer& dense) -> SharedBuffer {
+  template <class = void> auto to_send(const SharedBuffer& dense) -> SharedBuffer {
     if (layout_.wire_format() == FloatFormat::float32) return dense;
     if (sent_of_ != dense) {
       const auto block = blocks_.take(layout_.wire_block_bytes());
@@ -169,8 +162,7 @@ class ShardStore {
   }
 
   // The dense block, and the rows behind it.
-  template <class = void>
-  auto decode(const AlignedBuffer& contribution, TableGradients& tables) -> SharedBuffer {
+  template <class = void> auto decode(const AlignedBuffer& contribution, TableGradients& tables) -> SharedBuffer {
     const std::size_t dense = layout_.block_bytes();
     auto block = decoded_.take(dense + tables.floats(layout_) * sizeof(float));
     decode_block(layout_, contribution.bytes(), block->bytes().first(dense));

@@ -234,8 +234,7 @@ class SyncShardCore {
   }
 
   // Rule 2: checksums of names since the newest own cut, of as many steps as the window has. False: the same name came with other bytes.
-  template <class = void>
-  auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
+  template <class = void> auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
     if (replicas_ < ranks_) return true;
     if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, 0}));
     if (step <= cuts_.back() || step > k_ + window_) return true;

@@ -31,8 +31,7 @@ class TableCopy {
         block_rows_{std::clamp(size_bytes, least_block_bytes, most_block_bytes) / layout.row_bytes() + 1} {}
 
   /// A key of the table: its use and its row; null: it has none. A use of all 0 and no row: there was no such key.
-  template <class = void>
-  void add(std::uint64_t key, KeyUse use, const float* row) {
+  template <class = void> void add(std::uint64_t key, KeyUse use, const float* row) {
     if (keys_.empty() || keys_.back().size() == keys_of_block) keys_.emplace_back().reserve(keys_of_block);
     keys_.back().push_back({key, use, row == nullptr ? none : rows_});
     if (row == nullptr) return;
@@ -43,8 +42,7 @@ class TableCopy {
   }
 
   /// The cut. Sorts, and needs the memory of another copy meanwhile: not for a thread that others wait for.
-  template <class = void>
-  [[nodiscard]] auto finish() && -> TableCut {
+  template <class = void> [[nodiscard]] auto finish() && -> TableCut {
     std::vector<const Key*> kept = first_of_each();
     const auto with_row = static_cast<std::size_t>(
         std::stable_partition(kept.begin(), kept.end(), [](const Key* key) { return key->row != none; }) - kept.begin());
@@ -72,8 +70,7 @@ class TableCopy {
   };
 
   // By ascending key.
-  template <class = void>
-  auto first_of_each() const -> std::vector<const Key*> {
+  template <class = void> auto first_of_each() const -> std::vector<const Key*> {
     std::vector<std::pair<std::uint64_t, std::size_t>> order;
     order.reserve(keys_.size() * keys_of_block);
     for (const std::vector<Key>& block : keys_)

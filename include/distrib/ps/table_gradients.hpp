@@ -45,8 +45,7 @@ class TableGradients {
   /// `ps_errc::wrong_size`: it has another size than it says or the layout asks; `unsorted_keys`: keys do not ascend, or
   /// one comes twice, or they are no keys at all; `no_such_row`: a key that the table has not, or not on this shard.
   /// Rows that are no float32 are to be decoded then. Memory: at most eight times the contribution's.
-  template <class = void>
-  [[nodiscard]] auto read(const ShardLayout& layout, ByteView contribution) -> std::error_code {
+  template <class = void> [[nodiscard]] auto read(const ShardLayout& layout, ByteView contribution) -> std::error_code {
     keys_.resize(layout.tables().size());
     sent_.assign(layout.tables().size(), nullptr);
     rows_.assign(layout.tables().size(), {});
@@ -80,8 +79,7 @@ class TableGradients {
 
   /// Decodes the rows that were read, while the contribution is there, to as many `floats` as they are: they are its
   /// rows from then on.
-  template <class = void>
-  void decode(const ShardLayout& layout, std::span<float> floats) {
+  template <class = void> void decode(const ShardLayout& layout, std::span<float> floats) {
     for (std::size_t table = 0; table < keys_.size(); ++table) {
       const std::span<float> rows = floats.first(keys_[table].size() * layout.tables()[table].info().dim);
       decode_elements(layout.wire_format(), sent_[table], rows);

@@ -102,15 +102,13 @@ class TableStore {
   /// Writes the weights of `keys`, which `check` found good, in the job's `FloatFormat`: of each table, from the next
   /// multiple of `tensor_alignment` on, `dim` elements for each of its keys; zeros between tables. `out` has
   /// `rows_bytes`, and an address for floats.
-  template <class = void>
-  void values(const KeyLists& keys, std::span<std::byte> out) const {
+  template <class = void> void values(const KeyLists& keys, std::span<std::byte> out) const {
     write(keys, out, [](const auto& table, auto of, auto to) { table.values(of, to); });
   }
 
   /// The same, as they were before the last update, if that was told to keep them: rows that it made are initial ones,
   /// rows that it evicted are still there.
-  template <class = void>
-  void previous_values(const KeyLists& keys, std::span<std::byte> out) const {
+  template <class = void> void previous_values(const KeyLists& keys, std::span<std::byte> out) const {
     write(keys, out, [](const auto& table, auto of, auto to) { table.previous_values(of, to); });
   }
 
@@ -121,8 +119,7 @@ class TableStore {
 
   /// Whether `keys`, a stranger's perhaps, are lists of this shard's tables. `ps_errc::no_such_row`: there is another
   /// number of lists, or a key that a table has not, or not on this shard.
-  template <class = void>
-  [[nodiscard]] auto check(const KeyLists& keys) const noexcept -> std::error_code {
+  template <class = void> [[nodiscard]] auto check(const KeyLists& keys) const noexcept -> std::error_code {
     if (keys.size() != tables_.size()) return ps_errc::no_such_row;
     for (std::size_t i = 0; i < keys.size(); ++i)
       if (!tables_[i].place().owns_all(keys[i])) return ps_errc::no_such_row;
@@ -130,33 +127,28 @@ class TableStore {
   }
 
   /// Begins a copy of this moment, which `copy_some` makes in pieces; updates may go on meanwhile. There is one at a time.
-  template <class = void>
-  void begin_copy() {
+  template <class = void> void begin_copy() {
     for (detail::ShardTable& table : tables_) table.begin_copy();
   }
   /// Copies on, `most_bytes` or a little more. Whether the copy is whole.
-  template <class = void>
-  auto copy_some(std::size_t most_bytes) -> bool {
+  template <class = void> auto copy_some(std::size_t most_bytes) -> bool {
     for (detail::ShardTable& table : tables_)
       if (!table.copy_some(most_bytes)) return false;
     return true;
   }
   /// The copy, once it is whole: of each table, in the job's order.
-  template <class = void>
-  [[nodiscard]] auto take_copy() -> std::vector<TableCopy> {
+  template <class = void> [[nodiscard]] auto take_copy() -> std::vector<TableCopy> {
     std::vector<TableCopy> copies;
     for (detail::ShardTable& table : tables_) copies.push_back(table.take_copy());
     return copies;
   }
   /// What was begun is not wanted any more.
-  template <class = void>
-  void drop_copy() noexcept {
+  template <class = void> void drop_copy() noexcept {
     for (detail::ShardTable& table : tables_) table.drop_copy();
   }
 
   /// The state of this moment. Equal states give equal bytes.
-  template <class = void>
-  [[nodiscard]] auto cut() -> std::vector<TableCut> {
+  template <class = void> [[nodiscard]] auto cut() -> std::vector<TableCut> {
     begin_copy();
     static_cast<void>(copy_some(std::numeric_limits<std::size_t>::max()));
     std::vector<TableCut> cuts;
@@ -168,8 +160,7 @@ class TableStore {
   /// another `min_count` than that which made the cut: rows that there are stay. Throws `std::system_error`
   /// (`ps_errc::budget_exceeded`; `wrong_size`, `unsorted_keys`, `no_such_row` of a cut that is not of these tables),
   /// saying which table; the state is unspecified then, to be loaded anew.
-  template <class = void>
-  void load(std::span<const TableCut> tables) {
+  template <class = void> void load(std::span<const TableCut> tables) {
     if (!tables.empty() && tables.size() != tables_.size()) throw_error(ps_errc::wrong_size, "tables of a cut");
     // All of the old go first: the new ones may need their memory.
     for (detail::ShardTable& table : tables_) tables.empty() ? table.reset() : table.clear();
@@ -177,16 +168,14 @@ class TableStore {
   }
 
   /// Of each table, in the job's order. Reads all rows.
-  template <class = void>
-  [[nodiscard]] auto digests() const -> std::vector<TableDigest> {
+  template <class = void> [[nodiscard]] auto digests() const -> std::vector<TableDigest> {
     std::vector<TableDigest> digests;
     for (const detail::ShardTable& table : tables_) digests.push_back(table.digest());
     return digests;
   }
 
   /// Of each table, in the job's order.
-  template <class = void>
-  [[nodiscard]] auto sizes() const -> std::vector<TableSize> {
+  template <class = void> [[nodiscard]] auto sizes() const -> std::vector<TableSize> {
     std::vector<TableSize> sizes;
     for (const detail::ShardTable& table : tables_) sizes.push_back({table.rows(), table.keys(), table.bytes()});
     return sizes;

@@ -51,8 +51,7 @@ class TableTensors {
 
   /// Adds what the data file of the shard gets. Views of `cut`, which must outlive `part`. Memory: where the updater
   /// has slots, the bytes of `cut.rows` once more, because weights and slots lie side by side there.
-  template <class = void>
-  void add_to(BundlePart& part, const TableCut& cut) const {
+  template <class = void> void add_to(BundlePart& part, const TableCut& cut) const {
     const ByteView rows = view(cut.rows);
     if (!any_key()) {
       if (place_.rows() != 0) add_rows(part, rows, numbered_shape(), own_slice());
@@ -74,8 +73,7 @@ class TableTensors {
   }
 
   /// How many of those a checkpoint of as many shards has in that file.
-  template <class = void>
-  [[nodiscard]] auto pieces_in(const BundleReader& reader) const -> std::size_t {
+  template <class = void> [[nodiscard]] auto pieces_in(const BundleReader& reader) const -> std::size_t {
     std::size_t found = 0;
     const auto count = [&](const std::string& name, DType dtype) {
       const StoredTensor* tensor = reader.find(name);
@@ -99,8 +97,7 @@ class TableTensors {
   /// Errors as `BundleReader::read`: `checkpoint_errc::not_found` when a tensor is not there; `mismatch` when it has
   /// another type or shape, or not as many rows as there are keys; `corrupt_data` when keys do not ascend, come twice
   /// or are not of the shard that saved them. The result is unspecified then.
-  template <class = void>
-  [[nodiscard]] auto read(const BundleReader& reader, Error& error) const -> TableCut {
+  template <class = void> [[nodiscard]] auto read(const BundleReader& reader, Error& error) const -> TableCut {
     error = {};
     return any_key() ? read_any(reader, error) : read_numbered(reader, error);
   }
@@ -123,26 +120,22 @@ class TableTensors {
   auto row_bytes() const -> std::size_t { return info().row_bytes(); }
   // Weights are block 0 of a row, slots the others.
   auto blocks() const -> std::size_t { return 1 + updater_.slots().size(); }
-  template <class = void>
-  auto block_name(const std::string& name, std::size_t block) const -> std::string {
+  template <class = void> auto block_name(const std::string& name, std::size_t block) const -> std::string {
     return block == 0 ? name : name + "/" + std::string{updater_.slots()[block - 1].name};
   }
-  template <class = void>
-  auto name_of(std::uint32_t shard, std::uint32_t shards) const -> std::string {
+  template <class = void> auto name_of(std::uint32_t shard, std::uint32_t shards) const -> std::string {
     return info().name + "/shard-" + detail::shard_of_shards(shard, shards);
   }
   template <class = void>
   auto own_rows() const -> std::string { return any_key() ? name_of(shard_, shards_) + "/values" : info().name; }
   auto numbered_shape() const -> Shape { return {static_cast<std::int64_t>(info().rows), dim()}; }
-  template <class = void>
-  auto own_slice() const -> Slice {
+  template <class = void> auto own_slice() const -> Slice {
     return Slice::along(numbered_shape(), 0, static_cast<std::int64_t>(place_.first()),
                         static_cast<std::int64_t>(place_.rows()));
   }
 
   // Weights and slots, one after the other instead of side by side.
-  template <class = void>
-  void add_rows(BundlePart& part, ByteView rows, const Shape& shape, const Slice& slice) const {
+  template <class = void> void add_rows(BundlePart& part, ByteView rows, const Shape& shape, const Slice& slice) const {
     const std::size_t block_bytes = rows.size() / blocks();
     if (blocks() != 1) {
       auto apart = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(rows.size()));
@@ -211,8 +204,7 @@ class TableTensors {
     return error ? 0 : static_cast<std::size_t>(found[0]);
   }
 
-  template <class = void>
-  auto read_numbered(const BundleReader& reader, Error& error) const -> TableCut {
+  template <class = void> auto read_numbered(const BundleReader& reader, Error& error) const -> TableCut {
     const auto first = static_cast<std::size_t>(place_.first());
     const auto count = static_cast<std::size_t>(place_.rows());
     const std::string& name = info().name;
@@ -273,8 +265,7 @@ class TableTensors {
     return keys;
   }
 
-  template <class = void>
-  auto read_any(const BundleReader& reader, Error& error) const -> TableCut {
+  template <class = void> auto read_any(const BundleReader& reader, Error& error) const -> TableCut {
     if (reader.index().shards > num_virtual_shards) {
       error = wrong(reader, checkpoint_errc::mismatch, info().name,
                     "a table on " + std::to_string(reader.index().shards) + " shards");

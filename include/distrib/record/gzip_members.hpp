@@ -70,8 +70,7 @@ void announce_gzip_member(std::span<std::byte> room, std::uint64_t inflated_size
 /// What the member announces that begins at the front of `bytes`, its sums 0. Empty: no member, or none of
 /// `RecordWriter`, or one that announces what cannot be. The rest may still be a lie: bound `size` by the bytes that are
 /// there, and believe only what was inflated.
-template <class = void>
-[[nodiscard]] auto parse_gzip_member(ByteView bytes) noexcept -> std::optional<GzipMember> {
+template <class = void> [[nodiscard]] auto parse_gzip_member(ByteView bytes) noexcept -> std::optional<GzipMember> {
   if (bytes.size() < gzip_member_header_bytes) return std::nullopt;
   const std::byte* const at = bytes.data();
   if (load_le<std::uint64_t>(at) != 0x0000'0000'0408'8B1FU) return std::nullopt;
@@ -88,8 +87,7 @@ template <class = void>
 
 /// Where the next member of `RecordWriter` begins in `bytes`; their size when none does. Chance looks like its 16 fixed
 /// bytes once in 2^100. For going on behind damage.
-template <class = void>
-[[nodiscard]] auto find_gzip_member(ByteView bytes) noexcept -> std::size_t {
+template <class = void> [[nodiscard]] auto find_gzip_member(ByteView bytes) noexcept -> std::size_t {
   for (std::size_t at = 0; bytes.size() - at >= gzip_member_header_bytes; ++at) {
     const std::size_t places = bytes.size() - at - gzip_member_header_bytes + 1;
     const void* const found = std::memchr(bytes.data() + at, 0x1F, places);

@@ -37,8 +37,7 @@ namespace detail {
 inline constexpr std::size_t index_head_bytes = 64;
 
 /// Time of change of a file, in nanoseconds since 1970; empty when it cannot be told.
-template <class = void>
-auto change_time(const std::string& path) noexcept -> std::optional<std::int64_t> {
+template <class = void> auto change_time(const std::string& path) noexcept -> std::optional<std::int64_t> {
   struct ::stat status{};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
@@ -85,8 +84,7 @@ inline auto load_index(const std::string& path) -> std::optional<RecordIndex>;
 }  // namespace detail
 
 /// Where the index of a record file is kept: "/data/.train.tfrecord.index" of "/data/train.tfrecord".
-template <class = void>
-[[nodiscard]] auto index_file_path(const std::string& path) -> std::string {
+template <class = void> [[nodiscard]] auto index_file_path(const std::string& path) -> std::string {
   return detail::join_path(detail::directory_of(path), "." + std::string{detail::file_of(path)} + ".index");
 }
 
@@ -113,8 +111,7 @@ void write_index_file(const std::string& path, std::span<const std::uint64_t> of
 }
 
 /// The same; throws `std::system_error` naming the file.
-template <class = void>
-void write_index_file(const std::string& path, std::span<const std::uint64_t> offsets) {
+template <class = void> void write_index_file(const std::string& path, std::span<const std::uint64_t> offsets) {
   std::error_code ec;
   write_index_file(path, offsets, ec);
   if (ec) throw_error(ec, index_file_path(path));

@@ -32,18 +32,15 @@ struct RestoredCuts {
 class CheckpointStore {
  public:
   /// `updaters`: those of the job. Makes the directory when it is not there; throws when it cannot be written.
-  template <class = void>
-  CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters);
+  template <class = void> CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters);
 
   /// Reads the newest complete checkpoint. Throws `ps_errc::job_mismatch` with the first difference when it belongs to
   /// another job, and what is wrong when there are checkpoints and none is complete.
-  template <class = void>
-  [[nodiscard]] auto restore() const -> RestoredCuts;
+  template <class = void> [[nodiscard]] auto restore() const -> RestoredCuts;
 
   /// Saves the cuts of all shards at one step, durably; returns the prefix. Memory: the rows of the tables once more, of
   /// all shards together, see `TableTensors::add_to`.
-  template <class = void>
-  auto save(Step step, std::span<const Cut> cuts) const -> std::string;
+  template <class = void> auto save(Step step, std::span<const Cut> cuts) const -> std::string;
 
  private:
   std::string directory_;

@@ -37,8 +37,7 @@ struct Metrics {
   /// Joins the metrics of further examples: means weighted by the numbers of examples, counts of areas added. A mean
   /// that only one side has counts as if the other side had no examples for it only when that side has none at all;
   /// models give every batch the same names.
-  template <class = void>
-  void merge(const Metrics& other) {
+  template <class = void> void merge(const Metrics& other) {
     const auto total = static_cast<double>(examples + other.examples);
     if (other.examples == 0) return;
     for (const auto& [name, mean] : other.means) {

@@ -50,8 +50,7 @@ class ShowProgress {
       print(text);
   }
 
-  template <class = void>
-  void on_evaluated(const Evaluated& event) {
+  template <class = void> void on_evaluated(const Evaluated& event) {
     std::string text = "evaluation after step " + std::to_string(event.step) + ":";
     for (const auto& [name, value] : event.metrics.values()) {
       char number[32];

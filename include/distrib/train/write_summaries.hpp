@@ -20,8 +20,7 @@ class WriteSummaries {
   explicit WriteSummaries(std::string directory, std::uint64_t every_steps = 100)
       : directory_{std::move(directory)}, every_steps_{every_steps == 0 ? 1 : every_steps} {}
 
-  template <class = void>
-  void on_start(const JobStart& event) {
+  template <class = void> void on_start(const JobStart& event) {
     writer_ = std::make_shared<EventWriter>(directory_);
     // TensorBoard drops what an earlier run, killed after this step, wrote beyond it.
     if (event.first_step > 0) writer_->session_log(SessionStatus::start, static_cast<std::int64_t>(event.first_step) + 1);
@@ -30,8 +29,7 @@ class WriteSummaries {
     since_ = Clock::now();
   }
 
-  template <class = void>
-  void on_step(const StepDone& event) {
+  template <class = void> void on_step(const StepDone& event) {
     examples_ += event.examples;
     if (written_ && event.step < *written_ + every_steps_) return;
     const auto now = Clock::now();
@@ -46,15 +44,13 @@ class WriteSummaries {
     examples_ = 0;
   }
 
-  template <class = void>
-  void on_evaluated(const Evaluated& event) {
+  template <class = void> void on_evaluated(const Evaluated& event) {
     for (const auto& [name, value] : event.metrics.values())
       writer_->scalar("evaluation/" + name, static_cast<std::int64_t>(event.step), static_cast<float>(value));
     writer_->flush();
   }
 
-  template <class = void>
-  void on_end(const JobEnd&) { writer_->close(); }
+  template <class = void> void on_end(const JobEnd&) { writer_->close(); }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -31,16 +31,14 @@ struct BundleHeader {
 
 inline constexpr std::int32_t bundle_version = 1;
 
-template <class = void>
-auto encode_header(std::uint64_t shards) -> std::vector<std::byte> {
+template <class = void> auto encode_header(std::uint64_t shards) -> std::vector<std::byte> {
   WireWriter out;
   out.varint(1, shards);
   out.message(3, [](WireWriter& version) { version.varint(1, bundle_version); });
   return out.take();
 }
 
-template <class = void>
-auto decode_header(ByteView bytes, BundleHeader& header) -> bool {
+template <class = void> auto decode_header(ByteView bytes, BundleHeader& header) -> bool {
   WireReader reader{bytes};
   while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::varint): header.shards = reader.uint64(); break;
@@ -74,8 +72,7 @@ struct BundleEntry {
   std::vector<std::string> slice_keys;  ///< Decoded entries only: where the slices stand in the index.
 };
 
-template <class = void>
-auto encode_entry(const BundleEntry& entry) -> std::vector<std::byte> {
+template <class = void> auto encode_entry(const BundleEntry& entry) -> std::vector<std::byte> {
   WireWriter out;
   out.varint(1, static_cast<std::uint64_t>(entry.dtype));
   out.message(2, [&](WireWriter& shape) {
@@ -113,8 +110,7 @@ struct Extents {
 };
 
 /// First value of field 1 and 2 of a small message of varints; unset ones keep what they have.
-template <class = void>
-auto decode_pair(ByteView bytes, std::int64_t& first, std::int64_t& second) -> bool {
+template <class = void> auto decode_pair(ByteView bytes, std::int64_t& first, std::int64_t& second) -> bool {
   WireReader reader{bytes};
   while (reader.next()) {
     if (reader.tag() == wire_tag(1, WireType::varint)) first = reader.int64();
@@ -123,8 +119,7 @@ auto decode_pair(ByteView bytes, std::int64_t& first, std::int64_t& second) -> b
   return reader.ok();
 }
 
-template <class = void>
-auto decode_shape(ByteView bytes, Shape& shape) -> bool {
+template <class = void> auto decode_shape(ByteView bytes, Shape& shape) -> bool {
   Extents extents;
   WireReader reader{bytes};
   while (reader.next()) {
@@ -161,8 +156,7 @@ auto decode_slice(ByteView bytes, std::string_view name, const Shape& shape, Bun
   return slice.inside(shape);
 }
 
-template <class = void>
-auto decode_entry(std::string_view name, ByteView bytes, BundleEntry& entry) -> bool {
+template <class = void> auto decode_entry(std::string_view name, ByteView bytes, BundleEntry& entry) -> bool {
   std::vector<ByteView> slices;  // they need the shape, which may stand behind them
   WireReader reader{bytes};
   while (reader.next()) switch (reader.tag()) {

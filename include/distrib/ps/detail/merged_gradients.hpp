@@ -63,8 +63,7 @@ class MergedGradients {
   }
 
   /// Writes the row of key `i`.
-  template <class = void>
-  void write_row(std::size_t i, float* to) const noexcept {
+  template <class = void> void write_row(std::size_t i, float* to) const noexcept {
     if (only_ != nullptr) {
       std::copy_n(only_ + i * dim_, dim_, to);
       return;
@@ -85,8 +84,7 @@ class MergedGradients {
 
   // Two by two, those of the lower rank first among equals. Which list is next cannot be foretold, so there is no
   // branch on it.
-  template <class = void>
-  void merge_neighbours() {
+  template <class = void> void merge_neighbours() {
     merged_.resize(entries_.size());
     Entry* to = merged_.data();
     std::size_t begin = 0;

@@ -67,16 +67,14 @@ class ShardTable {
   [[nodiscard]] auto place() const noexcept -> const TablePlace& { return place_; }
 
   /// Lets go of what it holds, and gives memory back; numbered rows stay as they are, to be written.
-  template <class = void>
-  void clear() {
+  template <class = void> void clear() {
     previous_.clear();
     copy_.reset();
     if (!numbered_) any_.emplace(layout_, *budget_, EmbeddingTableOptions{place_.info().min_count});
   }
 
   /// Goes to the initial state.
-  template <class = void>
-  void reset() {
+  template <class = void> void reset() {
     clear();
     if (numbered_) numbered_->for_each([this](std::uint64_t key, float* row) { init(key, row); });
   }
@@ -96,8 +94,7 @@ class ShardTable {
 
   /// Finds the rows of all keys, where any 64 bits are a key makes and counts them. Where `ec` is set nothing was. What
   /// they were goes into the copy that is being made: from here on they change.
-  template <class = void>
-  void count(std::uint64_t count, std::error_code& ec) {
+  template <class = void> void count(std::uint64_t count, std::error_code& ec) {
     ec.clear();
     const std::span<const std::uint64_t> keys = merged_.keys();
     if (numbered_) {
@@ -114,14 +111,12 @@ class ShardTable {
   }
 
   /// Takes back `count`.
-  template <class = void>
-  void uncount() {
+  template <class = void> void uncount() {
     if (any_) any_->uncount(merged_.keys(), before_);
   }
 
   /// Updates the rows, and lets go of those that nobody used for long.
-  template <class = void>
-  void update(std::uint64_t count, bool keep) {
+  template <class = void> void update(std::uint64_t count, bool keep) {
     previous_.clear();
     const std::size_t size = merged_.keys().size();
     for (std::size_t first = 0; first < size; first += chunk_rows())
@@ -136,8 +131,7 @@ class ShardTable {
   }
 
   /// Writes the weights of keys.
-  template <class = void>
-  void values(std::span<const std::uint64_t> keys, std::span<float> to) const {
+  template <class = void> void values(std::span<const std::uint64_t> keys, std::span<float> to) const {
     const auto write = [&](std::size_t first, std::span<const float* const> rows) {
       for (std::size_t i = 0; i < rows.size(); ++i) {
         float* const row = to.data() + (first + i) * layout_.dim;
@@ -152,8 +146,7 @@ class ShardTable {
   }
 
   /// The same, as they were before the last update.
-  template <class = void>
-  void previous_values(std::span<const std::uint64_t> keys, std::span<float> to) const {
+  template <class = void> void previous_values(std::span<const std::uint64_t> keys, std::span<float> to) const {
     values(keys, to);
     for (std::size_t i = 0; i < keys.size(); ++i)
       if (const float* const row = previous_.find(keys[i])) std::copy_n(row, layout_.dim, to.data() + i * layout_.dim);
@@ -162,8 +155,7 @@ class ShardTable {
   void forget_previous() noexcept { previous_.clear(); }
 
   /// Of all rows.
-  template <class = void>
-  [[nodiscard]] auto digest() const -> TableDigest {
+  template <class = void> [[nodiscard]] auto digest() const -> TableDigest {
     TableDigest digest;
     if (any_)
       any_->for_each([&](std::uint64_t key, KeyUse, const float* row) {
@@ -176,16 +168,14 @@ class ShardTable {
   }
 
   /// Begins a copy of this moment; updates may go on while it is made.
-  template <class = void>
-  void begin_copy() {
+  template <class = void> void begin_copy() {
     copy_.emplace(layout_, packing_, any_.has_value(), rows() * layout_.row_bytes());
     place_of_copy_ = next_place_ = 0;
     being_copied_.clear();
   }
 
   /// Copies on, about `most_bytes`, and takes from them what it did. Whether the copy is whole.
-  template <class = void>
-  auto copy_some(std::size_t& most_bytes) -> bool {
+  template <class = void> auto copy_some(std::size_t& most_bytes) -> bool {
     while (!is_copied()) {
       if (most_bytes == 0) return false;
       copy_piece(most_bytes);
@@ -194,19 +184,16 @@ class ShardTable {
   }
 
   /// The copy, once it is whole.
-  template <class = void>
-  [[nodiscard]] auto take_copy() -> TableCopy {
+  template <class = void> [[nodiscard]] auto take_copy() -> TableCopy {
     TableCopy copy = std::move(*copy_);
     copy_.reset();
     return copy;
   }
   /// What was begun is not wanted any more.
-  template <class = void>
-  void drop_copy() noexcept { copy_.reset(); }
+  template <class = void> void drop_copy() noexcept { copy_.reset(); }
 
   /// After `clear`: goes to the state of a cut. Throws `std::system_error`; what the table holds then is unspecified.
-  template <class = void>
-  void load(const TableCut& cut) {
+  template <class = void> void load(const TableCut& cut) {
     if (const std::error_code ec = check(cut)) fail(ec);
     const std::span<const std::uint64_t> keys = cut.keys->as<std::uint64_t>();
     const float* row = cut.rows->as<float>().data();
@@ -246,16 +233,14 @@ class ShardTable {
   [[noreturn]] void fail(std::error_code ec) const { throw_error(ec, "table " + place_.info().name); }
 
   // To the nearest, so that a pull of a key without a row gives what the row will be.
-  template <class = void>
-  void init(std::uint64_t key, float* row) const {
+  template <class = void> void init(std::uint64_t key, float* row) const {
     float* const made = packing_.packs() ? one_.data() : row;
     initial_(key, {made, layout_.dim});
     float* to = made + layout_.dim;
     for (const Slot& slot : updater_.slots()) to = std::fill_n(to, layout_.dim, slot.initial);
     if (packing_.packs()) packing_.pack(made, row);
   }
-  template <class = void>
-  void initial_weights(std::uint64_t key, std::span<float> weights) const {
+  template <class = void> void initial_weights(std::uint64_t key, std::span<float> weights) const {
     initial_(key, weights);
     packing_.round(weights);
   }
@@ -285,8 +270,7 @@ class ShardTable {
   }
 
   // Some keys of a segment, or of a range of numbers. What changes before their turn comes is added as it was.
-  template <class = void>
-  void copy_piece(std::size_t& most_bytes) {
+  template <class = void> void copy_piece(std::size_t& most_bytes) {
     constexpr std::size_t range = 4096;
     const std::size_t key_bytes = layout_.row_bytes() + sizeof(KeySlot);
     if (being_copied_.empty()) {
@@ -322,8 +306,7 @@ class ShardTable {
     return std::clamp<std::size_t>((std::size_t{4} << 10) / place_.info().row_bytes(), 4, 256);
   }
 
-  template <class = void>
-  void update_chunk(std::uint64_t count, std::size_t first, std::size_t size, bool keep) {
+  template <class = void> void update_chunk(std::uint64_t count, std::size_t first, std::size_t size, bool keep) {
     const auto rows = std::span<float* const>{rows_}.subspan(first, size);
     const bool has_all = std::ranges::find(rows, nullptr) == rows.end();
     for (std::size_t i = 0; i < size && keep; ++i)
@@ -349,8 +332,7 @@ class ShardTable {
   }
 
   /// Whether a cut is one of this table: it may come from a file of another run.
-  template <class = void>
-  [[nodiscard]] auto check(const TableCut& cut) const -> std::error_code {
+  template <class = void> [[nodiscard]] auto check(const TableCut& cut) const -> std::error_code {
     if (cut.keys == nullptr || cut.uses == nullptr || cut.rows == nullptr) return ps_errc::wrong_size;
     const std::span<const std::uint64_t> keys = cut.keys->as<std::uint64_t>();
     const std::size_t rows = cut.rows->size() / cut_row_bytes();
