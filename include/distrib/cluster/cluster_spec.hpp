@@ -46,12 +46,12 @@ class ClusterSpec {
   }
 
   /// Adds a job after the others. Fails with `cluster_errc::duplicate_job`.
-  void add(std::string_view job, Tasks tasks) {
+  template <class = void> void add(std::string_view job, Tasks tasks) {
     std::error_code ec;
     add(job, std::move(tasks), ec);
     if (ec) throw_error(ec, job);
   }
-  void add(std::string_view job, Tasks tasks, std::error_code& ec) {
+  template <class = void> void add(std::string_view job, Tasks tasks, std::error_code& ec) {
     ec = contains(job) ? make_error_code(cluster_errc::duplicate_job) : std::error_code{};
     if (!ec) jobs_.push_back({std::string{job}, std::move(tasks)});
   }
@@ -63,14 +63,14 @@ class ClusterSpec {
   [[nodiscard]] auto contains(std::string_view job) const noexcept -> bool { return find(job) != nullptr; }
 
   /// Names of the jobs, in the order they were given.
-  [[nodiscard]] auto jobs() const -> std::vector<std::string> {
+  template <class = void> [[nodiscard]] auto jobs() const -> std::vector<std::string> {
     std::vector<std::string> names;
     for (const auto& [name, tasks] : jobs_) names.push_back(name);
     return names;
   }
 
   /// The tasks of a job; null when there is no such job. Valid as long as the spec is neither changed nor destroyed.
-  [[nodiscard]] auto find(std::string_view job) const noexcept -> const Tasks* {
+  template <class = void> [[nodiscard]] auto find(std::string_view job) const noexcept -> const Tasks* {
     for (const auto& [name, tasks] : jobs_)
       if (name == job) return &tasks;
     return nullptr;
@@ -84,7 +84,7 @@ class ClusterSpec {
   }
 
   /// Indices of the tasks, ascending. Fails with `cluster_errc::no_such_job`.
-  [[nodiscard]] auto task_indices(std::string_view job) const -> std::vector<std::uint32_t> {
+  template <class = void> [[nodiscard]] auto task_indices(std::string_view job) const -> std::vector<std::uint32_t> {
     return indices_of(tasks_or_throw(job));
   }
   [[nodiscard]] auto task_indices(std::string_view job, std::error_code& ec) const -> std::vector<std::uint32_t> {
@@ -168,14 +168,14 @@ class ClusterSpec {
     return tasks;
   }
 
-  [[nodiscard]] auto tasks_or_throw(std::string_view job) const -> const Tasks& {
+  template <class = void> [[nodiscard]] auto tasks_or_throw(std::string_view job) const -> const Tasks& {
     std::error_code ec;
     const Tasks* tasks = find(job, ec);
     if (ec) throw_error(ec, job);
     return *tasks;
   }
 
-  [[nodiscard]] static auto indices_of(const Tasks& tasks) -> std::vector<std::uint32_t> {
+  template <class = void> [[nodiscard]] static auto indices_of(const Tasks& tasks) -> std::vector<std::uint32_t> {
     std::vector<std::uint32_t> indices;
     for (const auto& [index, address] : tasks) indices.push_back(index);
     return indices;

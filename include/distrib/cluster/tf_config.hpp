@@ -26,7 +26,7 @@ struct TfConfig {
   std::optional<std::string> session_master;
 
   /// Who this process is; empty unless both type and index are given.
-  [[nodiscard]] auto task() const -> std::optional<TaskId> {
+  template <class = void> [[nodiscard]] auto task() const -> std::optional<TaskId> {
     if (!task_type || !task_index) return std::nullopt;
     return TaskId{*task_type, *task_index};
   }
@@ -34,7 +34,7 @@ struct TfConfig {
   /// TensorFlow's address of one's own server: `session_master` if given; "" for a cluster of at most one task;
   /// otherwise the task's address, behind "LAYER://" when `rpc_layer` is given. Fails with `cluster_errc::missing_job`,
   /// `missing_index`, `no_such_job`, `no_such_task`.
-  [[nodiscard]] auto master(std::error_code& ec) const -> std::string {
+  template <class = void> [[nodiscard]] auto master(std::error_code& ec) const -> std::string {
     ec.clear();
     if (session_master) return *session_master;
     const auto jobs = cluster.jobs();
@@ -45,7 +45,7 @@ struct TfConfig {
     const std::string address = cluster.task_address(*task_type, *task_index, ec);
     return ec || !rpc_layer ? address : *rpc_layer + "://" + address;
   }
-  [[nodiscard]] auto master() const -> std::string {
+  template <class = void> [[nodiscard]] auto master() const -> std::string {
     std::error_code ec;
     std::string address = master(ec);
     if (ec) throw_error(ec, "TF_CONFIG");
@@ -60,7 +60,7 @@ class TfConfigReader {
  public:
   explicit TfConfigReader(std::string_view text) noexcept : json_{text} {}
 
-  auto read(TfConfig& config) -> bool {
+  template <class = void> auto read(TfConfig& config) -> bool {
     if (json_.next() != JsonToken::begin_object) return refuse(cluster_errc::bad_tf_config);
     while (json_.next() == JsonToken::name) {
       if (!read_member(config)) return false;
@@ -68,13 +68,13 @@ class TfConfigReader {
     return json_.next() == JsonToken::end;
   }
 
-  [[nodiscard]] auto error() const -> Error {
+  template <class = void> [[nodiscard]] auto error() const -> Error {
     if (!code_) return json_.error();
     return {code_, "offset " + std::to_string(json_.offset())};
   }
 
  private:
-  auto read_member(TfConfig& config) -> bool {
+  template <class = void> auto read_member(TfConfig& config) -> bool {
     const std::string_view key = json_.text();
     if (key == "cluster") return next_is_null() || read_cluster(config.cluster);
     if (key == "task") return next_is_null() || read_task(config);
@@ -85,7 +85,7 @@ class TfConfigReader {
     return json_.token() != JsonToken::error;
   }
 
-  auto read_cluster(ClusterSpec& cluster) -> bool {
+  template <class = void> auto read_cluster(ClusterSpec& cluster) -> bool {
     if (json_.token() != JsonToken::begin_object) return refuse(cluster_errc::bad_tf_config);
     while (json_.next() == JsonToken::name) {
       const std::string job{json_.text()};
@@ -101,13 +101,13 @@ class TfConfigReader {
     return json_.token() == JsonToken::end_object;
   }
 
-  auto read_dense(ClusterSpec::Tasks& tasks) -> bool {
+  template <class = void> auto read_dense(ClusterSpec::Tasks& tasks) -> bool {
     while (json_.next() == JsonToken::string)
       tasks.insert({static_cast<std::uint32_t>(tasks.size()), std::string{json_.text()}});
     return json_.token() == JsonToken::end_array;
   }
 
-  auto read_sparse(ClusterSpec::Tasks& tasks) -> bool {
+  template <class = void> auto read_sparse(ClusterSpec::Tasks& tasks) -> bool {
     while (json_.next() == JsonToken::name) {
       const std::optional<std::uint32_t> index = index_from(json_.text());
       if (!index || json_.next() != JsonToken::string) return false;
@@ -116,7 +116,7 @@ class TfConfigReader {
     return json_.token() == JsonToken::end_object;
   }
 
-  auto read_task(TfConfig& config) -> bool {
+  template <class = void> auto read_task(TfConfig& config) -> bool {
     if (json_.token() != JsonToken::begin_object) return refuse(cluster_errc::bad_tf_config);
     while (json_.next() == JsonToken::name) {
       const std::string_view key = json_.text();
@@ -136,7 +136,7 @@ class TfConfigReader {
   }
 
   /// A text; a number counts as the text it is written as.
-  auto read_text(std::optional<std::string>& field) -> bool {
+  template <class = void> auto read_text(std::optional<std::string>& field) -> bool {
     if (json_.token() != JsonToken::string && json_.token() != JsonToken::number)
       return refuse(cluster_errc::bad_tf_config);
     field = json_.text();
@@ -145,7 +145,7 @@ class TfConfigReader {
 
   auto next_is_null() -> bool { return json_.next() == JsonToken::null; }
 
-  static auto index_from(std::string_view text) noexcept -> std::optional<std::uint32_t> {
+  template <class = void> static auto index_from(std::string_view text) noexcept -> std::optional<std::uint32_t> {
     std::uint32_t index = 0;
     const char* end = text.data() + text.size();
     const auto [stop, code] = std::from_chars(text.data(), end, index);
@@ -154,7 +154,7 @@ class TfConfigReader {
   }
 
   /// Keeps the first failure; damaged JSON is one.
-  auto refuse(std::error_code code) -> bool {
+  template <class = void> auto refuse(std::error_code code) -> bool {
     if (!code_ && json_.token() != JsonToken::error) code_ = code;
     return false;
   }
@@ -168,7 +168,7 @@ class TfConfigReader {
 /// Reads the text of TF_CONFIG: a JSON object whose keys all may be missing, other keys ignored. A job is a list of
 /// addresses or an object {"index": "address"}; a task's index may be text. Fails with a `json_errc`, or with
 /// `cluster_errc::bad_tf_config`, `bad_integer`, `duplicate_job`; the place is a byte offset.
-[[nodiscard]] inline auto parse_tf_config(std::string_view text, Error& error) -> TfConfig {
+template <class = void> [[nodiscard]] auto parse_tf_config(std::string_view text, Error& error) -> TfConfig {
   error = {};
   TfConfig config;
   detail::TfConfigReader reader{text};
@@ -176,13 +176,13 @@ class TfConfigReader {
   error = reader.error();
   return {};
 }
-[[nodiscard]] inline auto parse_tf_config(std::string_view text, std::error_code& ec) -> TfConfig {
+template <class = void> [[nodiscard]] auto parse_tf_config(std::string_view text, std::error_code& ec) -> TfConfig {
   Error error;
   TfConfig config = parse_tf_config(text, error);
   ec = error.code;
   return config;
 }
-[[nodiscard]] inline auto parse_tf_config(std::string_view text) -> TfConfig {
+template <class = void> [[nodiscard]] auto parse_tf_config(std::string_view text) -> TfConfig {
   Error error;
   TfConfig config = parse_tf_config(text, error);
   if (error) throw_error(error.code, "TF_CONFIG at " + error.where);

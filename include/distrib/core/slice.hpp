@@ -51,7 +51,7 @@ struct Slice {
 };
 
 /// TensorFlow's slice text: "0,4:0,16" is start,length of each axis (tensor_slice.cc); "" for a scalar.
-[[nodiscard]] inline auto to_string(const Slice& slice) -> std::string {
+template <class = void> [[nodiscard]] auto to_string(const Slice& slice) -> std::string {
   std::string text;
   for (std::size_t axis = 0; axis < slice.start.rank(); ++axis) {
     if (axis != 0) text += ':';
@@ -62,7 +62,7 @@ struct Slice {
 
 /// The opposite of `to_string`: empty for every text that it does not write, and for numbers that make no Shape.
 /// Whether the box fits a tensor is told by `Slice::inside`.
-[[nodiscard]] inline auto parse_slice(std::string_view text) -> std::optional<Slice> {
+template <class = void> [[nodiscard]] auto parse_slice(std::string_view text) -> std::optional<Slice> {
   std::array<std::int64_t, max_rank> start{};
   std::array<std::int64_t, max_rank> extents{};
   std::size_t rank = 0;

@@ -27,7 +27,7 @@ inline void clip_rows(std::span<float> rows, std::size_t row_size, float max_nor
       detail::rescale_row(row, row, max_norm, static_cast<float>(norm), row_size);
   }
 }
-inline void clip_rows(std::span<float> rows, std::size_t row_size, float max_norm) {
+template <class = void> void clip_rows(std::span<float> rows, std::size_t row_size, float max_norm) {
   std::error_code ec;
   clip_rows(rows, row_size, max_norm, ec);
   if (ec)

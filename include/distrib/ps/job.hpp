@@ -77,13 +77,13 @@ struct Job {
 };
 
 /// Steps beyond the one being completed whose contributions a synchronous shard stores (rule 3 of the protocol).
-[[nodiscard]] inline auto contribution_window(const Job& job) noexcept -> std::uint64_t {
+template <class = void> [[nodiscard]] auto contribution_window(const Job& job) noexcept -> std::uint64_t {
   constexpr std::uint64_t most = std::uint64_t{1} << 32;  // so that step + window never overflows
   return job.cut_interval > most / 2 ? most : std::max<std::uint64_t>(2, 2 * job.cut_interval);
 }
 
 /// The canonical description: one fact a line, in a fixed order. Saved with every cut and compared at Join.
-[[nodiscard]] inline auto to_text(const Job& job) -> std::string {
+template <class = void> [[nodiscard]] auto to_text(const Job& job) -> std::string {
   std::string text = "distrib job 1\n";
   const auto line = [&text](std::string_view key, const std::string& value) {
     text.append(key).append(" ").append(value).append("\n");
@@ -117,16 +117,16 @@ struct Job {
 }
 
 /// SHA-256 of the canonical description.
-[[nodiscard]] inline auto job_hash(const Job& job) { return sha256(as_bytes(to_text(job))); }
+template <class = void> [[nodiscard]] auto job_hash(const Job& job) { return sha256(as_bytes(to_text(job))); }
 
 namespace detail {
 /// Whether a line of a description says who a job is, and not only how this run of it goes on.
-inline auto is_identity(std::string_view line) -> bool {
+template <class = void> auto is_identity(std::string_view line) -> bool {
   return line.starts_with("distrib job ") || line.starts_with("seed ") || line.starts_with("variable ") ||
          line.starts_with("table ");
 }
 
-inline auto lines_of(std::string_view text, bool only_identity) -> std::vector<std::string_view> {
+template <class = void> auto lines_of(std::string_view text, bool only_identity) -> std::vector<std::string_view> {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const std::string_view line = cut_before(text, '\n');

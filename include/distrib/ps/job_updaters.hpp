@@ -23,7 +23,7 @@ using UpdaterFinder = std::function<std::optional<AnyUpdater>(std::string_view t
 
 /// Whether each table's updater moves only the rows that a gradient names: `ps_errc::updates_every_row` and the first
 /// table where it does not.
-[[nodiscard]] inline auto check_table_updaters(const Job& job, const JobUpdaters& updaters) -> Error {
+template <class = void> [[nodiscard]] auto check_table_updaters(const Job& job, const JobUpdaters& updaters) -> Error {
   for (const TableInfo& table : job.tables) {
     const AnyUpdater& updater = updaters[job.updater_of(table.name)];
     if (updater.updates_every_row()) return {ps_errc::updates_every_row, table.name + ": " + updater.text()};

@@ -23,7 +23,7 @@ namespace distrib::inline v0 {
 // The protocol's messages as methods of rpc. Heads are protowire, with unknown fields passed over; blocks are bodies.
 
 /// Field 1: steps done; 2: cuts, packed, ascending; 3: whether there was no room for the last one.
-inline void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress) {
+template <class = void> void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress) {
   head.message(field, [&](WireWriter& message) {
     message.varint(1, progress.done);
     message.message(2, [&](WireWriter& cuts) {
@@ -34,7 +34,7 @@ inline void encode_progress(WireWriter& head, std::uint32_t field, const Progres
 }
 
 /// False: it does not decode, or the cuts do not ascend.
-[[nodiscard]] inline auto decode_progress(ByteView bytes, Progress& progress) -> bool {
+template <class = void> [[nodiscard]] auto decode_progress(ByteView bytes, Progress& progress) -> bool {
   progress = {};
   WireReader reader{bytes};
   while (reader.next())
@@ -221,7 +221,7 @@ struct RestoreRequest {
 };
 
 /// The categories that errors of these methods have, for `RpcClientOptions::categories`.
-[[nodiscard]] inline auto ps_categories() -> ErrorCategories {
+template <class = void> [[nodiscard]] auto ps_categories() -> ErrorCategories {
   static const std::error_category* const categories[] = {&ps_category(), &checkpoint_category()};
   return categories;
 }

@@ -19,7 +19,7 @@ inline constexpr std::string_view metrics_content_type = "text/plain; version=0.
 namespace detail {
 
 /// Seconds in decimal.
-inline auto seconds_text(std::chrono::nanoseconds time) -> std::string {
+template <class = void> auto seconds_text(std::chrono::nanoseconds time) -> std::string {
   constexpr std::uint64_t second = 1'000'000'000;
   const auto nanoseconds = static_cast<std::uint64_t>(time.count());
   std::string text = std::to_string(second + nanoseconds % second);
@@ -96,7 +96,7 @@ class MetricsWriter {
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/): metrics `distrib_ps_...` with the labels task and
 /// shard. Bytes, seconds, steps; what may go back, as after a restart from a cut, is a gauge. How long calls took are
 /// histograms.
-[[nodiscard]] inline auto metrics_text(std::span<const ShardStatus> shards) -> std::string {
+template <class = void> [[nodiscard]] auto metrics_text(std::span<const ShardStatus> shards) -> std::string {
   constexpr std::string_view gauge = "gauge";
   constexpr std::string_view counter = "counter";
   detail::MetricsWriter to{shards};

@@ -32,7 +32,7 @@ struct SparseIds {
 };
 
 /// Whether rows, ids and weights fit together; fails with `ps_errc::bad_row_splits`, `ps_errc::bad_weights`.
-inline void check_sparse_ids(const SparseIds& lookups, std::error_code& ec) noexcept {
+template <class = void> void check_sparse_ids(const SparseIds& lookups, std::error_code& ec) noexcept {
   ec.clear();
   std::int64_t last = 0;
   for (const std::int64_t split : lookups.row_splits) {
@@ -44,7 +44,7 @@ inline void check_sparse_ids(const SparseIds& lookups, std::error_code& ec) noex
     ec = ps_errc::bad_row_splits;
   if (!ec && !lookups.weights.empty() && lookups.weights.size() != lookups.ids.size()) ec = ps_errc::bad_weights;
 }
-inline void check_sparse_ids(const SparseIds& lookups) {
+template <class = void> void check_sparse_ids(const SparseIds& lookups) {
   std::error_code ec;
   check_sparse_ids(lookups, ec);
   if (ec)

@@ -82,7 +82,7 @@ class KeyIndexer {
 };
 
 /// The same for one list.
-[[nodiscard]] inline auto unique_keys(std::span<const std::uint64_t> list) -> UniqueKeys {
+template <class = void> [[nodiscard]] auto unique_keys(std::span<const std::uint64_t> list) -> UniqueKeys {
   return KeyIndexer{}.index(list);
 }
 

@@ -37,7 +37,7 @@ namespace distrib::inline v0 {
   }
   return slices;
 }
-[[nodiscard]] inline auto part_slices(const Shape& shape, Partition partition) -> std::vector<Slice> {
+template <class = void> [[nodiscard]] auto part_slices(const Shape& shape, Partition partition) -> std::vector<Slice> {
   std::error_code ec;
   auto slices = part_slices(shape, partition, ec);
   if (ec)
@@ -85,12 +85,12 @@ auto part_slices(const Shape&, DType, P) -> std::vector<Slice> {
 }
 
 /// Name of a part: "hidden/weights/part_1".
-[[nodiscard]] inline auto part_name(std::string_view variable, std::size_t part) -> std::string {
+template <class = void> [[nodiscard]] auto part_name(std::string_view variable, std::size_t part) -> std::string {
   return std::string{variable} + "/part_" + std::to_string(part);
 }
 
 /// TensorFlow's text of a part, the whole's extents and then the slice: "20 43 0,20:15,14".
-[[nodiscard]] inline auto part_text(const Shape& whole, const Slice& slice) -> std::string {
+template <class = void> [[nodiscard]] auto part_text(const Shape& whole, const Slice& slice) -> std::string {
   std::string text;
   for (const std::int64_t extent : whole.extents()) text += std::to_string(extent) + ' ';
   return text + to_string(slice);

@@ -39,7 +39,7 @@ enum class ScalarForm {
 enum class SessionStatus : std::uint8_t { start = 1, stop = 2, checkpoint = 3 };
 
 namespace detail {
-inline void begin_event(WireWriter& out, double wall_time, std::int64_t step) {
+template <class = void> void begin_event(WireWriter& out, double wall_time, std::int64_t step) {
   out.clear();
   if (wall_time != 0) out.float64(1, wall_time);
   if (step != 0) out.int64(2, step);
@@ -47,7 +47,7 @@ inline void begin_event(WireWriter& out, double wall_time, std::int64_t step) {
 }  // namespace detail
 
 /// The event that every file begins with. What `out` held is replaced; so it is by the other two.
-inline void write_version_event(WireWriter& out, double wall_time) {
+template <class = void> void write_version_event(WireWriter& out, double wall_time) {
   detail::begin_event(out, wall_time, 0);
   out.text(3, event_file_version);
 }
@@ -92,7 +92,7 @@ struct ParsedEvent {
 namespace detail {
 
 /// The number in a TensorProto without axes, of float or double; empty for other tensors. False: damaged.
-inline auto parse_scalar_tensor(ByteView bytes, std::optional<double>& value) -> bool {
+template <class = void> auto parse_scalar_tensor(ByteView bytes, std::optional<double>& value) -> bool {
   std::uint64_t dtype = 0;
   std::size_t axes = 0;
   ByteView content;
@@ -131,7 +131,7 @@ inline auto parse_scalar_tensor(ByteView bytes, std::optional<double>& value) ->
 }
 
 /// Whether a SummaryMetadata leaves the value to the plugin "scalars". False in `good`: damaged.
-inline auto shown_as_scalar(ByteView bytes, bool& good) -> bool {
+template <class = void> auto shown_as_scalar(ByteView bytes, bool& good) -> bool {
   std::string_view plugin_name;
   WireReader metadata{bytes};
   while (metadata.next()) {
@@ -146,7 +146,7 @@ inline auto shown_as_scalar(ByteView bytes, bool& good) -> bool {
 }
 
 /// One Summary.Value.
-inline auto parse_summary_value(ByteView bytes, std::vector<ScalarEvent>& scalars) -> bool {
+template <class = void> auto parse_summary_value(ByteView bytes, std::vector<ScalarEvent>& scalars) -> bool {
   std::string_view tag;
   std::optional<double> value;
   bool is_scalar = true;
@@ -166,7 +166,7 @@ inline auto parse_summary_value(ByteView bytes, std::vector<ScalarEvent>& scalar
 
 /// Reads the bytes of one event, of either scalar form. False: they are no event. Events of other kinds (graphs,
 /// session logs) are well and say nothing. Throws only `std::bad_alloc`.
-[[nodiscard]] inline auto parse_event(ByteView bytes, ParsedEvent& event) -> bool {
+template <class = void> [[nodiscard]] auto parse_event(ByteView bytes, ParsedEvent& event) -> bool {
   event = {};
   double wall_time = 0;
   std::int64_t step = 0;

@@ -21,7 +21,7 @@ namespace distrib::inline v0 {
 
 namespace detail {
 
-inline auto refuse_events(Error& error, std::error_code code, std::string where) -> bool {
+template <class = void> auto refuse_events(Error& error, std::error_code code, std::string where) -> bool {
   error = {code, std::move(where)};
   return false;
 }
@@ -52,7 +52,7 @@ auto read_event_file(const std::string& path, std::vector<ScalarEvent>& scalars,
 }
 
 /// All files of a directory that have "tfevents" in their name, by name, which begins with the time they were made.
-inline auto event_files(const std::string& directory, Error& error) -> std::vector<std::string> {
+template <class = void> auto event_files(const std::string& directory, Error& error) -> std::vector<std::string> {
   std::vector<std::string> files;
   std::error_code ec;
   for (const std::string& name : list_directory(directory, ec)) {

@@ -71,23 +71,23 @@ class EventWriter {
   }
 
   /// Hands all events so far to the operating system: TensorBoard finds them.
-  void flush() {
+  template <class = void> void flush() {
     std::error_code ec;
     flush(ec);
     throw_if(error_);
   }
-  void flush(std::error_code& ec) {
+  template <class = void> void flush(std::error_code& ec) {
     if (!error_) writer_->flush(ec);
     remember(ec);
   }
 
   /// Writes what is left and closes the file. Closing again is fine.
-  void close() {
+  template <class = void> void close() {
     std::error_code ec;
     close(ec);
     throw_if(error_);
   }
-  void close(std::error_code& ec) {
+  template <class = void> void close(std::error_code& ec) {
     if (!error_) writer_->close(ec);
     remember(ec);
   }
@@ -99,11 +99,11 @@ class EventWriter {
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
 
  private:
-  static auto now() -> double {
+  template <class = void> static auto now() -> double {
     return std::chrono::duration<double>{std::chrono::system_clock::now().time_since_epoch()}.count();
   }
 
-  void open(const std::string& directory) {
+  template <class = void> void open(const std::string& directory) {
     std::error_code ec;
     detail::make_directories(directory, ec);
     if (ec) {
@@ -121,7 +121,7 @@ class EventWriter {
   }
 
   // As TensorFlow 2 does, process and a counter follow, so that two writers of one second do not share a file.
-  static auto unused_name(const std::string& directory) -> std::string {
+  template <class = void> static auto unused_name(const std::string& directory) -> std::string {
     std::array<char, 256> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
     const auto name = event_file_name(directory, static_cast<std::int64_t>(now()), host.data());
@@ -131,12 +131,12 @@ class EventWriter {
     }
   }
 
-  void append(std::error_code& ec) {
+  template <class = void> void append(std::error_code& ec) {
     if (!error_) writer_->append(event_.view(), ec);
     remember(ec);
   }
 
-  void remember(std::error_code& ec) {
+  template <class = void> void remember(std::error_code& ec) {
     if (!error_ && ec) error_ = writer_->error();
     ec = error_.code;
   }
