@@ -46,16 +46,12 @@ struct AnswersTheNewestStep : SyncShardCore {
   }
 };
 
-/// Unless the cut waited for another one.
+/// Unless the cut waited for another one, or for its tables to be copied.
 struct CutsTheStepBefore : SyncShardCore {
   using SyncShardCore::SyncShardCore;
   void push(Peer peer, Contribution contribution, auto& out) {
-    const Cut before = store().cut(step());
-    auto misnamed = changed<SaveCut>(out, [&before](SaveCut& save) {
-      const Step name = save.cut.step;
-      save.cut = before;
-      save.cut.step = name;
-    });
+    const SharedBuffer before = store().dense();
+    auto misnamed = changed<SaveCut>(out, [&before](SaveCut& save) { save.cut.values = before; });
     SyncShardCore::push(peer, std::move(contribution), misnamed);
   }
 };
