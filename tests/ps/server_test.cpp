@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/server.hpp>
 
+#include <distrib/checkpoint/bundle_reader.hpp>
+
 #include "ps/exposition.hpp"
 #include "ps/loopback_job.hpp"
 #include "support/catch.hpp"

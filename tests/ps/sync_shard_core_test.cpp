@@ -548,7 +548,7 @@ TEST_CASE("SyncShardCore: a restore ends the cut that is being copied", "[ps]") 
   shard.copy()(out);
   const Cut cut = std::get<distrib::SaveCut>(out.back()).cut;
   shard.saved(2)(out);
-  for (const Step step : {3, 4, 5}) shard.push(0, step, block(1, {{7, 1}}))(out);
+  for (const Step step : {3U, 4U, 5U}) shard.push(0, step, block(1, {{7, 1}}))(out);
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=5 cuts=0,2"}},
       {"back", shard.restore(10, 2), {"load 2"}},
