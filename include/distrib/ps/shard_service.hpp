@@ -127,6 +127,9 @@ class ShardService final : private ShardSink {
     end_if_saved();
   }
 
+  /// See `ShardClock::found_finished`; then it is to be woken.
+  void found_finished() { clock_.found_finished(); }
+
   /// When `woken` wants to be called; never: empty.
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (over_ || (job_ && core_ == nullptr)) return std::nullopt;
