@@ -2,6 +2,8 @@
 #include <distrib/ps/server.hpp>
 
 #include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/ps/cut_store.hpp>
+#include <distrib/ps/initial_cut.hpp>
 
 #include "ps/exposition.hpp"
 #include "ps/loopback_job.hpp"
@@ -396,6 +398,21 @@ TEST_CASE("Server: nobody comes", "[ps]") {
   Server server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0, StandardUpdaters{}, options};
   CHECK(code_of(server) == 1);
   CHECK(server.why().code == ps_errc::nobody_joined);
+}
+
+TEST_CASE("Server: nobody comes, and others make the last checkpoint meanwhile", "[ps]") {
+  const support::TempDirectory directory;
+  IoPool pool{2};
+  ServerOptions options;
+  options.directory = directory.path().string();
+  options.shard.linger = 20ms;
+  Server server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0, StandardUpdaters{}, options};
+  const Job job = loopback_job::make(1, 1, 8);
+  const JobUpdaters updaters{Momentum{}};
+  Cut cut = initial_cut(job, ShardLayout{job, 0}, updaters);
+  cut.step = 8;
+  CutStore{{options.directory, 4, 5}, job, 0, updaters}.save(cut);
+  CHECK(code_of(server) == 0);
 }
 
 TEST_CASE("Server: a worker that is lost for good ends the others too", "[ps]") {

@@ -42,6 +42,9 @@ auto verdict(const ShardClock& clock, bool complete = false) -> std::string {
 TEST_CASE("ShardClock: nobody brings a job", "[ps]") {
   CHECK(verdict(clock_of(2)) == "nobody came at 10s");
   CHECK(verdict(clock_of(2, true)) == "finished at 3s");  // it was done before
+  ShardClock clock = clock_of(2);
+  clock.found_finished();
+  CHECK(verdict(clock) == "finished at 3s");
 }
 
 TEST_CASE("ShardClock: a rank is lost when it was away for lease and restart window", "[ps]") {

@@ -68,6 +68,32 @@ TEST_CASE("ClusterTrainer: a worker and a server end with the bits of one proces
   }
 }
 
+TEST_CASE("ClusterTrainer: a chief that starts when all have gone takes the result from the checkpoint", "[train]") {
+  const support::TempDirectory data;
+  const support::TempDirectory out;
+  const std::string directory = out.path().string();
+  std::string heard;
+  const auto dataset = line_model::write(data.path());
+  const auto builder = line_job::builder(dataset, {.steps = steps})
+                           .with_hooks(SaveCheckpoint{.directory = directory, .every_steps = 10}, line_job::Heard{&heard},
+                                       Evaluate{dataset.batch(10), 1000}, WriteSummaries{directory + "/events"})
+                           .with_cluster_mode({.start_within = 50ms});
+  IoPool pool{2};
+  {
+    Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
+    CHECK(builder.build(pool, flags_of("worker", 0, "127.0.0.1:" + std::to_string(server.port()))).run() == 0);
+    CHECK(server.join() == 0);
+  }
+  heard.clear();
+  auto late = builder.build(pool, flags_of("worker", 0, "127.0.0.1:9"));
+  CHECK(late.run() == 0);
+  CHECK(late.result().parameters_sha256 == local_hash(data));
+  CHECK(late.result().complete);
+  CHECK(late.result().checkpoint == directory + "/model.ckpt-30");
+  CAPTURE(heard);
+  CHECK(heard.ends_with("start 30\nevaluated 30\nend 30\n"));
+}
+
 TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's model", "[train]") {
   const support::TempDirectory data;
   IoPool pool{2};

@@ -19,7 +19,7 @@ struct ShardPlace {
   std::uint32_t shard = 0;   ///< and which of its shards.
   std::uint32_t tasks = 1;   ///< ps tasks of the cluster.
   std::uint32_t ranks = 1;   ///< Workers of the cluster, the chief included.
-  bool finished = false;     ///< The cuts it starts with hold a job's last step: when nobody comes, it is done.
+  bool finished = false;     ///< The checkpoint it starts with holds a job's last step: when nobody comes, it is done.
 
   /// Its number among the shards of a job with so many a task.
   [[nodiscard]] auto number_in(std::uint32_t shards_per_task) const noexcept -> std::uint32_t {
@@ -78,6 +78,8 @@ class ShardClock {
     if (joined_ == 0) since_ = now;
   }
   void said_goodbye(Rank rank) { ranks_[rank].goodbye = true; }
+  /// While no job was brought, others have made the checkpoint of its last step, see `ShardPlace::finished`.
+  void found_finished() { was_finished_ = true; }
 
   /// A cut found no room: another is to be tried after a pause.
   void found_no_room(Instant now) { again_ = now + pause_; }

@@ -127,6 +127,9 @@ class ShardService final : private ShardSink {
     end_if_saved();
   }
 
+  /// See `ShardClock::found_finished`; then it is to be woken.
+  void found_finished() { clock_.found_finished(); }
+
   /// When `woken` wants to be called; never: empty.
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (over_ || (job_ && core_ == nullptr)) return std::nullopt;
@@ -339,9 +342,7 @@ class ShardService final : private ShardSink {
   void operator()(GoneReply reply) override {
     peers_[reply.peer].calls.answer(reply.step, {std::move(reply.progress), true, 0, nullptr, {}});
   }
-  void operator()(PushedReply reply) override {
-    if (push_) answer_push(std::move(reply.progress));
-  }
+  void operator()(PushedReply m) override { if (push_) answer_push(std::move(m.progress)); }
   void operator()(RefusedReply reply) override {
     if (reply.code == ps_errc::not_repeatable) {
       not_repeatable_ = true;  // it was counted before, and training goes on

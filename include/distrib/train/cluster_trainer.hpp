@@ -108,6 +108,7 @@ class ClusterTrainer : public Trainer<M, D> {
     start.first_step = job.total_steps;  // until it is known: who starts late may find that all is done
     this->result_.ps = job.tasks;
     auto begun = std::chrono::steady_clock::now();
+    bool started = false;
     std::unique_ptr<ClusterJob> running;
     ClusterJobEvents events;
     Step made = 0;  // the contribution for which the values came that are told last
@@ -123,11 +124,13 @@ class ClusterTrainer : public Trainer<M, D> {
       if (step <= last) return contributor.prepare(rank, step, others(step));
       return step == last + 1 ? contributor.prepare_end(rank, step, others(step)) : std::vector<WantedRows>{};
     };
-    events.started = [&](Step first) {
+    const auto tell_start = [&](Step first) {
+      started = true;
       start.first_step = this->result_.steps = first;
       begun = std::chrono::steady_clock::now();
       if (chief) this->hooks_.tell(start);
     };
+    events.started = tell_start;
     events.step_done = [&, told = Step{0}](Step step, float loss, const std::vector<SharedBuffer>& values) mutable {
       this->result_.loss = loss;
       this->result_.steps = step;
@@ -150,7 +153,7 @@ class ClusterTrainer : public Trainer<M, D> {
     };
     events.told = [&](const Event& event) { this->hooks_.tell(event); };
     const auto make = synchronous ? make_cluster_job<SyncWorkerCore> : make_cluster_job<AsyncWorkerCore>;
-    running = make(job, rank, addresses(), options(chief), cuts(), std::move(events));
+    running = make(job, rank, addresses(), options(job, chief), cuts(), std::move(events));
     const AllMeasured all_measured{*this};  // whatever is thrown
 
     WorkerEnd end;
@@ -168,6 +171,7 @@ class ClusterTrainer : public Trainer<M, D> {
     if (end.code == exit_code::again && end.why) {
       contributor.prepare_end(rank, last + 1, measure.keys);
       end = look_for_result(job, contributor.requests(rank, last + 1), std::move(end));
+      if (end.code == exit_code::done && !started) tell_start(job.total_steps);
     }
     if (end.code == exit_code::refused) throw_if(end.why);
     tell_end(end.why);
@@ -191,9 +195,11 @@ class ClusterTrainer : public Trainer<M, D> {
     return servers;
   }
 
-  [[nodiscard]] auto options(bool chief) const -> WorkerClientOptions {
+  [[nodiscard]] auto options(const Job& job, bool chief) const -> WorkerClientOptions {
     WorkerClientOptions options;
     options.start_within = mode_.start_within;
+    // All that is left is to say goodbye, to whoever waits for it.
+    if (is_done(job)) options.start_within = std::min(options.start_within, options.goodbye_within);
     options.lost_after = mode_.lease + mode_.restart_window;
     options.worker.replay_budget_bytes = mode_.replay_budget_bytes;
     options.worker.wants_result = chief;
@@ -214,12 +220,16 @@ class ClusterTrainer : public Trainer<M, D> {
     return every != 0 && step > 1 && (step - 1) * ranks / every != (step - 2) * ranks / every;
   }
 
+  // Whether there is a checkpoint of the last step.
+  auto is_done(const Job& job) const -> bool {
+    const std::string prefix = this->save_ ? finished_checkpoint(this->save_->directory) : std::string{};
+    return !prefix.empty() && checkpoint_step(prefix) == static_cast<std::int64_t>(job.total_steps);
+  }
+
   // A worker that starts late finds nobody any more: the job may have been done without him.
   // `rows`: what is wanted of each shard's tables.
   auto look_for_result(const Job& job, std::span<const PullRows> rows, WorkerEnd end) const -> WorkerEnd {
-    if (!this->save_) return end;
-    const std::string prefix = finished_checkpoint(this->save_->directory);
-    if (prefix.empty() || checkpoint_step(prefix) != static_cast<std::int64_t>(job.total_steps)) return end;
+    if (!is_done(job)) return end;
     WorkerEnd done;
     const RestoredCuts restored = CheckpointStore{*this->save_, job, this->kind_.updaters}.restore();
     for (std::uint32_t shard = 0; shard < restored.cuts.size(); ++shard) {

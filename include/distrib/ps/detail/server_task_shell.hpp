@@ -55,7 +55,8 @@ class ServerTaskShell final : public ServerTask {
 
   ServerTaskShell(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds, ServerOptions options)
       : io_{io}, executor_{io.executor(0)}, disk_{io.executor(io.size() - 1)}, kinds_{std::move(kinds)},
-        options_{std::move(options)}, name_{to_string(TaskId{"ps", index})}, hang_up_timer_{executor_} {
+        options_{std::move(options)}, name_{to_string(TaskId{"ps", index})}, look_timer_{executor_},
+        hang_up_timer_{executor_} {
     place_.task = index;
     place_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
     place_.ranks = static_cast<std::uint32_t>(worker_count(cluster, "worker"));
@@ -87,7 +88,10 @@ class ServerTaskShell final : public ServerTask {
       listen({"*", address_.port});
     }
     if (options_.metrics) show_metrics(*options_.metrics);
-    asio::post(executor_, [this] { lanes_.front()->open(0); });
+    asio::post(executor_, [this] {
+      lanes_.front()->open(0);
+      look_for_end();
+    });
   }
 
   [[nodiscard]] auto executor() const noexcept -> Executor override { return executor_; }
@@ -209,6 +213,23 @@ class ServerTaskShell final : public ServerTask {
 
   // --- the end ---
 
+  // Who was killed at the very end may be back before others have made the last checkpoint, and be reached by nobody.
+  void look_for_end() {
+    if (options_.directory.empty() || place_.finished) return;
+    look_timer_.expires_after(options_.shard.linger);
+    look_timer_.async_wait([this](const std::error_code& ec) {
+      if (ec || closed_ || shards_of_job() != most_shards) return;
+      asio::post(disk_, [this] {
+        const bool finished = !finished_checkpoint(options_.directory).empty();
+        asio::post(executor_, [this, finished] {
+          if (closed_) return;
+          if (!finished) return look_for_end();
+          lanes_.front()->found_finished();
+        });
+      });
+    });
+  }
+
   void count(std::size_t lane, const ShardTally& tally) {
     tallies_[lane] = tally;
     std::uint32_t shards = most_shards;
@@ -275,6 +296,7 @@ class ServerTaskShell final : public ServerTask {
   void finish() {
     if (over_ || closed_) return;
     over_ = true;
+    look_timer_.cancel();
     hang_up_timer_.cancel();
     page_.reset();
     tell_end();
@@ -283,6 +305,7 @@ class ServerTaskShell final : public ServerTask {
   void close() {
     closed_ = true;
     asked_.clear();
+    look_timer_.cancel();
     hang_up_timer_.cancel();
     page_.reset();
   }
@@ -314,6 +337,7 @@ class ServerTaskShell final : public ServerTask {
   std::vector<ShardTally> tallies_;                         // what lanes have told last
   std::uint64_t rounds_ = 0;
   std::map<std::uint64_t, Asked> asked_;
+  SteadyTimer look_timer_;
   SteadyTimer hang_up_timer_;
   std::function<void(int)> joined_;
   int code_ = 0;

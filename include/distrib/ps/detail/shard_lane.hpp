@@ -104,6 +104,12 @@ class ShardLane {
     settle();
   }
 
+  /// The directory holds the end of a job, and did not when this began. Shards that know a job heed their own cuts.
+  void found_finished() {
+    for (auto& [number, host] : shards_) host->service.found_finished();
+    settle();
+  }
+
   /// Tells from now on when connections end.
   void leave() {
     leaving_ = true;
