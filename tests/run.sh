@@ -3,8 +3,11 @@
 # usage: tests/run.sh           installs what is missing, builds (g++, release), runs every test
 #        tests/run.sh all       the same, then with clang: each header alone, under sanitizers; and budgets
 #        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
-#        tests/run.sh soak [SECONDS]   a server under storms of resets, a parameter server under all that workers make, 60
-#                               seconds each unless told, and 1000 orders of stops
+#        tests/run.sh soak [SECONDS]   a server under storms of resets, a parameter server under all that workers make, a
+#                               job of processes killed in turn, 60 seconds each unless told; 1000 orders of stops; kills
+#                               before whatever a process does
+#        tests/run.sh soak kills [OPTION...]   of these what kills processes, or some of it, as long and as often as told:
+#                               tests/soak/kills.py names the options
 #        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from N seeds, 100000 from 0 unless
 #                               told; a seed that fails is named, and runs again by --from SEED --count 1
 #        tests/run.sh packages  our guide typed on a bare Debian, clang, Conan (from PyPI), newer Debians, aarch64; as root
@@ -129,6 +132,16 @@ soak() {  # SECONDS
   passed=$((passed + 1))
 }
 
+# Says of each job how it ended.
+kills() {  # OPTION...
+  build release click_convert click_train fashion_mnist_convert fashion_mnist_train || return
+  if ! python3 -B tests/soak/kills.py build/release "$@"; then
+    failed=$((failed + 1))
+    return 1
+  fi
+  passed=$((passed + 1))
+}
+
 # Says every 10 000 seeds how it stands.
 simulation() {  # FROM COUNT
   build release distrib_simulation_tests || return
@@ -168,9 +181,14 @@ case ${1:-} in
     done
     ;;
   soak)
-    whole_number soak "${2:-60}" seconds
-    ensure_packages build tests
-    part "soak" soak "${2:-60}"
+    [ "${2:-}" = kills ] || whole_number soak "${2:-60}" seconds
+    ensure_packages build tests soak
+    if [ "${2:-}" = kills ]; then
+      part "kills" kills "${@:3}"
+    else
+      part "soak" soak "${2:-60}"
+      part "kills" kills --seconds "${2:-60}"
+    fi
     ;;
   simulation)
     from=0 count=100000
@@ -201,7 +219,7 @@ case ${1:-} in
     part "interop" interop
     ;;
   *)
-    sed -n '3,11s/^# //p' "$0" >&2
+    sed -n '3,14s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -16,6 +16,7 @@ packages_of() {
     grpc) echo libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler ;;
     ps_lite) echo libzmq3-dev libprotobuf-dev protobuf-compiler ;;
     interop) echo python3-venv ;;
+    soak) echo strace ;;
     packages) echo python3-venv debootstrap g++-aarch64-linux-gnu qemu-user ;;
     *) echo "setup.sh: no package group '$1'" >&2; return 64 ;;
   esac

@@ -1,0 +1,370 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs of real processes, 2 parameter servers and 3 workers, are disturbed, and end with the bits of one process.
+
+usage: kills.py BUILD [TEST...] [--seed N] [--count N] [--seconds N] [--case TEXT] [-- TRAIN_OPTION...]
+
+TEST is one of these; all unless told. Who is killed is started again at once; nobody helps otherwise.
+  pauses      --count jobs (20) in which random processes stand still for 5 to 200 ms
+  kills       --count jobs (20) with 2 to 10 kills of random processes at random moments
+  boundaries  --count cases (60; 0: all, about 850). In each, a process is killed just before its n-th call of one kind
+              that moves something (sends, writes, syncs, renames), alone or another one with it: all n of a job that
+              makes 3 cuts
+  orders      --count jobs (30) started in random order, again and again where SIGTERM in random order ends them before
+  gaps        --count jobs (3) in which parameter servers are killed: how long a worker finishes no step
+  endurance   --seconds (60) with a kill every 5 s: who is spared stays as large as it was
+
+Lines begin with what repeats them; to a seed belongs --count 1. TRAIN_OPTIONs go to the disturbed jobs only: with
+`-- --seed 2` every test must fail, else it looks at nothing.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+PS, WORKERS = ["ps0", "ps1"], ["worker0", "worker1", "worker2"]  # worker0 is the chief
+NAMES = PS + WORKERS
+TABLES, DENSE = ["click_train", "--batch=32"], ["fashion_mnist_train", "--batch=8", "--parts=2"]
+JOBS = [(TABLES, 150), (DENSE, 500)]  # and their steps: about a second
+LIMIT = 90  # seconds for a job
+LONGEST_GAP = 10
+REPLAY_KIB = 256 << 10  # what a worker may keep while a disk is slow
+# What moves something, to another process or to the disk.
+CALLS = ("sendto sendmsg write writev pwrite64 pwritev fsync fdatasync rename renameat renameat2 link linkat unlink "
+         "unlinkat ftruncate mkdir").split()
+# One of each role, and who dies with it.
+VICTIMS = {"ps0": ["", "ps1", "worker0", "worker1"], "worker0": ["", "ps0", "worker1"],
+           "worker1": ["", "ps0", "worker0", "worker2"]}
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"} | {"OPENBLAS_NUM_THREADS": "1"}
+
+
+class Failure(Exception):
+    pass
+
+
+def free_ports(count):
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]  # all at once, so that no port comes twice
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports
+
+
+class Task:
+    """One process after the other. `lines`: what they said, and when."""
+
+    def __init__(self, command):
+        self.command, self.process, self.lines = command, None, []
+
+    def start(self, under=()):
+        self.process = subprocess.Popen([*under, *self.command], env=ENVIRONMENT, text=True, errors="replace",
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        threading.Thread(target=self.read, args=(self.process.stdout,), daemon=True).start()
+
+    def read(self, stdout):
+        self.lines.extend((time.monotonic(), line.rstrip()) for line in stdout)
+
+    def runs(self):
+        return self.process is not None and self.process.poll() is None
+
+    def anonymous_kib(self):
+        """Its memory; 0 when it has ended."""
+        try:
+            return int(re.search(r"RssAnon:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1])
+        except (OSError, TypeError):
+            return 0
+
+
+class Job:
+    def __init__(self, setting, program, steps, *options, limit=LIMIT, directory=None):
+        self.setting, self.program, self.steps = setting, program, steps
+        self.began, self.limit, self.deaths, self.accomplice = time.monotonic(), limit, 0, ""
+        self.directory = directory or setting.directory()
+        hosts = [f"127.0.0.1:{port}" for port in free_ports(len(NAMES))]
+        train = [*setting.train(program, steps, self.directory), *options, *setting.options,
+                 f"--ps_hosts={','.join(hosts[:len(PS)])}", f"--worker_hosts={','.join(hosts[len(PS):])}"]
+        self.tasks = {name: Task([*train, f"--job_name={name[:-1]}", f"--task_index={name[-1]}"]) for name in NAMES}
+        setting.jobs.append(self)
+
+    def start(self, under={}):
+        for name, task in self.tasks.items():
+            task.start(under.get(name, ()))
+        return self
+
+    def send(self, number, names):
+        """Gives those who still ran."""
+        running = [name for name in names if self.tasks[name].runs()]
+        for name in running:
+            self.tasks[name].process.send_signal(number)
+        return running
+
+    def tend(self, fine=(0,)):
+        """Starts again who was killed; gives who runs. To end with a code that is not fine is a failure."""
+        for name, task in self.tasks.items():
+            code = task.process and task.process.poll()
+            if code == -signal.SIGKILL:
+                self.deaths += 1
+                if self.accomplice:
+                    self.send(signal.SIGKILL, [self.accomplice])
+                    self.accomplice = ""
+                task.start()
+            elif code not in (None, *fine):
+                raise Failure(f"{name} ended with code {code}")
+        running = [name for name, task in self.tasks.items() if task.runs()]
+        if running and time.monotonic() - self.began > self.limit:
+            raise Failure(f"after {self.limit:.0f} s {' and '.join(running)} had not ended")
+        return running
+
+    def until(self, true, names=NAMES, fine=(0,)):
+        """False when all of these have ended before."""
+        while not true():
+            if not set(names).intersection(self.tend(fine)):
+                return False
+            time.sleep(0.002)
+        return True
+
+    def during(self, seconds, names=NAMES, fine=(0,)):
+        end = time.monotonic() + seconds
+        return self.until(lambda: time.monotonic() >= end, names, fine)
+
+    def end(self, names=NAMES, fine=(0,)):
+        self.until(lambda: False, names, fine)
+        return time.monotonic() - self.began
+
+    def check(self):
+        """The bits, once the workers have ended; gives when that was. For who may run on see Setting.settle()."""
+        took = self.end(WORKERS)
+        try:
+            self.summary = json.loads((self.directory / "summary.json").read_text())
+        except OSError as error:
+            raise Failure(f"the chief left no summary: {error}") from None
+        if self.summary["parameters_sha256"] != self.setting.expected(self.program, self.steps):
+            raise Failure("other bits than in one process")
+        if not self.during(0.2):
+            self.drop()
+        return took
+
+    def drop(self):
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.setting.jobs.remove(self)
+
+    def show(self):
+        lines = sorted((at - self.began, name, text) for name, task in self.tasks.items() for at, text in task.lines)
+        for at, name, text in lines[:40] + lines[40:][-40:]:
+            print(f"    {at:7.3f}  {name} | {text}")
+
+
+class Setting:
+    def __init__(self, build, work, options):
+        self.build, self.work, self.options, self.jobs, self.hashes, self.now = build, work, options, [], {}, "data"
+        images = os.environ.get("FASHION_MNIST_DIR", "/usr/share/datasets/fashion-mnist")
+        self.run([build / "examples/click_convert", work / "click", "--generate", "6000", "300"])
+        self.run([build / "examples/fashion_mnist_convert", images, work / "fashion_mnist"])
+
+    def run(self, command):
+        subprocess.run(command, env=ENVIRONMENT, check=True, timeout=3600, stdout=subprocess.DEVNULL)
+
+    def directory(self):
+        return pathlib.Path(tempfile.mkdtemp(dir=self.work))
+
+    def train(self, program, steps, out):
+        name, *options = program
+        return [self.build / "examples" / name, f"--data={self.work / name.removesuffix('_train')}", f"--out={out}",
+                f"--steps={steps}", "--evaluate_every=1000000000", *options]
+
+    def expected(self, program, steps):
+        """The hash of the same job in one process."""
+        key = (*program, steps)
+        if key not in self.hashes:
+            out = self.directory()
+            self.run([*self.train(program, steps, out), f"--workers={len(WORKERS)}"])
+            self.hashes[key] = json.loads((out / "summary.json").read_text())["parameters_sha256"]
+        return self.hashes[key]
+
+    def drawn(self, test, count, seed):
+        """A source of chance for each job."""
+        for number in range(seed, seed + count):
+            self.now = f"{test} --seed {number}"
+            yield random.Random(self.now)
+
+    def say(self, text):
+        print(f"{self.now:24}  {text}", flush=True)
+
+    def settle(self):
+        """All end: parameter servers to whom somebody said no goodbye leave after 30 s."""
+        while self.jobs:
+            self.jobs[-1].end()
+            self.jobs[-1].drop()
+
+
+# --- the tests ---
+
+def pauses(setting, seed, count=20, **_):
+    for dice in setting.drawn("pauses", count, seed):
+        job, paused = Job(setting, *dice.choice(JOBS), "--save_every=5").start(), 0
+        while job.during(dice.uniform(0, 0.06)):
+            still = job.send(signal.SIGSTOP, dice.sample(NAMES, dice.randint(1, 3)))
+            job.during(dice.uniform(0.005, 0.2))
+            paused += len(job.send(signal.SIGCONT, still))
+        setting.say(f"{job.check():5.1f} s  {paused} pauses")
+
+
+def kills(setting, seed, count=20, **_):
+    for dice in setting.drawn("kills", count, seed):
+        job, killed = Job(setting, *dice.choice(JOBS), "--save_every=5").start(), []
+        for _ in range(dice.randint(2, 5)):
+            job.during(dice.uniform(0, 0.4))
+            killed += job.send(signal.SIGKILL, dice.sample(NAMES, dice.choice([1, 1, 1, 2])))
+        setting.say(f"{job.check():5.1f} s  killed {' '.join(killed)}")
+
+
+def strace(log, *options):
+    return ["strace", "-D", "-f", "-qq", "-o", log, "-e", "trace=" + ",".join(CALLS), *options]
+
+
+def boundary_cases(setting):
+    """All that an undisturbed job gives, as "VICTIM+PARTNER CALL N"."""
+    job = Job(setting, TABLES, 6, "--save_every=2").start({name: strace(setting.work / name) for name in VICTIMS})
+    job.end()
+    job.check()
+    for name, partners in VICTIMS.items():
+        made = re.findall(r"^(\d+) +(\w+)\(", (setting.work / name).read_text(), re.MULTILINE)
+        most = {}
+        for thread, call in set(made):  # strace counts the calls of each thread
+            most[call] = max(most.get(call, 0), made.count((thread, call)))
+        for call in sorted(most):
+            yield from (f"{name}+{partner} {call} {n + 1}" for n in range(most[call]) for partner in partners)
+
+
+def boundaries(setting, seed, count=60, case=None, **_):
+    setting.now = "boundaries"
+    probe = ["strace", "-o", "/dev/null", "true"]
+    if not shutil.which("strace") or subprocess.run(probe, stderr=subprocess.DEVNULL).returncode != 0:
+        return setting.say("skipped: there is no strace here, or it may trace nobody")
+    cases = [case] if case else list(boundary_cases(setting))
+    chosen = random.Random(seed).sample(cases, min(count or len(cases), len(cases)))
+    met, slowest, shown = 0, (0, ""), time.monotonic()
+    for number, name in enumerate(chosen, 1):
+        setting.now = f"boundaries --case '{name}'"
+        pair, call, n = name.split()
+        job = Job(setting, TABLES, 6, "--save_every=2")
+        victim, job.accomplice = pair.split("+")
+        job.start({victim: strace("/dev/null", "-e", f"inject={call}:signal=SIGKILL:when={n}")})
+        slowest = max(slowest, (job.check(), name))
+        met += job.deaths > 0
+        if number == len(chosen) or time.monotonic() - shown > 5:
+            setting.now, shown = "boundaries", time.monotonic()
+            setting.say(f"{number} of {len(chosen)}, all are {len(cases)}; slowest {slowest[0]:.1f} s: {slowest[1]}")
+    if met < 0.8 * len(chosen):
+        raise Failure(f"in {len(chosen) - met} of {len(chosen)} cases nobody died: such calls are not made any more")
+
+
+def orders(setting, seed, count=30, **_):
+    for dice in setting.drawn("orders", count, seed):
+        directory, starts, longest, codes = setting.directory(), 0, 0, [1]
+        while any(codes):
+            job, ask = Job(setting, TABLES, 30, "--save_every=5", directory=directory), dice.random() < 0.6
+            fine = (0, 1, -signal.SIGTERM) if ask else (0,)  # by the signal itself before run() and after it
+            for name in dice.sample(NAMES, len(NAMES)):
+                job.tasks[name].start()
+                job.during(dice.uniform(0, 0.04), fine=fine)
+            job.during(dice.uniform(0, 0.15), fine=fine)
+            for name in dice.sample(NAMES, len(NAMES) if ask else 0):
+                job.send(signal.SIGTERM, [name])
+                job.during(dice.uniform(0, 0.04), fine=fine)
+            longest, starts = max(longest, job.end(fine=fine)), starts + 1
+            codes = [task.process.returncode for task in job.tasks.values()]
+            setting.jobs.remove(job)
+        setting.jobs.append(job)
+        job.check()
+        setting.say(f"{longest:5.1f} s at most, {starts} starts")
+
+
+def gaps(setting, seed, count=3, **_):
+    for dice in setting.drawn("gaps", count, seed):
+        # So few steps that each has a line, and long ones.
+        job = Job(setting, ["fashion_mnist_train", "--batch=2000"], 39, "--save_every=5").start()
+        lines = job.tasks["worker0"].lines
+        for step in 8, 18, 28:
+            job.until(lambda: any(text.startswith(f"step {step}/") for _, text in lines))
+            job.send(signal.SIGKILL, [dice.choice(PS)])
+        took = job.check()
+        ends = [at for at, text in lines if text.startswith("step ")]
+        between = sorted(later - sooner for sooner, later in zip(ends, ends[1:]))
+        setting.say(f"{took:5.1f} s  {job.deaths} kills, a step each {between[len(between) // 2]:.2f} s, after kills "
+                    f"{between[-3]:.2f} to {between[-1]:.2f} s")
+        if len(ends) != 39 or job.deaths != 3 or between[-1] > LONGEST_GAP:
+            raise Failure(f"{len(ends)} steps, {job.deaths} kills, a gap of {between[-1]:.2f} s")
+
+
+def endurance(setting, seed, seconds=60, **_):
+    for dice in setting.drawn("endurance", 1, seed):
+        trial = Job(setting, DENSE, 2000, "--save_every=5").start()
+        trial.check()
+        steps = int(trial.summary["steps_per_second"] * seconds)
+        job = Job(setting, DENSE, steps, "--save_every=5", limit=4 * seconds + LIMIT).start()
+        spared = {dice.choice(PS): [], dice.choice(WORKERS[1:]): []}
+        killed = shown = job.began
+        while job.during(0.2, WORKERS):
+            for name, sizes in spared.items():
+                sizes.append(job.tasks[name].anonymous_kib())
+            now = time.monotonic()
+            if now - killed > 5:
+                killed = now
+                job.send(signal.SIGKILL, [dice.choice([name for name in NAMES if name not in spared])])
+            if now - shown > 15:
+                shown = now
+                sizes = ", ".join(f"{name} {sizes[-1]} KiB" for name, sizes in spared.items())
+                setting.say(f"{now - job.began:5.0f} s  {job.deaths} kills; {sizes}")
+        setting.say(f"{job.check():5.0f} s  {job.deaths} kills, {steps} steps")
+        for name, sizes in spared.items():
+            first, last = max(sizes[:len(sizes) // 3]), max(sizes[-(len(sizes) // 3):])
+            setting.say(f"{name}: at most {first} KiB in the first third, {last} KiB in the last")
+            if not first or last > first + (REPLAY_KIB if name in WORKERS else 1024 + first // 20):
+                raise Failure(f"{name} grew")
+
+
+TESTS = {test.__name__: test for test in (pauses, kills, boundaries, orders, gaps, endurance)}
+
+
+def main():
+    cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("tests", nargs="*")
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    for name, kind in ("--count", int), ("--seconds", int), ("--case", str):
+        parser.add_argument(name, type=kind, default=argparse.SUPPRESS)
+    given = vars(parser.parse_args(sys.argv[1:cut]))
+    build, tests = given.pop("build").resolve(), given.pop("tests") or list(TESTS)
+    if not set(tests) <= set(TESTS):
+        parser.error(f"tests are {', '.join(TESTS)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with tempfile.TemporaryDirectory(prefix="distrib-", ignore_cleanup_errors=True) as work:
+        setting = Setting(build, pathlib.Path(work), sys.argv[cut + 1:])
+        try:
+            for test in tests:
+                began = time.monotonic()
+                TESTS[test](setting, **given)
+                setting.settle()
+                print(f"{test}: no failure in {time.monotonic() - began:.0f} s", flush=True)
+        except Failure as failure:
+            if setting.jobs:
+                setting.jobs[-1].show()
+            sys.exit(f"FAILED: {setting.now}: {failure}")
+        finally:
+            for job in setting.jobs:
+                job.send(signal.SIGKILL, NAMES)
+
+
+main()
