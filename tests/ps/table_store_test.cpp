@@ -414,7 +414,8 @@ TEST_CASE("TableStore: a copy holds what was there when it began, while the inde
     for (int i = 0; i < 500; ++i) keys.push_back(all[random() % all.size()]);
     std::ranges::sort(keys);
     keys.erase(std::ranges::unique(keys).begin(), keys.end());
-    apply(store, layout, ++count, {gradients(job, {std::move(keys)}, static_cast<float>(count))});
+    ++count;
+    apply(store, layout, count, {gradients(job, {std::move(keys)}, static_cast<float>(count))});
   };
   while (count < 10) update();
   const auto before = plain(store.cut());

@@ -43,9 +43,8 @@ class TableCopy {
 
   /// The cut. Sorts, and needs the memory of another copy meanwhile: not for a thread that others wait for.
   template <class = void> [[nodiscard]] auto finish() && -> TableCut {
-    std::vector<const Key*> kept = first_of_each();
-    const auto with_row = static_cast<std::size_t>(
-        std::stable_partition(kept.begin(), kept.end(), [](const Key* key) { return key->row != none; }) - kept.begin());
+    std::size_t with_row = 0;
+    const std::vector<const Key*> kept = first_of_each(with_row);
     auto keys = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(kept.size() * sizeof(std::uint64_t)));
     auto uses = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(any_key_ ? kept.size() * sizeof(KeyUse) : 0));
     auto rows = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(with_row * layout_.floats() * sizeof(float)));
@@ -69,20 +68,24 @@ class TableCopy {
     std::size_t row;  // its number here
   };
 
-  // By ascending key.
-  template <class = void> auto first_of_each() const -> std::vector<const Key*> {
+  // Those with a row, `with_row` of them, then the others; both by ascending key.
+  template <class = void> auto first_of_each(std::size_t& with_row) const -> std::vector<const Key*> {
     std::vector<std::pair<std::uint64_t, std::size_t>> order;
     order.reserve(keys_.size() * keys_of_block);
     for (const std::vector<Key>& block : keys_)
       for (const Key& key : block) order.emplace_back(key.key, order.size());
     std::sort(order.begin(), order.end());
     std::vector<const Key*> kept;
+    std::vector<const Key*> without;
     kept.reserve(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (i > 0 && order[i].first == order[i - 1].first) continue;
       const Key& key = keys_[order[i].second / keys_of_block][order[i].second % keys_of_block];
-      if (key.row != none || key.use != KeyUse{}) kept.push_back(&key);
+      if (key.row != none) kept.push_back(&key);
+      else if (key.use != KeyUse{}) without.push_back(&key);
     }
+    with_row = kept.size();
+    kept.insert(kept.end(), without.begin(), without.end());
     return kept;
   }
 
