@@ -667,6 +667,9 @@ TEST_CASE("ShardService: nobody comes", "[ps]") {
   bench.tell({{"in vain", bench.wakes_after(3s), {"shell ended 1: no worker has come (/job:ps/task:4)"}}});
   Bench finished{job_of(1, 9, 3), {.finished = true}, options};
   finished.tell({{"it was done before", finished.wakes_after(500ms), {"shell ended 0"}}});
+  Bench meanwhile{job_of(1, 9, 3), {}, options};
+  meanwhile.tell({{"too early", [&] { meanwhile.service.woken(meanwhile.now, true); }, {}},
+                  {"others have ended it", meanwhile.wakes_after(500ms), {"shell ended 0"}}});
 }
 
 TEST_CASE("ShardService: nobody says goodbye: done after the linger time", "[ps]") {

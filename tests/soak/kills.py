@@ -7,7 +7,7 @@ usage: kills.py BUILD [TEST...] [--seed N] [--count N] [--seconds N] [--case TEX
 TEST is one of these; all unless told. Who is killed is started again at once; nobody helps otherwise.
   pauses      --count jobs (20) in which random processes stand still for 5 to 200 ms
   kills       --count jobs (20) with 2 to 10 kills of random processes at random moments
-  boundaries  --count cases (60; 0: all, about 850). In each, a process is killed just before its n-th call of one kind
+  boundaries  --count cases (60; 0: all, 700 or more). In each, a process is killed just before its n-th call of one kind
               that moves something (sends, writes, syncs, renames), alone or another one with it: all n of a job that
               makes 3 cuts
   orders      --count jobs (30) started in random order, again and again where SIGTERM in random order ends them before
@@ -202,6 +202,7 @@ class Setting:
 
     def settle(self):
         """All end: parameter servers to whom somebody said no goodbye leave after 30 s."""
+        self.now = "the end"
         while self.jobs:
             self.jobs[-1].end()
             self.jobs[-1].drop()
@@ -356,8 +357,8 @@ def main():
             for test in tests:
                 began = time.monotonic()
                 TESTS[test](setting, **given)
-                setting.settle()
                 print(f"{test}: no failure in {time.monotonic() - began:.0f} s", flush=True)
+            setting.settle()
         except Failure as failure:
             if setting.jobs:
                 setting.jobs[-1].show()

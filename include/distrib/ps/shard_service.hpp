@@ -127,16 +127,14 @@ class ShardService final : private ShardSink {
     end_if_saved();
   }
 
-  /// See `ShardClock::found_finished`; then it is to be woken.
-  void found_finished() { clock_.found_finished(); }
-
-  /// When `woken` wants to be called; never: empty.
+  /// When `woken` wants to be called; never: empty. `finished`: see `ShardClock::found_finished`.
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (over_ || (job_ && core_ == nullptr)) return std::nullopt;
     return clock_.wake(is_complete());
   }
-  void woken(Instant now) {
+  void woken(Instant now, bool finished = false) {
     now_ = now;
+    if (finished) clock_.found_finished();
     if (over_ || (job_ && core_ == nullptr)) return;
     save_again(now);
     const ShardClock::Verdict verdict = clock_.look(now, is_complete());
@@ -342,7 +340,9 @@ class ShardService final : private ShardSink {
   void operator()(GoneReply reply) override {
     peers_[reply.peer].calls.answer(reply.step, {std::move(reply.progress), true, 0, nullptr, {}});
   }
-  void operator()(PushedReply m) override { if (push_) answer_push(std::move(m.progress)); }
+  void operator()(PushedReply reply) override {
+    if (push_) answer_push(std::move(reply.progress));
+  }
   void operator()(RefusedReply reply) override {
     if (reply.code == ps_errc::not_repeatable) {
       not_repeatable_ = true;  // it was counted before, and training goes on

@@ -106,7 +106,7 @@ class ShardLane {
 
   /// The directory holds the end of a job, and did not when this began. Shards that know a job heed their own cuts.
   void found_finished() {
-    for (auto& [number, host] : shards_) host->service.found_finished();
+    for (auto& [number, host] : shards_) host->service.woken(Clock::now(), true);
     settle();
   }
 
