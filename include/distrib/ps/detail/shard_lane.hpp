@@ -187,10 +187,10 @@ class ShardLane {
       lane.task_.changed(lane.number_, lane.tally());
     }
     void copy() override {  // whatever has come meanwhile is first
-      asio::post(lane.executor_, [this, lane = &lane] {
-        if (lane->closed_) return;
+      asio::post(lane.executor_, [this, &on = lane] {
+        if (on.closed_) return;
         service.copy_cut(Clock::now());
-        lane->settle();
+        on.settle();
       });
     }
     void save(SaveCut action) override {
