@@ -104,7 +104,7 @@ using Entries = std::map<std::string, BundleEntry>;
 
 template <class = void>
 auto join_entries(const std::string& name, const BundleEntry& entry, const Entries& entries,
-                         std::uint64_t shards, StoredTensor& tensor, Error& error) -> bool {
+                  std::uint64_t shards, StoredTensor& tensor, Error& error) -> bool {
   tensor = {name, entry.dtype, entry.shape, {}, true};
   const auto damaged = [&](const std::string& what) {
     return refuse(error, checkpoint_errc::corrupt_index, "tensor " + name + what);

@@ -128,7 +128,7 @@ class BundleEntries {
 /// Enters what the data file of one shard gets, and plans its temporary file. False: `error` names the tensor.
 template <class = void>
 auto plan_data(const BundlePart& part, const std::string& temporary, std::size_t shard, std::size_t shards,
-                      BundleEntries& entries, FilePlan& plan, Error& error) -> bool {
+               BundleEntries& entries, FilePlan& plan, Error& error) -> bool {
   FileAction data = FileAction::write(data_file_name(temporary, shard, shards), {}, {});
   std::uint64_t offset = 0;
   for (const TensorPiece& piece : part.tensors) {

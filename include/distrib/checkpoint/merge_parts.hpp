@@ -63,7 +63,7 @@ template <class = void>
 /// On failure the plan is empty and `error` says why (see `merge_parts`). Performs no I/O.
 template <class = void>
 [[nodiscard]] auto plan_merge(std::string_view prefix, std::span<const BundleIndex> parts,
-                                     std::string_view writer, Error& error) -> FilePlan {
+                              std::string_view writer, Error& error) -> FilePlan {
   std::vector<std::byte> index = merge_parts(parts, error);
   if (error) {
     error.where = std::string{prefix} + ": " + error.where;

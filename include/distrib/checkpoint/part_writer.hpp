@@ -58,7 +58,7 @@ template <class = void> auto holds(const BundleIndex& index, const BundleIndex& 
 /// On failure the plan is empty and `error` names the tensor: `duplicate`, `mismatch`.
 template <class = void>
 [[nodiscard]] auto plan_part(std::string_view prefix, const BundlePart& part, std::size_t shard,
-                                    std::size_t shards, const BundleIndex* merged, Error& error) -> FilePlan {
+                             std::size_t shards, const BundleIndex* merged, Error& error) -> FilePlan {
   error = {};
   if (shard >= shards || shards > max_data_files) {
     detail::refuse(error, checkpoint_errc::mismatch, "part " + std::to_string(shard) + " of " + std::to_string(shards));

@@ -25,8 +25,8 @@ namespace distrib::inline v0 {
 /// `saved`: what `list_checkpoints(directory)` tells. Errors as `plan_bundle`; the plan is empty then.
 template <class = void>
 [[nodiscard]] auto plan_save(std::string_view directory, std::string_view name,
-                                    std::span<const BundlePart> parts, std::vector<SavedCheckpoint> saved,
-                                    SaveOptions options, Error& error, SaveTimes times = {}) -> FilePlan {
+                             std::span<const BundlePart> parts, std::vector<SavedCheckpoint> saved,
+                             SaveOptions options, Error& error, SaveTimes times = {}) -> FilePlan {
   const std::string prefix = detail::join_path(directory, name);
   FilePlan plan = plan_bundle(prefix, parts, error);
   if (error) return {};
@@ -40,7 +40,7 @@ template <class = void>
 /// is removed. Blocks. One save of a directory at a time.
 template <class = void>
 void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
-                            SaveOptions options, Error& error) {
+                     SaveOptions options, Error& error) {
   error = {};
   make_directories(directory, error);
   if (error) return;
@@ -54,7 +54,7 @@ void save_checkpoint(const std::string& directory, std::string_view name, std::s
 /// The same; fills `ec` only.
 template <class = void>
 void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
-                            SaveOptions options, std::error_code& ec) {
+                     SaveOptions options, std::error_code& ec) {
   Error error;
   save_checkpoint(directory, name, parts, options, error);
   ec = error.code;
@@ -63,7 +63,7 @@ void save_checkpoint(const std::string& directory, std::string_view name, std::s
 /// The same; throws `std::system_error` that names the file or the tensor.
 template <class = void>
 void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
-                            SaveOptions options = {}) {
+                     SaveOptions options = {}) {
   Error error;
   save_checkpoint(directory, name, parts, options, error);
   throw_if(error);

@@ -93,8 +93,8 @@ template <class = void> [[nodiscard]] auto to_string(const CheckpointState& stat
 /// Empty: `error` is `mismatch`: timestamps of another number than paths.
 template <class = void>
 [[nodiscard]] auto make_checkpoint_state(std::string_view directory, std::string newest,
-                                                std::vector<std::string> all, std::vector<double> timestamps,
-                                                Error& error) -> std::optional<CheckpointState> {
+                                         std::vector<std::string> all, std::vector<double> timestamps,
+                                         Error& error) -> std::optional<CheckpointState> {
   error = {};
   if (!timestamps.empty() && timestamps.size() != all.size()) {
     error = {checkpoint_errc::mismatch,
@@ -117,7 +117,7 @@ template <class = void>
 /// temporary name another one for each of those that may do this at the same time; empty: nobody else does.
 template <class = void>
 [[nodiscard]] auto plan_state_file(std::string_view directory, const CheckpointState& state,
-                                          std::string_view writer = {}) -> FilePlan {
+                                   std::string_view writer = {}) -> FilePlan {
   const std::string text = to_string(state);
   const std::string temporary =
       detail::join_path(directory, ".saving.checkpoint") + (writer.empty() ? "" : "-") + std::string{writer};

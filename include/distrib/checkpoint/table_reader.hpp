@@ -36,7 +36,7 @@ template <class = void> auto refuse(Error& error, checkpoint_errc code, std::str
 /// Checks one block and points `block` at its content: into the file, or into `unpacked` when it was compressed.
 template <class = void>
 auto read_block(ByteView file, BlockHandle handle, std::vector<std::byte>& unpacked, ByteView& block,
-                       Error& error) -> bool {
+                Error& error) -> bool {
   const auto where = [&] { return "block at " + std::to_string(handle.offset); };
   const std::size_t end = file.size() - table_footer_bytes;
   if (handle.offset > end || handle.size > end - handle.offset ||

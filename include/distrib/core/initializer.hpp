@@ -174,7 +174,7 @@ class UniformElements {
 
 template <class = void>
 void fill_uniform(UniformInitializer uniform, std::uint64_t seed, std::string_view name, const Shape& whole,
-                         const Slice& part, std::span<float> out) {
+                  const Slice& part, std::span<float> out) {
   const UniformElements elements{uniform, seed, name};
   for_each_row(whole, part, out, [&](std::uint64_t first, std::span<float> row) { elements.fill(first, row); });
 }
@@ -188,7 +188,7 @@ void fill_uniform(UniformInitializer uniform, std::uint64_t seed, std::string_vi
 /// as long as the part.
 template <class = void>
 void fill(const Initializer& initializer, std::uint64_t seed, std::string_view name, const Shape& whole,
-                 const Slice& part, std::span<float> out) {
+          const Slice& part, std::span<float> out) {
   assert(part.inside(whole));
   assert(out.size() == static_cast<std::size_t>(part.extents.elements()));
   if (std::holds_alternative<ZerosInitializer>(initializer.choice())) std::fill(out.begin(), out.end(), 0.0F);

@@ -31,7 +31,7 @@ struct FoundCut {
 /// The steps of which `directory` has files `SERIES-STEP.*`, ascending.
 template <class = void>
 auto find_cuts(const std::string& directory, std::string_view series, std::uint32_t shard, std::uint32_t shards,
-                      Error& error) -> std::vector<FoundCut> {
+               Error& error) -> std::vector<FoundCut> {
   std::vector<FoundCut> list;
   for (SavedCheckpoint& checkpoint : scan_checkpoints(directory, error)) {
     const std::string& prefix = checkpoint.prefix;
