@@ -83,7 +83,7 @@ convert() {  # Fashion-MNIST, once
 }
 measure() {  # NAME
   case $1 in
-    cuts) $build/benchmarks/benchmark_ps_cuts_benchmark $build/cuts && rm -r $build/cuts ;;
+    cuts) python3 -B benchmarks/cuts.py $build ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;
     records) python3 -B benchmarks/records.py $build ;;
     records-tensorflow)

@@ -2,7 +2,7 @@
 // What the owner of a shard of 512 MiB does on its thread while a cut of it is made: a table of 4 Mi rows, 16 weights and
 // Adagrad's 16, updates of 1000 rows that are drawn evenly, a piece of the cut after each, the files written meanwhile on
 // another thread. Beside it the same cut copied in one piece, and the same updates without any cut. Milliseconds of CPU,
-// but for the updates of the clock on the wall. Prints lines of results.jsonl. usage: cuts_benchmark DIRECTORY
+// but for the updates of the clock on the wall. Prints JSON. usage: cuts_benchmark DIRECTORY
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/ps/async_shard_core.hpp>
 #include <distrib/ps/cut_store.hpp>
@@ -69,12 +69,9 @@ auto quantile(std::vector<double> times, double part) -> double {
   return times.empty() ? 0 : times[static_cast<std::size_t>(part * static_cast<double>(times.size() - 1))];
 }
 
-void print(const char* name, double ours, double baseline, const char* baseline_name, std::optional<double> target) {
-  const double ratio = ours / baseline;
-  std::printf(R"({"name": "%s", "ours": %.3f, "baseline": %.3f, "baseline_name": "%s", "unit": "ms", "ratio": %.3f, )", name,
-              ours, baseline, baseline_name, ratio);
-  if (target) std::printf(R"("target": %.3f, "met": %s})" "\n", *target, ratio <= *target ? "true" : "false");
-  else std::printf(R"("target": null, "met": true})" "\n");
+void print(const char* name, const std::vector<double>& times) {
+  std::printf(R"("%s": {"p50": %.4f, "p99": %.4f, "longest": %.4f})", name, quantile(times, 0.5), quantile(times, 0.99),
+              quantile(times, 1));
 }
 
 class Shard {
@@ -158,12 +155,12 @@ auto main(int argc, char** argv) -> int try {
   other.begin_cut();
   const double at_once = other.copy(std::size_t{1} << 40);
 
-  constexpr double longest_slice = 10;
-  print("cut of 512 MiB: longest piece", quantile(pieces, 1), at_once, "copied at once", longest_slice / at_once);
-  print("cut of 512 MiB: all pieces", std::reduce(pieces.begin(), pieces.end()), at_once, "copied at once", std::nullopt);
-  print("update of 1000 rows, p50", quantile(during, 0.5), quantile(quiet, 0.5), "without a cut", std::nullopt);
-  print("update of 1000 rows, p99", quantile(during, 0.99), quantile(quiet, 0.99), "without a cut", std::nullopt);
-  print("update of 1000 rows, longest", quantile(during, 1), quantile(quiet, 1), "without a cut", std::nullopt);
+  std::printf(R"({"longest_piece": %.4f, "all_pieces": %.4f, "at_once": %.4f, )", quantile(pieces, 1),
+              std::reduce(pieces.begin(), pieces.end()), at_once);
+  print("during", during);
+  std::printf(", ");
+  print("quiet", quiet);
+  std::puts("}");
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
