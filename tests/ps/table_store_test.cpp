@@ -57,6 +57,20 @@ auto table_info(std::string name, std::uint32_t dim, std::uint64_t rows) -> Tabl
 }
 
 /// Two shards, a dense variable, three tables.
+/// The copy that is whole.
+auto taken(TableStore& store) -> std::vector<TableCut> {
+  std::vector<TableCut> cuts;
+  for (distrib::TableCopy& copy : store.take_copy()) cuts.push_back(std::move(copy).finish());
+  return cuts;
+}
+
+/// The state of this moment.
+auto cut_of(TableStore& store) -> std::vector<TableCut> {
+  store.begin_copy();
+  while (!store.copy_some(1 << 20)) {}
+  return taken(store);
+}
+
 auto a_job() -> Job {
   Job job;
   job.seed = 7;
@@ -324,7 +338,7 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
   store.keep_previous(true);
   Oracle oracle{job, layout, of_job};
   Batches batches{layout, shard + 10};
-  CHECK(plain(store.cut()) == plain(oracle, job));
+  CHECK(plain(cut_of(store)) == plain(oracle, job));
 
   std::size_t evicted = 0;
   std::size_t without_row = 0;
@@ -353,9 +367,7 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
       copied = plain(oracle, job);
       store.begin_copy();
     } else if (store.copy_some(count % 7 * 100)) {
-      std::vector<TableCut> cuts;
-      for (distrib::TableCopy& copy : store.take_copy()) cuts.push_back(std::move(copy).finish());
-      REQUIRE(plain(cuts) == std::exchange(copied, std::nullopt));
+      REQUIRE(plain(taken(store)) == std::exchange(copied, std::nullopt));
       ++copies;
     }
   }
@@ -363,7 +375,7 @@ TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds
   CHECK(without_row > 0);
   CHECK(copies > 5);
   const auto cut = plain(oracle, job);
-  CHECK(plain(store.cut()) == cut);
+  CHECK(plain(cut_of(store)) == cut);
   std::vector<distrib::TableSize> sizes = store.sizes();
   std::uint64_t bytes = 0;
   REQUIRE(sizes.size() == 3);
@@ -397,7 +409,7 @@ TEST_CASE("TableStore: large batches, with and without a row of each key", "[ps]
     apply(store, layout, count, of_ranks);
     oracle.apply(count, of_ranks);
   }
-  CHECK(plain(store.cut()) == plain(oracle, job));
+  CHECK(plain(cut_of(store)) == plain(oracle, job));
   CHECK(values(store, layout, {range(0, 20'000)}) == oracle.values({range(0, 20'000)}));
 }
 
@@ -418,15 +430,13 @@ TEST_CASE("TableStore: a copy holds what was there when it began, while the inde
     apply(store, layout, count, {gradients(job, {std::move(keys)}, static_cast<float>(count))});
   };
   while (count < 10) update();
-  const auto before = plain(store.cut());
+  const auto before = plain(cut_of(store));
   store.begin_copy();
   std::size_t pieces = 0;
   for (; !store.copy_some(20'000); ++pieces) update();
   CHECK(pieces > 20);
   CHECK(store.sizes()[0].keys > 3 * before[0].keys.size());
-  std::vector<TableCut> cuts;
-  for (distrib::TableCopy& copy : store.take_copy()) cuts.push_back(std::move(copy).finish());
-  CHECK(plain(cuts) == before);
+  CHECK(plain(taken(store)) == before);
 }
 
 TEST_CASE("TableStore: rows that all ranks have get the bits of a dense mean", "[ps]") {
@@ -484,7 +494,7 @@ TEST_CASE("TableStore: after 67 million updates last uses stand still and nothin
   apply(store, layout, 1, {gradients(job, {{1}})});
   apply(store, layout, late + 1, {gradients(job, {{2}})});
   apply(store, layout, late + 640, {gradients(job, {{3}})});
-  CHECK(copied<std::uint64_t>(store.cut()[0].keys) == Keys{2, 3});
+  CHECK(copied<std::uint64_t>(cut_of(store)[0].keys) == Keys{2, 3});
 }
 
 TEST_CASE("TableStore: who asks changes nothing", "[ps]") {
@@ -495,7 +505,7 @@ TEST_CASE("TableStore: who asks changes nothing", "[ps]") {
   Batches batches{layout, 4};
   for (std::uint64_t i = 0; i < 50; ++i) (void)values(store, layout, batches.keys(i, 40));
   CHECK(store.sizes()[0] == distrib::TableSize{});
-  CHECK(plain(store.cut()) == plain(Oracle{job, layout, updaters}, job));
+  CHECK(plain(cut_of(store)) == plain(Oracle{job, layout, updaters}, job));
 }
 
 TEST_CASE("TableStore: values as halves are the same values, rounded", "[ps]") {
@@ -546,7 +556,7 @@ TEST_CASE("TableStore: values as halves are the same values, rounded", "[ps]") {
     check(store, layout, false);
     check(store, layout, true);
     CHECK(store.digests() == exact.digests());
-    CHECK(plain(store.cut()) == plain(exact.cut()));
+    CHECK(plain(cut_of(store)) == plain(cut_of(exact)));
   }
 }
 
@@ -590,27 +600,27 @@ TEST_CASE("TableStore: saved and loaded it goes on as if nothing had been", "[ps
   Batches batches{layout, 8};
   std::uint64_t count = 0;
   for (; count < 150; ++count) apply(store, layout, count + 1, {batches.gradients(count, 30)});
-  const std::vector<TableCut> saved = store.cut();
+  const std::vector<TableCut> saved = cut_of(store);
 
   TableStore other{job, layout, updaters, plenty};
   for (std::uint64_t n = 0; n < 5; ++n) apply(other, layout, n + 1, {batches.gradients(n, 30)});
   other.load(saved);
-  CHECK(plain(other.cut()) == plain(saved));
+  CHECK(plain(cut_of(other)) == plain(saved));
   for (; count < 300; ++count) {
     const std::vector<Gradients> of_ranks{batches.gradients(count, 30), batches.gradients(count, 30)};
     apply(store, layout, count + 1, of_ranks);
     apply(other, layout, count + 1, of_ranks);
   }
-  CHECK(plain(other.cut()) == plain(store.cut()));
-  CHECK(plain(other.cut()) != plain(saved));
+  CHECK(plain(cut_of(other)) == plain(cut_of(store)));
+  CHECK(plain(cut_of(other)) != plain(saved));
   other.load({});
-  CHECK(plain(other.cut()) == plain(Oracle{job, layout, updaters}, job));
+  CHECK(plain(cut_of(other)) == plain(Oracle{job, layout, updaters}, job));
 
   other.load(saved);
   TableStore moved{std::move(other)};
   other = TableStore{job, layout, updaters, plenty};
   other = std::move(moved);
-  CHECK(plain(other.cut()) == plain(saved));
+  CHECK(plain(cut_of(other)) == plain(saved));
 }
 
 TEST_CASE("TableStore: rows that were kept otherwise are rounded to the nearest, and slots are not", "[ps]") {
@@ -621,16 +631,16 @@ TEST_CASE("TableStore: rows that were kept otherwise are rounded to the nearest,
   const ShardLayout layout{floats, 0};
   TableStore store{floats, layout, updaters, plenty};
   apply(store, layout, 1, {gradients(floats, {range(0, 1000)}, 0.7F)});
-  PlainCut expected = plain(store.cut())[0];
+  PlainCut expected = plain(cut_of(store))[0];
   for (std::size_t row = 0; row < 1000; ++row)
     round_as_kept(halves.tables[0], std::span{expected.rows}.subspan(row * 10, 5));
   TableStore other{halves, ShardLayout{halves, 0}, updaters, plenty};
-  other.load(store.cut());
-  CHECK(plain(other.cut())[0] == expected);
+  other.load(cut_of(store));
+  CHECK(plain(cut_of(other))[0] == expected);
   CHECK(other.digests() != store.digests());
 
-  store.load(other.cut());  // which needs no rounding
-  CHECK(plain(store.cut())[0] == expected);
+  store.load(cut_of(other));  // which needs no rounding
+  CHECK(plain(cut_of(store))[0] == expected);
   CHECK(other.digests() == store.digests());
 }
 
@@ -646,7 +656,7 @@ TEST_CASE("TableStore: rows of 16 bits take the less memory, and learn in steps 
   for (std::uint64_t count = 1; count <= 2048; ++count)
     apply(store, layout, count, {gradients(job, {range(7, 23)})});
   double sum = 0;
-  const PlainCut cut = plain(store.cut())[0];
+  const PlainCut cut = plain(cut_of(store))[0];
   for (std::size_t i = 7 * 16; i < 23 * 16; ++i) sum += static_cast<double>(cut.rows[i]);
   CHECK(sum / 256 == Approx(0.5).margin(0.02));
   CHECK(cut.rows[0] == 1.0F);
@@ -659,8 +669,8 @@ TEST_CASE("TableStore: a large table is loaded whole", "[ps]") {
   apply(store, layout, 1, {gradients(job, {range(0, 10'000)})});
   apply(store, layout, 65, {gradients(job, {range(5'000, 15'000)})});
   TableStore other{job, layout, {distrib::Adagrad{}}, plenty};
-  other.load(store.cut());
-  CHECK(plain(other.cut()) == plain(store.cut()));
+  other.load(cut_of(store));
+  CHECK(plain(cut_of(other)) == plain(cut_of(store)));
 }
 
 TEST_CASE("TableStore: another min_count keeps the rows that there are", "[ps]") {
@@ -670,7 +680,7 @@ TEST_CASE("TableStore: another min_count keeps the rows that there are", "[ps]")
   TableStore store{job, layout, {distrib::Sgd{}}, plenty};
   apply(store, layout, 1, {gradients(job, {{1, 2, 3}})});
   apply(store, layout, 2, {gradients(job, {{2}})});
-  const auto saved = store.cut();
+  const auto saved = cut_of(store);
   CHECK(copied<std::uint64_t>(saved[0].keys) == Keys{2, 1, 3});
   CHECK(copied<std::uint32_t>(saved[0].uses) == std::vector<std::uint32_t>{2, 0, 1, 0, 1, 0});
 
@@ -714,11 +724,11 @@ TEST_CASE("TableStore: a refused update has changed nothing", "[ps]") {
   std::error_code ec;
   const auto refused = [&](const std::vector<Gradients>& of_ranks) {
     const KeyLists all{range(0, 600), range(0, 600), range(0, 10)};
-    const auto cut = plain(store.cut());
+    const auto cut = plain(cut_of(store));
     const auto previous = values(store, layout, all, true);
     apply(store, layout, count, of_ranks, ec);
     CHECK(ec == ps_errc::budget_exceeded);
-    CHECK(plain(store.cut()) == cut);
+    CHECK(plain(cut_of(store)) == cut);
     CHECK(values(store, layout, all, true) == previous);
     CHECK(store.bytes() <= 2 * slab + 4 * least_index + 8192);
   };
@@ -731,13 +741,13 @@ TEST_CASE("TableStore: a refused update has changed nothing", "[ps]") {
     refused({gradients(job, {{1, 100}, range(0, 300), {1}}), gradients(job, {{1, 101}, range(200, 400), {1}})});
   }
   both({gradients(job, {{1, 2, 3}, range(150, 250), {3}})});  // keys that exist, as before
-  CHECK(plain(store.cut()) == plain(twin.cut()));
+  CHECK(plain(cut_of(store)) == plain(cut_of(twin)));
 
   // The index may be what does not fit: of the first table many keys are new, of the third none can fail.
   const Keys many = range(1000, 20'000);
   refused({gradients(job, {many, {}, {1, 2}})});
   both({gradients(job, {{1, 2}, {}, {3}})});
-  CHECK(plain(store.cut()) == plain(twin.cut()));
+  CHECK(plain(cut_of(store)) == plain(cut_of(twin)));
 
   // When rows are evicted there is room again.
   count = 640;
@@ -745,7 +755,7 @@ TEST_CASE("TableStore: a refused update has changed nothing", "[ps]") {
   CHECK(store.sizes()[1].keys == 1);
   both({gradients(job, {{1}, range(300, 550), {}})});
   both({gradients(job, {{1}, range(300, 550), {}})});
-  CHECK(plain(store.cut()) == plain(twin.cut()));
+  CHECK(plain(cut_of(store)) == plain(cut_of(twin)));
 }
 
 TEST_CASE("TableStore: memory that the budget does not have is not taken", "[ps]") {
@@ -764,9 +774,9 @@ TEST_CASE("TableStore: memory that the budget does not have is not taken", "[ps]
   apply(full, small, 1, {gradients(job, {{1}, range(0, 600)})});
   TableStore tight{job, small, {distrib::Sgd{}}, slab + 2 * least_index};
   apply(tight, small, 1, {gradients(job, {{2}, {5}})});
-  CHECK_THROWS_WITH(tight.load(full.cut()), ContainsSubstring("table words") && ContainsSubstring("budget"));
+  CHECK_THROWS_WITH(tight.load(cut_of(full)), ContainsSubstring("table words") && ContainsSubstring("budget"));
   tight.load({});
-  CHECK(plain(tight.cut()) == plain(Oracle{job, small, {distrib::Sgd{}}}, job));
+  CHECK(plain(cut_of(tight)) == plain(Oracle{job, small, {distrib::Sgd{}}}, job));
   apply(tight, small, 1, {gradients(job, {{2}, range(0, 500)})});
 }
 
@@ -795,7 +805,7 @@ TEST_CASE("TableStore: a job without tables", "[ps]") {
   const ShardLayout layout{job, 0};
   TableStore store{job, layout, {}, 0};
   CHECK(store.empty());
-  CHECK(store.cut().empty());
+  CHECK(cut_of(store).empty());
   CHECK(store.sizes().empty());
   CHECK(store.bytes() == 0);
   CHECK_FALSE(store.check({}));
@@ -831,9 +841,9 @@ TEST_CASE("TableStore: cuts that are not of these tables are refused", "[ps]") {
   const TableCut empty = any({}, {}, 0);
   const TableCut good = numbers({0, 1, 2, 3}, {}, 24);
   store.load(std::vector{empty, good});
-  CHECK(plain(store.cut())[1].keys == Keys{0, 1, 2, 3});
+  CHECK(plain(cut_of(store))[1].keys == Keys{0, 1, 2, 3});
   store.load(std::vector{any({ours[0], ours[1], ours[2]}, {{1, 0}, {0, 0}, {1, 5}}, 8), good});
-  CHECK(plain(store.cut())[0].uses == std::vector<std::uint32_t>{1, 0, 1, 0, 1, 5});  // a frequency of 0 cannot be
+  CHECK(plain(cut_of(store))[0].uses == std::vector<std::uint32_t>{1, 0, 1, 0, 1, 5});  // a frequency of 0 cannot be
 
   struct Row {
     std::vector<TableCut> cut;

@@ -21,7 +21,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <system_error>
@@ -136,7 +135,7 @@ class TableStore {
       if (!table.copy_some(most_bytes)) return false;
     return true;
   }
-  /// The copy, once it is whole: of each table, in the job's order.
+  /// The copy, once it is whole: of each table, in the job's order. Equal states give equal cuts, byte for byte.
   template <class = void> [[nodiscard]] auto take_copy() -> std::vector<TableCopy> {
     std::vector<TableCopy> copies;
     for (detail::ShardTable& table : tables_) copies.push_back(table.take_copy());
@@ -145,15 +144,6 @@ class TableStore {
   /// What was begun is not wanted any more.
   template <class = void> void drop_copy() noexcept {
     for (detail::ShardTable& table : tables_) table.drop_copy();
-  }
-
-  /// The state of this moment. Equal states give equal bytes.
-  template <class = void> [[nodiscard]] auto cut() -> std::vector<TableCut> {
-    begin_copy();
-    static_cast<void>(copy_some(std::numeric_limits<std::size_t>::max()));
-    std::vector<TableCut> cuts;
-    for (TableCopy& copy : take_copy()) cuts.push_back(std::move(copy).finish());
-    return cuts;
   }
 
   /// Goes to the state of a cut of this shard's tables; of no tables at all, to the initial state. A run may ask for
