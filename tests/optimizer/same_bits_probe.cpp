@@ -149,14 +149,14 @@ auto main() -> int {
   print_kernel("momentum", [&](auto count) { return MomentumFactors{linear.at(count), 0.9F}; });
   print_kernel("nesterov", [&](auto count) { return NesterovFactors{linear.at(count), 0.9F}; });
   print_kernel("adagrad", [&](auto count) { return AdagradFactors{linear.at(count)}; });
-  print_kernel("rmsprop", [&](auto count) { return RMSPropFactors{linear.at(count), 0.9F, 0.5F, 1e-3F}; });
+  print_kernel("rmsprop", [&](auto count) { return RMSPropFactors{linear.at(count), blend(0.9F), 0.5F, 1e-3F}; });
   print_kernel("centered rmsprop",
-               [&](auto count) { return CenteredRMSPropFactors{linear.at(count), 0.9F, 0.5F, 1e-3F}; });
-  print_kernel("adam", [&](auto count) { return AdamFactors{alpha(count), 0.9F, 0.999F, 1e-8F}; });
-  print_kernel("amsgrad", [&](auto count) { return AMSGradFactors{alpha(count), 0.9F, 0.999F, 1e-8F}; });
-  print_kernel("adamw", [&](auto count) { return AdamWFactors{alpha(count), 0.9F, 0.999F, 1e-8F, 1e-3F}; });
-  print_kernel("ftrl", [&](auto count) { return FtrlFactors{linear.at(count), 0.5F, 0.1F, 0.2F, 0.3F}; });
-  print_kernel("ftrl power", [&](auto count) { return FtrlFactors{linear.at(count), 0.3F, 0.1F, 0.2F, 0.0F}; });
+               [&](auto count) { return CenteredRMSPropFactors{linear.at(count), blend(0.9F), 0.5F, 1e-3F}; });
+  print_kernel("adam", [&](auto count) { return AdamFactors{alpha(count), blend(0.9F), blend(0.999F), 1e-8F}; });
+  print_kernel("amsgrad", [&](auto count) { return AMSGradFactors{alpha(count), blend(0.9F), blend(0.999F), 1e-8F}; });
+  print_kernel("adamw", [&](auto count) { return AdamWFactors{alpha(count), blend(0.9F), blend(0.999F), 1e-8F, 1e-3F}; });
+  print_kernel("ftrl", [&](auto count) { return FtrlFactors{linear.at(count), 0.5F, 0.1F, 0.4F, 0.6F}; });
+  print_kernel("ftrl power", [&](auto count) { return FtrlFactors{linear.at(count), 0.3F, 0.1F, 0.4F, 0.0F}; });
   print_mean();
   print_powers();
   print_rates();

@@ -61,7 +61,7 @@ struct Adagrad {
   [[nodiscard]] auto operator==(const Adagrad&) const noexcept -> bool = default;
 
  private:
-  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdagradFactors {
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdagradFactors<> {
     return {.rate = learning_rate.at(step.count)};
   }
 };

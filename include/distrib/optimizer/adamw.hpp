@@ -61,10 +61,10 @@ struct AdamW {
   [[nodiscard]] auto operator==(const AdamW&) const noexcept -> bool = default;
 
  private:
-  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdamWFactors {
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdamWFactors<> {
     const float rate = learning_rate.at(step.count);
     const float alpha = detail::adam_alpha(rate, detail::power(beta1, step.count), detail::power(beta2, step.count));
-    return {.alpha = alpha, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon, .decay = weight_decay * rate};
+    return {alpha, detail::blend(beta1), detail::blend(beta2), epsilon, weight_decay * rate};
   }
 };
 

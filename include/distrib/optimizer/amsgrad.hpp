@@ -62,10 +62,10 @@ struct AMSGrad {
   [[nodiscard]] auto operator==(const AMSGrad&) const noexcept -> bool = default;
 
  private:
-  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AMSGradFactors {
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AMSGradFactors<> {
     const float rate = learning_rate.at(step.count);
     const float alpha = detail::adam_alpha(rate, detail::power(beta1, step.count), detail::power(beta2, step.count));
-    return {.alpha = alpha, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon};
+    return {alpha, detail::blend(beta1), detail::blend(beta2), epsilon};
   }
 };
 

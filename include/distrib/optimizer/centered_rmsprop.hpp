@@ -61,8 +61,8 @@ struct CenteredRMSProp {
   [[nodiscard]] auto operator==(const CenteredRMSProp&) const noexcept -> bool = default;
 
  private:
-  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::CenteredRMSPropFactors {
-    return {.rate = learning_rate.at(step.count), .decay = decay, .momentum = momentum, .epsilon = epsilon};
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::CenteredRMSPropFactors<> {
+    return {learning_rate.at(step.count), detail::blend(decay), momentum, epsilon};
   }
 };
 

@@ -73,12 +73,8 @@ struct Ftrl {
   [[nodiscard]] auto operator==(const Ftrl&) const noexcept -> bool = default;
 
  private:
-  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::FtrlFactors {
-    return {.rate = learning_rate.at(step.count),
-            .power = -learning_rate_power,
-            .l1 = l1,
-            .l2 = l2,
-            .l2_shrinkage = l2_shrinkage};
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::FtrlFactors<> {
+    return {learning_rate.at(step.count), -learning_rate_power, l1, l2 + l2, l2_shrinkage + l2_shrinkage};
   }
 };
 

@@ -59,10 +59,10 @@ struct LazyAdam {
   [[nodiscard]] auto operator==(const LazyAdam&) const noexcept -> bool = default;
 
  private:
-  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdamFactors {
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdamFactors<> {
     const float rate = learning_rate.at(step.count);
     const float alpha = detail::adam_alpha(rate, detail::power(beta1, step.count), detail::power(beta2, step.count));
-    return {.alpha = alpha, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon};
+    return {alpha, detail::blend(beta1), detail::blend(beta2), epsilon};
   }
 };
 

@@ -59,8 +59,8 @@ struct RMSProp {
   [[nodiscard]] auto operator==(const RMSProp&) const noexcept -> bool = default;
 
  private:
-  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::RMSPropFactors {
-    return {.rate = learning_rate.at(step.count), .decay = decay, .momentum = momentum, .epsilon = epsilon};
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::RMSPropFactors<> {
+    return {learning_rate.at(step.count), detail::blend(decay), momentum, epsilon};
   }
 };
 

@@ -50,7 +50,7 @@ struct Sgd {
   [[nodiscard]] auto operator==(const Sgd&) const noexcept -> bool = default;
 
  private:
-  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::SgdFactors {
+  [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::SgdFactors<> {
     return {.rate = learning_rate.at(step.count)};
   }
 };

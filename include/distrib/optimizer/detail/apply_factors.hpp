@@ -15,9 +15,9 @@ template <class Factors>
 void apply_factors(const Factors& factors, std::span<const float> gradient, std::span<const float> from,
                    std::span<float> to, [[maybe_unused]] std::span<const std::span<float>> slots) noexcept {
   assert(gradient.size() == to.size() && from.size() == to.size());
-  assert(slots.size() == static_cast<std::size_t>(Factors::slots));
+  assert(slots.size() == Factors::slots);
   BlockUpdate block{gradient.data(), from.data(), to.data(), {to.data(), to.data(), to.data()}, to.size()};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(Factors::slots); ++i) {
+  for (std::size_t i = 0; i < Factors::slots; ++i) {
     assert(slots[i].size() == to.size());
     block.slots[i] = slots[i].data();
   }
@@ -25,8 +25,7 @@ void apply_factors(const Factors& factors, std::span<const float> gradient, std:
 }
 
 /// Updates rows by the kernel of `factors`.
-template <class Factors>
-void apply_factors(const Factors& factors, const RowBatch& batch) noexcept {
+template <class Factors> void apply_factors(const Factors& factors, const RowBatch& batch) noexcept {
   update_rows(factors, {batch.rows.data(), batch.gradients.data(), batch.rows.size(), batch.dim});
 }
 

@@ -4,82 +4,65 @@
 #include <distrib/core/detail/rounded.hpp>
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
-// What the kernels of an update need to know, the same for all elements: made once for a block or a batch of rows.
+// What the kernels of an update need to know, the same for all elements: made once for a block or a batch of rows. A
+// kernel has each of them as a register of floats.
 namespace distrib::inline v0::detail {
 
-struct SgdFactors {
-  static constexpr int slots = 0;
-  float rate;
+template <class T = float> struct SgdFactors {
+  static constexpr std::size_t slots = 0;
+  T rate;
 };
 
-struct MomentumFactors {
-  static constexpr int slots = 1;
-  float rate;
-  float momentum;
+template <class T = float> struct MomentumFactors {
+  static constexpr std::size_t slots = 1;
+  T rate, momentum;
 };
 
-struct NesterovFactors {
-  static constexpr int slots = 1;
-  float rate;
-  float momentum;
+template <class T = float> struct NesterovFactors {
+  static constexpr std::size_t slots = 1;
+  T rate, momentum;
 };
 
-struct AdagradFactors {
-  static constexpr int slots = 1;
-  float rate;
+template <class T = float> struct AdagradFactors {
+  static constexpr std::size_t slots = 1;
+  T rate;
 };
 
-struct RMSPropFactors {
-  static constexpr int slots = 2;
-  float rate;
-  float decay;
-  float momentum;
-  float epsilon;
+template <class T = float> struct RMSPropFactors {
+  static constexpr std::size_t slots = 2;
+  T rate, blend, momentum, epsilon;  // blend is the part of a mean that is new: 1 - decay, here and below
 };
 
-struct CenteredRMSPropFactors {
-  static constexpr int slots = 3;
-  float rate;
-  float decay;
-  float momentum;
-  float epsilon;
+template <class T = float> struct CenteredRMSPropFactors {
+  static constexpr std::size_t slots = 3;
+  T rate, blend, momentum, epsilon;
 };
 
-struct AdamFactors {
-  static constexpr int slots = 2;
-  float alpha;  // the learning rate, corrected for both powers
-  float beta1;
-  float beta2;
-  float epsilon;
+template <class T = float> struct AdamFactors {
+  static constexpr std::size_t slots = 2;
+  T alpha, blend1, blend2, epsilon;  // alpha is the learning rate, corrected for the powers of both betas
 };
 
-struct AMSGradFactors {
-  static constexpr int slots = 3;
-  float alpha;
-  float beta1;
-  float beta2;
-  float epsilon;
+template <class T = float> struct AMSGradFactors {
+  static constexpr std::size_t slots = 3;
+  T alpha, blend1, blend2, epsilon;
 };
 
-struct AdamWFactors {
-  static constexpr int slots = 2;
-  float alpha;
-  float beta1;
-  float beta2;
-  float epsilon;
-  float decay;  // of the weights in this update: weight_decay * learning rate
+template <class T = float> struct AdamWFactors {
+  static constexpr std::size_t slots = 2;
+  T alpha, blend1, blend2, epsilon, decay;  // decay is that of the weights in this update: weight_decay * learning rate
 };
 
-struct FtrlFactors {
-  static constexpr int slots = 2;
-  float rate;
-  float power;  // the exponent of the accumulator, -learning_rate_power: 0.5 is a root
-  float l1;
-  float l2;
-  float l2_shrinkage;
+template <class T = float> struct FtrlFactors {
+  static constexpr std::size_t slots = 2;
+  T rate, power, l1, l2, shrinkage;  // power is -learning_rate_power, 0.5 a root; l2 and shrinkage are doubled
 };
+
+/// What a mean that keeps `decay` of itself takes from a new value.
+[[nodiscard]] inline auto blend(float decay) noexcept -> float { return opaque(1.0F - decay); }
 
 /// The alpha of `AdamFactors`: rate * sqrt(1 - beta2^count) / (1 - beta1^count), in double, rounded once at the end.
 [[nodiscard]] inline auto adam_alpha(float learning_rate, double beta1_power, double beta2_power) noexcept -> float {

@@ -3,9 +3,12 @@
 
 #include <distrib/optimizer/detail/factors.hpp>
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace distrib::inline v0::detail {
 
@@ -103,8 +106,8 @@ enum class Instructions { baseline, avx2, avx512 };
 }
 
 /// Runs an update with the widest instructions there are; all give the same bits.
-template <class Factors>
-void update_block(const Factors& factors, const BlockUpdate& block,
+template <template <class> class Factors>
+void update_block(const Factors<float>& factors, const BlockUpdate& block,
                   [[maybe_unused]] Instructions instructions = best_instructions()) noexcept {
 #if defined(__x86_64__)
   if (instructions == Instructions::avx512) return avx512::Update<Factors>::block(factors, block);
@@ -113,8 +116,8 @@ void update_block(const Factors& factors, const BlockUpdate& block,
   baseline::Update<Factors>::block(factors, block);
 }
 
-template <class Factors>
-void update_rows(const Factors& factors, const RowsUpdate& rows,
+template <template <class> class Factors>
+void update_rows(const Factors<float>& factors, const RowsUpdate& rows,
                  [[maybe_unused]] Instructions instructions = best_instructions()) noexcept {
 #if defined(__x86_64__)
   if (instructions == Instructions::avx512) return avx512::Update<Factors>::rows(factors, rows);
