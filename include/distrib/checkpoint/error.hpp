@@ -26,20 +26,19 @@ enum class checkpoint_errc {
 
 namespace detail {
 inline constexpr ErrorText checkpoint_texts[] = {
-    {static_cast<int>(checkpoint_errc::not_found), failure::not_found, "not found in checkpoint"},
-    {static_cast<int>(checkpoint_errc::bad_magic), failure::corrupt, "not a checkpoint index (bad magic number)"},
-    {static_cast<int>(checkpoint_errc::corrupt_index), failure::corrupt, "the checkpoint index is damaged"},
-    {static_cast<int>(checkpoint_errc::corrupt_data), failure::corrupt, "the data of the checkpoint is damaged"},
-    {static_cast<int>(checkpoint_errc::missing_data_file), failure::corrupt, "a data file is missing"},
-    {static_cast<int>(checkpoint_errc::corrupt_state), failure::corrupt, "the checkpoint state file is damaged"},
-    {static_cast<int>(checkpoint_errc::mismatch), failure::mismatch, "the tensor is not what was said"},
-    {static_cast<int>(checkpoint_errc::incomplete), failure::mismatch,
-     "the slices of the tensor leave a hole"},
-    {static_cast<int>(checkpoint_errc::duplicate), failure::invalid_argument, "adding duplicate key"},
-    {static_cast<int>(checkpoint_errc::unsupported), failure::unsupported, "this library cannot read it"},
-    {static_cast<int>(checkpoint_errc::cannot_read), failure::io, "cannot read"},
-    {static_cast<int>(checkpoint_errc::cannot_write), failure::io, "cannot write"},
-    {static_cast<int>(checkpoint_errc::no_room), failure::exhausted, "no room on the disk"},
+    {checkpoint_errc::not_found, failure::not_found, "not found in checkpoint"},
+    {checkpoint_errc::bad_magic, failure::corrupt, "not a checkpoint index (bad magic number)"},
+    {checkpoint_errc::corrupt_index, failure::corrupt, "the checkpoint index is damaged"},
+    {checkpoint_errc::corrupt_data, failure::corrupt, "the data of the checkpoint is damaged"},
+    {checkpoint_errc::missing_data_file, failure::corrupt, "a data file is missing"},
+    {checkpoint_errc::corrupt_state, failure::corrupt, "the checkpoint state file is damaged"},
+    {checkpoint_errc::mismatch, failure::mismatch, "the tensor is not what was said"},
+    {checkpoint_errc::incomplete, failure::mismatch, "the slices of the tensor leave a hole"},
+    {checkpoint_errc::duplicate, failure::invalid_argument, "adding duplicate key"},
+    {checkpoint_errc::unsupported, failure::unsupported, "this library cannot read it"},
+    {checkpoint_errc::cannot_read, failure::io, "cannot read"},
+    {checkpoint_errc::cannot_write, failure::io, "cannot write"},
+    {checkpoint_errc::no_room, failure::exhausted, "no room on the disk"},
 };
 }  // namespace detail
 

@@ -59,6 +59,10 @@ struct FailureCategory final : std::error_category {
 
 /// One row of a room's error table: the enum's value, the shared condition it belongs to, what went wrong in words.
 struct ErrorText {
+  template <class Code>
+  constexpr ErrorText(Code code, failure belongs_to, const char* words) noexcept
+      : value{static_cast<int>(code)}, condition{belongs_to}, text{words} {}
+
   int value;
   failure condition;
   const char* text;

@@ -28,16 +28,14 @@ enum class json_errc {
 
 namespace detail {
 inline constexpr ErrorText json_texts[] = {
-    {static_cast<int>(json_errc::unexpected_end), failure::invalid_argument, "the JSON text ends too early"},
-    {static_cast<int>(json_errc::unexpected_character), failure::invalid_argument,
-     "the JSON text has an unexpected character"},
-    {static_cast<int>(json_errc::bad_number), failure::invalid_argument, "not a JSON number"},
-    {static_cast<int>(json_errc::bad_escape), failure::invalid_argument, "not an escape of JSON strings"},
-    {static_cast<int>(json_errc::control_character), failure::invalid_argument,
-     "a control character in a JSON string must be escaped"},
-    {static_cast<int>(json_errc::bad_utf8), failure::invalid_argument, "the JSON string is not UTF-8"},
-    {static_cast<int>(json_errc::too_deep), failure::exhausted, "the JSON text is nested deeper than 64"},
-    {static_cast<int>(json_errc::trailing_text), failure::invalid_argument, "something follows the JSON value"},
+    {json_errc::unexpected_end, failure::invalid_argument, "the JSON text ends too early"},
+    {json_errc::unexpected_character, failure::invalid_argument, "the JSON text has an unexpected character"},
+    {json_errc::bad_number, failure::invalid_argument, "not a JSON number"},
+    {json_errc::bad_escape, failure::invalid_argument, "not an escape of JSON strings"},
+    {json_errc::control_character, failure::invalid_argument, "a control character in a JSON string must be escaped"},
+    {json_errc::bad_utf8, failure::invalid_argument, "the JSON string is not UTF-8"},
+    {json_errc::too_deep, failure::exhausted, "the JSON text is nested deeper than 64"},
+    {json_errc::trailing_text, failure::invalid_argument, "something follows the JSON value"},
 };
 }  // namespace detail
 

@@ -16,9 +16,9 @@ enum class message_errc {
 
 namespace detail {
 inline constexpr ErrorText message_texts[] = {
-    {static_cast<int>(message_errc::too_large), failure::exhausted, "the message is longer than max_message_bytes"},
-    {static_cast<int>(message_errc::malformed), failure::corrupt, "the bytes are no message of this type"},
-    {static_cast<int>(message_errc::incomplete), failure::invalid_argument, "a required field is not set"},
+    {message_errc::too_large, failure::exhausted, "the message is longer than max_message_bytes"},
+    {message_errc::malformed, failure::corrupt, "the bytes are no message of this type"},
+    {message_errc::incomplete, failure::invalid_argument, "a required field is not set"},
 };
 }  // namespace detail
 

@@ -24,19 +24,17 @@ enum class net_errc {
 
 namespace detail {
 inline constexpr ErrorText net_texts[] = {
-    {static_cast<int>(net_errc::bad_address), failure::invalid_argument,
-     "not an address; write HOST:PORT or [IPV6]:PORT"},
-    {static_cast<int>(net_errc::address_in_use), failure::unavailable,
-     "the address is in use: another process listens there"},
-    {static_cast<int>(net_errc::not_local), failure::invalid_argument, "the host is no address of this machine"},
-    {static_cast<int>(net_errc::unresolved), failure::unavailable, "the host's name has no address"},
-    {static_cast<int>(net_errc::refused), failure::unavailable, "nobody listens there"},
-    {static_cast<int>(net_errc::unreachable), failure::unavailable, "no way leads there"},
-    {static_cast<int>(net_errc::timed_out), failure::timeout, "nobody answered before the deadline"},
-    {static_cast<int>(net_errc::bad_tls_file), failure::invalid_argument,
+    {net_errc::bad_address, failure::invalid_argument, "not an address; write HOST:PORT or [IPV6]:PORT"},
+    {net_errc::address_in_use, failure::unavailable, "the address is in use: another process listens there"},
+    {net_errc::not_local, failure::invalid_argument, "the host is no address of this machine"},
+    {net_errc::unresolved, failure::unavailable, "the host's name has no address"},
+    {net_errc::refused, failure::unavailable, "nobody listens there"},
+    {net_errc::unreachable, failure::unavailable, "no way leads there"},
+    {net_errc::timed_out, failure::timeout, "nobody answered before the deadline"},
+    {net_errc::bad_tls_file, failure::invalid_argument,
      "not the certificate, key or authorities that TLS needs, in PEM"},
-    {static_cast<int>(net_errc::untrusted), failure::mismatch, "a certificate was not accepted"},
-    {static_cast<int>(net_errc::no_tls), failure::mismatch, "the TLS handshake failed"},
+    {net_errc::untrusted, failure::mismatch, "a certificate was not accepted"},
+    {net_errc::no_tls, failure::mismatch, "the TLS handshake failed"},
 };
 }  // namespace detail
 

@@ -16,11 +16,9 @@ enum class optimizer_errc {
 
 namespace detail {
 inline constexpr ErrorText optimizer_texts[] = {
-    {static_cast<int>(optimizer_errc::accumulator_not_positive), failure::invalid_argument,
-     "initial_accumulator_value must be positive"},
-    {static_cast<int>(optimizer_errc::negative), failure::invalid_argument, "a strength must be 0 or more"},
-    {static_cast<int>(optimizer_errc::positive_power), failure::invalid_argument,
-     "learning_rate_power must be 0 or less"},
+    {optimizer_errc::accumulator_not_positive, failure::invalid_argument, "initial_accumulator_value must be positive"},
+    {optimizer_errc::negative, failure::invalid_argument, "a strength must be 0 or more"},
+    {optimizer_errc::positive_power, failure::invalid_argument, "learning_rate_power must be 0 or less"},
 };
 }  // namespace detail
 

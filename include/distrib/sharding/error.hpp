@@ -24,23 +24,20 @@ enum class sharding_errc {
 
 namespace detail {
 inline constexpr ErrorText sharding_texts[] = {
-    {static_cast<int>(sharding_errc::no_such_axis), failure::invalid_argument, "the variable has no such axis"},
-    {static_cast<int>(sharding_errc::too_many_parts), failure::invalid_argument, "more parts than the axis has rows"},
-    {static_cast<int>(sharding_errc::too_many_axes), failure::invalid_argument,
+    {sharding_errc::no_such_axis, failure::invalid_argument, "the variable has no such axis"},
+    {sharding_errc::too_many_parts, failure::invalid_argument, "more parts than the axis has rows"},
+    {sharding_errc::too_many_axes, failure::invalid_argument,
      "one number of parts for each axis is needed, all 1 but one"},
-    {static_cast<int>(sharding_errc::not_positive), failure::invalid_argument, "must be at least 1"},
-    {static_cast<int>(sharding_errc::no_such_row), failure::invalid_argument, "the index is out of bounds"},
-    {static_cast<int>(sharding_errc::zero_step), failure::invalid_argument, "the step cannot be zero"},
-    {static_cast<int>(sharding_errc::not_axis_0), failure::invalid_argument,
-     "the variable must be cut along axis 0 and no other"},
-    {static_cast<int>(sharding_errc::not_div_layout), failure::unsupported,
+    {sharding_errc::not_positive, failure::invalid_argument, "must be at least 1"},
+    {sharding_errc::no_such_row, failure::invalid_argument, "the index is out of bounds"},
+    {sharding_errc::zero_step, failure::invalid_argument, "the step cannot be zero"},
+    {sharding_errc::not_axis_0, failure::invalid_argument, "the variable must be cut along axis 0 and no other"},
+    {sharding_errc::not_div_layout, failure::unsupported,
      "the rows do not lie in the \"div\" layout: the first shards have the rows that are left over"},
-    {static_cast<int>(sharding_errc::unlike_shards), failure::mismatch,
+    {sharding_errc::unlike_shards, failure::mismatch,
      "all shards must have the same element type, and the same shape but for axis 0"},
-    {static_cast<int>(sharding_errc::too_many_shards), failure::invalid_argument,
-     "more shards than there are virtual shards"},
-    {static_cast<int>(sharding_errc::too_large), failure::invalid_argument,
-     "more elements than a shape can have"},
+    {sharding_errc::too_many_shards, failure::invalid_argument, "more shards than there are virtual shards"},
+    {sharding_errc::too_large, failure::invalid_argument, "more elements than a shape can have"},
 };
 }  // namespace detail
 

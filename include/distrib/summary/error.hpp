@@ -18,10 +18,10 @@ enum class summary_errc {
 
 namespace detail {
 inline constexpr ErrorText summary_texts[] = {
-    {static_cast<int>(summary_errc::not_events), failure::invalid_argument, "not an event file"},
-    {static_cast<int>(summary_errc::unknown_version), failure::unsupported, "unknown version of event file"},
-    {static_cast<int>(summary_errc::corrupt_event), failure::corrupt, "the event is damaged"},
-    {static_cast<int>(summary_errc::no_event_files), failure::not_found, "no event files in this directory"},
+    {summary_errc::not_events, failure::invalid_argument, "not an event file"},
+    {summary_errc::unknown_version, failure::unsupported, "unknown version of event file"},
+    {summary_errc::corrupt_event, failure::corrupt, "the event is damaged"},
+    {summary_errc::no_event_files, failure::not_found, "no event files in this directory"},
 };
 }  // namespace detail
 

@@ -19,16 +19,14 @@ enum class train_errc {
 
 namespace detail {
 inline constexpr ErrorText train_texts[] = {
-    {static_cast<int>(train_errc::no_end), failure::invalid_argument,
+    {train_errc::no_end, failure::invalid_argument,
      "nothing says when the job ends: give StopAtStep{n}, or .repeat(n) to the data"},
-    {static_cast<int>(train_errc::too_little_data), failure::invalid_argument,
+    {train_errc::too_little_data, failure::invalid_argument,
      "the data make not one whole step: add records, or make the batch or the number of workers smaller"},
-    {static_cast<int>(train_errc::no_workers), failure::invalid_argument,
-     "local mode needs at least one worker and one shard"},
-    {static_cast<int>(train_errc::no_evaluator), failure::unsupported,
-     "there is no evaluator: the chief evaluates"},
-    {static_cast<int>(train_errc::no_such_variable), failure::invalid_argument, "no variable's name begins with it"},
-    {static_cast<int>(train_errc::too_few_workers), failure::invalid_argument,
+    {train_errc::no_workers, failure::invalid_argument, "local mode needs at least one worker and one shard"},
+    {train_errc::no_evaluator, failure::unsupported, "there is no evaluator: the chief evaluates"},
+    {train_errc::no_such_variable, failure::invalid_argument, "no variable's name begins with it"},
+    {train_errc::too_few_workers, failure::invalid_argument,
      "more replicas to aggregate than workers: aggregate at most as many, or start more workers"},
 };
 }  // namespace detail
