@@ -56,16 +56,11 @@ class BundleReader {
   }
   template <class = void>
   [[nodiscard]] static auto open(std::string prefix, std::error_code& ec) -> std::optional<BundleReader> {
-    Error error;
-    auto reader = open(std::move(prefix), error);
-    ec = error.code;
-    return reader;
+    return open(std::move(prefix), detail::CodeOf{ec});
   }
   template <class = void> [[nodiscard]] static auto open(std::string prefix) -> BundleReader {
     Error error;
-    auto reader = open(std::move(prefix), error);
-    throw_if(error);
-    return std::move(*reader);
+    return *detail::or_throw(open(std::move(prefix), error), error);
   }
 
   /// Opens what shard `shard` of `shards` has written of the checkpoint `prefix` (see `plan_part`), as a checkpoint of
@@ -136,9 +131,7 @@ class BundleReader {
   }
   template <class = void>
   void read(std::string_view name, const Slice& wanted, std::span<std::byte> out, std::error_code& ec) const {
-    Error error;
-    read(name, wanted, out, error);
-    ec = error.code;
+    read(name, wanted, out, detail::CodeOf{ec});
   }
   template <class = void> void read(std::string_view name, const Slice& wanted, std::span<std::byte> out) const {
     Error error;
@@ -204,16 +197,11 @@ class BundleReader {
   }
   template <class = void>
   [[nodiscard]] auto read_strings(std::string_view name, std::error_code& ec) const -> std::vector<std::string> {
-    Error error;
-    auto values = read_strings(name, error);
-    ec = error.code;
-    return values;
+    return read_strings(name, detail::CodeOf{ec});
   }
   template <class = void> [[nodiscard]] auto read_strings(std::string_view name) const -> std::vector<std::string> {
     Error error;
-    auto values = read_strings(name, error);
-    throw_if(error);
-    return values;
+    return detail::or_throw(read_strings(name, error), error);
   }
 
   /// Reads every byte of the checkpoint, 1 MiB at a time, and verifies every checksum. Errors as `read`.
@@ -231,9 +219,7 @@ class BundleReader {
     }
   }
   template <class = void> void verify(std::error_code& ec) const {
-    Error error;
-    verify(error);
-    ec = error.code;
+    verify(detail::CodeOf{ec});
   }
   template <class = void> void verify() const {
     Error error;

@@ -198,9 +198,7 @@ template <class = void>
 template <class = void>
 [[nodiscard]] auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts) -> FilePlan {
   Error error;
-  FilePlan plan = plan_bundle(prefix, parts, error);
-  throw_if(error);
-  return plan;
+  return detail::or_throw(plan_bundle(prefix, parts, error), error);
 }
 
 }  // namespace distrib::inline v0

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <distrib/core/detail/paths.hpp>
+#include <distrib/core/detail/shortest_text.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,18 +22,6 @@ inline constexpr std::size_t max_data_files = 99'999;
 [[nodiscard]] inline auto index_file_name(std::string_view prefix) -> std::string {
   return std::string{prefix} + ".index";
 }
-
-namespace detail {
-/// "00000-of-00002".
-inline auto shard_of_shards(std::size_t shard, std::size_t shards) -> std::string {
-  const auto digits = [](std::size_t number) {
-    std::string text = std::to_string(number);
-    text.insert(0, text.size() < 5 ? 5 - text.size() : 0, '0');
-    return text;
-  };
-  return digits(shard) + "-of-" + digits(shards);
-}
-}  // namespace detail
 
 /// "PREFIX.data-00000-of-00002".
 [[nodiscard]] inline auto data_file_name(std::string_view prefix, std::size_t shard, std::size_t shards)
@@ -58,11 +46,8 @@ inline auto shard_of_shards(std::size_t shard, std::size_t shards) -> std::strin
 [[nodiscard]] inline auto checkpoint_step(std::string_view prefix) -> std::optional<std::int64_t> {
   const std::size_t dash = prefix.rfind('-');
   if (dash == std::string_view::npos) return std::nullopt;
-  const char* const end = prefix.data() + prefix.size();
-  std::int64_t step = 0;
-  const auto [stop, failed] = std::from_chars(prefix.data() + dash + 1, end, step);
-  if (failed != std::errc{} || stop != end || step < 0) return std::nullopt;
-  return step;
+  const auto step = detail::parse_whole<std::int64_t>(prefix.substr(dash + 1));
+  return step >= 0 ? step : std::nullopt;
 }
 
 namespace detail {
@@ -71,9 +56,7 @@ namespace detail {
 inline auto path_parts(std::string_view path) -> std::vector<std::string_view> {
   std::vector<std::string_view> parts;
   while (!path.empty()) {
-    const std::size_t slash = std::min(path.find('/'), path.size());
-    const std::string_view part = path.substr(0, slash);
-    path.remove_prefix(std::min(slash + 1, path.size()));
+    const std::string_view part = cut_before(path, '/');
     if (part.empty() || part == ".") continue;
     if (part == ".." && !parts.empty() && parts.back() != "..")
       parts.pop_back();
@@ -108,19 +91,13 @@ struct ShardFile {
 inline auto parse_shard_file(std::string_view file) -> std::optional<ShardFile> {
   constexpr std::size_t tail = std::string_view{".data-00000-of-00001"}.size();
   if (file.size() < tail) return std::nullopt;
-  ShardFile parsed{file.substr(0, file.size() - tail), false, 0};
-  const std::string_view kind = file.substr(parsed.prefix.size(), 6);
-  const std::string_view digits = file.substr(file.size() - 5);
-  std::uint64_t shard = 0;
-  const auto read = [](std::string_view text, std::uint64_t& number) {
-    const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return failed == std::errc{} && stop == text.data() + text.size();
-  };
-  parsed.part = kind == ".part-";
-  if ((!parsed.part && kind != ".data-") || file.substr(file.size() - 9, 4) != "-of-" ||
-      !read(file.substr(file.size() - 14, 5), shard) || !read(digits, parsed.shards) || shard >= parsed.shards)
-    return std::nullopt;
-  return parsed;
+  const std::string_view kind = file.substr(file.size() - tail, 6);
+  const bool part = kind == ".part-";
+  const auto shard = parse_whole<std::uint64_t>(file.substr(file.size() - 14, 5));
+  const auto shards = parse_whole<std::uint64_t>(file.substr(file.size() - 5));
+  if ((!part && kind != ".data-") || file.substr(file.size() - 9, 4) != "-of-") return std::nullopt;
+  if (!shard || !shards || *shard >= *shards) return std::nullopt;
+  return ShardFile{file.substr(0, file.size() - tail), part, *shards};
 }
 
 /// What the checkpoints of one series share: "model.ckpt" of "train/model.ckpt-1234".

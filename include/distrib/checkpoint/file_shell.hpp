@@ -93,9 +93,7 @@ template <class = void> inline void perform(std::span<const FileAction> plan, Er
 
 /// The same; fills `ec` only.
 inline void perform(std::span<const FileAction> plan, std::error_code& ec) {
-  Error error;
-  perform(plan, error);
-  ec = error.code;
+  perform(plan, detail::CodeOf{ec});
 }
 
 /// The same; throws `std::system_error` that names the file.

@@ -55,9 +55,7 @@ void save_checkpoint(const std::string& directory, std::string_view name, std::s
 template <class = void>
 void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
                      SaveOptions options, std::error_code& ec) {
-  Error error;
-  save_checkpoint(directory, name, parts, options, error);
-  ec = error.code;
+  save_checkpoint(directory, name, parts, options, detail::CodeOf{ec});
 }
 
 /// The same; throws `std::system_error` that names the file or the tensor.

@@ -5,6 +5,7 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/io_action.hpp>
 
 #include <algorithm>
@@ -71,9 +72,7 @@ template <class = void>
 }
 template <class = void> [[nodiscard]] auto parse_checkpoint_state(std::string_view text) -> CheckpointState {
   Error error;
-  auto state = parse_checkpoint_state(text, error);
-  throw_if(error);
-  return std::move(*state);
+  return *detail::or_throw(parse_checkpoint_state(text, error), error);
 }
 
 /// The text of a state file, as protobuf prints it.
@@ -82,9 +81,9 @@ template <class = void> [[nodiscard]] auto to_string(const CheckpointState& stat
   for (const std::string& path : state.all_model_checkpoint_paths)
     text += "all_model_checkpoint_paths: " + detail::quoted(path) + '\n';
   for (const double time : state.all_model_checkpoint_timestamps)
-    text += "all_model_checkpoint_timestamps: " + detail::number_text(time) + '\n';
+    text += "all_model_checkpoint_timestamps: " + detail::shortest_text(time) + '\n';
   if (state.last_preserved_timestamp)
-    text += "last_preserved_timestamp: " + detail::number_text(*state.last_preserved_timestamp) + '\n';
+    text += "last_preserved_timestamp: " + detail::shortest_text(*state.last_preserved_timestamp) + '\n';
   return text;
 }
 

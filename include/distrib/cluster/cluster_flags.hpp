@@ -39,16 +39,11 @@ struct ClusterFlags {
   /// Reads a command line on which nothing else stands. `argv[0]` is the program.
   template <class = void> [[nodiscard]] static auto parse(int argc, const char* const* argv) -> ClusterFlags {
     Error error;
-    ClusterFlags flags = parse(argc, argv, error);
-    throw_if(error);
-    return flags;
+    return detail::or_throw(parse(argc, argv, error), error);
   }
   template <class = void>
   [[nodiscard]] static auto parse(int argc, const char* const* argv, std::error_code& ec) -> ClusterFlags {
-    Error error;
-    ClusterFlags flags = parse(argc, argv, error);
-    ec = error.code;
-    return flags;
+    return parse(argc, argv, detail::CodeOf{ec});
   }
   template <class = void>
   [[nodiscard]] static auto parse(int argc, const char* const* argv, Error& error) -> ClusterFlags {
@@ -66,17 +61,12 @@ struct ClusterFlags {
   [[nodiscard]] static auto parse_known(int argc, const char* const* argv, std::vector<std::string>& rest)
       -> ClusterFlags {
     Error error;
-    ClusterFlags flags = parse_known(argc, argv, rest, error);
-    throw_if(error);
-    return flags;
+    return detail::or_throw(parse_known(argc, argv, rest, error), error);
   }
   template <class = void>
   [[nodiscard]] static auto parse_known(int argc, const char* const* argv, std::vector<std::string>& rest,
                                         std::error_code& ec) -> ClusterFlags {
-    Error error;
-    ClusterFlags flags = parse_known(argc, argv, rest, error);
-    ec = error.code;
-    return flags;
+    return parse_known(argc, argv, rest, detail::CodeOf{ec});
   }
   template <class = void>
   [[nodiscard]] static auto parse_known(int argc, const char* const* argv, std::vector<std::string>& rest, Error& error)

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <distrib/cluster/error.hpp>
+#include <distrib/core/detail/shortest_text.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -37,12 +37,9 @@ struct DeviceSpec {
     DeviceSpec spec;
     ec.clear();
     while (!text.empty()) {
-      const std::size_t slash = text.find('/');
-      if (!spec.read(text.substr(0, slash))) {
-        ec = cluster_errc::bad_device;
-        return {};
-      }
-      text.remove_prefix(slash == std::string_view::npos ? text.size() : slash + 1);
+      if (spec.read(detail::cut_before(text, '/'))) continue;
+      ec = cluster_errc::bad_device;
+      return {};
     }
     return spec;
   }
@@ -81,12 +78,9 @@ struct DeviceSpec {
 
   static auto read_number(std::string_view text, std::optional<std::int64_t>& field) -> bool {
     if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-    std::int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, code] = std::from_chars(text.data(), end, value);
-    if (code != std::errc{} || stop != end) return false;
-    field = value;
-    return true;
+    const std::optional<std::int64_t> value = detail::parse_whole<std::int64_t>(text);
+    if (value) field = value;
+    return value.has_value();
   }
 
   auto read_type(std::string device, std::string_view number) -> bool {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <charconv>
+#include <distrib/core/detail/shortest_text.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,11 +22,7 @@ namespace distrib::inline v0 {
   if (base != 10) text.remove_prefix(2);
   if (base != 10 && text.starts_with('-')) return std::nullopt;
   if (base == 10 && text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, value, base);
-  if (code != std::errc{} || stop != end) return std::nullopt;
-  return value;
+  return detail::parse_whole<std::int64_t>(text, base);
 }
 
 /// true, t, 1 or false, f, 0, in any case; empty for other texts.

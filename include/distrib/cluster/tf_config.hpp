@@ -4,9 +4,9 @@
 #include <distrib/cluster/cluster_spec.hpp>
 #include <distrib/cluster/error.hpp>
 #include <distrib/cluster/task_id.hpp>
+#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/json.hpp>
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -109,7 +109,7 @@ class TfConfigReader {
 
   template <class = void> auto read_sparse(ClusterSpec::Tasks& tasks) -> bool {
     while (json_.next() == JsonToken::name) {
-      const std::optional<std::uint32_t> index = index_from(json_.text());
+      const std::optional<std::uint32_t> index = detail::parse_whole<std::uint32_t>(json_.text());
       if (!index || json_.next() != JsonToken::string) return false;
       if (!tasks.insert({*index, std::string{json_.text()}}).second) return false;
     }
@@ -126,7 +126,7 @@ class TfConfigReader {
         if (next_is_null()) continue;
         if (json_.token() != JsonToken::number && json_.token() != JsonToken::string)
           return refuse(cluster_errc::bad_integer);
-        config.task_index = index_from(json_.text());
+        config.task_index = detail::parse_whole<std::uint32_t>(json_.text());
         if (!config.task_index) return refuse(cluster_errc::bad_integer);
       } else {
         json_.skip();
@@ -145,15 +145,6 @@ class TfConfigReader {
 
   auto next_is_null() -> bool { return json_.next() == JsonToken::null; }
 
-  template <class = void> static auto index_from(std::string_view text) noexcept -> std::optional<std::uint32_t> {
-    std::uint32_t index = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, code] = std::from_chars(text.data(), end, index);
-    if (code != std::errc{} || stop != end) return std::nullopt;
-    return index;
-  }
-
-  /// Keeps the first failure; damaged JSON is one.
   template <class = void> auto refuse(std::error_code code) -> bool {
     if (!code_ && json_.token() != JsonToken::error) code_ = code;
     return false;
@@ -177,10 +168,7 @@ template <class = void> [[nodiscard]] auto parse_tf_config(std::string_view text
   return {};
 }
 template <class = void> [[nodiscard]] auto parse_tf_config(std::string_view text, std::error_code& ec) -> TfConfig {
-  Error error;
-  TfConfig config = parse_tf_config(text, error);
-  ec = error.code;
-  return config;
+  return parse_tf_config(text, detail::CodeOf{ec});
 }
 template <class = void> [[nodiscard]] auto parse_tf_config(std::string_view text) -> TfConfig {
   Error error;

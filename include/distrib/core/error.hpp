@@ -137,6 +137,25 @@ inline void throw_if(const Error& error) {
   if (error) throw_error(error.code, error.where);
 }
 
+namespace detail {
+
+/// What the error_code face of a function hands to the one that fills an `Error`: `return find(name, CodeOf{ec});`.
+struct CodeOf {
+  std::error_code& ec;
+  Error error{};
+
+  ~CodeOf() { ec = error.code; }
+  operator Error&() noexcept { return error; }  // NOLINT: implicit on purpose
+};
+
+/// What the throwing face returns: `value`, unless making it has filled `error`.
+template <class T> [[nodiscard]] auto or_throw(T value, const Error& error) -> T {
+  throw_if(error);
+  return value;
+}
+
+}  // namespace detail
+
 }  // namespace distrib::inline v0
 
 template <>

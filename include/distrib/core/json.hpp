@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/detail/utf8.hpp>
 #include <distrib/core/error.hpp>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -120,10 +120,12 @@ class JsonReader {
   [[nodiscard]] auto boolean() const noexcept -> bool { return value_ == "true"; }
 
   /// Of a number without fraction and exponent: its exact value; empty when it has one, or does not fit.
-  [[nodiscard]] auto int64() const noexcept -> std::optional<std::int64_t> { return number<std::int64_t>(); }
+  [[nodiscard]] auto int64() const noexcept -> std::optional<std::int64_t> {
+    return detail::parse_whole<std::int64_t>(value_);
+  }
 
   /// Of a number: the nearest double; empty when its size is beyond a double (1e400, and 1e-400 too).
-  [[nodiscard]] auto float64() const noexcept -> std::optional<double> { return number<double>(); }
+  [[nodiscard]] auto float64() const noexcept -> std::optional<double> { return detail::parse_whole<double>(value_); }
 
   /// The failure, with "offset N" as its place; empty while there is none.
   [[nodiscard]] auto error() const -> Error {
@@ -315,15 +317,6 @@ class JsonReader {
     return true;
   }
   [[nodiscard]] auto in_object() const noexcept -> bool { return (objects_ & 1) != 0; }
-
-  template <class T>
-  [[nodiscard]] auto number() const noexcept -> std::optional<T> {
-    T value{};
-    const char* end = value_.data() + value_.size();
-    const auto [stop, code] = std::from_chars(value_.data(), end, value);
-    if (code != std::errc{} || stop != end) return std::nullopt;
-    return value;
-  }
 
   std::string_view text_;
   std::string_view value_;

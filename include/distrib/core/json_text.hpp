@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/detail/utf8.hpp>
 
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <string>
@@ -49,8 +48,7 @@ template <std::integral T>
 template <std::floating_point T>
 [[nodiscard]] auto json_text(T value) -> std::string {
   if (!std::isfinite(value)) return "null";
-  std::array<char, 32> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
+  return detail::shortest_text(value);
 }
 
 }  // namespace distrib::inline v0

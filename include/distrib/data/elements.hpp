@@ -50,17 +50,12 @@ class Elements : public PipelineSteps<Elements<O>> {
   /// The same; a failure is thrown as `std::system_error`.
   [[nodiscard]] auto open() const -> O {
     Error error;
-    std::optional<O> bound = open(error);
-    throw_if(error);
-    return *std::move(bound);
+    return *detail::or_throw(open(error), error);
   }
 
   /// The same; a failure goes to `ec`.
   [[nodiscard]] auto open(std::error_code& ec) const -> std::optional<O> {
-    Error error;
-    std::optional<O> bound = open(error);
-    ec = error.code;
-    return bound;
+    return open(detail::CodeOf{ec});
   }
 
  private:

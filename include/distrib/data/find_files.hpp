@@ -90,18 +90,13 @@ inline auto match_files(const std::string& pattern, std::vector<std::string>& fi
 [[nodiscard]] inline auto find_files(std::span<const std::string> sources)
     -> std::vector<std::string> {
   Error error;
-  auto files = find_files(sources, error);
-  throw_if(error);
-  return files;
+  return detail::or_throw(find_files(sources, error), error);
 }
 
 /// The same; a failure goes to `ec`.
 [[nodiscard]] inline auto find_files(std::span<const std::string> sources, std::error_code& ec)
     -> std::vector<std::string> {
-  Error error;
-  auto files = find_files(sources, error);
-  ec = error.code;
-  return files;
+  return find_files(sources, detail::CodeOf{ec});
 }
 
 }  // namespace distrib::inline v0

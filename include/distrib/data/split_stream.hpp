@@ -72,11 +72,8 @@ class SplitStream {
 
  private:
   void open(const std::string& path, Error& error) {
-    const auto one_by_one = [](std::size_t count, auto&& job) {
-      for (std::size_t i = 0; i < count; ++i) job(i);
-    };
     std::error_code ec;
-    const FileSplits found = split_file(path, static_cast<std::size_t>(count_), one_by_one, error);
+    const FileSplits found = split_file(path, static_cast<std::size_t>(count_), RunInOrder{}, error);
     if (error.code == record_errc::compressed || error.code == record_errc::not_regular) {
       error = {};
       whole_ = std::make_unique<RecordReader>(path, RecordReaderOptions{}, ec);

@@ -81,9 +81,7 @@ class TfRecordSource {
 
   /// The same; a failure goes to `ec`.
   void fill(std::uint64_t number, Batch<E>& batch, std::error_code& ec) const {
-    Error error;
-    fill(number, batch, error);
-    ec = error.code;
+    fill(number, batch, detail::CodeOf{ec});
   }
 
   /// Batches that `fill_in_order` can fill.
@@ -106,9 +104,7 @@ class TfRecordSource {
 
   /// The same; a failure goes to `ec`.
   void fill_in_order(std::uint64_t number, Batch<E>& batch, std::error_code& ec) const {
-    Error error;
-    fill_in_order(number, batch, error);
-    ec = error.code;
+    fill_in_order(number, batch, detail::CodeOf{ec});
   }
 
   /// What `ignore_errors` passed over: each with its place. Empty without that step.

@@ -89,17 +89,12 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
   /// The same; a failure is thrown as `std::system_error`.
   [[nodiscard]] auto open() const -> Source {
     Error error;
-    std::optional<Source> source = open(error);
-    throw_if(error);
-    return *std::move(source);
+    return *detail::or_throw(open(error), error);
   }
 
   /// The same; a failure goes to `ec`.
   [[nodiscard]] auto open(std::error_code& ec) const -> std::optional<Source> {
-    Error error;
-    std::optional<Source> source = open(error);
-    ec = error.code;
-    return source;
+    return open(detail::CodeOf{ec});
   }
 
  private:

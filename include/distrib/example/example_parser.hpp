@@ -87,9 +87,7 @@ void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> re
 template <class E, FeatureMember... Ms>
 void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> records, Batch<E>& batch,
                     std::error_code& ec) {
-  Error error;
-  parse_examples(schema, records, batch, error);
-  ec = error.code;
+  parse_examples(schema, records, batch, detail::CodeOf{ec});
 }
 
 }  // namespace distrib::inline v0

@@ -144,18 +144,13 @@ template <class Records>
 template <class Records>
 [[nodiscard]] auto infer_schema(Records&& records) -> std::vector<InferredFeature> {
   Error error;
-  auto features = infer_schema(records, error);
-  throw_if(error);
-  return features;
+  return detail::or_throw(infer_schema(records, error), error);
 }
 
 /// The same; a failure goes to `ec`.
 template <class Records>
 [[nodiscard]] auto infer_schema(Records&& records, std::error_code& ec) -> std::vector<InferredFeature> {
-  Error error;
-  auto features = infer_schema(records, error);
-  ec = error.code;
-  return features;
+  return infer_schema(records, detail::CodeOf{ec});
 }
 
 }  // namespace distrib::inline v0

@@ -84,19 +84,14 @@ template <class Records>
 [[nodiscard]] auto parse_example(const std::vector<NamedSpec>& specs, const Records& records)
     -> std::vector<ParsedFeature> {
   Error error;
-  auto result = parse_example(std::span<const NamedSpec>{specs}, records, error);
-  throw_if(error);
-  return result;
+  return detail::or_throw(parse_example(std::span<const NamedSpec>{specs}, records, error), error);
 }
 
 /// The same; a failure goes to `ec`.
 template <class Records>
 [[nodiscard]] auto parse_example(const std::vector<NamedSpec>& specs, const Records& records, std::error_code& ec)
     -> std::vector<ParsedFeature> {
-  Error error;
-  auto result = parse_example(std::span<const NamedSpec>{specs}, records, error);
-  ec = error.code;
-  return result;
+  return parse_example(std::span<const NamedSpec>{specs}, records, detail::CodeOf{ec});
 }
 
 /// One Example: the same without the axis of records.
@@ -124,9 +119,7 @@ template <class Record>
 [[nodiscard]] auto parse_single_example(const std::vector<NamedSpec>& specs, const Record& record)
     -> std::vector<ParsedFeature> {
   Error error;
-  auto result = parse_single_example(std::span<const NamedSpec>{specs}, ByteView{record}, error);
-  throw_if(error);
-  return result;
+  return detail::or_throw(parse_single_example(std::span<const NamedSpec>{specs}, ByteView{record}, error), error);
 }
 
 }  // namespace distrib::inline v0

@@ -176,21 +176,17 @@ template <class Records>
 [[nodiscard]] auto parse_sequence_example(const std::vector<NamedSpec>& context, const std::vector<NamedSpec>& lists,
                                           const Records& records) -> ParsedSequence {
   Error error;
-  auto result =
-      parse_sequence_example(std::span<const NamedSpec>{context}, std::span<const NamedSpec>{lists}, records, error);
-  throw_if(error);
-  return result;
+  return detail::or_throw(
+      parse_sequence_example(std::span<const NamedSpec>{context}, std::span<const NamedSpec>{lists}, records, error),
+      error);
 }
 
 /// The same; a failure goes to `ec`.
 template <class Records>
 [[nodiscard]] auto parse_sequence_example(const std::vector<NamedSpec>& context, const std::vector<NamedSpec>& lists,
                                           const Records& records, std::error_code& ec) -> ParsedSequence {
-  Error error;
-  auto result =
-      parse_sequence_example(std::span<const NamedSpec>{context}, std::span<const NamedSpec>{lists}, records, error);
-  ec = error.code;
-  return result;
+  return parse_sequence_example(std::span<const NamedSpec>{context}, std::span<const NamedSpec>{lists}, records,
+                                detail::CodeOf{ec});
 }
 
 }  // namespace distrib::inline v0

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/error.hpp>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -44,13 +44,11 @@ struct Address {
     for (const char c : host)
       if (c <= ' ' || c > '~' || c == '[' || c == ']' || c == '/') return {};
 
-    const std::string_view digits = text.substr(colon + 1);
-    std::uint16_t port = 0;
-    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (failure != std::errc{} || end != digits.data() + digits.size()) return {};
+    const auto port = detail::parse_whole<std::uint16_t>(text.substr(colon + 1));
+    if (!port) return {};
 
     ec.clear();
-    return {std::string{host}, port};
+    return {std::string{host}, *port};
   }
 
   /// As `parse` reads it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/net/drive.hpp>
 
 #include <algorithm>
@@ -88,9 +89,7 @@ class PageCore {
   }
 
   static auto take_line(std::string_view& text) -> std::string_view {
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end + 1);
+    std::string_view line = detail::cut_before(text, '\n');
     if (line.ends_with('\r')) line.remove_suffix(1);
     return line;
   }

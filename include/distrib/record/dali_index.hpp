@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/record/detail/replace_file.hpp>
 #include <distrib/record/error.hpp>
@@ -33,9 +34,7 @@ inline auto parse_dali_index(std::string_view text) -> std::optional<std::vector
   constexpr std::string_view blank = " \t\r";
   std::vector<std::uint64_t> offsets{0};
   while (!text.empty()) {
-    const std::size_t newline = text.find('\n');
-    std::string_view line = text.substr(0, newline);
-    text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+    std::string_view line = cut_before(text, '\n');
     line.remove_prefix(std::min(line.find_first_not_of(blank), line.size()));
     if (line.empty()) continue;
     std::uint64_t numbers[2] = {0, 0};
@@ -84,18 +83,13 @@ inline auto parse_dali_index(std::string_view text) -> std::optional<std::vector
 /// The same; throws `std::system_error`.
 [[nodiscard]] inline auto read_dali_index(const std::string& path, const std::string& text_path) -> RecordIndex {
   Error error;
-  std::optional<RecordIndex> index = read_dali_index(path, text_path, error);
-  throw_if(error);
-  return std::move(*index);
+  return *detail::or_throw(read_dali_index(path, text_path, error), error);
 }
 
 /// The same; on failure `ec` is set.
 [[nodiscard]] inline auto read_dali_index(const std::string& path, const std::string& text_path, std::error_code& ec)
     -> std::optional<RecordIndex> {
-  Error error;
-  std::optional<RecordIndex> index = read_dali_index(path, text_path, error);
-  ec = error.code;
-  return index;
+  return read_dali_index(path, text_path, detail::CodeOf{ec});
 }
 
 /// `index` as DALI's text.

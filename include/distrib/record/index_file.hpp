@@ -140,19 +140,14 @@ template <class = void>
 template <class = void>
 [[nodiscard]] auto open_index(const std::string& path, const OpenIndexOptions& options = {}) -> RecordIndex {
   Error error;
-  RecordIndex index = open_index(path, options, error);
-  throw_if(error);
-  return index;
+  return detail::or_throw(open_index(path, options, error), error);
 }
 
 /// The same; on failure `ec` is set and there are no records.
 template <class = void>
 [[nodiscard]] auto open_index(const std::string& path, const OpenIndexOptions& options, std::error_code& ec)
     -> RecordIndex {
-  Error error;
-  RecordIndex index = open_index(path, options, error);
-  ec = error.code;
-  return index;
+  return open_index(path, options, detail::CodeOf{ec});
 }
 
 inline auto detail::load_index(const std::string& path) -> std::optional<RecordIndex> {

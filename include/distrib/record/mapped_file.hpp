@@ -61,28 +61,17 @@ class MappedFile {
   /// The same; on failure `ec` is set and there are no bytes.
   MappedFile(const std::string& path, std::error_code& ec) noexcept {
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) {
-      ec = detail::last_os_error();
-      return;
-    }
-    if (!S_ISREG(status.st_mode)) {  // asked before opening: to open a pipe would wait for its writer
-      ec = record_errc::not_regular;
-      return;
-    }
-    const detail::FileDescriptor file{path, O_RDONLY, ec};
+    ec = ::stat(path.c_str(), &status) == 0 ? std::error_code{} : detail::last_os_error();
+    // Asked before opening: to open a pipe would wait for its writer.
+    if (!ec && !S_ISREG(status.st_mode)) ec = record_errc::not_regular;
     if (ec) return;
-    if (::fstat(file.get(), &status) != 0) {
-      ec = detail::last_os_error();
-      return;
-    }
-    if (status.st_size == 0) return;
+    const detail::FileDescriptor file{path, O_RDONLY, ec};
+    if (!ec && ::fstat(file.get(), &status) != 0) ec = detail::last_os_error();
+    if (ec || status.st_size == 0) return;
     const auto size = static_cast<std::size_t>(status.st_size);
     void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
-    if (memory == MAP_FAILED) {
-      ec = detail::last_os_error();
-      return;
-    }
-    bytes_ = {static_cast<const std::byte*>(memory), size};
+    if (memory == MAP_FAILED) ec = detail::last_os_error();
+    else bytes_ = {static_cast<const std::byte*>(memory), size};
   }
 
   MappedFile(MappedFile&& other) noexcept : bytes_{std::exchange(other.bytes_, {})} {}

@@ -38,9 +38,7 @@ class RecordIndex {
 
   /// The same; on failure `ec` is set and there are no records.
   RecordIndex(std::string path, std::error_code& ec) : path_{std::move(path)} {
-    Error error;
-    build(error);
-    ec = error.code;
+    build(detail::CodeOf{ec});
   }
 
   /// The same; on failure `error` says what and where.

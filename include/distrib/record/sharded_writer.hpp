@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/paths.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
@@ -19,11 +20,7 @@ namespace distrib::inline v0 {
 
 /// "NAME-00003-of-00010", the name of shard 3 of 10.
 [[nodiscard]] inline auto shard_name(std::string_view name, std::size_t shard, std::size_t shards) -> std::string {
-  const auto digits = [](std::size_t number) {
-    const std::string text = std::to_string(number);
-    return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
-  };
-  return std::string{name} + "-" + digits(shard) + "-of-" + digits(shards);
+  return std::string{name} + "-" + detail::shard_of_shards(shard, shards);
 }
 
 /// Writes records over `shards` TFRecord files, in turn or where the caller says. All files get their names in `close()`

@@ -193,9 +193,7 @@ template <class Run>
 template <class Run>
 [[nodiscard]] auto split_file(const std::string& path, std::size_t parts, Run&& run) -> FileSplits {
   Error error;
-  FileSplits found = split_file(path, parts, std::forward<Run>(run), error);
-  throw_if(error);
-  return found;
+  return detail::or_throw(split_file(path, parts, std::forward<Run>(run), error), error);
 }
 
 /// A `run` for `split_file` that calls one job after the other.

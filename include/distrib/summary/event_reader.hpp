@@ -98,19 +98,14 @@ template <Inflates I = Inflater>
 /// The same; fills `ec` only.
 template <Inflates I = Inflater>
 [[nodiscard]] auto read_scalars(const std::string& path, std::error_code& ec) -> std::vector<ScalarEvent> {
-  Error error;
-  auto scalars = read_scalars<I>(path, error);
-  ec = error.code;
-  return scalars;
+  return read_scalars<I>(path, detail::CodeOf{ec});
 }
 
 /// The same; throws `std::system_error` that names the file.
 template <Inflates I = Inflater>
 [[nodiscard]] auto read_scalars(const std::string& path) -> std::vector<ScalarEvent> {
   Error error;
-  auto scalars = read_scalars<I>(path, error);
-  throw_if(error);
-  return scalars;
+  return detail::or_throw(read_scalars<I>(path, error), error);
 }
 
 }  // namespace distrib::inline v0

@@ -119,10 +119,4 @@ inline auto quoted(std::string_view text) -> std::string {
   return out += '"';
 }
 
-/// The shortest text that reads back as `value`.
-inline auto number_text(double value) -> std::string {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
-}
-
 }  // namespace distrib::inline v0::detail

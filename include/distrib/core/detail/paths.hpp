@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,16 @@ inline auto file_of(std::string_view path) -> std::string_view {
 inline auto join_path(std::string_view directory, std::string_view path) -> std::string {
   if (path.starts_with('/') || directory.empty()) return std::string{path};
   return std::string{directory} + (directory.ends_with('/') ? "" : "/") + std::string{path};
+}
+
+/// "00000-of-00002": how TensorFlow numbers the files that belong together.
+inline auto shard_of_shards(std::size_t shard, std::size_t shards) -> std::string {
+  const auto digits = [](std::size_t number) {
+    std::string text = std::to_string(number);
+    text.insert(0, text.size() < 5 ? 5 - text.size() : 0, '0');
+    return text;
+  };
+  return digits(shard) + "-of-" + digits(shards);
 }
 
 }  // namespace distrib::inline v0::detail

@@ -29,6 +29,15 @@ template <class T>
   return shortest_text(value) == text ? std::optional{value} : std::nullopt;
 }
 
+/// The number that all of `text` is, decimal or to the base that is given; empty when it is none, or does not fit.
+template <class T, class... Base>
+[[nodiscard]] auto parse_whole(std::string_view text, Base... base) noexcept -> std::optional<T> {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, value, base...);
+  return code == std::errc{} && stop == end ? std::optional{value} : std::nullopt;
+}
+
 /// Cuts off what `text` has before the first `separator`, and that too; all of it when there is none.
 inline auto cut_before(std::string_view& text, char separator) -> std::string_view {
   const std::size_t end = text.find(separator);
