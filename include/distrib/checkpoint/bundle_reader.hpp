@@ -218,9 +218,7 @@ class BundleReader {
           return;
     }
   }
-  template <class = void> void verify(std::error_code& ec) const {
-    verify(detail::CodeOf{ec});
-  }
+  template <class = void> void verify(std::error_code& ec) const { verify(detail::CodeOf{ec}); }
   template <class = void> void verify() const {
     Error error;
     verify(error);

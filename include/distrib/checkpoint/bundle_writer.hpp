@@ -164,8 +164,7 @@ auto plan_data(const BundlePart& part, const std::string& temporary, std::size_t
 ///
 /// On failure the plan is empty and `error` names the tensor: `duplicate`, `incomplete`, `mismatch`.
 template <class = void>
-[[nodiscard]] auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, Error& error)
-    -> FilePlan {
+[[nodiscard]] auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, Error& error) -> FilePlan {
   using detail::refuse;
   error = {};
   if (parts.empty() || parts.size() > max_data_files) {

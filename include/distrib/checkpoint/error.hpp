@@ -54,5 +54,4 @@ inline constexpr ErrorText checkpoint_texts[] = {
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::checkpoint_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::checkpoint_errc> : std::true_type {};

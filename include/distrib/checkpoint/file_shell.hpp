@@ -69,8 +69,7 @@ inline void make_directories(const std::string& path, Error& error) {
 /// The same, and makes sure that files can be written there.
 inline void make_writable_directory(const std::string& path, Error& error) {
   make_directories(path, error);
-  if (!error && ::access(path.c_str(), W_OK) != 0)
-    error = detail::cannot_write(path, detail::last_os_error());
+  if (!error && ::access(path.c_str(), W_OK) != 0) error = detail::cannot_write(path, detail::last_os_error());
 }
 
 /// Performs a plan in order and stops at the first failure; what it has written and not renamed by then is removed, so
@@ -92,9 +91,7 @@ template <class = void> inline void perform(std::span<const FileAction> plan, Er
 }
 
 /// The same; fills `ec` only.
-inline void perform(std::span<const FileAction> plan, std::error_code& ec) {
-  perform(plan, detail::CodeOf{ec});
-}
+inline void perform(std::span<const FileAction> plan, std::error_code& ec) { perform(plan, detail::CodeOf{ec}); }
 
 /// The same; throws `std::system_error` that names the file.
 inline void perform(std::span<const FileAction> plan) {

@@ -29,8 +29,7 @@ struct SavedCheckpoint {
 
 /// Reads the state file of `directory`. Empty: `error` is `not_found`, `corrupt_state` or `cannot_read`, with its name.
 template <class = void>
-[[nodiscard]] auto read_checkpoint_state(std::string_view directory, Error& error)
-    -> std::optional<CheckpointState> {
+[[nodiscard]] auto read_checkpoint_state(std::string_view directory, Error& error) -> std::optional<CheckpointState> {
   constexpr std::uint64_t max_state_bytes = std::uint64_t{1} << 26;
   error = {};
   const std::string file = state_file_name(directory);

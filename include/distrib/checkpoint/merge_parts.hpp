@@ -21,8 +21,7 @@ namespace distrib::inline v0 {
 /// What the part files of all `shards` shards of `prefix` say, in the order of the shards. Empty: `error` is that of
 /// `BundleReader::open_part`; `not_found` names the first part file that is not there.
 template <class = void>
-[[nodiscard]] auto read_parts(const std::string& prefix, std::size_t shards, Error& error)
-    -> std::vector<BundleIndex> {
+[[nodiscard]] auto read_parts(const std::string& prefix, std::size_t shards, Error& error) -> std::vector<BundleIndex> {
   error = {};
   std::vector<BundleIndex> parts;
   for (std::size_t shard = 0; shard < shards; ++shard) {

@@ -20,8 +20,7 @@ namespace detail {
 
 /// Where `index` says that these bytes of this tensor lie; nullptr: nowhere.
 template <class = void>
-auto find_piece(const BundleIndex& index, const StoredTensor& tensor, const StoredPiece& piece)
-    -> const StoredPiece* {
+auto find_piece(const BundleIndex& index, const StoredTensor& tensor, const StoredPiece& piece) -> const StoredPiece* {
   const StoredTensor* stored = index.find(tensor.name);
   if (stored == nullptr || stored->dtype != tensor.dtype || stored->shape != tensor.shape) return nullptr;
   for (const StoredPiece& other : stored->pieces)

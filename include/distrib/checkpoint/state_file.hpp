@@ -36,8 +36,7 @@ template <class = void> [[nodiscard]] auto state_file_name(std::string_view dire
 /// Reads the text of a state file. Empty: `error` is `corrupt_state`: it is no text form, has a field that a
 /// CheckpointState has not, names no checkpoint, or has timestamps of another number than paths.
 template <class = void>
-[[nodiscard]] auto parse_checkpoint_state(std::string_view text, Error& error)
-    -> std::optional<CheckpointState> {
+[[nodiscard]] auto parse_checkpoint_state(std::string_view text, Error& error) -> std::optional<CheckpointState> {
   error = {};
   CheckpointState state;
   detail::TextFields fields{text};

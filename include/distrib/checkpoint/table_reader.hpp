@@ -58,8 +58,7 @@ auto read_block(ByteView file, BlockHandle handle, std::vector<std::byte>& unpac
 
 /// Calls `visit(key, value)` for each entry of a block until it returns false; false when it did or at damage.
 /// `key_budget` shrinks by the bytes of each key: short entries can repeat a long key without end otherwise.
-template <class Visit>
-auto walk_block(ByteView block, std::uint64_t& key_budget, Visit&& visit) -> bool {
+template <class Visit> auto walk_block(ByteView block, std::uint64_t& key_budget, Visit&& visit) -> bool {
   if (block.size() < 4) return false;
   const auto restarts = std::uint64_t{load_le<std::uint32_t>(block.data() + block.size() - 4)};
   if (4 * restarts + 4 > block.size()) return false;
@@ -89,8 +88,7 @@ auto walk_block(ByteView block, std::uint64_t& key_budget, Visit&& visit) -> boo
 /// (it fills `error` itself then). Every checksum is verified; lengths are checked before memory is taken.
 ///
 /// False: `error` says why (`bad_magic`, `corrupt_index`, `unsupported`) and at which byte. Throws only bad_alloc.
-template <class Visit>
-[[nodiscard]] auto read_table(ByteView file, Visit&& visit, Error& error) -> bool {
+template <class Visit> [[nodiscard]] auto read_table(ByteView file, Visit&& visit, Error& error) -> bool {
   using detail::refuse;
   error = {};
   if (file.size() < detail::table_footer_bytes)

@@ -63,5 +63,4 @@ inline constexpr ErrorText cluster_texts[] = {
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::cluster_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::cluster_errc> : std::true_type {};

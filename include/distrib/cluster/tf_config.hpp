@@ -91,8 +91,7 @@ class TfConfigReader {
       const std::string job{json_.text()};
       ClusterSpec::Tasks tasks;
       const JsonToken list = json_.next();
-      if (list == JsonToken::begin_array ? !read_dense(tasks)
-                                         : list != JsonToken::begin_object || !read_sparse(tasks))
+      if (list == JsonToken::begin_array ? !read_dense(tasks) : list != JsonToken::begin_object || !read_sparse(tasks))
         return refuse(cluster_errc::bad_tf_config);
       std::error_code ec;
       cluster.add(job, std::move(tasks), ec);

@@ -94,12 +94,10 @@ class AlignedBuffer {
   [[nodiscard]] auto bytes() const noexcept -> ByteView { return {begin(), size_}; }
 
   /// All of it as numbers; a rest smaller than one T is left out.
-  template <class T>
-  [[nodiscard]] auto as() noexcept -> std::span<T> {
+  template <class T> [[nodiscard]] auto as() noexcept -> std::span<T> {
     return {reinterpret_cast<T*>(begin()), size_ / sizeof(T)};
   }
-  template <class T>
-  [[nodiscard]] auto as() const noexcept -> std::span<const T> {
+  template <class T> [[nodiscard]] auto as() const noexcept -> std::span<const T> {
     return {reinterpret_cast<const T*>(begin()), size_ / sizeof(T)};
   }
 

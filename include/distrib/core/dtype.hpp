@@ -84,7 +84,6 @@ template <> struct dtype_of<bool> { static constexpr DType value = DType::boolea
 }  // namespace detail
 
 /// The DType of a C++ element type: `dtype_of<float> == DType::float32`.
-template <class T>
-inline constexpr DType dtype_of = detail::dtype_of<T>::value;
+template <class T> inline constexpr DType dtype_of = detail::dtype_of<T>::value;
 
 }  // namespace distrib::inline v0

@@ -26,8 +26,7 @@ struct EmbeddingOptions {
 /// One table of a model, beside its variables: rows of `Dim` elements found by key. A worker has only the rows that its
 /// batch needs, which the model's `lookups()` tells. Name, element type and length of a row at compile time; the rest at
 /// run time. A value.
-template <FixedString Name, class T, std::size_t Dim>
-class Embedding {
+template <FixedString Name, class T, std::size_t Dim> class Embedding {
   static_assert(std::is_same_v<T, float>, "distrib: the element type of an Embedding must be float");
   static_assert(Dim >= 1 && Dim <= 65536, "distrib: a row of an Embedding has 1 to 65536 elements");
   static_assert(valid_variable_name(Name.view()),
@@ -55,8 +54,7 @@ class Embedding {
 };
 
 /// Whether `T` is an `Embedding`.
-template <class T>
-inline constexpr bool is_embedding = false;
+template <class T> inline constexpr bool is_embedding = false;
 template <FixedString Name, class T, std::size_t Dim>
 inline constexpr bool is_embedding<Embedding<Name, T, Dim>> = true;
 

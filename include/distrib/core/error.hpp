@@ -158,5 +158,4 @@ template <class T> [[nodiscard]] auto or_throw(T value, const Error& error) -> T
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_condition_enum<distrib::failure> : std::true_type {};
+template <> struct std::is_error_condition_enum<distrib::failure> : std::true_type {};

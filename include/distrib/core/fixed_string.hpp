@@ -8,16 +8,14 @@
 namespace distrib::inline v0 {
 
 /// Text as a template argument: `Variable<"hidden/weights", float, 2>`. N counts the terminating zero.
-template <std::size_t N>
-struct FixedString {
+template <std::size_t N> struct FixedString {
   char text[N]{};
 
   consteval FixedString(const char (&literal)[N]) { std::copy_n(literal, N, text); }  // NOLINT: implicit on purpose
 
   [[nodiscard]] constexpr auto view() const noexcept -> std::string_view { return {text, N - 1}; }
 
-  template <std::size_t M>
-  [[nodiscard]] constexpr auto operator==(const FixedString<M>& other) const noexcept -> bool {
+  template <std::size_t M> [[nodiscard]] constexpr auto operator==(const FixedString<M>& other) const noexcept -> bool {
     return view() == other.view();
   }
 };

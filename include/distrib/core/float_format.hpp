@@ -28,9 +28,7 @@ enum class FloatFormat : std::uint8_t {
 }
 
 /// As a job's text has it: TensorFlow's name of the type.
-[[nodiscard]] constexpr auto to_text(FloatFormat format) noexcept -> std::string_view {
-  return name(to_dtype(format));
-}
+[[nodiscard]] constexpr auto to_text(FloatFormat format) noexcept -> std::string_view { return name(to_dtype(format)); }
 
 /// Bytes of an element.
 [[nodiscard]] constexpr auto element_bytes(FloatFormat format) noexcept -> std::size_t {

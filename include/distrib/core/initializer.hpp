@@ -126,8 +126,7 @@ template <class = void> [[nodiscard]] auto glorot_range(const Shape& shape) noex
 
 /// Calls `row(first, out)` for each run of consecutive elements of `part`: the index of its first element in `whole`,
 /// both row-major, and where in `out` it goes.
-template <class Row>
-void for_each_row(const Shape& whole, const Slice& part, std::span<float> out, Row row) {
+template <class Row> void for_each_row(const Shape& whole, const Slice& part, std::span<float> out, Row row) {
   if (out.empty()) return;
   const std::size_t rank = whole.rank();
   const auto length = static_cast<std::size_t>(rank == 0 ? 1 : part.extents[rank - 1]);

@@ -51,8 +51,7 @@ inline constexpr ErrorText json_texts[] = {
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::json_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::json_errc> : std::true_type {};
 
 namespace distrib::inline v0 {
 

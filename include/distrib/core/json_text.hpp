@@ -35,8 +35,7 @@ namespace distrib::inline v0 {
 }
 
 /// "true", "false", or an integer in decimal.
-template <std::integral T>
-[[nodiscard]] auto json_text(T value) -> std::string {
+template <std::integral T> [[nodiscard]] auto json_text(T value) -> std::string {
   if constexpr (std::same_as<T, bool>)
     return value ? "true" : "false";
   else
@@ -45,8 +44,7 @@ template <std::integral T>
 
 /// The shortest number that reads back as the same value of its type; "null" for what JSON has no number for
 /// (infinities, not-a-number).
-template <std::floating_point T>
-[[nodiscard]] auto json_text(T value) -> std::string {
+template <std::floating_point T> [[nodiscard]] auto json_text(T value) -> std::string {
   if (!std::isfinite(value)) return "null";
   return detail::shortest_text(value);
 }

@@ -48,9 +48,7 @@ class Philox {
       : key_{philox_key(seed)}, counter_{0, b, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(a >> 32)} {}
 
   [[nodiscard]] static constexpr auto min() noexcept -> result_type { return 0; }
-  [[nodiscard]] static constexpr auto max() noexcept -> result_type {
-    return std::numeric_limits<result_type>::max();
-  }
+  [[nodiscard]] static constexpr auto max() noexcept -> result_type { return std::numeric_limits<result_type>::max(); }
 
   /// The next word.
   constexpr auto operator()() noexcept -> result_type {

@@ -177,8 +177,7 @@ class WireWriter {
   void text(std::uint32_t field, std::string_view value) { bytes(field, as_bytes(value)); }
 
   /// A nested message or packed numbers: `fill(*this)` writes the content, the length is put before it afterwards.
-  template <class Fill>
-  void message(std::uint32_t field, Fill&& fill) {
+  template <class Fill> void message(std::uint32_t field, Fill&& fill) {
     tag(field, WireType::bytes);
     const std::size_t start = bytes_.size();
     std::forward<Fill>(fill)(*this);

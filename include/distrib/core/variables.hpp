@@ -31,8 +31,7 @@ namespace distrib::inline v0 {
 
 /// One trained tensor of a model (float), or a counter (double, std::int64_t; see `is_counter`): name, element type and
 /// number of axes at compile time; extents and initial values at run time. A value.
-template <FixedString Name, class T, std::size_t Rank>
-class Variable {
+template <FixedString Name, class T, std::size_t Rank> class Variable {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>,
                 "distrib: the element type of a Variable must be float, or of a counter double or std::int64_t");
   static_assert(Rank <= max_rank, "distrib: a Variable has at most 8 axes");
@@ -90,22 +89,17 @@ struct VariableInfo {
 
 /// The variables and tables of a model, in the model's order:
 /// `using Variables = VariableList<Variable<"w", float, 2>, Embedding<"user", float, 16>, ...>;`
-template <class... Vs>
-class VariableList {
+template <class... Vs> class VariableList {
  public:
   static constexpr std::size_t size = sizeof...(Vs);
   /// How many of them are tables.
   static constexpr std::size_t tables = (std::size_t{0} + ... + (is_embedding<Vs> ? 1 : 0));
 
-  template <std::size_t I>
-  using At = std::tuple_element_t<I, std::tuple<Vs...>>;
+  template <std::size_t I> using At = std::tuple_element_t<I, std::tuple<Vs...>>;
 
   VariableList(Vs... variables) : variables_{std::move(variables)...} {}  // NOLINT: `return {{{784, 10}}, ...};`
 
-  template <std::size_t I>
-  [[nodiscard]] auto at() const noexcept -> const At<I>& {
-    return std::get<I>(variables_);
-  }
+  template <std::size_t I> [[nodiscard]] auto at() const noexcept -> const At<I>& { return std::get<I>(variables_); }
 
   /// Position of the variable called `name`; `size` when there is none.
   [[nodiscard]] static constexpr auto index_of(std::string_view name) noexcept -> std::size_t {
@@ -160,10 +154,8 @@ class VariableList {
 };
 
 /// Whether `T` is a `VariableList`.
-template <class T>
-inline constexpr bool is_variable_list = false;
-template <class... Vs>
-inline constexpr bool is_variable_list<VariableList<Vs...>> = true;
+template <class T> inline constexpr bool is_variable_list = false;
+template <class... Vs> inline constexpr bool is_variable_list<VariableList<Vs...>> = true;
 
 /// Byte offset of each variable in one block that holds them all, each at a multiple of `tensor_alignment`; the last
 /// entry is the size of the block.

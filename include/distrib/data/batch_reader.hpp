@@ -39,8 +39,7 @@ struct BatchShare {
 ///
 /// Memory: `ahead` + 1 batches. The source, and the pool if any, outlive the reader, which waits when it goes for the
 /// batches that are being filled, and drops those that are not. One thread at a time. Movable.
-template <BatchSource Source>
-class BatchReader {
+template <BatchSource Source> class BatchReader {
  public:
   using BatchType = Batch<typename Source::ExampleType>;
 
@@ -52,8 +51,7 @@ class BatchReader {
       : BatchReader{source, &pool, ahead, share} {}
 
   // A source that would be gone before the reader.
-  template <class... Rest>
-  BatchReader(const Source&&, Rest&&...) = delete;
+  template <class... Rest> BatchReader(const Source&&, Rest&&...) = delete;
 
   BatchReader(BatchReader&&) = default;
   auto operator=(BatchReader&&) -> BatchReader& = delete;

@@ -86,8 +86,7 @@ struct NoDataset {
 };
 
 /// One sentence for each thing that `D` lacks; for the speaking twins of entry points that take a Dataset.
-template <class D>
-constexpr void explain_dataset() {
+template <class D> constexpr void explain_dataset() {
   // By way of bools: the compilers would follow a concept with a page of their own words.
   constexpr bool said_already = std::same_as<D, NoDataset>;
   constexpr bool names_type = requires { typename D::ExampleType; };

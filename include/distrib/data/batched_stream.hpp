@@ -25,8 +25,7 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// Hands the elements of one batch to `take`, one after the other. False: there is no batch, or a failure.
-template <Stream S, class Take>
-auto gather(S& below, const Batching& batching, Take take, Error& error) -> bool {
+template <Stream S, class Take> auto gather(S& below, const Batching& batching, Take take, Error& error) -> bool {
   error.code = batching.check();
   std::uint64_t taken = 0;
   for (; !error && taken < batching.size; ++taken) {
@@ -41,15 +40,13 @@ auto gather(S& below, const Batching& batching, Take take, Error& error) -> bool
 
 /// Several elements at a time, as a vector. Elements that point to memory of the stream below are no longer good when
 /// the next one is asked for: map them to values of their own first. `next`: `data_errc::bad_batch_size`.
-template <Stream Below>
-class BatchedStream : public StreamStep<Below> {
+template <Stream Below> class BatchedStream : public StreamStep<Below> {
  public:
   static_assert(!std::is_same_v<typename Below::Element, Record>,
                 "distrib: a record's bytes live until the next record: batch(schema, n), or map(...) to values first");
   using Element = std::vector<typename Below::Element>;
 
-  BatchedStream(Below below, const Batching& batching)
-      : StreamStep<Below>{std::move(below)}, batching_{batching} {}
+  BatchedStream(Below below, const Batching& batching) : StreamStep<Below>{std::move(below)}, batching_{batching} {}
 
   [[nodiscard]] auto next(Error& error) -> std::optional<Element> {
     Element batch;
@@ -70,8 +67,7 @@ class BatchedStream : public StreamStep<Below> {
 ///
 /// `next`: `data_errc::bad_batch_size`, what the stream below reports, or an `example_errc` with record and feature;
 /// the elements of a batch that failed are lost.
-template <Stream Below, class E, FeatureMember... Ms>
-class ExampleStream : public StreamStep<Below> {
+template <Stream Below, class E, FeatureMember... Ms> class ExampleStream : public StreamStep<Below> {
  public:
   using Element = const Batch<E>*;
 

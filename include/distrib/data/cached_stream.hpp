@@ -18,8 +18,7 @@ namespace distrib::inline v0 {
 /// without asking the stream below. An epoch that was left before its end is not kept.
 ///
 /// `next`: `data_errc::cache_full` when the elements take more than `max_bytes`; nothing is held then any more.
-template <Stream Below>
-class CachedStream {
+template <Stream Below> class CachedStream {
  public:
   using Element = typename Below::Element;
 

@@ -29,8 +29,7 @@ struct DataState {
 inline constexpr std::size_t data_state_bytes = 24;
 
 /// "distrib-data-1 DATA EPOCH POSITION", decimal, at most 77 characters.
-template <class State = DataState>
-[[nodiscard]] auto to_string(const DataState& state) -> std::string {
+template <class State = DataState> [[nodiscard]] auto to_string(const DataState& state) -> std::string {
   return "distrib-data-1 " + std::to_string(state.data) + ' ' + std::to_string(state.epoch) + ' ' +
          std::to_string(state.position);
 }
@@ -49,8 +48,7 @@ template <class State = DataState>
 }
 
 /// The same; a failure is thrown as `std::system_error`.
-template <class State = DataState>
-[[nodiscard]] auto parse_data_state(std::string_view text) -> State {
+template <class State = DataState> [[nodiscard]] auto parse_data_state(std::string_view text) -> State {
   std::error_code ec;
   const State state = parse_data_state<State>(text, ec);
   if (ec) throw_error(ec, '"' + std::string{text.substr(0, 100)} + '"');
@@ -80,8 +78,7 @@ template <class State = DataState>
 namespace detail {
 
 /// `DataState::data` of a description.
-template <class Text>
-[[nodiscard]] auto data_hash(const Text& description) -> std::uint64_t {
+template <class Text> [[nodiscard]] auto data_hash(const Text& description) -> std::uint64_t {
   return load_le<std::uint64_t>(sha256(as_bytes(description)).data());
 }
 

@@ -22,8 +22,7 @@ namespace distrib::inline v0 {
 ///
 ///     auto mine = elements(10).shard(3, 0).open();   // an Order: mine.size() == 4
 ///     for (std::uint64_t p = 0; p < mine.size(); ++p) use(things[mine.at(0, p)]);   // 0 3 6 9
-template <Order O>
-class Elements : public PipelineSteps<Elements<O>> {
+template <Order O> class Elements : public PipelineSteps<Elements<O>> {
  public:
   using Element = std::uint64_t;
 
@@ -32,8 +31,7 @@ class Elements : public PipelineSteps<Elements<O>> {
   [[nodiscard]] auto order() const noexcept -> const O& { return order_; }
 
   /// The same numbers in another order.
-  template <Order Other>
-  [[nodiscard]] auto with_order(Other order) const -> Elements<Other> {
+  template <Order Other> [[nodiscard]] auto with_order(Other order) const -> Elements<Other> {
     return {lengths_, std::move(order)};
   }
 
@@ -54,17 +52,14 @@ class Elements : public PipelineSteps<Elements<O>> {
   }
 
   /// The same; a failure goes to `ec`.
-  [[nodiscard]] auto open(std::error_code& ec) const -> std::optional<O> {
-    return open(detail::CodeOf{ec});
-  }
+  [[nodiscard]] auto open(std::error_code& ec) const -> std::optional<O> { return open(detail::CodeOf{ec}); }
 
  private:
   // What orders are bound to: the numbers are the elements, and none is damaged.
   struct Numbers {
     std::span<const std::uint64_t> all;
     auto lengths() const noexcept -> std::span<const std::uint64_t> { return all; }
-    template <class Predicate>
-    auto matches(Predicate& predicate, std::uint64_t number, Error&) const -> bool {
+    template <class Predicate> auto matches(Predicate& predicate, std::uint64_t number, Error&) const -> bool {
       return predicate(number);
     }
     void check(std::uint64_t, Error&) const noexcept {}
@@ -77,14 +72,12 @@ class Elements : public PipelineSteps<Elements<O>> {
 };
 
 /// The numbers 0 .. count - 1.
-template <std::integral Count>
-[[nodiscard]] auto elements(Count count) -> Elements<WholeOrder> {
+template <std::integral Count> [[nodiscard]] auto elements(Count count) -> Elements<WholeOrder> {
   return {{static_cast<std::uint64_t>(count)}, WholeOrder{}};
 }
 
 /// The numbers of things that lie in several files or lists of these lengths, counted through, for `interleave`.
-template <Order O = WholeOrder>
-[[nodiscard]] auto elements(std::vector<std::uint64_t> lengths) -> Elements<O> {
+template <Order O = WholeOrder> [[nodiscard]] auto elements(std::vector<std::uint64_t> lengths) -> Elements<O> {
   return {std::move(lengths), O{}};
 }
 

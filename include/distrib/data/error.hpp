@@ -58,5 +58,4 @@ inline constexpr ErrorText data_texts[] = {
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::data_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::data_errc> : std::true_type {};

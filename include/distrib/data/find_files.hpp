@@ -60,8 +60,7 @@ inline auto match_files(const std::string& pattern, std::vector<std::string>& fi
 /// that begin with "_" or end in ".crc" are left out, and so are directories.
 ///
 /// `error`: `data_errc::no_files` naming pattern and directory, or the system's reason; the result is then empty.
-[[nodiscard]] inline auto find_files(std::span<const std::string> sources, Error& error)
-    -> std::vector<std::string> {
+[[nodiscard]] inline auto find_files(std::span<const std::string> sources, Error& error) -> std::vector<std::string> {
   error = {};
   std::vector<std::string> files;
   for (const std::string& source : sources) {
@@ -87,8 +86,7 @@ inline auto match_files(const std::string& pattern, std::vector<std::string>& fi
 }
 
 /// The same; a failure is thrown as `std::system_error`.
-[[nodiscard]] inline auto find_files(std::span<const std::string> sources)
-    -> std::vector<std::string> {
+[[nodiscard]] inline auto find_files(std::span<const std::string> sources) -> std::vector<std::string> {
   Error error;
   return detail::or_throw(find_files(sources, error), error);
 }

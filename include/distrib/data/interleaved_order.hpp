@@ -21,8 +21,7 @@ namespace detail {
 /// have ended when an element more is wanted, and then its slot stays empty until the next turn.
 ///
 /// Held as stretches in which the same files take turns, so that any position is found in O(log files).
-template <class Number>
-class Interleaving {
+template <class Number> class Interleaving {
  public:
   Interleaving(std::span<const Number> lengths, Number cycle, Number block) {
     struct Slot {
@@ -107,8 +106,7 @@ class Interleaving {
 /// and a function of the files' lengths alone. Memory: a few words a file. Below: the order of the files themselves.
 ///
 /// `bind`: `data_errc::bad_interleave`.
-template <class Below>
-class InterleavedOrder {
+template <class Below> class InterleavedOrder {
  public:
   static constexpr bool shuffles = false;
   static constexpr bool repeats = false;
@@ -117,11 +115,9 @@ class InterleavedOrder {
   InterleavedOrder(const Below&, std::int64_t cycle_length, std::int64_t block_length)
       : cycle_{cycle_length}, block_{block_length} {}
 
-  template <class Data>
-  void bind(Data& data, Error& error) {
+  template <class Data> void bind(Data& data, Error& error) {
     if (cycle_ <= 0 || block_ <= 0) {
-      error = {data_errc::bad_interleave,
-               "interleave(" + std::to_string(cycle_) + ", " + std::to_string(block_) + ")"};
+      error = {data_errc::bad_interleave, "interleave(" + std::to_string(cycle_) + ", " + std::to_string(block_) + ")"};
       return;
     }
     table_ = std::make_shared<const Table>(data.lengths(), static_cast<std::uint64_t>(cycle_),

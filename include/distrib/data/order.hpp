@@ -38,8 +38,7 @@ class WholeOrder {
   static constexpr bool repeats = false;
   static constexpr bool forgives = false;
 
-  template <class Data>
-  void bind(Data& data, Error&) {
+  template <class Data> void bind(Data& data, Error&) {
     size_ = 0;
     for (const std::uint64_t length : data.lengths()) size_ += length;
   }

@@ -16,8 +16,7 @@ namespace distrib::inline v0 {
 // Each step is an Order over the one below it; what `bind` of it may report is said at the step.
 
 /// Every `count`-th element, from element `index` on: TensorFlow's shard. `data_errc::bad_shard`.
-template <Order Below>
-class ShardedOrder {
+template <Order Below> class ShardedOrder {
  public:
   static constexpr bool shuffles = Below::shuffles;
   static constexpr bool repeats = Below::repeats;
@@ -26,8 +25,7 @@ class ShardedOrder {
   ShardedOrder(Below below, std::int64_t count, std::int64_t index)
       : below_{std::move(below)}, count_{count}, index_{index} {}
 
-  template <class Data>
-  void bind(Data& data, Error& error) {
+  template <class Data> void bind(Data& data, Error& error) {
     if (count_ <= 0 || index_ < 0 || index_ >= count_)
       error = {data_errc::bad_shard, "shard(" + std::to_string(count_) + ", " + std::to_string(index_) + ")"};
     else
@@ -56,8 +54,7 @@ class ShardedOrder {
 };
 
 /// The elements from `first` on, `count` of them or as many as there are: take and skip.
-template <Order Below>
-class PartOfOrder {
+template <Order Below> class PartOfOrder {
  public:
   static constexpr bool shuffles = Below::shuffles;
   static constexpr bool repeats = Below::repeats;
@@ -66,10 +63,7 @@ class PartOfOrder {
   PartOfOrder(Below below, std::uint64_t first, std::uint64_t count)
       : below_{std::move(below)}, first_{first}, count_{count} {}
 
-  template <class Data>
-  void bind(Data& data, Error& error) {
-    below_.bind(data, error);
-  }
+  template <class Data> void bind(Data& data, Error& error) { below_.bind(data, error); }
   [[nodiscard]] auto size() const noexcept -> std::uint64_t {
     const std::uint64_t all = below_.size();
     return std::min(count_, all == endless ? endless : all - std::min(all, first_));
@@ -90,8 +84,7 @@ class PartOfOrder {
 };
 
 /// A `Permutation` of the elements that is a function of the seed, another one in each epoch. `data_errc::no_end`.
-template <Order Below>
-class ShuffledOrder {
+template <Order Below> class ShuffledOrder {
  public:
   static constexpr bool shuffles = true;
   static constexpr bool repeats = Below::repeats;
@@ -99,8 +92,7 @@ class ShuffledOrder {
 
   ShuffledOrder(Below below, std::uint64_t seed) : below_{std::move(below)}, seed_{seed} {}
 
-  template <class Data>
-  void bind(Data& data, Error& error) {
+  template <class Data> void bind(Data& data, Error& error) {
     below_.bind(data, error);
     if (!error && below_.size() == endless) error = {data_errc::no_end, "shuffle(" + std::to_string(seed_) + ")"};
     permutation_ = Permutation{size(), seed_, epoch_ = 0};
@@ -111,9 +103,7 @@ class ShuffledOrder {
     return below_.at(epoch, permutation_(position));
   }
   [[nodiscard]] auto plain() const { return below_.plain(); }
-  [[nodiscard]] auto describe() const -> std::string {
-    return below_.describe() + " shuffle=" + std::to_string(seed_);
-  }
+  [[nodiscard]] auto describe() const -> std::string { return below_.describe() + " shuffle=" + std::to_string(seed_); }
 
  private:
   Below below_;
@@ -123,8 +113,7 @@ class ShuffledOrder {
 };
 
 /// All elements `count` times, each time an epoch of its own; `endless`: for ever.
-template <Order Below>
-class RepeatedOrder {
+template <Order Below> class RepeatedOrder {
  public:
   static constexpr bool shuffles = Below::shuffles;
   static constexpr bool repeats = true;
@@ -132,10 +121,7 @@ class RepeatedOrder {
 
   RepeatedOrder(Below below, std::uint64_t count) : below_{std::move(below)}, count_{count} {}
 
-  template <class Data>
-  void bind(Data& data, Error& error) {
-    below_.bind(data, error);
-  }
+  template <class Data> void bind(Data& data, Error& error) { below_.bind(data, error); }
   [[nodiscard]] auto size() const noexcept -> std::uint64_t {
     const std::uint64_t once = below_.size();
     std::uint64_t all = 0;
@@ -156,8 +142,7 @@ class RepeatedOrder {
 };
 
 /// First all elements in the one order, then in the other; both over the same data. `data_errc::no_end`.
-template <Order First, Order Then>
-class ConcatenatedOrder {
+template <Order First, Order Then> class ConcatenatedOrder {
  public:
   static constexpr bool shuffles = First::shuffles || Then::shuffles;
   static constexpr bool repeats = First::repeats || Then::repeats;
@@ -165,8 +150,7 @@ class ConcatenatedOrder {
 
   ConcatenatedOrder(First first, Then then) : first_{std::move(first)}, then_{std::move(then)} {}
 
-  template <class Data>
-  void bind(Data& data, Error& error) {
+  template <class Data> void bind(Data& data, Error& error) {
     first_.bind(data, error);
     if (!error) then_.bind(data, error);
     if (!error && first_.size() == endless) error = {data_errc::no_end, "concatenate"};

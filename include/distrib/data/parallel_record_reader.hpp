@@ -32,8 +32,7 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// One gzip member inflated into memory, its records verified.
-template <Inflates I>
-class InflatedMember {
+template <Inflates I> class InflatedMember {
  public:
   /// Inflates `compressed`, a whole member that announces `size` bytes.
   void inflate(ByteView compressed, std::uint64_t size, std::uint64_t max_record_bytes) {
@@ -90,8 +89,7 @@ class InflatedMember {
 };
 
 /// What a reader shares with the threads of a pool.
-template <Inflates I>
-struct InflateAhead {
+template <Inflates I> struct InflateAhead {
   enum : int { idle, wanted, begun, done };
 
   struct Slot {
@@ -144,8 +142,7 @@ struct InflateAhead {
 };
 
 /// The reader's own share.
-template <Inflates I>
-class InflateAheadOwner {
+template <Inflates I> class InflateAheadOwner {
  public:
   InflateAheadOwner() = default;
   explicit InflateAheadOwner(std::shared_ptr<InflateAhead<I>> ahead) noexcept : ahead_{std::move(ahead)} {}
@@ -186,8 +183,7 @@ struct ParallelReadOptions {
 /// from can only be destroyed or assigned to. It may be dropped half-way, which waits for members that are being
 /// inflated. The pool must outlive it, and the file must not be changed meanwhile (see the hazard at `MappedFile`).
 /// `I` inflates.
-template <Inflates I = Inflater>
-class BasicParallelRecordReader {
+template <Inflates I = Inflater> class BasicParallelRecordReader {
  public:
   using Iterator = RecordIterator<BasicParallelRecordReader>;
 
@@ -324,8 +320,7 @@ class BasicParallelRecordReader {
 using ParallelRecordReader = BasicParallelRecordReader<>;
 
 /// How a stream opens a file: with a reader that has the threads of a pool, which outlives it.
-template <class R = ParallelRecordReader>
-struct OpenOnPool {
+template <class R = ParallelRecordReader> struct OpenOnPool {
   using Reader = R;
   IoPool* pool = nullptr;
   auto operator()(const std::string& path, std::error_code& ec) const -> std::unique_ptr<Reader> {

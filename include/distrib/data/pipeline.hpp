@@ -38,8 +38,7 @@ namespace distrib::inline v0 {
 ///
 /// What an element points to lives until the next one is asked for; window_shuffle and cache copy records, but nothing
 /// else that an element might point to. One thread at a time. Movable.
-template <Stream S>
-class Pipeline {
+template <Stream S> class Pipeline {
  public:
   using Element = typename S::Element;
   class Iterator;
@@ -47,8 +46,7 @@ class Pipeline {
   explicit Pipeline(S stream) : stream_{std::move(stream)} {}
 
   /// What `function(element)` gives.
-  template <class Function>
-  [[nodiscard]] auto map(Function function) && {
+  template <class Function> [[nodiscard]] auto map(Function function) && {
     constexpr bool fits = std::invocable<Function&, const Element&>;
     static_assert(fits, "distrib: map(...) takes a function of one element");
     if constexpr (fits)
@@ -58,8 +56,7 @@ class Pipeline {
   }
 
   /// The elements for which `predicate(element)` is true.
-  template <class Predicate>
-  [[nodiscard]] auto filter(Predicate predicate) && {
+  template <class Predicate> [[nodiscard]] auto filter(Predicate predicate) && {
     constexpr bool fits = std::predicate<Predicate&, const Element&>;
     static_assert(fits, "distrib: filter(...) takes a function of one element that returns bool");
     if constexpr (fits)
@@ -95,9 +92,7 @@ class Pipeline {
   }
 
   /// Holds what comes in the first epoch, and gives it again in the others: see `CachedStream`.
-  [[nodiscard]] auto cache(std::uint64_t max_bytes) && {
-    return after(CachedStream<S>{std::move(stream_), max_bytes});
-  }
+  [[nodiscard]] auto cache(std::uint64_t max_bytes) && { return after(CachedStream<S>{std::move(stream_), max_bytes}); }
 
   /// Reads up to `ahead` elements ahead on a thread of `pool`, which outlives the pipeline: see `PrefetchedStream`.
   [[nodiscard]] auto prefetch(IoPool& pool, std::uint64_t ahead) && {
@@ -111,8 +106,7 @@ class Pipeline {
   }
 
   /// After these elements those of `other`, which are of the same type.
-  template <Stream Other>
-  [[nodiscard]] auto concatenate(Pipeline<Other> other) && {
+  template <Stream Other> [[nodiscard]] auto concatenate(Pipeline<Other> other) && {
     constexpr bool fits = std::same_as<typename Other::Element, Element>;
     static_assert(fits, "distrib: concatenate(...) takes a pipeline of the same elements");
     if constexpr (fits)
@@ -122,8 +116,7 @@ class Pipeline {
   }
 
   /// Pairs of an element of this and one of `other`.
-  template <Stream Other>
-  [[nodiscard]] auto zip(Pipeline<Other> other) && {
+  template <Stream Other> [[nodiscard]] auto zip(Pipeline<Other> other) && {
     return after(ZippedStream<S, Other>{std::move(stream_), std::move(other).stream()});
   }
 
@@ -204,10 +197,7 @@ class Pipeline {
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:
-  template <Stream Next>
-  static auto after(Next next) -> Pipeline<Next> {
-    return Pipeline<Next>{std::move(next)};
-  }
+  template <Stream Next> static auto after(Next next) -> Pipeline<Next> { return Pipeline<Next>{std::move(next)}; }
 
   auto part(std::uint64_t first, std::uint64_t stride, std::uint64_t count) && {
     return after(PartOfStream<S>{std::move(stream_), first, stride, count});
@@ -232,8 +222,7 @@ class Pipeline {
 };
 
 /// Input iterator over the elements that are left. Throws `std::system_error` where the stream fails.
-template <Stream S>
-class Pipeline<S>::Iterator {
+template <Stream S> class Pipeline<S>::Iterator {
  public:
   using iterator_concept = std::input_iterator_tag;
   using difference_type = std::ptrdiff_t;
@@ -259,8 +248,7 @@ class Pipeline<S>::Iterator {
 };
 
 /// A pipeline over elements that are held in memory.
-template <std::copyable T>
-[[nodiscard]] auto pipeline(std::vector<T> elements) -> Pipeline<VectorStream<T>> {
+template <std::copyable T> [[nodiscard]] auto pipeline(std::vector<T> elements) -> Pipeline<VectorStream<T>> {
   return Pipeline{VectorStream<T>{std::move(elements)}};
 }
 

@@ -18,8 +18,7 @@ namespace distrib::inline v0 {
 /// data; wrong numbers are reported when the data are opened, with the step's name.
 ///
 /// Self has `order()`, `with_order(order)` (itself over another order), and `Element`, what `filter` looks at.
-template <class Self>
-class PipelineSteps {
+template <class Self> class PipelineSteps {
  public:
   /// Elements of the files in turn, `block_length` from each of `cycle_length` files at a time, in TensorFlow's
   /// deterministic order (see `InterleavedOrder`). The first step, if any. `data_errc::bad_interleave`.
@@ -36,9 +35,7 @@ class PipelineSteps {
 
   /// Elements whose position divided by `count` leaves `index`: each of `count` workers its own, none lost, none twice,
   /// however many files there are. `data_errc::bad_shard`.
-  [[nodiscard]] auto shard(std::int64_t count, std::int64_t index) const {
-    return then<ShardedOrder>(count, index);
-  }
+  [[nodiscard]] auto shard(std::int64_t count, std::int64_t index) const { return then<ShardedOrder>(count, index); }
 
   /// At most the first `count` elements.
   [[nodiscard]] auto take(std::uint64_t count) const { return then<PartOfOrder>(std::uint64_t{0}, count); }
@@ -48,8 +45,7 @@ class PipelineSteps {
 
   /// Elements for which `predicate(const Element&)` is true. Opening the data reads each once to find out, and notes 8
   /// bytes for each that stays. Before shuffle and repeat. The predicate must be a pure function.
-  template <class Predicate>
-  [[nodiscard]] auto filter(Predicate predicate) const {
+  template <class Predicate> [[nodiscard]] auto filter(Predicate predicate) const {
     constexpr bool fits = std::predicate<Predicate&, const typename Self::Element&>;
     static_assert(fits, "distrib: filter(...) takes a function of one example (const Example&) that returns bool");
     return select<detail::FilterRule<Predicate>, fits>({std::move(predicate)});
@@ -73,8 +69,7 @@ class PipelineSteps {
   [[nodiscard]] auto repeat() const { return then<RepeatedOrder>(endless); }
 
   /// After the elements of this those of `other`, which is made from the same data: its steps count, its files do not.
-  template <class Other>
-  [[nodiscard]] auto concatenate(const Other& other) const {
+  template <class Other> [[nodiscard]] auto concatenate(const Other& other) const {
     using First = std::remove_cvref_t<decltype(self().order())>;
     using Then = std::remove_cvref_t<decltype(other.order())>;
     return self().with_order(ConcatenatedOrder<First, Then>{self().order(), other.order()});
@@ -83,14 +78,12 @@ class PipelineSteps {
  private:
   auto self() const noexcept -> const Self& { return static_cast<const Self&>(*this); }
 
-  template <template <class> class Step, class... Arguments>
-  auto then(Arguments... arguments) const {
+  template <template <class> class Step, class... Arguments> auto then(Arguments... arguments) const {
     using Below = std::remove_cvref_t<decltype(self().order())>;
     return self().with_order(Step<Below>{self().order(), arguments...});
   }
 
-  template <class Rule, bool fits>
-  auto select(Rule rule) const {
+  template <class Rule, bool fits> auto select(Rule rule) const {
     using Below = std::remove_cvref_t<decltype(self().order())>;
     constexpr bool early = !Below::shuffles && !Below::repeats;
     static_assert(early,

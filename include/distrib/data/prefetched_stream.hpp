@@ -24,8 +24,7 @@ namespace detail {
 
 /// A stream and what was read of it ahead, shared with the threads of a pool. Whoever is `busy` has the stream for
 /// himself; `mutex` guards all else.
-template <class Below>
-struct ReadAhead {
+template <class Below> struct ReadAhead {
   /// An element, a failure, or, where both are empty, the end; and where the stream stood behind it.
   struct Item {
     std::optional<Held<typename Below::Element>> element;
@@ -101,8 +100,7 @@ struct ReadAhead {
 /// What the stream below throws comes in its place too. `next`: `data_errc::bad_buffer` for `ahead` of 0.
 /// Memory: `ahead` elements. The pool outlives the stream, which waits when it goes for the element that is being read.
 /// Functions of steps below run on threads of the pool, one at a time.
-template <Stream Below>
-class PrefetchedStream {
+template <Stream Below> class PrefetchedStream {
  public:
   using Element = typename Below::Element;
   static_assert(!std::is_pointer_v<Element>,

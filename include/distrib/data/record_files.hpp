@@ -29,8 +29,7 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// The records of a compressed or damaged file, read into memory and verified.
-template <Inflates I>
-class InflatedRecords {
+template <Inflates I> class InflatedRecords {
  public:
   /// At most `max_bytes`, with the 16 bytes that frame each record. With `salvage`, what cannot be read goes to `lost`.
   InflatedRecords(const std::string& path, std::uint64_t max_bytes, bool salvage, std::vector<Error>& lost,
@@ -92,8 +91,7 @@ struct RecordFilesOptions {
 /// when opened.
 ///
 /// Records' bytes live as long as this object, also when it is moved. Const access from any thread. `I` inflates.
-template <Inflates I>
-class BasicRecordFiles {
+template <Inflates I> class BasicRecordFiles {
  public:
   /// Opens `paths`. `error` names file, record and offset: `data_errc::inflated_too_large`, a `record_errc`, or the
   /// system's reason.

@@ -23,8 +23,7 @@ namespace distrib::inline v0 {
 ///
 /// A rule: `rule.begin(data, error)` and `rule.admits(data, number, error)`, which give up by an error; `Rule::name`,
 /// `Rule::forgives`. Each `bind` asks a copy.
-template <Order Below, class Rule>
-class SelectedOrder {
+template <Order Below, class Rule> class SelectedOrder {
  public:
   static constexpr bool shuffles = false;
   static constexpr bool repeats = false;
@@ -33,8 +32,7 @@ class SelectedOrder {
   SelectedOrder(Below below, Rule rule)
       : below_{std::move(below)}, rule_{std::make_shared<const Rule>(std::move(rule))} {}
 
-  template <class Data>
-  void bind(Data& data, Error& error) {
+  template <class Data> void bind(Data& data, Error& error) {
     below_.bind(data, error);
     if (error) return;
     auto numbers = std::make_shared<std::vector<std::uint64_t>>();
@@ -72,43 +70,36 @@ class SelectedOrder {
 namespace detail {
 
 /// filter(predicate).
-template <class Predicate>
-struct FilterRule {
+template <class Predicate> struct FilterRule {
   static constexpr const char* name = "filter";
   static constexpr bool forgives = false;
   Predicate predicate;
 
-  template <class Data>
-  void begin(Data&, Error&) noexcept {}
-  template <class Data>
-  auto admits(Data& data, std::uint64_t number, Error& error) -> bool {
+  template <class Data> void begin(Data&, Error&) noexcept {}
+  template <class Data> auto admits(Data& data, std::uint64_t number, Error& error) -> bool {
     return data.matches(predicate, number, error);
   }
 };
 
 /// ignore_errors(at_most).
-template <class Count>
-struct IgnoreRule {
+template <class Count> struct IgnoreRule {
   static constexpr const char* name = "ignore_errors";
   static constexpr bool forgives = true;
   Count at_most;
   Count ignored = 0;
 
-  template <class Data>
-  void begin(Data& data, Error& error) {  // what was lost before anything got a number
+  template <class Data> void begin(Data& data, Error& error) {  // what was lost before anything got a number
     for (const Error& lost : data.lost())
       if (!error) pass_over(data, lost, error);
   }
-  template <class Data>
-  auto admits(Data& data, std::uint64_t number, Error& error) -> bool {
+  template <class Data> auto admits(Data& data, std::uint64_t number, Error& error) -> bool {
     Error damage;
     data.check(number, damage);
     if (!damage) return true;
     pass_over(data, damage, error);
     return false;
   }
-  template <class Data>
-  void pass_over(Data& data, const Error& damage, Error& error) {
+  template <class Data> void pass_over(Data& data, const Error& damage, Error& error) {
     if (ignored++ == at_most)
       error = {data_errc::too_many_errors, damage.where + ": " + damage.code.message()};
     else

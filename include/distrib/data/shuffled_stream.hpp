@@ -22,8 +22,7 @@ namespace distrib::inline v0 {
 ///
 /// Source: the rule of TensorFlow's `shuffle(buffer_size)`; random words of `Philox{seed, epoch, 2^32 - 2}`.
 /// Records are copied into the window. `next`: `data_errc::bad_buffer` for a window of 0.
-template <Stream Below>
-class ShuffledStream {
+template <Stream Below> class ShuffledStream {
  public:
   using Element = typename Below::Element;
 

@@ -28,8 +28,7 @@ namespace distrib::inline v0 {
 ///
 /// Within a share, records come in the order of files and places. After a failure the rest of that file's share is
 /// passed over. `next`: a `record_errc` with file, record and offset. `rewind`: `data_errc::no_files`, `bad_shard`.
-template <class Reader = SplitReader>
-class SplitStream {
+template <class Reader = SplitReader> class SplitStream {
  public:
   using Element = Record;
 

@@ -48,15 +48,13 @@ concept SeekableStream = Stream<S> && requires(S& stream, const S& fixed, Stream
 };
 
 /// An element that outlives the stream's next step.
-template <class T>
-struct Held {
+template <class T> struct Held {
   T value;
   explicit Held(const T& element) : value{element} {}
   [[nodiscard]] auto get() const -> T { return value; }
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return sizeof(T); }
 };
-template <>
-struct Held<Record> {
+template <> struct Held<Record> {
   std::vector<std::byte> payload;
   std::uint64_t offset;
   std::uint64_t number;
@@ -67,8 +65,7 @@ struct Held<Record> {
 };
 
 /// Passes over `count` elements, fewer at the end.
-template <class S>
-void pass_over(S& stream, std::uint64_t count, Error& error) {
+template <class S> void pass_over(S& stream, std::uint64_t count, Error& error) {
   while (count-- > 0 && !error)
     if (!stream.next(error)) return;
 }
@@ -76,8 +73,7 @@ void pass_over(S& stream, std::uint64_t count, Error& error) {
 }  // namespace detail
 
 /// Elements that are held in memory.
-template <std::copyable T>
-class VectorStream {
+template <std::copyable T> class VectorStream {
  public:
   using Element = T;
 

@@ -11,8 +11,7 @@ namespace distrib::inline v0 {
 
 /// The half of a step that keeps nothing of its own between elements: it stands where the stream below stands, and
 /// goes there with it. A step derives from it and adds `Element`, `next` and `describe`.
-template <Stream Below>
-class StreamStep {
+template <Stream Below> class StreamStep {
  public:
   void rewind(std::uint64_t epoch, Error& error) { below_.rewind(epoch, error); }
 

@@ -19,8 +19,7 @@ namespace distrib::inline v0 {
 // Each step is a Stream over another one; what users say is in `Pipeline`.
 
 /// What `function` makes of each element. Descriptions tell functions not apart.
-template <Stream Below, class Function>
-class MappedStream : public StreamStep<Below> {
+template <Stream Below, class Function> class MappedStream : public StreamStep<Below> {
  public:
   using Element = std::remove_cvref_t<std::invoke_result_t<Function&, const typename Below::Element&>>;
 
@@ -39,8 +38,7 @@ class MappedStream : public StreamStep<Below> {
 };
 
 /// The elements for which `predicate` is true. Descriptions tell predicates not apart.
-template <Stream Below, class Predicate>
-class FilteredStream : public StreamStep<Below> {
+template <Stream Below, class Predicate> class FilteredStream : public StreamStep<Below> {
  public:
   using Element = typename Below::Element;
 
@@ -60,8 +58,7 @@ class FilteredStream : public StreamStep<Below> {
 };
 
 /// Elements `first`, `first + stride`, ..., at most `count` of them: take, skip and shard.
-template <Stream Below>
-class PartOfStream {
+template <Stream Below> class PartOfStream {
  public:
   using Element = typename Below::Element;
 
@@ -97,15 +94,13 @@ class PartOfStream {
 };
 
 /// An element and its number in the epoch, from 0.
-template <class T>
-struct Numbered {
+template <class T> struct Numbered {
   std::uint64_t number = 0;
   T value;
 };
 
 /// Every element with its number.
-template <Stream Below>
-class EnumeratedStream {
+template <Stream Below> class EnumeratedStream {
  public:
   using Element = Numbered<typename Below::Element>;
 
@@ -128,8 +123,7 @@ class EnumeratedStream {
 };
 
 /// All elements `count` times, each time an epoch of its own. Ends at the first epoch that has none.
-template <Stream Below>
-class RepeatedStream {
+template <Stream Below> class RepeatedStream {
  public:
   using Element = typename Below::Element;
 
@@ -153,9 +147,7 @@ class RepeatedStream {
     first_epoch_ = epoch * count_;
     begin({}, error);
   }
-  [[nodiscard]] auto describe() const -> std::string {
-    return below_.describe() + " repeat=" + std::to_string(count_);
-  }
+  [[nodiscard]] auto describe() const -> std::string { return below_.describe() + " repeat=" + std::to_string(count_); }
 
   [[nodiscard]] auto position() const noexcept -> StreamPosition { return position_; }
   void seek(StreamPosition position, Error& error) {
@@ -177,8 +169,7 @@ class RepeatedStream {
 };
 
 /// First all elements of the one, then of the other.
-template <Stream First, Stream Then>
-class ConcatenatedStream {
+template <Stream First, Stream Then> class ConcatenatedStream {
  public:
   using Element = typename First::Element;
 
@@ -208,8 +199,7 @@ class ConcatenatedStream {
 };
 
 /// One element of each, as a pair, until one of them ends.
-template <Stream First, Stream Second>
-class ZippedStream {
+template <Stream First, Stream Second> class ZippedStream {
  public:
   using Element = std::pair<typename First::Element, typename Second::Element>;
 
@@ -228,9 +218,7 @@ class ZippedStream {
     first_.rewind(epoch, error);
     if (!error) second_.rewind(epoch, error);
   }
-  [[nodiscard]] auto describe() const -> std::string {
-    return first_.describe() + " zip=(" + second_.describe() + ')';
-  }
+  [[nodiscard]] auto describe() const -> std::string { return first_.describe() + " zip=(" + second_.describe() + ')'; }
 
  private:
   First first_;
@@ -240,8 +228,7 @@ class ZippedStream {
 
 /// Passes over failures, at most `at_most` of them in an epoch; `report`, if any, has those of this epoch. After one
 /// more: `data_errc::too_many_errors`, until the next epoch.
-template <Stream Below>
-class ForgivingStream {
+template <Stream Below> class ForgivingStream {
  public:
   using Element = typename Below::Element;
 

@@ -31,8 +31,7 @@ namespace distrib::inline v0 {
 ///
 /// A value that shares the files; const access from any thread, each with a batch of its own. Batches keep the files'
 /// bytes alive.
-template <Order O, class E, FeatureMember... Ms>
-class TfRecordSource {
+template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
  public:
   using ExampleType = E;
 
@@ -85,9 +84,7 @@ class TfRecordSource {
   }
 
   /// Batches that `fill_in_order` can fill.
-  [[nodiscard]] auto in_order_batches() const -> std::uint64_t {
-    return in_order().batches(records());
-  }
+  [[nodiscard]] auto in_order_batches() const -> std::uint64_t { return in_order().batches(records()); }
 
   /// Fills `batch` with part `number`, from 0, of one pass over `records()`, as if shuffle and repeat had not been
   /// said; the last part may be short. For evaluation. Errors as in `fill`.
@@ -127,8 +124,7 @@ class TfRecordSource {
     std::vector<Error>& ignored;
 
     auto lengths() const -> std::vector<std::uint64_t> { return source.files_->lengths(); }
-    template <class Predicate>
-    auto matches(Predicate& predicate, std::uint64_t number, Error& error) -> bool {
+    template <class Predicate> auto matches(Predicate& predicate, std::uint64_t number, Error& error) -> bool {
       check(number, error);
       return !error && predicate(std::as_const(one)[0]);
     }

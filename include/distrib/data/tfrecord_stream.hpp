@@ -20,8 +20,7 @@
 namespace distrib::inline v0 {
 
 /// How a stream opens a file: with a reader that reads it by itself.
-template <class R = RecordReader>
-struct OpenReader {
+template <class R = RecordReader> struct OpenReader {
   using Reader = R;
   auto operator()(const std::string& path, std::error_code& ec) const -> std::unique_ptr<Reader> {
     return std::make_unique<Reader>(path, RecordReaderOptions{}, ec);
@@ -38,8 +37,7 @@ struct OpenReader {
 /// `next`: a `record_errc` with file, record and offset. `rewind`: `data_errc::no_files`, `bad_interleave`.
 ///
 /// `open(path, ec)` gives a reader by `std::unique_ptr`; its type is `Open::Reader`.
-template <class Open = OpenReader<>>
-class TfRecordStream {
+template <class Open = OpenReader<>> class TfRecordStream {
  public:
   using Element = Record;
 

@@ -48,10 +48,9 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
   [[nodiscard]] auto order() const noexcept -> const O& { return order_; }
 
   /// The same data in another order.
-  template <Order Other>
-  [[nodiscard]] auto with_order(Other order) const -> TfRecordDataset<Other, E, Ms...> {
-    return TfRecordDataset<Other, E, Ms...>{sources_, schema_, std::move(order)}.batch(batching_.size,
-                                                                                      batching_.remainder)
+  template <Order Other> [[nodiscard]] auto with_order(Other order) const -> TfRecordDataset<Other, E, Ms...> {
+    return TfRecordDataset<Other, E, Ms...>{sources_, schema_, std::move(order)}
+        .batch(batching_.size, batching_.remainder)
         .max_inflated_bytes(max_inflated_bytes_);
   }
 
@@ -93,9 +92,7 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
   }
 
   /// The same; a failure goes to `ec`.
-  [[nodiscard]] auto open(std::error_code& ec) const -> std::optional<Source> {
-    return open(detail::CodeOf{ec});
-  }
+  [[nodiscard]] auto open(std::error_code& ec) const -> std::optional<Source> { return open(detail::CodeOf{ec}); }
 
  private:
   auto open_order() const -> OpenOrder {
@@ -114,12 +111,10 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
 
 namespace detail {
 
-template <class... Fs>
-struct RecordOf {
+template <class... Fs> struct RecordOf {
   using Type = void;
 };
-template <class E, class M, class... Fs>
-struct RecordOf<Feature<E, M>, Fs...> {
+template <class E, class M, class... Fs> struct RecordOf<Feature<E, M>, Fs...> {
   using Type = E;
 };
 
@@ -139,8 +134,7 @@ class TfRecords {
     using AsStored = TfRecordDataset<WholeOrder, E, typename Fs::Member...>;
     return AsStored{sources_, Schema<E, typename Fs::Member...>{features...}};
   }
-  template <class... Fs>
-  auto schema(Fs...) const -> detail::NoDataset {
+  template <class... Fs> auto schema(Fs...) const -> detail::NoDataset {
     detail::explain_schema<typename detail::RecordOf<Fs...>::Type, Fs...>();
     return {};
   }
@@ -186,8 +180,7 @@ class TfRecords {
   constexpr auto open(auto&&... told) const -> detail::NoDataset { return schema_first<decltype(told)...>(); }
 
  private:
-  template <class... Told>
-  static constexpr auto schema_first() -> detail::NoDataset {
+  template <class... Told> static constexpr auto schema_first() -> detail::NoDataset {
     constexpr bool has_schema = sizeof...(Told) > 1000;
     static_assert(
         has_schema,
@@ -205,8 +198,7 @@ class TfRecords {
 ///     const auto digits = tfrecords("data/train-*")
 ///                             .schema(feature("image", &Digit::image), feature("label", &Digit::label))
 ///                             .shuffle(7).batch(64);
-template <std::convertible_to<std::string>... Paths>
-[[nodiscard]] auto tfrecords(Paths&&... sources) -> TfRecords {
+template <std::convertible_to<std::string>... Paths> [[nodiscard]] auto tfrecords(Paths&&... sources) -> TfRecords {
   std::vector<std::string> paths;
   (paths.emplace_back(std::forward<Paths>(sources)), ...);
   return TfRecords{std::move(paths)};

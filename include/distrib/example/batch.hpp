@@ -21,8 +21,7 @@ namespace distrib::inline v0 {
 
 /// Rows of different lengths: `values` of all rows, and `row_splits`, one more than there are rows: row i has
 /// `values[row_splits[i]]` up to, without, `values[row_splits[i + 1]]`. As in TensorFlow's RaggedTensor.
-template <class T>
-struct RaggedRows {
+template <class T> struct RaggedRows {
   std::span<const T> values;
   std::span<const std::int64_t> row_splits;
 };
@@ -34,8 +33,7 @@ struct RaggedRows {
 /// Lifetime: spans and records that were taken from a batch end with it, or when it is filled again; what they point to
 /// outside of it (the bytes of a mapped file) the batch keeps alive until then. Movable, not copyable. Threads: const
 /// access from any, filling by one.
-template <class E>
-class Batch {
+template <class E> class Batch {
  public:
   /// No records, no columns yet.
   Batch() = default;
@@ -46,8 +44,7 @@ class Batch {
 
   /// The values of one member, one for each record. Throws `std::system_error` with `example_errc::unbound_member`,
   /// naming the features that are bound: the schema that filled the batch lacks this member; one never filled has none.
-  template <FeatureMember M>
-  [[nodiscard]] auto column(M E::* member) const -> std::span<const M> {
+  template <FeatureMember M> [[nodiscard]] auto column(M E::* member) const -> std::span<const M> {
     for (const auto& column : columns_)
       if (const auto* typed = dynamic_cast<const detail::Column<E, M>*>(column.get()))
         if (typed->member() == member) return typed->rows(size_);
@@ -55,8 +52,7 @@ class Batch {
     for (const auto& column : columns_) bound += ' ' + std::string{column->name()};
     throw_error(example_errc::unbound_member, "Batch::column (bound are:" + bound + ")");
   }
-  template <class M>
-  auto column(M E::*) const -> std::span<const M> {
+  template <class M> auto column(M E::*) const -> std::span<const M> {
     constexpr bool fits = FeatureMember<M>;
     static_assert(fits, "distrib: a batch has no column of this type, because no feature fits it");
     return {};
@@ -65,8 +61,7 @@ class Batch {
   /// A list of any length as a ragged tensor: `values` of all records, one after the other, and where each record's
   /// begin and end in them: `row_splits[i]` to `row_splits[i + 1]`, beginning with 0. Both are aligned like columns.
   /// Throws as `column` does.
-  template <class T>
-  [[nodiscard]] auto ragged(std::span<const T> E::* member) const -> RaggedRows<T> {
+  template <class T> [[nodiscard]] auto ragged(std::span<const T> E::* member) const -> RaggedRows<T> {
     (void)column(member);
     for (const auto& column : columns_)
       if (const auto* typed = dynamic_cast<const detail::Column<E, std::span<const T>>*>(column.get()))
@@ -84,8 +79,7 @@ class Batch {
   }
 
  private:
-  template <class, FeatureMember...>
-  friend class ExampleParser;
+  template <class, FeatureMember...> friend class ExampleParser;
 
   /// Drops all records, makes room for `rows` new ones; the columns are those of `schema`, in its order.
   template <FeatureMember... Ms>
@@ -113,14 +107,12 @@ class Batch {
      ...);
   }
 
-  template <FeatureMember M>
-  auto fits(std::size_t i, const Feature<E, M>& feature) const -> bool {
+  template <FeatureMember M> auto fits(std::size_t i, const Feature<E, M>& feature) const -> bool {
     const auto* column = dynamic_cast<const detail::Column<E, M>*>(columns_[i].get());
     return column != nullptr && column->member() == feature.member() && column->name() == feature.name();
   }
 
-  template <FeatureMember... Ms>
-  void finish(std::size_t rows) {
+  template <FeatureMember... Ms> void finish(std::size_t rows) {
     std::size_t i = 0;
     (static_cast<detail::Column<E, Ms>&>(*columns_[i++]).finish(rows), ...);
     size_ = rows;

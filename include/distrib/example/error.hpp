@@ -48,5 +48,4 @@ inline constexpr ErrorText example_texts[] = {
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::example_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::example_errc> : std::true_type {};

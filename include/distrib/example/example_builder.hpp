@@ -20,8 +20,7 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// Messages by name, and the map of them (field 1, key 1, value 2) in the order of the names.
-template <class Name>
-class NamedMessages {
+template <class Name> class NamedMessages {
  public:
   /// The message of this name, made empty if it is not there.
   auto at(std::string_view name) -> WireWriter& {
@@ -61,8 +60,7 @@ inline void write_feature(WireWriter& to, const FeatureValues& values) {
   to.raw({bytes.data(), feature.size});
 }
 
-template <class T>
-[[nodiscard]] auto feature_values(std::span<const T> values) noexcept -> FeatureValues {
+template <class T> [[nodiscard]] auto feature_values(std::span<const T> values) noexcept -> FeatureValues {
   constexpr FeatureKind kind = MemberTraits<T>::kind;
   return {kind, reinterpret_cast<const std::byte*>(values.data()), values.size()};
 }
@@ -73,8 +71,7 @@ template <class T>
 /// whatever the order they were set in: names sorted, each list in one packed piece. What a struct can hold,
 /// ExampleWriter writes faster. `Name` holds the names: std::string (`ExampleBuilder`), or std::string_view for those
 /// that outlive the builder. A value.
-template <class Name>
-class BasicExampleBuilder {
+template <class Name> class BasicExampleBuilder {
  public:
   /// Sets a feature, also again: what it had is dropped. An empty list has a kind. Throws only `std::bad_alloc`.
   auto set(std::string_view name, std::span<const std::int64_t> values) -> BasicExampleBuilder& {
@@ -87,8 +84,7 @@ class BasicExampleBuilder {
     return put(name, detail::feature_values(values));
   }
   /// A single value.
-  template <std::integral T>
-  auto set(std::string_view name, T value) -> BasicExampleBuilder& {
+  template <std::integral T> auto set(std::string_view name, T value) -> BasicExampleBuilder& {
     const auto number = static_cast<std::int64_t>(value);
     return set(name, std::span<const std::int64_t>{&number, 1});
   }
@@ -121,16 +117,14 @@ class BasicExampleBuilder {
     return *this;
   }
 
-  template <class>
-  friend class BasicSequenceExampleBuilder;
+  template <class> friend class BasicSequenceExampleBuilder;
 
   detail::NamedMessages<Name> features_;
   WireWriter wire_;
 };
 
 /// Builds one serialized tf.train.SequenceExample; otherwise as BasicExampleBuilder. A value.
-template <class Name>
-class BasicSequenceExampleBuilder {
+template <class Name> class BasicSequenceExampleBuilder {
  public:
   /// The features of the context, to be set.
   [[nodiscard]] auto context() noexcept -> BasicExampleBuilder<Name>& { return context_; }

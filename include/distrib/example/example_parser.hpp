@@ -30,8 +30,7 @@ namespace distrib::inline v0 {
 ///
 /// Lifetime: schema and batch outlive the parser; the records' bytes stay as long as `keep_alive` is held (null: the
 /// caller sees to it), because views of bytes point into them. One thread at a time.
-template <class E, FeatureMember... Ms>
-class ExampleParser {
+template <class E, FeatureMember... Ms> class ExampleParser {
  public:
   /// Empties `batch` and makes room for `rows` records.
   ExampleParser(const Schema<E, Ms...>& schema, Batch<E>& batch, std::size_t rows,

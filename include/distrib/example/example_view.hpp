@@ -47,8 +47,7 @@ struct CountValues {
 };
 
 /// Hands the values after `skip` changes of kind to a function, where they are of type T. A sink of `read_entry`.
-template <class T, class F>
-struct VisitValues {
+template <class T, class F> struct VisitValues {
   F& visit;
   std::size_t skip;
   FeatureKind kind = FeatureKind::none;
@@ -102,15 +101,13 @@ class FeatureView {
 
   /// Calls `visit` with each value, in order, when they are of type T: float, std::int64_t or ByteView. Calls it never
   /// when the feature is of another kind.
-  template <class T, class F>
-  void for_each(F&& visit) const {
+  template <class T, class F> void for_each(F&& visit) const {
     detail::VisitValues<T, std::remove_reference_t<F>> sink{visit, about_.changes};
     if (about_.kind != FeatureKind::none) (void)read(sink);
   }
 
  private:
-  template <class Sink>
-  [[nodiscard]] auto read(Sink& sink) const -> bool {
+  template <class Sink> [[nodiscard]] auto read(Sink& sink) const -> bool {
     return is_entry_ ? detail::read_entry(bytes_, detail::most_levels - 2, sink)
                      : detail::read_feature(bytes_, detail::most_levels - 3, sink);
   }
@@ -145,8 +142,7 @@ class ExampleView {
 
   /// Calls `visit` with the features in the order of the bytes. A name that comes again there comes again here, and the
   /// last one counts.
-  template <class F>
-  void for_each(F&& visit) const {
+  template <class F> void for_each(F&& visit) const {
     detail::FieldReader example{record_, detail::most_levels};
     while (example.next()) {
       if (example.tag() != detail::first_message) continue;

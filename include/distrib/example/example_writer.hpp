@@ -19,8 +19,7 @@ namespace distrib::inline v0 {
 /// Writes records of struct E as serialized tf.train.Examples. Equal records give equal bytes: features in the order of
 /// their names, each list in one packed piece. An empty span is written as a list without values. Memory is reused, so
 /// that no write after the largest allocates. Movable; one thread at a time.
-template <class E, FeatureMember... Ms>
-class ExampleWriter {
+template <class E, FeatureMember... Ms> class ExampleWriter {
  public:
   explicit ExampleWriter(const Schema<E, Ms...>& schema) {
     const E probe{};
@@ -83,8 +82,7 @@ class ExampleWriter {
       if (kind == FeatureKind::int64s) return of(*reinterpret_cast<const std::span<const std::int64_t>*>(member));
       return of(*reinterpret_cast<const std::span<const ByteView>*>(member));
     }
-    template <class T>
-    [[nodiscard]] auto of(std::span<const T> list_of) const noexcept -> detail::FeatureValues {
+    template <class T> [[nodiscard]] auto of(std::span<const T> list_of) const noexcept -> detail::FeatureValues {
       return {kind, reinterpret_cast<const std::byte*>(list_of.data()), list_of.size()};
     }
   };

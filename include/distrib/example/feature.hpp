@@ -34,21 +34,17 @@ namespace detail {
 
 /// What a member of type M holds: `kind`, and `count` values of type Element, or any number of them (`list`). No `kind`
 /// for types that fit no feature.
-template <class M>
-struct MemberTraits {};
+template <class M> struct MemberTraits {};
 
-template <class T, FeatureKind Kind>
-struct ValueTraits {
+template <class T, FeatureKind Kind> struct ValueTraits {
   using Element = T;
   static constexpr auto kind = Kind;
   static constexpr bool list = false;
   static constexpr std::size_t count = 1;
 };
 
-template <>
-struct MemberTraits<float> : ValueTraits<float, FeatureKind::floats> {};
-template <>
-struct MemberTraits<std::int64_t> : ValueTraits<std::int64_t, FeatureKind::int64s> {};
+template <> struct MemberTraits<float> : ValueTraits<float, FeatureKind::floats> {};
+template <> struct MemberTraits<std::int64_t> : ValueTraits<std::int64_t, FeatureKind::int64s> {};
 template <>
 struct MemberTraits<std::span<const std::byte>> : ValueTraits<std::span<const std::byte>, FeatureKind::bytes> {};
 
@@ -87,8 +83,7 @@ struct FeatureName {
 };
 
 /// A feature of a record bound to a member of struct E. Made by `feature`. A value.
-template <class E, FeatureMember M>
-class Feature {
+template <class E, FeatureMember M> class Feature {
  public:
   using Record = E;
   using Member = M;
@@ -125,16 +120,12 @@ template <class E, FeatureMember M>
 namespace detail {
 /// Returned where a sentence of ours was the answer, so that nothing else is reported.
 struct NoFeature {
-  template <class T>
-  constexpr auto otherwise(const T&) const -> NoFeature {
-    return {};
-  }
+  template <class T> constexpr auto otherwise(const T&) const -> NoFeature { return {}; }
 };
 }  // namespace detail
 
 // The twin: same parameter list, so that the constrained one wins whenever its concept holds.
-template <class E, class M>
-constexpr auto feature(FeatureName, M E::*) noexcept -> detail::NoFeature {
+template <class E, class M> constexpr auto feature(FeatureName, M E::*) noexcept -> detail::NoFeature {
   constexpr bool fits = FeatureMember<M>;
   static_assert(fits,
                 "distrib: a feature fills float, std::int64_t, std::array of these, std::span<const std::byte>, "

@@ -47,8 +47,7 @@ struct InferredFeature {
 /// fail but bytes that are no Example: a feature that is now of this kind, now of that, is reported as such. One thread
 /// at a time; memory grows with the number of different names, up to `most_features`.
 /// A template only so that programs that do not infer do not pay for it: `Name` is std::string.
-template <class Name>
-class BasicSchemaInference {
+template <class Name> class BasicSchemaInference {
  public:
   /// More different names than this are no schema.
   static constexpr std::size_t most_features = 100'000;
@@ -141,8 +140,7 @@ template <class Records>
 }
 
 /// The same; a failure is thrown as `std::system_error`.
-template <class Records>
-[[nodiscard]] auto infer_schema(Records&& records) -> std::vector<InferredFeature> {
+template <class Records> [[nodiscard]] auto infer_schema(Records&& records) -> std::vector<InferredFeature> {
   Error error;
   return detail::or_throw(infer_schema(records, error), error);
 }

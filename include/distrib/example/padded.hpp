@@ -12,8 +12,7 @@
 namespace distrib::inline v0 {
 
 /// Lists of a batch as one matrix: `rows` x `columns`, row-major, begins at a multiple of `tensor_alignment`.
-template <class T>
-struct PaddedRows {
+template <class T> struct PaddedRows {
   std::size_t rows = 0;
   std::size_t columns = 0;  ///< Length of the longest list.
   AlignedBuffer memory;

@@ -24,8 +24,7 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// A key table of slots that are known at run time only.
-template <class Spec>
-struct SlotTable {
+template <class Spec> struct SlotTable {
   explicit SlotTable(const SpecKeys<Spec>& keys) : places(key_places(keys.slots().size())) {
     std::vector<std::string_view> names;
     for (const FeatureSlot& slot : keys.slots()) names.push_back(slot.name);

@@ -31,8 +31,7 @@ struct ParsedSequence {
 namespace detail {
 
 /// Parses the feature lists of SequenceExamples: a row of a slot is a step. A sink of `read_map`.
-template <class Spec>
-class ListParser {
+template <class Spec> class ListParser {
  public:
   explicit ListParser(const SpecKeys<Spec>& keys) : keys_{keys}, table_{keys}, lists_(keys.slots().size()) {
     for (FeatureSlot& slot : keys.slots()) slot.start(0);

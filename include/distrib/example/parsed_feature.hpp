@@ -39,8 +39,7 @@ struct ParsedFeature {
   std::shared_ptr<const void> keep_alive{};             ///< What default bytes lie in.
 
   /// The values as what they are: float, std::int64_t or ByteView, by `kind`.
-  template <class T>
-  [[nodiscard]] auto values() const noexcept -> std::span<const T> {
+  template <class T> [[nodiscard]] auto values() const noexcept -> std::span<const T> {
     return memory.as<T>().first(count);
   }
 };

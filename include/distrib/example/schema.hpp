@@ -17,8 +17,7 @@ namespace distrib::inline v0 {
 
 /// How the features of a tf.train.Example fill a struct E, the record: one feature for each bound member, which have
 /// the types Ms. Made by `schema`. A value, fit for constexpr; const access from any thread.
-template <class E, FeatureMember... Ms>
-class Schema {
+template <class E, FeatureMember... Ms> class Schema {
   static_assert(sizeof...(Ms) > 0, "distrib: a schema needs at least one feature");
   static_assert(std::is_default_constructible_v<E>, "distrib: the struct of a schema needs a default constructor");
 
@@ -44,8 +43,7 @@ class Schema {
   [[nodiscard]] constexpr auto by_name() const noexcept -> const std::array<std::size_t, size>& { return by_name_; }
 
  private:
-  template <class M, class... Fs>
-  static constexpr auto times_bound(M E::* member, const Fs&... features) -> int {
+  template <class M, class... Fs> static constexpr auto times_bound(M E::* member, const Fs&... features) -> int {
     const auto same = [member](const auto& other) {
       if constexpr (std::is_same_v<decltype(other.member()), M E::*>)
         return other.member() == member;
@@ -57,8 +55,7 @@ class Schema {
 
   [[noreturn]] static void refuse(std::string_view what) { throw_error(example_errc::duplicate_feature, what); }
 
-  template <class, FeatureMember...>
-  friend class ExampleParser;
+  template <class, FeatureMember...> friend class ExampleParser;
 
   std::tuple<Feature<E, Ms>...> features_;
   std::array<std::size_t, size> by_name_{};
@@ -68,17 +65,14 @@ class Schema {
 
 namespace detail {
 
-template <class F, class E>
-inline constexpr bool is_feature_of = false;
-template <class E, class M>
-inline constexpr bool is_feature_of<Feature<E, M>, E> = true;
+template <class F, class E> inline constexpr bool is_feature_of = false;
+template <class E, class M> inline constexpr bool is_feature_of<Feature<E, M>, E> = true;
 
 /// Returned where a sentence of ours was the answer, so that nothing else is reported.
 struct NoSchema {};
 
 /// Our words for arguments that are no features of struct E.
-template <class E, class... Fs>
-constexpr void explain_schema() {
+template <class E, class... Fs> constexpr void explain_schema() {
   constexpr bool said_already = (std::is_same_v<Fs, NoFeature> || ...);
   constexpr bool all_of_one = said_already || (is_feature_of<Fs, E> && ...);
   static_assert(all_of_one,
@@ -97,8 +91,7 @@ template <class E, class... Fs>
 }
 
 // The twin for whatever is no list of features of E.
-template <class E, class... Fs>
-constexpr auto schema(Fs...) -> detail::NoSchema {
+template <class E, class... Fs> constexpr auto schema(Fs...) -> detail::NoSchema {
   detail::explain_schema<E, Fs...>();
   return {};
 }

@@ -17,8 +17,7 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// Hands the steps of a FeatureList to a function. A sink of `read_entry`.
-template <class F>
-struct VisitSteps {
+template <class F> struct VisitSteps {
   F& visit;
   std::string_view name{};
 
@@ -53,8 +52,7 @@ class FeatureListView {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
   /// Calls `visit` with the FeatureView of each step, in order; these have no name.
-  template <class F>
-  void for_each(F&& visit) const {
+  template <class F> void for_each(F&& visit) const {
     detail::VisitSteps<std::remove_reference_t<F>> steps{visit};
     (void)detail::read_entry(entry_, detail::most_levels - 2, steps);
   }
@@ -84,8 +82,7 @@ class SequenceExampleView {
   [[nodiscard]] auto context() const -> ExampleView { return ExampleView{record_}; }
 
   /// Calls `visit` with the FeatureListViews in the order of the bytes; of equal names the last one counts.
-  template <class F>
-  void for_each_list(F&& visit) const {
+  template <class F> void for_each_list(F&& visit) const {
     detail::FieldReader sequence{record_, detail::most_levels};
     while (sequence.next()) {
       if (sequence.tag() != detail::second_message) continue;

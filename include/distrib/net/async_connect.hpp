@@ -13,8 +13,7 @@
 namespace distrib::inline v0 {
 
 /// How `async_connect` completes: with a connected socket, or with a closed one and the reason.
-template <class Executor>
-using ConnectSignature = void(std::error_code, typename BasicConnector<Executor>::Socket);
+template <class Executor> using ConnectSignature = void(std::error_code, typename BasicConnector<Executor>::Socket);
 
 /// Connects as a `BasicConnector` does, whose reasons it completes with; for any token of Asio:
 /// `auto socket = co_await async_connect(context.get_executor(), address, options, asio::use_awaitable);`

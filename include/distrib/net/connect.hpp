@@ -25,8 +25,7 @@ namespace detail {
 
 /// TCP lets a socket meet itself: who tries long enough to reach a port of his own machine that nobody listens on is
 /// given that port as his own one day, and then holds it against the one who is to come.
-template <class Socket>
-auto is_connected_to_itself(const Socket& socket) noexcept -> bool {
+template <class Socket> auto is_connected_to_itself(const Socket& socket) noexcept -> bool {
   std::error_code no_local;
   std::error_code no_remote;
   const auto local = socket.local_endpoint(no_local);
@@ -58,8 +57,7 @@ struct ConnectOptions {
 /// may be called from callbacks.
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
-template <class ExecutorType>
-class BasicConnector {
+template <class ExecutorType> class BasicConnector {
  public:
   using Executor = ExecutorType;
   using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;

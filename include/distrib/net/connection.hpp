@@ -214,13 +214,12 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   /// What is dropped need not be understood. Only this tells when the peer has ended: the stream above cannot be read
   /// once its own end was sent, and a read of it that is still under way comes to no more than that.
   void drop_below() {
-    stream_.next_layer().async_read_some(
-        asio::mutable_buffer{buffer_.data(), buffer_.size()},
-        [self = this->shared_from_this()](const std::error_code& ec, std::size_t) {
-          self->reading_ = false;
-          self->peer_ended_ = static_cast<bool>(ec);
-          self->settle();
-        });
+    stream_.next_layer().async_read_some(asio::mutable_buffer{buffer_.data(), buffer_.size()},
+                                         [self = this->shared_from_this()](const std::error_code& ec, std::size_t) {
+                                           self->reading_ = false;
+                                           self->peer_ended_ = static_cast<bool>(ec);
+                                           self->settle();
+                                         });
   }
 
   void on_readable() {
@@ -285,9 +284,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
       }
       writing_ = ec == asio::error::would_block;
       if (writing_)
-        return stream_.async_wait(Stream::wait_write, [self = this->shared_from_this()](const std::error_code&) {
-          self->on_writable();
-        });
+        return stream_.async_wait(Stream::wait_write,
+                                  [self = this->shared_from_this()](const std::error_code&) { self->on_writable(); });
       if (ec) return on_write_error(ec);
       core_.written(Clock::now());
     } else {

@@ -51,16 +51,14 @@ using DriveSignature = void(std::error_code);
 
 namespace detail {
 
-template <class Stream, class Core>
-struct DriveOperation {
+template <class Stream, class Core> struct DriveOperation {
   Stream& stream;
   Core& core;
   bool initiating = true;
   DriveAction action = DriveAction::write({});  // nothing: what follows is the first one
   std::size_t count = 0;                        // bytes of this action until now
 
-  template <class Self>
-  void operator()(Self& self, std::error_code ec = {}, std::size_t more = 0) {
+  template <class Self> void operator()(Self& self, std::error_code ec = {}, std::size_t more = 0) {
     // No handler is called, and no core that could end it, from within the initiating function.
     if (std::exchange(initiating, false)) return asio::post(stream.get_executor(), std::move(self));
 

@@ -50,5 +50,4 @@ inline constexpr ErrorText net_texts[] = {
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::net_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::net_errc> : std::true_type {};

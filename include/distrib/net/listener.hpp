@@ -26,8 +26,7 @@ namespace distrib::inline v0 {
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context, and
 /// counts as work of it until it is closed.
-template <class ExecutorType>
-class BasicListener {
+template <class ExecutorType> class BasicListener {
  public:
   using Executor = ExecutorType;
   using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;

@@ -98,9 +98,8 @@ class PageCore {
   static auto is_field(std::string_view line) -> bool {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return false;
-    return std::none_of(line.begin(), line.end(), [](char c) {
-      return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-    });
+    return std::none_of(line.begin(), line.end(),
+                        [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; });
   }
   static auto is_token(std::string_view text) -> bool {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {

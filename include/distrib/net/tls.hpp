@@ -45,8 +45,7 @@ class TlsStream : public asio::ssl::stream<TcpSocket> {
 
   /// Tells the peer that nothing follows; unlike `async_shutdown`, it does not wait for the peer's own end. Nothing can
   /// be read any more but from `next_layer()`. Completes with `void(std::error_code)`.
-  template <class Handler>
-  void async_end(Handler handler) {
+  template <class Handler> void async_end(Handler handler) {
     ::SSL_set_shutdown(native_handle(), ::SSL_get_shutdown(native_handle()) | SSL_RECEIVED_SHUTDOWN);
     async_shutdown(std::move(handler));
   }
@@ -106,8 +105,7 @@ class TlsContext {
     std::shared_ptr<asio::ssl::context> context;
   };
 
-  TlsContext(TlsSide side, TlsFiles files, Unread)
-      : state_{std::make_shared<State>(side, std::move(files))} {}
+  TlsContext(TlsSide side, TlsFiles files, Unread) : state_{std::make_shared<State>(side, std::move(files))} {}
 
   [[nodiscard]] auto load(Error& error) const -> std::shared_ptr<asio::ssl::context> {
     const auto& [certificate, key, authority] = state_->files;

@@ -62,10 +62,9 @@ class TlsConnector {
         return self->end(error_of(thrown), std::nullopt);
       }
       const Instant by = std::min(deadline, instant_after(std::chrono::steady_clock::now(), longest));
-      self->handshake->start(TlsSide::client, by,
-                             [state](const Error& failure, std::optional<TlsStream> stream) {
-                               if (const auto still = state.lock()) still->end(failure, std::move(stream));
-                             });
+      self->handshake->start(TlsSide::client, by, [state](const Error& failure, std::optional<TlsStream> stream) {
+        if (const auto still = state.lock()) still->end(failure, std::move(stream));
+      });
     };
     state_->connector.emplace(executor, address, std::move(options), speak);
   }

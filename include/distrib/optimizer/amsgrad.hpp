@@ -28,8 +28,7 @@ struct AMSGrad {
   float epsilon = 1e-8F;
 
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 3> {
-    return {Slot{.name = "AMSGrad", .initial = 0.0F},
-            Slot{.name = "AMSGrad_1", .initial = 0.0F},
+    return {Slot{.name = "AMSGrad", .initial = 0.0F}, Slot{.name = "AMSGrad_1", .initial = 0.0F},
             Slot{.name = "AMSGrad_2", .initial = 0.0F}};
   }
 

@@ -36,8 +36,7 @@ class UpdaterModelBase {
 };
 
 /// The updater that `text` describes, "NAME HYPER-PARAMETERS", if it is a U that can be trained with.
-template <Updater U>
-[[nodiscard]] auto parse_updater(std::string_view text) -> std::optional<U> {
+template <Updater U> [[nodiscard]] auto parse_updater(std::string_view text) -> std::optional<U> {
   if (cut_before(text, ' ') != std::string_view{U::name}) return std::nullopt;
   std::optional<U> updater = U::parse(text);
   // A parse that forgets a field would train with other numbers than the job says.
@@ -47,8 +46,7 @@ template <Updater U>
   return ec ? std::nullopt : updater;
 }
 
-template <Updater U>
-class UpdaterModel final : public UpdaterModelBase {
+template <Updater U> class UpdaterModel final : public UpdaterModelBase {
  public:
   explicit UpdaterModel(U updater) : UpdaterModelBase{slots_of(updater)}, updater_{std::move(updater)} {}
   [[nodiscard]] auto text() const -> std::string override { return std::string{U::name} + ' ' + updater_.describe(); }

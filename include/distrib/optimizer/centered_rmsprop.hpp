@@ -27,8 +27,7 @@ struct CenteredRMSProp {
   float epsilon = 1e-10F;
 
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 3> {
-    return {Slot{.name = "RMSProp", .initial = 1.0F},
-            Slot{.name = "RMSProp_1", .initial = 0.0F},
+    return {Slot{.name = "RMSProp", .initial = 1.0F}, Slot{.name = "RMSProp_1", .initial = 0.0F},
             Slot{.name = "RMSProp_2", .initial = 0.0F}};
   }
 

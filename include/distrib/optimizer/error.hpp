@@ -34,5 +34,4 @@ inline constexpr ErrorText optimizer_texts[] = {
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::optimizer_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::optimizer_errc> : std::true_type {};

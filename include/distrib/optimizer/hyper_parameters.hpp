@@ -22,8 +22,7 @@ concept HyperParameter = std::is_arithmetic_v<T> || requires(const T& value, std
 
 /// "key=value", as `HyperParameters` reads it: the shortest number that reads back the same, "true", "false", or what
 /// the value says of itself. `describe()` of an updater is such texts, joined by single spaces.
-template <HyperParameter T>
-[[nodiscard]] auto hyper_parameter(std::string_view key, const T& value) -> std::string {
+template <HyperParameter T> [[nodiscard]] auto hyper_parameter(std::string_view key, const T& value) -> std::string {
   std::string text = std::string{key} + '=';
   if constexpr (std::is_same_v<T, bool>) return text + (value ? "true" : "false");
   else if constexpr (std::is_arithmetic_v<T>) return text + detail::shortest_text(value);
@@ -38,8 +37,7 @@ class HyperParameters {
 
   /// Reads the next one into `value`, which stays as it is when that has another key or no canonical value. Returns
   /// this object, for the next read.
-  template <HyperParameter T>
-  auto read(std::string_view key, T& value) -> HyperParameters& {
+  template <HyperParameter T> auto read(std::string_view key, T& value) -> HyperParameters& {
     const std::string_view field = next();
     std::string_view text = field;
     detail::cut_before(text, '=');
@@ -75,8 +73,7 @@ namespace detail {
 struct HyperWriter {
   std::string text;
 
-  template <HyperParameter T>
-  void operator()(std::string_view key, const T& value) {
+  template <HyperParameter T> void operator()(std::string_view key, const T& value) {
     if (!text.empty()) text += ' ';
     text += hyper_parameter(key, value);
   }
@@ -86,25 +83,20 @@ struct HyperWriter {
 struct HyperReader {
   HyperParameters fields;
 
-  template <HyperParameter T>
-  void operator()(std::string_view key, T& value) {
-    fields.read(key, value);
-  }
+  template <HyperParameter T> void operator()(std::string_view key, T& value) { fields.read(key, value); }
 };
 }  // namespace detail
 
 /// What `describe()` says of an updater that names its hyper-parameters in a static `fields(self, field)`, by a call of
 /// `field(key, self.member)` for each: "key=value" in their order, joined by single spaces.
-template <class U>
-[[nodiscard]] auto describe_fields(const U& updater) -> std::string {
+template <class U> [[nodiscard]] auto describe_fields(const U& updater) -> std::string {
   detail::HyperWriter writer;
   U::fields(updater, writer);
   return std::move(writer.text);
 }
 
 /// The opposite of `describe_fields`; empty for every other text. A stranger's text is refused, never trusted.
-template <class U>
-[[nodiscard]] auto parse_fields(std::string_view text) -> std::optional<U> {
+template <class U> [[nodiscard]] auto parse_fields(std::string_view text) -> std::optional<U> {
   U read;
   detail::HyperReader reader{HyperParameters{text}};
   U::fields(read, reader);

@@ -25,9 +25,7 @@ struct Sgd {
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 0> { return {}; }
 
   /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
-  static void fields(auto& self, auto& field) {
-    field("learning_rate", self.learning_rate);
-  }
+  static void fields(auto& self, auto& field) { field("learning_rate", self.learning_rate); }
 
   /// "learning_rate=0.05"
   template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }

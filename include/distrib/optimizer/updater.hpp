@@ -63,11 +63,9 @@ concept ParsesItself = requires(std::string_view text) {
 };
 
 template <class U>
-concept AppliesGradients =
-    requires(const U& updater, UpdateStep step, std::span<const float> gradient, std::span<const float> from,
-             std::span<float> to, std::span<const std::span<float>> slots) {
-      updater.apply(step, gradient, from, to, slots);
-    };
+concept AppliesGradients = requires(
+    const U& updater, UpdateStep step, std::span<const float> gradient, std::span<const float> from,
+    std::span<float> to, std::span<const std::span<float>> slots) { updater.apply(step, gradient, from, to, slots); };
 
 template <class U>
 concept UpdatesRows =
@@ -116,8 +114,7 @@ inline constexpr bool updates_every_row = [] {
 }();
 
 /// Updates rows of a table in place: by the updater's own `apply_rows`, or row by row.
-template <Updater U>
-void apply_rows(const U& updater, UpdateStep step, const RowBatch& batch) {
+template <Updater U> void apply_rows(const U& updater, UpdateStep step, const RowBatch& batch) {
   assert(batch.gradients.size() == batch.rows.size() * batch.dim);
   if constexpr (detail::UpdatesRows<U>) {
     updater.apply_rows(step, batch);
@@ -134,13 +131,11 @@ void apply_rows(const U& updater, UpdateStep step, const RowBatch& batch) {
 
 /// Whether an updater can be trained with: what its `check` says, nothing when it has none. The short form throws, and
 /// says what the updater says of itself.
-template <Updater U>
-void check_updater(const U& updater, std::error_code& ec) {
+template <Updater U> void check_updater(const U& updater, std::error_code& ec) {
   ec.clear();
   if constexpr (detail::ChecksItself<U>) updater.check(ec);
 }
-template <Updater U>
-void check_updater(const U& updater) {
+template <Updater U> void check_updater(const U& updater) {
   std::error_code ec;
   check_updater(updater, ec);
   if (ec) throw_error(ec, std::string{U::name} + ' ' + updater.describe());
@@ -149,8 +144,7 @@ void check_updater(const U& updater) {
 namespace detail {
 
 /// One sentence for each thing that `U` lacks; for the speaking twins of entry points that take an Updater.
-template <class U>
-constexpr void explain_updater() {
+template <class U> constexpr void explain_updater() {
   // By way of bools: the compilers would follow a concept with a page of their own words.
   constexpr bool names_itself = NamesItself<U>;
   constexpr bool lists_slots = ListsSlots<U>;

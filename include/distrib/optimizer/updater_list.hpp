@@ -23,10 +23,9 @@ namespace distrib::inline v0 {
 
 namespace detail {
 template <class U, class Other>
-inline constexpr bool names_clash = std::string_view{U::name} == std::string_view{Other::name} &&
-                                    !std::is_same_v<U, Other>;
-template <class U, class... Others>
-inline constexpr bool name_is_taken = (names_clash<U, Others> || ...);
+inline constexpr bool names_clash =
+    std::string_view{U::name} == std::string_view{Other::name} && !std::is_same_v<U, Other>;
+template <class U, class... Others> inline constexpr bool name_is_taken = (names_clash<U, Others> || ...);
 template <class U>
 inline constexpr bool name_is_word = !std::string_view{U::name}.empty() &&
                                      std::string_view{U::name}.find_first_of(" \n") == std::string_view::npos;
@@ -34,8 +33,7 @@ inline constexpr bool name_is_word = !std::string_view{U::name}.empty() &&
 
 /// The updaters that a parameter server has, one of which a job names. All is known at compile time; the list itself is
 /// an empty value. One type may stand in it twice, but two types of one name do not compile.
-template <Updater... Us>
-class UpdaterList {
+template <Updater... Us> class UpdaterList {
   static_assert((detail::name_is_word<Us> && ...), "distrib: the name of an Updater must be one word");
   static_assert(!(detail::name_is_taken<Us, Us...> || ...),
                 "distrib: two updaters of one UpdaterList have the same name; give yours another one");
@@ -50,8 +48,7 @@ class UpdaterList {
   }
 
  private:
-  template <class U>
-  static auto find_one(std::string_view text, std::optional<AnyUpdater>& found) -> bool {
+  template <class U> static auto find_one(std::string_view text, std::optional<AnyUpdater>& found) -> bool {
     if (const auto updater = detail::parse_updater<U>(text)) found = *updater;
     return found.has_value();
   }

@@ -40,8 +40,7 @@ struct ReplicaDeviceSetterOptions {
 
 /// Gives each operation its device: variables to ps tasks chosen by `S`, the rest to the worker (device_setter.py).
 /// A value; the strategy's memory is inside it. One thread at a time.
-template <PlacementStrategy S>
-class ReplicaDeviceSetter {
+template <PlacementStrategy S> class ReplicaDeviceSetter {
  public:
   /// Fails with `cluster_errc::bad_device` when a device text of `options` has no meaning.
   ReplicaDeviceSetter(ReplicaDeviceSetterOptions options, S strategy, std::error_code& ec)
@@ -150,8 +149,7 @@ struct NoDeviceSetter {
 }  // namespace detail
 
 // The twin: same parameter list, so that the constrained one wins whenever its concept holds.
-template <class S>
-auto replica_device_setter(ReplicaDeviceSetterOptions, S) -> detail::NoDeviceSetter {
+template <class S> auto replica_device_setter(ReplicaDeviceSetterOptions, S) -> detail::NoDeviceSetter {
   detail::explain_placement_strategy<S>();
   return {};
 }

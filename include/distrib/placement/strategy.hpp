@@ -35,8 +35,7 @@ concept PlacementStrategy = std::copy_constructible<S> && detail::PlacesVariable
 
 namespace detail {
 /// One sentence for each thing that `S` lacks; for the speaking twins of entry points that take a PlacementStrategy.
-template <class S>
-constexpr void explain_placement_strategy() {
+template <class S> constexpr void explain_placement_strategy() {
   constexpr bool places = PlacesVariables<S>;  // named, so that compilers do not add how a concept failed
   constexpr bool copies = std::copy_constructible<S>;
   static_assert(places,

@@ -81,5 +81,4 @@ inline auto record_place(std::string_view path, std::uint64_t number, std::uint6
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::record_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::record_errc> : std::true_type {};

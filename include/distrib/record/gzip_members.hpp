@@ -51,8 +51,7 @@ inline constexpr std::uint64_t least_record_bytes = 16;
 /// Makes an ordinary member, which begins `gzip_extra_bytes` behind the front of `room` and has the shortest header,
 /// one that begins at the front and announces what is in it.
 template <class = void>
-void announce_gzip_member(std::span<std::byte> room, std::uint64_t inflated_size,
-                          std::uint64_t records) noexcept {
+void announce_gzip_member(std::span<std::byte> room, std::uint64_t inflated_size, std::uint64_t records) noexcept {
   std::byte* const at = room.data();
   std::memmove(at, at + gzip_extra_bytes, plain_gzip_header_bytes);
   at[3] = std::byte{4};

@@ -63,8 +63,7 @@ auto index_head(ByteView file, std::int64_t changed, std::span<const std::uint64
 /// The offsets in the bytes of an index file, when it is one of `file` as it is now; else empty. The ends are bounded
 /// by the file, as the first and last header are looked at; their order is left to `RecordIndex::of_offsets`.
 template <class = void>
-auto decode_index(ByteView index, ByteView file, std::int64_t changed)
-    -> std::optional<std::vector<std::uint64_t>> {
+auto decode_index(ByteView index, ByteView file, std::int64_t changed) -> std::optional<std::vector<std::uint64_t>> {
   if (index.size() < index_head_bytes + 4) return std::nullopt;
   const ByteView content = index.first(index.size() - 4);
   const std::uint64_t records = load_le<std::uint64_t>(content.data() + 56);
@@ -125,8 +124,7 @@ struct OpenIndexOptions {
 /// The index of `path`: the one kept beside it when it fits the file, which takes one read of 8 bytes a record, else
 /// built from the headers. Failures are those of `RecordIndex`.
 template <class = void>
-[[nodiscard]] auto open_index(const std::string& path, const OpenIndexOptions& options, Error& error)
-    -> RecordIndex {
+[[nodiscard]] auto open_index(const std::string& path, const OpenIndexOptions& options, Error& error) -> RecordIndex {
   error = {};
   if (std::optional<RecordIndex> kept = detail::load_index(path)) return std::move(*kept);
   const std::optional<std::int64_t> before = detail::change_time(path);

@@ -37,9 +37,7 @@ class RecordIndex {
   }
 
   /// The same; on failure `ec` is set and there are no records.
-  RecordIndex(std::string path, std::error_code& ec) : path_{std::move(path)} {
-    build(detail::CodeOf{ec});
-  }
+  RecordIndex(std::string path, std::error_code& ec) : path_{std::move(path)} { build(detail::CodeOf{ec}); }
 
   /// The same; on failure `error` says what and where.
   RecordIndex(std::string path, Error& error) : path_{std::move(path)} {

@@ -14,8 +14,7 @@ namespace distrib::inline v0 {
 ///
 /// `Reader` befriends it and has `step()`: the next record, which stays in the reader until the next step; null at the
 /// end, and after a failure, which `error()` then tells.
-template <class Reader>
-class RecordIterator {
+template <class Reader> class RecordIterator {
  public:
   using iterator_concept = std::input_iterator_tag;
   using difference_type = std::ptrdiff_t;

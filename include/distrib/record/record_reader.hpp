@@ -78,8 +78,7 @@ struct RecordReaderOptions {
 /// the mapping and are not copied; else until the next record is asked for.
 /// Memory: 256 KiB, or twice the longest record, of a file that is not mapped. Threads: one at a time. Movable; a
 /// reader that was moved from can only be destroyed or assigned to. `I` reads compressed files.
-template <Inflates I = Inflater>
-class BasicRecordReader {
+template <Inflates I = Inflater> class BasicRecordReader {
  public:
   using Iterator = RecordIterator<BasicRecordReader>;
 

@@ -45,8 +45,7 @@ struct RecordWriterOptions {
   bool index = false;
 };
 
-template <Deflates D>
-class BasicShardedRecordWriter;
+template <Deflates D> class BasicShardedRecordWriter;
 
 /// Writes a TFRecord file. What is there already is replaced.
 ///
@@ -56,8 +55,7 @@ class BasicShardedRecordWriter;
 /// `close()`. Memory: 256 KiB, and of a gzip file what one member deflates to. Movable; one thread at a time.
 ///
 /// `D` compresses: zlib's unless told.
-template <Deflates D = Deflater>
-class BasicRecordWriter {
+template <Deflates D = Deflater> class BasicRecordWriter {
  public:
   /// Creates `path`. Throws `std::system_error`: the system's reason, or `record_errc::bad_level`, `bad_deflate_option`,
   /// `compressed` for an index of a compressed file.
@@ -317,14 +315,10 @@ class BasicRecordWriter {
     if (ec) error_ = {ec, index_file_path(path_)};
   }
 
-  void fail(std::error_code code) {
-    error_ = {code, path_ + ": record " + std::to_string(records_)};
-  }
+  void fail(std::error_code code) { error_ = {code, path_ + ": record " + std::to_string(records_)}; }
 
   /// writev takes what it only reads as pointers to non-const.
-  static auto piece(ByteView bytes) noexcept -> iovec {
-    return {const_cast<std::byte*>(bytes.data()), bytes.size()};
-  }
+  static auto piece(ByteView bytes) noexcept -> iovec { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
 
   std::string path_;
   std::string written_path_;

@@ -30,8 +30,7 @@ namespace distrib::inline v0 {
 /// Failures, options and the destructor are as with `RecordWriter`, `rename_on_close` being always set; a writer that is
 /// destroyed before `close()` leaves nothing. Memory and open files: those of one `RecordWriter` a shard. Movable; one
 /// thread at a time.
-template <Deflates D = Deflater>
-class BasicShardedRecordWriter {
+template <Deflates D = Deflater> class BasicShardedRecordWriter {
  public:
   /// Files `NAME-00000-of-0000N` and so on. Throws `std::system_error`: as `RecordWriter`, or `record_errc::no_such_shard`
   /// for no shards.

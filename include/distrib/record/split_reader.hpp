@@ -40,8 +40,7 @@ class SplitReader {
   }
 
   /// The same; on failure `ec` is set, and so is `error()`.
-  SplitReader(std::string path, const RecordSplit& split, std::error_code& ec)
-      : path_{std::move(path)}, split_{split} {
+  SplitReader(std::string path, const RecordSplit& split, std::error_code& ec) : path_{std::move(path)}, split_{split} {
     open();
     ec = error_.code;
   }

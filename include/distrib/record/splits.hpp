@@ -177,14 +177,11 @@ template <class Run>
   std::vector<std::uint64_t> borders(parts + 1);
   for (std::size_t k = 0; k <= parts; ++k) borders[k] = split_border(file.size(), parts, k);
   found.splits.resize(parts);
-  run(parts, [&](std::size_t k) noexcept {
-    found.splits[k] = detail::guess_split(file, borders[k], borders[k + 1]);
-  });
+  run(parts, [&](std::size_t k) noexcept { found.splits[k] = detail::guess_split(file, borders[k], borders[k + 1]); });
   found.wrong_guesses = stitch_splits(file, borders, found.splits);
   for (const RecordSplit& split : found.splits) {
     if (!split.broken) continue;
-    error = {detail::frame_error(file, split.end),
-             detail::record_place(path, split.number + split.records, split.end)};
+    error = {detail::frame_error(file, split.end), detail::record_place(path, split.number + split.records, split.end)};
   }
   return found;
 }

@@ -20,14 +20,12 @@
 
 namespace distrib::inline v0 {
 
-template <RpcMethod M, class Connection>
-class CallFromAnywhere;
+template <RpcMethod M, class Connection> class CallFromAnywhere;
 
 /// One call of method `M` at the server: answer it once, at once or later, on the connection's executor. A value;
 /// copies stand for the same call. Answers to a call that is over are passed over in silence. `Connection` points to a
 /// `ServerCore` or to what behaves like one, and keeps it alive or is outlived by it.
-template <RpcMethod M, class Connection>
-class Call {
+template <RpcMethod M, class Connection> class Call {
  public:
   Call(Connection connection, const ServerEvent& event)
       : connection_{std::move(connection)}, id_{event.call}, deadline_{event.deadline}, metadata_{event.metadata} {}
@@ -92,8 +90,7 @@ class Call {
 
 /// A call that may be answered from any thread: the answer is posted to the connection's executor. Made by
 /// `Call::from_anywhere`. It does not keep the connection alive, whose end belongs to its own thread.
-template <RpcMethod M, class Connection>
-class CallFromAnywhere {
+template <RpcMethod M, class Connection> class CallFromAnywhere {
  public:
   explicit CallFromAnywhere(const Call<M, Connection>& call)
       : executor_{call.connection()->get_executor()}, connection_{call.connection()}, call_{call} {
@@ -115,8 +112,7 @@ class CallFromAnywhere {
  private:
   using Behind = typename Connection::element_type;
 
-  template <class Answer>
-  void post(Answer answer) const {
+  template <class Answer> void post(Answer answer) const {
     asio::post(executor_, [connection = connection_, call = call_, answer = std::move(answer)]() mutable {
       call.connection_ = connection.lock();
       if (call.connection_ != nullptr) answer(call);

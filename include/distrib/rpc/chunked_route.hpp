@@ -29,8 +29,7 @@ concept BodySink = std::movable<S> && requires(S& sink, ByteView bytes) {
 };
 
 /// A method whose request's body is handled while it comes: see `on_chunks`.
-template <UnaryMethod M, class Handler>
-struct ChunkedRoute {
+template <UnaryMethod M, class Handler> struct ChunkedRoute {
   using MethodType = M;
   static constexpr bool takes_chunks = true;
   Handler handler;
@@ -52,15 +51,13 @@ template <UnaryMethod M, class Handler, class Connection>
 using SinkOf = std::invoke_result_t<Handler&, typename M::Request, Call<M, Connection>, std::size_t>;
 
 /// Whether a sink is what it returns; true of other routes.
-template <class Connection, class Route>
-inline constexpr bool returns_sink = true;
+template <class Connection, class Route> inline constexpr bool returns_sink = true;
 template <class Connection, UnaryMethod M, class Handler>
   requires std::is_invocable_v<Handler&, typename M::Request, Call<M, Connection>, std::size_t>
 inline constexpr bool returns_sink<Connection, ChunkedRoute<M, Handler>> = BodySink<SinkOf<M, Handler, Connection>>;
 
 /// A sink, told by the connection.
-template <BodySink Sink, class Answer>
-class SinkOfCall final : public ServerCallSink {
+template <BodySink Sink, class Answer> class SinkOfCall final : public ServerCallSink {
  public:
   SinkOfCall(Answer call, Sink sink) : call_{std::move(call)}, sink_{std::move(sink)} {}
 

@@ -284,10 +284,8 @@ class ClientCore {
       case FrameKind::reply:
         if (frame.part == FramePart::begin || frame.part == FramePart::whole) begun_reply_ = slots_.active(id);
         return begun_reply_ && slots_.active(id) && take_reply(frame, event);  // else late: the call is over
-      case FrameKind::error:
-        return slots_.active(id) && fail(event, id, decode_error(frame.head, options_.categories));
-      case FrameKind::end:
-        return slots_.active(id) && end(event, id, ClientEvent::Kind::ended);
+      case FrameKind::error: return slots_.active(id) && fail(event, id, decode_error(frame.head, options_.categories));
+      case FrameKind::end: return slots_.active(id) && end(event, id, ClientEvent::Kind::ended);
       case FrameKind::item: return slots_.active(id) && take_item(frame, event);
       case FrameKind::credit: return take_credit(frame, event);
       case FrameKind::ping: queue_.add({FrameKind::pong}); return false;

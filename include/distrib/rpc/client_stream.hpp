@@ -19,8 +19,7 @@
 namespace distrib::inline v0 {
 
 /// How `async_finish` of a stream is completed: with the server's answer, or with why there is none.
-template <StreamMethod M>
-using StreamFinishSignature = void(std::error_code, typename M::Reply);
+template <StreamMethod M> using StreamFinishSignature = void(std::error_code, typename M::Reply);
 
 /// One streaming call of method `M` at the client, made by `RpcClient::open`. Destroyed before it is over, it takes the
 /// call back.
@@ -28,8 +27,7 @@ using StreamFinishSignature = void(std::error_code, typename M::Reply);
 /// At most one read, or finish, and one write at a time; all may be cancelled by their slots, and the stream goes on.
 /// At most `initial_credit` items wait here to be read: the server is held back by what is read. Threads: one at a
 /// time, which is the client's executor. It may outlive the client, but not the executor's context.
-template <StreamMethod M, class Client>
-class ClientStream {
+template <StreamMethod M, class Client> class ClientStream {
  public:
   /// Of a client's inside.
   ClientStream(std::shared_ptr<Client> client, std::uint64_t call)

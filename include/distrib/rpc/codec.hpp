@@ -45,8 +45,7 @@ struct MessageBody {
 /// - messages of Protocol Buffers (whatever has `ByteSizeLong`, `SerializeToArray` and `ParseFromArray`);
 /// - numbers, enumerations, and structs of such that have no padding, as they lie in memory (little endian);
 /// - `std::string`, `std::vector<std::byte>`, and `SharedBuffer`, which alone is not copied.
-template <class T>
-struct RpcCodec;
+template <class T> struct RpcCodec;
 
 /// A value that lies in one piece and means the same at the other end, as it lies. For structs with padding, or with
 /// floating-point members, say so: `template <> struct distrib::RpcCodec<Point> : distrib::PlainCodec<Point> {};`
@@ -88,8 +87,7 @@ concept PlainValue = (std::is_arithmetic_v<T> || std::is_enum_v<T> ||
 
 }  // namespace detail
 
-template <detail::WritesItself T>
-struct RpcCodec<T> {
+template <detail::WritesItself T> struct RpcCodec<T> {
   static auto encode(const T& value, WireWriter& head) -> MessageBody {
     value.encode(head);
     MessageBody body;
@@ -110,12 +108,10 @@ struct RpcCodec<T> {
   }
 };
 
-template <detail::PlainValue T>
-struct RpcCodec<T> : PlainCodec<T> {};
+template <detail::PlainValue T> struct RpcCodec<T> : PlainCodec<T> {};
 
 /// Up to 4 KiB in the head, more in a body: neither is copied at the receiver.
-template <detail::ProtobufMessage T>
-struct RpcCodec<T> {
+template <detail::ProtobufMessage T> struct RpcCodec<T> {
   static auto encode(const T& value, WireWriter& head) -> MessageBody {
     const std::size_t size = value.ByteSizeLong();
     if (size <= most_in_head) {
@@ -136,8 +132,7 @@ struct RpcCodec<T> {
   static constexpr std::size_t most_in_head = 4 << 10;
 };
 
-template <>
-struct RpcCodec<SharedBuffer> {
+template <> struct RpcCodec<SharedBuffer> {
   static auto encode(const SharedBuffer& value, WireWriter&) -> MessageBody { return {FrameBody{value}}; }
   static auto decode(const MessageReceived& received, SharedBuffer& value) -> bool {
     value = received.body.share();
@@ -145,8 +140,7 @@ struct RpcCodec<SharedBuffer> {
   }
 };
 
-template <>
-struct RpcCodec<std::string> {
+template <> struct RpcCodec<std::string> {
   static auto encode(const std::string& value, WireWriter&) -> MessageBody {
     return {FrameBody{as_bytes(std::string_view{value})}};
   }
@@ -156,8 +150,7 @@ struct RpcCodec<std::string> {
   }
 };
 
-template <>
-struct RpcCodec<std::vector<std::byte>> {
+template <> struct RpcCodec<std::vector<std::byte>> {
   static auto encode(const std::vector<std::byte>& value, WireWriter&) -> MessageBody {
     return {FrameBody{ByteView{value}}};
   }
@@ -178,8 +171,7 @@ concept RpcMessage = std::default_initializable<T> && std::movable<T> &&
 namespace detail {
 
 /// Whether a message decodes. A codec that throws says no: a stranger chose what made it do that.
-template <RpcMessage T>
-[[nodiscard]] auto decode_message(const MessageReceived& received, T& value) -> bool try {
+template <RpcMessage T> [[nodiscard]] auto decode_message(const MessageReceived& received, T& value) -> bool try {
   return RpcCodec<T>::decode(received, value);
 } catch (...) {
   return false;

@@ -91,9 +91,7 @@ class DeadlineWheel {
     const auto since = when.time_since_epoch();
     return since / tick + (since % tick > tick.zero() ? 1 : 0);
   }
-  static constexpr auto bucket(std::int64_t at) noexcept -> std::size_t {
-    return static_cast<std::size_t>(at) % ticks;
-  }
+  static constexpr auto bucket(std::int64_t at) noexcept -> std::size_t { return static_cast<std::size_t>(at) % ticks; }
 
   /// The first tick from `next_` on whose list is not empty; there is one.
   [[nodiscard]] auto next_used() const noexcept -> std::int64_t {

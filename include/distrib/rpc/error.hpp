@@ -70,5 +70,4 @@ inline constexpr ErrorText rpc_texts[] = {
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::rpc_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::rpc_errc> : std::true_type {};

@@ -56,8 +56,7 @@ struct Greeting {
     *this = {};
     version = oldest = 0;
     WireReader reader{head};
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::varint): version = up_to_255(reader.uint64()); break;
         case wire_tag(2, WireType::varint): oldest = up_to_255(reader.uint64()); break;
         case wire_tag(3, WireType::varint): limits.head_bytes = reader.uint32(); break;

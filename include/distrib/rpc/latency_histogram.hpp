@@ -86,12 +86,10 @@ class LatencyHistogram {
         });
   }
   /// False: it does not decode, or has a bucket that there is not.
-  template <class Reader = WireReader>
-  [[nodiscard]] auto decode(ByteView message) -> bool {
+  template <class Reader = WireReader> [[nodiscard]] auto decode(ByteView message) -> bool {
     *this = {};
     Reader reader{message};
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::varint): sum_ = reader.uint64(); break;
         case wire_tag(2, WireType::varint): max_ = reader.uint64(); break;
         case wire_tag(3, WireType::bytes):
@@ -124,8 +122,7 @@ class LatencyHistogram {
   auto take_bucket(auto reader) -> bool {
     std::uint64_t at = 0;
     std::uint64_t count = 0;
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::varint): at = reader.uint64(); break;
         case wire_tag(2, WireType::varint): count = reader.uint64(); break;
       }

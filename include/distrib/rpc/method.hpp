@@ -21,16 +21,14 @@ struct Empty {
 
 namespace detail {
 
-template <class T>
-inline constexpr bool is_carried = RpcMessage<T>;
+template <class T> inline constexpr bool is_carried = RpcMessage<T>;
 
 }  // namespace detail
 
 /// A call with one answer. A method is a type: `struct Push : distrib::Method<"ps.Push", PushRequest, PushReply> {};`
 /// One that does no harm when it is carried out twice may say `static constexpr bool idempotent = true;`: then an
 /// `RpcClientPool` repeats it also where it may have been carried out already.
-template <FixedString Name, class RequestType, class ReplyType>
-struct Method {
+template <FixedString Name, class RequestType, class ReplyType> struct Method {
   static_assert(detail::is_carried<RequestType> && detail::is_carried<ReplyType>,
                 "distrib: Method<name, Request, Reply>: one of the two cannot be carried; give it void encode("
                 "WireWriter&) const and bool decode(ByteView), or, if it is a struct without pointers, template <> "
@@ -81,8 +79,7 @@ concept UnaryMethod = RpcMethod<M> && !StreamMethod<M>;
 
 namespace detail {
 
-template <RpcMethod M>
-inline constexpr bool is_idempotent = false;
+template <RpcMethod M> inline constexpr bool is_idempotent = false;
 template <RpcMethod M>
   requires requires { M::idempotent; }
 inline constexpr bool is_idempotent<M> = M::idempotent;

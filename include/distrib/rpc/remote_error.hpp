@@ -63,8 +63,7 @@ inline void encode_error(WireWriter& head, const std::error_code& code, std::str
   int value = 0;
   std::uint64_t condition = 0;
   WireReader reader{head};
-  while (reader.next())
-    switch (reader.tag()) {
+  while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::bytes): category = reader.text(); break;
       case wire_tag(2, WireType::varint): value = reader.int32(); break;
       case wire_tag(3, WireType::varint): condition = reader.uint64(); break;

@@ -27,13 +27,11 @@ namespace distrib::inline v0 {
 namespace detail {
 struct NoMethod : Method<"", Empty, Empty> {};  // returned where a sentence of ours was the answer
 
-template <class M>
-inline constexpr bool is_method = RpcMethod<M>;
+template <class M> inline constexpr bool is_method = RpcMethod<M>;
 }  // namespace detail
 
 /// A method and what answers it: see `on`.
-template <RpcMethod M, class Handler>
-struct Route {
+template <RpcMethod M, class Handler> struct Route {
   using MethodType = M;
   static constexpr bool takes_chunks = false;
   Handler handler;
@@ -48,14 +46,12 @@ struct Route {
 ///   `ServerStream<M, Connection>`; one that wants `Call<M, Connection>` in its place is told of credit as of other
 ///   events (see `RpcServer`);
 /// - each of them as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
-template <RpcMethod M, class Handler>
-[[nodiscard]] constexpr auto on(Handler handler) -> Route<M, Handler> {
+template <RpcMethod M, class Handler> [[nodiscard]] constexpr auto on(Handler handler) -> Route<M, Handler> {
   return {std::move(handler)};
 }
 
 /// The speaking twin, chosen when `M` is no method.
-template <class M, class Handler>
-constexpr auto on(Handler) -> Route<detail::NoMethod, Handler> {
+template <class M, class Handler> constexpr auto on(Handler) -> Route<detail::NoMethod, Handler> {
   static_assert(detail::is_method<M>,
                 "distrib: on<M>(handler): M must be a method, like "
                 "struct Push : distrib::Method<\"ps.Push\", PushRequest, PushReply> {}; requests and replies have "
@@ -66,11 +62,9 @@ constexpr auto on(Handler) -> Route<detail::NoMethod, Handler> {
 namespace detail {
 
 /// Shown by the compiler when two methods of a router have the same id.
-template <class A, class B>
-inline constexpr bool ids_differ = A::id != B::id;
+template <class A, class B> inline constexpr bool ids_differ = A::id != B::id;
 
-template <class First, class... Rest>
-constexpr void check_ids() {
+template <class First, class... Rest> constexpr void check_ids() {
   static_assert((ids_differ<First, Rest> && ...),
                 "distrib: two methods of a router have names with the same id; give one of them another name");
   if constexpr (sizeof...(Rest) > 0) check_ids<Rest...>();
@@ -80,8 +74,7 @@ constexpr void check_ids() {
 
 /// The methods of a server, put together at compile time: `Router{on<Push>(...), on<Pull>(...)}`.
 /// Threads: as its handlers.
-template <class... Routes>
-class Router {
+template <class... Routes> class Router {
  public:
   /// One route a method. Two methods of one id do not compile.
   explicit Router(Routes... routes) : routes_{std::move(routes)...} {
@@ -90,8 +83,7 @@ class Router {
 
   /// Hands a request to its handler. Fails the call with `rpc_errc::unknown_method`, or `bad_message` when the request
   /// does not decode.
-  template <class Connection>
-  void dispatch(const Connection& connection, const ServerEvent& event) {
+  template <class Connection> void dispatch(const Connection& connection, const ServerEvent& event) {
     static_assert((takes<Connection>(static_cast<Routes*>(nullptr)) && ...),
                   "distrib: on<M>(handler): the handler must take (M::Request), or (M::Request, call); of a method "
                   "that streams (M::Request, stream), or (stream) where the client streams; of on_chunks (M::Request, "
@@ -116,8 +108,7 @@ class Router {
   }
 
   /// Whether the handler can be called with what there is of `M`.
-  template <class Connection, class M, class Handler>
-  static constexpr auto takes(const Route<M, Handler>*) -> bool {
+  template <class Connection, class M, class Handler> static constexpr auto takes(const Route<M, Handler>*) -> bool {
     using Request = typename M::Request;
     using Answer = Call<M, Connection>;
     if constexpr (M::streams_requests) {

@@ -61,8 +61,7 @@ struct CallOptions {
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context. What owns
 /// it and waits for one of its calls, a coroutine say, is kept by that call: let it end before the context is destroyed.
-template <class Stream, CallObserver Observes = const NoCallObserver>
-class BasicRpcClient {
+template <class Stream, CallObserver Observes = const NoCallObserver> class BasicRpcClient {
  public:
   using Executor = typename Stream::executor_type;
 
@@ -136,8 +135,7 @@ class BasicRpcClient {
   }
 
  private:
-  template <class, CallObserver, class>
-  friend class BasicRpcClientPool;
+  template <class, CallObserver, class> friend class BasicRpcClientPool;
 
   using Waiter = detail::CallWaiter<Executor>;
   static constexpr std::uint32_t waiters_together = 16;
@@ -171,8 +169,7 @@ class BasicRpcClient {
       attach(call, std::make_shared<Reply>(*this, std::move(sink), std::move(handler)));
     }
 
-    template <class Handler>
-    void let_cancel(const Handler& handler, std::uint64_t call) {
+    template <class Handler> void let_cancel(const Handler& handler, std::uint64_t call) {
       if (auto cancellation = asio::get_associated_cancellation_slot(handler); cancellation.is_connected())
         cancellation.assign([weak = this->weak_from_this(), call](asio::cancellation_type) {
           if (const auto self = weak.lock()) self->cancel(call);
@@ -324,8 +321,7 @@ class BasicRpcClient {
     }
 
     auto waiter(std::uint32_t slot) -> Waiter& {
-      while (waiters.size() <= slot / waiters_together)
-        waiters.push_back(std::make_unique<Waiter[]>(waiters_together));
+      while (waiters.size() <= slot / waiters_together) waiters.push_back(std::make_unique<Waiter[]>(waiters_together));
       return waiters[slot / waiters_together][slot % waiters_together];
     }
 

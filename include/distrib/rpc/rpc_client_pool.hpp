@@ -160,8 +160,7 @@ class BasicRpcClientPool {
     std::uint64_t id = 0;      // there
   };
 
-  template <RpcMethod M, class Handler>
-  struct CallOf final : Call, std::enable_shared_from_this<CallOf<M, Handler>> {
+  template <RpcMethod M, class Handler> struct CallOf final : Call, std::enable_shared_from_this<CallOf<M, Handler>> {
     CallOf(std::shared_ptr<State> of, typename M::Request asked, CallOptions how, Handler completes)
         : Call{std::move(of), std::move(how), detail::is_idempotent<M>},
           request{std::move(asked)},

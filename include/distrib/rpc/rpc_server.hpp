@@ -48,15 +48,13 @@ class RpcServer {
   /// Listens from now on; port 0 takes a free one. Throws as the listener does. `observer` must outlive the server.
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {},
             Observes& observer = no_call_observer)
-      : sessions_{std::move(router), options, observer},
-        listener_{executor, address, adding()} {}
+      : sessions_{std::move(router), options, observer}, listener_{executor, address, adding()} {}
   /// The same. `how`: what another listener wants to know beside the address.
   template <class How>
     requires std::is_same_v<typename How::Listener, ListenerType>
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options,
             How how, Observes& observer = no_call_observer)
-      : sessions_{std::move(router), options, observer},
-        listener_{executor, address, adding(), std::move(how)} {}
+      : sessions_{std::move(router), options, observer}, listener_{executor, address, adding(), std::move(how)} {}
   RpcServer(const RpcServer&) = delete;
   auto operator=(const RpcServer&) -> RpcServer& = delete;
 

@@ -48,8 +48,7 @@ class ServerCore {
     Greeting greeting;
     greeting.limits = share_.options().limits;
     greeting.max_calls = share_.options().max_calls;
-    handshake_ =
-        std::make_unique<ServerHandshake>(greeting, share_.options().services, share_.options().secret, nonce);
+    handshake_ = std::make_unique<ServerHandshake>(greeting, share_.options().services, share_.options().secret, nonce);
   }
   /// The only connection of its server.
   ServerCore(const RpcServerOptions& options, Instant now, const Nonce& nonce = {})

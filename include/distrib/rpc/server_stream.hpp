@@ -23,8 +23,7 @@ namespace distrib::inline v0 {
 
 /// How `async_read` of a stream of `Item`s is completed: with the next one, with nothing after the last one, or with
 /// why there are no more.
-template <class Item>
-using StreamReadSignature = void(std::error_code, std::optional<Item>);
+template <class Item> using StreamReadSignature = void(std::error_code, std::optional<Item>);
 
 /// How `async_write` of a stream is completed.
 using StreamWriteSignature = void(std::error_code);
@@ -36,8 +35,7 @@ using StreamWriteSignature = void(std::error_code);
 /// At most one read and one write at a time; both may be cancelled by their slots, and the stream goes on. At most
 /// `initial_credit` items wait here to be read: the client is held back by what is read. A value; copies stand for the
 /// same call. Threads: one at a time, which is the connection's executor.
-template <StreamMethod M, class Connection>
-class ServerStream {
+template <StreamMethod M, class Connection> class ServerStream {
  public:
   ServerStream(const Connection& connection, const ServerEvent& event)
       : call_{connection, event}, state_{std::make_shared<State>(connection, event.call)} {

@@ -53,5 +53,4 @@ inline constexpr ErrorText sharding_texts[] = {
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::sharding_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::sharding_errc> : std::true_type {};

@@ -42,8 +42,7 @@ template <KeySharding S>
 }
 
 // The twin: same parameter list, so that the constrained one wins whenever its concept holds.
-template <class S>
-auto group_by_shard(const S&, std::span<const std::uint64_t>) -> ShardGroups {
+template <class S> auto group_by_shard(const S&, std::span<const std::uint64_t>) -> ShardGroups {
   detail::explain_key_sharding<S>();
   return {};
 }

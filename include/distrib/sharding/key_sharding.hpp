@@ -29,8 +29,7 @@ concept KeySharding = std::copy_constructible<S> && detail::CountsShards<S> && d
 
 namespace detail {
 /// One sentence for each thing that `S` lacks; for the speaking twins of entry points that take a KeySharding.
-template <class S>
-constexpr void explain_key_sharding() {
+template <class S> constexpr void explain_key_sharding() {
   constexpr bool counts = CountsShards<S>;  // named, so that compilers do not add how a concept failed
   constexpr bool shards = ShardsKeys<S>;
   constexpr bool copies = std::copy_constructible<S>;
@@ -50,8 +49,7 @@ void shards_of(const S& sharding, std::span<const std::uint64_t> keys, std::span
 }
 
 // The twin: same parameter list, so that the constrained one wins whenever its concept holds.
-template <class S>
-void shards_of(const S&, std::span<const std::uint64_t>, std::span<std::uint32_t>) {
+template <class S> void shards_of(const S&, std::span<const std::uint64_t>, std::span<std::uint32_t>) {
   detail::explain_key_sharding<S>();
 }
 

@@ -55,8 +55,7 @@ template <Partitioner P>
 }
 
 // The twin: same parameter list, so that the constrained one wins whenever its concept holds.
-template <class P>
-auto part_slices(const Shape&, DType, P) -> std::vector<Slice> {
+template <class P> auto part_slices(const Shape&, DType, P) -> std::vector<Slice> {
   detail::explain_partitioner<P>();
   return {};
 }

@@ -35,8 +35,7 @@ concept Partitioner = std::copy_constructible<P> && detail::PartitionsShapes<P>;
 
 namespace detail {
 /// One sentence for each thing that `P` lacks; for the speaking twins of entry points that take a Partitioner.
-template <class P>
-constexpr void explain_partitioner() {
+template <class P> constexpr void explain_partitioner() {
   constexpr bool partitions = PartitionsShapes<P>;  // named, so that compilers do not add how a concept failed
   constexpr bool copies = std::copy_constructible<P>;
   static_assert(partitions,

@@ -38,8 +38,7 @@ concept RowSharding = KeySharding<S> && detail::LocatesRows<S>;
 
 namespace detail {
 /// One sentence for each thing that `S` lacks; for the speaking twins of entry points that take a RowSharding.
-template <class S>
-constexpr void explain_row_sharding() {
+template <class S> constexpr void explain_row_sharding() {
   constexpr bool locates = LocatesRows<S>;  // named, so that compilers do not add how a concept failed
   explain_key_sharding<S>();
   static_assert(locates,
@@ -72,8 +71,7 @@ void locate_rows(const S& sharding, std::span<const std::int64_t> rows, std::spa
 }
 
 // The twin: same parameter list, so that the constrained one wins whenever its concept holds.
-template <class S>
-void locate_rows(const S&, std::span<const std::int64_t>, std::span<ShardRow>) {
+template <class S> void locate_rows(const S&, std::span<const std::int64_t>, std::span<ShardRow>) {
   detail::explain_row_sharding<S>();
 }
 

@@ -37,5 +37,4 @@ inline constexpr ErrorText summary_texts[] = {
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::summary_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::summary_errc> : std::true_type {};

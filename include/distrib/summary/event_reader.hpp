@@ -39,8 +39,7 @@ auto read_event_file(const std::string& path, std::vector<ScalarEvent>& scalars,
     if (record->number == 0) {
       if (!parsed || event.file_version.empty()) return refuse_events(error, summary_errc::not_events, path);
       if (event.file_version != event_file_version)
-        return refuse_events(error, summary_errc::unknown_version,
-                             path + ": " + std::string{event.file_version});
+        return refuse_events(error, summary_errc::unknown_version, path + ": " + std::string{event.file_version});
     }
     if (!parsed) return refuse_events(error, summary_errc::corrupt_event, where());
     for (ScalarEvent& scalar : event.scalars) scalars.push_back(std::move(scalar));
@@ -102,8 +101,7 @@ template <Inflates I = Inflater>
 }
 
 /// The same; throws `std::system_error` that names the file.
-template <Inflates I = Inflater>
-[[nodiscard]] auto read_scalars(const std::string& path) -> std::vector<ScalarEvent> {
+template <Inflates I = Inflater> [[nodiscard]] auto read_scalars(const std::string& path) -> std::vector<ScalarEvent> {
   Error error;
   return detail::or_throw(read_scalars<I>(path, error), error);
 }

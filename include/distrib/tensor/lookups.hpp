@@ -15,8 +15,7 @@ namespace distrib::inline v0 {
 
 /// Where a model writes the keys that a batch needs of its tables: one list a table, empty on arrival. Threads: one at a
 /// time.
-template <class Variables>
-class Lookups {
+template <class Variables> class Lookups {
  public:
   [[nodiscard]] auto keys(std::size_t table) noexcept -> std::vector<std::uint64_t>& { return keys_[table]; }
   /// Of each table, in the model's order.

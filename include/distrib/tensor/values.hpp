@@ -20,8 +20,7 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// All variables of a model in one block, laid out by `block_offsets`.
-template <class Variables>
-class VariableBlock {
+template <class Variables> class VariableBlock {
   static_assert(is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
 
  public:
@@ -74,13 +73,11 @@ inline void zero(std::span<std::byte> bytes) noexcept {
   if (!bytes.empty()) std::memset(bytes.data(), 0, bytes.size());
 }
 
-template <class Variables, FixedString Name>
-constexpr auto is_table() -> bool {
+template <class Variables, FixedString Name> constexpr auto is_table() -> bool {
   return is_embedding<typename Variables::template At<Variables::index_of(Name.view())>>;
 }
 
-template <class Variables, FixedString Name, class Holder>
-auto view_of(Holder& holder) {
+template <class Variables, FixedString Name, class Holder> auto view_of(Holder& holder) {
   constexpr std::size_t index = Variables::index_of(Name.view());
   constexpr std::size_t number = Variables::number_of(index);
   using V = typename Variables::template At<index>;
@@ -99,8 +96,7 @@ auto view_of(Holder& holder) {
 /// The values of all variables of a model at one step, and of its tables the rows that a batch needs. Contiguous,
 /// row-major, each variable and each table's rows 64-byte aligned; in memory of its own, unless `lend` says otherwise.
 /// Movable; a model sees it const. Threads: const access from any.
-template <class Variables>
-class Values : public detail::VariableBlock<Variables> {
+template <class Variables> class Values : public detail::VariableBlock<Variables> {
   using Block = detail::VariableBlock<Variables>;
 
  public:
@@ -135,8 +131,7 @@ class Values : public detail::VariableBlock<Variables> {
 /// Where a model writes one gradient per variable and one per row of a table, and for a counter what is added to it;
 /// arrives zeroed. Laid out, and lent, like `Values`.
 /// Threads: one at a time.
-template <class Variables>
-class Gradients : public detail::VariableBlock<Variables> {
+template <class Variables> class Gradients : public detail::VariableBlock<Variables> {
   using Block = detail::VariableBlock<Variables>;
 
  public:
@@ -172,8 +167,7 @@ template <class Variables, FixedString Name>
 inline constexpr bool has_variable = Variables::index_of(Name.view()) < Variables::size;
 
 /// Shown by the compiler with the names there are, when a name is not among them.
-template <FixedString Misspelt, class Variables>
-struct no_variable_of_this_name : std::false_type {};
+template <FixedString Misspelt, class Variables> struct no_variable_of_this_name : std::false_type {};
 }  // namespace detail
 
 /// The variable called `Name` as an xtensor view that can be read: `get<"hidden/weights">(values)`. Of a table: its rows
@@ -210,14 +204,12 @@ auto lookup_index(const Values<Variables>&) -> std::span<const std::int64_t> {
                 "distrib: lookup_index<NAME>: the model has no Embedding of this NAME; the list beside it shows what it has");
   return {};
 }
-template <FixedString Name, class Variables>
-auto get(const Values<Variables>&) -> detail::Poison {
+template <FixedString Name, class Variables> auto get(const Values<Variables>&) -> detail::Poison {
   static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
                 "distrib: get<NAME>: the model has no variable of this NAME; the list beside it shows those it has");
   return {};
 }
-template <FixedString Name, class Variables>
-auto get(Gradients<Variables>&) -> detail::Poison {
+template <FixedString Name, class Variables> auto get(Gradients<Variables>&) -> detail::Poison {
   static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
                 "distrib: get<NAME>: the model has no variable of this NAME; the list beside it shows those it has");
   return {};

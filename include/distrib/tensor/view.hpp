@@ -11,8 +11,7 @@
 namespace distrib::inline v0 {
 
 namespace detail {
-template <std::size_t Rank>
-auto xtensor_shape(const Shape& shape) -> std::array<std::size_t, Rank> {
+template <std::size_t Rank> auto xtensor_shape(const Shape& shape) -> std::array<std::size_t, Rank> {
   assert(shape.rank() == Rank);
   std::array<std::size_t, Rank> extents{};
   for (std::size_t axis = 0; axis < Rank; ++axis) extents[axis] = static_cast<std::size_t>(shape[axis]);
@@ -22,14 +21,12 @@ auto xtensor_shape(const Shape& shape) -> std::array<std::size_t, Rank> {
 
 /// An xtensor view of `T[shape]`, row-major, at `data`: owns nothing, valid as long as the memory. A `const T` gives
 /// a view that cannot be written. Programmer error: `shape` has another rank than `Rank`.
-template <std::size_t Rank, class T>
-[[nodiscard]] auto tensor_view(T* data, const Shape& shape) {
+template <std::size_t Rank, class T> [[nodiscard]] auto tensor_view(T* data, const Shape& shape) {
   return xt::adapt(data, static_cast<std::size_t>(shape.elements()), xt::no_ownership(),
                    detail::xtensor_shape<Rank>(shape));
 }
 
 /// The type of such a view: `TensorView<float, 2>` can be written, `TensorView<const float, 2>` cannot.
-template <class T, std::size_t Rank>
-using TensorView = decltype(tensor_view<Rank>(static_cast<T*>(nullptr), Shape{}));
+template <class T, std::size_t Rank> using TensorView = decltype(tensor_view<Rank>(static_cast<T*>(nullptr), Shape{}));
 
 }  // namespace distrib::inline v0

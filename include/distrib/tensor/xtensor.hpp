@@ -14,20 +14,16 @@
 // template template arguments as C++17 says. Full specialisations settle it; g++ picks the same types without them.
 #if defined(__clang__) && __clang_major__ >= 19
 namespace xt {
-template <>
-struct rebind_container<std::ptrdiff_t, svector<std::size_t, 4, std::allocator<std::size_t>, true>> {
+template <> struct rebind_container<std::ptrdiff_t, svector<std::size_t, 4, std::allocator<std::size_t>, true>> {
   using type = svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>;
 };
-template <>
-struct rebind_container<std::size_t, svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>> {
+template <> struct rebind_container<std::size_t, svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>> {
   using type = svector<std::size_t, 4, std::allocator<std::size_t>, true>;
 };
-template <>
-struct rebind_container<std::size_t, svector<std::size_t, 4, std::allocator<std::size_t>, true>> {
+template <> struct rebind_container<std::size_t, svector<std::size_t, 4, std::allocator<std::size_t>, true>> {
   using type = svector<std::size_t, 4, std::allocator<std::size_t>, true>;
 };
-template <>
-struct rebind_container<std::ptrdiff_t, svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>> {
+template <> struct rebind_container<std::ptrdiff_t, svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>> {
   using type = svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>;
 };
 }  // namespace xt

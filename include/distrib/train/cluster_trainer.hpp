@@ -48,8 +48,7 @@ namespace distrib::inline v0 {
 ///
 /// The chief (worker 0 where there is none) evaluates and tells hooks everything; the hooks of all other tasks hear
 /// `on_event` only. Threads: one at a time; `run()` blocks its thread and handles SIGINT and SIGTERM meanwhile.
-template <Model M, Dataset D>
-class ClusterTrainer : public Trainer<M, D> {
+template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
   using Base = Trainer<M, D>;
   using Whole = Values<typename M::Variables>;
 

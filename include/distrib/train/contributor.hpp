@@ -40,8 +40,7 @@ void assemble(std::span<const ShardLayout> layouts, std::span<const SharedBuffer
 /// Makes contributions with a model: reads the batch of (step, rank), asks the model which rows of its tables it needs
 /// and for gradients, cuts them into the shards' blocks. Each rank has its own scratch memory, so different ranks may be
 /// made at once, one rank not. Lifetime: model, source, job and layouts must outlive it.
-template <Model M, class Source>
-class Contributor {
+template <Model M, class Source> class Contributor {
   using Variables = typename M::Variables;
   static constexpr bool has_tables = Variables::tables != 0;
 

@@ -43,5 +43,4 @@ inline constexpr ErrorText train_texts[] = {
 
 }  // namespace distrib::inline v0
 
-template <>
-struct std::is_error_code_enum<distrib::train_errc> : std::true_type {};
+template <> struct std::is_error_code_enum<distrib::train_errc> : std::true_type {};

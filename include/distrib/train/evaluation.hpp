@@ -22,8 +22,7 @@ namespace distrib::inline v0 {
 /// examples look up: `keys()`, found by reading the source once.
 ///
 /// Threads: one at a time. Lifetime: the model must outlive it.
-template <EvaluatedModel M, class Source>
-class Evaluation {
+template <EvaluatedModel M, class Source> class Evaluation {
   using Variables = typename M::Variables;
 
  public:
@@ -76,8 +75,7 @@ class Evaluation {
     for (std::size_t table = 0; table < Variables::tables; ++table) {
       index_[table].clear();
       for (const std::uint64_t key : lookups_.lists()[table])
-        index_[table].push_back(std::lower_bound(keys_[table].begin(), keys_[table].end(), key) -
-                                keys_[table].begin());
+        index_[table].push_back(std::lower_bound(keys_[table].begin(), keys_[table].end(), key) - keys_[table].begin());
       values.set_index(table, index_[table]);
     }
   }

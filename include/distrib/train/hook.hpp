@@ -10,18 +10,14 @@ namespace distrib::inline v0 {
 namespace detail {
 template <class H>
 inline constexpr bool hears_start = requires(H& hook, const JobStart& event) { hook.on_start(event); };
-template <class H>
-inline constexpr bool hears_step = requires(H& hook, const StepDone& event) { hook.on_step(event); };
+template <class H> inline constexpr bool hears_step = requires(H& hook, const StepDone& event) { hook.on_step(event); };
 template <class H>
 inline constexpr bool hears_saved = requires(H& hook, const CheckpointSaved& event) { hook.on_saved(event); };
 template <class H>
 inline constexpr bool hears_evaluated = requires(H& hook, const Evaluated& event) { hook.on_evaluated(event); };
-template <class H>
-inline constexpr bool hears_event = requires(H& hook, const Event& event) { hook.on_event(event); };
-template <class H>
-inline constexpr bool hears_end = requires(H& hook, const JobEnd& event) { hook.on_end(event); };
-template <class H>
-inline constexpr bool is_setting = requires { typename H::Setting; };
+template <class H> inline constexpr bool hears_event = requires(H& hook, const Event& event) { hook.on_event(event); };
+template <class H> inline constexpr bool hears_end = requires(H& hook, const JobEnd& event) { hook.on_end(event); };
+template <class H> inline constexpr bool is_setting = requires { typename H::Setting; };
 }  // namespace detail
 
 /// Something that runs beside the training: it has at least one of `on_start(JobStart)`, `on_step(StepDone)`,

@@ -18,8 +18,7 @@ using TrainingEvent = std::variant<JobStart, StepDone, CheckpointSaved, Evaluate
 /// A list of hooks behind one type. Copies share the hooks. Threads: one at a time.
 class HookSet {
  public:
-  template <Hook... Hs>
-  explicit HookSet(std::tuple<Hs...> hooks) {
+  template <Hook... Hs> explicit HookSet(std::tuple<Hs...> hooks) {
     tell_ = [kept = std::make_shared<std::tuple<Hs...>>(std::move(hooks))](const TrainingEvent& event) {
       std::apply([&event](auto&... hook) { (tell_one(hook, event), ...); }, *kept);
     };
@@ -29,8 +28,7 @@ class HookSet {
   void tell(const TrainingEvent& event) { tell_(event); }
 
  private:
-  template <class H>
-  static void tell_one(H& hook, const TrainingEvent& event) {
+  template <class H> static void tell_one(H& hook, const TrainingEvent& event) {
     if constexpr (detail::hears_start<H>)
       if (const auto* e = std::get_if<JobStart>(&event)) hook.on_start(*e);
     if constexpr (detail::hears_step<H>)

@@ -28,10 +28,9 @@ struct StepContext {
 
 namespace detail {
 template <class M>
-concept LooksUp = M::Variables::tables == 0 || requires(const M& model, const Batch<typename M::Example>& batch,
-                                                        Lookups<typename M::Variables>& lookups) {
-  model.lookups(batch, lookups);
-};
+concept LooksUp =
+    M::Variables::tables == 0 || requires(const M& model, const Batch<typename M::Example>& batch,
+                                          Lookups<typename M::Variables>& lookups) { model.lookups(batch, lookups); };
 }  // namespace detail
 
 /// What is trained. Semantics: `variables()` gives shapes and initializers; `gradients()` writes into the zeroed

@@ -25,8 +25,7 @@ struct LocalMode {
 };
 
 /// Everything a training is made of, one part a role; `train(model)` fills it. A value.
-template <class M, class Data, class Placement, class Part, class C, class Hooks>
-struct Recipe {
+template <class M, class Data, class Placement, class Part, class C, class Hooks> struct Recipe {
   using ModelType = M;
   using DataType = Data;
   using ConsistencyType = C;
@@ -50,8 +49,7 @@ struct Recipe {
 namespace detail {
 
 /// Calls `found` with the first hook of type H, if there is one.
-template <class H, class Hooks, class F>
-void find_hook(const Hooks& hooks, F&& found) {
+template <class H, class Hooks, class F> void find_hook(const Hooks& hooks, F&& found) {
   bool first = true;
   const auto look = [&](const auto& hook) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(hook)>, H>)
@@ -61,8 +59,7 @@ void find_hook(const Hooks& hooks, F&& found) {
 }
 
 /// The same for `Evaluate`, whatever its data.
-template <class Hooks, class F>
-void find_evaluate(const Hooks& hooks, F&& found) {
+template <class Hooks, class F> void find_evaluate(const Hooks& hooks, F&& found) {
   const auto look = [&](const auto& hook) {
     if constexpr (is_evaluate<std::remove_cvref_t<decltype(hook)>>) found(hook);
   };
@@ -70,17 +67,14 @@ void find_evaluate(const Hooks& hooks, F&& found) {
 }
 
 /// Whether no setting is given twice.
-template <class Hooks>
-inline constexpr bool each_setting_once = false;
+template <class Hooks> inline constexpr bool each_setting_once = false;
 template <class... Hs>
 inline constexpr bool each_setting_once<std::tuple<Hs...>> =
     (std::is_same_v<Hs, StopAtStep> + ... + 0) <= 1 && (std::is_same_v<Hs, SaveCheckpoint> + ... + 0) <= 1 &&
     (is_evaluate<Hs> + ... + 0) <= 1;
 
-template <class Hooks>
-inline constexpr bool evaluates = false;
-template <class... Hs>
-inline constexpr bool evaluates<std::tuple<Hs...>> = (is_evaluate<Hs> || ...);
+template <class Hooks> inline constexpr bool evaluates = false;
+template <class... Hs> inline constexpr bool evaluates<std::tuple<Hs...>> = (is_evaluate<Hs> || ...);
 
 }  // namespace detail
 

@@ -39,8 +39,7 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_products(Crc32cPair a, Crc32cPair b) no
 }
 
 /// Moves 128 bits over `bytes` zero bytes.
-template <std::size_t bytes>
-DISTRIB_CRC32C_TARGET inline auto crc32c_fold(Crc32cPair folded) noexcept -> Crc32cPair {
+template <std::size_t bytes> DISTRIB_CRC32C_TARGET inline auto crc32c_fold(Crc32cPair folded) noexcept -> Crc32cPair {
   constexpr std::uint64_t low = crc32c_shift(bytes + 8);  // the first eight of the sixteen bytes have farther to go
   constexpr std::uint64_t high = crc32c_shift(bytes);
   return crc32c_products(folded, crc32c_pair(low, high));
@@ -196,8 +195,7 @@ inline constexpr std::array<std::array<std::uint8_t, 64>, 4> crc32c_distances = 
 /// The line that has `behind` lines between itself and `end`, as far as it belongs to the last `last` + 1 bytes; zeros
 /// for what does not, which is not touched. Without a branch.
 template <std::size_t behind>
-DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_load_tail(const std::byte* end, std::size_t last) noexcept
-    -> Crc32cWide {
+DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_load_tail(const std::byte* end, std::size_t last) noexcept -> Crc32cWide {
 #if defined(__clang__)
   using From = Crc32cBytes;
 #else

@@ -23,8 +23,7 @@ namespace distrib::inline v0::detail {
 using Float4 = float __attribute__((vector_size(16)));
 
 /// The same value; the optimizer no longer knows which operation made it.
-template <class T>
-[[nodiscard, gnu::always_inline]] inline auto opaque(T value) noexcept -> T {
+template <class T> [[nodiscard, gnu::always_inline]] inline auto opaque(T value) noexcept -> T {
 #if defined(__x86_64__)
   asm("" : "+x"(value));
 #elif defined(__aarch64__)
@@ -89,8 +88,7 @@ template <class T>
 
 /// A double, or four floats at once, of which each operation is rounded by itself, in the order in which it is written:
 /// `a * b + c` is two roundings, whatever the compiler was told.
-template <class T>
-struct Rounded {
+template <class T> struct Rounded {
   T value;
 
   [[nodiscard, gnu::always_inline]] friend auto operator+(Rounded a, Rounded b) noexcept -> Rounded {

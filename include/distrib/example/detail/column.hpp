@@ -13,8 +13,7 @@
 namespace distrib::inline v0::detail {
 
 /// A column of a batch whose type is not known.
-template <class E>
-class AnyColumn {
+template <class E> class AnyColumn {
  public:
   explicit AnyColumn(const FeatureSlot& slot) noexcept : slot_{slot} {}
   AnyColumn(const AnyColumn&) = delete;
@@ -32,8 +31,7 @@ class AnyColumn {
 };
 
 /// A column of members of type M, which lie in a slot. Memory only ever grows.
-template <class E, FeatureMember M>
-class Column final : public AnyColumn<E> {
+template <class E, FeatureMember M> class Column final : public AnyColumn<E> {
  public:
   using Traits = MemberTraits<M>;
 

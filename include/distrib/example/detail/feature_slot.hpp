@@ -36,8 +36,7 @@ class GrowingBytes {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
   [[nodiscard]] auto data() noexcept -> std::byte* { return memory_.data(); }
   [[nodiscard]] auto data() const noexcept -> const std::byte* { return memory_.data(); }
-  template <class T>
-  [[nodiscard]] auto as() const noexcept -> std::span<const T> {
+  template <class T> [[nodiscard]] auto as() const noexcept -> std::span<const T> {
     return {reinterpret_cast<const T*>(memory_.data()), size_ / sizeof(T)};
   }
   /// Hands the memory over; `size()` bytes of it are filled.

@@ -65,8 +65,7 @@ class FieldReader {
     return false;  // the end of a group that did not begin, and types that do not exist
   }
 
-  template <class T>
-  auto read_number() noexcept -> bool {
+  template <class T> auto read_number() noexcept -> bool {
     if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) return false;
     number_ = load_le<T>(at_);
     at_ += sizeof(T);

@@ -24,8 +24,7 @@ enum class SpecPlace : std::uint8_t { features, feature_lists };
 
 /// The specs in the order of their names, and the keys of the records that they need, each with one slot.
 /// A template only so that programs that do not parse at run time do not pay for it.
-template <class Spec>
-class SpecKeys {
+template <class Spec> class SpecKeys {
  public:
   /// `error`: `example_errc::bad_spec` or `duplicate_feature`, and which and why.
   SpecKeys(std::span<const Spec> specs, SpecPlace place, Error& error)

@@ -23,8 +23,7 @@ namespace distrib::inline v0::detail {
 
 /// Makes tensors of what slots hold. Rows are records, or the steps of all records' feature lists: then `steps` says
 /// how many each record has, as row splits.
-template <class Spec>
-class TensorBuilder {
+template <class Spec> class TensorBuilder {
  public:
   using Splits = std::vector<std::int64_t>;
 

@@ -60,8 +60,7 @@ template <class Sink>
 
 /// Gives (a part of) a Feature to a sink: `kind_is(FeatureKind)` before the values of each list; another kind than the
 /// last drops what there was, as in every oneof of protobuf. False: malformed.
-template <class Sink>
-[[nodiscard]] auto read_feature(ByteView feature, unsigned levels, Sink&& sink) -> bool {
+template <class Sink> [[nodiscard]] auto read_feature(ByteView feature, unsigned levels, Sink&& sink) -> bool {
   if (levels == 0) return false;
   FieldReader reader{feature, levels};
   while (reader.next()) {
@@ -76,8 +75,7 @@ template <class Sink>
 /// Gives an entry of a map (key 1, value 2, in any order, unknown fields between) to a sink: `begin(name) -> bool`,
 /// whether its value is wanted, and then `value(ByteView, levels) -> bool` for each part of it; several values of one
 /// entry are parts of one message, of several keys the last one counts. False: malformed.
-template <class Sink>
-[[nodiscard]] auto read_entry(ByteView bytes, unsigned levels, Sink& sink) -> bool {
+template <class Sink> [[nodiscard]] auto read_entry(ByteView bytes, unsigned levels, Sink& sink) -> bool {
   std::string_view key;
   ByteView value;
   std::size_t parts = 0;
@@ -101,8 +99,7 @@ template <class Sink>
 }
 
 /// Gives the entries of a Features or FeatureLists message to a sink of `read_entry`. False: malformed.
-template <class Sink>
-[[nodiscard]] auto read_map(ByteView map, unsigned levels, Sink& sink) -> bool {
+template <class Sink> [[nodiscard]] auto read_map(ByteView map, unsigned levels, Sink& sink) -> bool {
   FieldReader reader{map, levels};
   while (reader.next())
     if (reader.tag() == first_message && !read_entry(reader.bytes(), levels - 1, sink)) return false;

@@ -20,8 +20,7 @@ namespace distrib::inline v0::detail {
 /// cancels, and drops everything when the context is destroyed.
 ///
 /// `Result`: what is told of what the connector made. `How`: what the connector wants to know beside the address.
-template <class Connector, class Result, class... How>
-class ConnectWait {
+template <class Connector, class Result, class... How> class ConnectWait {
  public:
   using Executor = typename Connector::Executor;
   enum class Stage { called, begins, waits, completes };
@@ -78,13 +77,11 @@ class ConnectWait {
 
 /// `async_connect`, as `asio::async_compose` wants it. The connector lives on its executor; only the handler is called
 /// where that wants to be.
-template <class Wait>
-class ConnectOperation {
+template <class Wait> class ConnectOperation {
  public:
   explicit ConnectOperation(std::unique_ptr<Wait> wait) : wait_{std::move(wait)} {}
 
-  template <class Self>
-  void operator()(Self& self, const std::error_code& = {}) {
+  template <class Self> void operator()(Self& self, const std::error_code& = {}) {
     using Stage = typename Wait::Stage;
     Wait& wait = *wait_;  // stays where it is, this moves
     const auto executor = wait.timer.get_executor();

@@ -16,8 +16,7 @@ inline auto buffers_of(const ReadSpace& space) -> std::array<asio::mutable_buffe
 }
 
 /// What the system has, as far as there is space.
-template <class Stream>
-auto read_some(Stream& stream, const ReadSpace& space, std::error_code& ec) -> std::size_t {
+template <class Stream> auto read_some(Stream& stream, const ReadSpace& space, std::error_code& ec) -> std::size_t {
   const auto buffers = buffers_of(space);
   const bool is_one = space.back.empty();  // for which the system has a cheaper call
   return is_one ? stream.read_some(buffers[0], ec) : stream.read_some(buffers, ec);

@@ -17,8 +17,7 @@ class WritePieces {
   using value_type = asio::const_buffer;
   using const_iterator = const asio::const_buffer*;
 
-  template <class Output>
-  WritePieces(const Output& output, std::size_t written) {
+  template <class Output> WritePieces(const Output& output, std::size_t written) {
     for (const ByteView view : output) {
       if (written >= view.size()) {
         written -= view.size();

@@ -66,8 +66,7 @@ inline auto find_header_portable(ByteView file, std::uint64_t from, std::uint64_
     }
     const std::uint64_t stop = std::min(to, p + 16);
     for (; p < stop; ++p) {
-      if (load_le<std::uint64_t>(bytes + p) == 0 &&
-          static_cast<unsigned char>(bytes[p + 8]) != empty_record_mark)
+      if (load_le<std::uint64_t>(bytes + p) == 0 && static_cast<unsigned char>(bytes[p + 8]) != empty_record_mark)
         continue;
       if (frame_at(file, p)) return p;
     }

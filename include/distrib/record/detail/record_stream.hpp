@@ -23,14 +23,12 @@ namespace distrib::inline v0::detail {
 ///
 /// Of a member that announces its size, the inflater gets that many bytes and no more: damage in one never eats the
 /// beginning of the next.
-template <Inflates I>
-class RecordStream {
+template <Inflates I> class RecordStream {
  public:
   static constexpr std::size_t piece_bytes = 256 << 10;
 
   /// Opens `path`; reads nothing yet. `plain`: nothing is inflated, whatever is in it.
-  RecordStream(const std::string& path, bool plain, std::error_code& ec)
-      : file_{path, O_RDONLY, ec}, plain_{plain} {}
+  RecordStream(const std::string& path, bool plain, std::error_code& ec) : file_{path, O_RDONLY, ec}, plain_{plain} {}
 
   /// Makes `window`, what the caller has not used of the bytes it got, at least `wanted` bytes long, by moving it to
   /// the front of the buffer and reading behind it. False: that many do not come; `window` is all there is, and

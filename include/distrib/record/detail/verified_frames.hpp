@@ -48,9 +48,7 @@ struct PlainWay {
   auto length(std::uint64_t value) const noexcept -> std::uint32_t {
     return crc32c_portable(0xFFFFFFFF, bytes_of(value));
   }
-  auto payload(const std::byte* at, std::size_t size) noexcept -> std::uint32_t {
-    return ~crc32c({at, size});
-  }
+  auto payload(const std::byte* at, std::size_t size) noexcept -> std::uint32_t { return ~crc32c({at, size}); }
 };
 
 #if defined(__x86_64__)

@@ -34,8 +34,7 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
 
   /// Completes `void(std::error_code, std::optional<In>)`: the next item, nothing after the last one, or why there are
   /// no more; where there is one, `void(std::error_code, In)`. One at a time.
-  template <class Handler>
-  void read(Handler handler) {
+  template <class Handler> void read(Handler handler) {
     await(reader_, std::move(handler), [](CallStream& self) {
       if (self.reader_) self.give(rpc_errc::cancelled);
     });
@@ -51,8 +50,7 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
 
   /// Completes `void(std::error_code)` when the item is on its way: the peer's credit is waited for. One at a time.
   /// What the item's codec throws comes out of here, and `handler` hears nothing.
-  template <class Handler>
-  void write(Out item, Handler handler) {
+  template <class Handler> void write(Out item, Handler handler) {
     const bool is_sent = !over_ && !end_asked_ && send(item);
     await(writer_, std::move(handler), [](CallStream& self) {
       self.unsent_.reset();
@@ -144,8 +142,7 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
     }
   }
 
-  template <class Slot, class Handler, class Cancel>
-  void await(Slot& slot, Handler handler, Cancel cancel) {
+  template <class Slot, class Handler, class Cancel> void await(Slot& slot, Handler handler, Cancel cancel) {
     if (auto cancellation = asio::get_associated_cancellation_slot(handler); cancellation.is_connected())
       cancellation.assign([weak = this->weak_from_this(), cancel](asio::cancellation_type) {
         if (const auto self = weak.lock()) cancel(*self);

@@ -17,8 +17,7 @@
 namespace distrib::inline v0 {
 
 /// How a call of method `M` is completed.
-template <RpcMethod M>
-using CallSignature = void(std::error_code, typename M::Reply);
+template <RpcMethod M> using CallSignature = void(std::error_code, typename M::Reply);
 
 namespace detail {
 
@@ -37,8 +36,7 @@ void complete_call(Handler&& handler, const Executor& executor, const std::error
 
 /// A place where the handler of one call waits, then that of another one: handlers of up to 64 bytes lie inside, so a
 /// call allocates nothing.
-template <class Executor>
-class CallWaiter {
+template <class Executor> class CallWaiter {
  public:
   CallWaiter() = default;
   CallWaiter(const CallWaiter&) = delete;
@@ -48,8 +46,7 @@ class CallWaiter {
   }
 
   /// Waits for the end of a call of `M`. Nobody else waits here.
-  template <RpcMethod M, class Handler>
-  void wait(Handler handler, const Executor& executor) {
+  template <RpcMethod M, class Handler> void wait(Handler handler, const Executor& executor) {
     using Waiting = WaitingFor<M, Handler>;
     if constexpr (fits<Waiting>)
       ::new (static_cast<void*>(place_)) Waiting{std::move(handler), executor};
@@ -65,8 +62,7 @@ class CallWaiter {
  private:
   static constexpr std::size_t place_bytes = 64;
 
-  template <RpcMethod M, class Handler>
-  struct WaitingFor {
+  template <RpcMethod M, class Handler> struct WaitingFor {
     Handler handler;
     Executor executor;
 
@@ -83,8 +79,7 @@ class CallWaiter {
                                std::is_nothrow_move_constructible_v<Waiting>;
 
   /// Completes what waits, or, without an event, drops it.
-  template <class Waiting>
-  static void operate(CallWaiter& self, const ClientEvent* event) {
+  template <class Waiting> static void operate(CallWaiter& self, const ClientEvent* event) {
     if constexpr (fits<Waiting>) {
       Waiting& inside = *std::launder(reinterpret_cast<Waiting*>(self.place_));
       Waiting waiting = std::move(inside);

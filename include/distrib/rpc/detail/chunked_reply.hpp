@@ -16,8 +16,7 @@ namespace distrib::inline v0::detail {
 
 /// A call whose reply's body goes to `sink` as it comes, and its end to `handler`. `Client` carries the call, and lives
 /// as long as this is told what happens.
-template <UnaryMethod M, class Sink, class Handler, class Client>
-class ChunkedReply final : public ClientCallSink {
+template <UnaryMethod M, class Sink, class Handler, class Client> class ChunkedReply final : public ClientCallSink {
  public:
   ChunkedReply(Client& client, Sink sink, Handler handler)
       : client_{client}, sink_{std::move(sink)}, handler_{std::move(handler)} {}

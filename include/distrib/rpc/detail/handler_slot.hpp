@@ -10,12 +10,10 @@
 namespace distrib::inline v0::detail {
 
 /// A place where one handler of `void(std::error_code, Results...)` waits, whatever its type.
-template <class... Results>
-class HandlerSlot {
+template <class... Results> class HandlerSlot {
  public:
   /// Nobody else waits here. `executor`: where it is called, unless it has one of its own.
-  template <class Handler, class Executor>
-  void wait(Handler handler, const Executor& executor) {
+  template <class Handler, class Executor> void wait(Handler handler, const Executor& executor) {
     waiting_ = std::make_unique<Waiting<Handler, Executor>>(std::move(handler), executor);
   }
 
@@ -34,8 +32,7 @@ class HandlerSlot {
     virtual void complete(const std::error_code& ec, Results... results) = 0;
   };
 
-  template <class Handler, class Executor>
-  struct Waiting final : Base {
+  template <class Handler, class Executor> struct Waiting final : Base {
     Waiting(Handler given, const Executor& on) : handler{std::move(given)}, executor{on} {}
 
     void complete(const std::error_code& ec, Results... results) override {

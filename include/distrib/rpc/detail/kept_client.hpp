@@ -28,8 +28,7 @@ namespace distrib::inline v0::detail {
 /// wakes it, and is told what happens: `came()`: it takes calls; `went(code, text)`: it takes none any more;
 /// `missed(error)`: a try brought nothing. It may call `end()` then. Before it is told of an end the calls that have
 /// failed with it were completed.
-template <class Connector, class Owner, CallObserver Observes>
-class KeptClient {
+template <class Connector, class Owner, CallObserver Observes> class KeptClient {
  public:
   using Socket = typename Connector::Socket;
   using Client = BasicRpcClient<Socket, Observes>;
@@ -42,12 +41,11 @@ class KeptClient {
     due_ = never;
     try_ends_ = instant_after(now, owner_.options.longest_try);
     backoff_.begin(now);
-    connector_ = owner_.connector(
-        {.deadline = try_ends_, .longest_try = owner_.options.longest_try, .most_tries = 1},
-        [this](const Error& failure, std::optional<Socket> socket) {
-          connector_.reset();
-          failure ? missed(failure) : connected(*std::move(socket));
-        });
+    connector_ = owner_.connector({.deadline = try_ends_, .longest_try = owner_.options.longest_try, .most_tries = 1},
+                                  [this](const Error& failure, std::optional<Socket> socket) {
+                                    connector_.reset();
+                                    failure ? missed(failure) : connected(*std::move(socket));
+                                  });
   }
 
   /// Ends all that there is; tells nothing.

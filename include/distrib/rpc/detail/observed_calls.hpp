@@ -15,11 +15,9 @@ namespace distrib::inline v0::detail {
 
 /// The calls of one connection, as its observer hears of them: what is known of each until it ends, by slot. Memory: 60
 /// bytes for each call that was ever in flight at once.
-template <CallObserver Observes>
-class ObservedCalls {
+template <CallObserver Observes> class ObservedCalls {
  public:
-  template <class Stream>
-  ObservedCalls(Observes& observer, const Stream& stream) : observer_{&observer} {
+  template <class Stream> ObservedCalls(Observes& observer, const Stream& stream) : observer_{&observer} {
     std::error_code unknown;
     const auto peer = stream.lowest_layer().remote_endpoint(unknown);
     if (!unknown) peer_ = Address{peer.address().to_string(), peer.port()}.to_string();
@@ -121,11 +119,9 @@ class ObservedCalls {
 };
 
 /// Nobody hears of them.
-template <>
-class ObservedCalls<const NoCallObserver> {
+template <> class ObservedCalls<const NoCallObserver> {
  public:
-  template <class Stream>
-  ObservedCalls(const NoCallObserver&, const Stream&) noexcept {}
+  template <class Stream> ObservedCalls(const NoCallObserver&, const Stream&) noexcept {}
   void started(std::uint64_t, std::uint32_t, std::size_t, Instant) const noexcept {}
   void more(std::uint64_t, std::size_t) const noexcept {}
   void ended(std::uint64_t, const std::error_code&, std::size_t, Instant) const noexcept {}

@@ -23,8 +23,7 @@ inline auto error_of_handler(const std::system_error& thrown) -> Error {
 }
 
 /// Runs `work`; what it throws fails the call that `answer` is for. What is no `std::system_error` is thrown on.
-template <class Answer, class Work>
-void run_for(const Answer& answer, Work work) try {
+template <class Answer, class Work> void run_for(const Answer& answer, Work work) try {
   work();
 } catch (const std::system_error& thrown) {
   const Error error = error_of_handler(thrown);

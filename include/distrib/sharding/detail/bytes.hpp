@@ -9,10 +9,9 @@
 namespace distrib::inline v0::detail {
 
 // Bytes of `elements`, texts counted as `bytes_per_string`; the greatest number when there are more than that.
-[[nodiscard]] constexpr auto bytes_of_elements(std::int64_t elements, DType dtype, std::int64_t bytes_per_string)
-    noexcept -> std::int64_t {
-  const std::int64_t element =
-      dtype == DType::string ? bytes_per_string : static_cast<std::int64_t>(size_bytes(dtype));
+[[nodiscard]] constexpr auto bytes_of_elements(std::int64_t elements, DType dtype,
+                                               std::int64_t bytes_per_string) noexcept -> std::int64_t {
+  const std::int64_t element = dtype == DType::string ? bytes_per_string : static_cast<std::int64_t>(size_bytes(dtype));
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   return element != 0 && elements > most / element ? most : elements * element;
 }

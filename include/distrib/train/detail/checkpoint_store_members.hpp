@@ -34,8 +34,7 @@ CheckpointStore::CheckpointStore(const SaveCheckpoint& setting, const Job& job, 
   throw_if(error);
 }
 
-template <class>
-auto CheckpointStore::restore() const -> RestoredCuts {
+template <class> auto CheckpointStore::restore() const -> RestoredCuts {
   RestoredCuts restored;
   std::vector<Error> refused;
   const auto reader = newest_complete(directory_, refused);
@@ -54,8 +53,7 @@ auto CheckpointStore::restore() const -> RestoredCuts {
   return restored;
 }
 
-template <class>
-auto CheckpointStore::save(Step step, std::span<const Cut> cuts) const -> std::string {
+template <class> auto CheckpointStore::save(Step step, std::span<const Cut> cuts) const -> std::string {
   std::vector<BundlePart> parts;
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) parts.push_back(shards_[shard].part(cuts[shard]));
   shards_.front().describe(cuts.front(), parts.front());

@@ -27,16 +27,13 @@ namespace detail {
 
 /// An I/O thread of its own speaks to the parameter servers, while contributions are made on the thread of `run()`. So a
 /// long `gradients()` never looks like death, and data are decoded while values travel.
-template <class WorkerCore>
-class ClusterJobShell final : public ClusterJob, private WorkerOwner {
+template <class WorkerCore> class ClusterJobShell final : public ClusterJob, private WorkerOwner {
  public:
   ClusterJobShell(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options, CutSettings cuts,
                   ClusterJobEvents events)
       : total_steps_{job.total_steps}, has_tables_{!job.tables.empty()}, events_{std::move(events)} {
     for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.wire_block_bytes());
-    options.observer = [this](const Event& event) {
-      asio::post(context_, [this, event] { events_.told(event); });
-    };
+    options.observer = [this](const Event& event) { asio::post(context_, [this, event] { events_.told(event); }); };
     WorkerOwner& owner = *this;
     client_ = std::make_shared<WorkerClient<WorkerCore>>(io_.executor(0), job, rank, std::move(servers),
                                                          std::move(options), std::move(cuts), owner);
@@ -80,9 +77,8 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
 
   void prepare(Prepare work) override {
     asio::post(context_, [this, step = work.step] {
-      asio::post(io_.executor(0), [this, step, rows = events_.prepare(step)]() mutable {
-        client_->prepared(step, std::move(rows));
-      });
+      asio::post(io_.executor(0),
+                 [this, step, rows = events_.prepare(step)]() mutable { client_->prepared(step, std::move(rows)); });
     });
   }
   void compute(Compute work, Step counted) override {

@@ -35,8 +35,7 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// A shell: what to do is decided by the cores.
-template <class WorkerCore>
-class LocalJobShell final : public LocalJob {
+template <class WorkerCore> class LocalJobShell final : public LocalJob {
  public:
   LocalJobShell(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
                 LocalJobEvents events, IoPool* pool)
@@ -154,8 +153,7 @@ class LocalJobShell final : public LocalJob {
     void operator()(WorkerDone) const { ++job.workers_done_; }
 
    private:
-    template <class Event>
-    void post(std::uint32_t shard, Event event) const {
+    template <class Event> void post(std::uint32_t shard, Event event) const {
       job.mail_.push_back([job = &job, rank = rank, shard, event = std::move(event)]() mutable {
         job->on_shard(shard, [&](AnyShard& core, ShardSink& out) { event(core, rank, out); });
       });
@@ -186,9 +184,7 @@ class LocalJobShell final : public LocalJob {
         core.values(shard, reply.step, std::move(reply.block), std::move(reply.progress), out);
       });
     }
-    void operator()(RefusedReply m) override {
-      throw_error(m.code, to_string(m));
-    }
+    void operator()(RefusedReply m) override { throw_error(m.code, to_string(m)); }
     void operator()(GoneReply m) override {  // to a worker that was late, where not all count
       if constexpr (synchronous)
         post(m.peer, [shard = shard, reply = std::move(m)](WorkerCore& core, auto& out) mutable {
@@ -207,8 +203,7 @@ class LocalJobShell final : public LocalJob {
     void operator()(ShardDone) override { ++job.shards_done_; }
 
    private:
-    template <class Event>
-    void post(Peer worker, Event event) const {
+    template <class Event> void post(Peer worker, Event event) const {
       job.mail_.push_back([job = &job, rank = static_cast<Rank>(worker), event = std::move(event)]() mutable {
         job->on_worker(rank, event);
       });
@@ -222,8 +217,7 @@ class LocalJobShell final : public LocalJob {
   [[noreturn]] static void lost_its_place() { throw std::logic_error("a node of a local job lost its place"); }
 
   // What a handler throws ends the job, but not before every thread has left it.
-  template <class F>
-  void guarded(F&& handler) {
+  template <class F> void guarded(F&& handler) {
     try {
       if (!failure_) handler();
     } catch (...) {
@@ -251,14 +245,12 @@ class LocalJobShell final : public LocalJob {
     }
   }
 
-  template <class Event>
-  void on_worker(Rank rank, Event&& event) {
+  template <class Event> void on_worker(Rank rank, Event&& event) {
     OnWorker out{*this, rank};
     event(workers_[rank], out);
   }
 
-  template <class Event>
-  void on_shard(std::uint32_t shard, Event&& event) {
+  template <class Event> void on_shard(std::uint32_t shard, Event&& event) {
     OnShard out{*this, shard};
     event(*shards_[shard], out);
   }
