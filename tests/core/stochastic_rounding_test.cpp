@@ -160,9 +160,3 @@ TEST_CASE("encode_elements_at_random: small steps are not lost", "[core]") {
     CHECK(sum / 64 == Approx(1.0 + 4000.0 / 8192).margin(0.02));
   }
 }
-
-TEST_CASE("mix_bits: SplitMix64 as published", "[core]") {
-  // The first numbers of its generator from 0: increments of the golden ratio, each mixed.
-  CHECK(distrib::mix_bits(0x9E37'79B9'7F4A'7C15) == 0xE220'A839'7B1D'CDAF);
-  CHECK(distrib::mix_bits(0x3C6E'F372'FE94'F82A) == 0x6E78'9E6A'A1B9'65F4);
-}

@@ -35,6 +35,14 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
   return static_cast<float>(word >> 8) * 0x1p-24F;
 }
 
+/// The finalizer of SplitMix64, which mixes 64 bits one to one. Source: Steele, Lea, Flood, "Fast splittable pseudorandom
+/// number generators", 2014.
+[[nodiscard]] constexpr auto mix_bits(std::uint64_t bits) noexcept -> std::uint64_t {
+  bits = (bits ^ bits >> 30) * 0xBF58'476D'1CE4'E5B9;
+  bits = (bits ^ bits >> 27) * 0x94D0'49BB'1331'11EB;
+  return bits ^ bits >> 31;
+}
+
 /// The random words of (seed, a, b), for example of (seed, step, rank): different triples give different, independent
 /// sequences, the same triple the same one on every machine. A value: copying it copies the place in the sequence.
 /// Models std::uniform_random_bit_generator; distributions of the standard library differ between its versions, so what

@@ -3,6 +3,7 @@
 
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/half.hpp>
+#include <distrib/core/philox.hpp>
 
 #include <bit>
 #include <cstddef>
@@ -15,14 +16,6 @@
 // of the last place would be lost every time. Integers only: the same bits on every machine.
 
 namespace distrib::inline v0 {
-
-/// The finalizer of SplitMix64, which mixes 64 bits one to one. Source: Steele, Lea, Flood, "Fast splittable pseudorandom
-/// number generators", 2014.
-[[nodiscard]] constexpr auto mix_bits(std::uint64_t bits) noexcept -> std::uint64_t {
-  bits = (bits ^ bits >> 30) * 0xBF58'476D'1CE4'E5B9;
-  bits = (bits ^ bits >> 27) * 0x94D0'49BB'1331'11EB;
-  return bits ^ bits >> 31;
-}
 
 namespace detail {
 

@@ -3,6 +3,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/data/error.hpp>
+#include <distrib/data/order.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -106,12 +107,8 @@ template <class Number> class Interleaving {
 /// and a function of the files' lengths alone. Memory: a few words a file. Below: the order of the files themselves.
 ///
 /// `bind`: `data_errc::bad_interleave`.
-template <class Below> class InterleavedOrder {
+template <class Below> class InterleavedOrder : public detail::StepsBelow<> {
  public:
-  static constexpr bool shuffles = false;
-  static constexpr bool repeats = false;
-  static constexpr bool forgives = false;
-
   InterleavedOrder(const Below&, std::int64_t cycle_length, std::int64_t block_length)
       : cycle_{cycle_length}, block_{block_length} {}
 

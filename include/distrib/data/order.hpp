@@ -31,13 +31,20 @@ concept Order = std::copyable<O> && requires(O& order, const O& fixed, std::uint
   { O::shuffles || O::repeats || O::forgives } -> std::convertible_to<bool>;
 };
 
-/// All elements in the order they are stored, file after file.
-class WholeOrder {
- public:
-  static constexpr bool shuffles = false;
-  static constexpr bool repeats = false;
-  static constexpr bool forgives = false;
+namespace detail {
 
+/// What an order says of itself, unless it says otherwise: that there is such a step below it.
+template <class... Below> struct StepsBelow {
+  static constexpr bool shuffles = (Below::shuffles || ...);
+  static constexpr bool repeats = (Below::repeats || ...);
+  static constexpr bool forgives = (Below::forgives || ...);
+};
+
+}  // namespace detail
+
+/// All elements in the order they are stored, file after file.
+class WholeOrder : public detail::StepsBelow<> {
+ public:
   template <class Data> void bind(Data& data, Error&) {
     size_ = 0;
     for (const std::uint64_t length : data.lengths()) size_ += length;

@@ -16,12 +16,8 @@ namespace distrib::inline v0 {
 // Each step is an Order over the one below it; what `bind` of it may report is said at the step.
 
 /// Every `count`-th element, from element `index` on: TensorFlow's shard. `data_errc::bad_shard`.
-template <Order Below> class ShardedOrder {
+template <Order Below> class ShardedOrder : public detail::StepsBelow<Below> {
  public:
-  static constexpr bool shuffles = Below::shuffles;
-  static constexpr bool repeats = Below::repeats;
-  static constexpr bool forgives = Below::forgives;
-
   ShardedOrder(Below below, std::int64_t count, std::int64_t index)
       : below_{std::move(below)}, count_{count}, index_{index} {}
 
@@ -54,12 +50,8 @@ template <Order Below> class ShardedOrder {
 };
 
 /// The elements from `first` on, `count` of them or as many as there are: take and skip.
-template <Order Below> class PartOfOrder {
+template <Order Below> class PartOfOrder : public detail::StepsBelow<Below> {
  public:
-  static constexpr bool shuffles = Below::shuffles;
-  static constexpr bool repeats = Below::repeats;
-  static constexpr bool forgives = Below::forgives;
-
   PartOfOrder(Below below, std::uint64_t first, std::uint64_t count)
       : below_{std::move(below)}, first_{first}, count_{count} {}
 
@@ -84,11 +76,9 @@ template <Order Below> class PartOfOrder {
 };
 
 /// A `Permutation` of the elements that is a function of the seed, another one in each epoch. `data_errc::no_end`.
-template <Order Below> class ShuffledOrder {
+template <Order Below> class ShuffledOrder : public detail::StepsBelow<Below> {
  public:
   static constexpr bool shuffles = true;
-  static constexpr bool repeats = Below::repeats;
-  static constexpr bool forgives = Below::forgives;
 
   ShuffledOrder(Below below, std::uint64_t seed) : below_{std::move(below)}, seed_{seed} {}
 
@@ -113,11 +103,9 @@ template <Order Below> class ShuffledOrder {
 };
 
 /// All elements `count` times, each time an epoch of its own; `endless`: for ever.
-template <Order Below> class RepeatedOrder {
+template <Order Below> class RepeatedOrder : public detail::StepsBelow<Below> {
  public:
-  static constexpr bool shuffles = Below::shuffles;
   static constexpr bool repeats = true;
-  static constexpr bool forgives = Below::forgives;
 
   RepeatedOrder(Below below, std::uint64_t count) : below_{std::move(below)}, count_{count} {}
 
@@ -142,12 +130,8 @@ template <Order Below> class RepeatedOrder {
 };
 
 /// First all elements in the one order, then in the other; both over the same data. `data_errc::no_end`.
-template <Order First, Order Then> class ConcatenatedOrder {
+template <Order First, Order Then> class ConcatenatedOrder : public detail::StepsBelow<First, Then> {
  public:
-  static constexpr bool shuffles = First::shuffles || Then::shuffles;
-  static constexpr bool repeats = First::repeats || Then::repeats;
-  static constexpr bool forgives = First::forgives || Then::forgives;
-
   ConcatenatedOrder(First first, Then then) : first_{std::move(first)}, then_{std::move(then)} {}
 
   template <class Data> void bind(Data& data, Error& error) {

@@ -53,17 +53,10 @@ class Permutation {
     std::uint64_t low = x & low_mask_;
     std::uint64_t high = x >> low_bits_;
     for (std::size_t round = 0; round < keys_.size(); round += 2) {
-      high ^= hash(low ^ keys_[round]) & high_mask_;
-      low ^= hash(high ^ keys_[round + 1]) & low_mask_;
+      high ^= mix_bits(low ^ keys_[round]) & high_mask_;
+      low ^= mix_bits(high ^ keys_[round + 1]) & low_mask_;
     }
     return high << low_bits_ | low;
-  }
-
-  /// Finalizer of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
-  static constexpr auto hash(std::uint64_t x) noexcept -> std::uint64_t {
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-    x = (x ^ x >> 27) * 0x94D049BB133111EB;
-    return x ^ x >> 31;
   }
 
   std::uint64_t size_;

@@ -23,10 +23,8 @@ namespace distrib::inline v0 {
 ///
 /// A rule: `rule.begin(data, error)` and `rule.admits(data, number, error)`, which give up by an error; `Rule::name`,
 /// `Rule::forgives`. Each `bind` asks a copy.
-template <Order Below, class Rule> class SelectedOrder {
+template <Order Below, class Rule> class SelectedOrder : public detail::StepsBelow<> {
  public:
-  static constexpr bool shuffles = false;
-  static constexpr bool repeats = false;
   static constexpr bool forgives = Below::forgives || Rule::forgives;
 
   SelectedOrder(Below below, Rule rule)

@@ -143,13 +143,7 @@ class ExampleView {
   /// Calls `visit` with the features in the order of the bytes. A name that comes again there comes again here, and the
   /// last one counts.
   template <class F> void for_each(F&& visit) const {
-    detail::FieldReader example{record_, detail::most_levels};
-    while (example.next()) {
-      if (example.tag() != detail::first_message) continue;
-      detail::FieldReader map{example.bytes(), detail::most_levels - 1};
-      while (map.next())
-        if (map.tag() == detail::first_message) visit(FeatureView{map.bytes()});
-    }
+    detail::for_each_entry(record_, detail::first_message, [&](ByteView entry) { visit(FeatureView{entry}); });
   }
 
   /// The feature of this name that counts; one without name and kind when there is none. One walk over the record.

@@ -83,13 +83,7 @@ class SequenceExampleView {
 
   /// Calls `visit` with the FeatureListViews in the order of the bytes; of equal names the last one counts.
   template <class F> void for_each_list(F&& visit) const {
-    detail::FieldReader sequence{record_, detail::most_levels};
-    while (sequence.next()) {
-      if (sequence.tag() != detail::second_message) continue;
-      detail::FieldReader map{sequence.bytes(), detail::most_levels - 1};
-      while (map.next())
-        if (map.tag() == detail::first_message) visit(FeatureListView{map.bytes()});
-    }
+    detail::for_each_entry(record_, detail::second_message, [&](ByteView entry) { visit(FeatureListView{entry}); });
   }
 
  private:

@@ -34,7 +34,11 @@ class ConsistentHashSharding {
     num_shards_ = static_cast<std::uint32_t>(weights.size());
     deal(weights);
   }
-  explicit ConsistentHashSharding(std::span<const std::uint32_t> weights) : ConsistentHashSharding{make(weights)} {}
+  explicit ConsistentHashSharding(std::span<const std::uint32_t> weights) {
+    std::error_code ec;
+    *this = ConsistentHashSharding{weights, ec};
+    if (ec) throw_error(ec, "ConsistentHashSharding");
+  }
   /// Tasks of the same weight.
   explicit ConsistentHashSharding(std::uint32_t num_shards)
       : ConsistentHashSharding{std::vector<std::uint32_t>(std::min(num_shards, num_virtual_shards + 1), 1)} {}
@@ -48,13 +52,6 @@ class ConsistentHashSharding {
   [[nodiscard]] auto operator==(const ConsistentHashSharding&) const -> bool = default;
 
  private:
-  static auto make(std::span<const std::uint32_t> weights) -> ConsistentHashSharding {
-    std::error_code ec;
-    const ConsistentHashSharding sharding{weights, ec};
-    if (ec) throw_error(ec, "ConsistentHashSharding");
-    return sharding;
-  }
-
   // Task after task takes virtual shards from the one that is fullest for its weight, until it would be fuller itself.
   void deal(std::span<const std::uint32_t> weights) {
     std::vector<std::int64_t> counts(weights.size());

@@ -21,7 +21,7 @@ class ModSharding {
   /// value is one shard without rows then.
   ModSharding(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept
       : layout_{rows, num_shards, ec} {}
-  ModSharding(std::int64_t rows, std::uint32_t num_shards) : ModSharding{make(rows, num_shards)} {}
+  ModSharding(std::int64_t rows, std::uint32_t num_shards) : layout_{rows, num_shards, "ModSharding::num_shards"} {}
 
   /// Of all shards together.
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return layout_.rows(); }
@@ -46,13 +46,6 @@ class ModSharding {
   [[nodiscard]] auto operator==(const ModSharding&) const -> bool = default;
 
  private:
-  static auto make(std::int64_t rows, std::uint32_t num_shards) -> ModSharding {
-    std::error_code ec;
-    const ModSharding sharding{rows, num_shards, ec};
-    if (ec) throw_error(ec, "ModSharding::num_shards");
-    return sharding;
-  }
-
   detail::RowsInShards layout_;
 };
 

@@ -20,7 +20,7 @@ class RangeSharding {
   /// value is one shard without rows then.
   RangeSharding(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept
       : layout_{rows, num_shards, ec} {}
-  RangeSharding(std::int64_t rows, std::uint32_t num_shards) : RangeSharding{make(rows, num_shards)} {}
+  RangeSharding(std::int64_t rows, std::uint32_t num_shards) : layout_{rows, num_shards, "RangeSharding::num_shards"} {}
 
   /// Of all shards together.
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return layout_.rows(); }
@@ -54,13 +54,6 @@ class RangeSharding {
   [[nodiscard]] auto operator==(const RangeSharding&) const -> bool = default;
 
  private:
-  static auto make(std::int64_t rows, std::uint32_t num_shards) -> RangeSharding {
-    std::error_code ec;
-    const RangeSharding sharding{rows, num_shards, ec};
-    if (ec) throw_error(ec, "RangeSharding::num_shards");
-    return sharding;
-  }
-
   detail::RowsInShards layout_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/philox.hpp>
+
 #include <cstdint>
 
 namespace distrib::inline v0 {
@@ -13,10 +15,7 @@ inline constexpr std::uint32_t num_virtual_shards = 1024;
 /// splitmix64 gives for the state `key` (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
 /// Part of what is stored and sent: it never changes. No protection against keys that are chosen to collide.
 [[nodiscard]] constexpr auto hash_key(std::uint64_t key) noexcept -> std::uint64_t {
-  std::uint64_t mixed = key + 0x9E3779B97F4A7C15U;
-  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9U;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBU;
-  return mixed ^ (mixed >> 31);
+  return mix_bits(key + 0x9E3779B97F4A7C15U);
 }
 
 /// The virtual shard of a key: the top ten bits of its hash. The bits below are free for the hash table of the shard.

@@ -81,17 +81,11 @@ inline constexpr std::uint64_t varint_more = 0x8080'8080'8080'8080;
 }
 
 /// Row n: what marks the first n - 1 of eight bytes as those that a varint goes on after.
-inline constexpr std::array<std::uint64_t, max_varint_bytes + 1> varint_marks = {0,
-                                                                                 0,
-                                                                                 0x80,
-                                                                                 0x8080,
-                                                                                 0x80'8080,
-                                                                                 0x8080'8080,
-                                                                                 0x80'8080'8080,
-                                                                                 0x8080'8080'8080,
-                                                                                 0x80'8080'8080'8080,
-                                                                                 varint_more,
-                                                                                 varint_more};
+inline constexpr auto varint_marks = [] {
+  std::array<std::uint64_t, max_varint_bytes + 1> marks{};
+  for (std::size_t size = 2; size < marks.size(); ++size) marks[size] = varint_more >> (size > 8 ? 0 : 72 - 8 * size);
+  return marks;
+}();
 
 /// Writes `value`, which takes `size` bytes, at `to`; ten bytes of room must be there also for less.
 inline void put_varint(std::byte* to, std::uint64_t value, std::size_t size) noexcept {

@@ -106,6 +106,17 @@ template <class Sink> [[nodiscard]] auto read_map(ByteView map, unsigned levels,
   return reader.ok();
 }
 
+/// Visits the bytes of each entry in the maps that `record` has under `tag`.
+template <class Visit> void for_each_entry(ByteView record, std::uint32_t tag, Visit visit) {
+  FieldReader reader{record, most_levels};
+  while (reader.next()) {
+    if (reader.tag() != tag) continue;
+    FieldReader map{reader.bytes(), most_levels - 1};
+    while (map.next())
+      if (map.tag() == first_message) visit(map.bytes());
+  }
+}
+
 /// Looks at everything and keeps nothing: for those who only want to know whether it is well formed.
 struct CheckFeature {
   void kind_is(FeatureKind) const noexcept {}

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/error.hpp>
 #include <distrib/sharding/error.hpp>
 
 #include <cassert>
 #include <cstdint>
+#include <string_view>
 #include <system_error>
 
 namespace distrib::inline v0::detail {
@@ -21,6 +23,12 @@ class RowsInShards {
     }
     rows_ = rows;
     num_shards_ = num_shards;
+  }
+
+  RowsInShards(std::int64_t rows, std::uint32_t num_shards, std::string_view where) {
+    std::error_code ec;
+    *this = RowsInShards{rows, num_shards, ec};
+    if (ec) throw_error(ec, where);
   }
 
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return rows_; }
