@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: benchmarks/run.sh [NAME...]     installs what is missing, builds, measures; all of them unless told. NAMEs:
 #   cuts       what the owner of a shard of 512 MiB does while it is saved under load, beside a copy in one piece
+#   guarantees pushes and pulls with and without names of contributions, buffers for sending them again, checksums
 #   kernels    update rules beside plain loops
 #   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its model, beside bare sockets that
 #              move the same bytes and beside the whole job
@@ -19,18 +20,19 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,18s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,19s/^# //p' benchmarks/run.sh)
 
 names=()
 for name in "$@"; do
   case $name in
-    cuts | kernels | main-job | main-job-tensorflow | parameters | records | records-tensorflow | rpc | rpc-abuse)
+    cuts | guarantees | kernels | main-job | main-job-tensorflow | parameters | records | records-tensorflow | rpc | \
+      rpc-abuse)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
 done
-[ ${#names[@]} -gt 0 ] || names=(cuts kernels main-job parameters records rpc rpc-abuse)
+[ ${#names[@]} -gt 0 ] || names=(cuts guarantees kernels main-job parameters records rpc rpc-abuse)
 case " ${names[*]} " in
   *' kernels '*) ;;
   *' parameters '*) names+=(kernels) ;;  # its row 12
@@ -43,6 +45,7 @@ targets=()
 for name in "${names[@]}"; do
   case $name in
     cuts) targets+=(benchmark_ps_cuts_benchmark) ;;
+    guarantees) targets+=(distrib_guarantees_benchmarks) ;;
     kernels) targets+=(benchmark_optimizer_kernels_benchmark) ;;
     parameters)
       ensure_packages grpc ${PS_LITE:+ps_lite}
@@ -84,6 +87,7 @@ convert() {  # Fashion-MNIST, once
 measure() {  # NAME
   case $1 in
     cuts) python3 -B benchmarks/cuts.py $build ;;
+    guarantees) python3 -B benchmarks/guarantees.py $build ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;
     records) python3 -B benchmarks/records.py $build ;;
     records-tensorflow)

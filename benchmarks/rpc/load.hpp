@@ -45,6 +45,8 @@ struct Options {
   std::size_t threads = 1;       ///< Of the server.
   std::size_t max_calls = 1024;  ///< That the server takes on a connection, where it has such a limit.
   std::size_t chunks = 0;        ///< 1: the server takes pushes in chunks.
+  std::size_t budget = 0;        ///< Of what a worker keeps to be sent again, in MiB; 0: nothing is kept.
+  std::size_t warm_budget = 0;   ///< Measured is when workers have pushed twice what this would hold.
   std::size_t apply = 0;         ///< 1: the server adds what is pushed to floats of its own.
   int server = 0;                ///< The server's process id, for its CPU time.
   double warm = 0.1;             ///< Seconds before
@@ -77,6 +79,8 @@ struct Options {
       take("--method", method);
       take("--chunks", chunks);
       take("--apply", apply);
+      take("--budget", budget);
+      take("--warm_budget", warm_budget);
       take("--counters", counters);
       take("--port", port);
       take("--bytes", bytes);

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""guarantees.py BUILD [CASE...]: what the promises to count each contribution once, on whatever dies, and to find each
+damaged byte cost; prints lines of results.jsonl, and each case to stderr when it is finished. CASEs are parts of their
+names; all unless told.
+
+A real `Server` and so many real `WorkerClient`s in one other process, over 127.0.0.1, asynchronous, with an update rule
+of one multiplication: each worker pulls, pushes, and begins again. Counted are pushes and pulls. Beside the library as
+it is stand programs that were compiled without some of these (benchmarks/parameters/guarantees.cpp), and without all:
+  names      the shard looks at step and rank of a push and keeps account of what it has counted of each rank
+  buffers    workers keep what they pushed until it is in a cut; cuts are made, in memory
+  checksums  CRC-32C of each message's header, head and body
+Nothing in the library turns off the first or the last. Without names there is nothing to empty a buffer by, so those go
+together. Step and rank still travel where nobody looks at them. Buffers are smaller than the 256 MiB of a default where
+those would take long to fill: cuts are only made more often so.
+Turns, rounds and medians are those of rpc.py."""
+import os
+import sys
+import time
+
+import rpc
+from rpc import Case, Line, Peer, note
+
+rpc.PATIENCE = 60
+ALL_OFF = "none of them"
+# what, arguments of both ends, workers, MiB of a worker's buffer
+CASES = [
+    ("4 KiB", ["--bytes", str(4 << 10)], 8, 16),
+    ("64 KiB", ["--bytes", str(64 << 10)], 8, 64),
+    ("1 MiB", ["--bytes", str(1 << 20)], 4, 256),
+    ("16 MiB", ["--bytes", str(16 << 20)], 2, 256),
+    ("1k rows of 64 B", ["--keys", "1000"], 8, 64),
+    ("10k rows of 64 B", ["--keys", "10000"], 4, 256),
+]
+
+
+def peers(build, budget):
+    """All, by name."""
+    program = f"{build}/benchmarks/benchmark_parameters_"
+    with_buffers, without = ["--budget", str(budget)], ["--budget", "0"]
+    found = [Peer("ours", program + "guarded", with_buffers), Peer("no buffers", program + "guarded", without),
+             Peer("no names, no buffers", program + "unnamed", without),
+             Peer("no checksums", program + "unchecked", with_buffers),
+             Peer(ALL_OFF, program + "unguarded", without)]
+    return {peer.name: peer for peer in found if os.access(peer.program, os.X_OK)}
+
+
+def operations(measured):
+    """Thousands of pushes and pulls a second."""
+    return 2 * measured["rate"] / 1e3
+
+
+def main():
+    build, wanted = sys.argv[1], sys.argv[2:]
+    began = time.monotonic()
+    for what, both, workers, budget in CASES:
+        if wanted and not any(text in what for text in wanted):
+            continue
+        known = peers(build, budget)
+        if len(known) != 5:
+            note(f"error: {build} has not all five; benchmarks/run.sh guarantees builds them")
+            return 70
+        both = both + ["--connections", str(workers)]
+        targets = {ALL_OFF: 0.90, "no buffers": None, "no names, no buffers": None, "no checksums": None}
+        rpc.run_case(Case({what}, f"{workers} workers, {what}", list(known), [
+            Line(f"push and pull {what}", operations, "k/s", targets),
+        ], [*both, "--warm_budget", str(budget), "--seconds", "0.8"], both), known)
+    note(f"  {time.monotonic() - began:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
