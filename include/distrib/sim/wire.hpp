@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -53,6 +54,18 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     tell_lost(b_, std::make_error_code(std::errc::connection_reset));
   }
 
+  /// It carries nothing before `until`, and then what it was given, as a network does that was cut and mended. Nobody is
+  /// told; who waits for an answer less long gives up before.
+  void stall(Instant until) { stalled_until_ = std::max(stalled_until_, until); }
+
+  /// It carries nothing any more, for good. An end that does not know finds out by its own deadlines only, as where the
+  /// other machine lost its power.
+  void half_open(bool a_knows, bool b_knows) {
+    if (broken_ || std::exchange(silent_, true)) return;
+    if (a_knows) tell_lost(a_, std::make_error_code(std::errc::connection_reset));
+    if (b_knows) tell_lost(b_, std::make_error_code(std::errc::connection_reset));
+  }
+
   /// The process of one end is gone: its core is not called any more; the other end reads what was sent, then is told.
   void detach_a() { detach(a_, b_); }
   void detach_b() { detach(b_, a_); }
@@ -64,13 +77,14 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   }
 
   /// Whether nothing will be carried any more.
-  [[nodiscard]] auto broken() const noexcept -> bool { return broken_; }
+  [[nodiscard]] auto broken() const noexcept -> bool { return broken_ || silent_; }
 
  private:
   template <class Core>
   struct End {
     Core* core = nullptr;  // null: detached, or told that the connection is lost
     std::function<void()> owner;
+    std::deque<std::vector<std::byte>> sent;  // to this end, and not there yet
     std::vector<std::byte> arrived;  // of these, the first `read` were read; empty when all were
     std::size_t read = 0;
     bool writing = false;
@@ -98,10 +112,12 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     const auto& pieces = end.core->output();
     if (pieces.empty()) return;
     end.writing = true;
-    auto bytes = std::make_shared<std::vector<std::byte>>();
-    for (const ByteView piece : pieces) bytes->insert(bytes->end(), piece.begin(), piece.end());
-    other.last_arrival = std::max(other.last_arrival, scheduler_.now() + latency());
-    scheduler_.at(other.last_arrival, [self = hold(), &end, &other, bytes] { self->arrive(other, end, *bytes); });
+    if (!silent_) {
+      std::vector<std::byte>& bytes = other.sent.emplace_back();
+      for (const ByteView piece : pieces) bytes.insert(bytes.end(), piece.begin(), piece.end());
+      other.last_arrival = std::max(other.last_arrival, scheduler_.now() + latency());
+      scheduler_.at(other.last_arrival, [self = hold(), &end, &other] { self->arrive(other, end); });
+    }
     scheduler_.after(latency(), [self = hold(), &end, &other] {
       end.writing = false;
       if (end.core == nullptr || self->broken_) return;
@@ -110,17 +126,23 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     });
   }
 
+  // The first of what is on its way, whichever it was when it was sent: order is kept also by what was held up.
   template <class Core, class Other>
-  void arrive(End<Core>& end, End<Other>& other, const std::vector<std::byte>& bytes) {
-    if (end.core == nullptr || broken_) return;
-    end.arrived.insert(end.arrived.end(), bytes.begin(), bytes.end());
+  void arrive(End<Core>& end, End<Other>& other) {
+    if (end.core == nullptr || broken()) return;
+    if (scheduler_.now() < stalled_until_) {
+      scheduler_.at(stalled_until_, [self = hold(), &end, &other] { self->arrive(end, other); });
+      return;
+    }
+    end.arrived.insert(end.arrived.end(), end.sent.front().begin(), end.sent.front().end());
+    end.sent.pop_front();
     read(end, other);
   }
 
   // One piece, and, when there is more, another one a little later: other events come in between.
   template <class Core, class Other>
   void read(End<Core>& end, End<Other>& other) {
-    if (end.core == nullptr || broken_ || end.arrived.empty()) return;
+    if (end.core == nullptr || broken() || end.arrived.empty()) return;
     if (!end.core->reads()) return;  // it wants nothing now: happened() comes here again
     const ReadSpace space = end.core->read_space(lent_);
     const std::size_t count = std::min({space.front.size() + space.back.size(), end.arrived.size() - end.read,
@@ -168,15 +190,16 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     end.closed = true;
     if (other.core == nullptr) return;
     other.last_arrival = std::max(other.last_arrival, scheduler_.now() + latency());
-    scheduler_.at(other.last_arrival, [self = hold(), &other] { self->close_when_read(other); });
+    scheduler_.at(std::max(other.last_arrival, stalled_until_), [self = hold(), &other] { self->close_when_read(other); });
   }
 
   // The end of the stream comes after the last byte of it.
   template <class Core>
   void close_when_read(End<Core>& end) {
-    if (end.core == nullptr || broken_) return;
-    if (!end.arrived.empty()) {
-      scheduler_.after(std::chrono::microseconds{10}, [self = hold(), &end] { self->close_when_read(end); });
+    if (end.core == nullptr || broken()) return;
+    if (!end.arrived.empty() || !end.sent.empty()) {
+      const Instant soon = std::max(scheduler_.now() + std::chrono::microseconds{10}, stalled_until_);
+      scheduler_.at(soon, [self = hold(), &end] { self->close_when_read(end); });
       return;
     }
     tell_now(end, {});
@@ -203,6 +226,8 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   End<B> b_;
   std::vector<std::byte> lent_ = std::vector<std::byte>(least_read_bytes);
   bool broken_ = false;
+  bool silent_ = false;       // half-open
+  Instant stalled_until_{};
 };
 
 }  // namespace distrib::inline v0::sim

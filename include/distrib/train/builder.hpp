@@ -232,6 +232,12 @@ class TrainerBuilder {
     return make<ClusterTrainer>(pool, flags);
   }
 
+  /// A trainer of another type, `TrainerType<Model, Dataset>{recipe, args...}`: what `distrib/sim.hpp` runs a recipe in.
+  template <template <class, class> class TrainerType, class... Args>
+  [[nodiscard]] auto build_as(Args&&... args) const {
+    return make<TrainerType>(std::forward<Args>(args)...);
+  }
+
  private:
   template <class M, class D, class P, class S, class C, class H>
   auto rebuild(M model, D data, P placement, S partitioner, C consistency, H hooks) const {

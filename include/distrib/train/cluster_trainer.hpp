@@ -9,7 +9,6 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
-#include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/cut_interval.hpp>
 #include <distrib/ps/cut_settings.hpp>
@@ -79,7 +78,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     options.shard.restart_window = mode_.restart_window;
     options.metrics = mode_.metrics;
     options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { this->hooks_.tell(event); }); };
-    Server server{*this->pool_, flags_.cluster(), flags_.job_name, flags_.task_index, updaters(), std::move(options)};
+    Server server{*this->pool_, flags_.cluster(), flags_.job_name, flags_.task_index, this->updaters(), std::move(options)};
     const int code = server.join(here);
     if (code == exit_code::refused) throw_if(server.why());
     tell_end(server.why());
@@ -274,15 +273,6 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
   };
   void wait_for_measures() {
     for (int left = measures_; left != 0; left = measures_) measures_.wait(left);
-  }
-
-  // Those of this program, with whatever hyper-parameters the workers were given, and the library's.
-  auto updaters() const -> UpdaterFinder {
-    return [own = this->kind_.updaters](std::string_view text) -> std::optional<AnyUpdater> {
-      for (const AnyUpdater& updater : own)
-        if (auto found = updater.parse(text)) return found;
-      return StandardUpdaters{}(text);
-    };
   }
 
   void tell_end(const Error& why) {

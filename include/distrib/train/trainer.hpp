@@ -6,6 +6,8 @@
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
+#include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/batch_keys.hpp>
@@ -41,6 +43,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -205,6 +208,15 @@ class Trainer {
                                                    std::to_string(ranks) + " workers");
     job.total_steps = last_step(source, ranks);
     return job;
+  }
+
+  // Those of this program, with whatever hyper-parameters the workers were given, and the library's.
+  auto updaters() const -> UpdaterFinder {
+    return [own = kind_.updaters](std::string_view text) -> std::optional<AnyUpdater> {
+      for (const AnyUpdater& updater : own)
+        if (auto found = updater.parse(text)) return found;
+      return StandardUpdaters{}(text);
+    };
   }
 
   template <class Source>

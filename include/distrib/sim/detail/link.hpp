@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/frame_body.hpp>
+#include <distrib/rpc/server_core.hpp>
+#include <distrib/sim/wire.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace distrib::inline v0::sim::detail {
+
+/// What a Call of a simulated connection speaks to: its ServerCore, and a wire that takes what was answered.
+struct Session {
+  ServerCore core;
+  std::function<void()> flush;
+  bool active = false;
+  void answered() {
+    if (!active && flush) flush();
+  }
+  auto writer() -> WireWriter& { return core.writer(); }
+  void reply(std::uint64_t call, ByteView head, const FrameBody& body,
+             std::optional<std::uint32_t> checksum = std::nullopt, bool with_next = false) {
+    core.reply(call, head, body, checksum, with_next);
+    answered();
+  }
+  void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
+    core.fail(call, code, where);
+    answered();
+  }
+  auto item(std::uint64_t call, ByteView head, const FrameBody& body) -> bool {
+    const bool taken = core.item(call, head, body);
+    answered();
+    return taken;
+  }
+  void end_stream(std::uint64_t call) {
+    core.end_stream(call);
+    answered();
+  }
+};
+using SessionPointer = std::shared_ptr<Session>;
+
+/// One connection from end to end; both processes hold it until it is over for them.
+struct Link : std::enable_shared_from_this<Link> {
+  Link(const RpcClientOptions& client_options, const RpcServerOptions& server_options, Instant now)
+      : client{client_options, now}, session{std::make_shared<Session>(ServerCore{server_options, now}, nullptr, false)} {}
+  ClientCore client;
+  SessionPointer session;
+  std::shared_ptr<Wire<ClientCore, ServerCore>> wire;
+  Rank rank = 0;
+  std::uint32_t task = 0;
+  bool client_open = true;
+  bool server_open = true;
+};
+using LinkPointer = std::shared_ptr<Link>;
+
+}  // namespace distrib::inline v0::sim::detail

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/worker_action.hpp>
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace distrib::inline v0::sim::detail {
+
+/// What a worker process of a simulated cluster computes with: the same steps are asked for again after a restore.
+struct Program {
+  /// Which rows the contribution needs, one a shard; none of jobs without tables. Also of the step after the last.
+  std::function<std::vector<WantedRows>(Step step)> prepare;
+  /// The contribution, one block a shard, of values, one block a shard.
+  std::function<std::vector<SharedBuffer>(Step step, std::span<const SharedBuffer> values)> contribute;
+  /// The values at the end of the job: told to rank 0. May be empty.
+  std::function<void(std::vector<SharedBuffer> values)> finish = {};
+};
+
+/// Called for each process of a worker that starts: what is in a Program dies with its process.
+using StartProgram = std::function<Program(Rank rank)>;
+
+}  // namespace distrib::inline v0::sim::detail

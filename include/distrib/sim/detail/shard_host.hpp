@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/ps/cut_store.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/finished_job.hpp>
+#include <distrib/ps/initial_cut.hpp>
+#include <distrib/ps/shard_service.hpp>
+#include <distrib/ps/shard_shell.hpp>
+#include <distrib/sim/detail/link.hpp>
+#include <distrib/sim/detail/world.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::sim::detail {
+
+/// What `CutStore` performs its plans with; without a disk it has none.
+struct DiskFiles {
+  std::optional<Disk::Files> files;
+  void operator()(std::span<const FileAction> plan) const { (*files)(plan); }
+  [[nodiscard]] auto now() const noexcept -> double { return files ? files->now() : 0; }
+};
+
+/// One shard of a ps process: the service of production and its cuts. What a thread of the disk does in production takes
+/// simulated time here, in the same order.
+class ShardHost final : public ShardShell {
+  using Store = CutStore<DiskFiles>;
+
+ public:
+  ShardHost(World& world, std::uint32_t number)
+      : world_{world}, number_{number}, task_{number / world.job.shards_per_task},
+        name_{"shard " + std::to_string(number)} {}
+
+  void start() {
+    if (is_done()) return;
+    ++incarnation_;
+    alarm_ = {};
+    const Job& job = world_.job;
+    ShardOptions options;
+    options.linger = std::chrono::minutes{5};  // longer than anybody is away here
+    const bool finished = world_.disk ? !finished_checkpoint(world_.cuts.directory).empty() : has_finished();
+    service_.emplace(ShardPlace{task_, number_ % job.shards_per_task, job.tasks, job.ranks, finished}, options,
+                     world_.kinds, *this, world_.now());
+    tell("starts");
+    set_alarm();
+  }
+
+  /// Its process is gone, wherever it was: a file that it was at is left half done.
+  void die() {
+    if (!service_ || is_done()) return;
+    tell("dies");
+    for (const LinkPointer& link : std::exchange(links_, {})) {
+      link->server_open = false;
+      link->session->flush = nullptr;
+      link->wire->detach_b();
+    }
+    if (!queue_.empty() && world_.dice.percent(70)) leave_half_done();
+    queue_.clear();
+    if (world_.disk) store_.reset();  // in memory it stands for a disk
+    ++incarnation_;
+    service_.reset();
+  }
+
+  [[nodiscard]] auto is_up() const -> bool { return service_.has_value() && !service_->over(); }
+  [[nodiscard]] auto is_done() const -> bool { return code_ == 0; }
+  /// A bit of its newest cut flipped, and there is no newer one yet. When it dies now it may have to go back to cut 0 and
+  /// die again, with nothing but the damaged one on the disk: then production refuses to begin anew.
+  [[nodiscard]] auto is_fragile() const noexcept -> bool { return fragile_ && !is_done(); }
+  [[nodiscard]] auto task() const noexcept -> std::uint32_t { return task_; }
+  /// Contributions that its values are made of, once it is done.
+  [[nodiscard]] auto contributions() const noexcept -> std::uint64_t { return contributions_; }
+  [[nodiscard]] auto state() const -> std::string {
+    return " " + name_ + (is_done() ? " done" : is_up() ? " up" : " down");
+  }
+
+  void accept(const LinkPointer& link) { links_.push_back(link); }
+
+  void on_activity(const LinkPointer& link) {
+    if (!link->server_open) return;
+    const Instant now = world_.now();
+    link->session->active = true;
+    for (ServerEvent event; link->session->core.next(now, event);)
+      if (service_) service_->happened(link->session, event, now);
+    link->session->active = false;
+    if (!link->session->core.finished()) return link->session->answered();
+    link->server_open = false;
+    std::erase(links_, link);
+    if (service_) service_->closed(link->session, now);
+    set_alarm();
+  }
+
+  // --- what the service wants ---
+
+  void open(const Job& job, std::uint32_t number, const CutSettings& cuts, const JobUpdaters& updaters) override {
+    if (number != number_) world_.fail("a job is opened for another shard");
+    struct Found {
+      std::vector<Step> steps;
+      std::optional<Cut> newest;
+      std::vector<Error> refused;
+    };
+    initial_ = [job, number, updaters] { return initial_cut(job, ShardLayout{job, number}, updaters); };
+    auto found = std::make_shared<Found>();
+    on_disk(
+        [this, found, job, number, cuts, updaters] {
+          if (world_.flips_due > 0 && flip_a_bit()) --world_.flips_due;
+          if (!store_) store_ = std::make_shared<Store>(cuts, job, number, updaters, files());
+          found->steps = store_->list(found->refused);
+          // To begin anew would overwrite what somebody may yet want to mend.
+          if (found->steps.empty() && !found->refused.empty()) throw_if(found->refused.front());
+          if (!found->steps.empty()) found->newest = store_->read(found->steps.back());
+        },
+        [this, found](const Error& failure, Instant now) {
+          for (const Error& error : found->refused) {
+            ++world_.refused_cuts;
+            tell("passes over " + error.where);
+          }
+          if (failure) return service_->not_opened(failure);
+          tell(found->newest ? "goes on from cut " + std::to_string(found->newest->step) : "begins");
+          service_->opened(found->steps, found->newest ? &*found->newest : nullptr, now);
+        });
+  }
+  void copy() override {
+    world_.scheduler.after(world_.pause(), [this, mine = incarnation_] {
+      if (mine == incarnation_ && service_) service_->copy_cut(world_.now());
+    });
+  }
+  void save(SaveCut action) override {
+    struct Work {
+      SaveCut asked;
+      Cut cut;
+    };
+    const Step step = action.cut.step;
+    auto work = std::make_shared<Work>(Work{std::move(action), {}});
+    on_disk(
+        [this, work] {
+          work->cut = std::move(work->asked).finish();
+          static_cast<void>(store_->save(work->cut));
+        },
+        [this, work, step](const Error& failure, Instant now) {
+          if (world_.traces()) tell((failure ? "cannot save cut " : "has saved cut ") + std::to_string(step));
+          if (failure) service_->save_failed(failure, now);
+          else service_->cut_saved(step, now);
+          if (!failure) fragile_ = false;
+        });
+  }
+  void load(Step step) override {
+    auto cut = std::make_shared<Cut>();
+    on_disk([this, cut, step] { *cut = step == 0 ? initial_() : store_->read(step); },
+            [this, cut, step](const Error& failure, Instant now) {
+              if (world_.traces()) tell("goes back to cut " + std::to_string(step));
+              if (failure) service_->save_failed(failure, now);
+              else service_->cut_loaded(*cut, now);
+            });
+  }
+  void drop(DropCut drop) override {
+    on_disk([this, drop] { store_->drop(drop.step, drop.in_vain); }, [](const Error&, Instant) {});
+  }
+  void joined_twice(Rank) override {}
+  void ended(int code, const Error& why) override {
+    code_ = code;
+    tell("ends with code " + std::to_string(code));
+    if (code == 0) {
+      contributions_ = service_->status(world_.now()).contributions;
+      if (store_) store_->finish();
+    } else if (why.code != ps_errc::not_finite) {
+      world_.fail(name_ + " ended: " + why.where + ": " + why.code.message());
+    }
+    for (const LinkPointer& link : links_) link->session->core.drain(world_.now() + std::chrono::minutes{1});
+  }
+
+ private:
+  struct DiskWork {
+    std::function<void()> work;
+    std::function<void(const Error&, Instant)> done;
+  };
+
+  void tell(const std::string& what) const { world_.tell(name_, what); }
+
+  auto files() -> DiskFiles {
+    return world_.disk ? DiskFiles{world_.disk->files()} : DiskFiles{};
+  }
+
+  [[nodiscard]] auto has_finished() const -> bool {
+    std::vector<Error> none;
+    const auto steps = store_ ? store_->list(none) : std::vector<Step>{};
+    return !steps.empty() && steps.back() >= world_.job.total_steps;
+  }
+
+  // One thing after the other.
+  void on_disk(std::function<void()> work, std::function<void(const Error&, Instant)> done) {
+    queue_.push_back({std::move(work), std::move(done)});
+    if (queue_.size() == 1) next_on_disk();
+  }
+  void next_on_disk() {
+    world_.scheduler.after(world_.disk_time(), [this, mine = incarnation_] {
+      if (mine != incarnation_ || !service_) return;
+      const DiskWork now = std::move(queue_.front());
+      Error failure;
+      try {
+        now.work();
+      } catch (const std::system_error& error) {
+        failure = error_of(error);
+      }
+      now.done(failure, world_.now());
+      if (mine != incarnation_) return;
+      queue_.pop_front();
+      if (!queue_.empty()) next_on_disk();
+      for (const LinkPointer& link : std::vector{links_}) link->session->answered();
+      set_alarm();
+    });
+  }
+  // The plan that is under way comes as far as chance wants.
+  void leave_half_done() {
+    if (world_.disk) world_.disk->stop_after(world_.dice.below(14));
+    try {
+      queue_.front().work();
+    } catch (const Disk::Stopped&) {
+      tell("was at a file");
+    } catch (const std::system_error&) {
+    }
+    if (world_.disk) world_.disk->go_on();
+  }
+
+  // In its newest cut, when there is another to go on from. Of the last one nobody could replay what follows.
+  auto flip_a_bit() -> bool {
+    struct Own {
+      Step step;
+      std::vector<std::string> files;
+    };
+    std::vector<Own> own;
+    Error error;
+    const std::uint32_t shards = world_.job.shards();
+    for (const auto& found : distrib::detail::find_cuts(world_.cuts.directory, "model.ckpt", number_, shards, error)) {
+      Own cut{found.step, {}};
+      bool good = found.own_data && (found.own_part || found.has_index);
+      for (const std::string& file :
+           {data_file_name(found.prefix, number_, shards), part_file_name(found.prefix, number_, shards)}) {
+        good = good && !world_.disk->is_damaged(file);
+        cut.files.push_back(file);
+      }
+      if (good) own.push_back(std::move(cut));
+    }
+    if (own.size() < 2 || own.back().step >= world_.job.total_steps) return false;
+    const std::size_t first = world_.dice.below(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::string& file = own.back().files[(first + i) % 2];
+      if (!world_.disk->flip_bit(file)) continue;
+      fragile_ = true;
+      tell("finds a bit flipped in " + file);
+      return true;
+    }
+    return false;
+  }
+
+  void set_alarm() {
+    const auto wake = service_ ? service_->wake() : std::nullopt;
+    if (!wake || *wake == alarm_) return;
+    alarm_ = *wake;
+    world_.scheduler.at(*wake, [this, mine = incarnation_, when = *wake] {
+      if (mine != incarnation_ || alarm_ != when) return;
+      service_->woken(world_.now());
+      set_alarm();
+    });
+  }
+
+  World& world_;
+  std::uint32_t number_;
+  std::uint32_t task_;
+  std::string name_;
+  std::uint64_t incarnation_ = 0;
+  std::optional<ShardService<SessionPointer>> service_;
+  std::shared_ptr<Store> store_;
+  std::function<Cut()> initial_;
+  std::deque<DiskWork> queue_;  // the first is under way
+  std::vector<LinkPointer> links_;
+  Instant alarm_{};
+  bool fragile_ = false;
+  int code_ = -1;
+  std::uint64_t contributions_ = 0;
+};
+
+}  // namespace distrib::inline v0::sim::detail

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/connection_core.hpp>
+#include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/consistency.hpp>
+#include <distrib/ps/cut_settings.hpp>
+#include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/sim/detail/link.hpp>
+#include <distrib/sim/dice.hpp>
+#include <distrib/sim/disk.hpp>
+#include <distrib/sim/options.hpp>
+#include <distrib/sim/scheduler.hpp>
+#include <distrib/sim/wire.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::sim::detail {
+
+/// What all processes of a simulated cluster share: time, chance, network, disk, and what is told of them.
+struct World {
+  World(const Job& of_job, ShardKinds of_kinds, CutSettings settings, const Options& with)
+      : job{of_job}, kinds{std::move(of_kinds)}, cuts{std::move(settings)}, options{with}, dice{with.seed} {
+    faults = with.faults ? *with.faults : Faults::drawn(dice);
+    network = with.network ? *with.network : drawn_network(dice);
+    cuts.directory.clear();
+    if (!with.directory.empty())
+      disk.emplace(distrib::detail::join_path(with.directory, "sim-" + std::to_string(with.seed)), scheduler, dice);
+    if (disk) cuts.directory = disk->directory();
+    if (const auto consistency = parse_consistency(job.consistency)) synchronous = consistency->synchronous;
+  }
+  World(const World&) = delete;
+  auto operator=(const World&) -> World& = delete;
+
+  [[nodiscard]] auto now() const noexcept -> Instant { return scheduler.now(); }
+  auto pause() -> std::chrono::microseconds { return std::chrono::microseconds{dice.between(1, 300)}; }
+  auto disk_time() -> std::chrono::microseconds {
+    return now() < disk_slow_until ? std::chrono::microseconds{dice.between(1, 5'000'000)} : 20 * pause();
+  }
+
+  /// "rank 1", for one that is slow a longer time than for others.
+  [[nodiscard]] auto factor(const std::string& who) const -> int {
+    return std::find(slow.begin(), slow.end(), who) != slow.end() ? 30 : 1;
+  }
+
+  /// Whether these two reach each other.
+  [[nodiscard]] auto parted_until(Rank rank, std::uint32_t task) const -> Instant {
+    const auto at = parted.find({rank, task});
+    return at == parted.end() ? Instant{} : at->second;
+  }
+
+  void fail(const std::string& what) {
+    if (wrong.empty()) tell("simulation", "found: " + (wrong = what));
+  }
+
+  /// What is composed for nobody costs time: ask `traces` before.
+  [[nodiscard]] auto traces() const noexcept -> bool { return static_cast<bool>(options.trace); }
+  void tell(const std::string& who, const std::string& what) const {
+    if (!traces()) return;
+    char time[32];
+    const std::chrono::duration<double, std::milli> passed = now() - begun;
+    std::snprintf(time, sizeof time, "%12.3f ", passed.count());
+    options.trace(time + who + " " + what);
+  }
+
+  Job job;
+  bool synchronous = true;
+  ShardKinds kinds;
+  CutSettings cuts;
+  Options options;
+  Dice dice;
+  Scheduler scheduler;
+  Instant begun = scheduler.now();
+  Faults faults;
+  NetworkOptions network;
+  std::vector<LinkPointer> links;  // all there were: the wires speak of them as long as there is something to happen
+  std::optional<Disk> disk;
+  Instant disk_slow_until{};
+  std::vector<std::string> slow;                                  // processes, by name
+  std::map<std::pair<Rank, std::uint32_t>, Instant> parted;       // a worker and a ps task
+  unsigned flips_due = 0;
+  std::function<void()> contributed;                              // one was made
+  unsigned deaths = 0, resets = 0, refused_cuts = 0;
+  std::vector<std::string> refusals;
+  std::string wrong;
+};
+
+}  // namespace distrib::inline v0::sim::detail

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/files.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/io_action.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/sim/dice.hpp>
+#include <distrib/sim/scheduler.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::sim {
+
+/// A disk on which plans are performed as on a real one, and which forgets what a real one may forget. It is a directory
+/// of real files, so that all code that reads finds them: what the operating system shows while there is power. Of what
+/// was not made durable it remembers how it was before, and `lose_power()` decides by dice what is left:
+/// - of a file that was written and not synced, a prefix of any length;
+/// - of files made, renamed and removed since their directory was synced, any of these things, or none.
+///
+/// What a sync has acknowledged stays. Threads: one at a time. Scheduler and dice must outlive it.
+class Disk {
+ public:
+  /// What a plan throws that was stopped in its middle because its process dies there.
+  struct Stopped {};
+
+  /// Performs plans on the disk: what a `CutStore` is given. A value; the disk must outlive it.
+  class Files {
+   public:
+    explicit Files(Disk& disk) noexcept : disk_{&disk} {}
+    /// Throws as `perform(plan)` does, and `Stopped`.
+    void operator()(std::span<const FileAction> plan) const { disk_->perform_all(plan); }
+    /// Seconds since 1970, by the simulated clock.
+    [[nodiscard]] auto now() const noexcept -> double { return disk_->seconds(); }
+
+   private:
+    Disk* disk_;
+  };
+
+  /// Makes `directory`, which must not be there yet; above it all must. Throws `std::system_error` that names it.
+  Disk(std::string directory, Scheduler& scheduler, Dice& dice)
+      : directory_{std::move(directory)}, scheduler_{scheduler}, dice_{dice} {
+    if (::mkdir(directory_.c_str(), 0777) != 0)
+      throw_if(distrib::detail::cannot_write(directory_, {errno, std::generic_category()}));
+  }
+  Disk(const Disk&) = delete;
+  auto operator=(const Disk&) -> Disk& = delete;
+
+  /// Removes the directory with all that is in it.
+  ~Disk() {
+    std::error_code ignored;
+    for (const std::string& name : distrib::detail::list_directory(directory_, ignored))
+      ::unlink(distrib::detail::join_path(directory_, name).c_str());
+    ::rmdir(directory_.c_str());
+  }
+
+  [[nodiscard]] auto directory() const noexcept -> const std::string& { return directory_; }
+  [[nodiscard]] auto files() noexcept -> Files { return Files{*this}; }
+
+  /// Performs `actions` more and throws `Stopped` at the next one; `go_on` ends that.
+  void stop_after(std::size_t actions) noexcept { left_ = actions; }
+  void go_on() noexcept { left_ = std::numeric_limits<std::size_t>::max(); }
+
+  /// There is no room before `until`: what is written comes to a part of it, and fails with `checkpoint_errc::no_room`.
+  void fill(Instant until) noexcept { full_until_ = std::max(full_until_, until); }
+  [[nodiscard]] auto is_full() const noexcept -> bool { return scheduler_.now() < full_until_; }
+
+  /// The machine loses its power: see above.
+  void lose_power() {
+    Names left = durable_;
+    for (const Change& change : changes_) {
+      if (!dice_.percent(50)) continue;
+      if (!change.from.empty()) left.erase(change.from);
+      if (change.file != nullptr) left[change.path] = change.file;
+      else left.erase(change.path);
+    }
+    for (auto& [path, file] : left) {
+      if (!file->synced) {
+        file->bytes.resize(dice_.between(0, file->bytes.size()));
+        file->synced = true;
+        put(path, *file);
+      } else if (const auto at = names_.find(path); at == names_.end() || at->second != file) {
+        put(path, *file);
+      }
+    }
+    for (const auto& [path, file] : names_)
+      if (!left.contains(path)) ::unlink(path.c_str());
+    names_ = left;
+    durable_ = std::move(left);
+    changes_.clear();
+  }
+
+  /// One bit of a durable file is another one from now on. False: there is no such file, or it is empty.
+  auto flip_bit(const std::string& path) -> bool {
+    const auto at = names_.find(path);
+    if (at == names_.end() || at->second->bytes.empty() || !at->second->synced) return false;
+    File& file = *at->second;
+    file.bytes[dice_.below(file.bytes.size())] ^= std::byte{1} << dice_.below(8);
+    file.damaged = true;
+    put(path, file);
+    return true;
+  }
+  /// Whether that was done to what this file holds.
+  [[nodiscard]] auto is_damaged(const std::string& path) const -> bool {
+    const auto at = names_.find(path);
+    return at != names_.end() && at->second->damaged;
+  }
+
+ private:
+  /// What a name stands for. Several may, while a rename is not durable.
+  struct File {
+    std::vector<std::byte> bytes;
+    bool synced = false;
+    bool damaged = false;
+  };
+  using Names = std::map<std::string, std::shared_ptr<File>>;
+
+  /// Of the directory. `file` null: removed.
+  struct Change {
+    std::string path;
+    std::string from;
+    std::shared_ptr<File> file;
+  };
+
+  [[nodiscard]] auto seconds() const noexcept -> double {
+    return 1e9 + std::chrono::duration<double>{scheduler_.now().time_since_epoch()}.count();
+  }
+
+  // As `perform(plan, error)`: what it has written and not renamed when it fails is removed.
+  void perform_all(std::span<const FileAction> plan) {
+    using Kind = FileAction::Kind;
+    Error error;
+    std::vector<const std::string*> written;
+    for (const FileAction& action : plan) {
+      if (left_ == 0) throw Stopped{};
+      --left_;
+      perform_one(action, error);
+      if (action.kind == Kind::write) written.push_back(&action.path);
+      if (error) break;
+      if (action.kind == Kind::rename)
+        std::erase_if(written, [&](const auto* path) { return *path == action.from || *path == action.path; });
+    }
+    if (!error) return;
+    for (const std::string* path : written) remove(*path);
+    throw_if(error);
+  }
+
+  void perform_one(const FileAction& action, Error& error) {
+    using Kind = FileAction::Kind;
+    if (action.kind == Kind::write) return write(action, error);
+    if (action.kind == Kind::sync) {
+      if (const auto at = names_.find(action.path); at != names_.end()) at->second->synced = true;
+    } else if (action.kind == Kind::sync_directory) {
+      durable_ = names_;
+      changes_.clear();
+    } else if (action.kind == Kind::remove) {
+      remove(action.path);
+    } else {
+      distrib::perform(action, error);
+      if (error) return;
+      const auto file = names_.extract(action.from).mapped();
+      names_[action.path] = file;
+      changes_.push_back({action.path, action.from, file});
+    }
+  }
+
+  // A name that is there keeps its file, as with O_TRUNC: what that held is gone whatever follows.
+  void write(const FileAction& action, Error& error) {
+    auto& file = names_[action.path];
+    if (file == nullptr) {
+      file = std::make_shared<File>();
+      changes_.push_back({action.path, {}, file});
+    }
+    *file = {};
+    for (const ByteView view : action.views) file->bytes.insert(file->bytes.end(), view.begin(), view.end());
+    file->bytes.insert(file->bytes.end(), action.owned.begin(), action.owned.end());
+    if (is_full()) {
+      file->bytes.resize(dice_.below(file->bytes.size() + 1));
+      error = distrib::detail::cannot_write(action.path, std::make_error_code(std::errc::no_space_on_device));
+    }
+    put(action.path, *file);
+  }
+
+  void remove(const std::string& path) {
+    if (names_.erase(path) == 0) return;
+    ::unlink(path.c_str());
+    changes_.push_back({path, {}, nullptr});
+  }
+
+  // A new file: names that share the old one may have to show something else.
+  void put(const std::string& path, const File& file) {
+    ::unlink(path.c_str());
+    Error error;
+    distrib::perform(FileAction::write(path, {file.bytes}, {}), error);
+    throw_if(error);
+  }
+
+  std::string directory_;
+  Scheduler& scheduler_;
+  Dice& dice_;
+  Names names_;    // as the files are seen
+  Names durable_;  // of these the directory was synced
+  std::vector<Change> changes_;  // since then
+  std::size_t left_ = std::numeric_limits<std::size_t>::max();
+  Instant full_until_{};
+};
+
+}  // namespace distrib::inline v0::sim
