@@ -28,6 +28,7 @@ struct Sink final : distrib::ShardSink {
   void operator()(distrib::SaveCut action) override { actions(std::move(action)); }
   void operator()(distrib::LoadCut action) override { actions(action); }
   void operator()(distrib::DropCut action) override { actions(action); }
+  void operator()(distrib::SendState action) override { actions(action); }
   void operator()(distrib::ShardDone action) override { actions(action); }
 
   auto take() -> Texts {

@@ -163,6 +163,7 @@ TEST_CASE("ShardMeter: with backup workers, what counted and what came too late"
     void operator()(distrib::SaveCut) override {}
     void operator()(distrib::LoadCut) override {}
     void operator()(distrib::DropCut) override {}
+    void operator()(distrib::SendState) override {}
     void operator()(distrib::ShardDone) override {}
   } nobody;
   for (const distrib::Rank rank : {2U, 0U, 1U})

@@ -154,6 +154,8 @@ inline auto text(const support::ShardAction& action) -> std::string {
            (m->cut.applied.empty() ? "" : " applied=" + text(m->cut.applied));
   if (const auto* m = std::get_if<LoadCut>(&action)) return "load " + std::to_string(m->step);
   if (const auto* m = std::get_if<DropCut>(&action)) return "drop " + std::to_string(m->step) + (m->in_vain ? " in vain" : "");
+  if (const auto* m = std::get_if<distrib::SendState>(&action))
+    return "state " + std::to_string(m->peer) + " " + (m->step == 0 ? "none" : std::to_string(m->step));
   return "done";
 }
 
@@ -168,6 +170,10 @@ inline auto text(const support::WorkerAction& action) -> std::string {
            " rank=" + std::to_string(m->contribution.rank) + " common=" + std::to_string(m->contribution.common_cut);
   if (const auto* m = std::get_if<SendRestore>(&action))
     return "restore " + std::to_string(m->shard) + " cut=" + std::to_string(m->cut);
+  if (const auto* m = std::get_if<SendCatchUp>(&action))
+    return "catch up " + std::to_string(m->shard) + " k=" + std::to_string(m->done);
+  if (const auto* m = std::get_if<ReplicasDiffer>(&action))
+    return "replicas differ " + std::to_string(m->shard) + " step=" + std::to_string(m->step);
   if (const auto* m = std::get_if<SendSave>(&action)) return "save " + std::to_string(m->shard);
   if (const auto* m = std::get_if<SendGoodbye>(&action)) return "goodbye " + std::to_string(m->shard);
   if (const auto* m = std::get_if<SendLeave>(&action)) return "leave " + std::to_string(m->shard);

@@ -720,3 +720,43 @@ TEST_CASE("SyncShardCore: a row is divided by how many of those that count had i
       {"rows", shard.pull(10, 1, {{{5, 7, 9}, {}}}), {"values 10 step=1 w=0 rows=5,5,8 k=1 cuts=0"}},
   });
 }
+
+TEST_CASE("SyncShardCore: another replica is sent the newest cut, or one that is made for it", "[ps]") {
+  Shard shard = one_rank(9, 2);
+  const auto state = [&shard](Peer peer, Step have) {
+    return [&shard, peer, have](ShardActions& out) { shard.core.state(peer, have, out); };
+  };
+  tell(Events{
+      {"it is at the beginning, too", state(50, 0), {"state 50 none"}},
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"one is made for it", state(50, 0), {"save 1 w=-1"}},
+      {"and sent when it is durable", shard.saved(1), {"notice 10 k=1 cuts=0,1", "state 50 1"}},
+      {"not again", state(51, 1), {"state 51 none"}},
+      {"", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0,1"}},
+      {"the newest durable one", state(51, 0), {"state 51 1"}},
+      {"waits", state(52, 1), {}},
+      {"no room: it need not wait", shard.no_room(), {"notice 10 k=2 cuts=0,1 no room", "state 52 none"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: goes on from the state of another replica where that is ahead, and saves it", "[ps]") {
+  Shard shard = came_back(1, 9, 4, 2, -2, {0, 2});
+  const auto came = [&shard](Step step, float number) {
+    return [&shard, step, number](ShardActions& out) {
+      const Cut cut{step, block(number), {}, {}};
+      shard.core.state_came(&cut, out);
+    };
+  };
+  tell(Events{
+      {"", shard.join(10), {"joined 10 k=2 cuts=0,2"}},
+      {"", shard.pull(10, 5), {}},
+      {"stored", shard.push(0, 6, 1), {"pushed 10 step=6 k=2 cuts=0,2"}},
+      {"nothing came", [&shard](ShardActions& out) { shard.core.state_came(nullptr, out); }, {"joined 10 k=2 cuts=0,2"}},
+      {"it is ahead", came(5, -5),
+       {"save 5 w=-5", "joined 10 k=5 cuts=0,2", "values 10 step=5 w=-5 k=5 cuts=0,2"}},
+      {"what was stored counts; it is not", came(4, -4), {"joined 10 k=6 cuts=0,2"}},
+      {"", shard.saved(5), {"notice 10 k=6 cuts=0,2,5"}},
+  });
+  CHECK(shard.core.step() == 6);
+}

@@ -663,3 +663,70 @@ TEST_CASE("SyncWorkerCore: who is late at the end and wants the result pulls it,
       {"done", w.values(1, 9, 9, {0, 9}), {"goodbye 0", "goodbye 1", "done w=1 w=1"}},
   });
 }
+
+TEST_CASE("SyncWorkerCore: of two replicas either gives the values, and both are sent the same", "[ps]") {
+  distrib::Job job = story::job(1, 1, 9, 0);
+  job.replicas = 2;
+  Worker w{SyncWorkerCore{job, 0}};
+  const auto lost = [&w](std::uint32_t replica) {
+    return [&w, replica](WorkerActions& out) { w.core.disconnected(replica, out); };
+  };
+  const auto made = [&w](std::uint64_t ticket) {
+    return [&w, ticket](WorkerActions& out) { w.core.computed(ticket, {block(1)}, out); };
+  };
+  tell(Events{
+      {"both are there", w.reconnected(0), {"join 0"}},
+      {"", w.reconnected(1), {"join 1"}},
+      {"waits for both", w.joined(1, 0), {}},
+      {"asks the first", w.joined(0, 0), {"pull 0 step=0"}},
+      {"it is lost: asks the other one", lost(0), {"pull 1 step=0"}},
+      {"goes on without it", w.values(1, 0, 0), {"compute step=1 ticket=1 of 1"}},
+      {"made", made(1), {"push 1 step=1 rank=0 common=0", "pull 1 step=1"}},
+      {"it is there again", w.reconnected(0), {"join 0"}},
+      {"and is sent what it lacks", w.joined(0, 0), {"push 0 step=1 rank=0 common=0", "pull 0 step=1"}},
+      {"the first answer counts", w.values(0, 1, 1), {"compute step=2 ticket=2 of 1"}},
+      {"made", made(2), {"push 0 step=2 rank=0 common=0", "push 1 step=2 rank=0 common=0", "pull 0 step=2"}},
+      {"a cut of one of them is not common", w.values(0, 2, 2, {0, 2}), {"compute step=3 ticket=3 of 1"}},
+  });
+  CHECK(w.core.common_cut() == 0);
+  tell(Events{{"it is now", w.notice(1, 2, {0, 2}), {}}});
+  CHECK(w.core.common_cut() == 2);
+  tell(Events{
+      {"made", made(3), {"push 0 step=3 rank=0 common=2", "push 1 step=3 rank=0 common=2", "pull 0 step=3"}},
+      {"two answers", w.reconnected(1), {"join 1"}},
+      {"", w.joined(1, 3, {0, 2}), {"pull 1 step=3"}},
+      {"", w.values(0, 3, 3, {0, 2}), {"compute step=4 ticket=4 of 1"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: a replica that cannot be served catches up with the other one", "[ps]") {
+  distrib::Job job = story::job(1, 1, 9, 0);
+  job.replicas = 2;
+  Worker w{SyncWorkerCore{job, 0}};
+  tell(Events{
+      {"one is ahead", w.joined(0, 4, {0, 4}), {"pull 0 step=4"}},
+      {"the other one has lost its disk", w.joined(1, 0), {"catch up 1 k=0", "pull 1 step=4"}},
+      {"meanwhile the first one counts", w.values(0, 4, 4, {0, 4}), {"compute step=5 ticket=1 of 1"}},
+  });
+  CHECK(w.core.common_cut() == 4);
+  tell(Events{
+      {"it is there", w.joined(1, 4, {0, 4}), {"pull 1 step=4"}},
+      {"", [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
+       {"push 0 step=5 rank=0 common=4", "push 1 step=5 rank=0 common=4", "pull 0 step=5"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: replicas whose values differ are told of", "[ps]") {
+  distrib::Job job = story::job(2, 1, 9, 0);
+  job.replicas = 2;
+  Worker w{SyncWorkerCore{job, 0}};
+  WorkerActions ignored;
+  for (const std::uint32_t replica : {0U, 1U, 2U, 3U}) w.joined(replica, 0)(ignored);
+  w.joined(2, 0)(ignored);  // it is asked, too
+  tell(Events{
+      {"", w.values(0, 0, 0), {}},
+      {"equal", w.values(2, 0, 0), {}},
+      {"joins anew", w.joined(2, 0), {"pull 2 step=0"}},
+      {"not equal", [&w](WorkerActions& out) { w.core.values(2, 0, block(7), {0, {0}}, out); }, {"replicas differ 0 step=0"}},
+  });
+}

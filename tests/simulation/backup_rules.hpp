@@ -184,6 +184,7 @@ class BackupWorkers {
 
   static auto make_job(Dice& dice) -> distrib::Job {
     distrib::Job job = Synchronous<>::make_job(dice, 0);
+    job.replicas = 1;  // whose values would differ
     job.ranks = static_cast<Rank>(dice.between(2, 5));
     const auto replicas = static_cast<std::uint32_t>(dice.between(1, job.ranks - 1));
     job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = replicas}.describe();

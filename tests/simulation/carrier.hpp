@@ -37,7 +37,10 @@ using Disk = std::map<Step, Cut>;
 /// Faults: any order of delivery between pairs, first in first out inside one; connections lost with what was on them,
 /// or half lost, so that the shard reads the rest after the worker is back on another; workers and shards killed and
 /// started again; old incarnations going on beside their successors; workers told to stop; cuts, contributions and the
-/// keys of rows that take long, cuts copied while updates go on; disks lost in part or whole, or full for a while.
+/// keys of rows that take long, cuts copied while updates go on; disks lost in part or whole, or full for a while;
+/// states of replicas that take long or break.
+///
+/// What is called a shard here is a replica of one, by its number.
 template <class Rules>
 class Carrier {
  public:
@@ -61,7 +64,7 @@ class Carrier {
     shards_.resize(shard_count());
     ranks_.resize(rules_.job.ranks);
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard) {
-      shards_[shard].disk = rules_.first_disk(shard);
+      shards_[shard].disk = rules_.first_disk(of(shard));
       start_shard(shard);
     }
     for (Rank rank = 0; rank < ranks_.size(); ++rank) start_worker(rank);
@@ -74,7 +77,7 @@ class Carrier {
     for (std::uint32_t shard = 0; wrong_.empty() && shard < shard_count(); ++shard) {
       if (faultless_ && !shards_[shard].done) wrong_ = "a shard is not done although everybody said goodbye";
       for (Rank rank = 0; rank < ranks_.size(); ++rank)
-        if (!rules_.holds_all_of(rank, shard, shards_[shard].disk)) wrong_ = "a shard's last cut is not as it must be";
+        if (!is_held(rank, shard)) wrong_ = "a shard's last cut is not as it must be";
     }
     return wrong_;
   }
@@ -86,6 +89,12 @@ class Carrier {
     std::uint64_t when;
     bool kill;
   };
+  /// A replica asks the other one for its state.
+  struct Asking {
+    Peer peer = 0;                 // what it is to the other one; 0: it has not been heard there yet
+    std::uint64_t until = 0;       // then it is given up, unless it was heard
+    std::optional<Cut> coming;
+  };
   struct ShardState {
     std::unique_ptr<typename Rules::Shard> core;  // null: down until `back`
     std::uint64_t back = 0;
@@ -93,6 +102,9 @@ class Carrier {
     std::optional<Cut> saving;
     bool copying = false;
     std::optional<Step> loading;
+    std::optional<Asking> asking;  // its sibling for a newer state
+    bool starting = false;         // until that has answered: nobody has joined yet,
+    std::vector<Peer> joining;     // but these want to
     bool saves_again = false;      // after a while
     bool done = false;
   };
@@ -124,12 +136,22 @@ class Carrier {
     bool held = true;              // by its worker; else the shard will notice when it has read the rest
   };
   struct Choice {
-    enum { read_up, hang_up, read_down, open, prepare, compute, copy } what;
+    enum { read_up, hang_up, read_down, open, prepare, compute, copy, ask, take_state } what;
     std::uint64_t id;
     std::uint32_t shard;
   };
 
-  [[nodiscard]] auto shard_count() const -> std::uint32_t { return rules_.job.shards(); }
+  [[nodiscard]] auto shard_count() const -> std::uint32_t { return rules_.job.num_replicas(); }
+  // The shard that it is a replica of.
+  [[nodiscard]] auto of(std::uint32_t shard) const -> std::uint32_t { return shard % rules_.job.shards(); }
+  [[nodiscard]] auto sibling(std::uint32_t shard) const -> std::uint32_t {
+    return (shard + rules_.job.shards()) % shard_count();
+  }
+  // Whether the shard's disk, or that of the other replica, holds all of this rank.
+  [[nodiscard]] auto is_held(Rank rank, std::uint32_t shard) const -> bool {
+    return rules_.holds_all_of(rank, of(shard), shards_[shard].disk) ||
+           rules_.holds_all_of(rank, of(shard), shards_[sibling(shard)].disk);
+  }
 
   // --- faults ---
 
@@ -184,19 +206,29 @@ class Carrier {
       if (link.held) held.push_back(peer);
     if (held.empty()) return;
     const bool sent_arrives = dice_.percent(50);
-    let_go(held[dice_.below(held.size())], sent_arrives);
+    const Peer peer = held[dice_.below(held.size())];
+    const auto [id, shard] = std::pair{links_.at(peer).worker, links_.at(peer).shard};
+    let_go(peer, sent_arrives);
+    lost(id, shard);
   }
 
   void start_shard(std::uint32_t shard) {
     ShardState& state = shards_[shard];
     // What a lost disk held is made again by workers, so none may have gone home.
     if (loses_disks_ && std::ranges::none_of(ranks_, &RankState::done)) {
-      if (dice_.percent(50)) state.disk = rules_.first_disk(shard);
+      if (dice_.percent(50)) state.disk = rules_.first_disk(of(shard));
       const Step newest = state.disk.rbegin()->first;
       if (dice_.percent(50))  // cut 0 can be made again
         std::erase_if(state.disk, [newest](const auto& cut) { return cut.first != 0 && cut.first != newest; });
     }
-    state.core = rules_.shard(shard, state.disk);
+    state.core = rules_.shard(of(shard), state.disk);
+    if (rules_.job.replicas == 1) return;
+    state.starting = true;
+    ask_sibling(shard);
+  }
+
+  void ask_sibling(std::uint32_t shard) {
+    if (!shards_[shard].asking) shards_[shard].asking = Asking{0, now_ + dice_.below(40), {}};
   }
 
   void end_shard(std::uint32_t shard) {
@@ -208,12 +240,30 @@ class Carrier {
     state.loading.reset();
     state.saves_again = false;
     state.core.reset();
+    state.joining.clear();
+    if (state.asking && state.asking->peer != 0 && shards_[sibling(shard)].core != nullptr)
+      shards_[sibling(shard)].core->disconnect(state.asking->peer);
+    state.asking.reset();
     state.back = now_ + dice_.between(1, 60);
+    std::vector<std::uint64_t> hear;  // the workers that lose it
     std::erase_if(links_, [&](const auto& entry) {
       if (entry.second.shard != shard) return false;
       if (entry.second.held) workers_.at(entry.second.worker).links[shard] = 0;
+      if (entry.second.held) hear.push_back(entry.second.worker);
       return true;
     });
+    for (const std::uint64_t id : hear) lost(id, shard);
+    if (Asking* const other = asking_of(sibling(shard)); other != nullptr && other->peer != 0) take_state(sibling(shard), true);
+  }
+
+  [[nodiscard]] auto asking_of(std::uint32_t shard) -> Asking* {
+    return rules_.job.replicas > 1 && shards_[shard].asking ? &*shards_[shard].asking : nullptr;
+  }
+
+  // The worker hears that its connection is lost.
+  void lost(std::uint64_t id, std::uint32_t shard) {
+    if constexpr (requires(typename Rules::Worker& core, support::WorkerActions& out) { core.disconnected(shard, out); })
+      if (workers_.contains(id)) on_worker(id, [&](auto& core, auto& out) { core.disconnected(shard, out); });
   }
 
   void start_worker(Rank rank) {
@@ -224,7 +274,9 @@ class Carrier {
     worker = {rank, rules_.worker(rank), std::vector<Peer>(shard_count()), {}, {}, 0};
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
       if (shards_[shard].core != nullptr) connect(id, shard);
-    on_worker(id, [](auto& core, auto& out) { core.start(out); });
+    if (rules_.job.replicas == 1) return on_worker(id, [](auto& core, auto& out) { core.start(out); });
+    for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
+      if (shards_[shard].core != nullptr) on_worker(id, [&](auto& core, auto& out) { core.reconnected(shard, out); });
   }
 
   // What was sent may still be read by the shards.
@@ -250,6 +302,7 @@ class Carrier {
 
   void hang_up(Peer peer) {
     shards_[links_.at(peer).shard].core->disconnect(peer);
+    std::erase(shards_[links_.at(peer).shard].joining, peer);
     links_.erase(peer);
   }
 
@@ -274,9 +327,14 @@ class Carrier {
     }
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
       if (shards_[shard].copying && (!copies_slowly_ || dice_.percent(20))) choices_.push_back({Choice::copy, 0, shard});
+    for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
+      if (const auto& asking = shards_[shard].asking; asking && dice_.percent(30)) {
+        if (asking->peer == 0) choices_.push_back({Choice::ask, 0, shard});
+        if (asking->coming) choices_.push_back({Choice::take_state, 0, shard});
+      }
     for (const auto& [id, worker] : workers_)
       if (choices_.empty() && !worker.preparing.empty()) choices_.push_back({Choice::prepare, id, 0});
-    const bool disks_work = std::ranges::any_of(shards_, [](const ShardState& s) { return s.saving || s.loading || s.saves_again || s.copying; });
+    const bool disks_work = std::ranges::any_of(shards_, [](const ShardState& s) { return s.saving || s.loading || s.saves_again || s.copying || s.asking; });
     if (choices_.empty() && !disks_work) return false;
     if (choices_.empty() || dice_.percent(4))
       work_disks();
@@ -317,6 +375,8 @@ class Carrier {
       case Choice::prepare: return prepare(choice.id);
       case Choice::compute: return compute(choice.id);
       case Choice::copy: return copy(choice.shard);
+      case Choice::ask: return ask(choice.shard);
+      case Choice::take_state: return take_state(choice.shard, dice_.percent(20));
     }
   }
 
@@ -326,6 +386,13 @@ class Carrier {
     link.up.pop_front();
     const Rank rank = rank_of_.at(link.worker);
     if (std::holds_alternative<distrib::SendJoin>(message)) ++link.joins_read;
+    if (ShardState& state = shards_[link.shard]; state.starting) {  // as its service does
+      if (std::holds_alternative<distrib::SendJoin>(message)) {
+        std::erase(state.joining, peer);
+        state.joining.push_back(peer);
+      }
+      return;
+    }
     on_shard(link.shard, [&](auto& core, auto& out) {
       if (std::holds_alternative<distrib::SendJoin>(message)) core.join(peer, rank, out);
       if (auto* m = std::get_if<distrib::SendPull>(&message)) core.pull(peer, m->step, out, asked_for(link.shard, *m));
@@ -335,7 +402,47 @@ class Carrier {
       if (std::holds_alternative<distrib::SendLeave>(message)) core.disconnect(peer);
       if constexpr (requires { core.restore(peer, Step{}, out); })
         if (auto* m = std::get_if<distrib::SendRestore>(&message)) core.restore(peer, m->cut, out);
+      if (auto* m = std::get_if<distrib::SendCatchUp>(&message)) {
+        if (core.step() > m->done) core.join(peer, rank, out);
+        else ask_sibling(link.shard);
+      }
     });
+  }
+
+  // The sibling hears that it is asked; where it is down that is tried for a while.
+  void ask(std::uint32_t shard) {
+    ShardState& state = shards_[shard];
+    if (shards_[sibling(shard)].core == nullptr) {
+      if (now_ >= state.asking->until) take_state(shard, true);
+      return;
+    }
+    state.asking->peer = ++newest_peer_;
+    if constexpr (requires(typename Rules::Shard& core, support::ShardActions& out) { core.state(Peer{}, Step{}, out); })
+      on_shard(sibling(shard), [&](auto& core, auto& out) { core.state(state.asking->peer, state.core->step(), out); });
+  }
+
+  // What came of it; `broken`: nothing did.
+  void take_state(std::uint32_t shard, bool broken) {
+    ShardState& state = shards_[shard];
+    if (state.asking->peer != 0 && shards_[sibling(shard)].core != nullptr)
+      shards_[sibling(shard)].core->disconnect(state.asking->peer);
+    const std::optional<Cut> cut = broken ? std::nullopt : std::move(state.asking->coming);
+    state.asking.reset();
+    if constexpr (requires(typename Rules::Shard& core, support::ShardActions& out) { core.state_came(nullptr, out); })
+      on_shard(shard, [&](auto& core, auto& out) {
+        core.state_came(cut ? &*cut : nullptr, out);
+        if (!std::exchange(state.starting, false)) return;
+        for (const Peer peer : std::exchange(state.joining, {})) core.join(peer, rank_of_.at(links_.at(peer).worker), out);
+      });
+  }
+
+  // The sibling was answered.
+  void send_state(std::uint32_t shard, const distrib::SendState& answer) {
+    Asking* const asking = asking_of(sibling(shard));
+    if (asking == nullptr || asking->peer != answer.peer) return fail("a state for nobody");
+    if (answer.step == 0) return take_state(sibling(shard), true);
+    if (!shards_[shard].disk.contains(answer.step)) return fail("a cut that was dropped is to be sent");
+    asking->coming = shards_[shard].disk.at(answer.step);
   }
 
   void read_down(Peer peer) {
@@ -360,7 +467,7 @@ class Carrier {
   // The rows of a pull, as the shard's service reads them.
   auto asked_for(std::uint32_t shard, const distrib::SendPull& pull) -> distrib::PullRows {
     distrib::PullRows rows;
-    if (read_pull_rows(rules_.layouts()[shard], pull.rows.keys, 1 << 20, rows)) fail("a pull that cannot be read");
+    if (read_pull_rows(rules_.layouts()[of(shard)], pull.rows.keys, 1 << 20, rows)) fail("a pull that cannot be read");
     return rows;
   }
 
@@ -406,7 +513,7 @@ class Carrier {
     for (support::ShardAction& action : actions) {
       if (auto* save = std::get_if<distrib::SaveCut>(&action)) {
         if (shards_[shard].saving) fail("two cuts are to be saved at once");
-        if (!rules_.good_cut(shard, save->cut)) fail("a cut is not what it must be");
+        if (!rules_.good_cut(of(shard), save->cut)) fail("a cut is not what it must be");
         shards_[shard].saving = save->cut;
       } else if (std::holds_alternative<distrib::CopyCut>(action)) {
         if (std::exchange(shards_[shard].copying, true)) fail("a cut is to be copied twice at once");
@@ -415,6 +522,8 @@ class Carrier {
         shards_[shard].loading = wanted->step;
       } else if (auto* drop = std::get_if<distrib::DropCut>(&action)) {
         if (!keeps_dropped_cuts_) shards_[shard].disk.erase(drop->step);
+      } else if (auto* state = std::get_if<distrib::SendState>(&action)) {
+        send_state(shard, *state);
       } else if (std::holds_alternative<distrib::ShardDone>(action)) {
         shards_[shard].done = true;
       } else if (std::holds_alternative<distrib::RefusedReply>(action)) {
@@ -435,7 +544,7 @@ class Carrier {
     const auto link = links_.find(peer);
     if (link == links_.end()) return fail("an answer to nobody");
     if (const auto* values = std::get_if<distrib::ValuesReply>(&action))
-      if (!rules_.good_values(*shards_[shard].core, shard, rank_of_.at(link->second.worker), *values))
+      if (!rules_.good_values(*shards_[shard].core, of(shard), rank_of_.at(link->second.worker), *values))
         fail("values are not what they must be");
     if (link->second.held) link->second.down.push_back({std::move(action), link->second.joins_read});
   }
@@ -454,8 +563,8 @@ class Carrier {
         worker.computing.push_back(std::move(*work));
       } else if (const auto* done = std::get_if<distrib::WorkerDone>(&action)) {
         for (std::uint32_t shard = 0; !done->left && !loses_disks_ && shard < shard_count(); ++shard)
-          if (!rules_.holds_all_of(worker.rank, shard, shards_[shard].disk)) fail("a worker leaves too early");
-        if (faultless_ && done->result.size() != (worker.rank == 0 ? shard_count() : 0)) fail("no result");
+          if (!is_held(worker.rank, shard)) fail("a worker leaves too early");
+        if (faultless_ && done->result.size() != (worker.rank == 0 ? rules_.job.shards() : 0)) fail("no result");
         for (std::uint32_t shard = 0; shard < done->result.size(); ++shard)
           if (!rules_.good_result(shard, *done->result[shard], shards_[shard].disk)) fail("a result is not as it must be");
         RankState& rank = ranks_[worker.rank];
@@ -465,6 +574,8 @@ class Carrier {
           rank.back = now_ + dice_.between(1, 60);
         }
         return end_worker(id, true);
+      } else if (std::holds_alternative<distrib::ReplicasDiffer>(action)) {
+        fail("two replicas give different values");
       } else {
         const auto shard = std::visit(
             [](const auto& message) -> std::uint32_t {

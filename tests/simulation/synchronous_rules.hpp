@@ -108,6 +108,7 @@ class Synchronous {
     job.tasks = static_cast<std::uint32_t>(dice.between(1, 2));
     job.shards_per_task = static_cast<std::uint32_t>(dice.between(1, 2));
     job.ranks = static_cast<Rank>(dice.between(1, 4));
+    if (job.tasks == 2 && job.seed / 8 % 2 == 0) job.replicas = 2;
     job.total_steps = first + dice.between(3, 14);
     job.cut_interval = dice.below(6);
     job.variables = {{"a", DType::float32, {5, 3}, UniformInitializer{}},

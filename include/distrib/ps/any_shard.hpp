@@ -38,6 +38,7 @@ class ShardSink {
   virtual void operator()(SaveCut action) = 0;
   virtual void operator()(LoadCut action) = 0;
   virtual void operator()(DropCut action) = 0;
+  virtual void operator()(SendState action) = 0;
   virtual void operator()(ShardDone action) = 0;
 };
 

@@ -47,6 +47,7 @@ struct Job {
   std::vector<Part> parts;                   ///< Variables in order, each one's parts in order.
   std::uint32_t tasks = 1;                   ///< Parameter server tasks; local mode counts as one.
   std::uint32_t shards_per_task = 1;
+  std::uint32_t replicas = 1;                ///< Of each shard, on as many tasks; 1 or 2. Servers have 1: see `parse_job`.
   std::string updater;                       ///< Name and hyper-parameters: "momentum learning_rate=0.05 ...".
   std::vector<UpdaterOf> updaters_of;        ///< Of some variables another one; the longest prefix counts.
   RowMean row_mean = RowMean::of_those_with_key;
@@ -59,6 +60,23 @@ struct Job {
   std::uint64_t cut_interval = 0;            ///< A cut is due every so many steps, and after the last one.
 
   [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return tasks * shards_per_task; }
+
+  /// Replicas of all shards. Number r * `shards()` + s is replica r of shard s; those of number r = 0 are the shards'
+  /// own, and where there are no others the number is the shard's.
+  [[nodiscard]] auto num_replicas() const noexcept -> std::uint32_t { return shards() * replicas; }
+  /// The ps task of a replica: that of its shard, or the next one.
+  [[nodiscard]] auto task_of(std::uint32_t replica) const noexcept -> std::uint32_t {
+    return (replica % shards() / shards_per_task + replica / shards()) % tasks;
+  }
+  /// Which service of its task a replica is: first come the task's own shards.
+  [[nodiscard]] auto service_of(std::uint32_t replica) const noexcept -> std::uint32_t {
+    return replica / shards() * shards_per_task + replica % shards_per_task;
+  }
+  /// The replica that is this service of this task.
+  [[nodiscard]] auto replica_at(std::uint32_t task, std::uint32_t service) const noexcept -> std::uint32_t {
+    const std::uint32_t round = service / shards_per_task;
+    return round * shards() + (task + tasks - round % tasks) % tasks * shards_per_task + service % shards_per_task;
+  }
 
   /// Which updater a variable or table has: 0 is `updater`, i + 1 is `updaters_of[i]`.
   [[nodiscard]] auto updater_of(std::string_view variable) const noexcept -> std::size_t {
@@ -103,6 +121,7 @@ template <class = void> [[nodiscard]] auto to_text(const Job& job) -> std::strin
                      std::to_string(part.shard));
   line("tasks", std::to_string(job.tasks));
   line("shards_per_task", std::to_string(job.shards_per_task));
+  if (job.replicas != 1) line("replicas", std::to_string(job.replicas));
   line("updater", job.updater);
   for (const UpdaterOf& of : job.updaters_of) line("updater_of", of.prefix + " " + of.updater);
   if (job.row_mean == RowMean::of_all) line("row_mean", std::string{to_text(job.row_mean)});

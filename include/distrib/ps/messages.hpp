@@ -29,6 +29,9 @@ struct Progress {
                             ///< one entry, the last contribution of the asking rank that a durable cut holds.
   bool no_room = false;     ///< The last cut could not be written: the disk is full. Workers need not wait for the next.
 
+  /// Whether there is a cut of this step or a later one.
+  [[nodiscard]] auto has_cut_from(Step step) const noexcept -> bool { return !cuts.empty() && cuts.back() >= step; }
+
   [[nodiscard]] auto operator==(const Progress&) const -> bool = default;
 };
 

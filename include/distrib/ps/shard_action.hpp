@@ -45,6 +45,12 @@ struct DropCut {
   Step step = 0;
   bool in_vain = false;  ///< It waits for the others' cuts of this step, which do not come: not even the user can want it.
 };
+/// Read the shard's cut of this step and send it to the replica behind `peer`, which has asked for a newer state than its
+/// own; 0: there is none.
+struct SendState {
+  Peer peer = 0;
+  Step step = 0;
+};
 /// Every worker has said goodbye and the last cut is durable: the shard is done.
 struct ShardDone {};
 

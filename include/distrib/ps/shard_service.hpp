@@ -367,12 +367,12 @@ class ShardService final : private ShardSink {
   }
   void operator()(LoadCut action) override { shell_.load(action.step); }
   void operator()(DropCut action) override { shell_.drop(action); }
+  void operator()(SendState) override {}  // nobody asks: a server has no replicas
   void operator()(ShardDone) override { end(exit_code::done, {}); }
 
   void answer_push(Progress progress) {
     std::exchange(push_, std::nullopt)->reply({std::move(progress), not_repeatable_}, pull_follows_);
   }
-
   using RouterType = Router<Route<Join, Serve>, Route<Pull, Serve>, Route<Push, Serve>, Route<Restore, Serve>,
                             Route<Save, Serve>, Route<Leave, Serve>, Route<Goodbye, Serve>, Route<Status, Serve>>;
 

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -78,6 +77,7 @@ class SyncShardCore {
   void disconnect(Peer peer) {
     peers_.erase(peer);
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
+    std::erase_if(wanted_states_, [peer](const auto& wanted) { return wanted.first == peer; });
   }
 
   void push(Peer peer, Contribution contribution, auto& out) {
@@ -134,6 +134,7 @@ class SyncShardCore {
     store_.load(cut);
     for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, progress()});
     answer_parked(out);
+    answer_states(out);
     static_cast<void>(advance(out));  // what it has no memory for is refused when it is sent again
   }
 
@@ -160,6 +161,7 @@ class SyncShardCore {
     }
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
     notice(out);
+    answer_states(out);
     finish(out);
   }
 
@@ -167,6 +169,7 @@ class SyncShardCore {
   void no_room(auto& out) {
     no_room_ = true;
     notice(out);
+    answer_states(out);
   }
 
   /// It is time to try again: the newest one that is due, or else the next; of the last step that one, because workers
@@ -177,6 +180,35 @@ class SyncShardCore {
     outdated_ = false;
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
     else if (k_ == total_steps_ && !loading_) cut_due(out);
+  }
+
+  /// Another replica of this shard, which has a cut of step `have`, asks for a newer one: it is sent the newest that is
+  /// durable, or one that is made for it.
+  template <class = void> void state(Peer peer, Step have, auto& out) {
+    if (cuts_.back() > have || k_ <= have || loading_ || no_room_)
+      return out(SendState{peer, cuts_.back() > have ? cuts_.back() : 0});
+    wanted_states_.push_back({peer, have});
+    save(out);
+  }
+
+  /// The state of another replica came, or null: that has none that is newer, or was lost midway. Goes on from it where
+  /// it is ahead, and saves it. Everybody is answered as after a Join.
+  template <class = void> void state_came(const Cut* cut, auto& out) {
+    if (cut != nullptr && cut->step > k_ && !loading_) {
+      if (std::exchange(copying_, std::nullopt)) store_.drop_cut();
+      due_.reset();
+      store_.load(*cut);
+      k_ = cut->step;
+      newest_.assign(ranks_, k_);
+      previous_ = nullptr;
+      contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
+      save(out);
+    }
+    for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, progress()});
+    if (loading_) return;
+    answer_parked(out);
+    answer_states(out);
+    static_cast<void>(advance(out));  // as in `cut_loaded`
   }
 
   /// Make a cut of the present step soon, unless there is one: before the process stops.
@@ -311,6 +343,10 @@ class SyncShardCore {
     for (Parked& asked : parked) pull(asked.peer, asked.step, out, std::move(asked.rows));
   }
 
+  template <class = void> void answer_states(auto& out) {
+    for (const auto& [peer, have] : std::exchange(wanted_states_, {})) state(peer, have, out);
+  }
+
   void notice(auto& out) const {
     for (const auto& [peer, rank] : peers_) out(NoticeReply{peer, progress()});
   }
@@ -343,6 +379,7 @@ class SyncShardCore {
   bool no_room_ = false;                                     // for the last one that was tried
   std::optional<SaveCut> due_;
   bool loading_ = false;                                     // the values of k are on their way
+  std::vector<std::pair<Peer, Step>> wanted_states_;         // by other replicas, with what they have
   std::vector<Rank> goodbyes_;
   bool done_ = false;
 };

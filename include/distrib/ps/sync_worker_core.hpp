@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/ps/detail/replica_views.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/replay_buffer.hpp>
@@ -24,15 +25,19 @@ namespace distrib::inline v0 {
 /// cannot serve a shard, goes on at the smallest k. What he has not he makes again. When shards are so far apart that
 /// no step is left that all of them give, because one came back, each gives the step where it is.
 ///
+/// With replicas (`Job::replicas`) what is a shard to the events and actions is a replica of one, by its number: they
+/// are sent the same, and whichever answers gives the values. Of those of a shard the live ones count, and nobody waits
+/// for one that is not connected.
+///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
 /// order to be performed in; `out` must not call the core. Threads: one at a time. The first start and every later one
 /// are the same (rule 7).
 class SyncWorkerCore {
  public:
   SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
-      : rank_{rank}, total_steps_{job.total_steps}, shards_(job.shards()), buffer_{options.replay_budget_bytes},
-        window_{contribution_window(job)}, wants_result_{options.wants_result}, has_tables_{!job.tables.empty()},
-        has_backups_{replicas_to_aggregate(job) < job.ranks}, wanted_(job.shards()) {}
+      : rank_{rank}, total_steps_{job.total_steps}, replicas_{job.shards(), job.num_replicas()},
+        buffer_{options.replay_budget_bytes}, window_{contribution_window(job)}, wants_result_{options.wants_result},
+        has_tables_{!job.tables.empty()}, has_backups_{replicas_to_aggregate(job) < job.ranks}, wanted_(job.shards()) {}
 
   /// The step whose values the worker has or waits for.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -40,43 +45,80 @@ class SyncWorkerCore {
   void start(auto& out) { join_all(out); }
 
   /// The connection to a shard was lost and is there again: what was on its way is unknown.
-  void reconnected(std::uint32_t shard, auto& out) { out(SendJoin{shard}); }
+  void reconnected(std::uint32_t replica, auto& out) {
+    replicas_[replica].connected = true;
+    out(SendJoin{replica});
+  }
+
+  /// It is lost. Of a shard that has another replica that one goes on alone.
+  template <class = void> void disconnected(std::uint32_t replica, auto& out) {
+    ReplicaView& view = replicas_[replica];
+    view.connected = false;
+    if (!replicas_.replicated()) return;
+    view.live = false;
+    if (done_) return;
+    if (!t_) {
+      view.joined = false;
+      if (replicas_.ready()) begin(out);
+      return;
+    }
+    view.doubtful = true;
+    ask_another(replica, out);
+    serve_siblings(replica, out);
+    if (t_) go_on(out);
+  }
 
   /// The answer to the newest SendJoin or to SendRestore, and what a shard says when anybody's Restore moved it: where it
   /// is. What it held of this worker's beyond `done` is unknown. Answers to older Joins are not passed on.
-  void joined(std::uint32_t shard, Progress progress, auto& out) {
-    ShardView& view = shards_[shard];
+  void joined(std::uint32_t replica, Progress progress, auto& out) {
+    ReplicaView& view = replicas_[replica];
     view.progress = std::move(progress);
+    view.connected = view.live = true;
+    view.lame = false;
     view.sent = view.progress.done;
     view.awaited = 0;    // what it was asked before is forgotten
     view.cut_asked = 0;
     if (has_backups_) view.got = nullptr;  // it may have come back, and make other values of the same step
-    if (!view.joined) {
-      view.joined = true;
-      if (every_shard([](const ShardView& v) { return v.joined; })) begin(out);
-    } else if (t_) {
-      serve(shard, out);
-      if (t_) pull(shard, out);  // even when its values are here: the answer tells when it is there
-      go_on(out);  // its cuts may be what was waited for
+    view.joined = true;
+    if (!t_) {
+      if (replicas_.ready()) begin(out);
+      return;
     }
+    serve(replica, out);
+    if (t_) pull(replica, out);  // even when its values are here: the answer tells when it is there
+    if (t_ && replicas_.replicated()) {
+      view.doubtful = true;
+      ask_another(replica, out);
+      serve_siblings(replica, out);
+    }
+    go_on(out);  // its cuts may be what was waited for
   }
 
   /// What a shard tells unasked: how far it is, which cuts it has.
-  void notice(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
+  void notice(std::uint32_t replica, Progress progress, auto& out) { learn(replica, std::move(progress), out); }
 
-  void pushed(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
+  void pushed(std::uint32_t replica, Progress progress, auto& out) { learn(replica, std::move(progress), out); }
 
-  void values(std::uint32_t shard, Step step, SharedBuffer block, Progress progress, auto& out) {
-    if (t_ && step == shards_[shard].asked && !computing_ && is_wanted(shard, block))
-      shards_[shard].got = std::move(block);
-    learn(shard, std::move(progress), out);
+  void values(std::uint32_t replica, Step step, SharedBuffer block, Progress progress, auto& out) {
+    const std::uint32_t shard = replicas_.shard_of(replica);
+    if (t_ && step == replicas_[replica].asked && !computing_ && is_wanted(shard, block)) {
+      const SharedBuffer& known = replicas_.values_of(shard);
+      if (replicas_.replicated() && known && !std::ranges::equal(known->bytes(), block->bytes()))
+        return out(ReplicasDiffer{shard, step});
+      replicas_[replica].got = std::move(block);
+    }
+    learn(replica, std::move(progress), out);
   }
 
   /// A shard no longer keeps the values of `step` (rule 9).
-  void gone(std::uint32_t shard, Step step, Progress progress, auto& out) {
-    ShardView& view = shards_[shard];
-    if (!t_ || done_ || step != view.asked || computing_ || view.got) return learn(shard, std::move(progress), out);
+  void gone(std::uint32_t replica, Step step, Progress progress, auto& out) {
+    ReplicaView& view = replicas_[replica];
+    const std::uint32_t shard = replicas_.shard_of(replica);
+    if (!t_ || done_ || step != view.asked || computing_ || replicas_.values_of(shard))
+      return learn(replica, std::move(progress), out);
     view.progress = std::move(progress);
+    const std::uint32_t other = replicas_.source(shard, *t_);
+    if (other != replica && !replicas_[other].is_beyond(*t_)) return pull(other, out);
     if (!has_backups_ && gone_at_ == t_) return restore(out);
     gone_at_ = t_;
     join_all(out);
@@ -102,10 +144,15 @@ class SyncWorkerCore {
       wanted_for_ = *t_ + 1;
       wanted_ = std::move(next);
     }
-    for (ShardView& view : shards_) view.got = nullptr;
-    for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) {
-      if (has_backups_ && shards_[shard].progress.done >= *t_) push(shard, *t_, out);  // too late: to be counted as such
-      serve(shard, out, !stopping_);
+    for (ReplicaView& view : replicas_) {
+      view.asked.reset();
+      view.got = nullptr;
+      view.doubtful = false;
+    }
+    for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
+      const bool too_late = has_backups_ && replicas_[replica].progress.done >= *t_;
+      if (too_late) push(replica, *t_, out);  // to be counted as such
+      serve(replica, out, !stopping_ && is_source(replica));
     }
     if (!t_) return;
     if (stopping_) return leave(out);
@@ -120,46 +167,24 @@ class SyncWorkerCore {
   }
 
   /// The newest step that is in every shard's list of cuts (rule 6).
-  [[nodiscard]] auto common_cut() const -> Step {
-    std::vector<Step> common = shards_.front().progress.cuts;
-    for (const ShardView& view : shards_) {
-      std::vector<Step> both;
-      for (const Step cut : view.progress.cuts)
-        if (std::binary_search(common.begin(), common.end(), cut)) both.push_back(cut);
-      common = std::move(both);
-    }
-    return common.empty() ? 0 : common.back();
-  }
+  [[nodiscard]] auto common_cut() const -> Step { return replicas_.common_cut(); }
 
-  /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do.
+  /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do. A replica that is connected
+  /// and can have it of another one is waited for.
   [[nodiscard]] auto everything_saved() const -> bool {
-    return every_shard([this](const ShardView& v) {
-      return !v.progress.cuts.empty() && v.progress.cuts.back() >= total_steps_;
-    });
+    if (!replicas_.some_of_each([this](const auto& v) { return v.progress.has_cut_from(total_steps_); })) return false;
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)
+      if (replicas_[replica].connected && replicas_.lags(replica, total_steps_)) return false;
+    return true;
   }
 
  private:
-  struct ShardView {
-    Progress progress;
-    bool joined = false;
-    Step sent = 0;       // contributions through this one were sent since it joined
-    Step awaited = 0;    // pulled since it joined, to hear when it has room for more
-    Step cut_asked = 0;  // asked since it joined to make a cut at this step
-    std::optional<Step> asked;  // whose values are wanted of it: t, or with backup workers a later one
-    SharedBuffer got;           // these values
-  };
-
-  // Whether all shards are like that.
-  auto every_shard(auto is_like_that) const -> bool {
-    for (const ShardView& view : shards_)
-      if (!is_like_that(view)) return false;
-    return true;
-  }
+  using ReplicaView = detail::ReplicaView;
 
   void join_all(auto& out) {
     forget();
     if (stopping_) return leave(out);  // what was in flight is overtaken
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendJoin{shard});
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendJoin{replica});
   }
 
   // Rules 9 and 10: everybody to the newest cut that all have.
@@ -168,44 +193,47 @@ class SyncWorkerCore {
     forget();
     gone_at_.reset();
     if (stopping_) return leave(out);
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendRestore{shard, cut});
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendRestore{replica, cut});
   }
 
   void forget() {
     t_.reset();
     computing_ = false;
     ++ticket_;
-    for (ShardView& view : shards_) {
+    for (ReplicaView& view : replicas_) {
       view.joined = false;
       view.asked.reset();
       view.got = nullptr;
     }
   }
 
-  // Every shard has answered: t is the smallest k (rule 7).
+  // Every shard has answered: t is the smallest k (rule 7), that of a shard the largest of its replicas.
   void begin(auto& out) {
-    t_ = shards_.front().progress.done;
-    for (const ShardView& view : shards_) t_ = std::min(*t_, view.progress.done);
+    t_ = replicas_.least_done();
     while (has_backups_ && buffer_.has(*t_ + 1)) ++*t_;  // a shard came back, and these are made already
     buffer_.drop_after(*t_);  // made again from here
     if (everything_saved() && (!wants_result_ || *t_ < total_steps_)) return go_on(out);
     if (has_tables_ && wanted_for_ != *t_ + 1) out(Prepare{*t_ + 1});
-    for (std::uint32_t shard = 0; shard < shards_.size() && t_; ++shard) {
-      pull(shard, out);
-      serve(shard, out);
+    for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
+      if (is_source(replica)) pull(replica, out);
+      serve(replica, out);
     }
   }
 
   // The values of t; not before it is known which rows are wanted with them.
-  void pull(std::uint32_t shard, auto& out) {
+  void pull(std::uint32_t replica, auto& out) {
     if (has_tables_ && wanted_for_ != *t_ + 1) return;
-    ShardView& view = shards_[shard];
+    ReplicaView& view = replicas_[replica];
     const bool apart = has_backups_ && gone_at_ == t_ && view.progress.done > *t_;
     view.asked = apart ? view.progress.done : *t_;
-    out(SendPull{shard, *view.asked, has_tables_ ? wanted_[shard] : WantedRows{}});
+    out(SendPull{replica, *view.asked, has_tables_ ? wanted_[replicas_.shard_of(replica)] : WantedRows{}});
   }
   void pull_all(auto& out) {
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) pull(shard, out);
+    for (std::uint32_t shard = 0; shard < replicas_.shards(); ++shard) pull(replicas_.source(shard, *t_), out);
+  }
+  // Whether it is the one of its shard that gives the values of t.
+  [[nodiscard]] auto is_source(std::uint32_t replica) const -> bool {
+    return replicas_.source(replicas_.shard_of(replica), *t_) == replica;
   }
 
   // Not the answer to a pull that only asked when there is room.
@@ -213,35 +241,84 @@ class SyncWorkerCore {
     return !has_tables_ || (wanted_for_ == *t_ + 1 && block->size() == wanted_[shard].answer_bytes);
   }
 
-  void push(std::uint32_t shard, Step step, auto& out, bool pull_follows = false) const {
-    out(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, common_cut()}, pull_follows});
+  void push(std::uint32_t replica, Step step, auto& out, bool pull_follows = false) const {
+    const SharedBuffer& block = buffer_.block(step, replicas_.shard_of(replica));
+    out(SendPush{replica, {step, rank_, block, 0, common_cut()}, pull_follows});
   }
 
   // Sends what the shard has not yet, as far as it stores ahead (rules 3 and 8); what is not kept: rule 10, or with
-  // backup workers the other ranks may have it, until the shard waits for just that.
-  void serve(std::uint32_t shard, auto& out, bool pull_follows = false) {
-    ShardView& view = shards_[shard];
+  // backup workers the other ranks may have it, until the shard waits for just that; a replica takes the state of its
+  // sibling.
+  void serve(std::uint32_t replica, auto& out, bool pull_follows = false) {
+    ReplicaView& view = replicas_[replica];
+    if (replicas_.replicated() && !view.live) return;
     Step last = std::min(*t_, view.progress.done + window_);
     for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
       if (!buffer_.has(step)) {
+        if (replicas_.replicated() && is_helped(replica, out)) return;
         if (!has_backups_) return restore(out);
         if (step == view.progress.done + 1) return join_all(out);
         last = step - 1;
         break;
       }
-      push(shard, step, out, pull_follows);
+      push(replica, step, out, pull_follows);
       view.sent = step;
     }
     if (last < *t_ && std::exchange(view.awaited, last) != last)
-      out(SendPull{shard, last});  // answered when there is room for the rest
+      out(SendPull{replica, last});  // answered when there is room for the rest
   }
 
-  void learn(std::uint32_t shard, Progress progress, auto& out) {
-    ShardView& view = shards_[shard];
+  // A replica that was lost or joined anew may be waited for in vain: whichever has the values of t is asked as well.
+  template <class = void> void ask_another(std::uint32_t replica, auto& out) {
+    const std::uint32_t shard = replicas_.shard_of(replica);
+    const std::uint32_t other = replicas_.source(shard, *t_);
+    const bool in_vain = !replicas_.values_of(shard) && replicas_.some_of(shard, &ReplicaView::doubtful);
+    if (in_vain && !computing_ && replicas_[other].asked != t_) pull(other, out);
+  }
+
+  // Whether a replica that cannot be served catches up with another one, or may when that has joined.
+  template <class = void> auto is_helped(std::uint32_t replica, auto& out) -> bool {
+    ReplicaView& view = replicas_[replica];
+    const std::uint32_t shard = replicas_.shard_of(replica);
+    const Step done = view.progress.done;
+    if (!replicas_.some_of(shard, [done](const ReplicaView& v) { return v.live && v.progress.done > done; }))
+      return replicas_.some_of(shard, [](const ReplicaView& v) { return v.connected && !v.live && !v.lame; });
+    if (view.helped_at != done || replicas_.lags(replica, done + 1)) catch_up(replica, out);
+    else view.live = !(view.lame = true);
+    return true;
+  }
+
+  // Those that could not be helped, and at the end those that are behind: who could serve them may have gone home.
+  template <class = void> void help(auto& out) {
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) {
+      const ReplicaView& view = replicas_[replica];
+      const Step done = view.progress.done;
+      const bool is_behind = view.live && done < total_steps_ && replicas_.lags(replica, total_steps_);
+      if (is_behind || (view.lame && replicas_.lags(replica, done + 1))) catch_up(replica, out);
+    }
+  }
+
+  template <class = void> void catch_up(std::uint32_t replica, auto& out) {
+    ReplicaView& view = replicas_[replica];
+    view.live = view.lame = false;
+    view.helped_at = view.progress.done;
+    out(SendCatchUp{replica, view.progress.done});
+  }
+
+  // What another replica of the same shard is or no longer is may be what these waited for.
+  template <class = void> void serve_siblings(std::uint32_t replica, auto& out) {
+    const std::uint32_t first = replicas_.shard_of(replica);
+    for (std::uint32_t other = first; other < replicas_.size() && t_; other += replicas_.shards())
+      if (other != replica) serve(other, out);
+  }
+
+  void learn(std::uint32_t replica, Progress progress, auto& out) {
+    ReplicaView& view = replicas_[replica];
     progress.done = std::max(view.progress.done, progress.done);
     view.progress = std::move(progress);
     if (!t_ || done_) return;
-    serve(shard, out);
+    serve(replica, out);
+    if (t_ && replicas_.replicated()) ask_another(replica, out);
     if (t_) go_on(out);
   }
 
@@ -249,60 +326,61 @@ class SyncWorkerCore {
   void go_on(auto& out) {
     if (!t_ || done_) return;
     if (everything_saved()) return end(out);
+    if (replicas_.replicated()) help(out);
     if (computing_ || stopping_ || *t_ >= total_steps_) return;
-    if (!every_shard([](const ShardView& v) { return v.got != nullptr; })) return;
+    if (!replicas_.some_of_each(&ReplicaView::got)) return;
     buffer_.drop_through(common_cut());
     if (buffer_.full() && !somebody_is_ahead()) {
-      const bool may_move = every_shard([](const ShardView& v) { return !v.progress.no_room; });
+      const auto has_no_room = [](const ReplicaView& v) { return v.live && v.progress.no_room; };
+      const bool may_move = std::ranges::none_of(replicas_, has_no_room);
       if (may_move || *t_ >= ask_again_) ask_for_cuts(out);
       if (may_move) return;  // rule 6: until the common cut moves
       if (*t_ >= ask_again_) ask_again_ = *t_ + buffer_.steps();
       buffer_.make_room();  // which it cannot: should a shard be lost, everybody goes back to it
     }
     computing_ = true;
-    Compute work{*t_ + 1, ++ticket_, {}};
-    for (const ShardView& view : shards_) work.values.push_back(view.got);
-    out(std::move(work));
+    out(Compute{*t_ + 1, ++ticket_, replicas_.all_values()});
   }
 
   // Whoever wants the result takes it before he says goodbye; shards that somebody sent back go to their cut N for it.
   void end(auto& out) {
     WorkerDone ended;
     if (wants_result_ && !stopping_) {
-      if (*t_ < total_steps_ || !every_shard([this](const ShardView& v) { return v.progress.done >= total_steps_; }))
+      const auto is_there = [this](const ReplicaView& v) { return v.progress.done >= total_steps_; };
+      if (*t_ < total_steps_ || !replicas_.some_of_each(is_there))
         return has_backups_ ? join_all(out) : restore(out);
-      for (const ShardView& view : shards_) {
-        if (view.got == nullptr) return;
-        ended.result.push_back(view.got);
-      }
+      if (!replicas_.some_of_each(&ReplicaView::got)) return;
+      ended.result = replicas_.all_values();
     }
     done_ = true;
     computing_ = false;
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendGoodbye{shard});
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendGoodbye{replica});
     out(std::move(ended));
   }
 
   // A shard that is beyond t has this rank's next contribution from another incarnation; others may wait for it.
   [[nodiscard]] auto somebody_is_ahead() const -> bool {
-    return !every_shard([this](const ShardView& v) { return v.progress.done <= *t_; });
+    return std::ranges::any_of(replicas_, [this](const ReplicaView& v) { return v.live && v.progress.done > *t_; });
   }
 
   // The next cut that is due may lie beyond what the buffer allows; but every shard comes to t and can make one there.
   void ask_for_cuts(auto& out) {
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
-      if (shards_[shard].progress.done == *t_ && std::exchange(shards_[shard].cut_asked, *t_) != *t_)
-        out(SendSave{shard});
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) {
+      ReplicaView& view = replicas_[replica];
+      if (view.progress.done == *t_ && std::exchange(view.cut_asked, *t_) != *t_) out(SendSave{replica});
+      if (view.live && view.progress.done < *t_ && view.asked != t_) pull(replica, out);  // to hear when it is there
+    }
   }
 
   void leave(auto& out) {
     done_ = true;
-    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendLeave{shard});
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendLeave{replica});
     out(WorkerDone{.left = true});
   }
 
   Rank rank_;
   Step total_steps_;
-  std::vector<ShardView> shards_;
+  detail::ReplicaViews replicas_;
   ReplayBuffer buffer_;
   Step window_;
   bool wants_result_;

@@ -19,7 +19,7 @@ struct WantedRows {
 // What the shell of a worker must do after an event, in the order told. A core calls `out(action)` for each, so a shell
 // is a set of overloads; it must not call the core back from there.
 
-/// What a worker sends to a shard.
+/// What a worker sends to a shard; with replicas `shard` is the number of one of them, see `Job::num_replicas`.
 struct SendJoin {
   std::uint32_t shard = 0;
 };
@@ -36,6 +36,11 @@ struct SendPush {
 struct SendRestore {
   std::uint32_t shard = 0;
   Step cut = 0;
+};
+/// Cannot be served, but another replica of its shard is ahead: a replica takes the state of that one.
+struct SendCatchUp {
+  std::uint32_t shard = 0;
+  Step done = 0;  ///< Where it is, as far as the worker knows.
 };
 struct SendSave {
   std::uint32_t shard = 0;
@@ -59,6 +64,13 @@ struct Compute {
   Step step = 0;
   std::uint64_t ticket = 0;
   std::vector<SharedBuffer> values;
+};
+
+/// Two replicas of this shard gave different values of one step: a defect of memory, of hardware or of this library. The
+/// job cannot go on.
+struct ReplicasDiffer {
+  std::uint32_t shard = 0;
+  Step step = 0;
 };
 
 /// The worker is done: by goodbye after the last step, or by leave when it was asked to stop.

@@ -153,6 +153,8 @@ class WorkerNode {
       node.template send<Push>(m.shard, request, step, now);
     }
     void operator()(SendRestore m) const { node.template send<Restore>(m.shard, {m.cut}, m.cut, now); }
+    void operator()(SendCatchUp) const {}  // servers have no replicas
+    void operator()(ReplicasDiffer) const {}
     void operator()(SendSave m) const { node.template send<Save>(m.shard, {}, 0, now); }
     void operator()(SendGoodbye m) const { node.template send<Goodbye>(m.shard, {}, 0, now); }
     void operator()(SendLeave m) const { node.template send<Leave>(m.shard, {}, 0, now); }

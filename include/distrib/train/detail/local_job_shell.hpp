@@ -148,6 +148,8 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
       post(m.shard, [](AnyShard& core, Rank peer, ShardSink&) { core.disconnect(peer); });
     }
     void operator()(SendRestore) const { lost_its_place(); }
+    void operator()(SendCatchUp) const { lost_its_place(); }
+    void operator()(ReplicasDiffer) const { lost_its_place(); }
     void operator()(Prepare work) const { job.prepare(rank, work.step); }
     void operator()(Compute work) const { job.compute(rank, std::move(work)); }
     void operator()(WorkerDone) const { ++job.workers_done_; }
@@ -193,6 +195,7 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
       else lost_its_place();
     }
     void operator()(LoadCut) override { lost_its_place(); }
+    void operator()(SendState) override { lost_its_place(); }
     void operator()(DropCut) override {}  // files are kept as SaveCheckpoint asks
     void operator()(CopyCut) override {
       job.mail_.push_back([job = &job, shard = shard] {
