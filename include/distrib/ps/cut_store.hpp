@@ -120,7 +120,10 @@ class CutStore {
     const std::string prefix = prefix_of(step);
     Error error;
     const auto part = BundleReader::open_part(prefix, shard_, shards_, error);
-    if (part && tensors_.fits(*part)) return tensors_.read(*part);
+    if (part && tensors_.fits(*part)) {
+      Cut cut = tensors_.read(*part, error);
+      if (!error) return cut;
+    }
     if (error && !detail::path_exists(index_file_name(prefix))) throw_if(error);
     return tensors_.read(BundleReader::open(prefix));
   }
