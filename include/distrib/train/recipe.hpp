@@ -45,6 +45,7 @@ struct Recipe {
   bool check_numerics = false;
   RowMean row_mean = RowMean::of_those_with_key;
   FloatFormat wire_format = FloatFormat::float32;
+  std::string initial_checkpoint = {};
 };
 
 namespace detail {
