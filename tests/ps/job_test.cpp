@@ -205,6 +205,8 @@ TEST_CASE("identity_difference: the first difference of variables, initializers 
   };
   const Row rows[] = {
       {[](Job& job) { job.seed = 7; }, "it has 'seed 20160411', this job has 'seed 7'"},
+      {[](Job& job) { job.initial_checkpoint = "/m/c-1"; },
+       "it has 'variable hidden/weights float32[784,128] glorot_uniform', this job has 'initial_checkpoint /m/c-1'"},
       {[](Job& job) { job.variables[0].shape = {784, 64}; },
        "it has 'variable hidden/weights float32[784,128] glorot_uniform', this job has "
        "'variable hidden/weights float32[784,64] glorot_uniform'"},

@@ -68,7 +68,8 @@ auto with_tables() -> Job {
 }
 
 auto equal(const Job& one, const Job& other) -> bool {
-  return one.seed == other.seed && one.variables == other.variables && one.tables == other.tables &&
+  return one.seed == other.seed && one.initial_checkpoint == other.initial_checkpoint &&
+         one.variables == other.variables && one.tables == other.tables &&
          one.parts == other.parts &&
          one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
          one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
@@ -135,6 +136,8 @@ TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
     job.wire_format = format;
     CHECK(equal(parse_job(to_text(job)), job));
   }
+  job.initial_checkpoint = "/models/a b/model.ckpt-100";
+  CHECK(equal(parse_job(to_text(job)), job));
   job.tasks = 256, job.shards_per_task = 256, job.ranks = 1U << 20;
   job.parts[7].shard = 65535;
   CHECK(equal(parse_job(to_text(job)), job));
@@ -157,6 +160,9 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
       {"seed 20160411", "seed", "line 2, 'seed'"},
       {"seed 20160411", "Seed 20160411", "line 2, 'Seed 20160411'"},
       {"seed 20160411", "seed 1\nseed 1", "line 3, 'seed 1'"},
+      {"seed 20160411", "seed 1\ninitial_checkpoint ", "after line 24"},
+      {"seed 20160411", "seed 1\ninitial_checkpoint a\ninitial_checkpoint b", "line 4, 'initial_checkpoint b'"},
+      {"seed 20160411", "initial_checkpoint a\nseed 1", "line 2, 'initial_checkpoint a'"},
       {"float32[128]", "float64[128]", "line 4, 'variable hidden/bias float64[128] constant value=0.1'"},
       {"float32[128]", "int64[128]", "line 4, 'variable hidden/bias int64[128] constant value=0.1'"},
       {"variable temperature float32", "variable temperature int32", "line 7, 'variable temperature int32[] zeros'"},

@@ -42,6 +42,7 @@ struct UpdaterOf {
 /// contribution of (step, rank) is a pure function of this value. A value.
 struct Job {
   std::uint64_t seed = 0;
+  std::string initial_checkpoint;  ///< What it has of variables and tables begins with its values; may be empty.
   std::vector<VariableInfo> variables;
   std::vector<TableInfo> tables;             ///< Their rows lie on all shards, see `ShardLayout::tables`.
   std::vector<Part> parts;                   ///< Variables in order, each one's parts in order.
@@ -107,6 +108,7 @@ template <class = void> [[nodiscard]] auto to_text(const Job& job) -> std::strin
     text.append(key).append(" ").append(value).append("\n");
   };
   line("seed", std::to_string(job.seed));
+  if (!job.initial_checkpoint.empty()) line("initial_checkpoint", job.initial_checkpoint);
   for (const VariableInfo& v : job.variables)
     line("variable", v.name + " " + std::string{name(v.dtype)} + to_string(v.shape) + " " + v.initializer.describe());
   for (const TableInfo& t : job.tables) {
@@ -142,7 +144,7 @@ namespace detail {
 /// Whether a line of a description says who a job is, and not only how this run of it goes on.
 template <class = void> auto is_identity(std::string_view line) -> bool {
   return line.starts_with("distrib job ") || line.starts_with("seed ") || line.starts_with("variable ") ||
-         line.starts_with("table ");
+         line.starts_with("table ") || line.starts_with("initial_checkpoint ");
 }
 
 template <class = void> auto lines_of(std::string_view text, bool only_identity) -> std::vector<std::string_view> {
@@ -166,7 +168,8 @@ inline auto first_difference(const std::vector<std::string_view>& theirs, const 
 }  // namespace detail
 
 /// The first line in which two descriptions differ in what a second run must have in common with the first: variables,
-/// tables, initializers and seed (protocol, "A second run"). Empty: they are the same job. The text is for people.
+/// tables, initializers, initial checkpoint and seed (protocol, "A second run"). Empty: they are the same job. The text is
+/// for people.
 [[nodiscard]] inline auto identity_difference(std::string_view saved, std::string_view ours) -> std::string {
   return detail::first_difference(detail::lines_of(saved, true), detail::lines_of(ours, true));
 }

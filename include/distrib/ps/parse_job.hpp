@@ -229,6 +229,7 @@ template <class = void> [[nodiscard]] inline auto parse_job(std::string_view tex
   Job job;
   if (lines.take("distrib") != "job 1") lines.fail();
   job.seed = lines.take_number<std::uint64_t>("seed", 0);
+  if (lines.next_is("initial_checkpoint")) job.initial_checkpoint = lines.take("initial_checkpoint");
   std::set<std::string_view> names;
   detail::read_variables(lines, job, names);
   detail::read_tables(lines, job, names);

@@ -6,7 +6,7 @@
 namespace distrib::inline v0 {
 
 /// A shard's share of one table at a step. First the keys that have a row, by ascending key, then those that are only
-/// counted, likewise.
+/// counted, likewise. All null: the table is as it was at first.
 struct TableCut {
   SharedBuffer keys;  ///< 64 bits each. Numbered keys: all that the shard has.
   SharedBuffer uses;  ///< A `KeyUse` each, two numbers of 32 bits: frequency, last use. Numbered keys: empty.

@@ -146,15 +146,17 @@ class TableStore {
     for (detail::ShardTable& table : tables_) table.drop_copy();
   }
 
-  /// Goes to the state of a cut of this shard's tables; of no tables at all, to the initial state. A run may ask for
-  /// another `min_count` than that which made the cut: rows that there are stay. Throws `std::system_error`
+  /// Goes to the state of a cut of this shard's tables; of no tables at all, and of one whose buffers are null, to the
+  /// initial state. A run may ask for another `min_count` than that which made the cut: rows that there are stay. Throws `std::system_error`
   /// (`ps_errc::budget_exceeded`; `wrong_size`, `unsorted_keys`, `no_such_row` of a cut that is not of these tables),
   /// saying which table; the state is unspecified then, to be loaded anew.
   template <class = void> void load(std::span<const TableCut> tables) {
     if (!tables.empty() && tables.size() != tables_.size()) throw_error(ps_errc::wrong_size, "tables of a cut");
     // All of the old go first: the new ones may need their memory.
-    for (detail::ShardTable& table : tables_) tables.empty() ? table.reset() : table.clear();
-    for (std::size_t i = 0; i < tables.size(); ++i) tables_[i].load(tables[i]);
+    const auto has = [&](std::size_t i) { return !tables.empty() && tables[i].keys != nullptr; };
+    for (std::size_t i = 0; i < tables_.size(); ++i) has(i) ? tables_[i].clear() : tables_[i].reset();
+    for (std::size_t i = 0; i < tables_.size(); ++i)
+      if (has(i)) tables_[i].load(tables[i]);
   }
 
   /// Of each table, in the job's order. Reads all rows.

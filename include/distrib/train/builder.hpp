@@ -21,6 +21,7 @@
 #include <distrib/train/trainer.hpp>
 
 #include <cstdint>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -39,6 +40,7 @@ struct NoTrainer {
   constexpr auto with_updater(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_hooks(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_seed(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_initial_checkpoint(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_row_mean(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_wire_format(auto&&...) const -> NoTrainer { return {}; }
@@ -180,6 +182,17 @@ class TrainerBuilder {
     return next;
   }
 
+  /// The checkpoint, "dir/model.ckpt-100", whose values variables and tables begin with, where it has them by their names:
+  /// one of TensorFlow or of this library, of tables of any keys the latter. Whatever it lacks keeps its initializer;
+  /// slots, counters and steps begin as in any new job. As TensorFlow's `warm_start_from`. In a cluster all parameter
+  /// servers read it, also when everybody goes back to the beginning, so it must stay. It is part of the job's identity,
+  /// by its absolute path. What is missing, damaged, or of another type or shape is refused, and named, before training.
+  [[nodiscard]] auto with_initial_checkpoint(std::string prefix) const -> TrainerBuilder {
+    TrainerBuilder next = *this;
+    next.recipe_.initial_checkpoint = std::move(prefix);
+    return next;
+  }
+
   /// Whether a gradient that is NaN or infinite ends the job with `ps_errc::not_finite`, at every worker, naming step,
   /// rank and variable; nothing was changed by it. As tf.debugging.enable_check_numerics. Default: not.
   [[nodiscard]] auto with_check_numerics(bool check = true) const -> TrainerBuilder {
@@ -245,7 +258,7 @@ class TrainerBuilder {
     return TrainerBuilder<Next>{Next{std::move(model), std::move(data), std::move(placement), std::move(partitioner),
                                      std::move(consistency), std::move(hooks), recipe_.updater, recipe_.updaters_of,
                                      recipe_.local, recipe_.cluster, recipe_.seed, recipe_.check_numerics,
-                                     recipe_.row_mean, recipe_.wire_format}};
+                                     recipe_.row_mean, recipe_.wire_format, recipe_.initial_checkpoint}};
   }
 
   template <template <class, class> class TrainerType, class... Args>

@@ -44,6 +44,7 @@ template <class M, class Data, class Placement, class Part, class C, class Hooks
   bool check_numerics = false;
   RowMean row_mean = RowMean::of_those_with_key;
   FloatFormat wire_format = FloatFormat::float32;
+  std::string initial_checkpoint = {};
 };
 
 namespace detail {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/files.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/data/batch_source.hpp>
@@ -12,6 +13,7 @@
 #include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/batch_keys.hpp>
 #include <distrib/ps/consistency.hpp>
+#include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/plan_parts.hpp>
@@ -77,7 +79,8 @@ class Trainer {
   Trainer(const R& recipe, IoPool* pool)
       : model_{recipe.model}, data_{recipe.data}, local_{recipe.local}, seed_{recipe.seed},
         check_numerics_{recipe.check_numerics}, row_mean_{recipe.row_mean},
-        wire_format_{recipe.wire_format}, hooks_{recipe.hooks}, pool_{pool},
+        wire_format_{recipe.wire_format}, initial_checkpoint_{detail::absolute_path(recipe.initial_checkpoint)},
+        hooks_{recipe.hooks}, pool_{pool},
         consistency_{recipe.consistency.describe()}, consistency_mode_{R::ConsistencyType::mode},
         kind_{consistency_kind(recipe.consistency), {recipe.updater}} {
     for (const auto& [prefix, updater] : recipe.updaters_of) {
@@ -123,6 +126,11 @@ class Trainer {
       restored = std::move(found.cuts);
       start.restored_from = result_.checkpoint = found.prefix;
       if (!restored.empty()) start.first_step = restored.front().step;
+    }
+    if (restored.empty() && !job.initial_checkpoint.empty()) {
+      for (const ShardLayout& layout : layouts) restored.push_back(initial_cut(job, layout, kind_.updaters));
+      hooks_.tell(Event{Event::Kind::restored, "local", job.initial_checkpoint, {},
+                        "beginning with values of " + job.initial_checkpoint});
     }
     hooks_.tell(start);
 
@@ -188,6 +196,7 @@ class Trainer {
   auto make_job(const Source& source, std::uint32_t tasks, std::uint32_t ranks) const -> Job {
     Job job;
     job.seed = seed_;
+    job.initial_checkpoint = initial_checkpoint_;
     job.variables = model_.variables().infos();
     job.tables = model_.variables().table_infos();
     job.tasks = tasks;
@@ -335,6 +344,7 @@ class Trainer {
   bool check_numerics_;
   RowMean row_mean_;
   FloatFormat wire_format_;
+  std::string initial_checkpoint_;
   HookSet hooks_;
   IoPool* pool_;
   std::string consistency_;  // as the job has it

@@ -165,8 +165,10 @@ class ShardLane {
             // To begin anew would overwrite what somebody may yet want to mend.
             if (found->steps.empty() && !found->refused.empty()) throw_if(found->refused.front());
             if (!found->steps.empty()) found->newest = found->store->read(found->steps.back());
+            else if (!job.initial_checkpoint.empty())
+              found->newest = initial_cut(job, ShardLayout{job, number}, updaters);
           },
-          [this, found](const Error& failure) {
+          [this, found, checkpoint = job.initial_checkpoint](const Error& failure) {
             // Workers are told nothing: they find the other process, or this task when it is started again.
             if (failure.code == ps_errc::directory_in_use)
               return lane.task_.ended(lane.number_, lane.tally(), exit_code::refused, failure);
@@ -177,7 +179,9 @@ class ShardLane {
                               "passed over a damaged cut: " + error.where + ": " + error.code.message());
             if (found->newest)
               lane.task_.tell(Event::Kind::restored,
-                              "going on from its cut of step " + std::to_string(found->newest->step));
+                              found->steps.empty()
+                                  ? "beginning with values of " + checkpoint
+                                  : "going on from its cut of step " + std::to_string(found->newest->step));
             try {
               service.opened(found->steps, found->newest ? &*found->newest : nullptr, Clock::now());
             } catch (const std::system_error& error) {  // tables that need more memory than there is

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs that do not begin as their initializers say.
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/ps/cut_tensors.hpp>
+#include <distrib/ps/initial_cut.hpp>
+
+#include "ps/loopback_job.hpp"
+#include "support/catch.hpp"
+#include "support/loopback.hpp"
+#include "support/temp_directory.hpp"
+#include "train/line_job.hpp"
+#include "train/loopback_cluster.hpp"
+#include "train/table_model.hpp"
+
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+using namespace distrib;
+using namespace std::chrono_literals;
+
+TEST_CASE("initial values: from a checkpoint, the same bits in one process and on any number of servers",
+          "[integration]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const std::string saved = (directory / "before").string();
+  auto before = table_model::builder(data, 2, 2, 15).with_hooks(SaveCheckpoint{.directory = saved}).build();
+  REQUIRE(before.run() == 0);
+
+  std::string first;
+  for (const std::uint32_t shards : {1U, 2U, 3U}) {
+    CAPTURE(shards);
+    const auto plain = table_model::builder(data, 2, shards, 10).with_seed(12);
+    const auto warm = plain.with_initial_checkpoint(saved + "/model.ckpt-15");
+    std::string heard;
+    auto local = warm.with_hooks(line_job::Heard{&heard}).build();
+    CHECK(local.run() == 0);
+    CHECK(local.result().steps == 10);
+    CHECK_THAT(heard, ContainsSubstring("beginning with values of " + saved + "/model.ckpt-15\nstart 0\n"));
+    if (first.empty()) first = local.result().parameters_sha256;
+    CHECK(local.result().parameters_sha256 == first);
+    auto cold = plain.build();
+    CHECK(cold.run() == 0);
+    CHECK(cold.result().parameters_sha256 != first);
+    CHECK(loopback_cluster::run(warm.with_local_mode({}), shards, 2).parameters_sha256 == first);
+
+    // It goes on from its own checkpoints, and only while it says the same.
+    const auto kept = warm.with_hooks(SaveCheckpoint{.directory = (directory / std::to_string(shards)).string()});
+    CHECK(loopback_cluster::run(kept.with_local_mode({}), shards, 2).parameters_sha256 == first);
+    CHECK(kept.build().run() == 0);
+    CHECK_THROWS_WITH(plain.with_hooks(SaveCheckpoint{.directory = (directory / std::to_string(shards)).string()}).build().run(),
+                      ContainsSubstring("it has 'initial_checkpoint " + saved + "/model.ckpt-15'"));
+  }
+}
+
+TEST_CASE("initial values: of an asynchronous job, too", "[integration]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const std::string saved = (directory / "before").string();
+  auto before = table_model::builder(data, 1, 2, 15).with_hooks(SaveCheckpoint{.directory = saved}).build();
+  REQUIRE(before.run() == 0);
+  const auto warm = table_model::builder(data, 1, 1, 10)
+                        .with_consistency(AsynchronousParallel{})
+                        .with_initial_checkpoint(saved + "/model.ckpt-15");
+  auto local = warm.build();  // of one worker, so the order is one
+  CHECK(local.run() == 0);
+  CHECK(loopback_cluster::run(warm, 2, 1).parameters_sha256 == local.result().parameters_sha256);
+}
+
+TEST_CASE("initial values: a checkpoint that is not there, or another's, ends the job before it begins, by name",
+          "[integration]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const auto missing = table_model::builder(data, 1, 1, 10).with_initial_checkpoint((directory / "none").string());
+  CHECK_THROWS_WITH(missing.build().run(), ContainsSubstring((directory / "none.index").string()));
+
+  IoPool pool{2};
+  Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
+  ClusterFlags flags;
+  flags.job_name = "worker";
+  flags.ps_hosts = {"127.0.0.1:" + std::to_string(server.port())};
+  flags.worker_hosts = {"127.0.0.1:1"};
+  auto worker = missing.build(pool, flags);
+  CHECK_THROWS_WITH(worker.run(), ContainsSubstring((directory / "none.index").string()));
+
+  const Shape shape{2};  // a bias of the model has one
+  const std::vector<float> two{1, 2};
+  BundlePart part;
+  part.tensors.push_back({"bias", DType::float32, shape, Slice::whole(shape), std::as_bytes(std::span{two})});
+  perform(plan_bundle((directory / "other").string(), std::vector{part}));
+  const auto other = table_model::builder(data, 1, 1, 10).with_initial_checkpoint((directory / "other").string());
+  CHECK_THROWS_WITH(other.build().run(), ContainsSubstring("other: bias: it is float32[2], not float32[1]"));
+  auto again = other.build(pool, flags);  // the server knows no job yet
+  CHECK_THROWS_WITH(again.run(), ContainsSubstring("other: bias: it is float32[2], not float32[1]"));
+}
+
+TEST_CASE("initial values: everybody sent back to the beginning begins with the checkpoint again", "[integration]") {
+  const support::TempDirectory directory;
+  Job job = loopback_job::make(2, 1, 30);
+  job.seed = 17;  // of the job that was before
+  const JobUpdaters updaters{Momentum{}};
+  std::vector<BundlePart> parts;
+  std::vector<Cut> of_shards;
+  for (std::uint32_t shard = 0; shard < 2; ++shard)
+    of_shards.push_back(initial_cut(job, ShardLayout{job, shard}, updaters));
+  for (std::uint32_t shard = 0; shard < 2; ++shard)
+    parts.push_back(CutTensors{job, shard, updaters}.part(of_shards[shard]));
+  perform(plan_bundle((directory / "c").string(), parts));
+  job.seed = 5;
+  job.initial_checkpoint = (directory / "c").string();
+
+  const auto run = [](const Job& of, Step lost_at) {
+    IoPool pool{2};
+    asio::io_context context{1};
+    const ClusterSpec cluster{{"ps", {"127.0.0.1:0", "127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}};
+    Server stays{pool, cluster, "ps", 0};
+    std::optional<Server> lost{std::in_place, pool, cluster, "ps", 1U};  // with its cuts, which are in memory
+    const std::vector<Address> to{{"127.0.0.1", stays.port()}, {"127.0.0.1", lost->port()}};
+    auto worker = std::make_unique<loopback_job::Worker>(context, of, 0, to);
+    if (lost_at != 0) {
+      worker->at_step = [&](Step step) {
+        if (step == lost_at) worker->client->stop();
+      };
+      support::run_until(context, [&] { return worker->is_over; });
+      CHECK(worker->end.code == 1);
+      lost.reset();
+      const ClusterSpec same{{"ps", {"127.0.0.1:1", to[1].to_string()}}, {"worker", {"127.0.0.1:1"}}};
+      lost.emplace(pool, same, "ps", 1U);
+      worker = std::make_unique<loopback_job::Worker>(context, of, 0, to);
+    }
+    std::vector<Step> made;
+    worker->at_step = [&](Step step) { made.push_back(step); };
+    support::run_until(context, [&] { return worker->is_over; });
+    CHECK(worker->end.code == 0);
+    CHECK((made.empty() ? 0 : made.front()) == 1);
+    CHECK(stays.join() == 0);
+    CHECK(lost->join() == 0);
+    return loopback_job::hash_of(worker->end.result);
+  };
+  const std::string undisturbed = run(job, 0);
+  CHECK(run(job, 9) == undisturbed);
+  job.initial_checkpoint.clear();
+  CHECK(run(job, 0) != undisturbed);
+}
