@@ -447,6 +447,19 @@ TEST_CASE("CutStore: a damaged cut is refused by name and passed over", "[ps][cu
   CHECK(cluster.list(1) == Steps{10, 20});
 }
 
+TEST_CASE("CutStore: a shard goes on from a checkpoint when only its own part is damaged", "[ps][cut_store]") {
+  Cluster cluster{2};
+  cluster.save_all(10);
+  cluster.save_all(15);  // not the user's: the parts stay, and a start makes an index of the newest
+  CHECK(cluster.list(0) == Steps{10, 15});
+  REQUIRE(cluster.has(15, ".index"));
+  cuts::damage(cluster.path(15, ".part-00001-of-00002"));
+  std::vector<Error> refused;
+  CHECK(cluster.store(1).list(refused) == Steps{10, 15});
+  CHECK(refused.size() == 1);
+  CHECK(cuts::same(cluster.store(1).read(15), cluster.cut(1, 15)));
+}
+
 TEST_CASE("CutStore: parts of two histories are never made one checkpoint", "[ps][cut_store]") {
   Cluster cluster{2};
   cluster.store(0).save(cluster.cut(0, 20));

@@ -147,9 +147,9 @@ class TableStore {
   }
 
   /// Goes to the state of a cut of this shard's tables; of no tables at all, and of one whose buffers are null, to the
-  /// initial state. A run may ask for another `min_count` than that which made the cut: rows that there are stay. Throws `std::system_error`
-  /// (`ps_errc::budget_exceeded`; `wrong_size`, `unsorted_keys`, `no_such_row` of a cut that is not of these tables),
-  /// saying which table; the state is unspecified then, to be loaded anew.
+  /// initial state. A run may ask for another `min_count` than that which made the cut: rows that there are stay. Throws
+  /// `std::system_error` (`ps_errc::budget_exceeded`; `wrong_size`, `unsorted_keys`, `no_such_row` of a cut that is not of
+  /// these tables), saying which table; the state is unspecified then, to be loaded anew.
   template <class = void> void load(std::span<const TableCut> tables) {
     if (!tables.empty() && tables.size() != tables_.size()) throw_error(ps_errc::wrong_size, "tables of a cut");
     // All of the old go first: the new ones may need their memory.
