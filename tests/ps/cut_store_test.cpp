@@ -448,12 +448,17 @@ TEST_CASE("CutStore: a damaged cut is refused by name and passed over", "[ps][cu
 }
 
 TEST_CASE("CutStore: a shard goes on from a checkpoint when only its own part is damaged", "[ps][cut_store]") {
-  Cluster cluster{2};
+  const Cluster cluster{2};
   cluster.save_all(10);
   cluster.save_all(15);  // not the user's: the parts stay, and a start makes an index of the newest
   CHECK(cluster.list(0) == Steps{10, 15});
   REQUIRE(cluster.has(15, ".index"));
-  cuts::damage(cluster.path(15, ".part-00001-of-00002"));
+  // What the index takes from another shard: each part has the step.
+  Error error;
+  const auto part = distrib::BundleReader::open_part(cluster.path(15, ""), 1, 2, error);
+  REQUIRE(part);
+  const std::uint64_t at = part->find("global_step")->pieces.front().offset;
+  cuts::damage(cluster.path(15, ".data-00001-of-00002"), static_cast<std::streamoff>(at));
   std::vector<Error> refused;
   CHECK(cluster.store(1).list(refused) == Steps{10, 15});
   CHECK(refused.size() == 1);

@@ -135,9 +135,9 @@ inline auto same(const std::vector<distrib::Cut>& a, const std::vector<distrib::
 }
 
 /// Changes one byte of a file.
-inline void damage(const std::string& file) {
+inline void damage(const std::string& file, std::streamoff at = 10) {
   std::fstream data{file, std::ios::in | std::ios::out | std::ios::binary};
-  data.seekp(10);
+  data.seekp(at);
   data.put('\x7f');
 }
 
