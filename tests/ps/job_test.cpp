@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 
+#include <cstdint>
 #include <functional>
 
 using distrib::DType;
@@ -178,6 +179,23 @@ TEST_CASE("Job: global steps are shared out, the remainder to the lowest ranks",
   CHECK(job.steps_of(0) == 4);
   CHECK(job.steps_of(1) == 4);
   CHECK(job.steps_of(2) == 3);
+}
+
+TEST_CASE("Job: the replicas of a shard are on different tasks, each a service of its own", "[ps]") {
+  Job job = a_job();
+  CHECK(job.num_replicas() == 4);
+  job.tasks = 3;
+  job.replicas = 2;
+  CHECK(job.num_replicas() == 12);
+  for (std::uint32_t replica = 0; replica < job.num_replicas(); ++replica) {
+    const std::uint32_t task = job.task_of(replica);
+    const std::uint32_t service = job.service_of(replica);
+    CHECK(task < job.tasks);
+    CHECK(service < job.shards_per_task * job.replicas);
+    CHECK(job.replica_at(task, service) == replica);
+    CHECK((service < job.shards_per_task) == (replica < job.shards()));
+    CHECK(task != job.task_of((replica + job.shards()) % job.num_replicas()));
+  }
 }
 
 TEST_CASE("identity_difference: a second run may change how it goes on", "[ps]") {
