@@ -2,6 +2,7 @@
 // What depends on no model, compiled once: see ../DistribSeparate.cmake.
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/initial_cut.hpp>
 
 namespace distrib::inline v0 {
 
@@ -22,5 +23,6 @@ template class UpdaterModel<Ftrl>;
 
 template auto make_shard(const Job&, std::uint32_t, const ShardKind&, std::vector<Step>, const Cut*)
     -> std::unique_ptr<AnyShard>;
+template auto initial_cut(const Job&, const ShardLayout&, const JobUpdaters&) -> Cut;
 
 }  // namespace distrib::inline v0

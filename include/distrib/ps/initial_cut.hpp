@@ -97,7 +97,7 @@ auto read_initial(const BundleReader& reader, const TablePlace& table, const Any
 /// their initializers say, counters at zeros. Then it blocks, and throws `std::system_error` that names file or tensor: as
 /// `BundleReader::open` and `read`, `TableTensors::read`; `checkpoint_errc::mismatch` when type or shape is another.
 template <class = void>
-[[nodiscard]] inline auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters) -> Cut {
+[[nodiscard]] auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters) -> Cut {
   auto values = std::make_shared<AlignedBuffer>(initial_values(job, layout));
   Cut cut{0, values, {}, {}};
   for (const ShardLayout::Group& group : layout.groups())
@@ -116,5 +116,9 @@ template <class = void>
   throw_if(error);
   return cut;
 }
+
+#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/shard.cpp
+extern template auto initial_cut(const Job&, const ShardLayout&, const JobUpdaters&) -> Cut;
+#endif
 
 }  // namespace distrib::inline v0
