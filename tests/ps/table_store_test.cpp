@@ -845,6 +845,9 @@ TEST_CASE("TableStore: cuts that are not of these tables are refused", "[ps]") {
   store.load(std::vector{any({ours[0], ours[1], ours[2]}, {{1, 0}, {0, 0}, {1, 5}}, 8), good});
   CHECK(plain(cut_of(store))[0].uses == std::vector<std::uint32_t>{1, 0, 1, 0, 1, 5});  // a frequency of 0 cannot be
 
+  store.load(std::vector{TableCut{}, good});  // as it was at first
+  CHECK(plain(cut_of(store))[0].keys.empty());
+
   struct Row {
     std::vector<TableCut> cut;
     ps_errc code;
@@ -852,7 +855,7 @@ TEST_CASE("TableStore: cuts that are not of these tables are refused", "[ps]") {
   const Row rows[] = {
       {{empty}, ps_errc::wrong_size},
       {{empty, good, good}, ps_errc::wrong_size},
-      {{TableCut{}, good}, ps_errc::wrong_size},
+      {{TableCut{nullptr, buffer(Uses{}), buffer(Floats{})}, good}, ps_errc::wrong_size},
       {{TableCut{buffer(Keys{}), buffer(Uses{}), nullptr}, good}, ps_errc::wrong_size},
       {{TableCut{buffer(std::string(9, 'x')), buffer(Uses(1)), buffer(Floats{})}, good}, ps_errc::wrong_size},
       {{any({ours[0]}, {}, 0), good}, ps_errc::wrong_size},

@@ -153,7 +153,7 @@ class TableStore {
   template <class = void> void load(std::span<const TableCut> tables) {
     if (!tables.empty() && tables.size() != tables_.size()) throw_error(ps_errc::wrong_size, "tables of a cut");
     // All of the old go first: the new ones may need their memory.
-    const auto has = [&](std::size_t i) { return !tables.empty() && tables[i].keys != nullptr; };
+    const auto has = [&](std::size_t i) { return !tables.empty() && (tables[i].keys || tables[i].uses || tables[i].rows); };
     for (std::size_t i = 0; i < tables_.size(); ++i) has(i) ? tables_[i].clear() : tables_[i].reset();
     for (std::size_t i = 0; i < tables_.size(); ++i)
       if (has(i)) tables_[i].load(tables[i]);
