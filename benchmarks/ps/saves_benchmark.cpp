@@ -274,8 +274,8 @@ auto main(int argc, char** argv) -> int try {
 
   draw(measured);
   std::fprintf(stderr,
-               "the cut: %.1f s, %zu pushes meanwhile, the longest answered after %.2f s of it; by the server's own clock "
-               "none took longer than %.1f ms\n",
+               "the cut: %.1f s, %zu pushes meanwhile, the longest answered after %.2f s of it; by the server's own "
+               "clock none took longer than %.1f ms\n",
                measured.seconds_of_cut(), measured.of(Part::during).size(), measured.longest_after,
                std::chrono::duration<double, std::milli>(status->push_times.max()).count());
   std::printf("{\"seconds\": %.3f", measured.seconds_of_cut());
