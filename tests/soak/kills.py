@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs of real processes, 2 parameter servers and 3 workers, are disturbed, and end with the bits of one process.
+"""Jobs of real processes, 2 parameter servers and 3 workers, are disturbed, and end as if nothing had been.
 
 usage: kills.py BUILD [TEST...] [--seed N] [--count N] [--seconds N] [--case TEXT] [-- TRAIN_OPTION...]
 
@@ -11,6 +11,8 @@ TEST is one of these; all unless told. Who is killed is started again at once; n
               that moves something (sends, writes, syncs, renames), alone or another one with it: all n of a job that
               makes 3 cuts
   orders      --count jobs (30) started in random order, again and again where SIGTERM in random order ends them before
+  resharding  --count times (2) jobs of 3 parameter servers are stopped or killed, all of their processes, and each goes on
+              from there on 1, on 2, on 4 and on 6 of them
   gaps        --count jobs (3) in which parameter servers are killed: how long a worker finishes no step
   endurance   --seconds (60) with a kill every 5 s: who is spared stays as large as it was
 
@@ -86,14 +88,15 @@ class Task:
 
 
 class Job:
-    def __init__(self, setting, program, steps, *options, limit=LIMIT, directory=None):
+    def __init__(self, setting, program, steps, *options, limit=LIMIT, directory=None, servers=PS):
         self.setting, self.program, self.steps = setting, program, steps
         self.began, self.limit, self.deaths, self.accomplice = time.monotonic(), limit, 0, ""
         self.directory = directory or setting.directory()
-        hosts = [f"127.0.0.1:{port}" for port in free_ports(len(NAMES))]
+        names = [*servers, *WORKERS]
+        hosts = [f"127.0.0.1:{port}" for port in free_ports(len(names))]
         train = [*setting.train(program, steps, self.directory), *options, *setting.options,
-                 f"--ps_hosts={','.join(hosts[:len(PS)])}", f"--worker_hosts={','.join(hosts[len(PS):])}"]
-        self.tasks = {name: Task([*train, f"--job_name={name[:-1]}", f"--task_index={name[-1]}"]) for name in NAMES}
+                 f"--ps_hosts={','.join(hosts[:len(servers)])}", f"--worker_hosts={','.join(hosts[len(servers):])}"]
+        self.tasks = {name: Task([*train, f"--job_name={name[:-1]}", f"--task_index={name[-1]}"]) for name in names}
         setting.jobs.append(self)
 
     def start(self, under={}):
@@ -125,19 +128,19 @@ class Job:
             raise Failure(f"after {self.limit:.0f} s {' and '.join(running)} had not ended")
         return running
 
-    def until(self, true, names=NAMES, fine=(0,)):
-        """False when all of these have ended before."""
+    def until(self, true, names=None, fine=(0,)):
+        """False when all of these have ended before; without names: of all."""
         while not true():
-            if not set(names).intersection(self.tend(fine)):
+            if not set(names or self.tasks).intersection(self.tend(fine)):
                 return False
             time.sleep(0.002)
         return True
 
-    def during(self, seconds, names=NAMES, fine=(0,)):
+    def during(self, seconds, names=None, fine=(0,)):
         end = time.monotonic() + seconds
         return self.until(lambda: time.monotonic() >= end, names, fine)
 
-    def end(self, names=NAMES, fine=(0,)):
+    def end(self, names=None, fine=(0,)):
         self.until(lambda: False, names, fine)
         return time.monotonic() - self.began
 
@@ -291,6 +294,44 @@ def orders(setting, seed, count=30, **_):
         setting.say(f"{longest:5.1f} s at most, {starts} starts")
 
 
+def servers_of(count):
+    return [f"ps{number}" for number in range(count)]
+
+
+def resharding(setting, seed, count=2, **_):
+    before = 3
+    for dice in setting.drawn("resharding", count, seed):
+        for program, steps in JOBS:
+            steps *= 2  # so that it is not over before it is stopped
+            job = Job(setting, program, steps, "--save_every=5", servers=servers_of(before)).start()
+            ask = dice.random() < 0.5
+            job.until(lambda: any((job.directory / "checkpoint").glob("*.index")))
+            job.during(dice.uniform(0, 0.2))
+            for name in dice.sample(list(job.tasks), len(job.tasks)):
+                job.send(signal.SIGTERM if ask else signal.SIGKILL, [name])
+            codes = {task.process.wait(job.limit) for task in job.tasks.values()}
+            if not codes <= {0, 1, -signal.SIGTERM, -signal.SIGKILL}:
+                raise Failure(f"stopped, they ended with the codes {codes}")
+            took, went_on = 0, set()
+            for after in 1, before - 1, before + 1, 2 * before:
+                directory = setting.directory()
+                shutil.copytree(job.directory, directory, dirs_exist_ok=True)
+                (directory / "summary.json").unlink(missing_ok=True)
+                other = Job(setting, program, steps, "--save_every=5", directory=directory,
+                            servers=servers_of(after)).start()
+                took += other.check()
+                said = [text for name in servers_of(after) for _, text in other.tasks[name].lines]
+                steps_said = re.findall(r"going on from its cut of step (\d+)", "\n".join(said))
+                if len(steps_said) != after:
+                    raise Failure(f"on {after} parameter servers {len(steps_said)} went on from a cut")
+                went_on.update(map(int, steps_said))
+            if len(went_on) != 1 or not 0 < max(went_on) < steps:
+                raise Failure(f"they went on from steps {sorted(went_on)} of {steps}")
+            job.drop()
+            setting.say(f"{took:5.1f} s  {program[0]} {'stopped' if ask else 'killed'}, went on from step "
+                        f"{max(went_on)} of {steps}")
+
+
 def gaps(setting, seed, count=3, **_):
     for dice in setting.drawn("gaps", count, seed):
         # So few steps that each has a line, and long ones.
@@ -335,7 +376,7 @@ def endurance(setting, seed, seconds=60, **_):
                 raise Failure(f"{name} grew")
 
 
-TESTS = {test.__name__: test for test in (pauses, kills, boundaries, orders, gaps, endurance)}
+TESTS = {test.__name__: test for test in (pauses, kills, boundaries, orders, resharding, gaps, endurance)}
 
 
 def main():
@@ -365,7 +406,7 @@ def main():
             sys.exit(f"FAILED: {setting.now}: {failure}")
         finally:
             for job in setting.jobs:
-                job.send(signal.SIGKILL, NAMES)
+                job.send(signal.SIGKILL, job.tasks)
 
 
 main()
