@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a shard of 512 MiB that is saved under load, beside the same cut in one piece and updates without one; prints
+"""Measures a shard of 512 MiB that is saved under load, beside the same cut in one piece and updates without one; then
+how long pushes to such a parameter server take before, while and after it saves, in processes, over loopback: prints
 lines of results.jsonl. usage: cuts.py BUILD_DIRECTORY"""
 import json
 import subprocess
@@ -11,10 +12,15 @@ from result import result
 LONGEST_SLICE_MS = 10
 
 
-def main():
+def measure(name):
     with tempfile.TemporaryDirectory(dir=sys.argv[1]) as directory:
-        program = f"{sys.argv[1]}/benchmarks/benchmark_ps_cuts_benchmark"
-        told = json.loads(subprocess.run([program, directory], check=True, stdout=subprocess.PIPE, text=True).stdout)
+        program = f"{sys.argv[1]}/benchmarks/benchmark_ps_{name}_benchmark"
+        done = subprocess.run([program, f"{directory}/cuts"], check=True, stdout=subprocess.PIPE, text=True)
+        return json.loads(done.stdout)
+
+
+def main():
+    told = measure("cuts")
     at_once = told["at_once"]
     print(result("cut of 512 MiB: longest piece", told["longest_piece"], at_once, "copied at once", "ms",
                  LONGEST_SLICE_MS / at_once))
@@ -22,6 +28,10 @@ def main():
     for part in "p50", "p99", "longest":
         during, quiet = told["during"][part], told["quiet"][part]
         print(result(f"update of 1000 rows, {part}", during, quiet, "without a cut", "ms", None))
+    told = measure("saves")
+    for when, what in ("during", "while it saves"), ("after", "after"):
+        for part in "p50", "p99", "longest":
+            print(result(f"push to a ps {what}, {part}", told[when][part], told["before"][part], "before", "ms", None))
 
 
 main()

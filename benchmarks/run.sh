@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: benchmarks/run.sh [NAME...]     installs what is missing, builds, measures; all of them unless told. NAMEs:
-#   cuts       what the owner of a shard of 512 MiB does while it is saved under load, beside a copy in one piece
+#   cuts       what the owner of a shard of 512 MiB does while it is saved under load, beside a copy in one piece; and how
+#              long pushes to such a parameter server take meanwhile
 #   guarantees pushes and pulls with and without names of contributions, buffers for sending them again, checksums
 #   kernels    update rules beside plain loops
 #   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its model, beside bare sockets that
@@ -20,7 +21,7 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,19s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,20s/^# //p' benchmarks/run.sh)
 
 names=()
 for name in "$@"; do
@@ -44,7 +45,7 @@ ensure_packages build example benchmarks
 targets=()
 for name in "${names[@]}"; do
   case $name in
-    cuts) targets+=(benchmark_ps_cuts_benchmark) ;;
+    cuts) targets+=(benchmark_ps_cuts_benchmark benchmark_ps_saves_benchmark) ;;
     guarantees) targets+=(distrib_guarantees_benchmarks) ;;
     kernels) targets+=(benchmark_optimizer_kernels_benchmark) ;;
     parameters)

@@ -134,7 +134,8 @@ soak() {  # SECONDS
 
 # Says of each job how it ended.
 kills() {  # OPTION...
-  build release click_convert click_train fashion_mnist_convert fashion_mnist_train || return
+  build release click_convert click_train fashion_mnist_convert fashion_mnist_train distrib_soak_counting ||
+    return
   if ! python3 -B tests/soak/kills.py build/release "$@"; then
     failed=$((failed + 1))
     return 1

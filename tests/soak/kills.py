@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs of real processes, 2 parameter servers and 3 workers, are disturbed, and end with the bits of one process.
+"""Jobs of real processes, 2 parameter servers and 3 workers, are disturbed, and end as if nothing had been.
 
 usage: kills.py BUILD [TEST...] [--seed N] [--count N] [--seconds N] [--case TEXT] [-- TRAIN_OPTION...]
 
@@ -11,11 +11,17 @@ TEST is one of these; all unless told. Who is killed is started again at once; n
               that moves something (sends, writes, syncs, renames), alone or another one with it: all n of a job that
               makes 3 cuts
   orders      --count jobs (30) started in random order, again and again where SIGTERM in random order ends them before
+  counts      --count asynchronous jobs (10) with such kills: each contribution was counted once
+  staleness   --count stale-synchronous jobs (10) with kills and pauses of workers: none begins a step further ahead of
+              another one than it may
+  resharding  --count times (2) jobs of 3 parameter servers are stopped or killed, all of their processes, and each goes
+              on from there on 1, on 2, on 4 and on 6 of them
   gaps        --count jobs (3) in which parameter servers are killed: how long a worker finishes no step
   endurance   --seconds (60) with a kill every 5 s: who is spared stays as large as it was
 
 Lines begin with what repeats them; to a seed belongs --count 1. TRAIN_OPTIONs go to the disturbed jobs only: with
-`-- --seed 2` every test must fail, else it looks at nothing.
+`-- --seed 2` every test must fail, counts with `-- --adds=2`, staleness with `-- --staleness=9`, else it looks at
+nothing.
 """
 import argparse
 import json
@@ -36,6 +42,8 @@ PS, WORKERS = ["ps0", "ps1"], ["worker0", "worker1", "worker2"]  # worker0 is th
 NAMES = PS + WORKERS
 TABLES, DENSE = ["click_train", "--batch=32"], ["fashion_mnist_train", "--batch=8", "--parts=2"]
 JOBS = [(TABLES, 150), (DENSE, 500)]  # and their steps: about a second
+COUNTING, CONTRIBUTIONS = ["counting", "--save_every=50"], 12000
+STALENESS = 3
 LIMIT = 90  # seconds for a job
 LONGEST_GAP = 10
 REPLAY_KIB = 256 << 10  # what a worker may keep while a disk is slow
@@ -86,14 +94,15 @@ class Task:
 
 
 class Job:
-    def __init__(self, setting, program, steps, *options, limit=LIMIT, directory=None):
+    def __init__(self, setting, program, steps, *options, limit=LIMIT, directory=None, servers=PS):
         self.setting, self.program, self.steps = setting, program, steps
         self.began, self.limit, self.deaths, self.accomplice = time.monotonic(), limit, 0, ""
         self.directory = directory or setting.directory()
-        hosts = [f"127.0.0.1:{port}" for port in free_ports(len(NAMES))]
+        names = [*servers, *WORKERS]
+        hosts = [f"127.0.0.1:{port}" for port in free_ports(len(names))]
         train = [*setting.train(program, steps, self.directory), *options, *setting.options,
-                 f"--ps_hosts={','.join(hosts[:len(PS)])}", f"--worker_hosts={','.join(hosts[len(PS):])}"]
-        self.tasks = {name: Task([*train, f"--job_name={name[:-1]}", f"--task_index={name[-1]}"]) for name in NAMES}
+                 f"--ps_hosts={','.join(hosts[:len(servers)])}", f"--worker_hosts={','.join(hosts[len(servers):])}"]
+        self.tasks = {name: Task([*train, f"--job_name={name[:-1]}", f"--task_index={name[-1]}"]) for name in names}
         setting.jobs.append(self)
 
     def start(self, under={}):
@@ -125,34 +134,48 @@ class Job:
             raise Failure(f"after {self.limit:.0f} s {' and '.join(running)} had not ended")
         return running
 
-    def until(self, true, names=NAMES, fine=(0,)):
-        """False when all of these have ended before."""
+    def until(self, true, names=None, fine=(0,)):
+        """False when all of these have ended before; without names: of all."""
         while not true():
-            if not set(names).intersection(self.tend(fine)):
+            if not set(names or self.tasks).intersection(self.tend(fine)):
                 return False
             time.sleep(0.002)
         return True
 
-    def during(self, seconds, names=NAMES, fine=(0,)):
+    def during(self, seconds, names=None, fine=(0,)):
         end = time.monotonic() + seconds
         return self.until(lambda: time.monotonic() >= end, names, fine)
 
-    def end(self, names=NAMES, fine=(0,)):
+    def end(self, names=None, fine=(0,)):
         self.until(lambda: False, names, fine)
         return time.monotonic() - self.began
 
     def check(self):
-        """The bits, once the workers have ended; gives when that was. For who may run on see Setting.settle()."""
+        """What came of it, once the workers have ended; gives when. For who may run on see Setting.settle()."""
         took = self.end(WORKERS)
+        if self.program[0] == "counting":
+            self.check_counts()
+        else:
+            self.check_bits()
+        if not self.during(0.2):
+            self.drop()
+        return took
+
+    def check_bits(self):
         try:
             self.summary = json.loads((self.directory / "summary.json").read_text())
         except OSError as error:
             raise Failure(f"the chief left no summary: {error}") from None
         if self.summary["parameters_sha256"] != self.setting.expected(self.program, self.steps):
             raise Failure("other bits than in one process")
-        if not self.during(0.2):
-            self.drop()
-        return took
+
+    def check_counts(self):
+        checkpoint = self.directory / "checkpoint"
+        self.until((checkpoint / f"model.ckpt-{self.steps}.index").exists)  # parameter servers put it together
+        done = subprocess.run([self.setting.counting, "check", checkpoint, str(self.steps)], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=self.limit)
+        if done.returncode != 0:
+            raise Failure(f"not each contribution was counted once:\n{done.stdout.rstrip()}")
 
     def drop(self):
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -167,9 +190,11 @@ class Job:
 class Setting:
     def __init__(self, build, work, options):
         self.build, self.work, self.options, self.jobs, self.hashes, self.now = build, work, options, [], {}, "data"
+        self.counting = build / "tests/soak/counting"
         images = os.environ.get("FASHION_MNIST_DIR", "/usr/share/datasets/fashion-mnist")
         self.run([build / "examples/click_convert", work / "click", "--generate", "6000", "300"])
         self.run([build / "examples/fashion_mnist_convert", images, work / "fashion_mnist"])
+        self.run([self.counting, "write", work / "counting", str(CONTRIBUTIONS)])
 
     def run(self, command):
         subprocess.run(command, env=ENVIRONMENT, check=True, timeout=3600, stdout=subprocess.DEVNULL)
@@ -179,6 +204,8 @@ class Setting:
 
     def train(self, program, steps, out):
         name, *options = program
+        if name == "counting":
+            return [self.counting, "train", f"--data={self.work / name}", f"--out={out}", f"--steps={steps}", *options]
         return [self.build / "examples" / name, f"--data={self.work / name.removesuffix('_train')}", f"--out={out}",
                 f"--steps={steps}", "--evaluate_every=1000000000", *options]
 
@@ -227,6 +254,56 @@ def kills(setting, seed, count=20, **_):
             job.during(dice.uniform(0, 0.4))
             killed += job.send(signal.SIGKILL, dice.sample(NAMES, dice.choice([1, 1, 1, 2])))
         setting.say(f"{job.check():5.1f} s  killed {' '.join(killed)}")
+
+
+def counts(setting, seed, count=10, **_):
+    for dice in setting.drawn("counts", count, seed):
+        job, killed = Job(setting, COUNTING, CONTRIBUTIONS).start(), []
+        for _ in range(dice.randint(2, 6)):
+            job.during(dice.uniform(0, 0.3))
+            killed += job.send(signal.SIGKILL, dice.sample(NAMES, dice.choice([1, 1, 1, 2])))
+        setting.say(f"{job.check():5.1f} s  {CONTRIBUTIONS} counted once, killed {' '.join(killed)}")
+
+
+def farthest_ahead(job):
+    """How many steps more than another one the worker had finished that was the farthest ahead when it began the next;
+    and how many were begun and ended. A worker says when it begins a step, after it has its values, and when it has
+    made its contribution, before it sends it; so whatever is counted has ended."""
+    said = [text.split()[1:] for name in WORKERS for _, text in job.tasks[name].lines if text.startswith("at ")]
+    ended, farthest = dict.fromkeys(range(len(WORKERS)), 0), 0
+    for _, what, step, rank in sorted((int(at), what, int(step), int(rank)) for what, step, rank, at in said):
+        if what == "ends":
+            ended[rank] = max(ended[rank], step)  # made again, it was counted before or was not
+        else:
+            farthest = max(farthest, step - 1 - min(ended.values()))
+    return farthest, len(said) // 2
+
+
+def staleness(setting, seed, count=10, **_):
+    reached = 0
+    for dice in setting.drawn("staleness", count, seed):
+        program = [*COUNTING, "--mode=ssp", f"--staleness={STALENESS}", "--tell=1"]
+        job, killed, paused = Job(setting, program, CONTRIBUTIONS).start(), [], 0
+        kills_left = dice.randint(0, 4)
+        while job.during(dice.uniform(0, 0.08), WORKERS):
+            if kills_left and dice.random() < 0.3:
+                kills_left -= 1
+                killed += job.send(signal.SIGKILL, [dice.choice(NAMES)])
+                continue
+            still = job.send(signal.SIGSTOP, dice.sample(WORKERS, dice.randint(1, 2)))
+            job.during(dice.uniform(0.005, 0.1))
+            paused += len(job.send(signal.SIGCONT, still))
+        took = job.check()
+        farthest, made = farthest_ahead(job)
+        if made < CONTRIBUTIONS:
+            raise Failure(f"workers told of {made} steps, and made {CONTRIBUTIONS}")
+        if farthest > STALENESS:
+            raise Failure(f"a worker was {farthest} steps ahead, and may be {STALENESS}")
+        reached = max(reached, farthest)
+        setting.say(f"{took:5.1f} s  at most {farthest} steps ahead in {made}, {paused} pauses, killed "
+                    f"{' '.join(killed) or 'nobody'}")
+    if reached < STALENESS:
+        raise Failure(f"nobody was held back: at most {reached} steps ahead, and {STALENESS} are allowed")
 
 
 def strace(log, *options):
@@ -291,6 +368,44 @@ def orders(setting, seed, count=30, **_):
         setting.say(f"{longest:5.1f} s at most, {starts} starts")
 
 
+def servers_of(count):
+    return [f"ps{number}" for number in range(count)]
+
+
+def resharding(setting, seed, count=2, **_):
+    before = 3
+    for dice in setting.drawn("resharding", count, seed):
+        for program, steps in JOBS:
+            steps *= 2  # so that it is not over before it is stopped
+            job = Job(setting, program, steps, "--save_every=5", servers=servers_of(before)).start()
+            ask = dice.random() < 0.5
+            job.until(lambda: any((job.directory / "checkpoint").glob("*.index")))
+            job.during(dice.uniform(0, 0.2))
+            for name in dice.sample(list(job.tasks), len(job.tasks)):
+                job.send(signal.SIGTERM if ask else signal.SIGKILL, [name])
+            codes = {task.process.wait(job.limit) for task in job.tasks.values()}
+            if not codes <= {0, 1, -signal.SIGTERM, -signal.SIGKILL}:
+                raise Failure(f"stopped, they ended with the codes {codes}")
+            took, went_on = 0, set()
+            for after in 1, before - 1, before + 1, 2 * before:
+                directory = setting.directory()
+                shutil.copytree(job.directory, directory, dirs_exist_ok=True)
+                (directory / "summary.json").unlink(missing_ok=True)
+                other = Job(setting, program, steps, "--save_every=5", directory=directory,
+                            servers=servers_of(after)).start()
+                took += other.check()
+                said = [text for name in servers_of(after) for _, text in other.tasks[name].lines]
+                steps_said = re.findall(r"going on from its cut of step (\d+)", "\n".join(said))
+                if len(steps_said) != after:
+                    raise Failure(f"on {after} parameter servers {len(steps_said)} went on from a cut")
+                went_on.update(map(int, steps_said))
+            if len(went_on) != 1 or not 0 < max(went_on) < steps:
+                raise Failure(f"they went on from steps {sorted(went_on)} of {steps}")
+            job.drop()
+            setting.say(f"{took:5.1f} s  {program[0]} {'stopped' if ask else 'killed'}, went on from step "
+                        f"{max(went_on)} of {steps}")
+
+
 def gaps(setting, seed, count=3, **_):
     for dice in setting.drawn("gaps", count, seed):
         # So few steps that each has a line, and long ones.
@@ -335,7 +450,8 @@ def endurance(setting, seed, seconds=60, **_):
                 raise Failure(f"{name} grew")
 
 
-TESTS = {test.__name__: test for test in (pauses, kills, boundaries, orders, gaps, endurance)}
+TESTS = {test.__name__: test for test in (pauses, kills, boundaries, counts, staleness, orders, resharding, gaps,
+                                               endurance)}
 
 
 def main():
@@ -365,7 +481,7 @@ def main():
             sys.exit(f"FAILED: {setting.now}: {failure}")
         finally:
             for job in setting.jobs:
-                job.send(signal.SIGKILL, NAMES)
+                job.send(signal.SIGKILL, job.tasks)
 
 
 main()
