@@ -7,8 +7,12 @@
 #include "rpc/stream.hpp"
 #include "support/catch.hpp"
 
+#include <chrono>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 using distrib::ClientCore;
 using distrib::ClientEvent;
@@ -22,7 +26,7 @@ using namespace std::chrono_literals;
 namespace {
 
 /// A client that makes calls at random times over one connection to a server that answers some of them late, some with
-/// an error and some never; the connection may break, an end may die or leave.
+/// an error and some never; the connection may break, stall or be half open, an end may die or leave.
 class Run {
  public:
   explicit Run(std::uint64_t seed) : dice_{seed}, byte_by_byte_{dice_.percent(30)} {
@@ -34,11 +38,13 @@ class Run {
   /// Empty: every call ended once, answered ones with their own answer. Else what was wrong.
   auto run() -> std::string {
     for (int i = 0; i < 30; ++i) scheduler_.after(some_time(), [this] { make_call(); });
-    const auto fate = dice_.below(4);
+    const auto fate = dice_.below(6);
     scheduler_.after(some_time(), [this, fate] {
       if (fate == 0) wire_->reset();
       if (fate == 1) wire_->detach_b();
       if (fate == 2) server_.drain(scheduler_.now() + std::chrono::minutes{1});
+      if (fate == 3) wire_->stall(scheduler_.now() + 4 * some_time());
+      if (fate == 4) wire_->half_open(dice_.percent(30), dice_.percent(30));
       wire_->flush();
     });
     scheduler_.after(10s, [this] {
@@ -146,4 +152,84 @@ TEST_CASE("Wire: a run is a function of its seed", "[sim]") {
   Run second{5};
   CHECK(first.run() == second.run());
   CHECK(first.answered() == second.answered());
+}
+
+namespace {
+
+/// A client and a server that answers at once with what it was asked, and when the client heard what.
+struct Pair {
+  Pair() {
+    wire->attach(client, [this] { take_client(); }, server, [this] { take_server(); });
+  }
+  void call(std::string_view text) {
+    client.call(1, distrib::as_bytes(text), nullptr, std::nullopt, scheduler.now());
+    wire->flush();
+  }
+  void take_client() {
+    for (ClientEvent event; client.next(scheduler.now(), event);) {
+      if (event.kind == ClientEvent::Kind::greeted) continue;
+      const auto passed = std::chrono::duration_cast<std::chrono::seconds>(scheduler.now() - begun);
+      const bool answered = event.kind == ClientEvent::Kind::reply;
+      heard += std::to_string(passed.count()) + " " + (answered ? std::string{distrib::as_text(event.head)} : "failed") + "\n";
+    }
+  }
+  void take_server() {
+    for (ServerEvent event; server.next(scheduler.now(), event);)
+      if (event.kind == ServerEvent::Kind::request) server.reply(event.call, event.head, distrib::SharedBuffer{});
+    server_gone = server_gone || server.finished();
+  }
+
+  Dice dice{1};
+  Scheduler scheduler;
+  distrib::Instant begun = scheduler.now();
+  ClientCore client{{}, begun};
+  ServerCore server{distrib::RpcServerOptions{}, begun};
+  std::shared_ptr<Wire<ClientCore, ServerCore>> wire =
+      std::make_shared<Wire<ClientCore, ServerCore>>(scheduler, dice, distrib::sim::NetworkOptions{1ms, 1});
+  std::string heard;
+  bool server_gone = false;
+};
+
+void run_until(Pair& pair, std::chrono::seconds end) {
+  bool over = false;
+  pair.scheduler.at(pair.begun + end, [&] { over = true; });
+  while (!over && pair.scheduler.step()) {
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Wire: a stalled one carries what it was given afterwards, in order", "[sim]") {
+  Pair pair;
+  run_until(pair, 1s);
+  pair.call("before");
+  run_until(pair, 2s);
+  pair.call("on its way");
+  pair.wire->stall(pair.begun + 7s);
+  pair.call("first");
+  run_until(pair, 5s);
+  pair.call("second");
+  CHECK(pair.heard == "1 before\n");
+  run_until(pair, 8s);
+  CHECK(pair.heard == "1 before\n7 on its way\n7 first\n7 second\n");
+  CHECK_FALSE(pair.wire->broken());
+}
+
+TEST_CASE("Wire: that one is half open is found out by who is told, or else by its own deadlines", "[sim]") {
+  for (const bool server_knows : {true, false}) {
+    Pair pair;
+    run_until(pair, 1s);
+    pair.call("before");
+    run_until(pair, 2s);
+    pair.wire->half_open(false, server_knows);
+    CHECK(pair.wire->broken());
+    run_until(pair, 3s);
+    CHECK(pair.server_gone == server_knows);
+    pair.call("lost");
+    run_until(pair, 25s);
+    CHECK(pair.heard == "1 before\n");
+    run_until(pair, 70s);
+    CHECK(pair.heard == "1 before\n31 failed\n");  // RpcClientOptions::silent_after
+    CHECK(pair.server_gone);
+  }
 }

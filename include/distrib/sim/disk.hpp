@@ -22,6 +22,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -108,20 +109,20 @@ class Disk {
     changes_.clear();
   }
 
-  /// One bit of a durable file is another one from now on. False: there is no such file, or it is empty.
+  /// One bit of a durable file is another one from now on, until `mend`. False: there is no such file, or it is empty, or
+  /// that was done to it before.
   auto flip_bit(const std::string& path) -> bool {
     const auto at = names_.find(path);
-    if (at == names_.end() || at->second->bytes.empty() || !at->second->synced) return false;
-    File& file = *at->second;
-    file.bytes[dice_.below(file.bytes.size())] ^= std::byte{1} << dice_.below(8);
-    file.damaged = true;
-    put(path, file);
+    if (at == names_.end() || at->second->bytes.empty() || !at->second->synced || at->second->flipped) return false;
+    flip(path, *at->second, dice_.below(at->second->bytes.size() * 8));
     return true;
   }
-  /// Whether that was done to what this file holds.
-  [[nodiscard]] auto is_damaged(const std::string& path) const -> bool {
+  /// The bit is as it was.
+  void mend(const std::string& path) {
     const auto at = names_.find(path);
-    return at != names_.end() && at->second->damaged;
+    if (at == names_.end() || !at->second->flipped) return;
+    flip(path, *at->second, *at->second->flipped);
+    at->second->flipped.reset();
   }
 
  private:
@@ -129,7 +130,7 @@ class Disk {
   struct File {
     std::vector<std::byte> bytes;
     bool synced = false;
-    bool damaged = false;
+    std::optional<std::size_t> flipped;  // this bit of it
   };
   using Names = std::map<std::string, std::shared_ptr<File>>;
 
@@ -203,6 +204,12 @@ class Disk {
     if (names_.erase(path) == 0) return;
     ::unlink(path.c_str());
     changes_.push_back({path, {}, nullptr});
+  }
+
+  void flip(const std::string& path, File& file, std::size_t bit) {
+    file.bytes[bit / 8] ^= std::byte{1} << bit % 8;
+    file.flipped = bit;
+    put(path, file);
   }
 
   // A new file: names that share the old one may have to show something else.

@@ -17,8 +17,8 @@ struct Faults {
   unsigned zombies = 0;        ///< Workers that go on beside their successor.
   unsigned power_losses = 0;   ///< All parameter servers die at once, and the disk forgets what was not synced.
   /// Bits of cuts at rest, while a parameter server is dead. Only where there is a way to go on: in synchronous jobs, in
-  /// the newest cut of a shard, which is not the last of the job, when it has an older one; and it does not die again
-  /// before it has a newer one.
+  /// the newest cut of a shard, which is not the last of the job, when there is an older one to go on from; and the shard
+  /// does not die again before it has a newer one.
   unsigned bit_flips = 0;
   unsigned full_disks = 0;     ///< There is no room for up to 20 s.
   unsigned slow_disks = 0;     ///< A file takes up to 5 s, for up to 20 s.

@@ -53,10 +53,10 @@ class ShardHost final : public ShardShell {
     const Job& job = world_.job;
     ShardOptions options;
     options.linger = std::chrono::minutes{5};  // longer than anybody is away here
-    const bool finished = world_.disk ? !finished_checkpoint(world_.cuts.directory).empty() : has_finished();
-    service_.emplace(ShardPlace{task_, number_ % job.shards_per_task, job.tasks, job.ranks, finished}, options,
-                     world_.kinds, *this, world_.now());
+    service_.emplace(ShardPlace{task_, number_ % job.shards_per_task, job.tasks, job.ranks, is_finished()}, options, world_.kinds,
+                     *this, world_.now());
     tell("starts");
+    look_for_end();
     set_alarm();
   }
 
@@ -64,6 +64,7 @@ class ShardHost final : public ShardShell {
   void die() {
     if (!service_ || is_done()) return;
     tell("dies");
+    contributions_ = service_->status(world_.now()).contributions;
     for (const LinkPointer& link : std::exchange(links_, {})) {
       link->server_open = false;
       link->session->flush = nullptr;
@@ -82,10 +83,16 @@ class ShardHost final : public ShardShell {
   /// die again, with nothing but the damaged one on the disk: then production refuses to begin anew.
   [[nodiscard]] auto is_fragile() const noexcept -> bool { return fragile_ && !is_done(); }
   [[nodiscard]] auto task() const noexcept -> std::uint32_t { return task_; }
-  /// Contributions that its values are made of, once it is done.
+  /// Contributions that its values are made of, once it is done; of a process that was not joined any more, those of the
+  /// one before.
   [[nodiscard]] auto contributions() const noexcept -> std::uint64_t { return contributions_; }
   [[nodiscard]] auto state() const -> std::string {
-    return " " + name_ + (is_done() ? " done" : is_up() ? " up" : " down");
+    if (!is_up()) return " " + name_ + (is_done() ? " done" : " down");
+    const ShardStatus status = service_->status(world_.now());
+    std::string text = " " + name_ + " at " + std::to_string(status.step) + " newest cut " + std::to_string(status.newest_cut) + " parked " +
+                       std::to_string(status.parked);
+    for (const RankStatus& rank : status.of_ranks) text += (rank.here ? " +" : " -") + std::to_string(rank.last);
+    return text;
   }
 
   void accept(const LinkPointer& link) { links_.push_back(link); }
@@ -117,9 +124,17 @@ class ShardHost final : public ShardShell {
     auto found = std::make_shared<Found>();
     on_disk(
         [this, found, job, number, cuts, updaters] {
-          if (world_.flips_due > 0 && flip_a_bit()) --world_.flips_due;
           if (!store_) store_ = std::make_shared<Store>(cuts, job, number, updaters, files());
+          const std::string flipped = world_.flips_due > 0 ? flip_a_bit() : std::string{};
           found->steps = store_->list(found->refused);
+          if (!flipped.empty() && found->steps.empty()) {  // it was all there is to go on from
+            world_.disk->mend(flipped);
+            found->refused.clear();
+            found->steps = store_->list(found->refused);
+          } else if (!flipped.empty()) {
+            --world_.flips_due;
+            fragile_ = true;
+          }
           // To begin anew would overwrite what somebody may yet want to mend.
           if (found->steps.empty() && !found->refused.empty()) throw_if(found->refused.front());
           if (!found->steps.empty()) found->newest = store_->read(found->steps.back());
@@ -175,7 +190,7 @@ class ShardHost final : public ShardShell {
     code_ = code;
     tell("ends with code " + std::to_string(code));
     if (code == 0) {
-      contributions_ = service_->status(world_.now()).contributions;
+      if (service_->job()) contributions_ = service_->status(world_.now()).contributions;
       if (store_) store_->finish();
     } else if (why.code != ps_errc::not_finite) {
       world_.fail(name_ + " ended: " + why.where + ": " + why.code.message());
@@ -195,10 +210,24 @@ class ShardHost final : public ShardShell {
     return world_.disk ? DiskFiles{world_.disk->files()} : DiskFiles{};
   }
 
-  [[nodiscard]] auto has_finished() const -> bool {
+  // Whether its disk has the last cut of the job.
+  [[nodiscard]] auto is_finished() const -> bool {
+    if (world_.disk) return !finished_checkpoint(world_.cuts.directory).empty();
     std::vector<Error> none;
     const auto steps = store_ ? store_->list(none) : std::vector<Step>{};
     return !steps.empty() && steps.back() >= world_.job.total_steps;
+  }
+
+  // Who was killed at the very end may be back before others have made the last checkpoint, and be reached by nobody.
+  void look_for_end() {
+    world_.scheduler.after(std::chrono::minutes{5}, [this, mine = incarnation_] {
+      if (mine != incarnation_ || !service_ || service_->job() || is_done()) return;
+      if (is_finished()) {
+        service_->woken(world_.now(), true);
+        set_alarm();
+      }
+      look_for_end();
+    });
   }
 
   // One thing after the other.
@@ -236,35 +265,18 @@ class ShardHost final : public ShardShell {
     if (world_.disk) world_.disk->go_on();
   }
 
-  // In its newest cut, when there is another to go on from. Of the last one nobody could replay what follows.
-  auto flip_a_bit() -> bool {
-    struct Own {
-      Step step;
-      std::vector<std::string> files;
-    };
-    std::vector<Own> own;
+  // In its newest cut, but for the last one of the job: what follows that nobody could replay. Gives the file.
+  auto flip_a_bit() -> std::string {
     Error error;
     const std::uint32_t shards = world_.job.shards();
-    for (const auto& found : distrib::detail::find_cuts(world_.cuts.directory, "model.ckpt", number_, shards, error)) {
-      Own cut{found.step, {}};
-      bool good = found.own_data && (found.own_part || found.has_index);
-      for (const std::string& file :
-           {data_file_name(found.prefix, number_, shards), part_file_name(found.prefix, number_, shards)}) {
-        good = good && !world_.disk->is_damaged(file);
-        cut.files.push_back(file);
-      }
-      if (good) own.push_back(std::move(cut));
-    }
-    if (own.size() < 2 || own.back().step >= world_.job.total_steps) return false;
-    const std::size_t first = world_.dice.below(2);
-    for (std::size_t i = 0; i < 2; ++i) {
-      const std::string& file = own.back().files[(first + i) % 2];
-      if (!world_.disk->flip_bit(file)) continue;
-      fragile_ = true;
-      tell("finds a bit flipped in " + file);
-      return true;
-    }
-    return false;
+    const auto own = distrib::detail::find_cuts(world_.cuts.directory, "model.ckpt", number_, shards, error);
+    if (own.empty() || own.back().step >= world_.job.total_steps) return {};
+    const std::string& prefix = own.back().prefix;
+    std::string file = data_file_name(prefix, number_, shards);
+    if (world_.dice.percent(50)) file = part_file_name(prefix, number_, shards);
+    if (!world_.disk->flip_bit(file)) return {};
+    tell("has a bit flipped in " + file);
+    return file;
   }
 
   void set_alarm() {
