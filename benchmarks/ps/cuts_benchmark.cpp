@@ -7,7 +7,8 @@
 #include <distrib/ps/async_shard_core.hpp>
 #include <distrib/ps/cut_store.hpp>
 #include <distrib/ps/shard_clock.hpp>
-#include <distrib/ps/table_gradients.hpp>
+
+#include "rows_block.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -106,13 +107,7 @@ class Shard {
   static auto key_of(std::uint64_t n) -> std::uint64_t { return (n + 1) * 0x9E37'79B9'7F4A'7C15; }
 
   auto push(std::vector<std::uint64_t> keys) -> double {
-    std::ranges::sort(keys);
-    keys.erase(std::ranges::unique(keys).begin(), keys.end());
-    const std::size_t rows = keys.size();
-    const distrib::ContributionLayout places{layout_, {std::move(keys)}};
-    auto block = std::make_shared<distrib::AlignedBuffer>(places.size_bytes());
-    places.write_keys(block->bytes());
-    std::fill_n(reinterpret_cast<float*>(block->data() + places.rows_at(0)), rows * dim, 1e-3F);
+    distrib::SharedBuffer block = rows_block(layout_, std::move(keys));
     return took(CLOCK_MONOTONIC, [&] { core_.push(10, {++step_, 0, std::move(block)}, shell_); });
   }
 

@@ -11,6 +11,8 @@
 #include <distrib/ps.hpp>
 #include <distrib/rpc.hpp>
 
+#include "rows_block.hpp"
+
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -147,7 +149,7 @@ class Worker {
   void go_on() {
     std::vector<std::uint64_t> keys;
     for (std::size_t i = 0; i < rows_of_push; ++i) keys.push_back(key_of(random_() % row_count));
-    const distrib::PushRequest request{++step_, rank_, 0, block_of(std::move(keys))};
+    const distrib::PushRequest request{++step_, rank_, 0, rows_block(layout_, std::move(keys))};
     client_.async_call<distrib::Push>(
         request, 60s,
         [this, began = Clock::now(), part = measured_.part](std::error_code ec, const distrib::PushReply& reply) {
@@ -186,7 +188,7 @@ class Worker {
     for (std::uint64_t first = rank_ * at_once; first < row_count; first += workers * at_once) {
       std::vector<std::uint64_t> keys;
       for (std::uint64_t n = first; n < first + at_once; ++n) keys.push_back(key_of(n));
-      const distrib::PushRequest request{++step_, rank_, 0, block_of(std::move(keys))};
+      const distrib::PushRequest request{++step_, rank_, 0, rows_block(layout_, std::move(keys))};
       co_await client_.async_call<distrib::Push>(request, 60s, asio::use_awaitable);
     }
     filled_();
@@ -200,17 +202,6 @@ class Worker {
     client_.async_call<distrib::Save>({}, 60s, [](std::error_code ec, const auto&) {
       if (ec) throw std::system_error{ec, "a cut"};
     });
-  }
-
-  auto block_of(std::vector<std::uint64_t> keys) -> distrib::SharedBuffer {
-    std::ranges::sort(keys);
-    keys.erase(std::ranges::unique(keys).begin(), keys.end());
-    const std::size_t rows = keys.size();
-    const distrib::ContributionLayout places{layout_, {std::move(keys)}};
-    auto block = std::make_shared<distrib::AlignedBuffer>(places.size_bytes());
-    places.write_keys(block->bytes());
-    std::fill_n(reinterpret_cast<float*>(block->data() + places.rows_at(0)), rows * dim, 1e-3F);
-    return block;
   }
 
   const distrib::Job& job_;

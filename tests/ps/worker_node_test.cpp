@@ -385,6 +385,15 @@ TEST_CASE("WorkerNode: told Gone twice it restores", "[ps]") {
   });
 }
 
+TEST_CASE("WorkerNode: who is told Joined again and again takes back what it has asked before", "[ps]") {
+  SyncBench bench{job_of(1, 9, 3)};
+  bench.connect(0);
+  bench.joined(0, 3)();
+  for (int again = 0; again < 300; ++again)
+    bench.tell({{"somebody sends all to a cut", bench.joined(0, 3), {"0 takes back pull", "0 pull 3"}}});
+  bench.tell({{"values", bench.values(0, 3), {"shell compute 4 of w=3"}}});
+}
+
 TEST_CASE("WorkerNode: a full buffer asks for a cut; one that differs is told", "[ps]") {
   SyncBench bench{job_of(1, 9, 5), {.replay_budget_bytes = 64}};
   bench.tell({

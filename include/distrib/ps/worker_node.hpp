@@ -177,7 +177,7 @@ class WorkerNode {
   }
 
   void tell_saved() {
-    if constexpr (requires(const Core& core) { core.common_cut(); }) {
+    if constexpr (restores) {
       const Step cut = core_.common_cut();
       if (cut > saved_) shell_.saved(saved_ = cut);
     }
@@ -227,6 +227,7 @@ class WorkerNode {
     if (!decode(event, item)) return bad_message(shard, Join::name);
     switch (item.kind) {
       case JoinItem::Kind::joined:
+        if constexpr (restores) take_back_pulls(links_[shard]);
         return run(now, [&](Core& core, auto& out) { core.joined(shard, std::move(item.progress), out); });
       case JoinItem::Kind::notice:
         return run(now, [&](Core& core, auto& out) { core.notice(shard, std::move(item.progress), out); });
@@ -235,6 +236,17 @@ class WorkerNode {
         return send_join(shard, now);
       case JoinItem::Kind::rank_lost: return fail({ps_errc::rank_lost, "rank " + std::to_string(item.rank)});
     }
+  }
+
+  // Where shards may be sent back, one that says where it is is asked anew. What it was asked before, and may not answer
+  // for long, would come to too many calls when somebody sends it back again and again.
+  static void take_back_pulls(Link& link) {
+    std::erase_if(link.waiting, [](const Letter& letter) { return letter.method == Pull::id; });
+    std::erase_if(link.calls, [&link](const auto& call) {
+      if (call.second.method != Pull::id) return false;
+      link.core->cancel(call.first);
+      return true;
+    });
   }
 
   void pulled(std::uint32_t shard, const CallState& call, const ClientEvent& event, Instant now) {
@@ -303,6 +315,7 @@ class WorkerNode {
   }
 
   static constexpr std::size_t most_calls = 256;  // on one connection
+  static constexpr bool restores = requires(const Core& core) { core.common_cut(); };  // a synchronous worker
 
   Core core_;
   Rank rank_;

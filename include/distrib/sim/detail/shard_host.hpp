@@ -138,6 +138,7 @@ class ShardHost final : public ShardShell {
           // To begin anew would overwrite what somebody may yet want to mend.
           if (found->steps.empty() && !found->refused.empty()) throw_if(found->refused.front());
           if (!found->steps.empty()) found->newest = store_->read(found->steps.back());
+          else if (!job.initial_checkpoint.empty()) found->newest = initial_();
         },
         [this, found](const Error& failure, Instant now) {
           for (const Error& error : found->refused) {
