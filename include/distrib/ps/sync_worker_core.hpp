@@ -283,8 +283,9 @@ class SyncWorkerCore {
     const Step done = view.progress.done;
     if (!replicas_.some_of(shard, [done](const ReplicaView& v) { return v.live && v.progress.done > done; }))
       return replicas_.some_of(shard, [](const ReplicaView& v) { return v.connected && !v.live && !v.lame; });
-    if (view.helped_at != done || replicas_.lags(replica, done + 1)) catch_up(replica, out);
-    else view.live = !(view.lame = true);
+    view.lame = view.helped_at == done && !replicas_.lags(replica, done + 1);
+    view.live = false;
+    if (!view.lame) catch_up(replica, out);
     return true;
   }
 
