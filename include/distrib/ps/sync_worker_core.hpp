@@ -247,8 +247,7 @@ class SyncWorkerCore {
   }
 
   // Sends what the shard has not yet, as far as it stores ahead (rules 3 and 8); what is not kept: rule 10, or with
-  // backup workers the other ranks may have it, until the shard waits for just that; a replica takes the state of its
-  // sibling.
+  // backup workers the other ranks may have it, until the shard waits for just that; a replica takes its sibling's state.
   void serve(std::uint32_t replica, auto& out, bool pull_follows = false) {
     ReplicaView& view = replicas_[replica];
     if (replicas_.replicated() && !view.live) return;
