@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/philox.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -12,12 +14,7 @@ class Dice {
  public:
   explicit Dice(std::uint64_t seed) noexcept : state_{seed * 0xbf58476d1ce4e5b9U + 1} {}
 
-  [[nodiscard]] auto next() noexcept -> std::uint64_t {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-  }
+  [[nodiscard]] auto next() noexcept -> std::uint64_t { return mix_bits(state_ += 0x9e3779b97f4a7c15U); }
 
   /// From 0 to n - 1; n > 0.
   [[nodiscard]] auto below(std::uint64_t n) noexcept -> std::uint64_t { return next() % n; }
