@@ -379,6 +379,41 @@ TEST_CASE("ShardService: cuts are saved, loaded and dropped by the shell", "[ps]
   });
 }
 
+TEST_CASE("ShardService: of a cut that is damaged or not there the one before is loaded; what cannot be read ends it", "[ps]") {
+  Bench bench{job_of(1, 9, 1)};
+  bench.join_all();
+  const auto push = [&](std::uint64_t number, Step step) {
+    return bench.call<distrib::Push>('a', number, {step, 0, 0, block(1)});
+  };
+  const auto fails = [&](distrib::checkpoint_errc why) {
+    return [&bench, why] { bench.service.load_failed({why, "cut"}, bench.now); };
+  };
+  for (Step step = 1; step <= 5; ++step) {
+    push(step + 1, step)();
+    bench.saved(step)();
+  }
+  bench.tell({
+      {"back", bench.call<distrib::Restore>('a', 7, {3}), {"shell drop 4", "shell drop 5", "shell load 3", "a7 ok"}},
+      {"not there", fails(distrib::checkpoint_errc::not_found), {"shell load 2"}},
+      {"damaged", fails(distrib::checkpoint_errc::corrupt_data), {"shell load 1"}},
+      {"loaded", [&] { bench.service.cut_loaded({1, block(-1), {}, {}}, bench.now); }, {"a1 joined k=1 cuts=0,1"}},
+      {"back", bench.call<distrib::Restore>('a', 8, {0}), {"shell drop 1", "shell load 0", "a8 ok"}},
+      {"there is none before", fails(distrib::checkpoint_errc::not_found),
+       {"a1 end", "shell ended 74: not found in checkpoint (cut)"}},
+  });
+
+  Bench other{job_of(1, 9, 1)};
+  other.join_all();
+  other.call<distrib::Push>('a', 2, {1, 0, 0, block(1)})();
+  other.saved(1)();
+  for (Step step = 2; step <= 4; ++step) other.call<distrib::Push>('a', step + 1, {step, 0, 0, block(1)})();
+  other.tell({
+      {"back", other.call<distrib::Restore>('a', 9, {1}), {"shell load 1", "a9 ok"}},
+      {"the disk says no", [&] { other.service.load_failed({distrib::checkpoint_errc::cannot_read, "cut"}, other.now); },
+       {"a1 end", "shell ended 74: cannot read (cut)"}},
+  });
+}
+
 TEST_CASE("ShardService: an asynchronous one; a gap is answered on the stream, and the call all the same", "[ps]") {
   Bench bench{job_of(2, 3, 0, asynchronous)};
   bench.join_all();

@@ -304,6 +304,23 @@ TEST_CASE("SyncShardCore: restore to an older cut (rule 11)", "[ps]") {
   });
 }
 
+TEST_CASE("SyncShardCore: a cut that cannot be read is none of its cuts; it goes to the one before (rule 11)", "[ps]") {
+  Shard shard = came_back(1, 9, 2, 8, -8, {0, 2, 4, 8});
+  const auto refused = [&shard](ShardActions& out) { shard.core.cut_refused(out); };
+  tell(Events{
+      {"", shard.join(10), {"joined 10 k=8 cuts=0,2,4,8"}},
+      {"nothing is loaded", refused, {}},
+      {"", shard.restore(10, 4), {"drop 8", "load 4"}},
+      {"it is not there", refused, {"load 2"}},
+      {"", shard.push(0, 3, 1), {"pushed 10 step=3 k=2 cuts=0,2"}},
+      {"nor is that", refused, {"load 0"}},
+      {"cut 0 always is", refused, {}},
+      {"", shard.loaded(0, 0), {"joined 10 k=0 cuts=0"}},
+      {"", shard.restore(10, 4), {"joined 10 k=0 cuts=0"}},
+  });
+  CHECK(shard.core.step() == 0);
+}
+
 TEST_CASE("SyncShardCore: restore to a newer cut (rule 11)", "[ps]") {
   Shard shard = came_back(1, 99, 2, 8, -1, {0, 2, 4, 8});
   tell(Events{

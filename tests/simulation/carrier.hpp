@@ -500,6 +500,11 @@ class Carrier {
   void load(std::uint32_t shard) {
     const Step step = *std::exchange(shards_[shard].loading, std::nullopt);
     if (!shards_[shard].disk.contains(step)) return fail("a cut that was dropped is to be loaded");
+    if constexpr (requires(typename Rules::Shard& core, support::ShardActions& out) { core.cut_refused(out); })
+      if (loses_disks_ && step != 0 && dice_.percent(20) && std::ranges::none_of(ranks_, &RankState::done)) {
+        shards_[shard].disk.erase(step);  // it is damaged, or somebody has removed it
+        return on_shard(shard, [](auto& core, auto& out) { core.cut_refused(out); });
+      }
     if constexpr (requires(typename Rules::Shard& core, support::ShardActions& out) { core.cut_loaded(Cut{}, out); })
       on_shard(shard, [&](auto& core, auto& out) { core.cut_loaded(shards_[shard].disk.at(step), out); });
   }

@@ -59,6 +59,7 @@ class AnyShard {
   virtual void no_room(ShardSink& out) = 0;
   virtual void save_again(ShardSink& out) = 0;
   virtual void cut_loaded(const Cut& cut, ShardSink& out) = 0;    ///< Asynchronous: nothing.
+  virtual void cut_refused(ShardSink& out) = 0;                   ///< Asynchronous: nothing.
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;
@@ -94,6 +95,9 @@ class ShardOf final : public AnyShard {
   void save_again(ShardSink& out) override { core_.save_again(out); }
   void cut_loaded(const Cut& cut, ShardSink& out) override {
     if constexpr (restores) core_.cut_loaded(cut, out);
+  }
+  void cut_refused(ShardSink& out) override {
+    if constexpr (restores) core_.cut_refused(out);
   }
   [[nodiscard]] auto step() const -> Step override { return core_.step(); }
   [[nodiscard]] auto progress(Rank rank) const -> Progress override {

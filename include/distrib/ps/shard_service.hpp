@@ -54,12 +54,12 @@ class ShardService final : private ShardSink {
   /// A call has begun, was cancelled, or takes items again.
   void happened(const Connection& connection, const ServerEvent& event, Instant now) {
     now_ = now;
-    switch (event.kind) {
-      case ServerEvent::Kind::request: return router_.dispatch(connection, event);
-      case ServerEvent::Kind::credit: return tell_owed(connection);
-      case ServerEvent::Kind::cancelled: return forget_call(connection, event.call);
-      default: return;  // no client streams here
-    }
+    if (event.kind == ServerEvent::Kind::request) return router_.dispatch(connection, event);
+    const Peer peer = peers_.find(connection);
+    if (peer == 0) return;
+    Client& state = peers_[peer];
+    if (event.kind == ServerEvent::Kind::cancelled && state.calls.forget(event.call)) part(peer);
+    if (event.kind == ServerEvent::Kind::credit && state.entered) state.calls.tell_owed(core_->progress(state.rank));
   }
 
   /// The connection is gone.
@@ -108,6 +108,14 @@ class ShardService final : private ShardSink {
   void cut_loaded(const Cut& cut, Instant now) {
     now_ = now;
     if (!over_) core_->cut_loaded(cut, *this);
+  }
+  /// Of a cut that is damaged or not there the one before it is loaded.
+  void load_failed(const Error& why, Instant now) {
+    now_ = now;
+    if (over_) return;
+    const bool is_bad = why.code == failure::corrupt || why.code == checkpoint_errc::not_found;
+    if (!is_bad || core_->step() == 0) return end(exit_code::io_error, why);
+    core_->cut_refused(*this);
   }
   /// For want of room it is tried again, unless it is asked to stop.
   void save_failed(const Error& why, Instant now) {
@@ -302,16 +310,6 @@ class ShardService final : private ShardSink {
     state.calls.fail_pulls(rpc_errc::cancelled);
     core_->disconnect(peer);
     clock_.parted(state.rank, now_);
-  }
-
-  void forget_call(const Connection& connection, std::uint64_t call) {
-    const Peer peer = peers_.find(connection);
-    if (peer != 0 && peers_[peer].calls.forget(call)) part(peer);
-  }
-
-  void tell_owed(const Connection& connection) {
-    const Peer peer = peers_.find(connection);
-    if (peer != 0 && peers_[peer].entered) peers_[peer].calls.tell_owed(core_->progress(peers_[peer].rank));
   }
 
   void end_if_saved() {

@@ -21,7 +21,7 @@ class ShardShell {
   virtual void open(const Job& job, std::uint32_t number, const CutSettings& cuts, const JobUpdaters& updaters) = 0;
   virtual void copy() = 0;               ///< Then `copy_cut`, when other events have had their turn.
   virtual void save(SaveCut action) = 0;  ///< Then `cut_saved` or `save_failed`.
-  virtual void load(Step step) = 0;      ///< Then `cut_loaded` or `save_failed`.
+  virtual void load(Step step) = 0;      ///< Then `cut_loaded` or `load_failed`.
   virtual void drop(DropCut action) = 0;  ///< The protocol has no more use for this cut.
 
   /// Somebody joined for a rank that is here already: a second process of it, or the first one before its old connection

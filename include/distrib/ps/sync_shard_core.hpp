@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -136,6 +137,17 @@ class SyncShardCore {
     answer_parked(out);
     answer_states(out);
     static_cast<void>(advance(out));  // what it has no memory for is refused when it is sent again
+  }
+
+  /// The cut that `LoadCut` asked for is damaged, or not there any more: goes to the one before it.
+  template <class = void> void cut_refused(auto& out) {
+    if (!loading_ || k_ == 0) return;
+    const auto refused = std::lower_bound(cuts_.begin(), cuts_.end(), k_);
+    k_ = *std::prev(refused);
+    cuts_.erase(refused);
+    newest_.assign(ranks_, k_);
+    common_ = std::min(common_, k_);
+    out(LoadCut{k_});
   }
 
   /// Goes on with the cut that is being copied, as `CopyCut` asked.

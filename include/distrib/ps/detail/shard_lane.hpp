@@ -221,12 +221,17 @@ class ShardLane {
     void load(Step step) override {
       auto cut = std::make_shared<Cut>();
       lane.on_disk([store = store, initial = initial, cut, step] { *cut = step == 0 ? initial() : store->read(step); },
-                   [this, cut](const Error& failure) {
-                     if (failure) return service.save_failed(failure, Clock::now());
+                   [this, cut, step](const Error& failure) {
+                     if (failure) {
+                       lane.task_.tell(Event::Kind::checkpoint_refused,
+                                       "cannot go to its cut of step " + std::to_string(step) + ": " + failure.where +
+                                           ": " + failure.code.message());
+                       return service.load_failed(failure, Clock::now());
+                     }
                      try {
                        service.cut_loaded(*cut, Clock::now());
                      } catch (const std::system_error& error) {
-                       service.save_failed(error_of(error), Clock::now());
+                       service.load_failed(error_of(error), Clock::now());
                      }
                    });
     }

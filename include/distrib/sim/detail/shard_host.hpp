@@ -179,8 +179,12 @@ class ShardHost final : public ShardShell {
     on_disk([this, cut, step] { *cut = step == 0 ? initial_() : store_->read(step); },
             [this, cut, step](const Error& failure, Instant now) {
               if (world_.traces()) tell("goes back to cut " + std::to_string(step));
-              if (failure) service_->save_failed(failure, now);
-              else service_->cut_loaded(*cut, now);
+              if (failure) {
+                tell("passes over " + failure.where);
+                service_->load_failed(failure, now);
+              } else {
+                service_->cut_loaded(*cut, now);
+              }
             });
   }
   void drop(DropCut drop) override {
