@@ -3,41 +3,22 @@
 
 #include <distrib/core/variables.hpp>
 #include <distrib/optimizer/adam.hpp>
-#include <distrib/ps/consistency.hpp>
 
+#include "sim/trainers.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_job.hpp"
-#include "train/table_model.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 using namespace distrib;
+using trainers::check_seeds;
+using trainers::local_sha256;
+using trainers::Sum;
 
 namespace {
-
-#ifdef NDEBUG
-constexpr std::uint64_t seeds = 200;
-#else
-constexpr std::uint64_t seeds = 20;
-#endif
-
-/// Counts contributions in a variable of its own. When the weights stand still, so that no timing reaches them, the end
-/// of an asynchronous job says whether each was counted once.
-struct CountedLine : LineModel {
-  using Variables = VariableList<Variable<"weights", float, 1>, Variable<"bias", float, 0>, Variable<"seen", std::int64_t, 1>>;
-
-  auto variables() const -> Variables { return {{{2}, UniformInitializer{-1, 1}}, {{}}, {{1}}}; }
-  auto gradients(const Batch<Example>& batch, const Values<Variables>&, Gradients<Variables>& gradients, StepContext) const
-      -> float {
-    get<"seen">(gradients)(0) += static_cast<std::int64_t>(batch.size());
-    return 0;
-  }
-};
 
 /// Keeps something from one call to the next, and so is no function of its arguments.
 struct ForgetfulLine : LineModel {
@@ -50,45 +31,6 @@ struct ForgetfulLine : LineModel {
   }
 };
 
-template <class Builder>
-auto local_sha256(const Builder& builder) -> std::string {
-  auto trainer = builder.build();
-  CHECK(trainer.run() == 0);
-  return trainer.result().parameters_sha256;
-}
-
-/// What came of all seeds together.
-struct Sum {
-  unsigned deaths = 0, resets = 0, refused_cuts = 0;
-  std::uint64_t again = 0;  // contributions computed again
-};
-
-/// Runs seeds until three were wrong. `contributions`: that are to be counted.
-template <class Builder>
-auto check_seeds(const Builder& builder, const std::string& directory, const std::string& expected,
-                 std::uint64_t contributions) -> Sum {
-  Sum sum;
-  unsigned wrong = 0;
-  for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {
-    const sim::Outcome outcome = sim::run(builder, {.seed = seed, .directory = directory});
-    sum.deaths += outcome.deaths;
-    sum.resets += outcome.resets;
-    sum.refused_cuts += outcome.refused_cuts;
-    sum.again += outcome.computed - std::min(outcome.computed, contributions);
-    const bool same = expected.empty() || outcome.parameters_sha256 == expected;
-    if (outcome.wrong.empty() && same && outcome.contributions == contributions) continue;
-    ++wrong;
-    CAPTURE(seed);
-    CHECK(outcome.wrong == "");
-    CHECK(same);
-    CHECK(outcome.contributions == contributions);
-  }
-  CHECK(wrong == 0);
-  CHECK(sum.deaths > seeds);
-  CHECK(sum.resets > seeds);
-  return sum;
-}
-
 }  // namespace
 
 TEST_CASE("A trainer ends with the bits of local mode in a simulated cluster, whatever fails", "[sim]") {
@@ -100,30 +42,11 @@ TEST_CASE("A trainer ends with the bits of local mode in a simulated cluster, wh
   CHECK(sum.again > 0);
 }
 
-TEST_CASE("A trainer with embeddings ends with the bits of local mode in a simulated cluster", "[sim]") {
-  const support::TempDirectory folder;
-  const auto builder = table_model::builder(table_model::write(folder.path()), 3, 1, 20);
-  check_seeds(builder, folder.path().string(), local_sha256(builder), 60);
-}
-
 TEST_CASE("A trainer that saves checkpoints ends with the same bits in a simulated cluster", "[sim]") {
   const support::TempDirectory folder;
   const auto plain = line_job::builder(line_model::write(folder.path()), {.workers = 2, .shards = 1, .parts = 1, .steps = 24});
   const auto saves = plain.with_hooks(SaveCheckpoint{.directory = "elsewhere", .every_steps = 4, .max_to_keep = 2});
   check_seeds(saves.with_updater(Adam{}), folder.path().string(), local_sha256(plain.with_updater(Adam{})), 48);
-}
-
-TEST_CASE("Every contribution of an asynchronous trainer is counted once in a simulated cluster", "[sim]") {
-  const support::TempDirectory folder;
-  const auto data = line_model::write(folder.path()).shuffle(3).batch(10);
-  const auto builder = [&](Step steps) {
-    return train(CountedLine{}).with_data(data).with_hooks(StopAtStep{steps}).with_local_mode({.workers = 3, .shards = 2});
-  };
-  const auto asynchronous = [&](Step steps) { return builder(steps).with_consistency(AsynchronousParallel{}); };
-  const std::string expected = local_sha256(asynchronous(50));
-  CHECK(expected != local_sha256(asynchronous(49)));
-  check_seeds(asynchronous(50), folder.path().string(), expected, 50);
-  check_seeds(builder(50).with_consistency(StaleSynchronousParallel{.staleness = 2}), folder.path().string(), expected, 50);
 }
 
 TEST_CASE("A model that is no function of its arguments is found in a simulated cluster", "[sim]") {
