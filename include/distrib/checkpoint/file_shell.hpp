@@ -52,6 +52,8 @@ inline void perform(const FileAction& action, Error& error) {
     detail::sync_path(action.path, O_RDONLY | O_DIRECTORY, ec);
   } else if (action.kind == Kind::rename) {
     if (std::rename(action.from.c_str(), action.path.c_str()) != 0) ec = detail::last_os_error();
+  } else if (action.kind == Kind::link) {
+    if (::link(action.from.c_str(), action.path.c_str()) != 0 && errno != EEXIST) ec = detail::last_os_error();
   } else if (::unlink(action.path.c_str()) != 0 && errno != ENOENT) {
     ec = detail::last_os_error();
   }

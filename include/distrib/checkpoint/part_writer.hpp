@@ -91,4 +91,18 @@ template <class = void>
   return plan;
 }
 
+/// Plans how `prefix` gets the part of shard `shard` of `shards` that the checkpoint `from` has: the same files by another
+/// name, in the same directory. `prefix` must have no part file of it.
+template <class = void>
+[[nodiscard]] auto plan_shared_part(std::string_view from, std::string_view prefix, std::size_t shard, std::size_t shards)
+    -> FilePlan {
+  const std::string directory = detail::directory_of(prefix);
+  const std::string data = data_file_name(prefix, shard, shards);
+  return {FileAction::remove(data),
+          FileAction::link(data_file_name(from, shard, shards), data),
+          FileAction::sync_directory(directory),
+          FileAction::link(part_file_name(from, shard, shards), part_file_name(prefix, shard, shards)),
+          FileAction::sync_directory(directory)};
+}
+
 }  // namespace distrib::inline v0

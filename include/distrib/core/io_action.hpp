@@ -14,11 +14,11 @@ namespace distrib::inline v0 {
 /// these, to be done in order, each only when the one before it succeeded. A plan may stop after any of them (a crash, a
 /// full disk): cores order them so that what is on the disk then is still whole.
 struct FileAction {
-  enum class Kind : std::uint8_t { write, sync, rename, sync_directory, remove };
+  enum class Kind : std::uint8_t { write, sync, rename, link, sync_directory, remove };
 
   Kind kind = Kind::write;
   std::string path;
-  std::string from = {};             ///< Of `rename`: the name it had.
+  std::string from = {};             ///< Of `rename`: the name it had; of `link`: another that it has.
   std::vector<ByteView> views = {};  ///< Of `write`: the content, followed by `owned`.
   std::vector<std::byte> owned = {};
 
@@ -37,7 +37,13 @@ struct FileAction {
     return {Kind::rename, std::move(to), std::move(from)};
   }
 
-  /// Make the names in the directory `path` durable: files made, renamed and removed before.
+  /// Give the file `from` the name `to` as well, on the same file system. That there is a file of this name is no
+  /// failure; it stays.
+  [[nodiscard]] static auto link(std::string from, std::string to) -> FileAction {
+    return {Kind::link, std::move(to), std::move(from)};
+  }
+
+  /// Make the names in the directory `path` durable: files made, renamed, linked and removed before.
   [[nodiscard]] static auto sync_directory(std::string path) -> FileAction {
     return {Kind::sync_directory, std::move(path)};
   }

@@ -39,8 +39,9 @@ template <class = void>
   if (!error) error = place_mismatch(adopted.job, place);
   if (!error) adopted.kind = kinds(adopted.job, error);
   if (!error)
-    adopted.kind.table_budget_bytes = table_budget(adopted.job, place.number_in(adopted.job.shards_per_task),
-                                                   adopted.kind.updaters, memory_bytes, error);
+    adopted.kind.table_budget_bytes =
+        table_budget(adopted.job, adopted.job.replica_at(place.task, place.shard) % adopted.job.shards(),
+                     adopted.kind.updaters, memory_bytes, error);
   return adopted;
 }
 

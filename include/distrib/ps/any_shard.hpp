@@ -60,6 +60,8 @@ class AnyShard {
   virtual void save_again(ShardSink& out) = 0;
   virtual void cut_loaded(const Cut& cut, ShardSink& out) = 0;    ///< Asynchronous: nothing.
   virtual void cut_refused(ShardSink& out) = 0;                   ///< Asynchronous: nothing.
+  virtual void state(Peer peer, Step have, ShardSink& out) = 0;   ///< Asynchronous: there is none.
+  virtual void state_came(const Cut* cut, ShardSink& out) = 0;    ///< Asynchronous: nothing.
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;
@@ -98,6 +100,13 @@ class ShardOf final : public AnyShard {
   }
   void cut_refused(ShardSink& out) override {
     if constexpr (restores) core_.cut_refused(out);
+  }
+  void state(Peer peer, Step have, ShardSink& out) override {
+    if constexpr (restores) core_.state(peer, have, out);
+    else out(SendState{peer, 0});
+  }
+  void state_came(const Cut* cut, ShardSink& out) override {
+    if constexpr (restores) core_.state_came(cut, out);
   }
   [[nodiscard]] auto step() const -> Step override { return core_.step(); }
   [[nodiscard]] auto progress(Rank rank) const -> Progress override {

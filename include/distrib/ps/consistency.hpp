@@ -85,6 +85,11 @@ struct ConsistencyKind {
     return barrier_every != 0 && contributions % barrier_every == 0 ? 0 : staleness;
   }
 
+  /// Whether two replicas of a shard are always the same: its values must not depend on timing.
+  [[nodiscard]] constexpr auto can_have_replicas() const noexcept -> bool {
+    return synchronous && replicas_to_aggregate == 0;
+  }
+
   [[nodiscard]] auto operator==(const ConsistencyKind&) const -> bool = default;
 };
 

@@ -15,6 +15,7 @@
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/cut_tensors.hpp>
 #include <distrib/ps/detail/found_cuts.hpp>
+#include <distrib/ps/detail/posix_files.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/messages.hpp>
@@ -25,7 +26,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -34,20 +34,13 @@
 
 namespace distrib::inline v0 {
 
-/// Performs plans with POSIX, and says what time it is. Throws as `perform` does.
-struct PosixFiles {
-  void operator()(std::span<const FileAction> plan) const { perform(plan); }
-
-  /// Seconds since 1970.
-  [[nodiscard]] auto now() const noexcept -> double { return detail::seconds_now(); }
-};
-
 /// The durable cuts of one shard, in the directory that all shards of the job have in common. Each shard writes its
 /// part of `model.ckpt-STEP` alone (`plan_part`); whoever writes the last part of a step that the user wants makes the
 /// checkpoint of it (`plan_merge`), lets older ones go, and removes the part files. A process may die at any point: the
 /// cut before or the new one is found by `list`, and what was left half done is finished or cleared away there.
 /// With an empty directory cuts are kept in memory. Of checkpoints the two newest are kept whatever `max_to_keep` says,
-/// because workers may yet go back to the one before. Which older ones stay is decided, for all shards, by whoever
+/// because workers may yet go back to the one before. A second replica of a shard has its cuts in the same directory, as
+/// `replica-1.ckpt-STEP`; what the first has not of a checkpoint is taken from there. Which older ones stay is decided, for all shards, by whoever
 /// makes a checkpoint, from the times in the state file, of which each is the clock of whoever made that one.
 ///
 /// Blocks. Threads: one at a time. Stores of other shards may work in the directory at the same time, in other threads,
@@ -58,10 +51,12 @@ template <class Perform = PosixFiles>
 class CutStore {
  public:
   /// Makes the directory when it is not there. Throws when it cannot be written.
-  CutStore(CutSettings settings, const Job& job, std::uint32_t shard, JobUpdaters updaters, Perform perform = {})
+  CutStore(CutSettings settings, const Job& job, std::uint32_t replica, JobUpdaters updaters, Perform perform = {})
       : settings_{std::move(settings)},
-        tensors_{job, shard, std::move(updaters)},
-        shard_{shard},
+        tensors_{job, replica % job.shards(), std::move(updaters)},
+        series_{replica < job.shards() ? users_series : replicas_series},
+        replicated_{job.replicas > 1},
+        shard_{replica % job.shards()},
         shards_{job.shards()},
         last_step_{job.total_steps},
         perform_{std::move(perform)} {
@@ -86,7 +81,7 @@ class CutStore {
       return steps;
     }
     const detail::FileLock lock{lock_file()};
-    if_there_is_room([&] { merge_found(refused); });
+    if (is_first()) if_there_is_room([&] { merge_found(refused); });
     Error unreadable;
     const auto told = list_checkpoints(settings_.directory, unreadable);
     const auto is_preserved = [&](const Found& found) {
@@ -99,7 +94,7 @@ class CutStore {
       if (found.own_data && !found.own_part && !detail::path_exists(index_file_name(found.prefix)))
         perform_(FilePlan{FileAction::remove(own_data(found.prefix))});
     };
-    const std::vector<Found> list = scan();
+    const std::vector<Found> list = scan(series_);
     for (const Found& found : list)
       if (!is_preserved(found)) look_at(found, true);
     for (std::size_t i = list.size(); i-- > 0;) {
@@ -150,7 +145,8 @@ class CutStore {
     const detail::FileLock lock{lock_file()};
     bool last = false;
     const auto merge_and_let_go = [&] {
-      last = is_users(cut.step) && all_parts_of(prefix) && merge(cut.step, shards_, error);
+      last = is_users(cut.step) && (is_first() || !has_index(cut.step)) && all_parts_of(cut.step) &&
+             merge(cut.step, shards_, error);
       if (error.code == failure::io) throw_if(error);
       let_older_go(cut);
     };
@@ -168,25 +164,33 @@ class CutStore {
       return;
     }
     const detail::FileLock lock{lock_file()};
-    if ((in_vain || !is_users(step)) && detail::path_exists(own_part(prefix_of(step)))) let_go(step);
+    if ((in_vain || !is_users(step) || !is_first()) && detail::path_exists(own_part(prefix_of(step)))) let_go(step);
   }
 
   /// The job is done: when the checkpoint of its last step is whole, the shard's cuts that were not for the user go.
   void finish() {
-    if (in_memory() || !detail::path_exists(index_file_name(prefix_of(last_step_)))) return;
+    if (in_memory() || !has_index(last_step_)) return;
     const detail::FileLock lock{lock_file()};
-    for (const Found& found : scan())
-      if (found.own_part && !is_users(found.step)) let_go(found.step);
+    for (const Found& found : scan(series_))
+      if (found.own_part && (!is_users(found.step) || !is_first())) let_go(found.step);
   }
 
  private:
-  static constexpr std::string_view series = "model.ckpt";
+  static constexpr std::string_view users_series = "model.ckpt";
+  static constexpr std::string_view replicas_series = "replica-1.ckpt";
 
   using Found = detail::FoundCut;
 
   auto in_memory() const -> bool { return settings_.directory.empty(); }
-  auto name_of(Step step) const -> std::string { return std::string{series} + "-" + std::to_string(step); }
-  auto prefix_of(Step step) const -> std::string { return detail::join_path(settings_.directory, name_of(step)); }
+  // Whether what it saves are parts of the user's checkpoints.
+  auto is_first() const -> bool { return series_ == users_series; }
+  static auto name_of(std::string_view series, Step step) { return std::string{series} + "-" + std::to_string(step); }
+  auto prefix_of(std::string_view series, Step step) const -> std::string {
+    return detail::join_path(settings_.directory, name_of(series, step));
+  }
+  auto prefix_of(Step step) const -> std::string { return prefix_of(series_, step); }
+  auto users_prefix(Step step) const -> std::string { return prefix_of(users_series, step); }
+  auto has_index(Step step) const -> bool { return detail::path_exists(index_file_name(users_prefix(step))); }
   auto own_data(const std::string& prefix) const -> std::string { return data_file_name(prefix, shard_, shards_); }
   auto own_part(const std::string& prefix) const -> std::string { return part_file_name(prefix, shard_, shards_); }
   // Merging and letting go are done by one store at a time, where the file system has locks; elsewhere they do no harm
@@ -198,9 +202,12 @@ class CutStore {
     return step == last_step_ || (settings_.keep_every != 0 && step % settings_.keep_every == 0);
   }
 
-  auto all_parts_of(const std::string& prefix) const -> bool {
+  auto has_part(std::string_view series, Step step, std::uint32_t shard) const -> bool {
+    return detail::path_exists(part_file_name(prefix_of(series, step), shard, shards_));
+  }
+  auto all_parts_of(Step step) const -> bool {
     for (std::uint32_t shard = 0; shard < shards_; ++shard)
-      if (!detail::path_exists(part_file_name(prefix, shard, shards_))) return false;
+      if (!has_part(users_series, step, shard) && !(replicated_ && has_part(replicas_series, step, shard))) return false;
     return true;
   }
 
@@ -215,7 +222,7 @@ class CutStore {
     return std::find_if(list.begin(), list.end(), [&](const auto& checkpoint) { return checkpoint.prefix == prefix; });
   }
 
-  auto scan() const -> std::vector<Found> {
+  auto scan(std::string_view series = users_series) const -> std::vector<Found> {
     Error error;
     auto found = detail::find_cuts(settings_.directory, series, shard_, shards_, error);
     throw_if(error);
@@ -272,7 +279,10 @@ class CutStore {
 
   // Makes the index of a step of which the parts of all `shards` are there. False: `error` says why it cannot be.
   auto merge(Step step, std::uint32_t shards, Error& error) -> bool {
-    const std::string prefix = prefix_of(step);
+    const std::string prefix = users_prefix(step);
+    for (std::uint32_t shard = 0; shard < shards && shards == shards_; ++shard)
+      if (!has_part(users_series, step, shard))
+        perform_(plan_shared_part(prefix_of(replicas_series, step), prefix, shard, shards));
     const std::vector<BundleIndex> parts = read_parts(prefix, shards, error);
     if (error) return false;
     const auto first = BundleReader::open_part(prefix, 0, shards, error);
@@ -302,7 +312,7 @@ class CutStore {
     const std::size_t most =
         settings_.max_to_keep == 0 ? 0 : std::max<std::size_t>(2, static_cast<std::size_t>(settings_.max_to_keep));
     const SaveOptions options{most, settings_.keep_checkpoint_every_n_hours};
-    FilePlan plan = plan_keep_newest(settings_.directory, name_of(checkpoint.step), saved, options, writer(),
+    FilePlan plan = plan_keep_newest(settings_.directory, name_of(users_series, checkpoint.step), saved, options, writer(),
                                      {perform_.now(), detail::last_preserved(settings_.directory)});
     append(plan, plan_leftovers(checkpoint.step, saved));
     for (const std::string& file : checkpoint.part_files) plan.push_back(FileAction::remove(file));
@@ -318,7 +328,7 @@ class CutStore {
     std::vector<SavedCheckpoint> saved;
     std::copy_if(told.begin(), told.end(), std::back_inserter(saved), [&](const SavedCheckpoint& other) {
       const auto step = checkpoint_step(other.prefix);
-      return !step || other.prefix != prefix_of(static_cast<Step>(*step));
+      return !step || other.prefix != users_prefix(static_cast<Step>(*step));
     });
     for (Found& found : scan()) {
       if (!found.has_index || (!is_users(found.step) && !found.part_files.empty())) continue;  // merged at a start
@@ -356,7 +366,7 @@ class CutStore {
     const bool asynchronous = !cut.applied.empty();
     Step newest_users = 0;  // that has its index
     std::vector<Step> own;
-    for (const Found& found : scan()) {
+    for (const Found& found : scan(series_)) {
       if (found.has_index && is_users(found.step)) newest_users = found.step;
       if (found.own_part && found.step < cut.step) own.push_back(found.step);
     }
@@ -370,9 +380,7 @@ class CutStore {
   void let_go(Step step) {
     const std::string prefix = prefix_of(step);
     Error error;
-    if (is_users(step) &&
-        (detail::path_exists(index_file_name(prefix)) || (all_parts_of(prefix) && merge(step, shards_, error))))
-      return;
+    if (is_users(step) && (has_index(step) || (all_parts_of(step) && merge(step, shards_, error))) && is_first()) return;
     perform_(FilePlan{FileAction::remove(index_file_name(prefix)), FileAction::sync_directory(settings_.directory),
                       FileAction::remove(own_part(prefix)), FileAction::sync_directory(settings_.directory),
                       FileAction::remove(own_data(prefix))});
@@ -380,6 +388,8 @@ class CutStore {
 
   CutSettings settings_;
   CutTensors tensors_;
+  std::string_view series_;
+  bool replicated_;
   std::uint32_t shard_;
   std::uint32_t shards_;
   Step last_step_;

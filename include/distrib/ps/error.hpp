@@ -38,6 +38,7 @@ enum class ps_errc {
   updates_every_row, ///< The updater of a table moves every row at every step, also those that no gradient names. Give the table another one: `LazyAdam` for Adam, AMSGrad or AdamW.
   not_finite,        ///< A gradient has a NaN or an infinity, and the job checks numerics. Look for what made it in the step and variable that are named: a logarithm, a root, a division, too high a learning rate.
   directory_in_use,  ///< Another process of this ps task has the directory of its cuts. End that one, or give the job a directory of its own.
+  replicas_differ,   ///< Two replicas of a shard gave different values of one step. Memory or a processor is faulty, or this library is: see which machine it is, start again from a checkpoint.
 };
 
 namespace detail {
@@ -84,6 +85,8 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::not_finite), failure::invalid_argument, "a gradient is not finite: NaN or infinity"},
     {static_cast<int>(ps_errc::directory_in_use), failure::unavailable,
      "the directory is in use: another process of this ps task has its cuts there; end that one, or take another directory"},
+    {static_cast<int>(ps_errc::replicas_differ), failure::corrupt,
+     "two replicas of a shard gave different values of one step"},
 };
 }  // namespace detail
 

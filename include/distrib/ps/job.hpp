@@ -48,7 +48,7 @@ struct Job {
   std::vector<Part> parts;                   ///< Variables in order, each one's parts in order.
   std::uint32_t tasks = 1;                   ///< Parameter server tasks; local mode counts as one.
   std::uint32_t shards_per_task = 1;
-  std::uint32_t replicas = 1;                ///< Of each shard, on as many tasks; 1 or 2. Servers have 1: see `parse_job`.
+  std::uint32_t replicas = 1;                ///< Of each shard, on as many tasks; 1 or 2. Synchronous jobs only.
   std::string updater;                       ///< Name and hyper-parameters: "momentum learning_rate=0.05 ...".
   std::vector<UpdaterOf> updaters_of;        ///< Of some variables another one; the longest prefix counts.
   RowMean row_mean = RowMean::of_those_with_key;
@@ -68,6 +68,10 @@ struct Job {
   /// The ps task of a replica: that of its shard, or the next one.
   [[nodiscard]] auto task_of(std::uint32_t replica) const noexcept -> std::uint32_t {
     return (replica % shards() / shards_per_task + replica / shards()) % tasks;
+  }
+  /// The other replica of the same shard.
+  [[nodiscard]] auto sibling_of(std::uint32_t replica) const noexcept -> std::uint32_t {
+    return (replica + shards()) % num_replicas();
   }
   /// Which service of its task a replica is: first come the task's own shards.
   [[nodiscard]] auto service_of(std::uint32_t replica) const noexcept -> std::uint32_t {

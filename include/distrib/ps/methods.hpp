@@ -220,6 +220,70 @@ struct RestoreRequest {
   }
 };
 
+/// Cannot be served at the step where it is, but another replica of its shard is ahead: takes the state of that one.
+/// Answered on the stream of Join, when that is done.
+struct CatchUpRequest {
+  Step done = 0;  ///< Where it is, as far as the worker knows.
+
+  void encode(WireWriter& head) const { head.varint(1, done); }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next())
+      if (reader.tag() == wire_tag(1, WireType::varint)) done = reader.uint64();
+    return reader.ok();
+  }
+};
+
+/// A replica asks the other one of its shard for a newer cut than its own, and then for what follows of it.
+struct StateRequest {
+  std::string job_hash;    ///< As in JoinRequest.
+  Step have = 0;           ///< The step where it is.
+  std::uint64_t at = 0;    ///< So many bytes of the cut it has already.
+
+  void encode(WireWriter& head) const {
+    head.text(1, job_hash);
+    head.varint(2, have);
+    if (at != 0) head.varint(3, at);
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next())
+      switch (reader.tag()) {
+        case wire_tag(1, WireType::bytes): job_hash = reader.text(); break;
+        case wire_tag(2, WireType::varint): have = reader.uint64(); break;
+        case wire_tag(3, WireType::varint): at = reader.uint64(); break;
+      }
+    return reader.ok();
+  }
+};
+
+/// A piece of a cut, see `ps/cut_pieces.hpp`.
+struct StateReply {
+  Step step = 0;                     ///< Of the cut; 0: there is none that is newer.
+  std::vector<std::uint64_t> sizes;  ///< Of its blocks, with the first piece.
+  SharedBuffer body;                 ///< Null when there is nothing more.
+
+  void encode(WireWriter& head) const {
+    head.varint(1, step);
+    if (!sizes.empty())
+      head.message(2, [&](WireWriter& packed) {
+        for (const std::uint64_t size : sizes) packed.raw_varint(size);
+      });
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    bool good = true;
+    while (reader.next())
+      switch (reader.tag()) {
+        case wire_tag(1, WireType::varint): step = reader.uint64(); break;
+        case wire_tag(2, WireType::bytes):
+          for (ByteView rest = reader.bytes(); !rest.empty() && good;) good = read_varint(rest, sizes.emplace_back());
+          break;
+      }
+    return reader.ok() && good;
+  }
+};
+
 /// The categories that errors of these methods have, for `RpcClientOptions::categories`.
 template <class = void> [[nodiscard]] auto ps_categories() -> ErrorCategories {
   static const std::error_category* const categories[] = {&ps_category(), &checkpoint_category()};
@@ -234,6 +298,10 @@ struct Pull : Method<"distrib.ps.Pull", PullRequest, PullReply> {};
 struct Push : Method<"distrib.ps.Push", PushRequest, PushReply> {};
 /// Everybody goes to a cut.
 struct Restore : Method<"distrib.ps.Restore", RestoreRequest, Empty> {};
+/// A replica takes the state of its sibling.
+struct CatchUp : Method<"distrib.ps.CatchUp", CatchUpRequest, Empty> {};
+/// A newer cut of the sibling, piece by piece. Needs no Join before.
+struct State : Method<"distrib.ps.State", StateRequest, StateReply> {};
 /// Make a cut soon.
 struct Save : Method<"distrib.ps.Save", Empty, Empty> {};
 /// This rank stops; another time it goes on.

@@ -218,7 +218,8 @@ template <class = void> inline void read_updaters(JobLines& lines, Job& job) {
 /// what is accepted gives the same text again. Fails with `ps_errc::bad_job` at the first line that is not understood:
 /// unknown or missing lines, numbers that are not canonical or beyond `max_job_...`, names that come twice,
 /// initializers, element types (float32; int64 and float64 of counters, which start at zeros) and consistencies that
-/// this library does not have, more replicas to aggregate than ranks, parts that do not cover each variable once, in
+/// this library does not have, replicas of shards that are not synchronous or have one task, more replicas to aggregate
+/// than ranks, parts that do not cover each variable once, in
 /// order and along one axis, or lie on no shard of the job. The updaters stay texts: see `find_updaters`. Memory: a few
 /// times the text's, however large the job is.
 template <class = void> [[nodiscard]] inline auto parse_job(std::string_view text, Error& error) -> Job {
@@ -238,6 +239,7 @@ template <class = void> [[nodiscard]] inline auto parse_job(std::string_view tex
   job.tasks = lines.take_number<std::uint32_t>("tasks", 1, max_job_shards);
   job.shards_per_task = lines.take_number<std::uint32_t>("shards_per_task", 1, max_job_shards / job.tasks);
   if (!job.tables.empty() && job.shards() > num_virtual_shards) lines.fail();  // whose owners would have none
+  if (lines.next_is("replicas")) job.replicas = lines.take_number<std::uint32_t>("replicas", 2, std::min(2U, job.tasks));
   job.updater = lines.take("updater");
   detail::read_updaters(lines, job);
   if (lines.next_is("row_mean")) {
@@ -251,7 +253,7 @@ template <class = void> [[nodiscard]] inline auto parse_job(std::string_view tex
   job.wire_format = detail::take_format(lines, "wire_format");
   job.consistency = lines.take("consistency");
   const auto consistency = parse_consistency(job.consistency);
-  if (!consistency) lines.fail();
+  if (!consistency || (job.replicas > 1 && !consistency->can_have_replicas())) lines.fail();
   job.data = lines.take("data");
   job.ranks = lines.take_number<std::uint32_t>("ranks", 1, max_job_ranks);
   if (consistency && consistency->replicas_to_aggregate > job.ranks) lines.fail();

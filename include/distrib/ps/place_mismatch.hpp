@@ -20,7 +20,8 @@ namespace distrib::inline v0 {
   };
   if (job.tasks != place.tasks) return differs("parameter servers", job.tasks, place.tasks);
   if (job.ranks != place.ranks) return differs("workers", job.ranks, place.ranks);
-  if (job.shards_per_task <= place.shard) return differs("shards of a task", job.shards_per_task, place.shard + 1);
+  const std::uint32_t of_task = job.shards_per_task * job.replicas;
+  if (of_task <= place.shard) return differs("shards of a task", of_task, place.shard + 1);
   return {};
 }
 

@@ -16,15 +16,10 @@ namespace distrib::inline v0 {
 /// Which shard of which cluster a service is: what a job must agree with.
 struct ShardPlace {
   std::uint32_t task = 0;    ///< Which ps task,
-  std::uint32_t shard = 0;   ///< and which of its shards.
+  std::uint32_t shard = 0;   ///< and which of its services, see `Job::service_of`.
   std::uint32_t tasks = 1;   ///< ps tasks of the cluster.
   std::uint32_t ranks = 1;   ///< Workers of the cluster, the chief included.
   bool finished = false;     ///< The checkpoint it starts with holds a job's last step: when nobody comes, it is done.
-
-  /// Its number among the shards of a job with so many a task.
-  [[nodiscard]] auto number_in(std::uint32_t shards_per_task) const noexcept -> std::uint32_t {
-    return task * shards_per_task + shard;
-  }
 };
 
 /// How a shard behaves beyond what the job says.

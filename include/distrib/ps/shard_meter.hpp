@@ -78,7 +78,7 @@ class ShardMeter {
     status.push_times = push_times_;
     status.pull_times = pull_times_;
     if (!job) return status;
-    status.shards = job->shards_per_task;
+    status.shards = job->shards_per_task * job->replicas;
     status.consistency = job->consistency;
     status.total_steps = job->total_steps;
     if (core == nullptr) return status;

@@ -5,10 +5,12 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/connection_core.hpp>
-#include <distrib/ps/adopt_job.hpp>
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/detail/block_checksum.hpp>
+#include <distrib/ps/detail/push_call.hpp>
+#include <distrib/ps/detail/served_job.hpp>
 #include <distrib/ps/detail/shard_peers.hpp>
+#include <distrib/ps/detail/state_call.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/job.hpp>
@@ -44,8 +46,8 @@ template <class Connection>
 class ShardService final : private ShardSink {
  public:
   ShardService(const ShardPlace& place, const ShardOptions& options, ShardKinds kinds, ShardShell& shell, Instant now)
-      : place_{place}, options_{options}, kinds_{std::move(kinds)}, shell_{shell}, clock_{options, place, now},
-        meter_{now} {}
+      : options_{options}, job_{place, std::move(kinds), options.memory_budget_bytes}, shell_{shell},
+        clock_{options, place, now}, meter_{now} {}
   ShardService(const ShardService&) = delete;
   auto operator=(const ShardService&) -> ShardService& = delete;
 
@@ -68,51 +70,66 @@ class ShardService final : private ShardSink {
     const Peer peer = peers_.find(connection);
     if (peer == 0) return;
     part(peer);
+    sending_.forget(peer);
+    if (core_ != nullptr) core_->disconnect(peer);
     peers_.erase(connection, peer);
   }
 
   // --- events of the shell ---
 
-  /// The shard's durable cuts, ascending, and the newest of them; null: it starts with the initial values.
+  /// The shard's durable cuts, ascending, and the newest of them; null: it starts with the initial values. Where it has
+  /// another replica nobody joins before that was asked.
   void opened(std::vector<Step> cuts, const Cut* newest, Instant now) {
     now_ = now;
-    core_ = make_shard(*job_, place_.number_in(job_->shards_per_task), kind_, std::move(cuts), newest);
+    core_ = job_.make_shard(std::move(cuts), newest);
     clock_.opened(now);
-    meter_.opened(*job_);
-    for (auto& [peer, state] : peers_)
-      if (state.calls.joined()) enter(peer, state);
+    meter_.opened(*job_.get());
+    if (sending_.peer() != 0) core_->state(sending_.peer(), sending_.have(), *this);
+    if (job_->replicas == 1) return enter_all();
+    starting_ = true;
+    ask_sibling();
   }
 
   /// The cuts could not be read: who has joined is refused, and the service knows no job again.
   void not_opened(const Error& why) {
-    job_.reset();
-    for (auto& [peer, state] : peers_) state.calls.refuse(why.code, why.where);
+    job_.forget();
+    peers_.refuse_all(why.code, why.where);
   }
+
+  /// What `ShardShell::ask_sibling` asked for; null: the other replica has none that is newer, or cannot be reached.
+  void state_came(const Cut* cut, Instant now) {
+    asking_ = false;
+    if (over_at(now)) return;
+    try {
+      core_->state_came(cut, *this);
+    } catch (const std::system_error& error) {  // tables that need more memory than there is
+      return end(exit_code::io_error, error_of(error));
+    }
+    if (std::exchange(starting_, false)) enter_all();
+  }
+  /// What `ShardShell::send` asked for; null: it could not be read.
+  void state_read(Peer peer, const Cut* cut) { sending_.send(peer, cut); }
 
   /// What `ShardShell::copy` asked for: one piece of the cut.
   void copy_cut(Instant now) {
-    now_ = now;
     copying_ = false;
-    if (over_) return;
+    if (over_at(now)) return;
     core_->copy_cut(options_.copy_bytes, *this);
     end_if_saved();
   }
   void cut_saved(Step step, Instant now) {
-    now_ = now;
     saving_ = false;
-    if (over_) return;
+    if (over_at(now)) return;
     clock_.saved(now);
     core_->cut_saved(step, *this);
     end_if_saved();
   }
   void cut_loaded(const Cut& cut, Instant now) {
-    now_ = now;
-    if (!over_) core_->cut_loaded(cut, *this);
+    if (!over_at(now)) core_->cut_loaded(cut, *this);
   }
   /// Of a cut that is damaged or not there the one before it is loaded.
   void load_failed(const Error& why, Instant now) {
-    now_ = now;
-    if (over_) return;
+    if (over_at(now)) return;
     const bool is_bad = why.code == failure::corrupt || why.code == checkpoint_errc::not_found;
     if (!is_bad || core_->step() == 0) return end(exit_code::io_error, why);
     core_->cut_refused(*this);
@@ -146,18 +163,19 @@ class ShardService final : private ShardSink {
     if (over_ || (job_ && core_ == nullptr)) return;
     save_again(now);
     const ShardClock::Verdict verdict = clock_.look(now, is_complete());
-    if (verdict.kind == ShardClock::Verdict::Kind::finished) return end(exit_code::done, {});
-    if (verdict.kind == ShardClock::Verdict::Kind::nobody_came)
-      return end(exit_code::again, {ps_errc::nobody_joined, "/job:ps/task:" + std::to_string(place_.task)});
-    if (verdict.kind != ShardClock::Verdict::Kind::lost) return;
+    using Kind = ShardClock::Verdict::Kind;
+    if (verdict.kind == Kind::finished) return end(exit_code::done, {});
+    if (verdict.kind == Kind::nobody_came)
+      return end(exit_code::again, {ps_errc::nobody_joined, "/job:ps/task:" + std::to_string(job_.place().task)});
+    if (verdict.kind != Kind::lost) return;
     for (auto& [peer, state] : peers_) state.calls.tell_lost(verdict.rank);
     end(exit_code::somebody_lost, {ps_errc::rank_lost, "rank " + std::to_string(verdict.rank)});
   }
 
   /// How it is, for whoever asks; changes nothing.
   [[nodiscard]] auto status(Instant now) const -> ShardStatus {
-    ShardStatus status = meter_.describe(place_, job_, kind_, core_.get(), now);
-    if (job_) status.job_hash = job_hash_;
+    ShardStatus status = meter_.describe(job_.place(), job_.get(), job_.kind(), core_.get(), now);
+    if (job_) status.job_hash = job_.hash();
     peers_.describe(status);
     return status;
   }
@@ -165,8 +183,9 @@ class ShardService final : private ShardSink {
   /// What counts; whoever has a clock tells it when calls come and are answered.
   [[nodiscard]] auto meter() noexcept -> ShardMeter& { return meter_; }
 
-  /// The job, once one is known.
-  [[nodiscard]] auto job() const noexcept -> const std::optional<Job>& { return job_; }
+  /// Where it is, and the job, once one is known.
+  [[nodiscard]] auto place() const noexcept -> const ShardPlace& { return job_.place(); }
+  [[nodiscard]] auto job() const noexcept -> const std::optional<Job>& { return job_.get(); }
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
 
  private:
@@ -188,20 +207,21 @@ class ShardService final : private ShardSink {
     const Peer peer = peers_.number_of(call.connection());
     Client& state = peers_[peer];
     leave(peer);
-    if (!job_ || request.job_hash != job_hash_) {
+    if (!job_.is(request.job_hash)) {
       if (request.job_text.empty()) {
         call.item({JoinItem::Kind::text_wanted, {}, 0});
         return call.end();
       }
-      if (const Error error = adopt(request)) return call.fail(error.code, error.where);
+      if (const Error error = job_.adopt(request)) return call.fail(error.code, error.where);
+      shell_.open(*job_.get(), job_.replica(), request.cuts, job_.kind().updaters);
     }
     state.rank = request.rank;
     state.calls.join(std::move(call));
-    if (core_ != nullptr) enter(peer, state);
+    if (core_ != nullptr && !starting_) enter(peer, state);
   }
 
   void serve(PullRequest request, Call<Pull, Connection> call) {
-    const Peer peer = entered(call);
+    const Peer peer = peers_.entered(call);
     if (peer == 0) return;
     peers_[peer].calls.park(request.step, std::move(call), meter_.arrived());
     PullRows rows;
@@ -211,44 +231,45 @@ class ShardService final : private ShardSink {
   }
 
   void serve(PushRequest request, Call<Push, Connection> call) {
-    const Peer peer = entered(call);
+    const Peer peer = peers_.entered(call);
     if (peer == 0) return;
     if (stopping_) return call.fail(rpc_errc::closed);  // the cut that is waited for is without it
     if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
-    push_ = std::move(call);
-    pull_follows_ = request.pull_follows;
-    not_repeatable_ = false;
+    push_.begin(std::move(call), request.pull_follows);
     meter_.pushed(request.rank, request.step, core_->step(), request.body->size());
     core_->push(
         peer, {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut}, *this);
-    if (push_) answer_push(core_->progress(request.rank));  // it left a gap, and the stream says so
+    if (push_) push_.answer(core_->progress(request.rank));  // it left a gap, and the stream says so
   }
 
   void serve(RestoreRequest request, Call<Restore, Connection> call) {
-    const Peer peer = entered(call);
+    const Peer peer = peers_.entered(call);
     if (peer == 0) return;
     core_->restore(peer, request.cut, *this);
-    meter_.opened(*job_);
+    meter_.opened(*job_.get());
     call.reply({});
   }
 
-  void serve(Empty, Call<Save, Connection> call) {
-    if (entered(call) == 0) return;
-    core_->save(*this);
-    call.reply({});
-  }
-
-  void serve(Empty, Call<Leave, Connection> call) {
-    const Peer peer = entered(call);
+  void serve(CatchUpRequest request, Call<CatchUp, Connection> call) {
+    const Peer peer = peers_.answered(call);
     if (peer == 0) return;
-    call.reply({});
-    leave(peer);
+    if (core_->step() > request.done || job_->replicas == 1) core_->join(peer, peers_[peer].rank, *this);
+    else ask_sibling();
   }
+
+  void serve(StateRequest request, Call<State, Connection> call) {
+    const Peer peer = peers_.number_of(call.connection());
+    if (!job_.is(request.job_hash) || peers_[peer].entered) return call.fail(ps_errc::not_joined);
+    if (sending_.ask(peer, request, std::move(call)) && core_ != nullptr) core_->state(peer, request.have, *this);
+  }
+
+  void serve(Empty, Call<Save, Connection> call) { if (peers_.answered(call) != 0) core_->save(*this); }
+
+  void serve(Empty, Call<Leave, Connection> call) { if (const Peer peer = peers_.answered(call)) leave(peer); }
 
   void serve(Empty, Call<Goodbye, Connection> call) {
-    const Peer peer = entered(call);
+    const Peer peer = peers_.answered(call);
     if (peer == 0) return;
-    call.reply({});
     clock_.said_goodbye(peers_[peer].rank);
     core_->goodbye(peer, *this);
     if (!over_) leave(peer);
@@ -258,15 +279,8 @@ class ShardService final : private ShardSink {
 
   // --- the job ---
 
-  auto adopt(const JoinRequest& request) -> Error {
-    Error error;
-    AdoptedJob adopted = adopt_job(request, job_, place_, kinds_, options_.memory_budget_bytes, error);
-    if (error) return error;
-    kind_ = std::move(adopted.kind);
-    job_hash_ = request.job_hash;
-    job_ = std::move(adopted.job);
-    shell_.open(*job_, place_.number_in(job_->shards_per_task), request.cuts, kind_.updaters);
-    return {};
+  void ask_sibling() {
+    if (!std::exchange(asking_, true)) shell_.ask_sibling(job_.hash(), core_->step());
   }
 
   void save_again(Instant now) {  // if the pause of a cut that found no room is over
@@ -276,20 +290,9 @@ class ShardService final : private ShardSink {
   }
 
   // Whether the last cut is durable.
-  [[nodiscard]] auto is_complete() const -> bool {
-    return core_ != nullptr && has_last_cut(*core_, *job_, kind_.consistency.synchronous);
-  }
+  [[nodiscard]] auto is_complete() const -> bool { return core_ != nullptr && job_.has_last_cut(*core_); }
 
   // --- peers ---
-
-  // The peer whose call it is; 0: it has not joined, and the call was refused.
-  template <class CallType>
-  auto entered(const CallType& call) -> Peer {
-    const Peer peer = peers_.find(call.connection());
-    if (peer != 0 && core_ != nullptr && peers_[peer].entered) return peer;
-    call.fail(ps_errc::not_joined);
-    return 0;
-  }
 
   void enter(Peer peer, Client& state) {
     if (state.rank < job_->ranks) {
@@ -297,6 +300,11 @@ class ShardService final : private ShardSink {
       if (clock_.joined(state.rank)) shell_.joined_twice(state.rank);
     }
     core_->join(peer, state.rank, *this);
+  }
+
+  void enter_all() {
+    for (auto& [peer, state] : peers_)
+      if (state.calls.joined()) enter(peer, state);
   }
 
   void leave(Peer peer) {  // it may come back on the same connection
@@ -312,16 +320,19 @@ class ShardService final : private ShardSink {
     clock_.parted(state.rank, now_);
   }
 
+  // An event has come.
+  auto over_at(Instant now) -> bool {
+    now_ = now;
+    return over_;
+  }
+
   void end_if_saved() {
     if (stopping_ && !copying_ && !saving_ && !over_) end(exit_code::again, {});
   }
 
   void end(int code, const Error& why) {
     over_ = true;
-    for (auto& [peer, state] : peers_) {
-      state.calls.fail_pulls(end_.code);
-      state.calls.end();
-    }
+    peers_.end_all(end_.code);
     shell_.ended(code, why);
   }
 
@@ -338,21 +349,16 @@ class ShardService final : private ShardSink {
   void operator()(GoneReply reply) override {
     peers_[reply.peer].calls.answer(reply.step, {std::move(reply.progress), true, 0, nullptr, {}});
   }
-  void operator()(PushedReply reply) override {
-    if (push_) answer_push(std::move(reply.progress));
-  }
+  void operator()(PushedReply reply) override { push_.answer(std::move(reply.progress)); }
   void operator()(RefusedReply reply) override {
-    if (reply.code == ps_errc::not_repeatable) {
-      not_repeatable_ = true;  // it was counted before, and training goes on
-      return;
-    }
+    if (reply.code == ps_errc::not_repeatable) return push_.found_other_bytes();
     const std::string where = to_string(reply);
     Client& state = peers_[reply.peer];
     if (!state.entered) return state.calls.refuse(reply.code, where);  // its Join
-    if (push_) std::exchange(push_, std::nullopt)->fail(reply.code, where);
+    push_.fail(reply.code, where);
     // Counted on one shard and refused on another, a contribution could never be completed: all workers hear why.
     end_ = {reply.code, where};
-    for (auto& [peer, other] : peers_) other.calls.refuse(reply.code, where);
+    peers_.refuse_all(reply.code, where);
     end(exit_code::refused, end_);
   }
   void operator()(CopyCut) override {
@@ -365,31 +371,27 @@ class ShardService final : private ShardSink {
   }
   void operator()(LoadCut action) override { shell_.load(action.step); }
   void operator()(DropCut action) override { shell_.drop(action); }
-  void operator()(SendState) override {}  // nobody asks: a server has no replicas
+  void operator()(SendState action) override {
+    if (action.step == 0) sending_.send(action.peer, nullptr);
+    else shell_.send(action);
+  }
   void operator()(ShardDone) override { end(exit_code::done, {}); }
 
-  void answer_push(Progress progress) {
-    std::exchange(push_, std::nullopt)->reply({std::move(progress), not_repeatable_}, pull_follows_);
-  }
-  using RouterType = Router<Route<Join, Serve>, Route<Pull, Serve>, Route<Push, Serve>, Route<Restore, Serve>,
-                            Route<Save, Serve>, Route<Leave, Serve>, Route<Goodbye, Serve>, Route<Status, Serve>>;
-
-  ShardPlace place_;
+  template <class... Methods> using RouterOf = Router<Route<Methods, Serve>...>;
   ShardOptions options_;
-  ShardKinds kinds_;
+  detail::ServedJob job_;
   ShardShell& shell_;
   ShardClock clock_;
   ShardMeter meter_;
-  RouterType router_{{Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
-                     {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
+  RouterOf<Join, Pull, Push, Restore, CatchUp, State, Save, Leave, Goodbye, Status> router_{
+      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
+      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
-  std::optional<Job> job_;
-  std::string job_hash_;
-  ShardKind kind_;
   std::unique_ptr<AnyShard> core_;        // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;
-  std::optional<Call<Push, Connection>> push_;  // being counted
-  bool pull_follows_ = false, not_repeatable_ = false;  // of that one
+  detail::StateCall<Connection> sending_;  // to the other replica
+  bool asking_ = false, starting_ = false;  // that one; and nobody joins before
+  detail::PushCall<Connection> push_;
   detail::BlockChecksum checksum_;        // of values
   bool copying_ = false, saving_ = false, stopping_ = false, over_ = false;
   Error end_{rpc_errc::closed, {}};       // what calls are told when it is over

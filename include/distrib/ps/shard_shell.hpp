@@ -9,6 +9,7 @@
 #include <distrib/ps/shard_action.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace distrib::inline v0 {
 
@@ -17,12 +18,15 @@ class ShardShell {
  public:
   virtual ~ShardShell() = default;
 
-  /// The job is known. Find the cuts of shard `number`, then tell `opened` or `not_opened`.
-  virtual void open(const Job& job, std::uint32_t number, const CutSettings& cuts, const JobUpdaters& updaters) = 0;
+  /// The job is known. Find the cuts of this replica of a shard, then tell `opened` or `not_opened`.
+  virtual void open(const Job& job, std::uint32_t replica, const CutSettings& cuts, const JobUpdaters& updaters) = 0;
   virtual void copy() = 0;               ///< Then `copy_cut`, when other events have had their turn.
   virtual void save(SaveCut action) = 0;  ///< Then `cut_saved` or `save_failed`.
   virtual void load(Step step) = 0;      ///< Then `cut_loaded` or `load_failed`.
   virtual void drop(DropCut action) = 0;  ///< The protocol has no more use for this cut.
+  /// Ask the other replica for a cut that is newer than `have`, of the job with this hash; then `state_came`.
+  virtual void ask_sibling(const std::string& job_hash, Step have) = 0;
+  virtual void send(SendState action) = 0;  ///< Read the cut, then `state_read`.
 
   /// Somebody joined for a rank that is here already: a second process of it, or the first one before its old connection
   /// was given up. Either does no harm.

@@ -43,7 +43,8 @@ class WorkerOwner {
   virtual void ended(WorkerEnd end) = 0;                 ///< Once; nothing follows.
 };
 
-/// One worker over TCP: a connection to each shard, made anew whenever it is lost, and the node that speaks over them.
+/// One worker over TCP: a connection to each replica of each shard, made anew whenever it is lost, and the node that
+/// speaks over them. A replica that cannot be reached is a matter of patience while another one of its shard can be.
 /// Waits are events: nothing sleeps, and each has a deadline.
 ///
 /// Threads: one at a time, which is the executor's; a heap object that its handlers hold. `owner` must live until
@@ -56,10 +57,10 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   /// `servers`: the address of each ps task.
   WorkerClient(const Executor& executor, const Job& job, Rank rank, std::vector<Address> servers,
                WorkerClientOptions options, CutSettings cuts, WorkerOwner& owner)
-      : executor_{executor}, servers_{std::move(servers)}, options_{std::move(options)},
-        shards_per_task_{job.shards_per_task}, owner_{owner},
-        node_{job, rank, options_.worker, std::move(cuts), *this}, hang_up_{executor} {
-    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) links_.emplace_back(executor);
+      : executor_{executor}, servers_{std::move(servers)}, options_{std::move(options)}, shards_{job.shards()},
+        owner_{owner}, node_{job, rank, options_.worker, std::move(cuts), *this}, hang_up_{executor} {
+    for (std::uint32_t replica = 0; replica < job.num_replicas(); ++replica)
+      links_.emplace_back(executor, *this, replica, job.task_of(replica), job.service_of(replica));
   }
   WorkerClient(const WorkerClient&) = delete;
   auto operator=(const WorkerClient&) -> WorkerClient& = delete;
@@ -70,10 +71,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   }
 
   void start() {
-    std::uint32_t number = 0;
     for (Link& link : links_) {
-      link.client = this;
-      link.shard = number++;
       link.deadline = Clock::now() + options_.start_within;
       connect(link);
     }
@@ -100,12 +98,15 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// One shard's connection; its owner in the sense of `Connection`.
+  /// One replica's connection; its owner in the sense of `Connection`.
   struct Link {
-    explicit Link(const Executor& executor) : pause{executor} {}
+    Link(const Executor& executor, WorkerClient& of, std::uint32_t number, std::uint32_t of_task, std::uint32_t service_of)
+        : client{&of}, replica{number}, task{of_task}, service{service_of}, pause{executor} {}
 
-    WorkerClient* client = nullptr;
-    std::uint32_t shard = 0;
+    WorkerClient* client;
+    std::uint32_t replica;
+    std::uint32_t task;
+    std::uint32_t service;       // of that task
     std::unique_ptr<Connector> connector;
     detail::SteadyTimer pause;
     std::shared_ptr<Connection<ClientCore, Link>> connection;
@@ -118,43 +119,39 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     void on_activity(Instant now) { client->on_activity(*this, now); }
   };
 
-  [[nodiscard]] auto task_of(std::uint32_t shard) const -> std::uint32_t { return shard / shards_per_task_; }
-  [[nodiscard]] auto name_of(std::uint32_t shard) const -> std::string {
-    return "/job:ps/task:" + std::to_string(task_of(shard)) + " at " + servers_[task_of(shard)].to_string();
+  [[nodiscard]] auto name_of(const Link& link) const -> std::string {
+    return "/job:ps/task:" + std::to_string(link.task) + " at " + servers_[link.task].to_string();
   }
 
   void connect(Link& link) {
-    const std::uint32_t shard = link.shard;
     link.told = Clock::now();
     ConnectOptions how;
     how.deadline = link.deadline;
-    how.longest_pause = std::chrono::milliseconds{500};
-    how.waiting = [this, shard](const Error& missing, std::chrono::milliseconds waited) {
-      Link& of = links_[shard];
-      if (Clock::now() - of.told < tell_every) return;
-      of.told = Clock::now();
-      tell(Event::Kind::waiting, shard, missing.code,
-           "waiting for " + name_of(shard) + " since " + std::to_string(waited.count() / 1000) + " s: " +
+    how.longest_pause = longest_pause;
+    how.waiting = [this, &link](const Error& missing, std::chrono::milliseconds waited) {
+      if (Clock::now() - link.told < tell_every) return;
+      link.told = Clock::now();
+      tell(Event::Kind::waiting, link, missing.code,
+           "waiting for " + name_of(link) + " since " + std::to_string(waited.count() / 1000) + " s: " +
                missing.code.message());
     };
-    link.connector = std::make_unique<Connector>(executor_, servers_[task_of(shard)], std::move(how),
-                                                 [this, shard](const Error& error, std::optional<TcpSocket> socket) {
+    link.connector = std::make_unique<Connector>(executor_, servers_[link.task], std::move(how),
+                                                 [this, &link](const Error& error, std::optional<TcpSocket> socket) {
                                                    const auto self = this->shared_from_this();
-                                                   connected(shard, error, std::move(socket));
+                                                   connected(link, error, std::move(socket));
                                                  });
   }
 
-  void connected(std::uint32_t shard, const Error& error, std::optional<TcpSocket> socket) {
-    Link& link = links_[shard];
+  void connected(Link& link, const Error& error, std::optional<TcpSocket> socket) {
     if (ended_ || node_.over()) return;
     if (error) return cannot_reach(link, error.code);
     RpcClientOptions rpc = options_.rpc;
-    rpc.service = shard % shards_per_task_;
+    rpc.service = link.service;
     rpc.categories = ps_categories();
     const Instant now = Clock::now();
     link.greeted = false;
     link.connection = std::make_shared<Connection<ClientCore, Link>>(*std::move(socket), link, rpc, now, draw_nonce());
-    node_.connected(shard, link.connection->core(), now);
+    node_.connected(link.replica, link.connection->core(), now);
     flush();
   }
 
@@ -165,7 +162,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     ClientEvent event;
     while (connection->core().next(now, event)) {
       if (event.kind == ClientEvent::Kind::greeted) greeted(link);
-      node_.happened(link.shard, event, now);
+      node_.happened(link.replica, event, now);
       if (link.connection != connection) return;  // it was all over
     }
     if (connection->core().finished()) lost(link);
@@ -176,23 +173,27 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     const auto connection = std::exchange(link.connection, nullptr);
     connection->detach();
     connection->settle();
-    node_.disconnected(link.shard);
+    node_.disconnected(link.replica, Clock::now());
     if (node_.over()) return finish_when_quiet();
     const Error& reason = connection->core().reason();
     if (reason.code == rpc_errc::unknown_service || reason.code == rpc_errc::unsupported_version ||
         reason.code == rpc_errc::unauthorized)
-      return fail(exit_code::refused, {reason.code, name_of(link.shard) + ": " + reason.where});
+      return fail(exit_code::refused, {reason.code, name_of(link) + ": " + reason.where});
     const Instant now = Clock::now();
     if (link.greeted) {
-      tell(Event::Kind::lost, link.shard, reason.code, "lost " + name_of(link.shard) + ": " + reason.code.message());
+      tell(Event::Kind::lost, link, reason.code, "lost " + name_of(link) + ": " + reason.code.message());
       link.failures = 0;
       // What is done is done: a server that is gone then has nothing more to say.
       link.deadline = now + (node_.everything_saved() ? options_.goodbye_within : options_.lost_after);
     }
     if (now >= link.deadline) return cannot_reach(link, reason.code);
     // Somebody who takes connections and gives none back is asked ever more seldom.
-    link.pause.expires_after(std::chrono::milliseconds{link.failures == 0 ? 0 : 50 << std::min(link.failures, 5U)});
+    connect_after(link, std::chrono::milliseconds{link.failures == 0 ? 0 : 50 << std::min(link.failures, 5U)});
     ++link.failures;
+  }
+
+  void connect_after(Link& link, std::chrono::milliseconds pause) {
+    link.pause.expires_after(pause);
     link.pause.async_wait([self = this->shared_from_this(), &link](const std::error_code& ec) {
       if (!ec && !self->ended_ && !self->node_.over()) self->connect(link);
     });
@@ -200,13 +201,19 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
 
   void greeted(Link& link) {
     link.greeted = true;
-    if (link.was_connected) tell(Event::Kind::connected, link.shard, {}, name_of(link.shard) + " is there again");
+    if (link.was_connected) tell(Event::Kind::connected, link, {}, name_of(link) + " is there again");
     link.was_connected = true;
   }
 
-  void cannot_reach(const Link& link, const std::error_code& reason) {
+  // While another replica of its shard is there, or may yet be, it is tried on.
+  void cannot_reach(Link& link, const std::error_code& reason) {
+    const Instant now = Clock::now();
+    for (const Link& other : links_)
+      if (other.replica % shards_ == link.replica % shards_)
+        link.deadline = std::max(link.deadline, other.connection ? now + options_.lost_after : other.deadline);
+    if (link.deadline > now) return connect_after(link, longest_pause);
     const bool for_good = link.was_connected && !node_.everything_saved();
-    fail(for_good ? exit_code::somebody_lost : exit_code::again, {reason, name_of(link.shard)});
+    fail(for_good ? exit_code::somebody_lost : exit_code::again, {reason, name_of(link)});
   }
 
   // Has what the node has said written.
@@ -263,19 +270,20 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     owner_.ended(std::move(end_));
   }
 
-  void tell(Event::Kind kind, std::uint32_t shard, const std::error_code& code, const std::string& text) {
-    if (options_.observer) options_.observer({kind, {}, "/job:ps/task:" + std::to_string(task_of(shard)), code, text});
+  void tell(Event::Kind kind, const Link& link, const std::error_code& code, const std::string& text) {
+    if (options_.observer) options_.observer({kind, {}, "/job:ps/task:" + std::to_string(link.task), code, text});
   }
 
   static constexpr std::chrono::seconds tell_every{2};
+  static constexpr std::chrono::milliseconds longest_pause{500};
 
   Executor executor_;
   std::vector<Address> servers_;
   WorkerClientOptions options_;
-  std::uint32_t shards_per_task_;
+  std::uint32_t shards_;
   WorkerOwner& owner_;
   WorkerNode<Core> node_;
-  std::deque<Link> links_;  // one a shard
+  std::deque<Link> links_;  // one a replica
   detail::SteadyTimer hang_up_;
   Step counted_ = 0;
   WorkerEnd end_;

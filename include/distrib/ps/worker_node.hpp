@@ -47,7 +47,7 @@ class WorkerShell {
 };
 
 /// One worker over rpc: carries what its core tells to the shards as calls of `ps/methods.hpp`, one connection a shard,
-/// and their answers back to the core. What cannot be sent because a connection is down is dropped: after it is there
+/// or with replicas one a replica, by their numbers, and their answers back to the core. What cannot be sent because a connection is down is dropped: after it is there
 /// again the core joins, and says everything anew.
 ///
 /// Events in, actions out by calls of the shell; no clock, no I/O, no thread. `Core` is `SyncWorkerCore` or
@@ -57,7 +57,7 @@ class WorkerNode {
  public:
   WorkerNode(const Job& job, Rank rank, const WorkerOptions& options, CutSettings cuts, WorkerShell& shell)
       : core_{job, rank, options}, rank_{rank}, job_text_{to_text(job)}, job_hash_{to_hex(sha256(as_bytes(job_text_)))},
-        cuts_{std::move(cuts)}, shell_{shell}, links_(job.shards()) {
+        cuts_{std::move(cuts)}, shell_{shell}, links_(job.num_replicas()) {
     for (const ShardLayout& layout : shard_layouts(job)) block_bytes_.push_back(layout.wire_block_bytes());
   }
   WorkerNode(const WorkerNode&) = delete;
@@ -71,7 +71,10 @@ class WorkerNode {
   }
 
   /// It is lost, and so is what was on its way.
-  void disconnected(std::uint32_t shard) { links_[shard] = {}; }
+  void disconnected(std::uint32_t shard, Instant now) {
+    links_[shard] = {};
+    if constexpr (restores) run(now, [shard](Core& core, auto& out) { core.disconnected(shard, out); });
+  }
 
   [[nodiscard]] auto is_connected(std::uint32_t shard) const -> bool { return links_[shard].core != nullptr; }
 
@@ -143,7 +146,7 @@ class WorkerNode {
 
     void operator()(SendJoin m) const { node.send_join(m.shard, now); }
     void operator()(SendPull m) const {
-      const std::size_t bytes = m.rows.keys == nullptr ? node.block_bytes_[m.shard] : m.rows.answer_bytes;
+      const std::size_t bytes = m.rows.keys == nullptr ? node.block_bytes_[m.shard % node.block_bytes_.size()] : m.rows.answer_bytes;
       node.template send<Pull>(m.shard, {m.step, std::move(m.rows.keys)}, m.step, now, bytes);
     }
     void operator()(SendPush m) const {
@@ -153,8 +156,10 @@ class WorkerNode {
       node.template send<Push>(m.shard, request, step, now);
     }
     void operator()(SendRestore m) const { node.template send<Restore>(m.shard, {m.cut}, m.cut, now); }
-    void operator()(SendCatchUp) const {}  // servers have no replicas
-    void operator()(ReplicasDiffer) const {}
+    void operator()(SendCatchUp m) const { node.template send<CatchUp>(m.shard, {m.done}, m.done, now); }
+    void operator()(ReplicasDiffer m) const {
+      node.fail({ps_errc::replicas_differ, "step " + std::to_string(m.step) + " of shard " + std::to_string(m.shard)});
+    }
     void operator()(SendSave m) const { node.template send<Save>(m.shard, {}, 0, now); }
     void operator()(SendGoodbye m) const { node.template send<Goodbye>(m.shard, {}, 0, now); }
     void operator()(SendLeave m) const { node.template send<Leave>(m.shard, {}, 0, now); }
@@ -324,7 +329,7 @@ class WorkerNode {
   CutSettings cuts_;
   WorkerShell& shell_;
   std::vector<Link> links_;
-  std::vector<std::size_t> block_bytes_;  // as they travel
+  std::vector<std::size_t> block_bytes_;  // of each shard, as they travel
   Step saved_ = 0;
   bool over_ = false;
 };

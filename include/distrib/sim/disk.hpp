@@ -174,6 +174,11 @@ class Disk {
       changes_.clear();
     } else if (action.kind == Kind::remove) {
       remove(action.path);
+    } else if (action.kind == Kind::link) {
+      distrib::perform(action, error);
+      if (error || names_.contains(action.path)) return;
+      const auto file = names_[action.path] = names_.at(action.from);
+      changes_.push_back({action.path, {}, file});
     } else {
       distrib::perform(action, error);
       if (error) return;

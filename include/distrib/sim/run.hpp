@@ -53,7 +53,8 @@ class Simulation : public Trainer<M, D> {
   template <class WorkerCore>
   auto run(const Options& options) -> Outcome {
     const auto source = this->data_.open();
-    Job job = this->make_job(source, options.ps, options.workers != 0 ? options.workers : this->local_.workers);
+    Job job = this->make_job(source, options.ps, options.workers != 0 ? options.workers : this->local_.workers,
+                              this->replicas_);
     job.cut_interval = interval(job, options);
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     std::string sha256;

@@ -94,7 +94,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     const bool synchronous = this->kind_.consistency.synchronous;
     const auto source = this->data_.open();
     Job job = this->make_job(source, static_cast<std::uint32_t>(flags_.ps_hosts.size()),
-                             static_cast<std::uint32_t>(worker_count(cluster, "worker")));
+                             static_cast<std::uint32_t>(worker_count(cluster, "worker")), this->replicas_);
     job.cut_interval = cut_interval(job, synchronous, this->save_ ? this->save_->every_steps : 0,
                                     mode_.replay_budget_bytes);
     const std::vector<ShardLayout> layouts = shard_layouts(job);

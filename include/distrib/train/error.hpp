@@ -15,6 +15,7 @@ enum class train_errc {
   no_evaluator,    ///< The flags name an evaluator, and the chief evaluates here. Start chief, workers and parameter servers only.
   no_such_variable, ///< `with_updater` names a prefix with which no variable begins. Give one of the names, or a part.
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many, or start more workers.
+  no_replicas,     ///< Shards cannot have so many replicas: 1, or 2 in a synchronous job without backup workers on 2 parameter servers or more. Take `BulkSynchronousParallel{}`, or start more servers.
 };
 
 namespace detail {
@@ -28,6 +29,8 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::no_such_variable, failure::invalid_argument, "no variable's name begins with it"},
     {train_errc::too_few_workers, failure::invalid_argument,
      "more replicas to aggregate than workers: aggregate at most as many, or start more workers"},
+    {train_errc::no_replicas, failure::invalid_argument,
+     "2 replicas need a synchronous job without backup workers, and 2 parameter servers or more"},
 };
 }  // namespace detail
 

@@ -45,6 +45,7 @@ template <class M, class Data, class Placement, class Part, class C, class Hooks
   RowMean row_mean = RowMean::of_those_with_key;
   FloatFormat wire_format = FloatFormat::float32;
   std::string initial_checkpoint = {};
+  std::uint32_t replicas = 1;
 };
 
 namespace detail {

@@ -80,7 +80,7 @@ class Trainer {
       : model_{recipe.model}, data_{recipe.data}, local_{recipe.local}, seed_{recipe.seed},
         check_numerics_{recipe.check_numerics}, row_mean_{recipe.row_mean},
         wire_format_{recipe.wire_format}, initial_checkpoint_{detail::absolute_path(recipe.initial_checkpoint)},
-        hooks_{recipe.hooks}, pool_{pool},
+        replicas_{recipe.replicas}, hooks_{recipe.hooks}, pool_{pool},
         consistency_{recipe.consistency.describe()}, consistency_mode_{R::ConsistencyType::mode},
         kind_{consistency_kind(recipe.consistency), {recipe.updater}} {
     for (const auto& [prefix, updater] : recipe.updaters_of) {
@@ -193,8 +193,12 @@ class Trainer {
 
   // All but the interval of cuts.
   template <class Source>
-  auto make_job(const Source& source, std::uint32_t tasks, std::uint32_t ranks) const -> Job {
+  auto make_job(const Source& source, std::uint32_t tasks, std::uint32_t ranks, std::uint32_t replicas = 1) const -> Job {
+    if (replicas != 1 && (replicas != 2 || tasks < 2 || !kind_.consistency.can_have_replicas()))
+      throw_error(train_errc::no_replicas, std::to_string(replicas) + " replicas, " + std::to_string(tasks) +
+                                               " parameter servers, " + consistency_);
     Job job;
+    job.replicas = replicas;
     job.seed = seed_;
     job.initial_checkpoint = initial_checkpoint_;
     job.variables = model_.variables().infos();
@@ -345,6 +349,7 @@ class Trainer {
   RowMean row_mean_;
   FloatFormat wire_format_;
   std::string initial_checkpoint_;
+  std::uint32_t replicas_;
   HookSet hooks_;
   IoPool* pool_;
   std::string consistency_;  // as the job has it

@@ -54,7 +54,7 @@ class ServerTaskShell final : public ServerTask {
   using Lane = ShardLane<Connection, ServerTaskShell>;
 
   ServerTaskShell(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds, ServerOptions options)
-      : io_{io}, executor_{io.executor(0)}, disk_{io.executor(io.size() - 1)}, kinds_{std::move(kinds)},
+      : io_{io}, executor_{io.executor(0)}, disk_{io.executor(io.size() - 1)}, cluster_{cluster}, kinds_{std::move(kinds)},
         options_{std::move(options)}, name_{to_string(TaskId{"ps", index})}, look_timer_{executor_},
         hang_up_timer_{executor_} {
     place_.task = index;
@@ -133,7 +133,14 @@ class ServerTaskShell final : public ServerTask {
     throw_if(error);
   }
 
-  /// How many shards this task has; as many as there may be while no job is known.
+  /// Where a ps task is; port 0: the cluster does not say so.
+  [[nodiscard]] auto address_of(std::uint32_t task) const -> Address {
+    std::error_code ec;
+    const Address address = Address::parse(cluster_.task_address("ps", task, ec), ec);
+    return ec ? Address{} : address;
+  }
+
+  /// How many shards this task has, with replicas; as many as there may be while no job is known.
   [[nodiscard]] auto shards_of_job() const noexcept -> std::uint32_t { return shards_of_job_; }
 
   void changed(std::size_t lane, const ShardTally& tally) {
@@ -326,6 +333,7 @@ class ServerTaskShell final : public ServerTask {
   IoPool& io_;
   Executor executor_;
   Executor disk_;
+  ClusterSpec cluster_;
   ShardKinds kinds_;
   ServerOptions options_;
   std::string name_;

@@ -8,12 +8,15 @@
 #include <distrib/net/connection_core.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/cut_pieces.hpp>
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/cut_store.hpp>
+#include <distrib/ps/detail/state_fetch.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/methods.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_layout.hpp>
@@ -44,15 +47,15 @@ struct ShardTally {
   std::size_t shards = 0;
   std::size_t over = 0;             ///< Of those.
   std::size_t connections = 0;
-  std::uint32_t shards_of_job = 0;  ///< Of one task; 0: none of these knows a job.
+  std::uint32_t shards_of_job = 0;  ///< Of one task, replicas too; 0: none of these knows a job.
 };
 
 /// The shards of a ps task that live on one thread, with the connections that speak to them, their clock, and their
 /// files, which are read and written on another thread: what came of it is posted back. What `RpcPoolServer` speaks to.
 ///
 /// `Task` is told, from this thread: `changed(lane, tally)`, `ended(lane, tally, code, why)` and `tell(kind, text)`; it
-/// is asked from here for `shards_of_job()`, `options()`, `kinds()`, `place(shard)` and `name()`, which must not change,
-/// or be atomic; and, on the thread of files, to `hold(directory)`, before anything is done there.
+/// is asked from here for `shards_of_job()`, `options()`, `kinds()`, `place(shard)`, `name()` and `address_of(task)`,
+/// which must not change, or be atomic; and, on the thread of files, to `hold(directory)`, before anything is done there.
 /// Threads: all on the executor's, but the constructor and destructor; no handler may run any more then.
 template <class Connection, class Task>
 class ShardLane {
@@ -146,27 +149,27 @@ class ShardLane {
     Host(ShardLane& on, std::uint32_t number)
         : lane{on}, service{on.task_.place(number), on.task_.options().shard, on.task_.kinds(), *this, Clock::now()} {}
 
-    void open(const Job& job, std::uint32_t number, const CutSettings& cuts, const JobUpdaters& updaters) override {
+    void open(const Job& job, std::uint32_t replica, const CutSettings& cuts, const JobUpdaters& of_job) override {
       struct Found {
         std::shared_ptr<CutStore<>> store;
         std::vector<Step> steps;
         std::optional<Cut> newest;
         std::vector<Error> refused;
       };
-      initial = [job, number, updaters] { return initial_cut(job, ShardLayout{job, number}, updaters); };
+      updaters = of_job;
+      initial = [job, shard = replica % job.shards(), of_job] { return initial_cut(job, ShardLayout{job, shard}, of_job); };
       auto found = std::make_shared<Found>();
       CutSettings settings = cuts;
       if (const std::string& here = lane.task_.options().directory; !here.empty()) settings.directory = here;
       lane.on_disk(
-          [&task = lane.task_, found, job, number, settings, updaters] {
+          [&task = lane.task_, found, job, replica, settings, of_job, initial = initial] {
             task.hold(settings.directory);
-            found->store = std::make_shared<CutStore<>>(settings, job, number, updaters);
+            found->store = std::make_shared<CutStore<>>(settings, job, replica, of_job);
             found->steps = found->store->list(found->refused);
             // To begin anew would overwrite what somebody may yet want to mend.
             if (found->steps.empty() && !found->refused.empty()) throw_if(found->refused.front());
             if (!found->steps.empty()) found->newest = found->store->read(found->steps.back());
-            else if (!job.initial_checkpoint.empty())
-              found->newest = initial_cut(job, ShardLayout{job, number}, updaters);
+            else if (!job.initial_checkpoint.empty()) found->newest = initial();
           },
           [this, found, checkpoint = job.initial_checkpoint](const Error& failure) {
             // Workers are told nothing: they find the other process, or this task when it is started again.
@@ -239,6 +242,31 @@ class ShardLane {
       lane.on_disk([store = store, action] { store->drop(action.step, action.in_vain); },
                    [](const Error&) {});  // what stays is cleared away at a start
     }
+    void ask_sibling(const std::string& job_hash, Step have) override {
+      const Job& job = *service.job();
+      const ServerOptions& options = lane.task_.options();
+      const std::uint32_t sibling = job.sibling_of(job.replica_at(service.place().task, service.place().shard));
+      RpcClientOptions rpc;
+      rpc.service = job.service_of(sibling);
+      rpc.categories = ps_categories();
+      rpc.secret = options.rpc.secret;
+      CutAssembly assembly{ShardLayout{job, sibling % job.shards()}, updaters, options.shard.memory_budget_bytes};
+      fetch = std::make_shared<StateFetch>(lane.executor_, rpc, StateRequest{job_hash, have, 0}, std::move(assembly),
+                                           options.shard.lease, [this](const std::optional<Cut>& cut) {
+                                             if (cut)
+                                               lane.task_.tell(Event::Kind::restored,
+                                                               "going on from the state of its other replica, step " +
+                                                                   std::to_string(cut->step));
+                                             service.state_came(cut ? &*cut : nullptr, Clock::now());
+                                             lane.settle();
+                                           });
+      fetch->start(lane.task_.address_of(job.task_of(sibling)));
+    }
+    void send(SendState action) override {
+      auto cut = std::make_shared<Cut>();
+      lane.on_disk([store = store, cut, action] { *cut = store->read(action.step); },
+                   [this, cut, action](const Error& failure) { service.state_read(action.peer, failure ? nullptr : cut.get()); });
+    }
     void joined_twice(Rank rank) override {
       lane.task_.tell(Event::Kind::joined_twice, "somebody joined for rank " + std::to_string(rank) +
                                                      ", which is here already: a second process of it does no harm");
@@ -253,6 +281,8 @@ class ShardLane {
     ShardLane& lane;
     std::shared_ptr<CutStore<>> store;  // used on the disk's thread only
     std::function<Cut()> initial;
+    JobUpdaters updaters;
+    std::shared_ptr<StateFetch> fetch;
     Service service;
   };
 
@@ -274,7 +304,7 @@ class ShardLane {
       if (number >= task_.shards_of_job()) continue;  // somebody wanted it before the job said how many there are
       ++tally.shards;
       if (host->service.over()) ++tally.over;
-      if (const auto& job = host->service.job()) tally.shards_of_job = job->shards_per_task;
+      if (const auto& job = host->service.job()) tally.shards_of_job = job->shards_per_task * job->replicas;
     }
     return tally;
   }

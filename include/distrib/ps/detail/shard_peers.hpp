@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/ps/error.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/peer_calls.hpp>
 #include <distrib/ps/shard_status.hpp>
 
 #include <map>
+#include <string_view>
+#include <system_error>
 
 namespace distrib::inline v0::detail {
 
@@ -33,6 +36,20 @@ class ShardPeers {
     return number == numbers_.end() ? 0 : number->second;
   }
 
+  /// The peer whose call it is; 0: it has not entered, and the call was refused.
+  template <class CallType> auto entered(const CallType& call) -> Peer {
+    const Peer peer = find(call.connection());
+    if (peer != 0 && peers_[peer].entered) return peer;
+    call.fail(ps_errc::not_joined);
+    return 0;
+  }
+  /// The same; a call that has nothing to tell is answered.
+  template <class CallType> auto answered(const CallType& call) -> Peer {
+    const Peer peer = entered(call);
+    if (peer != 0) call.reply({});
+    return peer;
+  }
+
   [[nodiscard]] auto operator[](Peer peer) -> ShardPeer<Connection>& { return peers_[peer]; }
 
   /// Its connection is gone.
@@ -46,6 +63,17 @@ class ShardPeers {
     for (const auto& [peer, state] : peers_) {
       status.parked += state.calls.parked();
       if (state.entered && state.rank < status.of_ranks.size()) status.of_ranks[state.rank].here = true;
+    }
+  }
+
+  /// All calls have come to this end.
+  void refuse_all(const std::error_code& code, std::string_view where) {
+    for (auto& [peer, state] : peers_) state.calls.refuse(code, where);
+  }
+  void end_all(const std::error_code& of_pulls) {
+    for (auto& [peer, state] : peers_) {
+      state.calls.fail_pulls(of_pulls);
+      state.calls.end();
     }
   }
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/core/io_action.hpp>
+
+#include <span>
+
+namespace distrib::inline v0 {
+
+/// Performs plans with POSIX, and says what time it is. Throws as `perform` does.
+struct PosixFiles {
+  void operator()(std::span<const FileAction> plan) const { perform(plan); }
+
+  /// Seconds since 1970.
+  [[nodiscard]] auto now() const noexcept -> double { return detail::seconds_now(); }
+};
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/cut_pieces.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/methods.hpp>
+#include <distrib/ps/shard_action.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/router.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace distrib::inline v0::detail {
+
+/// What the other replica of a shard is sent of a cut; one at a time, whoever asks newly takes the place of who asked
+/// before. Threads: one at a time.
+template <class Connection>
+class StateCall {
+ public:
+  /// True: the core is to be asked for a cut, and then `send` told. Else it was one more piece, which is answered.
+  auto ask(Peer peer, const StateRequest& request, Call<State, Connection> call) -> bool {
+    if (request.at != 0) {
+      if (peer != peer_ || !pieces_) call.fail(rpc_errc::cancelled, "another replica asked meanwhile");
+      else call.reply(pieces_->piece(request.at, most_bytes));
+      return false;
+    }
+    forget(peer_);
+    peer_ = peer;
+    have_ = request.have;
+    waiting_ = std::move(call);
+    return true;
+  }
+  /// Who waits for a cut; 0: nobody.
+  [[nodiscard]] auto peer() const noexcept -> Peer { return waiting_ ? peer_ : 0; }
+  [[nodiscard]] auto have() const noexcept -> Step { return have_; }
+
+  /// The cut for this peer; null: there is none.
+  void send(Peer peer, const Cut* cut) {
+    if (peer != peer_ || !waiting_) return;
+    if (cut != nullptr) pieces_.emplace(*cut);
+    std::exchange(waiting_, std::nullopt)->reply(cut == nullptr ? StateReply{} : pieces_->piece(0, most_bytes));
+  }
+
+  /// It is gone.
+  void forget(Peer peer) {
+    if (peer != peer_) return;
+    if (waiting_) std::exchange(waiting_, std::nullopt)->fail(rpc_errc::cancelled);
+    pieces_.reset();
+    peer_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t most_bytes = std::size_t{1} << 20;  // of one answer
+
+  Peer peer_ = 0;  // 0: nobody has asked
+  Step have_ = 0;
+  std::optional<Call<State, Connection>> waiting_;
+  std::optional<CutPieces> pieces_;
+};
+
+}  // namespace distrib::inline v0::detail
