@@ -10,6 +10,7 @@ usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--steps 
   --steps N     global steps (3000, which is one epoch; with --mode ssp or async 9000 contributions)
   --mode M      sync: same bits every time; ssp, async: nobody waits (sync)
   --shards N    shards of each parameter server, or of the one process (1)
+  --replicas N  replicas of each shard, on different parameter servers (1); with 2 one of them may die without a pause
   --out DIR     where results go (a new directory); one that holds a checkpoint is gone on from
   --examples N  generate so many to learn from, and a tenth as many to measure on (600000)
   --data FILE.. Criteo'"'"'s text files, plain or gzip (train.txt of its Display Advertising Challenge); each tenth line
@@ -17,7 +18,7 @@ usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--steps 
   --min_count N contributions that have a value before it gets rows in the tables (1)'
 set -euo pipefail
 job=click switches=
-values='--steps --mode --shards --batch --wide_rate --deep_rate --min_count --staleness --seed --save_every'
+values='--steps --replicas --mode --shards --batch --wide_rate --deep_rate --min_count --staleness --seed --save_every'
 values+=' --evaluate_every'
 . "$(dirname "${BASH_SOURCE[0]}")/../job.sh"
 

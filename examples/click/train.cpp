@@ -45,6 +45,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
                       distrib::Evaluate{read("test-*").batch(500), s.evaluate_every}, distrib::ShowProgress{})
           .with_seed(s.seed)
           .with_local_mode({.workers = s.workers, .shards = s.shards})
+          .with_replicas(s.replicas)
           .with_cluster_mode({.start_within = std::chrono::seconds{s.start_within}})
           .build(pool, flags);
   const int code = trainer.run();

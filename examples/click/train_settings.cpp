@@ -21,6 +21,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--workers", s.workers, "Workers when it is one process")->check(count)->capture_default_str();
   app.add_option("--shards", s.shards, "Shards of each parameter server, or of the one process")->check(count)
       ->capture_default_str();
+  app.add_option("--replicas", s.replicas, "Replicas of each shard, on different parameter servers: 1 or 2")->check(count)
+      ->capture_default_str();
   app.add_option("--batch", s.batch, "Examples of one worker's step")->check(count)->capture_default_str();
   app.add_option("--wide_rate", s.wide_rate, "Learning rate of Ftrl on the wide part")->check(rate)
       ->capture_default_str();

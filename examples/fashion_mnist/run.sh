@@ -11,12 +11,13 @@ usage='usage: examples/fashion_mnist/run.sh [--ps N] [--workers N] [--restart] [
   --mode M      sync: same bits every time; ssp, async: nobody waits (sync)
   --parts N     parts each variable is cut into, at most (1)
   --shards N    shards of each parameter server, or of the one process (1)
+  --replicas N  replicas of each shard, on different parameter servers (1); with 2 one of them may die without a pause
   --out DIR     where results go (a new directory); one that holds a checkpoint is gone on from
   --hold_out    choose hyper-parameters: train on nine tenths of the training set, measure on the rest of it
 Raw data: Debian'"'"'s package dataset-fashion-mnist, or the four .gz files in $FASHION_MNIST_DIR.'
 set -euo pipefail
 job=fashion_mnist switches=--hold_out
-values='--steps --mode --parts --shards --batch --learning_rate --momentum --staleness --seed --save_every --evaluate_every'
+values='--steps --replicas --mode --parts --shards --batch --learning_rate --momentum --staleness --seed --save_every --evaluate_every'
 . "$(dirname "${BASH_SOURCE[0]}")/../job.sh"
 own_flag() { :; }
 read_flags "$@"

@@ -38,7 +38,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
   auto rate = distrib::LearningRate{s.learning_rate};
   if (!Consistency::synchronous) rate = distrib::Linear{.first = s.learning_rate, .last = 0, .steps = s.steps};
 
-  distrib::IoPool pool{flags.local() ? std::max(1U, std::thread::hardware_concurrency()) : s.shards + 1};
+  distrib::IoPool pool{flags.local() ? std::max(1U, std::thread::hardware_concurrency()) : s.shards * s.replicas + 1};
   auto trainer = distrib::train(Mlp{})
                      .with_data(training.shuffle(s.seed).batch(s.batch))
                      .with_placement(distrib::GreedyLoadBalancingStrategy{distrib::byte_size_load})
@@ -51,6 +51,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
                                  distrib::Evaluate{evaluation.batch(500), s.evaluate_every}, distrib::ShowProgress{})
                      .with_seed(s.seed)
                      .with_local_mode({.workers = s.workers, .shards = s.shards})
+                     .with_replicas(s.replicas)
                      .with_cluster_mode(cluster_mode(s, flags))
                      .build(pool, flags);
   const int code = trainer.run();

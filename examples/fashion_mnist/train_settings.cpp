@@ -19,6 +19,7 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--steps", s.steps, "Global steps; 0: 6000, or 18000 contributions when not sync")->check(count);
   app.add_option("--workers", s.workers, "Workers when it is one process")->check(count)->capture_default_str();
   app.add_option("--shards", s.shards, "Shards of each parameter server, or of the one process")->check(count)->capture_default_str();
+  app.add_option("--replicas", s.replicas, "Replicas of each shard, on different parameter servers: 1 or 2")->check(count)->capture_default_str();
   app.add_option("--parts", s.parts, "Parts each variable is cut into, at most")->check(count);
   app.add_option("--batch", s.batch, "Examples of one worker's step")->check(count);
   app.add_option("--learning_rate", s.learning_rate, "0: 0.05, or 0.015 falling linearly to 0 when not sync")->check(CLI::Range(0.0, 1e3));

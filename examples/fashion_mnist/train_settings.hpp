@@ -9,7 +9,7 @@
 struct Settings {
   std::string data, out = "fashion_mnist", mode = "sync", metrics;
   std::uint64_t steps = 0, batch = 64, seed = 1, save_every = 1000, evaluate_every = 0, start_within = 300;
-  std::uint32_t workers = 3, shards = 1, staleness = 3;
+  std::uint32_t workers = 3, shards = 1, replicas = 1, staleness = 3;
   std::int64_t parts = 1;
   float learning_rate = 0, momentum = 0.9F;
   bool hold_out = false;

@@ -216,8 +216,8 @@ class Trainer {
     job.consistency = consistency_;
     job.data = source.describe();
     job.ranks = ranks;
-    if (const std::uint32_t replicas = kind_.consistency.replicas_to_aggregate; replicas > ranks)
-      throw_error(train_errc::too_few_workers, "replicas_to_aggregate=" + std::to_string(replicas) + ", " +
+    if (const std::uint32_t counted = kind_.consistency.replicas_to_aggregate; counted > ranks)
+      throw_error(train_errc::too_few_workers, "replicas_to_aggregate=" + std::to_string(counted) + ", " +
                                                    std::to_string(ranks) + " workers");
     job.total_steps = last_step(source, ranks);
     return job;
