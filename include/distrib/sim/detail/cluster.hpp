@@ -37,8 +37,10 @@ class Cluster {
   /// Of `cuts` the directory is the simulation's own. Throws when it cannot be made.
   Cluster(const Job& job, ShardKinds kinds, const CutSettings& cuts, StartProgram program, const Options& options)
       : program_{std::move(program)}, world_{job, std::move(kinds), cuts, options}, ranks_(job.ranks) {
-    for (std::uint32_t shard = 0; shard < job.shards(); ++shard)
-      shards_.push_back(std::make_unique<ShardHost>(world_, shard));
+    for (std::uint32_t replica = 0; replica < job.num_replicas(); ++replica) {
+      shards_.push_back(std::make_unique<ShardHost>(world_, replica));
+      world_.shards.push_back(shards_.back().get());
+    }
     world_.contributed = [this] { contributed(); };
     draw_faults();
     for (const auto& shard : shards_) shard->start();
@@ -200,12 +202,13 @@ class Cluster {
     for (const RankState& of : ranks_)
       for (const auto& process : of.processes)
         for (auto& link : process->open()) open.push_back(std::move(link));
+    for (const auto& shard : shards_)
+      if (const LinkPointer link = shard->asking()) open.push_back(link);
     if (open.empty()) return;
     ++world_.resets;
     const LinkPointer& link = open[world_.dice.below(open.size())];
     if (world_.traces())
-      world_.tell("simulation", "a connection of rank " + std::to_string(link->rank) + " to ps " +
-                                    std::to_string(link->task) + " " + how);
+      world_.tell("simulation", "a connection of " + link->from + " to ps " + std::to_string(link->task) + " " + how);
     lose(*link->wire, world_.dice);
   }
 

@@ -55,8 +55,9 @@ struct Link : std::enable_shared_from_this<Link> {
   ClientCore client;
   SessionPointer session;
   std::shared_ptr<Wire<ClientCore, ServerCore>> wire;
-  Rank rank = 0;
-  std::uint32_t task = 0;
+  std::string from;  ///< Who has connected, "rank 1",
+  Rank rank = 0;     ///< its rank, of another replica one that the job has not,
+  std::uint32_t task = 0;  ///< and to which ps task.
   bool client_open = true;
   bool server_open = true;
 };

@@ -5,13 +5,16 @@
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/ps/cut_pieces.hpp>
 #include <distrib/ps/cut_store.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/finished_job.hpp>
 #include <distrib/ps/initial_cut.hpp>
+#include <distrib/ps/methods.hpp>
 #include <distrib/ps/shard_service.hpp>
 #include <distrib/ps/shard_shell.hpp>
 #include <distrib/sim/detail/link.hpp>
+#include <distrib/sim/detail/state_fetch.hpp>
 #include <distrib/sim/detail/world.hpp>
 
 #include <chrono>
@@ -36,15 +39,17 @@ struct DiskFiles {
   [[nodiscard]] auto now() const noexcept -> double { return files ? files->now() : 0; }
 };
 
-/// One shard of a ps process: the service of production and its cuts. What a thread of the disk does in production takes
+/// One shard of a ps process, or a replica of one: the service of production and its cuts. What a thread of the disk does in production takes
 /// simulated time here, in the same order.
 class ShardHost final : public ShardShell {
   using Store = CutStore<DiskFiles>;
 
  public:
-  ShardHost(World& world, std::uint32_t number)
-      : world_{world}, number_{number}, task_{number / world.job.shards_per_task},
-        name_{"shard " + std::to_string(number)} {}
+  ShardHost(World& world, std::uint32_t replica)
+      : world_{world}, number_{replica}, task_{world.job.task_of(replica)},
+        name_{"shard " + std::to_string(replica % world.job.shards())} {
+    if (replica >= world.job.shards()) name_ += " replica 1";
+  }
 
   void start() {
     if (is_done()) return;
@@ -53,8 +58,8 @@ class ShardHost final : public ShardShell {
     const Job& job = world_.job;
     ShardOptions options;
     options.linger = std::chrono::minutes{5};  // longer than anybody is away here
-    service_.emplace(ShardPlace{task_, number_ % job.shards_per_task, job.tasks, job.ranks, is_finished()}, options, world_.kinds,
-                     *this, world_.now());
+    service_.emplace(ShardPlace{task_, job.service_of(number_), job.tasks, job.ranks, is_finished()}, options,
+                     world_.kinds, *this, world_.now());
     tell("starts");
     look_for_end();
     set_alarm();
@@ -70,6 +75,7 @@ class ShardHost final : public ShardShell {
       link->session->flush = nullptr;
       link->wire->detach_b();
     }
+    fetch_.reset();
     if (!queue_.empty() && world_.dice.percent(70)) leave_half_done();
     queue_.clear();
     if (world_.disk) store_.reset();  // in memory it stands for a disk
@@ -82,6 +88,7 @@ class ShardHost final : public ShardShell {
   /// A bit of its newest cut flipped, and there is no newer one yet. When it dies now it may have to go back to cut 0 and
   /// die again, with nothing but the damaged one on the disk: then production refuses to begin anew.
   [[nodiscard]] auto is_fragile() const noexcept -> bool { return fragile_ && !is_done(); }
+  [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
   [[nodiscard]] auto task() const noexcept -> std::uint32_t { return task_; }
   /// Contributions that its values are made of, once it is done; of a process that was not joined any more, those of the
   /// one before.
@@ -94,6 +101,9 @@ class ShardHost final : public ShardShell {
     for (const RankStatus& rank : status.of_ranks) text += (rank.here ? " +" : " -") + std::to_string(rank.last);
     return text;
   }
+
+  /// By which it asks the other replica; null: it does not.
+  [[nodiscard]] auto asking() const -> LinkPointer { return fetch_ ? fetch_->link() : nullptr; }
 
   void accept(const LinkPointer& link) { links_.push_back(link); }
 
@@ -113,18 +123,21 @@ class ShardHost final : public ShardShell {
 
   // --- what the service wants ---
 
-  void open(const Job& job, std::uint32_t number, const CutSettings& cuts, const JobUpdaters& updaters) override {
-    if (number != number_) world_.fail("a job is opened for another shard");
+  void open(const Job& job, std::uint32_t replica, const CutSettings& cuts, const JobUpdaters& updaters) override {
+    if (replica != number_) world_.fail("a job is opened for another shard");
     struct Found {
       std::vector<Step> steps;
       std::optional<Cut> newest;
       std::vector<Error> refused;
     };
-    initial_ = [job, number, updaters] { return initial_cut(job, ShardLayout{job, number}, updaters); };
+    updaters_ = updaters;
+    initial_ = [job, shard = replica % job.shards(), updaters] {
+      return initial_cut(job, ShardLayout{job, shard}, updaters);
+    };
     auto found = std::make_shared<Found>();
     on_disk(
-        [this, found, job, number, cuts, updaters] {
-          if (!store_) store_ = std::make_shared<Store>(cuts, job, number, updaters, files());
+        [this, found, job, replica, cuts, updaters] {
+          if (!store_) store_ = std::make_shared<Store>(cuts, job, replica, updaters, files());
           const std::string flipped = world_.flips_due > 0 ? flip_a_bit() : std::string{};
           found->steps = store_->list(found->refused);
           if (!flipped.empty() && found->steps.empty()) {  // it was all there is to go on from
@@ -190,6 +203,28 @@ class ShardHost final : public ShardShell {
   void drop(DropCut drop) override {
     on_disk([this, drop] { store_->drop(drop.step, drop.in_vain); }, [](const Error&, Instant) {});
   }
+  void ask_sibling(const std::string& job_hash, Step have) override {
+    const Job& job = world_.job;
+    CutAssembly assembly{ShardLayout{job, number_ % job.shards()}, updaters_, ShardOptions{}.memory_budget_bytes};
+    fetch_ = std::make_shared<StateFetch>(
+        world_, [this](auto happened) { return open_to_sibling(std::move(happened)); }, StateRequest{job_hash, have, 0},
+        std::move(assembly), [this](const Cut* cut) {
+          fetch_.reset();
+          tell(cut == nullptr ? "hears of no newer state"
+                              : "goes on from the state of its other replica, step " + std::to_string(cut->step));
+          service_->state_came(cut, world_.now());
+          for (const LinkPointer& link : std::vector{links_}) link->session->answered();
+          set_alarm();
+        });
+    fetch_->start();
+  }
+  void send(SendState action) override {
+    auto cut = std::make_shared<Cut>();
+    on_disk([this, cut, action] { *cut = store_->read(action.step); },
+            [this, cut, action](const Error& failure, Instant) {
+              service_->state_read(action.peer, failure ? nullptr : cut.get());
+            });
+  }
   void joined_twice(Rank) override {}
   void ended(int code, const Error& why) override {
     code_ = code;
@@ -204,6 +239,8 @@ class ShardHost final : public ShardShell {
   }
 
  private:
+  auto open_to_sibling(std::function<void()> happened) -> LinkPointer;
+
   struct DiskWork {
     std::function<void()> work;
     std::function<void(const Error&, Instant)> done;
@@ -272,6 +309,7 @@ class ShardHost final : public ShardShell {
 
   // In its newest cut, but for the last one of the job: what follows that nobody could replay. Gives the file.
   auto flip_a_bit() -> std::string {
+    if (number_ >= world_.job.shards()) return {};
     Error error;
     const std::uint32_t shards = world_.job.shards();
     const auto own = distrib::detail::find_cuts(world_.cuts.directory, "model.ckpt", number_, shards, error);
@@ -303,6 +341,8 @@ class ShardHost final : public ShardShell {
   std::optional<ShardService<SessionPointer>> service_;
   std::shared_ptr<Store> store_;
   std::function<Cut()> initial_;
+  JobUpdaters updaters_;
+  std::shared_ptr<StateFetch> fetch_;
   std::deque<DiskWork> queue_;  // the first is under way
   std::vector<LinkPointer> links_;
   Instant alarm_{};
@@ -310,5 +350,33 @@ class ShardHost final : public ShardShell {
   int code_ = -1;
   std::uint64_t contributions_ = 0;
 };
+
+/// A connection that `from` opens to a shard. Both processes hold it; `happened` is called when there is something for
+/// the client.
+inline auto open_link(World& world, ShardHost& host, const std::string& from, Rank rank,
+                      std::function<void(const LinkPointer&)> happened) -> LinkPointer {
+  RpcClientOptions options;
+  options.categories = ps_categories();
+  const auto link = std::make_shared<Link>(options, RpcServerOptions{}, world.now());
+  link->from = from;
+  link->rank = rank;
+  link->task = host.task();
+  host.accept(link);
+  NetworkOptions network = world.network;
+  network.latency *= std::max(world.factor(from), world.factor("ps " + std::to_string(host.task())));
+  link->wire = std::make_shared<Wire<ClientCore, ServerCore>>(world.scheduler, world.dice, network);
+  link->session->flush = [wire = link->wire.get()] { wire->flush(); };
+  world.links.push_back(link);
+  link->wire->attach(
+      link->client, [at = link.get(), happened = std::move(happened)] { happened(at->shared_from_this()); },
+      link->session->core, [&host, at = link.get()] { host.on_activity(at->shared_from_this()); });
+  return link;
+}
+
+inline auto ShardHost::open_to_sibling(std::function<void()> happened) -> LinkPointer {
+  ShardHost& sibling = *world_.shards[world_.job.sibling_of(number_)];
+  if (!sibling.is_up()) return nullptr;
+  return open_link(world_, sibling, name_, world_.job.ranks, [happened](const LinkPointer&) { happened(); });
+}
 
 }  // namespace distrib::inline v0::sim::detail

@@ -121,22 +121,9 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
     ShardHost& host = *shards_[shard];
     if (world_.now() < world_.parted_until(rank_, host.task()) || !host.is_up())
       return later([this, shard] { connect(shard); });
-    RpcClientOptions options;
-    options.categories = ps_categories();
-    const auto link = std::make_shared<Link>(options, RpcServerOptions{}, world_.now());
-    link->rank = rank_;
-    link->task = host.task();
-    links_[shard] = link;
-    host.accept(link);
-    NetworkOptions network = world_.network;
-    network.latency *= std::max(world_.factor(name_), world_.factor("ps " + std::to_string(host.task())));
-    link->wire = std::make_shared<Wire<ClientCore, ServerCore>>(world_.scheduler, world_.dice, network);
-    link->session->flush = [wire = link->wire.get()] { wire->flush(); };
-    world_.links.push_back(link);
-    link->wire->attach(
-        link->client, [this, at = link.get(), shard] { on_activity(at->shared_from_this(), shard); },
-        link->session->core, [&host, at = link.get()] { host.on_activity(at->shared_from_this()); });
-    if (world_.traces()) tell("connects to shard " + std::to_string(shard));
+    const LinkPointer link = links_[shard] =
+        open_link(world_, host, name_, rank_, [this, shard](const LinkPointer& at) { on_activity(at, shard); });
+    if (world_.traces()) tell("connects to " + host.name());
     node_.connected(shard, link->client, world_.now());
     flush();
   }
@@ -150,7 +137,7 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
     link->client_open = false;
     links_[shard] = nullptr;
     if (done_) return;
-    node_.disconnected(shard);
+    node_.disconnected(shard, now);
     later([this, shard] { connect(shard); });
   }
 

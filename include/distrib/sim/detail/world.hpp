@@ -28,6 +28,8 @@
 
 namespace distrib::inline v0::sim::detail {
 
+class ShardHost;
+
 /// What all processes of a simulated cluster share: time, chance, network, disk, and what is told of them.
 struct World {
   World(const Job& of_job, ShardKinds of_kinds, CutSettings settings, const Options& with)
@@ -84,6 +86,7 @@ struct World {
   Instant begun = scheduler.now();
   Faults faults;
   NetworkOptions network;
+  std::vector<ShardHost*> shards;  // or replicas of them, by their numbers
   std::vector<LinkPointer> links;  // all there were: the wires speak of them as long as there is something to happen
   std::optional<Disk> disk;
   Instant disk_slow_until{};
