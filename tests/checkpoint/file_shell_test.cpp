@@ -29,6 +29,11 @@ TEST_CASE("a plan is performed in order", "[checkpoint][file_shell]") {
   distrib::perform(FilePlan{FileAction::write(second, {distrib::as_bytes("x")}, {})});  // replaces, does not append
   CHECK(distrib::as_text(support::read_file(second)) == "x");
 
+  distrib::perform(FilePlan{FileAction::link(second, first), FileAction::write(directory / "other", {}, {}),
+                            FileAction::link(directory / "other", first)});  // the second time: it stays
+  CHECK(distrib::as_text(support::read_file(first)) == "x");
+  CHECK(std::filesystem::hard_link_count(second) == 2);
+
   distrib::perform(FilePlan{FileAction::remove(second), FileAction::remove(second)});  // the second time: nothing to do
   CHECK_FALSE(std::filesystem::exists(second));
 }
@@ -42,6 +47,7 @@ TEST_CASE("a plan stops at its first failure, which names the file and the reaso
       FileAction::sync(gone),
       FileAction::sync_directory(gone),
       FileAction::rename(directory / "none", gone),
+      FileAction::link(directory / "none", after),
       FileAction::remove(directory.path() / "."),  // a directory
   };
   for (const FileAction& action : failing) {

@@ -594,6 +594,63 @@ TEST_CASE("CutStore: an asynchronous shard keeps its two newest cuts and the use
   CHECK_THROWS_WITH(cluster.store(0).list(refused), ContainsSubstring("as many workers and shards as it had"));
 }
 
+TEST_CASE("CutStore: a second replica has cuts of its own beside the first's", "[ps][cut_store]") {
+  Cluster cluster{2};
+  cluster.job.replicas = 2;
+  const auto replica = [&](std::uint32_t shard) { return cluster.store(2 + shard); };
+  for (const Step step : {20, 30}) {
+    cluster.save_all(step);
+    for (const std::uint32_t shard : {0U, 1U}) CHECK(replica(shard).save(cluster.cut(shard, step)).empty());
+  }
+  std::vector<Error> refused;
+  CHECK(replica(1).list(refused) == Steps{20, 30});
+  CHECK(cuts::same_bytes(replica(1).read(20).values, cluster.cut(1, 20).values));
+  CHECK(cluster.has(20, ".index"));
+  CHECK(cluster.list(1) == Steps{20, 30});
+  replica(1).drop(20);  // also when the user wants it: the first has it
+  CHECK(replica(1).list(refused) == Steps{30});
+  CHECK(cluster.has(20, ".data-00001-of-00002"));
+  CHECK(refused.empty());
+
+  cluster.save_all(1000);  // the end
+  for (const std::uint32_t shard : {0U, 1U}) replica(shard).save(cluster.cut(shard, 1000));
+  for (const std::uint32_t number : {0U, 1U, 2U, 3U}) cluster.store(number).finish();
+  CHECK(cluster.files() == std::set<std::string>{"checkpoint", "model.ckpt-20.index", "model.ckpt-20.data-00000-of-00002",
+                                                 "model.ckpt-20.data-00001-of-00002", "model.ckpt-1000.index",
+                                                 "model.ckpt-1000.data-00000-of-00002",
+                                                 "model.ckpt-1000.data-00001-of-00002"});
+}
+
+TEST_CASE("CutStore: what the first replicas lack of a checkpoint is taken from the second ones", "[ps][cut_store]") {
+  Cluster cluster{3};
+  cluster.job.replicas = 2;
+  cluster.store(0).save(cluster.cut(0, 20));
+  CHECK(cluster.store(3 + 2).save(cluster.cut(2, 20)).empty());
+  CHECK_FALSE(cluster.has(20, ".index"));
+  const bool first_is_last = GENERATE(true, false);
+  const std::string prefix = first_is_last ? cluster.store(1).save(cluster.cut(1, 20)) : cluster.store(3 + 1).save(cluster.cut(1, 20));
+  CHECK(prefix == cluster.path(20, ""));
+  CHECK(newest_of(cluster) == cluster.path(20, ""));
+  for (const std::uint32_t shard : {0U, 1U, 2U}) {  // read by a job without replicas
+    Cluster plain{3};
+    plain.settings = cluster.settings;
+    CHECK(cuts::same_bytes(plain.store(shard).read(20).values, cluster.cut(shard, 20).values));
+  }
+  const std::set<std::string> before = cluster.files();  // the first is late, and writes the same again
+  CHECK(cluster.store(2).save(cluster.cut(2, 20)).empty());
+  CHECK(cluster.files() == before);
+  CHECK(cuts::same_bytes(cluster.store(2).read(20).values, cluster.cut(2, 20).values));
+}
+
+TEST_CASE("CutStore: replicas' parts of another run are not for a job without replicas", "[ps][cut_store]") {
+  Cluster cluster{2};
+  cluster.job.replicas = 2;
+  cluster.store(3).save(cluster.cut(1, 20));
+  cluster.job.replicas = 1;
+  CHECK(cluster.store(0).save(cluster.cut(0, 20)).empty());
+  CHECK_FALSE(cluster.has(20, ".index"));
+}
+
 TEST_CASE("CutStore: in memory", "[ps][cut_store]") {
   const auto job = cuts::make_job(1, 1);
   CutStore store{{}, job, 0, cuts::updaters};

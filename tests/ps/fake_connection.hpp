@@ -73,6 +73,14 @@ class Connection {
       distrib::PushReply reply;
       REQUIRE(decode(head, body, reply));
       text = " pushed" + story::text(reply.progress) + (reply.not_repeatable ? " not repeatable" : "");
+    } else if (methods_.at(call) == distrib::State::id) {
+      distrib::StateReply reply;
+      REQUIRE(decode(head, body, reply));
+      text = reply.step == 0 ? " no state" : " state " + std::to_string(reply.step);
+      std::uint64_t size = 0;
+      for (const std::uint64_t of : reply.sizes) size += of;
+      if (size != 0) text += " of " + std::to_string(size) + " bytes" + story::text(reply.body);
+      else if (reply.body != nullptr) text += " more";
     } else if (methods_.at(call) == distrib::Status::id) {
       REQUIRE(decode(head, body, status = {}));
       text = " status";

@@ -60,6 +60,15 @@ TEST_CASE("methods: messages are written and read back", "[ps]") {
   CHECK_FALSE(carried(distrib::PushReply{progress, false}).not_repeatable);
   CHECK(carried(distrib::PushReply{progress, true}).not_repeatable);
   CHECK(carried(distrib::RestoreRequest{5}).cut == 5);
+  CHECK(carried(distrib::CatchUpRequest{1ULL << 40}).done == 1ULL << 40);
+  const auto asked = carried(distrib::StateRequest{"abc", 40, 1ULL << 34});
+  CHECK(asked.job_hash == "abc");
+  CHECK(asked.have == 40);
+  CHECK(asked.at == 1ULL << 34);
+  const auto state = carried(distrib::StateReply{41, {0, 1ULL << 34, 5}, nullptr});
+  CHECK(state.step == 41);
+  CHECK(state.sizes == std::vector<std::uint64_t>{0, 1ULL << 34, 5});
+  CHECK(carried(distrib::StateReply{}).step == 0);
 }
 
 TEST_CASE("methods: what does not decode is refused", "[ps]") {

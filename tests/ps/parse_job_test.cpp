@@ -228,6 +228,9 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
       {"consistency", "wire_format \nconsistency", "line 19, 'wire_format '"},
       {"consistency", "wire_format float16\nwire_format float16\nconsistency", "line 20, 'wire_format float16'"},
       {"consistency", "wire_format float16\ncheck_numerics true\nconsistency", "line 20, 'check_numerics true'"},
+      {"updater momentum", "replicas 1\nupdater momentum", "line 18, 'replicas 1'"},
+      {"updater momentum", "replicas 3\nupdater momentum", "line 18, 'replicas 3'"},
+      {"updater momentum", "replicas 2\nreplicas 2\nupdater momentum", "line 19, 'replicas 2'"},
       {"bulk_synchronous_parallel", "bulk", "line 19, 'consistency bulk'"},
       {"bulk_synchronous_parallel", "bulk_synchronous_parallel replicas_to_aggregate=4", "line 21, 'ranks 3'"},
       {"data tfrecords of 4 files\n", "", "line 20, 'ranks 3'"},
@@ -243,6 +246,12 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
   for (const Row& row : rows) {
     CAPTURE(row.from, row.to);
     CHECK(refused_at(with(row.from, row.to)) == row.where);
+  }
+  Job replicated = parse_job(with("updater momentum", "replicas 2\nupdater momentum"));
+  CHECK(replicated.replicas == 2);
+  for (const char* other : {"asynchronous_parallel", "bulk_synchronous_parallel replicas_to_aggregate=2"}) {
+    replicated.consistency = other;
+    CHECK(refused_at(to_text(replicated)) == "line 20, 'consistency " + std::string{other} + "'");
   }
   CHECK(refused_at("") == "line 1, ''");
   CHECK(refused_at(std::string(64, '\n')) == "line 1, ''");

@@ -27,4 +27,8 @@ TEST_CASE("place_mismatch: the number that differs, or nothing", "[ps]") {
     CHECK(error.code == distrib::ps_errc::job_mismatch);
     CHECK(error.where == row.where);
   }
+  job.replicas = 2;
+  CHECK_FALSE(place_mismatch(job, {.shard = 3, .tasks = 2, .ranks = 3}));
+  CHECK(place_mismatch(job, {.shard = 4, .tasks = 2, .ranks = 3}).where ==
+        "the job has 4 shards of a task, this cluster 5");
 }

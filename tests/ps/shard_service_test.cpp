@@ -45,6 +45,16 @@ auto job_of(Rank ranks, Step total, Step interval, const char* consistency = syn
   return job;
 }
 
+auto replicated() -> Job {
+  Job job = story::job(2, 2, 9, 3);
+  job.tasks = 2;
+  job.shards_per_task = 1;
+  job.replicas = 2;
+  job.updater = "sgd learning_rate=1";
+  job.consistency = synchronous;
+  return job;
+}
+
 auto hash_of(const Job& job) -> std::string { return distrib::to_hex(distrib::job_hash(job)); }
 
 struct Event {
@@ -117,6 +127,22 @@ struct Bench : distrib::ShardShell {
   auto copied() {
     return [this] { service.copy_cut(now); };
   }
+  /// The other replica has this; step 0: nothing.
+  auto state_came(Step step, float value) {
+    return [=, this] {
+      const Cut cut{step, block(value), {}, {}};
+      service.state_came(step == 0 ? nullptr : &cut, now);
+    };
+  }
+  auto ask_state(char who, std::uint64_t number, Step have, std::uint64_t at = 0) {
+    return call<distrib::State>(who, number, {hash_of(job), have, at});
+  }
+  auto state_read(Step step, float value) {
+    return [=, this] {
+      const Cut cut{step, block(value), {}, {}};
+      service.state_read(asked, step == 0 ? nullptr : &cut);
+    };
+  }
   auto saved(Step step) {
     return [=, this] { service.cut_saved(step, now); };
   }
@@ -169,6 +195,14 @@ struct Bench : distrib::ShardShell {
   void drop(distrib::DropCut drop) override {
     told.push_back("shell drop " + std::to_string(drop.step) + (drop.in_vain ? " in vain" : ""));
   }
+  void ask_sibling(const std::string& job_hash, Step have) override {
+    CHECK(job_hash == hash_of(job));
+    told.push_back("shell ask sibling, have " + std::to_string(have));
+  }
+  void send(distrib::SendState action) override {
+    asked = action.peer;
+    told.push_back("shell send " + std::to_string(action.step));
+  }
   void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " is here twice"); }
   void ended(int code, const distrib::Error& why) override {
     const std::string words = why ? ": " + why.code.message() + " (" + why.where + ")" : std::string{};
@@ -179,6 +213,7 @@ struct Bench : distrib::ShardShell {
 
   Instant now{1'000h};
   Texts told;
+  distrib::Peer asked = 0;  ///< Who is to be sent a state.
   Job job;
   std::array<fake::Connection, 3> connections{{{"a", told}, {"b", told}, {"c", told}}};
   distrib::ShardService<fake::Connection*> service;
@@ -272,6 +307,65 @@ TEST_CASE("ShardService: a shard of a later task", "[ps]") {
   job.consistency = synchronous;
   Bench bench{job, {.task = 2, .shard = 1, .tasks = 3}};
   bench.tell({{"number", bench.bring('a', 1, 0), {"shell open 5 in the directory 7 3, sgd learning_rate=1"}}});
+}
+
+TEST_CASE("ShardService: a replica asks the other one before anybody joins", "[ps]") {
+  Bench bench{replicated(), {.tasks = 2}};
+  bench.tell({
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"opened", bench.opened_from(3, -1, {3}), {"shell ask sibling, have 3"}},
+      {"waits", bench.join('b', 1, 1), {}},
+      {"not joined", bench.pull('b', 2, 3), {"b2 failed: a call before Join"}},
+      {"it is ahead", bench.state_came(6, -4), {"shell save 6 w=-4", "a1 joined k=6 cuts=0,3", "b1 joined k=6 cuts=0,3"}},
+      {"goes on from there", bench.pull('a', 2, 6), {"a2 values counted=6 w=-4 k=6 cuts=0,3"}},
+      {"durable", bench.saved(6), {"a1 notice k=6 cuts=0,3,6", "b1 notice k=6 cuts=0,3,6"}},
+  });
+}
+
+TEST_CASE("ShardService: a replica that cannot be served asks the other one", "[ps]") {
+  Bench bench{replicated(), {.tasks = 2}};
+  bench.tell({
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"opened", bench.opened(), {"shell ask sibling, have 0"}},
+      {"there is none", bench.state_came(0, 0), {"a1 joined k=0 cuts=0"}},
+      {"behind", bench.call<distrib::CatchUp>('a', 2, {0}), {"a2 ok", "shell ask sibling, have 0"}},
+      {"once is enough", bench.call<distrib::CatchUp>('a', 3, {0}), {"a3 ok"}},
+      {"it goes on meanwhile", bench.push('a', 4, 5, 0, 2), {"a4 pushed k=0 cuts=0"}},
+      {"there", bench.state_came(4, -3), {"shell save 4 w=-3", "a1 joined k=4 cuts=0"}},
+      {"it has moved since", bench.call<distrib::CatchUp>('a', 5, {0}), {"a5 ok", "a1 joined k=4 cuts=0"}},
+      {"none", bench.call<distrib::CatchUp>('a', 6, {4}), {"a6 ok", "shell ask sibling, have 4"}},
+      {"none", bench.state_came(0, 0), {"a1 joined k=4 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: the other replica is sent the newest cut, or one that is made for it", "[ps]") {
+  Bench bench{replicated(), {.tasks = 2}};
+  const auto other_job = bench.call<distrib::State>('c', 2, {"another", 0, 0});
+  bench.tell({
+      {"it knows no job yet", bench.ask_state('c', 1, 0), {"c1 failed: a call before Join"}},
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"another job", other_job, {"c2 failed: a call before Join"}},
+      {"its cuts are being read", bench.ask_state('c', 3, 0), {}},
+      {"opened", bench.opened_from(3, -1, {3}), {"shell send 3", "shell ask sibling, have 3"}},
+      {"read", bench.state_read(3, -1), {"c3 state 3 of 64 bytes w=-1"}},
+      {"one more piece", bench.ask_state('c', 4, 0, 32), {"c4 state 3 more"}},
+      {"nobody is ahead", bench.state_came(0, 0), {"a1 joined k=3 cuts=0,3"}},
+      {"", bench.join('b', 1, 1), {"b1 joined k=3 cuts=0,3"}},
+      {"it has all", bench.ask_state('c', 5, 3), {"c5 no state"}},
+      {"4", bench.push('a', 5, 4, 0, 1), {"a5 pushed k=3 cuts=0,3"}},
+      {"4", bench.push('b', 5, 4, 1, 1), {"b5 pushed k=4 cuts=0,3"}},
+      {"one is made", bench.ask_state('c', 6, 3), {"shell save 4 w=-2"}},
+      {"durable", bench.saved(4), {"a1 notice k=4 cuts=0,3,4", "b1 notice k=4 cuts=0,3,4", "shell send 4"}},
+      {"it could not be read", bench.state_read(0, 0), {"c6 no state"}},
+      {"who has joined is a worker", bench.ask_state('a', 6, 0), {"a6 failed: a call before Join"}},
+  });
+  bench.tell({
+      {"5", bench.push('a', 7, 5, 0, 1), {"a7 pushed k=4 cuts=0,3,4"}},
+      {"5", bench.push('b', 7, 5, 1, 1), {"b7 pushed k=5 cuts=0,3,4"}},
+      {"waits", bench.ask_state('c', 7, 4), {"shell save 5 w=-3"}},
+      {"is gone", bench.closed('c'), {"c7 failed: the call was cancelled"}},
+      {"durable", bench.saved(5), {"a1 notice k=5 cuts=0,3,4,5", "b1 notice k=5 cuts=0,3,4,5"}},
+  });
 }
 
 TEST_CASE("ShardService: the cuts could not be read", "[ps]") {
@@ -422,9 +516,9 @@ TEST_CASE("ShardService: an asynchronous one; a gap is answered on the stream, a
       {"a gap", bench.push('b', 2, 2, 1, 1), {"b1 joined k=0 cuts=0", "b2 pushed k=0 cuts=0"}},
       {"all contributions together", bench.pull('b', 3, 0), {"b3 values counted=1 w=-1 k=0 cuts=0"}},
       {"there is nothing to restore", bench.call<distrib::Restore>('a', 3, {0}), {"a3 ok"}},
-      {"asked", bench.call<distrib::Save>('a', 4), {"shell save 1 w=-1", "a4 ok"}},
+      {"asked", bench.call<distrib::Save>('a', 4), {"a4 ok", "shell save 1 w=-1"}},
       {"durable", bench.saved(1), {"a1 notice k=1 cuts=1", "b1 notice k=0 cuts=0"}},
-      {"nothing newer", bench.call<distrib::Save>('a', 5), {"a1 notice k=1 cuts=1", "b1 notice k=0 cuts=0", "a5 ok"}},
+      {"nothing newer", bench.call<distrib::Save>('a', 5), {"a5 ok", "a1 notice k=1 cuts=1", "b1 notice k=0 cuts=0"}},
       {"the end", bench.pull('a', 6, distrib::end_of_job), {}},
       {"the last of b", bench.push('b', 4, 1, 1, 1), {"b4 pushed k=1 cuts=0"}},
       {"the last of a", bench.push('a', 7, 2, 0, 1), {"shell save 3 w=-3", "a7 pushed k=2 cuts=1"}},

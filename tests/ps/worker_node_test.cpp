@@ -80,8 +80,9 @@ struct Bench : distrib::WorkerShell {
   }
   auto loses(std::uint32_t shard) {
     return [=, this] {
-      node.disconnected(shard);
+      node.disconnected(shard, now);
       links[shard] = nullptr;
+      carry();
     };
   }
 
@@ -187,7 +188,7 @@ struct Bench : distrib::WorkerShell {
   void carry() {
     for (bool more = true; more;) {
       more = false;
-      for (std::uint32_t shard = 0; shard < job.shards(); ++shard)
+      for (std::uint32_t shard = 0; shard < job.num_replicas(); ++shard)
         if (links[shard] != nullptr) more = carry(shard) || more;
     }
   }
@@ -252,6 +253,7 @@ struct Bench : distrib::WorkerShell {
              std::to_string(request.common_cut) + (request.body ? story::text(request.body) : "");
     }
     if (event.method == Restore::id) return "restore " + std::to_string(read(distrib::RestoreRequest{}).cut);
+    if (event.method == distrib::CatchUp::id) return "catch up " + std::to_string(read(distrib::CatchUpRequest{}).done);
     if (event.method == Save::id) return "save";
     if (event.method == Leave::id) return "leave";
     return event.method == Goodbye::id ? "goodbye" : "what?";
@@ -286,7 +288,7 @@ struct Bench : distrib::WorkerShell {
   distrib::Compute work;
   distrib::Job job;
   distrib::WorkerNode<Core> node;
-  std::vector<std::unique_ptr<Link>> links = std::vector<std::unique_ptr<Link>>(job.shards());
+  std::vector<std::unique_ptr<Link>> links = std::vector<std::unique_ptr<Link>>(job.num_replicas());
 };
 
 using SyncBench = Bench<SyncWorkerCore>;
@@ -524,6 +526,41 @@ TEST_CASE("WorkerNode: answers that do not decode, blocks of another size", "[ps
                 join.carry();
               },
               {failed + "Join)"}}});
+}
+
+TEST_CASE("WorkerNode: with replicas either gives the values, one that is lost is not waited for", "[ps]") {
+  distrib::Job job = job_of(1, 9, 0);
+  job.replicas = 2;
+  SyncBench bench{job};
+  bench.tell({
+      {"", bench.connects(0), {"0 join 1"}},
+      {"", bench.connects(1), {"1 join 1"}},
+      {"waits for both", bench.joined(0, 4, {0, 4}), {"shell saved 4"}},
+      {"the other one is behind", bench.joined(1, 0), {"0 pull 4", "1 catch up 0"}},
+      {"", bench.reply<distrib::CatchUp>(1), {}},
+      {"values", bench.values(0, 4, {0, 4}), {"shell compute 5 of w=4"}},
+      {"it is there", bench.joined(1, 4, {0, 4}), {"1 pull 4"}},
+      {"made", bench.computed(), {"0 push 5 of 1 common=4 w=5", "0 pull 5", "1 push 5 of 1 common=4 w=5"}},
+      {"it is lost: the other one is asked", bench.loses(0), {"1 pull 5"}},
+      {"", bench.values(1, 5, {0, 4}), {}},
+  });
+}
+
+TEST_CASE("WorkerNode: replicas whose values differ end it", "[ps]") {
+  distrib::Job job = job_of(2, 9, 0);
+  job.replicas = 2;
+  SyncBench bench{job};
+  for (const std::uint32_t replica : {0U, 1U, 2U, 3U}) bench.connect(replica);
+  for (const std::uint32_t replica : {0U, 1U, 2U, 3U}) bench.joined(replica, 0)();
+  const auto values = [&bench](std::uint32_t replica, float value) {
+    return bench.reply<Pull>(replica, {{0, {0}}, false, 0, block(value)});
+  };
+  bench.tell({
+      {"it is asked, too", bench.joined(2, 0), {"2 pull 0"}},
+      {"", values(0, 7), {}},
+      {"", values(2, 8),
+       {"shell failed: two replicas of a shard gave different values of one step (step 0 of shard 0)"}},
+  });
 }
 
 TEST_CASE("WorkerNode: blocks have the size that they have on their way", "[ps]") {

@@ -153,7 +153,7 @@ class CutStore {
     // It is durable without an index, which another start makes; but who is done relies on that of the last step.
     if (cut.step == last_step_) merge_and_let_go();
     else if_there_is_room(merge_and_let_go);
-    return last ? prefix : std::string{};
+    return last ? users_prefix(cut.step) : std::string{};
   }
 
   /// The protocol has no more use for the cut of `step`. What the user wants stays: checkpoints until they are beyond
