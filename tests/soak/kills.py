@@ -16,6 +16,8 @@ TEST is one of these; all unless told. Who is killed is started again at once; n
               another one than it may
   resharding  --count times (2) jobs of 3 parameter servers are stopped or killed, all of their processes, and each goes
               on from there on 1, on 2, on 4 and on 6 of them
+  replicas    --count jobs (3) with two replicas of each shard, in which one parameter server, then the other one, is
+              killed, loses its disk, and stays away for 2 s: how long a worker finishes no step
   gaps        --count jobs (3) in which parameter servers are killed: how long a worker finishes no step
   endurance   --seconds (60) with a kill every 5 s: who is spared stays as large as it was
 
@@ -45,7 +47,7 @@ JOBS = [(TABLES, 150), (DENSE, 500)]  # and their steps: about a second
 COUNTING, CONTRIBUTIONS = ["counting", "--save_every=50"], 12000
 STALENESS = 3
 LIMIT = 90  # seconds for a job
-LONGEST_GAP = 10
+LONGEST_GAP, LONGEST_WITH_REPLICAS = 10, 1
 REPLAY_KIB = 256 << 10  # what a worker may keep while a disk is slow
 # What moves something, to another process or to the disk.
 CALLS = ("sendto sendmsg write writev pwrite64 pwritev fsync fdatasync rename renameat renameat2 link linkat unlink "
@@ -97,6 +99,7 @@ class Job:
     def __init__(self, setting, program, steps, *options, limit=LIMIT, directory=None, servers=PS):
         self.setting, self.program, self.steps = setting, program, steps
         self.began, self.limit, self.deaths, self.accomplice = time.monotonic(), limit, 0, ""
+        self.away, self.back = 0, {}  # who is killed comes back after so many seconds
         self.directory = directory or setting.directory()
         names = [*servers, *WORKERS]
         hosts = [f"127.0.0.1:{port}" for port in free_ports(len(names))]
@@ -121,15 +124,19 @@ class Job:
         """Starts again who was killed; gives who runs. To end with a code that is not fine is a failure."""
         for name, task in self.tasks.items():
             code = task.process and task.process.poll()
-            if code == -signal.SIGKILL:
+            if name in self.back:
+                if time.monotonic() >= self.back[name]:
+                    del self.back[name]
+                    task.start()
+            elif code == -signal.SIGKILL:
                 self.deaths += 1
                 if self.accomplice:
                     self.send(signal.SIGKILL, [self.accomplice])
                     self.accomplice = ""
-                task.start()
+                self.back[name] = time.monotonic() + self.away
             elif code not in (None, *fine):
                 raise Failure(f"{name} ended with code {code}")
-        running = [name for name, task in self.tasks.items() if task.runs()]
+        running = [name for name, task in self.tasks.items() if task.runs() or name in self.back]
         if running and time.monotonic() - self.began > self.limit:
             raise Failure(f"after {self.limit:.0f} s {' and '.join(running)} had not ended")
         return running
@@ -176,6 +183,9 @@ class Job:
                               stderr=subprocess.STDOUT, text=True, timeout=self.limit)
         if done.returncode != 0:
             raise Failure(f"not each contribution was counted once:\n{done.stdout.rstrip()}")
+
+    def says(self, name, words):
+        return any(text.startswith(words) for _, text in self.tasks[name].lines)
 
     def drop(self):
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -410,17 +420,39 @@ def gaps(setting, seed, count=3, **_):
     for dice in setting.drawn("gaps", count, seed):
         # So few steps that each has a line, and long ones.
         job = Job(setting, ["fashion_mnist_train", "--batch=2000"], 39, "--save_every=5").start()
-        lines = job.tasks["worker0"].lines
         for step in 8, 18, 28:
-            job.until(lambda: any(text.startswith(f"step {step}/") for _, text in lines))
+            job.until(lambda: job.says("worker0", f"step {step}/"))
             job.send(signal.SIGKILL, [dice.choice(PS)])
-        took = job.check()
-        ends = [at for at, text in lines if text.startswith("step ")]
-        between = sorted(later - sooner for sooner, later in zip(ends, ends[1:]))
-        setting.say(f"{took:5.1f} s  {job.deaths} kills, a step each {between[len(between) // 2]:.2f} s, after kills "
-                    f"{between[-3]:.2f} to {between[-1]:.2f} s")
-        if len(ends) != 39 or job.deaths != 3 or between[-1] > LONGEST_GAP:
-            raise Failure(f"{len(ends)} steps, {job.deaths} kills, a gap of {between[-1]:.2f} s")
+        look_for_gaps(setting, job, 3, LONGEST_GAP)
+
+
+def look_for_gaps(setting, job, kills, longest):
+    took = job.check()
+    ends = [at for at, text in job.tasks["worker0"].lines if text.startswith("step ")]
+    between = sorted(later - sooner for sooner, later in zip(ends, ends[1:]))
+    setting.say(f"{took:5.1f} s  {job.deaths} kills, a step each {between[len(between) // 2]:.2f} s, after kills "
+                f"{between[-kills]:.2f} to {between[-1]:.2f} s")
+    if len(ends) != 39 or job.deaths != kills or between[-1] > longest:
+        raise Failure(f"{len(ends)} steps, {job.deaths} kills, a gap of {between[-1]:.2f} s")
+
+
+def replicas(setting, seed, count=3, **_):
+    for dice in setting.drawn("replicas", count, seed):
+        job = Job(setting, ["fashion_mnist_train", "--batch=8000"], 39, "--save_every=5", "--replicas=2")
+        disks = {name: job.directory / name for name in PS}  # of its own
+        for name in PS:
+            command = job.tasks[name].command
+            command[command.index(f"--out={job.directory}")] = f"--out={disks[name]}"
+        job.away = 2
+        job.start()
+        victims = dice.sample(PS, 2)
+        for step, victim in zip((5, 22), victims):
+            job.until(lambda: job.says("worker0", f"step {step}/"))
+            job.send(signal.SIGKILL, [victim])
+            job.until(lambda: victim in job.back)
+            shutil.rmtree(disks[victim])
+            job.until(lambda: job.says(victim, f"/job:ps/task:{victim[-1]}: going on from the state of its other replica"))
+        look_for_gaps(setting, job, 2, LONGEST_WITH_REPLICAS)
 
 
 def endurance(setting, seed, seconds=60, **_):
@@ -450,7 +482,7 @@ def endurance(setting, seed, seconds=60, **_):
                 raise Failure(f"{name} grew")
 
 
-TESTS = {test.__name__: test for test in (pauses, kills, boundaries, counts, staleness, orders, resharding, gaps,
+TESTS = {test.__name__: test for test in (pauses, kills, boundaries, counts, staleness, orders, resharding, gaps, replicas,
                                                endurance)}
 
 
