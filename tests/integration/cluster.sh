@@ -147,6 +147,15 @@ for victims in 'ps0 worker1' 'ps0 ps1'; do
   same_bits pair "$victims killed"
 done
 
+# Where shards have replicas the other server goes on alone, and the one that comes back takes its state.
+begin replicas --ps 2 --workers 3 --restart -- --steps $steps --replicas 2
+until_true grep -qs 'worker0 | step [1-9][0-9]' replicas.log
+kill -9 "$(pids_of ps1)" 2>/dev/null || true
+ends_with 0
+same_bits replicas 'ps1 killed'
+[ -e "replicas/checkpoint/model.ckpt-$steps.index" ] || fail 'replicas: no checkpoint'
+[ -z "$(compgen -G 'replicas/checkpoint/replica-*')" ] || fail 'replicas: cuts of the second ones are left'
+
 # --- Ctrl-C and again ---
 
 "${train[@]}" --out whole --steps 1500 >whole.log
@@ -197,6 +206,8 @@ refused "$ps0: the address is in use" "${other[@]}" --job_name=ps --task_index=0
 # shellcheck disable=SC2086
 refused "/job:ps/task:0 in .*/door/checkpoint, held by process $(pids_of ps0) on .*: the directory is in use: .*take another" \
   "${train[@]}" --out door --steps 200 $hosts --job_name=ps --task_index=0
+refused '2 replicas, 1 parameter servers, .*: 2 replicas need a synchronous job .*2 parameter servers or more' \
+  "${train[@]}" --out other --steps 200 --replicas 2 --ps_hosts="$ps0" --worker_hosts=127.0.0.1:1 --job_name=worker --task_index=0
 refused '--job_name=sp \(known are ps and worker\)' "${other[@]}" --job_name=sp --task_index=0
 refused "--task_index=3: job 'worker' has 3 hosts" "${other[@]}" --job_name=worker --task_index=3
 refused "--task_index=2: job 'ps' has 2 hosts" "${other[@]}" --job_name=ps --task_index=2

@@ -42,6 +42,12 @@ TEST_CASE("A trainer ends with the bits of local mode in a simulated cluster, wh
   CHECK(sum.again > 0);
 }
 
+TEST_CASE("A trainer ends with the same bits where shards have replicas", "[sim]") {
+  const support::TempDirectory folder;
+  const auto plain = line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 1, .parts = 2, .steps = 20});
+  check_seeds(plain.with_replicas(2), folder.path().string(), local_sha256(plain), 60);
+}
+
 TEST_CASE("A trainer that saves checkpoints ends with the same bits in a simulated cluster", "[sim]") {
   const support::TempDirectory folder;
   const auto plain = line_job::builder(line_model::write(folder.path()), {.workers = 2, .shards = 1, .parts = 1, .steps = 24});

@@ -130,8 +130,10 @@ TEST_CASE("A simulated cluster ends with the bits of local mode, whatever dies",
   unsigned wrong = 0;
   for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {
     const Job job = make_job(seed, "bulk_synchronous_parallel");
+    Job of_cluster = job;
+    if (seed % 4 == 3) of_cluster.replicas = 2;
     HashedModel model{job};
-    const auto run = run_cluster<SyncWorkerCore>(job, model, {.seed = seed, .faults = faults_of(seed)});
+    const auto run = run_cluster<SyncWorkerCore>(of_cluster, model, {.seed = seed, .faults = faults_of(seed)});
     died += run.outcome.deaths;
     lost += run.outcome.resets;
     if (run.outcome.wrong.empty() && hash_of(run.result) == local_hash(job)) continue;
