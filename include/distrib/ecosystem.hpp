@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that needs no optional component.
+// All rooms that need no optional component.
 #pragma once
 
 #include <distrib/checkpoint.hpp>
