@@ -81,7 +81,12 @@ class CutStore {
       return steps;
     }
     const detail::FileLock lock{lock_file()};
-    if (is_first()) if_there_is_room([&] { merge_found(refused); });
+    if_there_is_room([&] {
+      if (is_first()) merge_found(refused);
+      Error error;
+      for (const Found& found : scan(series_))
+        if (replicated_ && found.own_part && !has_index(found.step)) merge_if_whole(found.step, error);
+    });
     Error unreadable;
     const auto told = list_checkpoints(settings_.directory, unreadable);
     const auto is_preserved = [&](const Found& found) {
@@ -145,8 +150,7 @@ class CutStore {
     const detail::FileLock lock{lock_file()};
     bool last = false;
     const auto merge_and_let_go = [&] {
-      last = is_users(cut.step) && (is_first() || !has_index(cut.step)) && all_parts_of(cut.step) &&
-             merge(cut.step, shards_, error);
+      last = merge_if_whole(cut.step, error);
       if (error.code == failure::io) throw_if(error);
       let_older_go(cut);
     };
@@ -275,6 +279,10 @@ class CutStore {
         refused.push_back(error);
       }
     }
+  }
+
+  auto merge_if_whole(Step step, Error& error) -> bool {
+    return is_users(step) && (is_first() || !has_index(step)) && all_parts_of(step) && merge(step, shards_, error);
   }
 
   // Makes the index of a step of which the parts of all `shards` are there. False: `error` says why it cannot be.
