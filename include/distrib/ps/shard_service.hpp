@@ -308,7 +308,7 @@ class ShardService final : private ShardSink {
     Client& state = peers_[peer];
     if (!std::exchange(state.entered, false)) return;
     state.calls.fail_pulls(rpc_errc::cancelled);
-    core_->disconnect(peer);
+    core_->disconnect(peer, *this);
     clock_.parted(state.rank, now_);
   }
 

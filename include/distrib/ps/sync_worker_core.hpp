@@ -84,7 +84,8 @@ class SyncWorkerCore {
       if (replicas_.ready()) begin(out);
       return;
     }
-    serve(replica, out);
+    if (std::exchange(left_, 0) != 0) serve_all(out);
+    else serve(replica, out);
     if (t_) pull(replica, out);  // even when its values are here: the answer tells when it is there
     if (t_ && replicas_.replicated()) {
       view.doubtful = true;
@@ -119,6 +120,7 @@ class SyncWorkerCore {
     view.progress = std::move(progress);
     const std::uint32_t other = replicas_.source(shard, *t_);
     if (other != replica && !replicas_[other].is_beyond(*t_)) return pull(other, out);
+    if (!has_backups_ && view.progress.doubled) return follow(view.progress.done, out);
     if (!has_backups_ && gone_at_ == t_) return restore(out);
     gone_at_ = t_;
     join_all(out);
@@ -144,15 +146,11 @@ class SyncWorkerCore {
       wanted_for_ = *t_ + 1;
       wanted_ = std::move(next);
     }
-    for (ReplicaView& view : replicas_) {
-      view.asked.reset();
-      view.got = nullptr;
-      view.doubtful = false;
-    }
+    replicas_.want_anew();
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
       const bool too_late = has_backups_ && replicas_[replica].progress.done >= *t_;
       if (too_late) push(replica, *t_, out);  // to be counted as such
-      serve(replica, out, !stopping_ && is_source(replica));
+      serve(replica, out, !stopping_ && replicas_.is_source(replica, *t_));
     }
     if (!t_) return;
     if (stopping_) return leave(out);
@@ -198,6 +196,7 @@ class SyncWorkerCore {
 
   void forget() {
     t_.reset();
+    left_ = 0;
     computing_ = false;
     ++ticket_;
     for (ReplicaView& view : replicas_) {
@@ -205,6 +204,16 @@ class SyncWorkerCore {
       view.asked.reset();
       view.got = nullptr;
     }
+  }
+
+  // Rule 9, where another process of this rank goes on: so does this one, beside it. What the shards that are behind have
+  // not yet is left to that one, until somebody's Joined tells that it may be lost.
+  template <class = void> void follow(Step step, auto& out) {
+    t_ = left_ = step;
+    gone_at_.reset();
+    replicas_.want_anew();
+    if (has_tables_ && wanted_for_ != step + 1) out(Prepare{step + 1});
+    pull_all(out);
   }
 
   // Every shard has answered: t is the smallest k (rule 7), that of a shard the largest of its replicas.
@@ -215,7 +224,7 @@ class SyncWorkerCore {
     if (everything_saved() && (!wants_result_ || *t_ < total_steps_)) return go_on(out);
     if (has_tables_ && wanted_for_ != *t_ + 1) out(Prepare{*t_ + 1});
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
-      if (is_source(replica)) pull(replica, out);
+      if (replicas_.is_source(replica, *t_)) pull(replica, out);
       serve(replica, out);
     }
   }
@@ -230,10 +239,6 @@ class SyncWorkerCore {
   }
   void pull_all(auto& out) {
     for (std::uint32_t shard = 0; shard < replicas_.shards(); ++shard) pull(replicas_.source(shard, *t_), out);
-  }
-  // Whether it is the one of its shard that gives the values of t.
-  [[nodiscard]] auto is_source(std::uint32_t replica) const -> bool {
-    return replicas_.source(replicas_.shard_of(replica), *t_) == replica;
   }
 
   // Not the answer to a pull that only asked when there is room.
@@ -254,6 +259,7 @@ class SyncWorkerCore {
     Step last = std::min(*t_, view.progress.done + window_);
     for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
       if (!buffer_.has(step)) {
+        if (step <= left_) continue;
         if (replicas_.replicated() && is_helped(replica, out)) return;
         if (!has_backups_) return restore(out);
         if (step == view.progress.done + 1) return join_all(out);
@@ -265,6 +271,10 @@ class SyncWorkerCore {
     }
     if (last < *t_ && std::exchange(view.awaited, last) != last)
       out(SendPull{replica, last});  // answered when there is room for the rest
+  }
+
+  template <class = void> void serve_all(auto& out) {
+    for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) serve(replica, out);
   }
 
   // A replica that was lost or joined anew may be waited for in vain: whichever has the values of t is asked as well.
@@ -330,7 +340,7 @@ class SyncWorkerCore {
     if (computing_ || stopping_ || *t_ >= total_steps_) return;
     if (!replicas_.some_of_each(&ReplicaView::got)) return;
     buffer_.drop_through(common_cut());
-    if (buffer_.full() && !somebody_is_ahead()) {
+    if (buffer_.full() && !replicas_.some_ahead(*t_)) {  // whoever is waits for no room here
       const auto has_no_room = [](const ReplicaView& v) { return v.live && v.progress.no_room; };
       const bool may_move = std::ranges::none_of(replicas_, has_no_room);
       if (may_move || *t_ >= ask_again_) ask_for_cuts(out);
@@ -356,11 +366,6 @@ class SyncWorkerCore {
     computing_ = false;
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendGoodbye{replica});
     out(std::move(ended));
-  }
-
-  // A shard that is beyond t has this rank's next contribution from another incarnation; others may wait for it.
-  [[nodiscard]] auto somebody_is_ahead() const -> bool {
-    return std::ranges::any_of(replicas_, [this](const ReplicaView& v) { return v.live && v.progress.done > *t_; });
   }
 
   // The next cut that is due may lie beyond what the buffer allows; but every shard comes to t and can make one there.
@@ -393,6 +398,7 @@ class SyncWorkerCore {
   std::uint64_t ticket_ = 0;
   Step ask_again_ = 0;  // for cuts, where a shard has no room for them
   std::optional<Step> gone_at_;
+  Step left_ = 0;  // contributions through this one that are not here are another process's to send
   bool stopping_ = false;
   bool done_ = false;
 };

@@ -80,6 +80,25 @@ class ReplicaViews : public std::vector<ReplicaView> {
     return least.value_or(0);
   }
 
+  /// Values of another step are wanted of all.
+  void want_anew() {
+    for (ReplicaView& view : *this) {
+      view.asked.reset();
+      view.got = nullptr;
+      view.doubtful = false;
+    }
+  }
+
+  /// Whether it is the one of its shard that gives the values of t.
+  [[nodiscard]] auto is_source(std::uint32_t replica, Step t) const -> bool {
+    return source(shard_of(replica), t) == replica;
+  }
+
+  /// Whether a shard is beyond t: it has this rank's next contribution from another process.
+  [[nodiscard]] auto some_ahead(Step t) const -> bool {
+    return std::ranges::any_of(*this, [t](const ReplicaView& v) { return v.live && v.progress.done > t; });
+  }
+
   /// The values that came of a shard; null: none yet.
   [[nodiscard]] auto values_of(std::uint32_t shard) const -> const SharedBuffer& {
     std::size_t replica = shard;
