@@ -63,13 +63,15 @@ class SyncWorkerCore {
       return;
     }
     view.doubtful = true;
-    ask_another(replica, out);
+    doubt(replica, out);
+    if (t_) ask_another(replica, out);
     serve_siblings(replica, out);
     if (t_) go_on(out);
   }
 
-  /// The answer to the newest SendJoin or to SendRestore, and what a shard says when anybody's Restore moved it: where it
-  /// is. What it held of this worker's beyond `done` is unknown. Answers to older Joins are not passed on.
+  /// The answer to the newest SendJoin or to SendRestore, and what a shard says when anybody's Restore moved it or it lost
+  /// another process of this rank: where it is. What it held of this rank's beyond `done` is unknown. Answers to older
+  /// Joins are not passed on.
   void joined(std::uint32_t replica, Progress progress, auto& out) {
     ReplicaView& view = replicas_[replica];
     view.progress = std::move(progress);
@@ -84,8 +86,8 @@ class SyncWorkerCore {
       if (replicas_.ready()) begin(out);
       return;
     }
-    if (std::exchange(left_, 0) != 0) serve_all(out);
-    else serve(replica, out);
+    doubt(replica, out);
+    if (t_) serve(replica, out);
     if (t_) pull(replica, out);  // even when its values are here: the answer tells when it is there
     if (t_ && replicas_.replicated()) {
       view.doubtful = true;
@@ -120,7 +122,7 @@ class SyncWorkerCore {
     view.progress = std::move(progress);
     const std::uint32_t other = replicas_.source(shard, *t_);
     if (other != replica && !replicas_[other].is_beyond(*t_)) return pull(other, out);
-    if (!has_backups_ && view.progress.doubled) return follow(view.progress.done, out);
+    if (!has_backups_ && view.progress.doubled) return follow(replica, out);
     if (!has_backups_ && gone_at_ == t_) return restore(out);
     gone_at_ = t_;
     join_all(out);
@@ -167,14 +169,8 @@ class SyncWorkerCore {
   /// The newest step that is in every shard's list of cuts (rule 6).
   [[nodiscard]] auto common_cut() const -> Step { return replicas_.common_cut(); }
 
-  /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do. A replica that is connected
-  /// and can have it of another one is waited for.
-  [[nodiscard]] auto everything_saved() const -> bool {
-    if (!replicas_.some_of_each([this](const auto& v) { return v.progress.has_cut_from(total_steps_); })) return false;
-    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)
-      if (replicas_[replica].connected && replicas_.lags(replica, total_steps_)) return false;
-    return true;
-  }
+  /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do.
+  [[nodiscard]] auto everything_saved() const -> bool { return replicas_.all_saved(total_steps_); }
 
  private:
   using ReplicaView = detail::ReplicaView;
@@ -196,24 +192,26 @@ class SyncWorkerCore {
 
   void forget() {
     t_.reset();
-    left_ = 0;
     computing_ = false;
     ++ticket_;
-    for (ReplicaView& view : replicas_) {
-      view.joined = false;
-      view.asked.reset();
-      view.got = nullptr;
-    }
+    replicas_.forget();
   }
 
-  // Rule 9, where another process of this rank goes on: so does this one, beside it. What the shards that are behind have
-  // not yet is left to that one, until somebody's Joined tells that it may be lost.
-  template <class = void> void follow(Step step, auto& out) {
-    t_ = left_ = step;
-    gone_at_.reset();
+  // Rule 9, where another process of this rank goes on: so does this one, beside it. What shards that are behind have not
+  // yet is left to that one.
+  template <class = void> void follow(std::uint32_t replica, auto& out) {
+    const Step from = *std::exchange(t_, replicas_[replica].progress.done);
+    replicas_.leave(replica, from, *t_);
     replicas_.want_anew();
-    if (has_tables_ && wanted_for_ != step + 1) out(Prepare{step + 1});
+    if (has_tables_ && wanted_for_ != *t_ + 1) out(Prepare{*t_ + 1});
     pull_all(out);
+  }
+
+  // Who told of that process may have lost it.
+  template <class = void> void doubt(std::uint32_t replica, auto& out) {
+    if (!replicas_[replica].witness) return;
+    replicas_.take_back();
+    for (std::uint32_t other = 0; other < replicas_.size() && t_; ++other) serve(other, out);
   }
 
   // Every shard has answered: t is the smallest k (rule 7), that of a shard the largest of its replicas.
@@ -259,7 +257,7 @@ class SyncWorkerCore {
     Step last = std::min(*t_, view.progress.done + window_);
     for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
       if (!buffer_.has(step)) {
-        if (step <= left_) continue;
+        if (replicas_.is_left(step)) continue;
         if (replicas_.replicated() && is_helped(replica, out)) return;
         if (!has_backups_) return restore(out);
         if (step == view.progress.done + 1) return join_all(out);
@@ -271,10 +269,6 @@ class SyncWorkerCore {
     }
     if (last < *t_ && std::exchange(view.awaited, last) != last)
       out(SendPull{replica, last});  // answered when there is room for the rest
-  }
-
-  template <class = void> void serve_all(auto& out) {
-    for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) serve(replica, out);
   }
 
   // A replica that was lost or joined anew may be waited for in vain: whichever has the values of t is asked as well.
@@ -398,7 +392,6 @@ class SyncWorkerCore {
   std::uint64_t ticket_ = 0;
   Step ask_again_ = 0;  // for cuts, where a shard has no room for them
   std::optional<Step> gone_at_;
-  Step left_ = 0;  // contributions through this one that are not here are another process's to send
   bool stopping_ = false;
   bool done_ = false;
 };
