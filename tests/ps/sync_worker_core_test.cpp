@@ -768,6 +768,24 @@ TEST_CASE("SyncWorkerCore: of two replicas either gives the values, and both are
   });
 }
 
+TEST_CASE("SyncWorkerCore: where a replica joins anew, one that was not ahead of it may be there first", "[ps]") {
+  distrib::Job job = story::job(1, 2, 9, 0);
+  job.replicas = 2;
+  Worker w{SyncWorkerCore{job, 0}};
+  tell(Events{
+      {"both are there", w.reconnected(0), {"join 0"}},
+      {"", w.reconnected(1), {"join 1"}},
+      {"", w.joined(1, 0), {}},
+      {"", w.joined(0, 0), {"pull 0 step=0"}},
+      {"", w.values(0, 0, 0), {"compute step=1 ticket=1 of 1"}},
+      {"made", [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
+       {"push 0 step=1 rank=0 common=0", "push 1 step=1 rank=0 common=0", "pull 0 step=1"}},
+      {"it lacks what another rank has no more", w.joined(0, 0),
+       {"push 0 step=1 rank=0 common=0", "pull 0 step=1", "pull 1 step=1"}},
+      {"the other one has all", w.values(1, 1, 1), {"compute step=2 ticket=2 of 1"}},
+  });
+}
+
 TEST_CASE("SyncWorkerCore: a replica that cannot be served catches up with the other one", "[ps]") {
   distrib::Job job = story::job(1, 1, 9, 0);
   job.replicas = 2;

@@ -69,9 +69,9 @@ class SyncWorkerCore {
     if (t_) go_on(out);
   }
 
-  /// The answer to the newest SendJoin or to SendRestore, and what a shard says when anybody's Restore moved it or it lost
-  /// another process of this rank: where it is. What it held of this rank's beyond `done` is unknown. Answers to older
-  /// Joins are not passed on.
+  /// The answer to the newest SendJoin or to SendRestore, and what a shard says when anybody's Restore moved it or it
+  /// lost another process of this rank: where it is. What it held of this rank's beyond `done` is unknown. Answers to
+  /// older Joins are not passed on.
   void joined(std::uint32_t replica, Progress progress, auto& out) {
     ReplicaView& view = replicas_[replica];
     view.progress = std::move(progress);
@@ -197,8 +197,8 @@ class SyncWorkerCore {
     replicas_.forget();
   }
 
-  // Rule 9, where another process of this rank goes on: so does this one, beside it. What shards that are behind have not
-  // yet is left to that one.
+  // Rule 9, where another process of this rank goes on: so does this one, beside it. What shards that are behind have
+  // not yet is left to that one.
   template <class = void> void follow(std::uint32_t replica, auto& out) {
     const Step from = *std::exchange(t_, replicas_[replica].progress.done);
     replicas_.leave(replica, from, *t_);
@@ -271,12 +271,13 @@ class SyncWorkerCore {
       out(SendPull{replica, last});  // answered when there is room for the rest
   }
 
-  // A replica that was lost or joined anew may be waited for in vain: whichever has the values of t is asked as well.
+  // A replica that was lost or joined anew may be waited for in vain: the others are asked as well, also those that were
+  // not ahead of it when they were last heard.
   template <class = void> void ask_another(std::uint32_t replica, auto& out) {
     const std::uint32_t shard = replicas_.shard_of(replica);
-    const std::uint32_t other = replicas_.source(shard, *t_);
-    const bool in_vain = !replicas_.values_of(shard) && replicas_.some_of(shard, &ReplicaView::doubtful);
-    if (in_vain && !computing_ && replicas_[other].asked != t_) pull(other, out);
+    if (computing_ || replicas_.values_of(shard) || !replicas_.some_of(shard, &ReplicaView::doubtful)) return;
+    for (std::uint32_t other = shard; other < replicas_.size(); other += replicas_.shards())
+      if (replicas_[other].asked != t_ && replicas_.may_give(other, *t_)) pull(other, out);
   }
 
   // Whether a replica that cannot be served catches up with another one, or may when that has joined.

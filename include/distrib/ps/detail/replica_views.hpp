@@ -156,6 +156,11 @@ class ReplicaViews : public std::vector<ReplicaView> {
     return best;
   }
 
+  /// Whether it may come to have them, or is the one that would have them first.
+  template <class = void> [[nodiscard]] auto may_give(std::uint32_t replica, Step t) const -> bool {
+    return ((*this)[replica].live && !(*this)[replica].is_beyond(t)) || is_source(replica, t);
+  }
+
   /// The newest step that is in every shard's list of cuts (rule 6): in those of its live replicas, or when none is, of
   /// all that were heard of.
   template <class = void> [[nodiscard]] auto common_cut() const -> Step {
