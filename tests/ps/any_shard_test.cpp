@@ -111,7 +111,7 @@ TEST_CASE("AnyShard: a synchronous one", "[ps]") {
   CHECK(out.take() == Texts{"joined 10 k=2 cuts=0,1,2", "gone 10 step=0 k=2 cuts=0,1,2",
                             "refused 10 step=9 rank=3: the job has no such rank", "load 1",
                             "joined 10 k=1 cuts=0,1,2", "done"});
-  back->disconnect(10);
+  back->disconnect(10, out);
   back->restore(11, 0, out);
   CHECK(out.take() == Texts{"drop 1", "load 0"});
   back->cut_loaded({0, block(0), {}, {}}, out);

@@ -66,7 +66,7 @@ struct Shard {
     return [=, this](ShardActions& out) { core.goodbye(peer, out); };
   }
   auto disconnect(Peer peer) {
-    return [=, this](ShardActions&) { core.disconnect(peer); };
+    return [=, this](ShardActions& out) { core.disconnect(peer, out); };
   }
 };
 

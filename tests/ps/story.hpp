@@ -99,7 +99,8 @@ inline auto text(const std::vector<distrib::Step>& steps) -> std::string {
 }
 
 inline auto text(const distrib::Progress& progress) -> std::string {
-  return " k=" + std::to_string(progress.done) + " cuts=" + text(progress.cuts) + (progress.no_room ? " no room" : "");
+  return " k=" + std::to_string(progress.done) + " cuts=" + text(progress.cuts) + (progress.no_room ? " no room" : "") +
+         (progress.doubled ? " doubled" : "");
 }
 
 inline auto text(float number) -> std::string {

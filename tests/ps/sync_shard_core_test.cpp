@@ -70,7 +70,7 @@ struct Shard {
     return [=, this](ShardActions& out) { core.goodbye(peer, out); };
   }
   auto disconnect(Peer peer) {
-    return [=, this](ShardActions&) { core.disconnect(peer); };
+    return [=, this](ShardActions& out) { core.disconnect(peer, out); };
   }
 };
 
@@ -427,6 +427,49 @@ TEST_CASE("SyncShardCore: nothing is owed to a connection that is gone", "[ps]")
       {"no values, but the one who pushed is answered", shard.push(0, 1, 1),
        {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
       {"no notice", shard.saved(1), {}},
+  });
+}
+
+TEST_CASE("SyncShardCore: who is told Gone hears whether another process of his rank goes on (rule 9)", "[ps]") {
+  Shard shard{Core{story::job(1, 2, 9, 0), 0, sgd()}};
+  const auto again = [&shard](Peer peer, Rank rank) {
+    return [=, &shard](ShardActions& out) { shard.core.join(peer, rank, out); };
+  };
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"a second process of rank 1", again(21, 1), {"joined 21 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"1", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"2", shard.push(0, 2, 1), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"2", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0"}},
+      {"the newest is of another process", shard.pull(21, 0), {"gone 21 step=0 k=2 cuts=0 doubled"}},
+      {"its own", shard.pull(11, 0), {"gone 11 step=0 k=2 cuts=0"}},
+      {"there is one process of rank 0", shard.pull(10, 0), {"gone 10 step=0 k=2 cuts=0"}},
+      {"whatever was left to it may be lost", shard.disconnect(11), {"joined 21 k=2 cuts=0"}},
+      {"nobody goes on", shard.pull(21, 0), {"gone 21 step=0 k=2 cuts=0"}},
+      {"back by another connection", again(31, 1), {"joined 31 k=2 cuts=0"}},
+      {"it has made nothing yet", shard.pull(21, 0), {"gone 21 step=0 k=2 cuts=0"}},
+      {"nobody else is of rank 0", shard.disconnect(10), {}},
+  });
+  Shard restored = came_back(1, 9, 0, 2, 2, {0, 2});
+  const auto push = [&restored](Peer peer, Step step) {
+    return [=, &restored](ShardActions& out) { restored.core.push(peer, {step, 0, block(1)}, out); };
+  };
+  const auto join = [&restored](Peer peer) {
+    return [=, &restored](ShardActions& out) { restored.core.join(peer, 0, out); };
+  };
+  tell(Events{
+      {"join", join(10), {"joined 10 k=2 cuts=0,2"}},
+      {"join", join(20), {"joined 20 k=2 cuts=0,2"}},
+      {"who made 2 is not known", restored.pull(20, 0), {"gone 20 step=0 k=2 cuts=0,2"}},
+      {"3", push(10, 3), {"pushed 10 step=3 k=3 cuts=0,2"}},
+      {"now it is", restored.pull(20, 0), {"gone 20 step=0 k=3 cuts=0,2 doubled"}},
+      {"11: back", restored.restore(20, 0), {"drop 2", "load 0"}},
+      {"11: everybody is told", restored.loaded(0, 0), {"joined 10 k=0 cuts=0", "joined 20 k=0 cuts=0"}},
+      {"a repeat of what was forgotten", push(20, 1), {"pushed 20 step=1 k=1 cuts=0"}},
+      {"its own", push(20, 2), {"pushed 20 step=2 k=2 cuts=0"}},
+      {"the other one is told", restored.pull(10, 0), {"gone 10 step=0 k=2 cuts=0 doubled"}},
   });
 }
 

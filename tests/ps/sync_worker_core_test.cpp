@@ -36,6 +36,9 @@ struct Worker {
   auto gone(std::uint32_t shard, Step step, Step k, Cuts cuts = {0}) {
     return [=, this](WorkerActions& out) { core.gone(shard, step, {k, cuts}, out); };
   }
+  auto doubled(std::uint32_t shard, Step step, Step k, Cuts cuts = {0}) {
+    return [=, this](WorkerActions& out) { core.gone(shard, step, {k, cuts, false, true}, out); };
+  }
   auto computed(std::uint64_t ticket) {
     return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out); };
   }
@@ -204,6 +207,60 @@ TEST_CASE("SyncWorkerCore: told Gone it joins again, told so twice it restores (
       {"10: waits for all", w.joined(0, 4, {0, 2, 4}), {}},
       {"10: starts by rule 7", w.joined(1, 4, {0, 2, 4}), {"pull 0 step=4", "pull 1 step=4"}},
       {"the first Gone after that", w.gone(1, 4, 6, {0, 2, 4}), {"join 0", "join 1"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: told Gone beside another process of its rank it goes on with that one (rule 9)", "[ps]") {
+  Worker w = worker(99, 10);
+  tell(Events{
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"ahead", w.joined(0, 17), {}},
+      {"it came back, and waits for somebody", w.joined(1, 2), {"pull 0 step=2", "pull 1 step=2"}},
+      {"9: nobody is sent back", w.doubled(0, 2, 17), {"pull 0 step=17", "pull 1 step=17"}},
+      {"of before", w.values(1, 2, 2), {}},
+      {"values", w.values(0, 17, 17), {}},
+      {"that one serves it", w.notice(1, 3, {0}), {}},
+      {"it came back again: so does that one hear", w.joined(1, 2), {"pull 1 step=17"}},
+      {"there", w.values(1, 17, 17), {"compute step=18 ticket=2 of 2"}},
+      {"made", w.computed(2),
+       {"push 0 step=18 rank=1 common=0", "push 1 step=18 rank=1 common=0", "pull 0 step=18", "pull 1 step=18"}},
+      {"it came back", w.joined(1, 15), {"push 1 step=18 rank=1 common=0", "pull 1 step=18"}},
+      {"10: further than what was left to that one", w.joined(1, 1), {"restore 0 cut=0", "restore 1 cut=0"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: who told of another process tells when it may be lost (rules 9, 10)", "[ps]") {
+  const auto after_gone = [](Worker& w, Step k) {
+    WorkerActions ignored;
+    w.start()(ignored);
+    w.joined(0, 17)(ignored);
+    w.joined(1, k)(ignored);
+    w.doubled(0, k, 17)(ignored);
+    REQUIRE(w.core.step() == 17);
+  };
+  Worker lost = worker(99, 10);
+  after_gone(lost, 2);
+  tell(Events{
+      {"10: shard 1 waits for nobody else", lost.joined(0, 17), {"restore 0 cut=0", "restore 1 cut=0"}},
+      {"back", lost.joined(0, 0), {}},
+      {"7", lost.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
+      {"nothing is left to anybody", lost.joined(0, 0), {"pull 0 step=0"}},
+  });
+  Worker late = worker(99, 10);
+  after_gone(late, 12);
+  tell(Events{
+      {"values", late.values(0, 17, 17), {}},
+      {"values", late.values(1, 17, 17), {"compute step=18 ticket=2 of 2"}},
+      {"made", late.computed(2),
+       {"push 0 step=18 rank=1 common=0", "push 1 step=18 rank=1 common=0", "pull 0 step=18", "pull 1 step=18"}},
+      {"it came back, and is sent what is here", late.joined(1, 12), {"push 1 step=18 rank=1 common=0", "pull 1 step=18"}},
+      {"10: the rest was left to a process that is lost", late.joined(0, 18), {"restore 0 cut=0", "restore 1 cut=0"}},
+  });
+  Worker there = worker(99, 10);
+  after_gone(there, 12);
+  tell(Events{
+      {"shard 1 is there already", there.notice(1, 17, {0}), {}},
+      {"nobody lacks anything", there.joined(0, 17), {"pull 0 step=17"}},
   });
 }
 
@@ -508,6 +565,18 @@ TEST_CASE("SyncWorkerCore: told Gone it asks for the same rows; restored, which 
   });
 }
 
+TEST_CASE("SyncWorkerCore: with tables it asks for the rows where the other process is (rule 9)", "[ps]") {
+  Worker w = worker_with_tables(99, 0);
+  tell(Events{
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"ahead", w.joined(0, 17), {}},
+      {"behind", w.joined(1, 2), {"prepare step=3"}},
+      {"", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
+      {"9: nobody is sent back", w.doubled(0, 2, 17), {"prepare step=18"}},
+      {"", w.prepared(18), {"pull 0 step=17 rows=18;", "pull 1 step=17 rows=;0"}},
+  });
+}
+
 TEST_CASE("SyncWorkerCore: rows that a restore has overtaken are not wanted any more", "[ps]") {
   Worker w = worker_with_tables(9, 2);
   tell(Events{
@@ -696,6 +765,24 @@ TEST_CASE("SyncWorkerCore: of two replicas either gives the values, and both are
       {"two answers", w.reconnected(1), {"join 1"}},
       {"", w.joined(1, 3, {0, 2}), {"pull 1 step=3"}},
       {"", w.values(0, 3, 3, {0, 2}), {"compute step=4 ticket=4 of 1"}},
+  });
+}
+
+TEST_CASE("SyncWorkerCore: where a replica joins anew, one that was not ahead of it may be there first", "[ps]") {
+  distrib::Job job = story::job(1, 2, 9, 0);
+  job.replicas = 2;
+  Worker w{SyncWorkerCore{job, 0}};
+  tell(Events{
+      {"both are there", w.reconnected(0), {"join 0"}},
+      {"", w.reconnected(1), {"join 1"}},
+      {"", w.joined(1, 0), {}},
+      {"", w.joined(0, 0), {"pull 0 step=0"}},
+      {"", w.values(0, 0, 0), {"compute step=1 ticket=1 of 1"}},
+      {"made", [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
+       {"push 0 step=1 rank=0 common=0", "push 1 step=1 rank=0 common=0", "pull 0 step=1"}},
+      {"it lacks what another rank has no more", w.joined(0, 0),
+       {"push 0 step=1 rank=0 common=0", "pull 0 step=1", "pull 1 step=1"}},
+      {"the other one has all", w.values(1, 1, 1), {"compute step=2 ticket=2 of 1"}},
   });
 }
 

@@ -242,7 +242,7 @@ class Carrier {
     state.core.reset();
     state.joining.clear();
     if (state.asking && state.asking->peer != 0 && shards_[sibling(shard)].core != nullptr)
-      shards_[sibling(shard)].core->disconnect(state.asking->peer);
+      disconnect(sibling(shard), state.asking->peer);
     state.asking.reset();
     state.back = now_ + dice_.between(1, 60);
     std::vector<std::uint64_t> hear;  // the workers that lose it
@@ -301,9 +301,13 @@ class Carrier {
   }
 
   void hang_up(Peer peer) {
-    shards_[links_.at(peer).shard].core->disconnect(peer);
+    disconnect(links_.at(peer).shard, peer);
     std::erase(shards_[links_.at(peer).shard].joining, peer);
     links_.erase(peer);
+  }
+
+  void disconnect(std::uint32_t shard, Peer peer) {
+    on_shard(shard, [peer](auto& core, auto& out) { core.disconnect(peer, out); });
   }
 
   // --- events ---
@@ -399,7 +403,7 @@ class Carrier {
       if (auto* m = std::get_if<distrib::SendPush>(&message)) core.push(peer, std::move(m->contribution), out);
       if (std::holds_alternative<distrib::SendSave>(message)) core.save(out);
       if (std::holds_alternative<distrib::SendGoodbye>(message)) core.goodbye(peer, out);
-      if (std::holds_alternative<distrib::SendLeave>(message)) core.disconnect(peer);
+      if (std::holds_alternative<distrib::SendLeave>(message)) core.disconnect(peer, out);
       if constexpr (requires { core.restore(peer, Step{}, out); })
         if (auto* m = std::get_if<distrib::SendRestore>(&message)) core.restore(peer, m->cut, out);
       if (auto* m = std::get_if<distrib::SendCatchUp>(&message)) {
@@ -425,7 +429,7 @@ class Carrier {
   void take_state(std::uint32_t shard, bool broken) {
     ShardState& state = shards_[shard];
     if (state.asking->peer != 0 && shards_[sibling(shard)].core != nullptr)
-      shards_[sibling(shard)].core->disconnect(state.asking->peer);
+      disconnect(sibling(shard), state.asking->peer);
     const std::optional<Cut> cut = broken ? std::nullopt : std::move(state.asking->coming);
     state.asking.reset();
     if constexpr (requires(typename Rules::Shard& core, support::ShardActions& out) { core.state_came(nullptr, out); })

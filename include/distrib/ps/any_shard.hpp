@@ -48,7 +48,7 @@ class AnyShard {
  public:
   virtual ~AnyShard() = default;
   virtual void join(Peer peer, Rank rank, ShardSink& out) = 0;
-  virtual void disconnect(Peer peer) = 0;
+  virtual void disconnect(Peer peer, ShardSink& out) = 0;
   virtual void push(Peer peer, Contribution contribution, ShardSink& out) = 0;
   virtual void pull(Peer peer, Step step, ShardSink& out, PullRows rows) = 0;
   virtual void restore(Peer peer, Step cut, ShardSink& out) = 0;  ///< Asynchronous: nothing.
@@ -79,7 +79,7 @@ class ShardOf final : public AnyShard {
   explicit ShardOf(Args&&... args) : core_{std::forward<Args>(args)...} {}
 
   void join(Peer peer, Rank rank, ShardSink& out) override { core_.join(peer, rank, out); }
-  void disconnect(Peer peer) override { core_.disconnect(peer); }
+  void disconnect(Peer peer, ShardSink& out) override { core_.disconnect(peer, out); }
   void push(Peer peer, Contribution contribution, ShardSink& out) override {
     core_.push(peer, std::move(contribution), out);
   }

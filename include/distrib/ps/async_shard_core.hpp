@@ -72,7 +72,7 @@ class AsyncShardCore {
   }
 
   /// The connection is gone: nothing is owed to it any more.
-  void disconnect(Peer peer) {
+  void disconnect(Peer peer, auto&) {
     peers_.erase(peer);
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
   }

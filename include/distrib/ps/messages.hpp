@@ -28,6 +28,8 @@ struct Progress {
   std::vector<Step> cuts;   ///< Ascending. Synchronous: steps with a durable cut, 0 always among them. Asynchronous:
                             ///< one entry, the last contribution of the asking rank that a durable cut holds.
   bool no_room = false;     ///< The last cut could not be written: the disk is full. Workers need not wait for the next.
+  bool doubled = false;     ///< Synchronous, with Gone: the newest contribution of the asking rank came from another
+                            ///< process of it, which is connected.
 
   /// Whether there is a cut of this step or a later one.
   [[nodiscard]] auto has_cut_from(Step step) const noexcept -> bool { return !cuts.empty() && cuts.back() >= step; }

@@ -70,8 +70,7 @@ class ShardService final : private ShardSink {
     const Peer peer = peers_.find(connection);
     if (peer == 0) return;
     part(peer);
-    sending_.forget(peer);
-    if (core_ != nullptr) core_->disconnect(peer);
+    if (sending_.forget(peer) && core_ != nullptr) core_->disconnect(peer, *this);
     peers_.erase(connection, peer);
   }
 
@@ -316,7 +315,7 @@ class ShardService final : private ShardSink {
     Client& state = peers_[peer];
     if (!std::exchange(state.entered, false)) return;
     state.calls.fail_pulls(rpc_errc::cancelled);
-    core_->disconnect(peer);
+    core_->disconnect(peer, *this);
     clock_.parted(state.rank, now_);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/ps/detail/step_contributions.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
@@ -45,7 +46,7 @@ class SyncShardCore {
                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : ranks_{job.ranks}, replicas_{replicas_to_aggregate(job)}, total_steps_{job.total_steps},
         cut_interval_{job.cut_interval}, window_{contribution_window(job)},
-        store_{job, shard, updaters, table_budget_bytes}, newest_(job.ranks, 0) {
+        store_{job, shard, updaters, table_budget_bytes}, newest_(job.ranks) {
     store_.keep_previous(true);
   }
 
@@ -55,7 +56,7 @@ class SyncShardCore {
       : SyncShardCore{job, shard, updaters, table_budget_bytes} {
     store_.load(newest);
     k_ = newest.step;
-    newest_.assign(ranks_, k_);
+    newest_.assign(ranks_, {k_});
     cuts_ = std::move(cuts);
     if (cuts_.empty() || cuts_.front() != 0) cuts_.insert(cuts_.begin(), 0);
   }
@@ -74,11 +75,14 @@ class SyncShardCore {
     out(JoinedReply{peer, progress()});
   }
 
-  /// The connection is gone: nothing is owed to it any more.
-  void disconnect(Peer peer) {
-    peers_.erase(peer);
+  /// The connection is gone: nothing is owed to it any more. Other processes of its rank, which may have left things to
+  /// it (rule 9), are answered as after a Join.
+  void disconnect(Peer peer, auto& out) {
+    const auto gone = peers_.extract(peer);
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
     std::erase_if(wanted_states_, [peer](const auto& wanted) { return wanted.first == peer; });
+    for (const auto& [other, rank] : peers_)
+      if (!gone.empty() && rank == gone.mapped()) out(JoinedReply{other, progress()});
   }
 
   void push(Peer peer, Contribution contribution, auto& out) {
@@ -91,8 +95,8 @@ class SyncShardCore {
       out(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
     if (step <= k_ + window_) {  // rule 3
       const bool stored = step > k_ && contributions_[step].store(rank, std::move(given), replicas_);
-      if (!stored && step > newest_[rank]) ++stale_;
-      newest_[rank] = std::max(newest_[rank], step);
+      if (!stored && step > newest_[rank].step) ++stale_;
+      if (step >= newest_[rank].step) newest_[rank] = {step, peer};
       if (const std::error_code failed = advance(out)) return out(RefusedReply{peer, failed, step, rank});
     }
     out(PushedReply{peer, step, progress()});
@@ -106,7 +110,9 @@ class SyncShardCore {
     if (step == k_) return out(ValuesReply{peer, step, store_.values(rows), progress(), step});
     if (previous_ != nullptr && step + 1 == k_)
       return out(ValuesReply{peer, step, store_.previous_values(previous_, rows), progress(), step});
-    out(GoneReply{peer, step, progress()});
+    Progress gone = progress();
+    gone.doubled = is_doubled(peer);
+    out(GoneReply{peer, step, std::move(gone)});
   }
 
   /// A worker sends everybody to cut c (rule 11). The shard is there at once but for the values, which `LoadCut` asks
@@ -120,7 +126,7 @@ class SyncShardCore {
     if (std::exchange(copying_, std::nullopt)) store_.drop_cut();  // of another history, or older than one all have
     k_ = c;
     common_ = std::min(common_, c);
-    newest_.assign(ranks_, k_);
+    newest_.assign(ranks_, {k_});
     previous_ = nullptr;
     due_.reset();
     contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
@@ -145,7 +151,7 @@ class SyncShardCore {
     const auto refused = std::lower_bound(cuts_.begin(), cuts_.end(), k_);
     k_ = *std::prev(refused);
     cuts_.erase(refused);
-    newest_.assign(ranks_, k_);
+    newest_.assign(ranks_, {k_});
     common_ = std::min(common_, k_);
     out(LoadCut{k_});
   }
@@ -211,7 +217,7 @@ class SyncShardCore {
       due_.reset();
       store_.load(*cut);
       k_ = cut->step;
-      newest_.assign(ranks_, k_);
+      newest_.assign(ranks_, {k_});
       previous_ = nullptr;
       contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
       save(out);
@@ -244,20 +250,13 @@ class SyncShardCore {
     PullRows rows;
   };
 
-  /// The contributions of one step, in rank order.
-  struct OfStep {
-    std::vector<Rank> ranks;
-    std::vector<ReadContribution> read;
-
-    // False: it has one of this rank, or as many as count.
-    auto store(Rank rank, ReadContribution given, Rank most) -> bool {
-      const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
-      if (ranks.size() == most || (at != ranks.end() && *at == rank)) return false;
-      read.insert(read.begin() + (at - ranks.begin()), std::move(given));
-      ranks.insert(at, rank);
-      return true;
-    }
-  };
+  // Whether another process of its rank, which is here, made the newest of this rank's contributions.
+  [[nodiscard]] auto is_doubled(Peer peer) const -> bool {
+    const auto found = peers_.find(peer);
+    if (found == peers_.end()) return false;
+    const std::optional<Peer> giver = newest_[found->second].giver;
+    return giver && *giver != peer && peers_.contains(*giver);
+  }
 
   void refuse(Peer peer, const std::error_code& code, Step step, auto& out) const {
     const auto found = peers_.find(peer);
@@ -376,8 +375,8 @@ class SyncShardCore {
   ShardStore store_;
   Step k_ = 0;
   SharedBuffer previous_;                                    // dense values of k-1
-  std::map<Step, OfStep> contributions_;                     // of k+1 .. k+window
-  std::vector<Step> newest_;                                 // of each rank, stored or dropped as stale
+  std::map<Step, detail::StepContributions> contributions_;  // of k+1 .. k+window
+  std::vector<detail::NewestContribution> newest_;           // of each rank, stored or dropped as stale
   std::uint64_t stale_ = 0;
   std::map<std::pair<Step, Rank>, std::uint32_t> checksums_;
   std::map<Peer, Rank> peers_;

@@ -63,13 +63,15 @@ class SyncWorkerCore {
       return;
     }
     view.doubtful = true;
-    ask_another(replica, out);
+    doubt(replica, out);
+    if (t_) ask_another(replica, out);
     serve_siblings(replica, out);
     if (t_) go_on(out);
   }
 
-  /// The answer to the newest SendJoin or to SendRestore, and what a shard says when anybody's Restore moved it: where it
-  /// is. What it held of this worker's beyond `done` is unknown. Answers to older Joins are not passed on.
+  /// The answer to the newest SendJoin or to SendRestore, and what a shard says when anybody's Restore moved it or it
+  /// lost another process of this rank: where it is. What it held of this rank's beyond `done` is unknown. Answers to
+  /// older Joins are not passed on.
   void joined(std::uint32_t replica, Progress progress, auto& out) {
     ReplicaView& view = replicas_[replica];
     view.progress = std::move(progress);
@@ -84,7 +86,8 @@ class SyncWorkerCore {
       if (replicas_.ready()) begin(out);
       return;
     }
-    serve(replica, out);
+    doubt(replica, out);
+    if (t_) serve(replica, out);
     if (t_) pull(replica, out);  // even when its values are here: the answer tells when it is there
     if (t_ && replicas_.replicated()) {
       view.doubtful = true;
@@ -119,6 +122,7 @@ class SyncWorkerCore {
     view.progress = std::move(progress);
     const std::uint32_t other = replicas_.source(shard, *t_);
     if (other != replica && !replicas_[other].is_beyond(*t_)) return pull(other, out);
+    if (!has_backups_ && view.progress.doubled) return follow(replica, out);
     if (!has_backups_ && gone_at_ == t_) return restore(out);
     gone_at_ = t_;
     join_all(out);
@@ -144,15 +148,11 @@ class SyncWorkerCore {
       wanted_for_ = *t_ + 1;
       wanted_ = std::move(next);
     }
-    for (ReplicaView& view : replicas_) {
-      view.asked.reset();
-      view.got = nullptr;
-      view.doubtful = false;
-    }
+    replicas_.want_anew();
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
       const bool too_late = has_backups_ && replicas_[replica].progress.done >= *t_;
       if (too_late) push(replica, *t_, out);  // to be counted as such
-      serve(replica, out, !stopping_ && is_source(replica));
+      serve(replica, out, !stopping_ && replicas_.is_source(replica, *t_));
     }
     if (!t_) return;
     if (stopping_) return leave(out);
@@ -169,14 +169,8 @@ class SyncWorkerCore {
   /// The newest step that is in every shard's list of cuts (rule 6).
   [[nodiscard]] auto common_cut() const -> Step { return replicas_.common_cut(); }
 
-  /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do. A replica that is connected
-  /// and can have it of another one is waited for.
-  [[nodiscard]] auto everything_saved() const -> bool {
-    if (!replicas_.some_of_each([this](const auto& v) { return v.progress.has_cut_from(total_steps_); })) return false;
-    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)
-      if (replicas_[replica].connected && replicas_.lags(replica, total_steps_)) return false;
-    return true;
-  }
+  /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do.
+  [[nodiscard]] auto everything_saved() const -> bool { return replicas_.all_saved(total_steps_); }
 
  private:
   using ReplicaView = detail::ReplicaView;
@@ -200,11 +194,24 @@ class SyncWorkerCore {
     t_.reset();
     computing_ = false;
     ++ticket_;
-    for (ReplicaView& view : replicas_) {
-      view.joined = false;
-      view.asked.reset();
-      view.got = nullptr;
-    }
+    replicas_.forget();
+  }
+
+  // Rule 9, where another process of this rank goes on: so does this one, beside it. What shards that are behind have
+  // not yet is left to that one.
+  template <class = void> void follow(std::uint32_t replica, auto& out) {
+    const Step from = *std::exchange(t_, replicas_[replica].progress.done);
+    replicas_.leave(replica, from, *t_);
+    replicas_.want_anew();
+    if (has_tables_ && wanted_for_ != *t_ + 1) out(Prepare{*t_ + 1});
+    pull_all(out);
+  }
+
+  // Who told of that process may have lost it.
+  template <class = void> void doubt(std::uint32_t replica, auto& out) {
+    if (!replicas_[replica].witness) return;
+    replicas_.take_back();
+    for (std::uint32_t other = 0; other < replicas_.size() && t_; ++other) serve(other, out);
   }
 
   // Every shard has answered: t is the smallest k (rule 7), that of a shard the largest of its replicas.
@@ -215,7 +222,7 @@ class SyncWorkerCore {
     if (everything_saved() && (!wants_result_ || *t_ < total_steps_)) return go_on(out);
     if (has_tables_ && wanted_for_ != *t_ + 1) out(Prepare{*t_ + 1});
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
-      if (is_source(replica)) pull(replica, out);
+      if (replicas_.is_source(replica, *t_)) pull(replica, out);
       serve(replica, out);
     }
   }
@@ -230,10 +237,6 @@ class SyncWorkerCore {
   }
   void pull_all(auto& out) {
     for (std::uint32_t shard = 0; shard < replicas_.shards(); ++shard) pull(replicas_.source(shard, *t_), out);
-  }
-  // Whether it is the one of its shard that gives the values of t.
-  [[nodiscard]] auto is_source(std::uint32_t replica) const -> bool {
-    return replicas_.source(replicas_.shard_of(replica), *t_) == replica;
   }
 
   // Not the answer to a pull that only asked when there is room.
@@ -254,6 +257,7 @@ class SyncWorkerCore {
     Step last = std::min(*t_, view.progress.done + window_);
     for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
       if (!buffer_.has(step)) {
+        if (replicas_.is_left(step)) continue;
         if (replicas_.replicated() && is_helped(replica, out)) return;
         if (!has_backups_) return restore(out);
         if (step == view.progress.done + 1) return join_all(out);
@@ -267,12 +271,13 @@ class SyncWorkerCore {
       out(SendPull{replica, last});  // answered when there is room for the rest
   }
 
-  // A replica that was lost or joined anew may be waited for in vain: whichever has the values of t is asked as well.
+  // A replica that was lost or joined anew may be waited for in vain: the others are asked as well, also those that were
+  // not ahead of it when they were last heard.
   template <class = void> void ask_another(std::uint32_t replica, auto& out) {
     const std::uint32_t shard = replicas_.shard_of(replica);
-    const std::uint32_t other = replicas_.source(shard, *t_);
-    const bool in_vain = !replicas_.values_of(shard) && replicas_.some_of(shard, &ReplicaView::doubtful);
-    if (in_vain && !computing_ && replicas_[other].asked != t_) pull(other, out);
+    if (computing_ || replicas_.values_of(shard) || !replicas_.some_of(shard, &ReplicaView::doubtful)) return;
+    for (std::uint32_t other = shard; other < replicas_.size(); other += replicas_.shards())
+      if (replicas_[other].asked != t_ && replicas_.may_give(other, *t_)) pull(other, out);
   }
 
   // Whether a replica that cannot be served catches up with another one, or may when that has joined.
@@ -330,7 +335,7 @@ class SyncWorkerCore {
     if (computing_ || stopping_ || *t_ >= total_steps_) return;
     if (!replicas_.some_of_each(&ReplicaView::got)) return;
     buffer_.drop_through(common_cut());
-    if (buffer_.full() && !somebody_is_ahead()) {
+    if (buffer_.full() && !replicas_.some_ahead(*t_)) {  // whoever is waits for no room here
       const auto has_no_room = [](const ReplicaView& v) { return v.live && v.progress.no_room; };
       const bool may_move = std::ranges::none_of(replicas_, has_no_room);
       if (may_move || *t_ >= ask_again_) ask_for_cuts(out);
@@ -356,11 +361,6 @@ class SyncWorkerCore {
     computing_ = false;
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendGoodbye{replica});
     out(std::move(ended));
-  }
-
-  // A shard that is beyond t has this rank's next contribution from another incarnation; others may wait for it.
-  [[nodiscard]] auto somebody_is_ahead() const -> bool {
-    return std::ranges::any_of(replicas_, [this](const ReplicaView& v) { return v.live && v.progress.done > *t_; });
   }
 
   // The next cut that is due may lie beyond what the buffer allows; but every shard comes to t and can make one there.

@@ -27,6 +27,7 @@ struct ReplicaView {
   SharedBuffer got;           ///< These values.
   std::optional<Step> helped_at;  ///< Where it was when it was last told to catch up.
   bool doubtful = false;  ///< Since t is wanted it was lost or has joined anew.
+  bool witness = false;  ///< It told of the process that something is left to, and tells when that is lost.
   bool lame = false;  ///< That did not help: it is left behind until another one has a cut that will.
 
   /// It no longer has the values of t.
@@ -62,6 +63,14 @@ class ReplicaViews : public std::vector<ReplicaView> {
            some_of(shard_of(replica), [step](const ReplicaView& v) { return v.live && v.progress.has_cut_from(step); });
   }
 
+  /// Whether every shard has the last cut. A replica that is connected and can have it of another one is waited for.
+  [[nodiscard]] auto all_saved(Step last) const -> bool {
+    if (!some_of_each([last](const ReplicaView& v) { return v.progress.has_cut_from(last); })) return false;
+    for (std::uint32_t replica = 0; replica < size(); ++replica)
+      if ((*this)[replica].connected && lags(replica, last)) return false;
+    return true;
+  }
+
   /// Whether everybody has joined who can be waited for.
   template <class = void> [[nodiscard]] auto ready() const -> bool {
     return some_of_each(&ReplicaView::joined) &&
@@ -78,6 +87,48 @@ class ReplicaViews : public std::vector<ReplicaView> {
       least = std::min(least.value_or(largest), largest);
     }
     return least.value_or(0);
+  }
+
+  /// Values of another step are wanted of all.
+  void want_anew() {
+    for (ReplicaView& view : *this) {
+      view.asked.reset();
+      view.got = nullptr;
+      view.doubtful = false;
+    }
+  }
+
+  /// Everybody is asked anew to join.
+  void forget() {
+    want_anew();
+    take_back();
+    for (ReplicaView& view : *this) view.joined = false;
+  }
+
+  /// This rank's contributions after `from` through `to` are left to another process of it, of which the replica told.
+  template <class = void> void leave(std::uint32_t replica, Step from, Step to) {
+    if (from != left_to_) left_after_ = from;
+    left_to_ = to;
+    (*this)[replica].witness = true;
+  }
+  [[nodiscard]] auto is_left(Step step) const noexcept -> bool { return step > left_after_ && step <= left_to_; }
+  /// Nothing is left to anybody any more: what was is to be sent, or cannot be.
+  void take_back() {
+    for (ReplicaView& view : *this) {
+      view.witness = false;
+      if (left_to_ != 0) view.sent = std::min(view.sent, left_after_);
+    }
+    left_after_ = left_to_ = 0;
+  }
+
+  /// Whether it is the one of its shard that gives the values of t.
+  [[nodiscard]] auto is_source(std::uint32_t replica, Step t) const -> bool {
+    return source(shard_of(replica), t) == replica;
+  }
+
+  /// Whether a shard is beyond t: it has this rank's next contribution from another process.
+  [[nodiscard]] auto some_ahead(Step t) const -> bool {
+    return std::ranges::any_of(*this, [t](const ReplicaView& v) { return v.live && v.progress.done > t; });
   }
 
   /// The values that came of a shard; null: none yet.
@@ -105,6 +156,11 @@ class ReplicaViews : public std::vector<ReplicaView> {
     return best;
   }
 
+  /// Whether it may come to have them, or is the one that would have them first.
+  template <class = void> [[nodiscard]] auto may_give(std::uint32_t replica, Step t) const -> bool {
+    return ((*this)[replica].live && !(*this)[replica].is_beyond(t)) || is_source(replica, t);
+  }
+
   /// The newest step that is in every shard's list of cuts (rule 6): in those of its live replicas, or when none is, of
   /// all that were heard of.
   template <class = void> [[nodiscard]] auto common_cut() const -> Step {
@@ -128,6 +184,8 @@ class ReplicaViews : public std::vector<ReplicaView> {
 
  private:
   std::uint32_t shards_;
+  Step left_after_ = 0;
+  Step left_to_ = 0;
 };
 
 }  // namespace distrib::inline v0::detail

@@ -26,7 +26,7 @@ class StateCall {
       else call.reply(pieces_->piece(request.at, most_bytes));
       return false;
     }
-    forget(peer_);
+    static_cast<void>(forget(peer_));
     peer_ = peer;
     have_ = request.have;
     waiting_ = std::move(call);
@@ -43,12 +43,13 @@ class StateCall {
     std::exchange(waiting_, std::nullopt)->reply(cut == nullptr ? StateReply{} : pieces_->piece(0, most_bytes));
   }
 
-  /// It is gone.
-  void forget(Peer peer) {
-    if (peer != peer_) return;
+  /// It is gone. Whether it had asked.
+  auto forget(Peer peer) -> bool {
+    if (peer != peer_) return false;
     if (waiting_) std::exchange(waiting_, std::nullopt)->fail(rpc_errc::cancelled);
     pieces_.reset();
     peer_ = 0;
+    return true;
   }
 
  private:

@@ -145,7 +145,7 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
       post(m.shard, [](AnyShard& core, Rank peer, ShardSink& out) { core.goodbye(peer, out); });
     }
     void operator()(SendLeave m) const {
-      post(m.shard, [](AnyShard& core, Rank peer, ShardSink&) { core.disconnect(peer); });
+      post(m.shard, [](AnyShard& core, Rank peer, ShardSink& out) { core.disconnect(peer, out); });
     }
     void operator()(SendRestore) const { lost_its_place(); }
     void operator()(SendCatchUp) const { lost_its_place(); }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/shard_store.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::detail {
+
+/// The contributions of one step to a shard, in rank order. A value.
+struct StepContributions {
+  std::vector<Rank> ranks;
+  std::vector<ReadContribution> read;
+
+  /// False: it has one of this rank, or as many as count.
+  auto store(Rank rank, ReadContribution given, Rank most) -> bool {
+    const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
+    if (ranks.size() == most || (at != ranks.end() && *at == rank)) return false;
+    read.insert(read.begin() + (at - ranks.begin()), std::move(given));
+    ranks.insert(at, rank);
+    return true;
+  }
+};
+
+/// The newest contribution of one rank that a shard was given, and by whom.
+struct NewestContribution {
+  Step step = 0;
+  std::optional<Peer> giver = {};
+};
+
+}  // namespace distrib::inline v0::detail
