@@ -14,6 +14,7 @@
 #include <distrib/core/io_action.hpp>
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/cut_tensors.hpp>
+#include <distrib/ps/detail/cut_files.hpp>
 #include <distrib/ps/detail/found_cuts.hpp>
 #include <distrib/ps/detail/posix_files.hpp>
 #include <distrib/ps/job.hpp>
@@ -40,7 +41,8 @@ namespace distrib::inline v0 {
 /// cut before or the new one is found by `list`, and what was left half done is finished or cleared away there.
 /// With an empty directory cuts are kept in memory. Of checkpoints the two newest are kept whatever `max_to_keep` says,
 /// because workers may yet go back to the one before. A second replica of a shard has its cuts in the same directory, as
-/// `replica-1.ckpt-STEP`; what the first has not of a checkpoint is taken from there. Which older ones stay is decided, for all shards, by whoever
+/// `replica-1.ckpt-STEP`; what the first has not of a checkpoint is taken from there. Which older ones stay is decided,
+/// for all shards, by whoever
 /// makes a checkpoint, from the times in the state file, of which each is the clock of whoever made that one.
 ///
 /// Blocks. Threads: one at a time. Stores of other shards may work in the directory at the same time, in other threads,
@@ -54,10 +56,7 @@ class CutStore {
   CutStore(CutSettings settings, const Job& job, std::uint32_t replica, JobUpdaters updaters, Perform perform = {})
       : settings_{std::move(settings)},
         tensors_{job, replica % job.shards(), std::move(updaters)},
-        series_{replica < job.shards() ? users_series : replicas_series},
-        replicated_{job.replicas > 1},
-        shard_{replica % job.shards()},
-        shards_{job.shards()},
+        files_{settings_.directory, job, replica},
         last_step_{job.total_steps},
         perform_{std::move(perform)} {
     if (in_memory()) return;
@@ -82,10 +81,10 @@ class CutStore {
     }
     const detail::FileLock lock{lock_file()};
     if_there_is_room([&] {
-      if (is_first()) merge_found(refused);
+      if (files_.is_first()) merge_found(refused);
       Error error;
-      for (const Found& found : scan(series_))
-        if (replicated_ && found.own_part && !has_index(found.step)) merge_if_whole(found.step, error);
+      for (const Found& found : scan(files_.series))
+        if (files_.replicated && found.own_part && !files_.has_index(found.step)) merge_if_whole(found.step, error);
     });
     Error unreadable;
     const auto told = list_checkpoints(settings_.directory, unreadable);
@@ -97,9 +96,9 @@ class CutStore {
       if (is_usable(found, all, refused)) steps.push_back(found.step);
       // Left by a save that was killed, or by the part's end.
       if (found.own_data && !found.own_part && !detail::path_exists(index_file_name(found.prefix)))
-        perform_(FilePlan{FileAction::remove(own_data(found.prefix))});
+        perform_(FilePlan{FileAction::remove(files_.own_data(found.prefix))});
     };
-    const std::vector<Found> list = scan(series_);
+    const std::vector<Found> list = scan(files_.series);
     for (const Found& found : list)
       if (!is_preserved(found)) look_at(found, true);
     for (std::size_t i = list.size(); i-- > 0;) {
@@ -117,9 +116,9 @@ class CutStore {
       if (at == in_memory_.end()) throw_error(checkpoint_errc::not_found, "cut " + std::to_string(step) + " in memory");
       return at->second;
     }
-    const std::string prefix = prefix_of(step);
+    const std::string prefix = files_.prefix_of(step);
     Error error;
-    const auto part = BundleReader::open_part(prefix, shard_, shards_, error);
+    const auto part = BundleReader::open_part(prefix, files_.shard, files_.shards, error);
     if (part && tensors_.fits(*part)) {
       Cut cut = tensors_.read(*part, error);
       if (!error) return cut;
@@ -137,13 +136,13 @@ class CutStore {
       if (!cut.applied.empty() && in_memory_.size() > 2) in_memory_.erase(in_memory_.begin());
       return {};
     }
-    const std::string prefix = prefix_of(cut.step);
+    const std::string prefix = files_.prefix_of(cut.step);
     BundlePart part = tensors_.part(cut);
     tensors_.describe(cut, part);
     Error error;
     BundleIndex merged;
     const bool is_merged = detail::read_index_file(index_file_name(prefix), merged, error);
-    const FilePlan plan = plan_part(prefix, part, shard_, shards_, is_merged ? &merged : nullptr, error);
+    const FilePlan plan = plan_part(prefix, part, files_.shard, files_.shards, is_merged ? &merged : nullptr, error);
     throw_if(error);
     perform_(plan);
 
@@ -157,7 +156,7 @@ class CutStore {
     // It is durable without an index, which another start makes; but who is done relies on that of the last step.
     if (cut.step == last_step_) merge_and_let_go();
     else if_there_is_room(merge_and_let_go);
-    return last ? users_prefix(cut.step) : std::string{};
+    return last ? files_.users_prefix(cut.step) : std::string{};
   }
 
   /// The protocol has no more use for the cut of `step`. What the user wants stays: checkpoints until they are beyond
@@ -168,51 +167,29 @@ class CutStore {
       return;
     }
     const detail::FileLock lock{lock_file()};
-    if ((in_vain || !is_users(step) || !is_first()) && detail::path_exists(own_part(prefix_of(step)))) let_go(step);
+    const bool may_go = in_vain || !is_users(step) || !files_.is_first();
+    if (may_go && detail::path_exists(files_.own_part(files_.prefix_of(step)))) let_go(step);
   }
 
   /// The job is done: when the checkpoint of its last step is whole, the shard's cuts that were not for the user go.
   void finish() {
-    if (in_memory() || !has_index(last_step_)) return;
+    if (in_memory() || !files_.has_index(last_step_)) return;
     const detail::FileLock lock{lock_file()};
-    for (const Found& found : scan(series_))
-      if (found.own_part && (!is_users(found.step) || !is_first())) let_go(found.step);
+    for (const Found& found : scan(files_.series))
+      if (found.own_part && (!is_users(found.step) || !files_.is_first())) let_go(found.step);
   }
 
  private:
-  static constexpr std::string_view users_series = "model.ckpt";
-  static constexpr std::string_view replicas_series = "replica-1.ckpt";
-
   using Found = detail::FoundCut;
 
   auto in_memory() const -> bool { return settings_.directory.empty(); }
-  // Whether what it saves are parts of the user's checkpoints.
-  auto is_first() const -> bool { return series_ == users_series; }
-  static auto name_of(std::string_view series, Step step) { return std::string{series} + "-" + std::to_string(step); }
-  auto prefix_of(std::string_view series, Step step) const -> std::string {
-    return detail::join_path(settings_.directory, name_of(series, step));
-  }
-  auto prefix_of(Step step) const -> std::string { return prefix_of(series_, step); }
-  auto users_prefix(Step step) const -> std::string { return prefix_of(users_series, step); }
-  auto has_index(Step step) const -> bool { return detail::path_exists(index_file_name(users_prefix(step))); }
-  auto own_data(const std::string& prefix) const -> std::string { return data_file_name(prefix, shard_, shards_); }
-  auto own_part(const std::string& prefix) const -> std::string { return part_file_name(prefix, shard_, shards_); }
   // Merging and letting go are done by one store at a time, where the file system has locks; elsewhere they do no harm
   // to each other, but what one lets go another may just have merged.
   auto lock_file() const -> std::string { return detail::join_path(settings_.directory, ".saving.lock"); }
-  auto writer() const -> std::string { return detail::shard_of_shards(shard_, shards_); }
+  auto writer() const -> std::string { return detail::shard_of_shards(files_.shard, files_.shards); }
 
   auto is_users(Step step) const -> bool {
     return step == last_step_ || (settings_.keep_every != 0 && step % settings_.keep_every == 0);
-  }
-
-  auto has_part(std::string_view series, Step step, std::uint32_t shard) const -> bool {
-    return detail::path_exists(part_file_name(prefix_of(series, step), shard, shards_));
-  }
-  auto all_parts_of(Step step) const -> bool {
-    for (std::uint32_t shard = 0; shard < shards_; ++shard)
-      if (!has_part(users_series, step, shard) && !(replicated_ && has_part(replicas_series, step, shard))) return false;
-    return true;
   }
 
   // What need not be done now is left where the disk is full.
@@ -226,9 +203,9 @@ class CutStore {
     return std::find_if(list.begin(), list.end(), [&](const auto& checkpoint) { return checkpoint.prefix == prefix; });
   }
 
-  auto scan(std::string_view series = users_series) const -> std::vector<Found> {
+  auto scan(std::string_view series = detail::CutFiles::users) const -> std::vector<Found> {
     Error error;
-    auto found = detail::find_cuts(settings_.directory, series, shard_, shards_, error);
+    auto found = detail::find_cuts(settings_.directory, series, files_.shard, files_.shards, error);
     throw_if(error);
     return found;
   }
@@ -239,7 +216,7 @@ class CutStore {
   auto is_usable(const Found& found, bool all, std::vector<Error>& refused) const -> bool {
     Error error;
     if (found.own_part) {
-      const auto part = BundleReader::open_part(found.prefix, shard_, shards_, error);
+      const auto part = BundleReader::open_part(found.prefix, files_.shard, files_.shards, error);
       if (!part) refused.push_back(error);
       if (part && tensors_.fits(*part) && is_readable(*part, all, refused)) return true;
     }
@@ -282,15 +259,16 @@ class CutStore {
   }
 
   auto merge_if_whole(Step step, Error& error) -> bool {
-    return is_users(step) && (is_first() || !has_index(step)) && all_parts_of(step) && merge(step, shards_, error);
+    return is_users(step) && (files_.is_first() || !files_.has_index(step)) && files_.has_all_parts(step) &&
+           merge(step, files_.shards, error);
   }
 
   // Makes the index of a step of which the parts of all `shards` are there. False: `error` says why it cannot be.
   auto merge(Step step, std::uint32_t shards, Error& error) -> bool {
-    const std::string prefix = users_prefix(step);
-    for (std::uint32_t shard = 0; shard < shards && shards == shards_; ++shard)
-      if (!has_part(users_series, step, shard))
-        perform_(plan_shared_part(prefix_of(replicas_series, step), prefix, shard, shards));
+    const std::string prefix = files_.users_prefix(step);
+    for (std::uint32_t shard = 0; shard < shards && shards == files_.shards; ++shard)
+      if (!files_.has_part(detail::CutFiles::users, step, shard))
+        perform_(plan_shared_part(files_.prefix_of(detail::CutFiles::second_replicas, step), prefix, shard, shards));
     const std::vector<BundleIndex> parts = read_parts(prefix, shards, error);
     if (error) return false;
     const auto first = BundleReader::open_part(prefix, 0, shards, error);
@@ -320,7 +298,8 @@ class CutStore {
     const std::size_t most =
         settings_.max_to_keep == 0 ? 0 : std::max<std::size_t>(2, static_cast<std::size_t>(settings_.max_to_keep));
     const SaveOptions options{most, settings_.keep_checkpoint_every_n_hours};
-    FilePlan plan = plan_keep_newest(settings_.directory, name_of(users_series, checkpoint.step), saved, options, writer(),
+    const std::string name = detail::CutFiles::name_of(detail::CutFiles::users, checkpoint.step);
+    FilePlan plan = plan_keep_newest(settings_.directory, name, saved, options, writer(),
                                      {perform_.now(), detail::last_preserved(settings_.directory)});
     append(plan, plan_leftovers(checkpoint.step, saved));
     for (const std::string& file : checkpoint.part_files) plan.push_back(FileAction::remove(file));
@@ -336,7 +315,7 @@ class CutStore {
     std::vector<SavedCheckpoint> saved;
     std::copy_if(told.begin(), told.end(), std::back_inserter(saved), [&](const SavedCheckpoint& other) {
       const auto step = checkpoint_step(other.prefix);
-      return !step || other.prefix != users_prefix(static_cast<Step>(*step));
+      return !step || other.prefix != files_.users_prefix(static_cast<Step>(*step));
     });
     for (Found& found : scan()) {
       if (!found.has_index || (!is_users(found.step) && !found.part_files.empty())) continue;  // merged at a start
@@ -359,7 +338,7 @@ class CutStore {
     for (const Found& found : list) {
       const bool ours = std::any_of(found.files.begin(), found.files.end(), [&](const std::string& file) {
         const auto shard_file = detail::parse_shard_file(file);
-        return shard_file && shard_file->shards == shards_;
+        return shard_file && shard_file->shards == files_.shards;
       });
       if (found.step >= before || ours || is_saved(found)) continue;
       for (const std::string& file : found.files) plan.push_back(FileAction::remove(file));
@@ -374,7 +353,7 @@ class CutStore {
     const bool asynchronous = !cut.applied.empty();
     Step newest_users = 0;  // that has its index
     std::vector<Step> own;
-    for (const Found& found : scan(series_)) {
+    for (const Found& found : scan(files_.series)) {
       if (found.has_index && is_users(found.step)) newest_users = found.step;
       if (found.own_part && found.step < cut.step) own.push_back(found.step);
     }
@@ -386,20 +365,18 @@ class CutStore {
   // Removes the shard's own part of a step, first what makes others believe in it. What all shards have of a step that
   // the user wants is merged instead: whoever wrote its last part waits for the lock.
   void let_go(Step step) {
-    const std::string prefix = prefix_of(step);
+    const std::string prefix = files_.prefix_of(step);
     Error error;
-    if (is_users(step) && (has_index(step) || (all_parts_of(step) && merge(step, shards_, error))) && is_first()) return;
+    const bool is_whole = is_users(step) && (files_.has_index(step) || merge_if_whole(step, error));
+    if (is_whole && files_.is_first()) return;
     perform_(FilePlan{FileAction::remove(index_file_name(prefix)), FileAction::sync_directory(settings_.directory),
-                      FileAction::remove(own_part(prefix)), FileAction::sync_directory(settings_.directory),
-                      FileAction::remove(own_data(prefix))});
+                      FileAction::remove(files_.own_part(prefix)), FileAction::sync_directory(settings_.directory),
+                      FileAction::remove(files_.own_data(prefix))});
   }
 
   CutSettings settings_;
   CutTensors tensors_;
-  std::string_view series_;
-  bool replicated_;
-  std::uint32_t shard_;
-  std::uint32_t shards_;
+  detail::CutFiles files_;
   Step last_step_;
   Perform perform_;
   std::map<Step, Cut> in_memory_;

@@ -151,7 +151,8 @@ class ShardService final : private ShardSink {
     end_if_saved();
   }
 
-  /// When `woken` wants to be called; never: empty. `finished`: see `ShardClock::found_finished`.
+  /// When `woken` wants to be called; never: empty. `finished`: see `ShardClock::found_finished`; of a job that is known
+  /// it counts where another replica may have been at the end.
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (over_ || (job_ && core_ == nullptr)) return std::nullopt;
     return clock_.wake(is_complete());
@@ -159,6 +160,7 @@ class ShardService final : private ShardSink {
   void woken(Instant now, bool finished = false) {
     now_ = now;
     if (finished) clock_.found_finished();
+    ends_without_ = ends_without_ || (finished && job_ && job_->replicas > 1);
     if (over_ || (job_ && core_ == nullptr)) return;
     save_again(now);
     const ShardClock::Verdict verdict = clock_.look(now, is_complete());
@@ -288,8 +290,8 @@ class ShardService final : private ShardSink {
     core_->save_again(*this);
   }
 
-  // Whether the last cut is durable.
-  [[nodiscard]] auto is_complete() const -> bool { return core_ != nullptr && job_.has_last_cut(*core_); }
+  // Whether the last cut is durable, here or where nobody waits for this one.
+  [[nodiscard]] auto is_complete() const { return core_ != nullptr && (ends_without_ || job_.has_last_cut(*core_)); }
 
   // --- peers ---
 
@@ -389,7 +391,7 @@ class ShardService final : private ShardSink {
   std::unique_ptr<AnyShard> core_;        // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;
   detail::StateCall<Connection> sending_;  // to the other replica
-  bool asking_ = false, starting_ = false;  // that one; and nobody joins before
+  bool asking_ = false, starting_ = false, ends_without_ = false;  // that one; nobody joins before; it was at the end
   detail::PushCall<Connection> push_;
   detail::BlockChecksum checksum_;        // of values
   bool copying_ = false, saving_ = false, stopping_ = false, over_ = false;

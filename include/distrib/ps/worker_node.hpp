@@ -47,8 +47,8 @@ class WorkerShell {
 };
 
 /// One worker over rpc: carries what its core tells to the shards as calls of `ps/methods.hpp`, one connection a shard,
-/// or with replicas one a replica, by their numbers, and their answers back to the core. What cannot be sent because a connection is down is dropped: after it is there
-/// again the core joins, and says everything anew.
+/// or with replicas one a replica, by their numbers, and their answers back to the core. What cannot be sent because a
+/// connection is down is dropped: after it is there again the core joins, and says everything anew.
 ///
 /// Events in, actions out by calls of the shell; no clock, no I/O, no thread. `Core` is `SyncWorkerCore` or
 /// `AsyncWorkerCore`. Threads: one at a time.
@@ -146,7 +146,8 @@ class WorkerNode {
 
     void operator()(SendJoin m) const { node.send_join(m.shard, now); }
     void operator()(SendPull m) const {
-      const std::size_t bytes = m.rows.keys == nullptr ? node.block_bytes_[m.shard % node.block_bytes_.size()] : m.rows.answer_bytes;
+      const std::size_t of_shard = node.block_bytes_[m.shard % node.block_bytes_.size()];
+      const std::size_t bytes = m.rows.keys == nullptr ? of_shard : m.rows.answer_bytes;
       node.template send<Pull>(m.shard, {m.step, std::move(m.rows.keys)}, m.step, now, bytes);
     }
     void operator()(SendPush m) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/checkpoint/file_names.hpp>
 #include <distrib/cluster/cluster_spec.hpp>
 #include <distrib/cluster/roles.hpp>
 #include <distrib/cluster/task_id.hpp>
@@ -19,6 +20,7 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/finished_job.hpp>
+#include <distrib/ps/messages.hpp>
 #include <distrib/ps/metrics_text.hpp>
 #include <distrib/ps/server_options.hpp>
 #include <distrib/ps/shard_clock.hpp>
@@ -220,18 +222,19 @@ class ServerTaskShell final : public ServerTask {
 
   // --- the end ---
 
-  // Who was killed at the very end may be back before others have made the last checkpoint, and be reached by nobody.
+  // Who was killed at the very end may be back before others have made the last checkpoint, and be reached by nobody; a
+  // replica may be behind when everybody has gone home.
   void look_for_end() {
-    if (options_.directory.empty() || place_.finished) return;
+    if (options_.directory.empty()) return;
     look_timer_.expires_after(options_.shard.linger);
     look_timer_.async_wait([this](const std::error_code& ec) {
-      if (ec || closed_ || shards_of_job() != most_shards) return;
+      if (ec || closed_) return;
       asio::post(disk_, [this] {
-        const bool finished = !finished_checkpoint(options_.directory).empty();
-        asio::post(executor_, [this, finished] {
-          if (closed_) return;
-          if (!finished) return look_for_end();
-          lanes_.front()->found_finished();
+        const auto step = checkpoint_step(finished_checkpoint(options_.directory));
+        asio::post(executor_, [this, step] {
+          if (closed_ || ending_) return;
+          if (step) on_each([step](Lane& lane) { lane.found_finished(static_cast<Step>(*step)); }, [] {});
+          look_for_end();
         });
       });
     });

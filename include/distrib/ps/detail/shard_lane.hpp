@@ -16,6 +16,7 @@
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/job.hpp>
+#include <distrib/ps/messages.hpp>
 #include <distrib/ps/methods.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_clock.hpp>
@@ -107,9 +108,12 @@ class ShardLane {
     settle();
   }
 
-  /// The directory holds the end of a job, and did not when this began. Shards that know a job heed their own cuts.
-  void found_finished() {
-    for (auto& [number, host] : shards_) host->service.woken(Clock::now(), true);
+  /// The directory holds the end of a job at this step. Shards that know one heed their own cuts, but for replicas.
+  void found_finished(Step step) {
+    for (auto& [number, host] : shards_) {
+      const auto& job = host->service.job();
+      host->service.woken(Clock::now(), !job || step >= job->total_steps);
+    }
     settle();
   }
 
@@ -265,7 +269,9 @@ class ShardLane {
     void send(SendState action) override {
       auto cut = std::make_shared<Cut>();
       lane.on_disk([store = store, cut, action] { *cut = store->read(action.step); },
-                   [this, cut, action](const Error& failure) { service.state_read(action.peer, failure ? nullptr : cut.get()); });
+                   [this, cut, action](const Error& failure) {
+                     service.state_read(action.peer, failure ? nullptr : cut.get());
+                   });
     }
     void joined_twice(Rank rank) override {
       lane.task_.tell(Event::Kind::joined_twice, "somebody joined for rank " + std::to_string(rank) +
