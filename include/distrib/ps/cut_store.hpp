@@ -84,7 +84,7 @@ class CutStore {
       if (files_.is_first()) merge_found(refused);
       Error error;
       for (const Found& found : scan(files_.series))
-        if (files_.replicated && found.own_part && !files_.has_index(found.step)) merge_if_whole(found.step, error);
+        if (files_.replicated && found.own_part) merge_if_whole(found.step, error);
     });
     Error unreadable;
     const auto told = list_checkpoints(settings_.directory, unreadable);
@@ -258,9 +258,15 @@ class CutStore {
     }
   }
 
+  // Second replicas may have parts of checkpoints that were let go: those count of a step after the newest one only.
   auto merge_if_whole(Step step, Error& error) -> bool {
-    return is_users(step) && (files_.is_first() || !files_.has_index(step)) && files_.has_all_parts(step) &&
-           merge(step, files_.shards, error);
+    if (!is_users(step)) return false;
+    bool is_whole = files_.is_first() && files_.has_all_parts(step, false);
+    if (!is_whole && files_.replicated && files_.has_all_parts(step, true)) {
+      const std::vector<Found> list = scan();
+      is_whole = std::ranges::none_of(list, [step](const Found& found) { return found.has_index && found.step >= step; });
+    }
+    return is_whole && merge(step, files_.shards, error);
   }
 
   // Makes the index of a step of which the parts of all `shards` are there. False: `error` says why it cannot be.
@@ -367,8 +373,7 @@ class CutStore {
   void let_go(Step step) {
     const std::string prefix = files_.prefix_of(step);
     Error error;
-    const bool is_whole = is_users(step) && (files_.has_index(step) || merge_if_whole(step, error));
-    if (is_whole && files_.is_first()) return;
+    if (files_.is_first() && is_users(step) && (files_.has_index(step) || merge_if_whole(step, error))) return;
     perform_(FilePlan{FileAction::remove(index_file_name(prefix)), FileAction::sync_directory(settings_.directory),
                       FileAction::remove(files_.own_part(prefix)), FileAction::sync_directory(settings_.directory),
                       FileAction::remove(files_.own_data(prefix))});

@@ -43,10 +43,10 @@ struct CutFiles {
   [[nodiscard]] auto has_part(std::string_view of, Step step, std::uint32_t of_shard) const -> bool {
     return path_exists(part_file_name(prefix_of(of, step), of_shard, shards));
   }
-  /// Whether some replica of each shard has its part.
-  [[nodiscard]] auto has_all_parts(Step step) const -> bool {
+  /// Whether the first replica of each shard has its part; of `any`: some replica.
+  [[nodiscard]] auto has_all_parts(Step step, bool any) const -> bool {
     for (std::uint32_t of_shard = 0; of_shard < shards; ++of_shard)
-      if (!has_part(users, step, of_shard) && !(replicated && has_part(second_replicas, step, of_shard))) return false;
+      if (!has_part(users, step, of_shard) && !(any && has_part(second_replicas, step, of_shard))) return false;
     return true;
   }
 
