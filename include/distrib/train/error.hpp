@@ -15,6 +15,8 @@ enum class train_errc {
   no_evaluator,    ///< The flags name an evaluator, and the chief evaluates here. Start chief, workers and parameter servers only.
   no_such_variable, ///< `with_updater` names a prefix with which no variable begins. Give one of the names, or a part.
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many, or start more workers.
+  no_initial_values, ///< A variable has a `CustomInitializer`, and the model gives no values. Give it `void initial_values(distrib::InitialValues<Variables>&) const`.
+  unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one beside `with_initial_checkpoint`. Give the Embedding another initializer; take values from the checkpoint, or from the model.
 };
 
 namespace detail {
@@ -28,6 +30,10 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::no_such_variable, failure::invalid_argument, "no variable's name begins with it"},
     {train_errc::too_few_workers, failure::invalid_argument,
      "more replicas to aggregate than workers: aggregate at most as many, or start more workers"},
+    {train_errc::no_initial_values, failure::invalid_argument,
+     "the model gives no values to a variable with a CustomInitializer: it needs initial_values()"},
+    {train_errc::unsupported_initial_values, failure::unsupported,
+     "a CustomInitializer is for a Variable, and for a job without initial checkpoint"},
 };
 }  // namespace detail
 
