@@ -205,7 +205,7 @@ template <class = void> inline void read_parts(JobLines& lines, Job& job, std::s
 /// SHA-256 of contribution 0, a line a shard; there when a variable has values of its own, which no checkpoint gives.
 template <class = void> inline void read_initial_blocks(JobLines& lines, Job& job) {
   if (std::ranges::none_of(job.variables, [](const VariableInfo& v) { return v.initializer.is_custom(); })) return;
-  if (!job.initial_checkpoint.empty()) return lines.fail();
+  if (!job.initial_checkpoint.empty()) return lines.fail("custom initial values beside an initial checkpoint");
   for (std::uint32_t shard = 0; shard < job.shards() && !lines.failed(); ++shard)
     if (const auto digest = parse_sha256(lines.take("initial_block"))) job.initial_blocks.push_back(*digest);
     else lines.fail();
