@@ -54,3 +54,16 @@ TEST_CASE("set_initial_values: nothing where no variable has values of its own",
   CHECK(set_initial_values(job, {}).empty());
   CHECK(job.initial_blocks.empty());
 }
+
+TEST_CASE("set_initial_values: values of another size are refused by name", "[ps]") {
+  Job job = story::job(2, 1, 9, 3);
+  job.variables[1].initializer = CustomInitializer{};
+  const std::array<float, 3> three{};
+  const ByteView all = std::as_bytes(std::span{three});
+  for (const std::vector<ByteView>& whole :
+       {std::vector<ByteView>{}, {{}, {}}, {{}, all}, {all, all.first(4)}}) {
+    Job other = job;
+    CHECK_THROWS_WITH(set_initial_values(other, whole), ContainsSubstring("initial values of v1"));
+  }
+  CHECK(set_initial_values(job, std::vector<ByteView>{{}, all.first(8)}).size() == 2);
+}
