@@ -36,7 +36,8 @@ namespace distrib::inline v0 {
 /// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values and slots.
 class AsyncShardCore {
  public:
-  /// A shard that starts with the job's initial values; custom ones are waited for. `table_budget_bytes`: see `ShardStore`, which may throw.
+  /// A shard that starts with the job's initial values; custom ones are waited for. `table_budget_bytes`: see
+  /// `ShardStore`, which may throw.
   template <class = void>
   AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind consistency,
                  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
@@ -176,6 +177,7 @@ class AsyncShardCore {
     std::vector<Step> applied;
   };
 
+  // Contribution 0.
   template <class = void> void begin(Peer peer, const Contribution& given, auto& out) {
     const std::error_code bad = awaited_.take(given, store_);
     if (!bad) answer_parked(out);

@@ -39,8 +39,8 @@ namespace distrib::inline v0 {
 /// `window` steps of contributions.
 class SyncShardCore {
  public:
-  /// A shard that starts: with the initial values of the job (cut 0; custom ones are waited for), or from the newest of its durable `cuts`, which
-  /// the shell has read into `newest`.
+  /// A shard that starts: with the initial values of the job (cut 0; custom ones are waited for), or from the newest
+  /// of its durable `cuts`, which the shell has read into `newest`.
   /// `table_budget_bytes`: see `ShardStore`, which may throw.
   template <class = void>
   SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
