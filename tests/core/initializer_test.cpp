@@ -191,7 +191,8 @@ TEST_CASE("parse_initializer: nothing else", "[initializer]") {
         "constant  value=1", "constant value=1 value=1", "constant value=infinity", "uniform", "uniform low=0",
         "uniform high=1 low=0", "uniform low=0 high=", "uniform low=0  high=1", "uniform low=0 high=1 ",
         "uniform low=1 high=0", "uniform low=-inf high=0", "uniform low=0 high=inf", "uniform low=nan high=nan",
-        "custom", "custom sha256=", "custom sha256=00", "uniform low=0 high=nan", "uniform low=0=0 high=1", "normal mean=0"}) {
+        "custom", "custom sha256=", "custom sha256=00", "uniform low=0 high=nan",
+        "uniform low=0=0 high=1", "normal mean=0"}) {
     CAPTURE(text);
     CHECK_FALSE(distrib::parse_initializer(text));
   }

@@ -43,7 +43,10 @@ TEST_CASE("set_initial_values: a block a shard, its own values where the job say
   const Job once = job;
   CHECK(set_initial_values(job, whole).size() == 2);  // the same again
   CHECK(to_text(job) == to_text(once));
-  job.parts = {{0, Slice::whole({2}), 1}, {1, Slice::whole({2}), 1}, {2, Slice::whole({2, 3}), 1}, {3, Slice::whole({2}), 1}};
+  job.parts = {{0, Slice::whole({2}), 1},
+               {1, Slice::whole({2}), 1},
+               {2, Slice::whole({2, 3}), 1},
+               {3, Slice::whole({2}), 1}};
   CHECK(set_initial_values(job, whole)[0]->size() == 0);  // a shard without parts has an empty one
   CHECK(identity_difference(to_text(job), to_text(once)).empty());
 }

@@ -80,7 +80,8 @@ class BackupWorkers {
     truth.k = newest;
     if (newest == 0) {
       const Cut initial = initial_cut(job, layouts()[shard], updaters_);
-      truth.states.insert({0, State{initial_.empty() ? initial.values : initial_[shard], initial.slots, initial_tables()}});
+      const distrib::SharedBuffer& values = initial_.empty() ? initial.values : initial_[shard];
+      truth.states.insert({0, State{values, initial.slots, initial_tables()}});
       return std::make_unique<Shard>(*this, shard);
     }
     truth.states.insert({newest, saved_.at(cut.values.get())});

@@ -23,8 +23,8 @@
 namespace simulation {
 
 /// Synchronous: values that hash everything, and what they must be, worked out without any core. Half of the jobs have
-/// tables; some of those go on from a cut just before rows are evicted. A fifth begin with values of their own. `ShardCore` and `WorkerCore` may be ones with a
-/// mistake.
+/// tables; some of those go on from a cut just before rows are evicted. A fifth begin with values of their own.
+/// `ShardCore` and `WorkerCore` may be ones with a mistake.
 template <class ShardCore = distrib::SyncShardCore, class WorkerCore = distrib::SyncWorkerCore>
 class Synchronous {
  public:

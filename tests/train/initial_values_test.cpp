@@ -59,7 +59,8 @@ TEST_CASE("make_initial_values: the model's own values, where its variables ask 
   changed.first = 0.5F;
   static_cast<void>(make_initial_values(changed, other));
   CHECK(job_hash(other) != job_hash(job));
-  CHECK_THAT(identity_difference(to_text(other), to_text(job)), ContainsSubstring("it has 'variable weights float32[2] custom"));
+  CHECK_THAT(identity_difference(to_text(other), to_text(job)),
+             ContainsSubstring("it has 'variable weights float32[2] custom"));
 
   Job plain = job_of(LineModel{});
   CHECK(make_initial_values(LineModel{}, plain).empty());
@@ -71,7 +72,8 @@ TEST_CASE("make_initial_values: what cannot be had is refused by name", "[train]
   CHECK_THROWS_WITH(make_initial_values(Silent{}, silent), ContainsSubstring("bias: the model gives no values"));
   Job both = job_of(OwnValuesModel{});
   both.initial_checkpoint = "/saved/model.ckpt-1";
-  CHECK_THROWS_WITH(make_initial_values(OwnValuesModel{}, both), ContainsSubstring("weights, beside /saved/model.ckpt-1: "));
+  CHECK_THROWS_WITH(make_initial_values(OwnValuesModel{}, both),
+                    ContainsSubstring("weights, beside /saved/model.ckpt-1: "));
   Job rows = job_of(OwnRows{});
   CHECK_THROWS_WITH(make_initial_values(OwnRows{}, rows), ContainsSubstring("table users: a CustomInitializer is for"));
   Job job = job_of(Throws{});

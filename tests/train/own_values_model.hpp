@@ -9,7 +9,9 @@
 struct OwnValuesModel : LineModel {
   float first = 0.25F;  ///< Of the weights.
 
-  auto variables() const -> Variables { return {{{2}, distrib::CustomInitializer{}}, {{}, distrib::ConstantInitializer{3}}}; }
+  auto variables() const -> Variables {
+    return {{{2}, distrib::CustomInitializer{}}, {{}, distrib::ConstantInitializer{3}}};
+  }
 
   void initial_values(distrib::InitialValues<Variables>& values) const {
     distrib::get<"weights">(values)(0) = first;

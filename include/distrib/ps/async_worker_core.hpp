@@ -26,7 +26,8 @@ class AsyncWorkerCore {
  public:
   AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank}, last_{job.steps_of(rank)}, shards_(job.shards()),
-        buffer_{options.replay_budget_bytes, std::move(options.initial_values)}, wants_result_{options.wants_result}, has_tables_{!job.tables.empty()}, wanted_(job.shards()) {}
+        buffer_{options.replay_budget_bytes, std::move(options.initial_values)},
+        wants_result_{options.wants_result}, has_tables_{!job.tables.empty()}, wanted_(job.shards()) {}
 
   /// The last contribution made.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }

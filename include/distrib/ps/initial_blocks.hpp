@@ -22,9 +22,9 @@ namespace distrib::inline v0 {
 /// Gives a job the values of its variables that have a `CustomInitializer`, and makes contribution 0 of it: of each shard
 /// the dense block at step 0, for `WorkerOptions::initial_values`. `whole` has the bytes of each variable, row-major, in
 /// the job's order; of the others it is not looked at. The job then has the digests of variables and blocks, so that two
-/// workers whose values differ belong to different jobs, and a shard knows what it must be sent. To be called when all else
-/// stands in the job. Nothing happens to jobs without custom values: there are no blocks. Throws `ps_errc::wrong_size`, naming
-/// the variable, when its values are fewer or more.
+/// workers whose values differ belong to different jobs, and a shard knows what it must be sent. To be called when all
+/// else stands in the job. Nothing happens to jobs without custom values: there are no blocks. Throws
+/// `ps_errc::wrong_size`, naming the variable, when its values are fewer or more.
 template <class = void>
 [[nodiscard]] auto set_initial_values(Job& job, std::span<const ByteView> whole) -> std::vector<SharedBuffer> {
   job.initial_blocks.clear();

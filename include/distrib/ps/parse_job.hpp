@@ -229,9 +229,9 @@ template <class = void> inline void read_updaters(JobLines& lines, Job& job) {
 /// what is accepted gives the same text again. Fails with `ps_errc::bad_job` at the first line that is not understood:
 /// unknown or missing lines, numbers that are not canonical or beyond `max_job_...`, names that come twice,
 /// initializers, element types (float32; int64 and float64 of counters, which start at zeros) and consistencies that
-/// this library does not have, custom initial values of tables or beside an initial checkpoint, more replicas to aggregate than ranks, parts that do not cover each variable once, in
-/// order and along one axis, or lie on no shard of the job. The updaters stay texts: see `find_updaters`. Memory: a few
-/// times the text's, however large the job is.
+/// this library does not have, custom initial values of tables or beside an initial checkpoint, more replicas to
+/// aggregate than ranks, parts that do not cover each variable once, in order and along one axis, or lie on no shard of
+/// the job. The updaters stay texts: see `find_updaters`. Memory: a few times the text's, however large the job is.
 template <class = void> [[nodiscard]] inline auto parse_job(std::string_view text, Error& error) -> Job {
   error = {};
   detail::JobLines lines{text, error};

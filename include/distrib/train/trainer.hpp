@@ -256,7 +256,8 @@ class Trainer {
   // Returns the job at its end. `measured`: the rows that come with the blocks to measure.
   template <class Source>
   auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, std::vector<SharedBuffer> initial,
-             const CheckpointStore* store, Contributor<M, Source>& contributor, const BatchKeys& measured, const MeasureBlocks& measure)
+             const CheckpointStore* store, Contributor<M, Source>& contributor, const BatchKeys& measured,
+             const MeasureBlocks& measure)
       -> std::unique_ptr<LocalJob> {
     std::unique_ptr<LocalJob> local;
     LocalJobEvents events;
