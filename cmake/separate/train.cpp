@@ -8,9 +8,11 @@
 namespace distrib::inline v0 {
 
 template auto make_local_job<SyncWorkerCore>(const Job&, const ShardKind&, std::span<const Cut>, Contribute,
-                                             LocalJobEvents, IoPool*) -> std::unique_ptr<LocalJob>;
+                                             LocalJobEvents, IoPool*, std::vector<SharedBuffer>)
+    -> std::unique_ptr<LocalJob>;
 template auto make_local_job<AsyncWorkerCore>(const Job&, const ShardKind&, std::span<const Cut>, Contribute,
-                                              LocalJobEvents, IoPool*) -> std::unique_ptr<LocalJob>;
+                                             LocalJobEvents, IoPool*, std::vector<SharedBuffer>)
+    -> std::unique_ptr<LocalJob>;
 template auto make_cluster_job<SyncWorkerCore>(const Job&, Rank, std::vector<Address>, WorkerClientOptions, CutSettings,
                                                ClusterJobEvents) -> std::unique_ptr<ClusterJob>;
 template auto make_cluster_job<AsyncWorkerCore>(const Job&, Rank, std::vector<Address>, WorkerClientOptions, CutSettings,

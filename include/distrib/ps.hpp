@@ -22,6 +22,7 @@
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/finished_job.hpp>
+#include <distrib/ps/initial_blocks.hpp>
 #include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/key_index.hpp>

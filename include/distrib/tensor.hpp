@@ -2,6 +2,7 @@
 // Views of variables.
 #pragma once
 
+#include <distrib/tensor/initial_values.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/tensor/view.hpp>
 #include <distrib/tensor/xtensor.hpp>

@@ -13,6 +13,7 @@
 #include <distrib/train/events.hpp>
 #include <distrib/train/hook.hpp>
 #include <distrib/train/hook_set.hpp>
+#include <distrib/train/initial_values.hpp>
 #include <distrib/train/local_job.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>

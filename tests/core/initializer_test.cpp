@@ -66,6 +66,9 @@ TEST_CASE("Initializer: made from each choice, compared by value, described in o
 }
 
 TEST_CASE("fill: zeros and constants", "[initializer]") {
+  CHECK(filled(distrib::CustomInitializer{}, "w", {2}) == std::vector<float>{0, 0});  // which come from elsewhere
+  CHECK(Initializer{distrib::CustomInitializer{}}.is_custom());
+  CHECK_FALSE(Initializer{}.is_custom());
   CHECK(filled(ZerosInitializer{}, "v", {3}) == std::vector<float>(3, 0.0F));
   CHECK(filled(ConstantInitializer{0.25F}, "v", {2, 2}) == std::vector<float>(4, 0.25F));
   CHECK(filled(ConstantInitializer{0.25F}, "v", {}) == std::vector<float>(1, 0.25F));
@@ -169,7 +172,9 @@ TEST_CASE("parse_initializer: the opposite of describe()", "[initializer]") {
                               UniformInitializer{},
                               UniformInitializer{-largest, largest},
                               UniformInitializer{1e-45F, 1e-45F},
-                              GlorotUniformInitializer{}};
+                              GlorotUniformInitializer{},
+                              distrib::CustomInitializer{},
+                              distrib::CustomInitializer{distrib::sha256(distrib::as_bytes(std::string_view{"x"}))}};
   for (const Initializer& initializer : list) {
     CAPTURE(initializer.describe());
     CHECK(distrib::parse_initializer(initializer.describe()) == initializer);
@@ -186,7 +191,8 @@ TEST_CASE("parse_initializer: nothing else", "[initializer]") {
         "constant  value=1", "constant value=1 value=1", "constant value=infinity", "uniform", "uniform low=0",
         "uniform high=1 low=0", "uniform low=0 high=", "uniform low=0  high=1", "uniform low=0 high=1 ",
         "uniform low=1 high=0", "uniform low=-inf high=0", "uniform low=0 high=inf", "uniform low=nan high=nan",
-        "uniform low=0 high=nan", "uniform low=0=0 high=1", "normal mean=0"}) {
+        "custom", "custom sha256=", "custom sha256=00", "uniform low=0 high=nan",
+        "uniform low=0=0 high=1", "normal mean=0"}) {
     CAPTURE(text);
     CHECK_FALSE(distrib::parse_initializer(text));
   }

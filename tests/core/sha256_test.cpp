@@ -56,6 +56,19 @@ TEST_CASE("Sha256: a copy goes on from the same place", "[core][sha256]") {
   CHECK(second.finish() == sha256(as_bytes("abd")));
 }
 
+TEST_CASE("parse_sha256: the opposite of to_hex, and nothing else", "[core][sha256]") {
+  const std::string text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  CHECK(distrib::parse_sha256(text) == sha256(as_bytes("abc")));
+  CHECK_FALSE(distrib::parse_sha256(""));
+  CHECK_FALSE(distrib::parse_sha256(text.substr(1)));
+  CHECK_FALSE(distrib::parse_sha256(text + "0"));
+  for (const char letter : {'B', 'g', ' ', '\0'}) {
+    std::string other = text;
+    other[63] = letter;
+    CHECK_FALSE(distrib::parse_sha256(other));
+  }
+}
+
 TEST_CASE("to_hex: two lower-case digits a byte", "[core][sha256]") {
   CHECK(to_hex(as_bytes(std::string_view{"\x00\x0f\xa0\xff", 4})) == "000fa0ff");
   CHECK(to_hex({}).empty());

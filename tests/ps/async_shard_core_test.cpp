@@ -379,3 +379,26 @@ TEST_CASE("AsyncShardCore: no memory for a new row: the contribution is refused 
       {"counted", shard.pull(10, 1, {{{7, 99999}, {0}}}), {"values 10 step=1 w=-65 rows=8,7,7 k=1 cuts=0"}},
   });
 }
+
+TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first contribution 0 gives", "[ps]") {
+  const distrib::Job job = story::with_initial_values(story::job(1, 2, 9, 0), 8);
+  Shard shard{Core{job, 0, sgd(), anything}};
+  const auto refused = [](distrib::ps_errc why) {
+    return "refused 11 step=0 rank=1: " + make_error_code(why).message();
+  };
+  tell(Events{
+      {"it says so", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
+      {"and answers no pull", shard.pull(10, 0), {}},
+      {"a contribution is asked for again", shard.push(0, 1, 1), {"joined 10 k=0 cuts=0 no values"}},
+      {"there is nothing to save", shard.save(), {"notice 10 k=0 cuts=0 no values"}},
+      {"other values", shard.push(1, 0, 9), {refused(distrib::ps_errc::bad_initial_values)}},
+      {"another size", shard.push(1, 0, std::make_shared<distrib::AlignedBuffer>(32)),
+       {refused(distrib::ps_errc::wrong_size)}},
+      {"the values", shard.push(1, 0, 8), {"values 10 step=0 w=8 k=0 cuts=0", "pushed 11 step=0 k=0 cuts=0"}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"a repeat is dropped", shard.push(0, 0, 8), {"pushed 10 step=0 k=1 cuts=0"}},
+      {"", shard.pull(10, 1), {"values 10 step=1 w=7 k=1 cuts=0"}},
+  });
+  Shard came_back{Core{job, 0, sgd(), anything, Cut{3, block(5), {}, {2, 1}}}};
+  tell(Events{{"a cut has its values", came_back.join(10), {"joined 10 k=2 cuts=2"}}});
+}

@@ -337,3 +337,23 @@ TEST_CASE("AsyncWorkerCore: sent back by a shard it asks which rows are needed t
       {"too late", leaves.prepared(1), {}},
   });
 }
+
+TEST_CASE("AsyncWorkerCore: contribution 0 goes to each shard that waits for it, whenever it begins anew", "[ps]") {
+  Worker w = worker(18, {.initial_values = {block(8), block(9)}});
+  const auto joined = [&w](std::uint32_t shard, Step counted, bool no_values) {
+    return [&w, shard, counted, no_values](WorkerActions& out) {
+      w.core.joined(shard, {counted, {0}, false, no_values}, out);
+    };
+  };
+  tell(Events{
+      {"", w.start(), {"join 0", "join 1"}},
+      {"", joined(0, 0, true), {"push 0 step=0 rank=1 common=0"}},
+      {"", joined(1, 0, false), {"pull 0 step=0", "pull 1 step=0"}},
+      {"", w.values(0, 0), {}},
+      {"", w.values(1, 0), {"compute step=1 ticket=1 of 2"}},
+      {"", w.computed(1),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1", "pull 1 step=1"}},
+      {"it came back without a cut", joined(1, 0, true),
+       {"push 1 step=0 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 1 step=1"}},
+  });
+}

@@ -58,6 +58,7 @@ TEST_CASE("methods: messages are written and read back", "[ps]") {
   CHECK(carried(distrib::PushRequest{41, 3, 40, nullptr, true}).pull_follows);
   CHECK(carried(distrib::PushReply{progress, false}).progress == progress);
   CHECK(carried(distrib::PushReply{{7, {0}, true}, false}).progress == Progress{7, {0}, true});
+  CHECK(carried(distrib::PushReply{{0, {0}, false, true}, false}).progress == Progress{0, {0}, false, true});
   CHECK_FALSE(carried(distrib::PushReply{progress, false}).not_repeatable);
   CHECK(carried(distrib::PushReply{progress, true}).not_repeatable);
   CHECK(carried(distrib::RestoreRequest{5}).cut == 5);

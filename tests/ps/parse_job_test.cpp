@@ -258,6 +258,34 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
   CHECK(refused_at(std::string(1 << 20, 'x')) == "line 1, '" + std::string(120, 'x') + "'");
 }
 
+TEST_CASE("parse_job: custom initial values, with the digest of each shard's block", "[ps]") {
+  Job job = a_job();
+  job.variables[1].initializer = distrib::CustomInitializer{distrib::sha256(distrib::as_bytes(std::string_view{"x"}))};
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard)
+    job.initial_blocks.push_back(distrib::sha256(distrib::as_bytes(std::to_string(shard))));
+  const std::string text = to_text(job);
+  CHECK(equal(parse_job(text), job));
+  CHECK(parse_job(text).initial_blocks == job.initial_blocks);
+
+  const auto changed = [&](std::string_view from, const std::string& to) {
+    std::string other = text;
+    return refused_at(other.replace(other.find(from), from.size(), to));
+  };
+  const std::string first = "initial_block " + distrib::to_hex(job.initial_blocks[0]);
+  const std::string last = "initial_block " + distrib::to_hex(job.initial_blocks[3]);
+  CHECK(changed(first + "\n", "") == "line 21, 'updater momentum learning_rate=0.05 momentum=0.9 use_nesterov=false'");
+  CHECK(changed(last, last + "\n" + last) == "line 22, '" + last + "'");
+  CHECK(changed(first, "initial_block 00") == "line 18, 'initial_block 00'");
+  CHECK(changed("float32[128] custom", "int64[128] custom") != "");
+  CHECK(changed("seed 20160411", "seed 20160411\ninitial_checkpoint a") ==
+        "custom initial values beside an initial checkpoint");
+  CHECK(refused_at(with("updater momentum", first + "\nupdater momentum")) == "line 18, '" + first + "'");
+
+  Job rows = with_tables();
+  rows.tables[0].initializer = distrib::CustomInitializer{};
+  CHECK_THAT(refused_at(to_text(rows)), ContainsSubstring("line 8, 'table user "));
+}
+
 TEST_CASE("parse_job: tables", "[ps]") {
   Job job = with_tables();
   CHECK(equal(parse_job(to_text(job)), job));

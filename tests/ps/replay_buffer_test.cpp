@@ -100,3 +100,17 @@ TEST_CASE("ReplayBuffer: a budget of 0 keeps the newest only and is never full",
   CHECK_FALSE(buffer.full());
   CHECK_FALSE(buffer.filling());
 }
+
+TEST_CASE("ReplayBuffer: contribution 0 stays, beside the budget", "[ps]") {
+  CHECK_FALSE(ReplayBuffer{0}.has(0));
+  ReplayBuffer buffer{128, blocks(7)};
+  buffer.keep(1, blocks(1));
+  buffer.make_room();
+  buffer.drop_through(99);
+  buffer.drop_after(0);
+  buffer.clear();
+  CHECK_FALSE(buffer.full());
+  CHECK(buffer.steps() == 0);
+  CHECK(buffer.has(0));
+  CHECK(buffer.block(0, 1)->as<float>()[0] == -7.0F);
+}

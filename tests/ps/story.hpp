@@ -48,6 +48,13 @@ inline auto block(float number) -> distrib::SharedBuffer {
   return made;
 }
 
+/// The same job with values of its own: `block(number)` is contribution 0 of each shard.
+inline auto with_initial_values(distrib::Job job, float number) -> distrib::Job {
+  for (distrib::VariableInfo& variable : job.variables) variable.initializer = distrib::CustomInitializer{};
+  job.initial_blocks.assign(job.shards(), distrib::sha256(block(number)->bytes()));
+  return job;
+}
+
 /// The same job with two tables: "words" of any keys and "items" 0, 1, 2. A row is 16 floats, all the same: at first 8.
 inline auto with_tables(distrib::Job job) -> distrib::Job {
   const distrib::ConstantInitializer eight{8.0F};
@@ -100,7 +107,7 @@ inline auto text(const std::vector<distrib::Step>& steps) -> std::string {
 
 inline auto text(const distrib::Progress& progress) -> std::string {
   return " k=" + std::to_string(progress.done) + " cuts=" + text(progress.cuts) + (progress.no_room ? " no room" : "") +
-         (progress.doubled ? " doubled" : "");
+         (progress.doubled ? " doubled" : "") + (progress.no_values ? " no values" : "");
 }
 
 inline auto text(float number) -> std::string {

@@ -820,3 +820,64 @@ TEST_CASE("SyncShardCore: goes on from the state of another replica where that i
   });
   CHECK(shard.core.step() == 6);
 }
+
+TEST_CASE("SyncShardCore: it waits for custom initial values, which the first contribution 0 gives", "[ps]") {
+  Shard shard{Core{story::with_initial_values(story::job(1, 2, 4, 2), 8), 0, sgd()}};
+  tell(Events{
+      {"it says so", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
+      {"and answers no pull", shard.pull(10, 0), {}},
+      {"steps are stored meanwhile", shard.push(0, 1, 2), {"pushed 10 step=1 k=0 cuts=0 no values"}},
+      {"and not counted", shard.push(1, 1, 4), {"pushed 11 step=1 k=0 cuts=0 no values"}},
+      {"there is no cut to make", shard.save(), {}},
+      {"0 is kept, with or without", shard.restore(10, 0), {"joined 10 k=0 cuts=0 no values"}},
+      {"the values", shard.push(1, 0, 8, 0, 77),
+       {"values 10 step=0 w=8 k=0 cuts=0", "pushed 11 step=0 k=1 cuts=0"}},
+      {"what was stored has counted", shard.pull(10, 1), {"values 10 step=1 w=5 k=1 cuts=0"}},
+      {"a repeat is dropped", shard.push(0, 0, 8, 0, 77), {"pushed 10 step=0 k=1 cuts=0"}},
+      {"rule 2", shard.push(0, 0, 9, 0, 78),
+       {"refused 10 step=0 rank=0: " + make_error_code(distrib::ps_errc::not_repeatable).message(),
+        "pushed 10 step=0 k=1 cuts=0"}},
+      {"the step before is kept", shard.pull(10, 0), {"values 10 step=0 w=8 k=1 cuts=0"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: whenever it begins at step 0 it waits for custom initial values again", "[ps]") {
+  const distrib::Job job = story::with_initial_values(story::job(1, 1, 9, 2), 8);
+  Shard shard{Core{job, 0, sgd(), Cut{4, block(-1), {}, {}}, {2, 4}}};
+  tell(Events{
+      {"a cut has its values", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
+      {"so contribution 0 is a repeat", shard.push(0, 0, 8), {"pushed 10 step=0 k=4 cuts=0,2,4"}},
+      {"back to the beginning", shard.restore(10, 0), {"drop 2", "drop 4", "load 0"}},
+      {"too early", shard.push(0, 0, 8), {"pushed 10 step=0 k=0 cuts=0"}},
+      {"", shard.pull(10, 0), {}},
+      {"what the initializers give is not it", shard.loaded(0, 0), {"joined 10 k=0 cuts=0 no values"}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=0 cuts=0 no values"}},
+      {"the values again", shard.push(0, 0, 8), {"values 10 step=0 w=8 k=0 cuts=0", "pushed 10 step=0 k=1 cuts=0"}},
+      {"", shard.pull(10, 1), {"values 10 step=1 w=7 k=1 cuts=0"}},
+  });
+  Shard another{Core{job, 0, sgd()}};
+  const Cut state{3, block(5), {}, {}};
+  tell(Events{
+      {"", another.join(10), {"joined 10 k=0 cuts=0 no values"}},
+      {"the state of another replica has values", [&](ShardActions& out) { another.core.state_came(&state, out); },
+       {"save 3 w=5", "joined 10 k=3 cuts=0"}},
+      {"", another.pull(10, 3), {"values 10 step=3 w=5 k=3 cuts=0"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: other initial values than the job's are refused", "[ps]") {
+  Shard shard{Core{story::with_initial_values(story::job(1, 1, 9, 2), 8), 0, sgd()}};
+  const auto refused = [](distrib::ps_errc why) {
+    return "refused 10 step=0 rank=0: " + make_error_code(why).message();
+  };
+  tell(Events{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
+      {"other numbers", shard.push(0, 0, 9), {refused(distrib::ps_errc::bad_initial_values)}},
+      {"another size", shard.push(0, 0, std::make_shared<distrib::AlignedBuffer>(128)),
+       {refused(distrib::ps_errc::wrong_size)}},
+      {"nothing", shard.push(0, 0, distrib::SharedBuffer{}), {refused(distrib::ps_errc::wrong_size)}},
+      {"a rank that there is not", shard.push(1, 0, 8),
+       {"refused 11 step=0 rank=1: " + make_error_code(distrib::ps_errc::unknown_rank).message()}},
+      {"it waits still", shard.push(0, 0, 8), {"pushed 10 step=0 k=0 cuts=0"}},
+  });
+}

@@ -817,3 +817,23 @@ TEST_CASE("SyncWorkerCore: replicas whose values differ are told of", "[ps]") {
       {"not equal", [&w](WorkerActions& out) { w.core.values(2, 0, block(7), {0, {0}}, out); }, {"replicas differ 0 step=0"}},
   });
 }
+
+TEST_CASE("SyncWorkerCore: contribution 0 goes to each shard that waits for it, whenever it begins anew", "[ps]") {
+  Worker w = worker(9, 0, {.initial_values = {block(8), block(9)}});
+  const auto joined = [&w](std::uint32_t shard, Step k, bool no_values) {
+    return [&w, shard, k, no_values](WorkerActions& out) { w.core.joined(shard, {k, {0}, false, no_values}, out); };
+  };
+  tell(Events{
+      {"", w.start(), {"join 0", "join 1"}},
+      {"when all have answered", joined(0, 0, true), {}},
+      {"to whom it lacks", joined(1, 0, false), {"pull 0 step=0", "push 0 step=0 rank=1 common=0", "pull 1 step=0"}},
+      {"once", [&w](WorkerActions& out) { w.core.pushed(0, {0, {0}, false, true}, out); }, {}},
+      {"", w.values(0, 0, 0), {}},
+      {"", w.values(1, 0, 0), {"compute step=1 ticket=2 of 2"}},
+      {"it came back without a cut", joined(1, 0, true), {"push 1 step=0 rank=1 common=0", "pull 1 step=0"}},
+      {"", w.computed(2),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1", "pull 1 step=1"}},
+      {"before what follows", joined(1, 0, true),
+       {"push 1 step=0 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 1 step=1"}},
+  });
+}

@@ -66,6 +66,25 @@ struct HasNoGate : AsyncShardCore {
       : AsyncShardCore{job, shard, updaters, {false, AsynchronousParallel::staleness}, std::forward<Cuts>(cuts)...} {}
 };
 
+/// What the initializers give is taken for the values.
+struct BeginsWithoutTheInitialValues : AsyncShardCore {
+  template <class... Cuts>
+  BeginsWithoutTheInitialValues(Job job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind kind,
+                                Cuts&&... cuts)
+      : AsyncShardCore{(job.initial_blocks.clear(), job), shard, updaters, kind, std::forward<Cuts>(cuts)...} {}
+};
+
+/// Contribution 0 takes the place of what was learnt, whenever it comes.
+struct BeginsAgain : AsyncShardCore {
+  using AsyncShardCore::AsyncShardCore;
+  void push(Peer peer, Contribution contribution, auto& out) {
+    const SharedBuffer block = contribution.block;
+    const bool is_late = contribution.step == 0 && step() != 0;
+    AsyncShardCore::push(peer, std::move(contribution), out);
+    if (is_late) store().begin(block);
+  }
+};
+
 void takes_counted_for_durable(const Job&, Progress& progress) { progress.cuts = {progress.done}; }
 using TakesCountedForDurable = simulation::Misunderstands<AsyncWorkerCore, takes_counted_for_durable>;
 
@@ -80,6 +99,8 @@ constexpr simulation::Planted mistakes[] = {
     {"applied left out of the cut", on_shard<LeavesAppliedOutOfCuts>},
     {"SSP: no gate", on_shard<HasNoGate>},
     {"a worker takes what is counted for durable", on_worker<TakesCountedForDurable>},
+    {"a shard does not wait for custom initial values", on_shard<BeginsWithoutTheInitialValues>},
+    {"a late contribution 0 counts", on_shard<BeginsAgain>},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <distrib/ps/async_shard_core.hpp>
 #include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/batch_keys.hpp>
+#include <distrib/ps/initial_blocks.hpp>
 #include <distrib/ps/table_place.hpp>
 
 #include <algorithm>
@@ -30,8 +31,9 @@ namespace simulation {
 /// counts one, its step and its step's square; and a number that depends on all values, as gradients do. Each shard's
 /// counter has the first three, too. Half of the jobs have tables, in which each rank has a key of its own on each shard
 /// that counts the same, and all have one together: any keys with `min_count`; numbered ones with momentum; and keys
-/// that a rank has in its first step only and that are evicted in jobs that are long enough. `ShardCore` and
-/// `WorkerCore` may be ones with a mistake.
+/// that a rank has in its first step only and that are evicted in jobs that are long enough. A fifth of jobs have numbers
+/// beside all that, which begin with values of their own and stay so. `ShardCore` and `WorkerCore` may be ones with a
+/// mistake.
 template <class ShardCore = distrib::AsyncShardCore, class WorkerCore = distrib::AsyncWorkerCore>
 class Asynchronous {
  public:
@@ -48,6 +50,8 @@ class Asynchronous {
     std::size_t step_bytes = job.shards() * layouts_[0].block_bytes();
     if (has_tables()) step_bytes += 512 * job.shards();
     budget_ = dice.pick<std::size_t>({0, step_bytes, 2 * step_bytes, 4 * step_bytes, 1 << 20});
+    const distrib::ByteView whole = std::as_bytes(std::span{start});
+    initial_ = set_initial_values(job, std::vector(job.variables.size(), whole));
   }
   Asynchronous(const Asynchronous&) = delete;
   auto operator=(const Asynchronous&) -> Asynchronous& = delete;
@@ -62,7 +66,8 @@ class Asynchronous {
 
   [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
     return std::make_unique<Worker>(
-        job, rank, distrib::WorkerOptions{.replay_budget_bytes = budget_, .wants_result = rank == 0});
+        job, rank,
+        distrib::WorkerOptions{.replay_budget_bytes = budget_, .initial_values = initial_, .wants_result = rank == 0});
   }
 
   /// All rows there are; those of its own contribution change.
@@ -147,6 +152,7 @@ class Asynchronous {
 
  private:
   static constexpr std::uint32_t columns = 4;
+  static constexpr std::array<float, 3> start{7, 11, 13};  // the numbers that stay, on each shard
   enum : std::size_t { words, items, rare };  // the tables
 
   /// What a cut says of a key.
@@ -177,6 +183,10 @@ class Asynchronous {
       const Shape shape{job.ranks, 3};
       job.variables.push_back({"counter" + std::to_string(shard), DType::int64, shape, ZerosInitializer{}});
       job.parts.push_back({job.shards() + shard, Slice::whole(shape), shard});
+    }
+    for (std::uint32_t shard = 0; shard < job.shards() && job.total_steps % 5 == 0; ++shard) {
+      job.parts.push_back({job.variables.size(), Slice::whole({3}), shard});
+      job.variables.push_back({"start" + std::to_string(shard), DType::float32, {3}, CustomInitializer{}});
     }
     if (dice.percent(50)) return job;
     if (dice.percent(10)) job.total_steps = dice.between(64, 72);
@@ -221,6 +231,9 @@ class Asynchronous {
 
   // Sgd at rate 1 takes gradients away; all these sums are exact.
   [[nodiscard]] auto counted_once(const distrib::AlignedBuffer& block, std::span<const Step> applied) const -> bool {
+    for (const distrib::ShardLayout::Place& place : layouts_[0].trained().subspan(1))
+      if (!std::ranges::equal(block.as<float>().subspan(place.offset_bytes / sizeof(float), start.size()), start))
+        return false;
     for (std::size_t rank = 0; rank < applied.size(); ++rank)
       if (!is_sum(block.as<float>().subspan(rank * columns, columns), 1, applied[rank]) ||
           !std::ranges::equal(counters_of(block, rank), sums_of(1, applied[rank])))
@@ -331,6 +344,7 @@ class Asynchronous {
   std::vector<std::vector<std::vector<std::uint64_t>>> keys_on_;  // by table, by shard: one a rank, and one for all
   mutable distrib::BatchKeys keys_{job, layouts_};                // of what `find` found last
   std::size_t budget_ = 0;
+  std::vector<distrib::SharedBuffer> initial_;  // by shard; empty: none of its own
 };
 
 }  // namespace simulation

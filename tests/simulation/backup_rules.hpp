@@ -47,7 +47,7 @@ class BackupWorkers {
     void push(Peer peer, distrib::Contribution contribution, auto& out) {
       rules_.sent(number_, contribution);
       ShardCore::push(peer, std::move(contribution), out);
-      rules_.look_at(number_, *this);
+      if (!this->progress().no_values) rules_.look_at(number_, *this);
     }
     void restore(Peer, Step, auto&) { rules_.wrong_ = true; }
 
@@ -61,6 +61,7 @@ class BackupWorkers {
     for (const distrib::ShardLayout& layout : layouts()) step_bytes += layout.wire_block_bytes();
     budget_ = dice.pick<std::size_t>({0, step_bytes, 3 * step_bytes, 2 * job.cut_interval * step_bytes, 1 << 20});
     truth_.resize(layouts().size());
+    initial_ = draw_initial_values(job);
   }
   BackupWorkers(const BackupWorkers&) = delete;
   auto operator=(const BackupWorkers&) -> BackupWorkers& = delete;
@@ -79,7 +80,8 @@ class BackupWorkers {
     truth.k = newest;
     if (newest == 0) {
       const Cut initial = initial_cut(job, layouts()[shard], updaters_);
-      truth.states.insert({0, State{initial.values, initial.slots, initial_tables()}});
+      const distrib::SharedBuffer& values = initial_.empty() ? initial.values : initial_[shard];
+      truth.states.insert({0, State{values, initial.slots, initial_tables()}});
       return std::make_unique<Shard>(*this, shard);
     }
     truth.states.insert({newest, saved_.at(cut.values.get())});
@@ -90,7 +92,8 @@ class BackupWorkers {
 
   [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
     return std::make_unique<Worker>(
-        job, rank, distrib::WorkerOptions{.replay_budget_bytes = budget_, .wants_result = rank == 0});
+        job, rank,
+        distrib::WorkerOptions{.replay_budget_bytes = budget_, .initial_values = initial_, .wants_result = rank == 0});
   }
 
   [[nodiscard]] auto wanted(Step step, Rank rank) { return model_.wanted(step, rank); }
@@ -197,6 +200,7 @@ class BackupWorkers {
   void sent(std::uint32_t shard, const distrib::Contribution& contribution) {
     Truth& truth = truth_[shard];
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
+    if (step == 0) return;  // what it gives is looked at
     const auto made = made_.find(contribution.block.get());
     if (made == made_.end() || made->second.step != step || made->second.rank != rank) wrong_ = true;
     if (wrong_ || step > truth.k + contribution_window(job)) return;
@@ -252,6 +256,7 @@ class BackupWorkers {
                                  distrib::Adagrad{.learning_rate = 0.25F}};
   HashedModel model_{job};
   std::size_t budget_ = 0;
+  std::vector<distrib::SharedBuffer> initial_;            // by shard; empty: none of its own
   std::vector<Truth> truth_;                              // by shard
   std::map<const distrib::AlignedBuffer*, Made> made_;    // contributions by their blocks,
   std::map<const distrib::AlignedBuffer*, Given> given_;  // values by theirs,

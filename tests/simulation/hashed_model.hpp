@@ -6,6 +6,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/ps/batch_keys.hpp>
+#include <distrib/ps/initial_blocks.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/pull_rows.hpp>
@@ -65,6 +66,20 @@ inline auto rounded(distrib::FloatFormat format, float number) -> float {
   distrib::encode_elements(format, {&number, 1}, reinterpret_cast<std::byte*>(&sent));
   distrib::decode_elements(format, reinterpret_cast<const std::byte*>(&sent), {&number, 1});
   return number;
+}
+
+/// Contribution 0 of a job, one block a shard: a fifth of jobs, by their seed, have initial values of their own.
+inline auto draw_initial_values(distrib::Job& job) -> std::vector<distrib::SharedBuffer> {
+  distrib::sim::Dice random{job.seed};
+  if (!random.percent(20)) return {};
+  std::vector<distrib::AlignedBuffer> whole;
+  for (distrib::VariableInfo& variable : job.variables) {
+    for (float& element : whole.emplace_back(variable.size_bytes()).as<float>()) element = number(random.next());
+    if (!is_counter(variable.dtype) && random.percent(70)) variable.initializer = distrib::CustomInitializer{};
+  }
+  std::vector<distrib::ByteView> bytes;
+  for (const distrib::AlignedBuffer& buffer : whole) bytes.push_back(buffer.bytes());
+  return set_initial_values(job, bytes);
 }
 
 /// The model of a job: which rows a contribution needs is a function of its name, its gradients are hashes of all that

@@ -129,6 +129,62 @@ struct SendsOnlyTheNewestAgain : SyncWorkerCore {
   }
 };
 
+/// What the initializers give is taken for the values.
+struct BeginsWithoutTheInitialValues : SyncShardCore {
+  template <class... Cuts>
+  BeginsWithoutTheInitialValues(Job job, std::uint32_t shard, const JobUpdaters& updaters, Cuts&&... cuts)
+      : SyncShardCore{(job.initial_blocks.clear(), job), shard, updaters, std::forward<Cuts>(cuts)...} {}
+};
+
+/// Sent back to the beginning, a shard goes on with the zeros of its cut 0.
+struct GoesBackToZeros : SyncShardCore {
+  using SyncShardCore::SyncShardCore;
+  void push(Peer peer, Contribution contribution, auto& out) {
+    if (contribution.step == 0) initial_ = contribution;
+    SyncShardCore::push(peer, std::move(contribution), out);
+  }
+  void cut_loaded(const Cut& cut, auto& out) {
+    auto told = changed<JoinedReply>(out, [](JoinedReply& reply) { reply.progress.no_values = false; });
+    SyncShardCore::cut_loaded(cut, told);
+    if (!progress().no_values || initial_.block == nullptr) return;
+    auto unasked = [&out](auto action) {
+      if constexpr (!std::is_same_v<decltype(action), PushedReply>) out(std::move(action));
+    };
+    SyncShardCore::push(0, initial_, unasked);
+    if (step() == 0) store().begin(cut.values);
+  }
+
+ private:
+  Contribution initial_;
+};
+
+/// Contribution 0 takes the place of what was learnt, whenever it comes.
+struct BeginsAgain : SyncShardCore {
+  using SyncShardCore::SyncShardCore;
+  void push(Peer peer, Contribution contribution, auto& out) {
+    const SharedBuffer block = contribution.block;
+    const bool is_late = contribution.step == 0 && step() != 0;
+    SyncShardCore::push(peer, std::move(contribution), out);
+    if (is_late) store().begin(block);
+  }
+};
+
+/// A worker gives a shard the initial values once, and has forgotten them when it begins anew.
+struct BeginsAShardOnce : SyncWorkerCore {
+  using SyncWorkerCore::SyncWorkerCore;
+  void joined(std::uint32_t shard, Progress progress, auto& out) {
+    auto sent = [&](auto action) {
+      if constexpr (std::is_same_v<decltype(action), SendPush>)
+        if (action.contribution.step == 0 && !begun_.insert(action.shard).second) return;
+      out(std::move(action));
+    };
+    SyncWorkerCore::joined(shard, std::move(progress), sent);
+  }
+
+ private:
+  std::set<std::uint32_t> begun_;
+};
+
 template <class ShardCore>
 constexpr auto on_shard = simulation::run<Synchronous<ShardCore>>;
 template <class WorkerCore>
@@ -143,6 +199,10 @@ constexpr simulation::Planted mistakes[] = {
     {"a pull is answered before the cut is loaded", on_shard<AnswersBeforeTheCutIsLoaded>},
     {"Restore is told by Notice", on_shard<TellsOfARestoreByNotice>},
     {"a shard that came back is sent only the newest step", on_worker<SendsOnlyTheNewestAgain>},
+    {"a shard does not wait for custom initial values", on_shard<BeginsWithoutTheInitialValues>},
+    {"a shard that goes back to step 0 keeps its zeros", on_shard<GoesBackToZeros>},
+    {"a late contribution 0 counts", on_shard<BeginsAgain>},
+    {"contribution 0 is sent once only", on_worker<BeginsAShardOnce>},
 };
 
 }  // namespace

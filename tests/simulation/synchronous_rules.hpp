@@ -23,8 +23,8 @@
 namespace simulation {
 
 /// Synchronous: values that hash everything, and what they must be, worked out without any core. Half of the jobs have
-/// tables; some of those go on from a cut just before rows are evicted. `ShardCore` and `WorkerCore` may be ones with a
-/// mistake.
+/// tables; some of those go on from a cut just before rows are evicted. A fifth begin with values of their own.
+/// `ShardCore` and `WorkerCore` may be ones with a mistake.
 template <class ShardCore = distrib::SyncShardCore, class WorkerCore = distrib::SyncWorkerCore>
 class Synchronous {
  public:
@@ -39,6 +39,7 @@ class Synchronous {
     for (const distrib::ShardLayout& layout : layouts()) step_bytes += layout.wire_block_bytes();
     if (model_.has_tables()) step_bytes += 1024 * layouts().size();
     budget_ = dice.pick<std::size_t>({0, step_bytes, 3 * step_bytes, 2 * job.cut_interval * step_bytes, 1 << 20});
+    initial_ = draw_initial_values(job);
     work_out();
   }
   Synchronous(const Synchronous&) = delete;
@@ -62,7 +63,8 @@ class Synchronous {
 
   [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
     return std::make_unique<Worker>(
-        job, rank, distrib::WorkerOptions{.replay_budget_bytes = budget_, .wants_result = rank == 0});
+        job, rank,
+        distrib::WorkerOptions{.replay_budget_bytes = budget_, .initial_values = initial_, .wants_result = rank == 0});
   }
 
   [[nodiscard]] auto wanted(Step step, Rank rank) const { return model_.wanted(step, rank); }
@@ -171,6 +173,7 @@ class Synchronous {
     for (const distrib::ShardLayout& layout : layouts()) {
       truth_[0].push_back(initial_cut(job, layout, updaters_));
       truth_[0].back().tables = oracles_[0].cut(layout);
+      if (!initial_.empty()) truth_[0].back().values = initial_[layout.shard()];
     }
     for (Step step = 1; step <= job.total_steps; ++step) {
       std::vector<HashedModel::Gradients> of_ranks;
@@ -215,6 +218,7 @@ class Synchronous {
                                  distrib::Adagrad{.learning_rate = 0.25F}};
   mutable HashedModel model_{job};  // it has memory, but that says nothing
   std::size_t budget_ = 0;
+  std::vector<distrib::SharedBuffer> initial_;                              // by shard; empty: none of its own
   std::vector<std::vector<Cut>> truth_ = std::vector<std::vector<Cut>>(1);  // by step, by shard
   std::vector<TableOracle> oracles_;                                        // by step
   mutable std::vector<distrib::SharedBuffer> expected_;                     // by step, shard, rank; null: not yet

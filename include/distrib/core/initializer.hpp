@@ -4,6 +4,7 @@
 #include <distrib/core/detail/rounded.hpp>
 #include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/philox.hpp>
+#include <distrib/core/sha256.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/slice.hpp>
 
@@ -58,19 +59,34 @@ struct GlorotUniformInitializer {
   [[nodiscard]] auto operator==(const GlorotUniformInitializer&) const noexcept -> bool = default;
 };
 
+/// The values are the user's own: no text names them, so each worker makes them with its model's `initial_values()`, and
+/// they come to the parameter servers as contribution 0. As TensorFlow's `tf.Variable(initial_value=...)`.
+struct CustomInitializer {
+  Sha256Digest sha256{};  ///< Of the whole variable's bytes, row-major; a trainer fills it in.
+
+  /// "custom sha256=9f86d081..."
+  [[nodiscard]] auto describe() const -> std::string { return "custom sha256=" + to_hex(sha256); }
+  [[nodiscard]] auto operator==(const CustomInitializer&) const noexcept -> bool = default;
+};
+
 /// How a variable starts. A value, made implicitly from each of the initializers; zeros unless told.
 class Initializer {
  public:
-  using Choice = std::variant<ZerosInitializer, ConstantInitializer, UniformInitializer, GlorotUniformInitializer>;
+  using Choice = std::variant<ZerosInitializer, ConstantInitializer, UniformInitializer, GlorotUniformInitializer,
+                              CustomInitializer>;
 
   Initializer() = default;
   Initializer(ZerosInitializer choice) : choice_{choice} {}          // NOLINT: implicit on purpose
   Initializer(ConstantInitializer choice) : choice_{choice} {}       // NOLINT
   Initializer(UniformInitializer choice) : choice_{choice} {}        // NOLINT
   Initializer(GlorotUniformInitializer choice) : choice_{choice} {}  // NOLINT
+  Initializer(CustomInitializer choice) : choice_{choice} {}         // NOLINT
 
   /// Which one it is.
   [[nodiscard]] auto choice() const noexcept -> const Choice& { return choice_; }
+
+  /// Whether the values are the user's own.
+  [[nodiscard]] auto is_custom() const noexcept -> bool { return std::holds_alternative<CustomInitializer>(choice_); }
 
   /// Canonical text of it, as the job's description has it. Floats are written as the shortest text that reads back
   /// the same, so equal texts are equal initializers.
@@ -92,6 +108,10 @@ template <class = void> [[nodiscard]] auto parse_initializer(std::string_view te
   if (is(GlorotUniformInitializer{})) return GlorotUniformInitializer{};
   std::string_view rest = text;
   const std::string_view name = detail::cut_before(rest, '=');
+  if (name == "custom sha256") {
+    const auto digest = parse_sha256(rest);
+    return digest ? std::optional<Initializer>{CustomInitializer{*digest}} : std::nullopt;
+  }
   const auto first = detail::parse_shortest<float>(detail::cut_before(rest, ' '));
   detail::cut_before(rest, '=');
   const auto second = detail::parse_shortest<float>(rest);
@@ -183,14 +203,16 @@ void fill_uniform(UniformInitializer uniform, std::uint64_t seed, std::string_vi
 /// Writes the initial values of `part` of a variable of shape `whole` to `out`, row-major.
 ///
 /// Element i of the whole variable is a pure function of (initializer, seed, name, i): however a variable is cut, and
-/// on whatever machine, its elements are the same bits. Programmer errors: a part outside `whole`, an `out` that is not
+/// on whatever machine, its elements are the same bits. Of a `CustomInitializer` they are zeros: its values come from
+/// elsewhere. Programmer errors: a part outside `whole`, an `out` that is not
 /// as long as the part.
 template <class = void>
 void fill(const Initializer& initializer, std::uint64_t seed, std::string_view name, const Shape& whole,
           const Slice& part, std::span<float> out) {
   assert(part.inside(whole));
   assert(out.size() == static_cast<std::size_t>(part.extents.elements()));
-  if (std::holds_alternative<ZerosInitializer>(initializer.choice())) std::fill(out.begin(), out.end(), 0.0F);
+  if (std::holds_alternative<ZerosInitializer>(initializer.choice()) || initializer.is_custom())
+    std::fill(out.begin(), out.end(), 0.0F);
   if (const auto* constant = std::get_if<ConstantInitializer>(&initializer.choice()))
     std::fill(out.begin(), out.end(), constant->value);
   if (const auto* uniform = std::get_if<UniformInitializer>(&initializer.choice()))

@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace distrib::inline v0 {
 
@@ -122,6 +124,19 @@ class Sha256 {
     text += digits[static_cast<unsigned>(byte) & 15];
   }
   return text;
+}
+
+/// The digest that `to_hex` shows as `text`; empty for every other text.
+template <class = void> [[nodiscard]] auto parse_sha256(std::string_view text) noexcept -> std::optional<Sha256Digest> {
+  constexpr std::string_view digits = "0123456789abcdef";
+  Sha256Digest digest{};
+  if (text.size() != digest.size() * 2) return std::nullopt;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t digit = digits.find(text[i]);
+    if (digit == std::string_view::npos) return std::nullopt;
+    digest[i / 2] = digest[i / 2] << 4 | static_cast<std::byte>(digit);
+  }
+  return digest;
 }
 
 }  // namespace distrib::inline v0

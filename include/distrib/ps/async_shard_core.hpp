@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/ps/consistency.hpp>
+#include <distrib/ps/detail/awaited_values.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
@@ -35,12 +36,13 @@ namespace distrib::inline v0 {
 /// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values and slots.
 class AsyncShardCore {
  public:
-  /// A shard that starts with the job's initial values. `table_budget_bytes`: see `ShardStore`, which may throw.
+  /// A shard that starts with the job's initial values; custom ones are waited for. `table_budget_bytes`: see
+  /// `ShardStore`, which may throw.
   template <class = void>
   AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind consistency,
                  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : cut_interval_{job.cut_interval}, consistency_{consistency}, store_{job, shard, updaters, table_budget_bytes},
-        applied_(job.ranks), durable_(job.ranks) {
+        awaited_{job, shard}, applied_(job.ranks), durable_(job.ranks) {
     for (Rank rank = 0; rank < job.ranks; ++rank) last_.push_back(job.steps_of(rank));
   }
 
@@ -56,6 +58,7 @@ class AsyncShardCore {
       for (Rank rank = 0; rank < job.ranks; ++rank)
         applied_[rank] = newest.step / job.ranks + (rank < newest.step % job.ranks ? 1 : 0);
     durable_ = applied_;
+    awaited_.begin_at(newest.step);
   }
 
   /// Contributions counted, of all ranks together.
@@ -63,7 +66,9 @@ class AsyncShardCore {
   /// What it keeps: the values, as they are now.
   [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
   [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
-  [[nodiscard]] auto progress(Rank rank) const -> Progress { return {applied_[rank], {durable_[rank]}, no_room_}; }
+  [[nodiscard]] auto progress(Rank rank) const -> Progress {
+    return {applied_[rank], {durable_[rank]}, no_room_, awaited_.missing()};
+  }
 
   void join(Peer peer, Rank rank, auto& out) {
     if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
@@ -77,13 +82,15 @@ class AsyncShardCore {
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
   }
 
-  /// Counted when it is the rank's next; dropped when counted already; a gap is answered with where the rank stands.
+  /// Counted when it is the rank's next; dropped when counted already; a gap is answered with where the rank stands, and
+  /// so is what comes before the values. Contribution 0: the first one gives them.
   void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
+    if (step == 0) return begin(peer, contribution, out);
     auto [given, bad] = store_.read(std::move(contribution.block));
     if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
-    if (step > applied_[rank] + 1) return out(JoinedReply{peer, progress(rank)});
+    if (step > applied_[rank] + 1 || awaited_.missing()) return out(JoinedReply{peer, progress(rank)});
     if (step == applied_[rank] + 1) {
       std::error_code ec;
       store_.apply(this->step() + 1, std::span{&given, 1}, ec);
@@ -102,9 +109,11 @@ class AsyncShardCore {
     const auto found = peers_.find(peer);
     if (found == peers_.end()) return;
     if (const std::error_code bad = store_.check(rows)) return out(RefusedReply{peer, bad, finished, found->second});
-    const bool parked =
-        finished == end_of_job ? !everything_in(durable_) : ahead(found->second, finished) > consistency_.bound_after(finished);
-    if (parked) return parked_.push_back({peer, finished, std::move(rows)});
+    const auto is_early = [&] {
+      if (finished == end_of_job) return !everything_in(durable_);
+      return ahead(found->second, finished) > consistency_.bound_after(finished);
+    };
+    if (awaited_.missing() || is_early()) return parked_.push_back({peer, finished, std::move(rows)});
     out(ValuesReply{peer, finished, store_.values(rows), progress(found->second), step()});
   }
 
@@ -168,6 +177,14 @@ class AsyncShardCore {
     std::vector<Step> applied;
   };
 
+  // Contribution 0.
+  template <class = void> void begin(Peer peer, const Contribution& given, auto& out) {
+    const std::error_code bad = awaited_.take(given, store_);
+    if (!bad) answer_parked(out);
+    if (bad) out(RefusedReply{peer, bad, 0, given.rank});
+    if (!bad || bad == ps_errc::not_repeatable) out(PushedReply{peer, 0, progress(given.rank)});
+  }
+
   // How far `rank`, having finished `finished`, is ahead of the slowest other rank.
   auto ahead(Rank rank, Step finished) const -> Step {
     Step slowest = finished;
@@ -204,6 +221,7 @@ class AsyncShardCore {
   Step cut_interval_;
   ConsistencyKind consistency_;
   ShardStore store_;
+  detail::AwaitedValues awaited_;
   std::vector<Step> applied_;   // the last contribution counted of each rank
   std::vector<Step> durable_;   // the same, in the newest durable cut
   std::vector<Step> last_;      // the last one each rank will make

@@ -25,7 +25,8 @@ namespace distrib::inline v0 {
 class AsyncWorkerCore {
  public:
   AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
-      : rank_{rank}, last_{job.steps_of(rank)}, shards_(job.shards()), buffer_{options.replay_budget_bytes},
+      : rank_{rank}, last_{job.steps_of(rank)}, shards_(job.shards()),
+        buffer_{options.replay_budget_bytes, std::move(options.initial_values)},
         wants_result_{options.wants_result}, has_tables_{!job.tables.empty()}, wanted_(job.shards()) {}
 
   /// The last contribution made.
@@ -42,6 +43,7 @@ class AsyncWorkerCore {
   void joined(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
     view.progress = std::move(progress);
+    if (view.progress.no_values && buffer_.has(0)) push(shard, 0, out);
     if (!view.joined) {
       view.joined = true;
       if (!t_ && every_shard([](const ShardView& v) { return v.joined; })) begin(out);

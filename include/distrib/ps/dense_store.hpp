@@ -53,6 +53,9 @@ class DenseStore {
     for (std::size_t i = 0; i < slots_.size(); ++i) copy(*cut.slots[i], slots_[i]);
   }
 
+  /// Begins with other values, a block of the layout; slots stay as they are.
+  void begin(SharedBuffer values) noexcept { current_ = std::move(values); }
+
   /// The values as they are now; the block never changes.
   [[nodiscard]] auto values() const noexcept -> const SharedBuffer& { return current_; }
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return current_->size(); }

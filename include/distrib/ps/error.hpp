@@ -39,6 +39,7 @@ enum class ps_errc {
   not_finite,        ///< A gradient has a NaN or an infinity, and the job checks numerics. Look for what made it in the step and variable that are named: a logarithm, a root, a division, too high a learning rate.
   directory_in_use,  ///< Another process of this ps task has the directory of its cuts. End that one, or give the job a directory of its own.
   replicas_differ,   ///< Two replicas of a shard gave different values of one step. Memory or a processor is faulty, or this library is: see which machine it is, start again from a checkpoint.
+  bad_initial_values, ///< Custom initial values are not those whose SHA-256 the job has. Make `initial_values()` of the model give the same whenever it is called, on every worker.
 };
 
 namespace detail {
@@ -83,6 +84,8 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::updates_every_row), failure::unsupported,
      "the updater of a table must leave alone the rows that no gradient names: take LazyAdam"},
     {static_cast<int>(ps_errc::not_finite), failure::invalid_argument, "a gradient is not finite: NaN or infinity"},
+    {static_cast<int>(ps_errc::bad_initial_values), failure::mismatch,
+     "custom initial values are not those that the job was begun with: initial_values() must always give the same"},
     {static_cast<int>(ps_errc::directory_in_use), failure::unavailable,
      "the directory is in use: another process of this ps task has its cuts there; end that one, or take another directory"},
     {static_cast<int>(ps_errc::replicas_differ), failure::corrupt,

@@ -49,6 +49,8 @@ struct Job {
   std::uint32_t tasks = 1;                   ///< Parameter server tasks; local mode counts as one.
   std::uint32_t shards_per_task = 1;
   std::uint32_t replicas = 1;                ///< Of each shard, on as many tasks; 1 or 2. Synchronous jobs only.
+  /// SHA-256 of contribution 0 of each shard, see `set_initial_values`. Empty: no variable has a `CustomInitializer`.
+  std::vector<Sha256Digest> initial_blocks;
   std::string updater;                       ///< Name and hyper-parameters: "momentum learning_rate=0.05 ...".
   std::vector<UpdaterOf> updaters_of;        ///< Of some variables another one; the longest prefix counts.
   RowMean row_mean = RowMean::of_those_with_key;
@@ -128,6 +130,7 @@ template <class = void> [[nodiscard]] auto to_text(const Job& job) -> std::strin
   line("tasks", std::to_string(job.tasks));
   line("shards_per_task", std::to_string(job.shards_per_task));
   if (job.replicas != 1) line("replicas", std::to_string(job.replicas));
+  for (const Sha256Digest& digest : job.initial_blocks) line("initial_block", to_hex(digest));
   line("updater", job.updater);
   for (const UpdaterOf& of : job.updaters_of) line("updater_of", of.prefix + " " + of.updater);
   if (job.row_mean == RowMean::of_all) line("row_mean", std::string{to_text(job.row_mean)});

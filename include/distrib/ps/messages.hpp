@@ -28,6 +28,7 @@ struct Progress {
   std::vector<Step> cuts;   ///< Ascending. Synchronous: steps with a durable cut, 0 always among them. Asynchronous:
                             ///< one entry, the last contribution of the asking rank that a durable cut holds.
   bool no_room = false;     ///< The last cut could not be written: the disk is full. Workers need not wait for the next.
+  bool no_values = false;   ///< It is at step 0 and waits for contribution 0, which has the custom initial values.
   bool doubled = false;     ///< Synchronous, with Gone: the newest contribution of the asking rank came from another
                             ///< process of it, which is connected.
 
@@ -38,7 +39,8 @@ struct Progress {
 };
 
 /// One gradient: the name (step, rank) and the shard's block of it, see `ps/table_gradients.hpp`. Whoever carries it fills the checksum, which is
-/// compared only between repeats of one name.
+/// compared only between repeats of one name. Of step 0 the block is the dense block itself, in float32: the initial
+/// values of a job that has custom ones.
 struct Contribution {
   Step step = 0;
   Rank rank = 0;

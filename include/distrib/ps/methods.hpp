@@ -23,7 +23,7 @@ namespace distrib::inline v0 {
 // The protocol's messages as methods of rpc. Heads are protowire, with unknown fields passed over; blocks are bodies.
 
 /// Field 1: steps done; 2: cuts, packed, ascending; 3: whether there was no room for the last one; 4: whether another
-/// process of the asking rank goes on.
+/// process of the asking rank goes on; 5: whether contribution 0 is waited for.
 template <class = void> void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress) {
   head.message(field, [&](WireWriter& message) {
     message.varint(1, progress.done);
@@ -32,6 +32,7 @@ template <class = void> void encode_progress(WireWriter& head, std::uint32_t fie
     });
     if (progress.no_room) message.varint(3, 1);
     if (progress.doubled) message.varint(4, 1);
+    if (progress.no_values) message.varint(5, 1);
   });
 }
 
@@ -51,6 +52,7 @@ template <class = void> [[nodiscard]] auto decode_progress(ByteView bytes, Progr
         break;
       case wire_tag(3, WireType::varint): progress.no_room = reader.uint64() != 0; break;
       case wire_tag(4, WireType::varint): progress.doubled = reader.uint64() != 0; break;
+      case wire_tag(5, WireType::varint): progress.no_values = reader.uint64() != 0; break;
     }
   return reader.ok();
 }

@@ -6,6 +6,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/initializer.hpp>
+#include <distrib/core/sha256.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/table_info.hpp>
@@ -16,6 +17,7 @@
 #include <distrib/ps/row_mean.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -133,7 +135,7 @@ template <class = void> [[nodiscard]] inline auto parse_table(std::string_view t
   if (cut_before(text, ' ') != "dim") return std::nullopt;
   const auto dim = parse_shortest<std::uint32_t>(cut_before(text, ' '));
   const auto initializer = parse_initializer(text);
-  if (!valid_variable_name(table) || !rows || !dim || !initializer) return std::nullopt;
+  if (!valid_variable_name(table) || !rows || !dim || !initializer || initializer->is_custom()) return std::nullopt;
   if (*dim == 0 || *dim > max_table_dim || *rows > max_job_bytes / sizeof(float) / *dim) return std::nullopt;
   if (*rows == 0 && keys != "any") return std::nullopt;
   TableInfo info;
@@ -200,6 +202,15 @@ template <class = void> inline void read_parts(JobLines& lines, Job& job, std::s
   } while (rows < shape[axis]);
 }
 
+/// SHA-256 of contribution 0, a line a shard; there when a variable has values of its own, which no checkpoint gives.
+template <class = void> inline void read_initial_blocks(JobLines& lines, Job& job) {
+  if (std::ranges::none_of(job.variables, [](const VariableInfo& v) { return v.initializer.is_custom(); })) return;
+  if (!job.initial_checkpoint.empty()) return lines.fail("custom initial values beside an initial checkpoint");
+  for (std::uint32_t shard = 0; shard < job.shards() && !lines.failed(); ++shard)
+    if (const auto digest = parse_sha256(lines.take("initial_block"))) job.initial_blocks.push_back(*digest);
+    else lines.fail();
+}
+
 /// "PREFIX UPDATER", no prefix twice.
 template <class = void> inline void read_updaters(JobLines& lines, Job& job) {
   std::set<std::string_view> prefixes;
@@ -218,10 +229,10 @@ template <class = void> inline void read_updaters(JobLines& lines, Job& job) {
 /// what is accepted gives the same text again. Fails with `ps_errc::bad_job` at the first line that is not understood:
 /// unknown or missing lines, numbers that are not canonical or beyond `max_job_...`, names that come twice,
 /// initializers, element types (float32; int64 and float64 of counters, which start at zeros) and consistencies that
-/// this library does not have, replicas of shards that are not synchronous or have one task, more replicas to aggregate
-/// than ranks, parts that do not cover each variable once, in
-/// order and along one axis, or lie on no shard of the job. The updaters stay texts: see `find_updaters`. Memory: a few
-/// times the text's, however large the job is.
+/// this library does not have, replicas of shards that are not synchronous or have one task, custom initial values of
+/// tables or beside an initial checkpoint, more replicas to aggregate than ranks, parts that do not cover each variable
+/// once, in order and along one axis, or lie on no shard of the job. The updaters stay texts: see `find_updaters`.
+/// Memory: a few times the text's, however large the job is.
 template <class = void> [[nodiscard]] inline auto parse_job(std::string_view text, Error& error) -> Job {
   error = {};
   detail::JobLines lines{text, error};
@@ -240,6 +251,7 @@ template <class = void> [[nodiscard]] inline auto parse_job(std::string_view tex
   job.shards_per_task = lines.take_number<std::uint32_t>("shards_per_task", 1, max_job_shards / job.tasks);
   if (!job.tables.empty() && job.shards() > num_virtual_shards) lines.fail();  // whose owners would have none
   if (lines.next_is("replicas")) job.replicas = lines.take_number<std::uint32_t>("replicas", 2, std::min(2U, job.tasks));
+  detail::read_initial_blocks(lines, job);
   job.updater = lines.take("updater");
   detail::read_updaters(lines, job);
   if (lines.next_is("row_mean")) {

@@ -12,11 +12,13 @@
 
 namespace distrib::inline v0 {
 
-/// A worker's own contributions that a shard might ask for again: for each step one block a shard. A value; threads:
-/// one at a time.
+/// A worker's own contributions that a shard might ask for again: for each step one block a shard. Of step 0, the custom
+/// initial values, for ever and beside the budget. A value; threads: one at a time.
 class ReplayBuffer {
  public:
-  explicit ReplayBuffer(std::size_t budget_bytes) : budget_bytes_{budget_bytes} {}
+  /// `initial`: contribution 0; empty: there is none.
+  explicit ReplayBuffer(std::size_t budget_bytes, std::vector<SharedBuffer> initial = {})
+      : budget_bytes_{budget_bytes}, initial_{std::move(initial)} {}
 
   /// Keeps the contribution of `step`; with a budget of 0 only this one.
   template <class = void> void keep(Step step, std::vector<SharedBuffer> blocks) {
@@ -52,9 +54,9 @@ class ReplayBuffer {
 
   /// How many steps it keeps.
   [[nodiscard]] auto steps() const noexcept -> std::size_t { return steps_.size(); }
-  [[nodiscard]] auto has(Step step) const -> bool { return steps_.contains(step); }
+  [[nodiscard]] auto has(Step step) const -> bool { return step == 0 ? !initial_.empty() : steps_.contains(step); }
   [[nodiscard]] auto block(Step step, std::uint32_t shard) const -> const SharedBuffer& {
-    return steps_.at(step)[shard];
+    return (step == 0 ? initial_ : steps_.at(step))[shard];
   }
 
   /// Whether another contribution of the size of the last one would exceed the budget. An empty buffer is never full:
@@ -76,6 +78,7 @@ class ReplayBuffer {
   }
 
   std::size_t budget_bytes_;
+  std::vector<SharedBuffer> initial_;
   std::size_t bytes_ = 0;
   std::size_t last_bytes_ = 0;
   std::map<Step, std::vector<SharedBuffer>> steps_;

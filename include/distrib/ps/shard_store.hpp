@@ -138,6 +138,9 @@ class ShardStore {
     if (tables_ != nullptr) tables_->drop_copy();
   }
 
+  /// Begins with these dense values, a block of the layout, when nothing was applied yet.
+  void begin(SharedBuffer dense) noexcept { dense_.begin(std::move(dense)); }
+
   /// Goes to the state of a cut of the same layout.
   template <class = void> void load(const Cut& cut) {
     dense_.load(cut);

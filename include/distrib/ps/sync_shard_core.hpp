@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/ps/detail/awaited_values.hpp>
 #include <distrib/ps/detail/step_contributions.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
@@ -19,6 +20,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -38,15 +40,15 @@ namespace distrib::inline v0 {
 /// `window` steps of contributions.
 class SyncShardCore {
  public:
-  /// A shard that starts: with the initial values of the job (cut 0), or from the newest of its durable `cuts`, which
-  /// the shell has read into `newest`.
+  /// A shard that starts: with the initial values of the job (cut 0; custom ones are waited for), or from the newest
+  /// of its durable `cuts`, which the shell has read into `newest`.
   /// `table_budget_bytes`: see `ShardStore`, which may throw.
   template <class = void>
   SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : ranks_{job.ranks}, replicas_{replicas_to_aggregate(job)}, total_steps_{job.total_steps},
         cut_interval_{job.cut_interval}, window_{contribution_window(job)},
-        store_{job, shard, updaters, table_budget_bytes}, newest_(job.ranks) {
+        store_{job, shard, updaters, table_budget_bytes}, awaited_{job, shard}, newest_(job.ranks) {
     store_.keep_previous(true);
   }
 
@@ -55,7 +57,7 @@ class SyncShardCore {
                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : SyncShardCore{job, shard, updaters, table_budget_bytes} {
     store_.load(newest);
-    k_ = newest.step;
+    awaited_.begin_at(k_ = newest.step);
     newest_.assign(ranks_, {k_});
     cuts_ = std::move(cuts);
     if (cuts_.empty() || cuts_.front() != 0) cuts_.insert(cuts_.begin(), 0);
@@ -65,7 +67,7 @@ class SyncShardCore {
   /// What it keeps: the values, as they are now.
   [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
   [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
-  [[nodiscard]] auto progress() const -> Progress { return {k_, cuts_, no_room_}; }
+  [[nodiscard]] auto progress() const -> Progress { return {k_, cuts_, no_room_, awaited_.missing()}; }
   /// Contributions that came too late to count, each name once.
   [[nodiscard]] auto stale() const noexcept -> std::uint64_t { return stale_; }
 
@@ -88,6 +90,7 @@ class SyncShardCore {
   void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
+    if (step == 0) return begin(peer, contribution, out);
     auto [given, bad] = store_.read(std::move(contribution.block));
     if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
     drop_old_cuts(contribution.common_cut, out);
@@ -105,13 +108,15 @@ class SyncShardCore {
   /// "Give me the values of step u", and with them these rows: answered when kept, parked when in the future, gone when
   /// older (rule 4).
   void pull(Peer peer, Step step, auto& out, PullRows rows = {}) {
-    if (const std::error_code bad = store_.check(rows)) return refuse(peer, bad, step, out);
-    if (step > k_ || loading_) return parked_.push_back({peer, step, std::move(rows)});
+    if (const std::error_code bad = store_.check(rows))
+      return out(RefusedReply{peer, bad, step, peers_.contains(peer) ? peers_.at(peer) : 0});
+    if (step > k_ || waits()) return parked_.push_back({peer, step, std::move(rows)});
     if (step == k_) return out(ValuesReply{peer, step, store_.values(rows), progress(), step});
     if (previous_ != nullptr && step + 1 == k_)
       return out(ValuesReply{peer, step, store_.previous_values(previous_, rows), progress(), step});
     Progress gone = progress();
-    gone.doubled = is_doubled(peer);
+    const auto asks = peers_.find(peer);
+    gone.doubled = asks != peers_.end() && newest_[asks->second].is_from_another(peer, peers_);
     out(GoneReply{peer, step, std::move(gone)});
   }
 
@@ -131,6 +136,7 @@ class SyncShardCore {
     due_.reset();
     contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
     loading_ = true;
+    awaited_.forget();
     out(LoadCut{c});
   }
 
@@ -139,6 +145,7 @@ class SyncShardCore {
   void cut_loaded(const Cut& cut, auto& out) {
     if (!std::exchange(loading_, false)) return;
     store_.load(cut);
+    awaited_.begin_at(k_);
     for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, progress()});
     answer_parked(out);
     answer_states(out);
@@ -216,7 +223,7 @@ class SyncShardCore {
       if (std::exchange(copying_, std::nullopt)) store_.drop_cut();
       due_.reset();
       store_.load(*cut);
-      k_ = cut->step;
+      awaited_.begin_at(k_ = cut->step);
       newest_.assign(ranks_, {k_});
       previous_ = nullptr;
       contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
@@ -236,32 +243,12 @@ class SyncShardCore {
 
   /// This rank is done (rule 12).
   void goodbye(Peer peer, auto& out) {
-    if (const auto found = peers_.find(peer); found != peers_.end()) {
-      if (std::find(goodbyes_.begin(), goodbyes_.end(), found->second) == goodbyes_.end())
-        goodbyes_.push_back(found->second);
-    }
+    if (const auto found = peers_.find(peer); found != peers_.end()) goodbyes_.insert(found->second);
     finish(out);
   }
 
  private:
-  struct Parked {
-    Peer peer;
-    Step step;
-    PullRows rows;
-  };
-
-  // Whether another process of its rank, which is here, made the newest of this rank's contributions.
-  [[nodiscard]] auto is_doubled(Peer peer) const -> bool {
-    const auto found = peers_.find(peer);
-    if (found == peers_.end()) return false;
-    const std::optional<Peer> giver = newest_[found->second].giver;
-    return giver && *giver != peer && peers_.contains(*giver);
-  }
-
-  void refuse(Peer peer, const std::error_code& code, Step step, auto& out) const {
-    const auto found = peers_.find(peer);
-    out(RefusedReply{peer, code, step, found == peers_.end() ? 0 : found->second});
-  }
+  using Parked = detail::ParkedPull;
 
   // Going back to cut c: what lies beyond belongs to another history. But the cut N stays: workers may have gone home
   // because of it.
@@ -274,6 +261,20 @@ class SyncShardCore {
       if (beyond) out(DropCut{cut});
       return beyond;
     });
+  }
+
+  // Whether it has no values yet.
+  [[nodiscard]] auto waits() const noexcept -> bool { return loading_ || awaited_.missing(); }
+
+  // Contribution 0: the first one gives the values.
+  template <class = void> void begin(Peer peer, const Contribution& given, auto& out) {
+    std::error_code bad = awaited_.take(given, store_);
+    if (!bad && !waits()) {
+      answer_parked(out);
+      bad = advance(out);
+    }
+    if (bad) out(RefusedReply{peer, bad, 0, given.rank});
+    if (!bad || bad == ps_errc::not_repeatable) out(PushedReply{peer, 0, progress()});
   }
 
   // Rule 2: checksums of names since the newest own cut, of as many steps as the window has. False: the same name came with other bytes.
@@ -309,7 +310,7 @@ class SyncShardCore {
   // Rule 1. Why the next step cannot be completed although all is there: no memory for new rows.
   auto advance(auto& out) -> std::error_code {
     std::error_code ec;
-    if (loading_) return ec;
+    if (waits()) return ec;
     for (auto next = contributions_.find(k_ + 1);
          next != contributions_.end() && next->second.ranks.size() == replicas_; next = contributions_.find(k_ + 1)) {
       SharedBuffer before = store_.dense();
@@ -373,6 +374,7 @@ class SyncShardCore {
   Step cut_interval_;
   Step window_;
   ShardStore store_;
+  detail::AwaitedValues awaited_;
   Step k_ = 0;
   SharedBuffer previous_;                                    // dense values of k-1
   std::map<Step, detail::StepContributions> contributions_;  // of k+1 .. k+window
@@ -391,7 +393,7 @@ class SyncShardCore {
   std::optional<SaveCut> due_;
   bool loading_ = false;                                     // the values of k are on their way
   std::vector<std::pair<Peer, Step>> wanted_states_;         // by other replicas, with what they have
-  std::vector<Rank> goodbyes_;
+  std::set<Rank> goodbyes_;
   bool done_ = false;
 };
 

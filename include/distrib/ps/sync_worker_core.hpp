@@ -36,8 +36,9 @@ class SyncWorkerCore {
  public:
   SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank}, total_steps_{job.total_steps}, replicas_{job.shards(), job.num_replicas()},
-        buffer_{options.replay_budget_bytes}, window_{contribution_window(job)}, wants_result_{options.wants_result},
-        has_tables_{!job.tables.empty()}, has_backups_{replicas_to_aggregate(job) < job.ranks}, wanted_(job.shards()) {}
+        buffer_{options.replay_budget_bytes, std::move(options.initial_values)}, window_{contribution_window(job)},
+        wants_result_{options.wants_result}, has_tables_{!job.tables.empty()},
+        has_backups_{replicas_to_aggregate(job) < job.ranks}, wanted_(job.shards()) {}
 
   /// The step whose values the worker has or waits for.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -76,10 +77,9 @@ class SyncWorkerCore {
     ReplicaView& view = replicas_[replica];
     view.progress = std::move(progress);
     view.connected = view.live = true;
-    view.lame = false;
+    view.lame = view.begun = false;
     view.sent = view.progress.done;
-    view.awaited = 0;    // what it was asked before is forgotten
-    view.cut_asked = 0;
+    view.awaited = view.cut_asked = 0;  // what it was asked before is forgotten
     if (has_backups_) view.got = nullptr;  // it may have come back, and make other values of the same step
     view.joined = true;
     if (!t_) {
@@ -99,7 +99,6 @@ class SyncWorkerCore {
 
   /// What a shard tells unasked: how far it is, which cuts it has.
   void notice(std::uint32_t replica, Progress progress, auto& out) { learn(replica, std::move(progress), out); }
-
   void pushed(std::uint32_t replica, Progress progress, auto& out) { learn(replica, std::move(progress), out); }
 
   void values(std::uint32_t replica, Step step, SharedBuffer block, Progress progress, auto& out) {
@@ -254,6 +253,7 @@ class SyncWorkerCore {
   void serve(std::uint32_t replica, auto& out, bool pull_follows = false) {
     ReplicaView& view = replicas_[replica];
     if (replicas_.replicated() && !view.live) return;
+    if (view.progress.no_values && buffer_.has(0) && !std::exchange(view.begun, true)) push(replica, 0, out);
     Step last = std::min(*t_, view.progress.done + window_);
     for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
       if (!buffer_.has(step)) {

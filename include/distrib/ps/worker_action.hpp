@@ -84,6 +84,9 @@ struct WorkerOptions {
   /// Contributions kept to be sent again to a shard that comes back, in bytes. 0: none are kept, for shards that cannot
   /// be lost without the worker (local mode).
   std::size_t replay_budget_bytes = std::size_t{256} << 20;
+  /// Contribution 0, one block a shard as `set_initial_values` makes them: sent to each shard that waits for its custom
+  /// initial values, whenever it begins anew. Empty: the job has none.
+  std::vector<SharedBuffer> initial_values = {};
   /// Whether the worker is done only when it has the values at the end of the job, of all ranks.
   bool wants_result = false;
 };

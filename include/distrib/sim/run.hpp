@@ -18,6 +18,7 @@
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/builder.hpp>
 #include <distrib/train/contributor.hpp>
+#include <distrib/train/initial_values.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/trainer.hpp>
 
@@ -56,6 +57,7 @@ class Simulation : public Trainer<M, D> {
     Job job = this->make_job(source, options.ps, options.workers != 0 ? options.workers : this->local_.workers,
                               this->replicas_);
     job.cut_interval = interval(job, options);
+    const std::vector<SharedBuffer> initial = make_initial_values(this->model_, job);
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     std::string sha256;
     const auto start = [&](Rank rank) -> Program {
@@ -63,6 +65,7 @@ class Simulation : public Trainer<M, D> {
       const auto contributor = std::make_shared<ContributorType>(this->model_, source, job, layouts);
       const Step last = this->kind_.consistency.synchronous ? job.total_steps : job.steps_of(rank);
       Program program;
+      program.initial_values = initial;
       program.prepare = [contributor, rank, last](Step step) -> std::vector<WantedRows> {
         if (step <= last) return contributor->prepare(rank, step);
         return step == last + 1 ? contributor->prepare_end(rank, step, {}) : std::vector<WantedRows>{};

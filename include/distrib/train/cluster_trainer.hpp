@@ -23,6 +23,7 @@
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/cluster_job.hpp>
 #include <distrib/train/cluster_mode.hpp>
+#include <distrib/train/initial_values.hpp>
 #include <distrib/train/trainer.hpp>
 
 #include <algorithm>
@@ -97,6 +98,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
                              static_cast<std::uint32_t>(worker_count(cluster, "worker")), this->replicas_);
     job.cut_interval = cut_interval(job, synchronous, this->save_ ? this->save_->every_steps : 0,
                                     mode_.replay_budget_bytes);
+    std::vector<SharedBuffer> initial = make_initial_values(this->model_, job);
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     const auto measure = chief && this->open_evaluation_ ? this->open_evaluation_(this->model_) : typename Base::Measure{};
     Contributor<M, std::remove_const_t<decltype(source)>> contributor{this->model_, source, job, layouts};
@@ -151,7 +153,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     };
     events.told = [&](const Event& event) { this->hooks_.tell(event); };
     const auto make = synchronous ? make_cluster_job<SyncWorkerCore> : make_cluster_job<AsyncWorkerCore>;
-    running = make(job, rank, addresses(), options(job, chief), cuts(), std::move(events));
+    running = make(job, rank, addresses(), options(job, chief, std::move(initial)), cuts(), std::move(events));
     const AllMeasured all_measured{*this};  // whatever is thrown
 
     WorkerEnd end;
@@ -193,13 +195,15 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     return servers;
   }
 
-  [[nodiscard]] auto options(const Job& job, bool chief) const -> WorkerClientOptions {
+  [[nodiscard]] auto options(const Job& job, bool chief, std::vector<SharedBuffer> initial) const
+      -> WorkerClientOptions {
     WorkerClientOptions options;
     options.start_within = mode_.start_within;
     // All that is left is to say goodbye, to whoever waits for it.
     if (is_done(job)) options.start_within = std::min(options.start_within, options.goodbye_within);
     options.lost_after = mode_.lease + mode_.restart_window;
     options.worker.replay_budget_bytes = mode_.replay_budget_bytes;
+    options.worker.initial_values = std::move(initial);
     options.worker.wants_result = chief;
     return options;
   }

@@ -16,6 +16,8 @@ enum class train_errc {
   no_such_variable, ///< `with_updater` names a prefix with which no variable begins. Give one of the names, or a part.
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many, or start more workers.
   no_replicas,     ///< Shards cannot have so many replicas: 1, or 2 in a synchronous job without backup workers on 2 parameter servers or more. Take `BulkSynchronousParallel{}`, or start more servers.
+  no_initial_values, ///< A variable has a `CustomInitializer`, and the model gives no values. Give it `void initial_values(distrib::InitialValues<Variables>&) const`.
+  unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one beside `with_initial_checkpoint`. Give the Embedding another initializer; take values from the checkpoint, or from the model.
 };
 
 namespace detail {
@@ -31,6 +33,10 @@ inline constexpr ErrorText train_texts[] = {
      "more replicas to aggregate than workers: aggregate at most as many, or start more workers"},
     {train_errc::no_replicas, failure::invalid_argument,
      "2 replicas need a synchronous job without backup workers, and 2 parameter servers or more"},
+    {train_errc::no_initial_values, failure::invalid_argument,
+     "the model gives no values to a variable with a CustomInitializer: it needs initial_values()"},
+    {train_errc::unsupported_initial_values, failure::unsupported,
+     "a CustomInitializer is for a Variable, and for a job without initial checkpoint"},
 };
 }  // namespace detail
 

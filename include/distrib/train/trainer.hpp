@@ -29,6 +29,7 @@
 #include <distrib/train/evaluation.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/hook_set.hpp>
+#include <distrib/train/initial_values.hpp>
 #include <distrib/train/local_job.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>
@@ -111,6 +112,7 @@ class Trainer {
     Job job = make_job(source, 1, local_.workers);
     // Nothing is replayed to a shard here, so a cut is due as seldom as the user wants a checkpoint.
     job.cut_interval = save_ ? std::max<std::uint64_t>(save_->every_steps, 1) : job.total_steps;
+    std::vector<SharedBuffer> initial = make_initial_values(model_, job);
     const std::vector<ShardLayout> layouts = shard_layouts(job);
     const Measure measure = open_evaluation_ ? open_evaluation_(model_) : Measure{};
     BatchKeys measured{job, layouts};  // the rows that the evaluation needs
@@ -151,7 +153,8 @@ class Trainer {
         auto values = whole(blocks);
         return measure.of(values);
       };
-    const auto local = train(job, start, restored, store ? &*store : nullptr, contributor, measured, measure_blocks);
+    const auto local = train(job, start, restored, std::move(initial), store ? &*store : nullptr, contributor, measured,
+                             measure_blocks);
     measured.find({}, measure.keys, true);
     const std::vector<SharedBuffer> blocks = local->values(measured.requests());
     auto values = whole(blocks);
@@ -256,8 +259,9 @@ class Trainer {
 
   // Returns the job at its end. `measured`: the rows that come with the blocks to measure.
   template <class Source>
-  auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, const CheckpointStore* store,
-             Contributor<M, Source>& contributor, const BatchKeys& measured, const MeasureBlocks& measure)
+  auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, std::vector<SharedBuffer> initial,
+             const CheckpointStore* store, Contributor<M, Source>& contributor, const BatchKeys& measured,
+             const MeasureBlocks& measure)
       -> std::unique_ptr<LocalJob> {
     std::unique_ptr<LocalJob> local;
     LocalJobEvents events;
@@ -275,7 +279,7 @@ class Trainer {
     events.cut_due = [&](Step step, std::vector<Cut> cuts) { save_in_background(*local, step, std::move(cuts), store); };
     const auto make =
         kind_.consistency.synchronous ? make_local_job<SyncWorkerCore> : make_local_job<AsyncWorkerCore>;
-    local = make(job, kind_, restored, std::ref(contributor), std::move(events), pool_);
+    local = make(job, kind_, restored, std::ref(contributor), std::move(events), pool_, std::move(initial));
 
     const auto begun = std::chrono::steady_clock::now();
     {

@@ -20,6 +20,7 @@ struct ReplicaView {
   bool connected = false;
   bool live = false;    ///< It has joined on this connection, and does not catch up with another one.
   bool joined = false;  ///< Since everybody was asked to.
+  bool begun = false;   ///< Contribution 0 was sent since it joined.
   Step sent = 0;       ///< Contributions through this one were sent since it joined.
   Step awaited = 0;    ///< Pulled since it joined, to hear when it has room for more.
   Step cut_asked = 0;  ///< Asked since it joined to make a cut at this step.

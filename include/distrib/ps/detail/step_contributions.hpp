@@ -2,9 +2,11 @@
 #pragma once
 
 #include <distrib/ps/messages.hpp>
+#include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/shard_store.hpp>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,10 +28,22 @@ struct StepContributions {
   }
 };
 
+/// A pull of a step that a shard has not reached yet.
+struct ParkedPull {
+  Peer peer = 0;
+  Step step = 0;
+  PullRows rows;
+};
+
 /// The newest contribution of one rank that a shard was given, and by whom.
 struct NewestContribution {
   Step step = 0;
   std::optional<Peer> giver = {};
+
+  /// Whether somebody else than this peer gave it, who is among these.
+  [[nodiscard]] auto is_from_another(Peer peer, const std::map<Peer, Rank>& here) const -> bool {
+    return giver && *giver != peer && here.contains(*giver);
+  }
 };
 
 }  // namespace distrib::inline v0::detail

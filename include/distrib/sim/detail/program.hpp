@@ -19,6 +19,8 @@ struct Program {
   std::function<std::vector<SharedBuffer>(Step step, std::span<const SharedBuffer> values)> contribute;
   /// The values at the end of the job: told to rank 0. May be empty.
   std::function<void(std::vector<SharedBuffer> values)> finish = {};
+  /// Contribution 0, see `WorkerOptions`.
+  std::vector<SharedBuffer> initial_values = {};
 };
 
 /// Called for each process of a worker that starts: what is in a Program dies with its process.

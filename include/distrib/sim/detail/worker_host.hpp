@@ -36,7 +36,9 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
       : world_{world}, shards_{shards}, rank_{rank}, name_{std::move(name)}, program_{std::move(program)},
         links_(shards.size()),
         node_{world.job, rank,
-              WorkerOptions{.replay_budget_bytes = world.options.replay_budget_bytes, .wants_result = rank == 0},
+              WorkerOptions{.replay_budget_bytes = world.options.replay_budget_bytes,
+                            .initial_values = program_.initial_values,
+                            .wants_result = rank == 0},
               world.cuts, *this} {}
 
   void start() {

@@ -38,7 +38,7 @@ namespace detail {
 template <class WorkerCore> class LocalJobShell final : public LocalJob {
  public:
   LocalJobShell(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
-                LocalJobEvents events, IoPool* pool)
+                LocalJobEvents events, IoPool* pool, std::vector<SharedBuffer> initial_values)
       : contribute_{std::move(contribute)}, events_{std::move(events)}, pool_{pool} {
     for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
       const Cut* cut = restored.empty() ? nullptr : &restored[shard];
@@ -46,7 +46,7 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
           make_shard(job, shard, shards, cut != nullptr ? std::vector{cut->step} : std::vector<Step>{}, cut));
     }
     // A shard cannot be lost without its workers here, so nothing is kept to be sent again.
-    const WorkerOptions options{.replay_budget_bytes = 0};
+    const WorkerOptions options{.replay_budget_bytes = 0, .initial_values = std::move(initial_values)};
     for (Rank rank = 0; rank < job.ranks; ++rank) workers_.emplace_back(job, rank, options);
     for (Rank rank = 0; rank < job.ranks; ++rank)
       for (const auto& shard : shards_) blocks_.emplace_back(shard->store().layout().wire_block_bytes());
@@ -352,9 +352,10 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
 
 template <class WorkerCore>
 auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
-                    LocalJobEvents events, IoPool* pool) -> std::unique_ptr<LocalJob> {
+                    LocalJobEvents events, IoPool* pool, std::vector<SharedBuffer> initial_values)
+    -> std::unique_ptr<LocalJob> {
   return std::make_unique<detail::LocalJobShell<WorkerCore>>(job, shards, restored, std::move(contribute),
-                                                             std::move(events), pool);
+                                                             std::move(events), pool, std::move(initial_values));
 }
 
 }  // namespace distrib::inline v0

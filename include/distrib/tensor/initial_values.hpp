@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/fixed_string.hpp>
+#include <distrib/core/variables.hpp>
+#include <distrib/tensor/values.hpp>
+
+namespace distrib::inline v0 {
+
+/// Where a model writes initial values of its own: those of its variables with a `CustomInitializer`; what is written to
+/// others is not looked at. Arrives zeroed, laid out like `Values`. Threads: one at a time.
+template <class Variables> class InitialValues : public detail::VariableBlock<Variables> {
+ public:
+  using detail::VariableBlock<Variables>::VariableBlock;
+};
+
+/// The variable called `Name` as an xtensor view that can be written. Valid as long as `values`. A name that is not in
+/// the model's list, or that of an Embedding, does not compile.
+template <FixedString Name, class Variables>
+  requires detail::has_variable<Variables, Name>
+[[nodiscard]] auto get(InitialValues<Variables>& values) {
+  constexpr bool table = detail::is_table<Variables, Name>();
+  static_assert(!table, "distrib: get<NAME>: this NAME is an Embedding, whose rows begin as its initializer says");
+  if constexpr (!table) return detail::view_of<Variables, Name>(values);
+}
+
+// The speaking twin.
+template <FixedString Name, class Variables> auto get(InitialValues<Variables>&) -> detail::Poison {
+  static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
+                "distrib: get<NAME>: the model has no variable of this NAME; the list beside it shows those it has");
+  return {};
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/initial_values.hpp>
+
+#include "support/catch.hpp"
+#include "train/own_values_model.hpp"
+
+#include <stdexcept>
+
+using namespace distrib;
+
+static_assert(InitializedModel<OwnValuesModel>);
+static_assert(!InitializedModel<LineModel>);
+
+namespace {
+
+template <class M>
+auto job_of(const M& model) -> Job {
+  Job job;
+  job.variables = model.variables().infos();
+  job.tables = model.variables().table_infos();
+  job.shards_per_task = 2;
+  job.parts = {{0, Slice::along({2}, 0, 0, 1), 1}, {0, Slice::along({2}, 0, 1, 1), 0}, {1, Slice::whole({}), 1}};
+  return job;
+}
+
+/// Says that it has values of its own, and gives none.
+struct Silent : LineModel {
+  auto variables() const -> Variables { return {{{2}}, {{}, CustomInitializer{}}}; }
+};
+
+struct Throws : OwnValuesModel {
+  void initial_values(InitialValues<Variables>&) const { throw std::runtime_error{"no such file"}; }
+};
+
+/// Whose table is to begin with values of its own.
+struct OwnRows {
+  using Variables = VariableList<Embedding<"users", float, 4>, Variable<"bias", float, 1>>;
+  using Example = LineModel::Example;
+  auto variables() const -> Variables { return {{CustomInitializer{}}, {{1}}}; }
+  void lookups(const Batch<Example>&, Lookups<Variables>&) const {}
+  auto gradients(const Batch<Example>&, const Values<Variables>&, Gradients<Variables>&, StepContext) const -> float {
+    return 0;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("make_initial_values: the model's own values, where its variables ask for them", "[train]") {
+  Job job = job_of(OwnValuesModel{});
+  const std::vector<SharedBuffer> blocks = make_initial_values(OwnValuesModel{}, job);
+  REQUIRE(blocks.size() == 2);
+  CHECK(blocks[0]->as<float>()[0] == -0.75F);
+  CHECK(blocks[1]->as<float>()[0] == 0.25F);
+  CHECK(blocks[1]->as<float>()[16] == 3);
+  CHECK(job.initial_blocks == std::vector{sha256(blocks[0]->bytes()), sha256(blocks[1]->bytes())});
+
+  Job other = job_of(OwnValuesModel{});
+  OwnValuesModel changed;
+  changed.first = 0.5F;
+  static_cast<void>(make_initial_values(changed, other));
+  CHECK(job_hash(other) != job_hash(job));
+  CHECK_THAT(identity_difference(to_text(other), to_text(job)),
+             ContainsSubstring("it has 'variable weights float32[2] custom"));
+
+  Job plain = job_of(LineModel{});
+  CHECK(make_initial_values(LineModel{}, plain).empty());
+  CHECK(plain.initial_blocks.empty());
+}
+
+TEST_CASE("make_initial_values: what cannot be had is refused by name", "[train]") {
+  Job silent = job_of(Silent{});
+  CHECK_THROWS_WITH(make_initial_values(Silent{}, silent), ContainsSubstring("bias: the model gives no values"));
+  Job both = job_of(OwnValuesModel{});
+  both.initial_checkpoint = "/saved/model.ckpt-1";
+  CHECK_THROWS_WITH(make_initial_values(OwnValuesModel{}, both),
+                    ContainsSubstring("weights, beside /saved/model.ckpt-1: "));
+  Job rows = job_of(OwnRows{});
+  CHECK_THROWS_WITH(make_initial_values(OwnRows{}, rows), ContainsSubstring("table users: a CustomInitializer is for"));
+  Job job = job_of(Throws{});
+  CHECK_THROWS_WITH(make_initial_values(Throws{}, job), "no such file");
+}
