@@ -233,8 +233,9 @@ class ShardService final : private ShardSink {
   }
 
   void serve(Empty, Call<Save, Connection> call) {
-    if (entered(call) == 0) return;
-    core_->save(*this);
+    const Peer peer = entered(call);
+    if (peer == 0) return;
+    core_->make_room(peers_[peer].rank, *this);
     call.reply({});
   }
 
