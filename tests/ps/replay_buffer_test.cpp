@@ -80,6 +80,18 @@ TEST_CASE("ReplayBuffer: makes room for another one by the oldest", "[ps]") {
   CHECK_FALSE(small.has(1));
 }
 
+TEST_CASE("ReplayBuffer: once it was full before a cut had made room, it is time to ask at half of the budget", "[ps]") {
+  ReplayBuffer buffer{1024};  // of eight
+  for (distrib::Step step = 1; step <= 5; ++step) buffer.keep(step, blocks(1));
+  CHECK_FALSE(buffer.filling());
+  buffer.waited();
+  CHECK(buffer.filling());
+  buffer.drop_through(2);
+  CHECK_FALSE(buffer.filling());
+  buffer.keep(6, blocks(1));
+  CHECK(buffer.filling());
+}
+
 TEST_CASE("ReplayBuffer: a step made again takes the place of the first", "[ps]") {
   ReplayBuffer buffer{256};
   for (int i = 0; i < 10; ++i) buffer.keep(1, blocks(static_cast<float>(i)));

@@ -208,7 +208,7 @@ class AsyncWorkerCore {
     buffer_.drop_through(durable());
     if (buffer_.full()) {
       if (every_shard([](const ShardView& v) { return !v.progress.no_room; }))
-        return;  // rule 3: until a cut is durable everywhere
+        return buffer_.waited();  // rule 3: until a cut is durable everywhere
       buffer_.make_room();  // which is not to be: a shard that is lost has them made again
     }
     computing_ = true;
