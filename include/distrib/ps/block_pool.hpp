@@ -3,7 +3,6 @@
 
 #include <distrib/core/bytes.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -23,10 +22,8 @@ class BlockPool {
   /// A block that nobody holds; new ones are zero, used ones hold what they held.
   [[nodiscard]] auto take() -> std::shared_ptr<AlignedBuffer> { return take(block_bytes_); }
   [[nodiscard]] auto take(std::size_t size_bytes) -> std::shared_ptr<AlignedBuffer> {
-    // Blocks come back in about the order they were taken in, so the one that was taken first is looked at first. While
-    // all are held, looking at each of them every time would take as long as their number squared.
-    looks_ = std::min(looks_ + looks_each_time, blocks_.size());
-    for (; looks_ > 0; --looks_) {
+    // Blocks come back in about the order they were taken in, so the one that was taken first is looked at first.
+    for (std::size_t looked = 0; looked < blocks_.size(); ++looked) {
       next_ = (next_ + 1) % blocks_.size();
       if (blocks_[next_].use_count() != 1) continue;
       blocks_[next_]->resize(size_bytes);
@@ -38,12 +35,9 @@ class BlockPool {
   }
 
  private:
-  static constexpr std::size_t looks_each_time = 16;  // if one of so many is free it is found
-
   std::size_t block_bytes_;
   std::vector<std::shared_ptr<AlignedBuffer>> blocks_;
-  std::size_t next_ = 0;   // the one taken last
-  std::size_t looks_ = 0;  // that are left of those before
+  std::size_t next_ = 0;  // the one taken last
 };
 
 }  // namespace distrib::inline v0
