@@ -3,7 +3,11 @@
 
 #include "support/catch.hpp"
 
+#include <memory>
+#include <random>
 #include <set>
+#include <utility>
+#include <vector>
 
 using distrib::BlockPool;
 
@@ -34,6 +38,29 @@ TEST_CASE("BlockPool: no allocation in steady state", "[ps]") {
     published = next;
   }
   CHECK(seen.size() == 2);
+}
+
+TEST_CASE("BlockPool: whichever are held, others are found, and few more are made than were needed at once", "[ps]") {
+  BlockPool pool{64};
+  std::mt19937 random{1};
+  std::vector<std::shared_ptr<distrib::AlignedBuffer>> held;
+  std::set<const void*> seen;
+  const auto take = [&] {
+    auto block = pool.take();
+    bool is_free = true;
+    for (const auto& other : held) is_free = is_free && other != block;
+    REQUIRE(is_free);
+    seen.insert(block.get());
+    held.push_back(std::move(block));
+  };
+  while (held.size() < 500) take();
+  CHECK(seen.size() == 500);
+  for (int i = 0; i < 5000; ++i) {  // half of them in any order
+    std::swap(held[random() % 250], held.back());
+    held.pop_back();
+    take();
+  }
+  CHECK(seen.size() < 550);
 }
 
 TEST_CASE("BlockPool: blocks of no size", "[ps]") {

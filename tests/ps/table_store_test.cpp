@@ -71,6 +71,12 @@ auto cut_of(TableStore& store) -> std::vector<TableCut> {
   return taken(store);
 }
 
+auto buffer(const auto& all) -> distrib::SharedBuffer {
+  auto made = std::make_shared<AlignedBuffer>(all.size() * sizeof all[0]);
+  if (!all.empty()) std::memcpy(made->data(), all.data(), made->size());
+  return distrib::SharedBuffer{made};
+}
+
 auto a_job() -> Job {
   Job job;
   job.seed = 7;
@@ -436,6 +442,21 @@ TEST_CASE("TableStore: a copy holds what was there when it began, while the inde
   for (; !store.copy_some(20'000); ++pieces) update();
   CHECK(pieces > 20);
   CHECK(store.sizes()[0].keys > 3 * before[0].keys.size());
+  CHECK(plain(taken(store)) == before);
+}
+
+TEST_CASE("TableStore: a copy has keys whose last use, in a cut that was loaded, is later than all updates", "[ps]") {
+  const Job job = one_table(table_info("word", 4, 0));
+  const ShardLayout layout{job, 0};
+  TableStore store{job, layout, {distrib::Sgd{}}, plenty};
+  store.load(std::vector{TableCut{buffer(Keys{1, 2}), buffer(std::vector<std::uint32_t>{1, 5, 1, 6}), buffer(Floats(8))}});
+  apply(store, layout, 64, {gradients(job, {{3}})});
+  const auto before = plain(cut_of(store));
+  CHECK(before[0].keys == Keys{1, 2, 3});
+  store.begin_copy();
+  for (const std::uint64_t count : {std::uint64_t{64 * 6}, std::uint64_t{64 * 7}, std::uint64_t{64 * 8}})
+    apply(store, layout, count, {gradients(job, {{2, 3}})});  // a key twice and once more
+  while (!store.copy_some(1 << 20)) {}
   CHECK(plain(taken(store)) == before);
 }
 
@@ -826,11 +847,6 @@ TEST_CASE("TableStore: cuts that are not of these tables are refused", "[ps]") {
   Keys ours;
   Keys theirs;
   for (std::uint64_t key = 0; key < 20; ++key) (layout.tables()[0].owns(key) ? ours : theirs).push_back(key);
-  const auto buffer = [](const auto& all) {
-    auto made = std::make_shared<AlignedBuffer>(all.size() * sizeof all[0]);
-    if (!all.empty()) std::memcpy(made->data(), all.data(), made->size());
-    return distrib::SharedBuffer{made};
-  };
   using Uses = std::vector<KeyUse>;
   const auto any = [&](const Keys& keys, const Uses& uses, std::size_t floats) {
     return TableCut{buffer(keys), buffer(uses), buffer(Floats(floats))};

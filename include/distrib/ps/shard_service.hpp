@@ -164,11 +164,10 @@ class ShardService final : private ShardSink {
     if (over_ || (job_ && core_ == nullptr)) return;
     save_again(now);
     const ShardClock::Verdict verdict = clock_.look(now, is_complete());
-    using Kind = ShardClock::Verdict::Kind;
-    if (verdict.kind == Kind::finished) return end(exit_code::done, {});
-    if (verdict.kind == Kind::nobody_came)
+    if (verdict.kind == ShardClock::Verdict::Kind::finished) return end(exit_code::done, {});
+    if (verdict.kind == ShardClock::Verdict::Kind::nobody_came)
       return end(exit_code::again, {ps_errc::nobody_joined, "/job:ps/task:" + std::to_string(job_.place().task)});
-    if (verdict.kind != Kind::lost) return;
+    if (verdict.kind != ShardClock::Verdict::Kind::lost) return;
     for (auto& [peer, state] : peers_) state.calls.tell_lost(verdict.rank);
     end(exit_code::somebody_lost, {ps_errc::rank_lost, "rank " + std::to_string(verdict.rank)});
   }
@@ -184,8 +183,7 @@ class ShardService final : private ShardSink {
   /// What counts; whoever has a clock tells it when calls come and are answered.
   [[nodiscard]] auto meter() noexcept -> ShardMeter& { return meter_; }
 
-  /// Where it is, and the job, once one is known.
-  [[nodiscard]] auto place() const noexcept -> const ShardPlace& { return job_.place(); }
+  /// The job, once one is known.
   [[nodiscard]] auto job() const noexcept -> const std::optional<Job>& { return job_.get(); }
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
 
@@ -264,7 +262,9 @@ class ShardService final : private ShardSink {
     if (sending_.ask(peer, request, std::move(call)) && core_ != nullptr) core_->state(peer, request.have, *this);
   }
 
-  void serve(Empty, Call<Save, Connection> call) { if (peers_.answered(call) != 0) core_->save(*this); }
+  void serve(Empty, Call<Save, Connection> call) {
+    if (const Peer peer = peers_.answered(call)) core_->make_room(peers_[peer].rank, *this);
+  }
 
   void serve(Empty, Call<Leave, Connection> call) { if (const Peer peer = peers_.answered(call)) leave(peer); }
 
@@ -290,7 +290,7 @@ class ShardService final : private ShardSink {
     core_->save_again(*this);
   }
 
-  // Whether the last cut is durable, here or where nobody waits for this one.
+  // Whether the last cut is durable, here or where nobody waited for this one.
   [[nodiscard]] auto is_complete() const { return core_ != nullptr && (ends_without_ || job_.has_last_cut(*core_)); }
 
   // --- peers ---
@@ -354,8 +354,7 @@ class ShardService final : private ShardSink {
   void operator()(RefusedReply reply) override {
     if (reply.code == ps_errc::not_repeatable) return push_.found_other_bytes();
     const std::string where = to_string(reply);
-    Client& state = peers_[reply.peer];
-    if (!state.entered) return state.calls.refuse(reply.code, where);  // its Join
+    if (Client& state = peers_[reply.peer]; !state.entered) return state.calls.refuse(reply.code, where);  // its Join
     push_.fail(reply.code, where);
     // Counted on one shard and refused on another, a contribution could never be completed: all workers hear why.
     end_ = {reply.code, where};

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/ps/detail/prefetch.hpp>
+#include <distrib/ps/detail/radix_sort.hpp>
 #include <distrib/ps/detail/row_packing.hpp>
 #include <distrib/ps/key_index.hpp>
 #include <distrib/ps/row_layout.hpp>
@@ -50,8 +52,11 @@ class TableCopy {
     auto rows = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(with_row * layout_.floats() * sizeof(float)));
     for (std::size_t i = 0; i < kept.size(); ++i) keys->as<std::uint64_t>()[i] = kept[i]->key;
     for (std::size_t i = 0; i < kept.size() && any_key_; ++i) uses->as<KeyUse>()[i] = kept[i]->use;
-    for (std::size_t i = 0; i < with_row; ++i)
+    for (std::size_t i = 0; i < with_row; ++i) {
+      if (const std::size_t ahead = i + detail::table_window; ahead < with_row)  // they lie anywhere
+        detail::prefetch_row(at(kept[ahead]->row), layout_.row_bytes());
       packing_.unpack(at(kept[i]->row), rows->as<float>().data() + i * layout_.floats());
+    }
     *this = TableCopy{layout_, packing_, any_key_, 0};  // what it had is not needed any more
     return {std::move(keys), std::move(uses), std::move(rows)};
   }
@@ -70,17 +75,19 @@ class TableCopy {
 
   // Those with a row, `with_row` of them, then the others; both by ascending key.
   template <class = void> auto first_of_each(std::size_t& with_row) const -> std::vector<const Key*> {
-    std::vector<std::pair<std::uint64_t, std::size_t>> order;
+    std::vector<std::pair<std::uint64_t, const Key*>> order;
     order.reserve(keys_.size() * keys_of_block);
     for (const std::vector<Key>& block : keys_)
-      for (const Key& key : block) order.emplace_back(key.key, order.size());
-    std::sort(order.begin(), order.end());
+      for (const Key& key : block) order.emplace_back(key.key, &key);
+    detail::radix_sort(order);
     std::vector<const Key*> kept;
     std::vector<const Key*> without;
     kept.reserve(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (i > 0 && order[i].first == order[i - 1].first) continue;
-      const Key& key = keys_[order[i].second / keys_of_block][order[i].second % keys_of_block];
+      if (const std::size_t ahead = i + detail::table_window; ahead < order.size())
+        detail::prefetch_for_read(order[ahead].second);
+      const Key& key = *order[i].second;
       if (key.row != none) kept.push_back(&key);
       else if (key.use != KeyUse{}) without.push_back(&key);
     }

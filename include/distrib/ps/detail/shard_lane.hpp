@@ -153,20 +153,21 @@ class ShardLane {
     Host(ShardLane& on, std::uint32_t number)
         : lane{on}, service{on.task_.place(number), on.task_.options().shard, on.task_.kinds(), *this, Clock::now()} {}
 
-    void open(const Job& job, std::uint32_t replica, const CutSettings& cuts, const JobUpdaters& of_job) override {
+    void open(const Job& job, std::uint32_t of_shard, const CutSettings& cuts, const JobUpdaters& of_job) override {
       struct Found {
         std::shared_ptr<CutStore<>> store;
         std::vector<Step> steps;
         std::optional<Cut> newest;
         std::vector<Error> refused;
       };
+      replica = of_shard;
       updaters = of_job;
       initial = [job, shard = replica % job.shards(), of_job] { return initial_cut(job, ShardLayout{job, shard}, of_job); };
       auto found = std::make_shared<Found>();
       CutSettings settings = cuts;
       if (const std::string& here = lane.task_.options().directory; !here.empty()) settings.directory = here;
       lane.on_disk(
-          [&task = lane.task_, found, job, replica, settings, of_job, initial = initial] {
+          [&task = lane.task_, found, job, replica = of_shard, settings, of_job, initial = initial] {
             task.hold(settings.directory);
             found->store = std::make_shared<CutStore<>>(settings, job, replica, of_job);
             found->steps = found->store->list(found->refused);
@@ -249,7 +250,7 @@ class ShardLane {
     void ask_sibling(const std::string& job_hash, Step have) override {
       const Job& job = *service.job();
       const ServerOptions& options = lane.task_.options();
-      const std::uint32_t sibling = job.sibling_of(job.replica_at(service.place().task, service.place().shard));
+      const std::uint32_t sibling = job.sibling_of(replica);
       RpcClientOptions rpc;
       rpc.service = job.service_of(sibling);
       rpc.categories = ps_categories();
@@ -287,6 +288,7 @@ class ShardLane {
     ShardLane& lane;
     std::shared_ptr<CutStore<>> store;  // used on the disk's thread only
     std::function<Cut()> initial;
+    std::uint32_t replica = 0;          // which one of the job's
     JobUpdaters updaters;
     std::shared_ptr<StateFetch> fetch;
     Service service;

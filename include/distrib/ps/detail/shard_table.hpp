@@ -38,6 +38,11 @@ namespace distrib::inline v0::detail {
 /// Updates of one unit of a key's last use: its 20 bits last for 67 million updates. Rows are evicted once a unit.
 inline constexpr std::uint64_t steps_per_use = 64;
 
+/// The unit of the `count`-th update.
+[[nodiscard]] constexpr auto use_of(std::uint64_t count) noexcept -> std::uint32_t {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(count / steps_per_use, KeyUse::max_last_use));
+}
+
 /// Of keys that were last counted before this unit no update had any for `evict_after` updates, now that `count` are
 /// done. The last update of a unit is what counts, so none goes early.
 [[nodiscard]] constexpr auto first_use_kept(std::uint64_t count, std::uint64_t evict_after) noexcept -> std::uint32_t {
@@ -70,6 +75,7 @@ class ShardTable {
   template <class = void> void clear() {
     previous_.clear();
     copy_.reset();
+    newest_use_ = 0;
     if (!numbered_) any_.emplace(layout_, *budget_, EmbeddingTableOptions{place_.info().min_count});
   }
 
@@ -100,14 +106,18 @@ class ShardTable {
     if (numbered_) {
       numbered_->visit(keys, CopyRows<float*>{rows_}, ec);
     } else {
-      const std::uint64_t use = std::min<std::uint64_t>(count / steps_per_use, KeyUse::max_last_use);
-      any_->count(keys, static_cast<std::uint32_t>(use), rows_, before_,
+      any_->count(keys, use_of(count), rows_, before_,
                   [this](std::uint64_t key, std::span<float> row) { init(key, row.data()); }, ec);
     }
-    if (ec || !copy_) return;
-    for (std::size_t i = 0; i < keys.size(); ++i)
-      if (is_to_be_copied(keys[i]))
-        copy_->add(keys[i], any_ ? before_[i] : KeyUse{}, had_row(i) ? rows_[i] : nullptr);
+    if (ec) return;
+    newest_use_ = std::max(newest_use_, use_of(count));
+    if (!copy_) return;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const KeyUse before = any_ ? before_[i] : KeyUse{};
+      if (!is_to_be_copied(keys[i]) || is_in_copy(keys[i], before)) continue;
+      copy_->add(keys[i], before, had_row(i) ? rows_[i] : nullptr);
+      if (numbered_) in_copy_[keys[i] - place_.first()] = true;
+    }
   }
 
   /// Takes back `count`.
@@ -171,6 +181,8 @@ class ShardTable {
   template <class = void> void begin_copy() {
     copy_.emplace(layout_, packing_, any_.has_value(), rows() * layout_.row_bytes());
     place_of_copy_ = next_place_ = 0;
+    newest_use_before_copy_ = newest_use_;
+    if (numbered_) in_copy_.assign(numbered_->size(), false);
     being_copied_.clear();
   }
 
@@ -213,8 +225,10 @@ class ShardTable {
       const auto saved = cut.uses->as<KeyUse>().subspan(first, size);
       uses.assign(saved.begin(), saved.end());
       // A run that asks for another `min_count` keeps the rows that there are.
-      for (std::size_t i = 0; i < size; ++i)
+      for (std::size_t i = 0; i < size; ++i) {
         uses[i].frequency = std::max(uses[i].frequency, first + i < rows ? min_count() : 1);
+        newest_use_ = std::max<std::uint32_t>(newest_use_, uses[i].last_use);
+      }
       std::error_code ec;
       any_->restore(keys.subspan(first, size), uses, to, ec);
       if (ec) fail(ec);
@@ -264,6 +278,10 @@ class ShardTable {
   [[nodiscard]] auto is_to_be_copied(std::uint64_t key) const noexcept -> bool {
     return place_in_copy(key) >= place_of_copy_;
   }
+  // Whether it is known to be: it has changed since the copy was begun. Of use of that time one cannot tell.
+  [[nodiscard]] auto is_in_copy(std::uint64_t key, KeyUse use) const noexcept -> bool {
+    return numbered_ ? in_copy_[key - place_.first()] : use.last_use > newest_use_before_copy_;
+  }
   // Before it was counted.
   [[nodiscard]] auto had_row(std::size_t i) const noexcept -> bool {
     return numbered_ || before_[i].frequency >= min_count();
@@ -283,11 +301,13 @@ class ShardTable {
     const auto keys = std::span<const std::uint64_t>{being_copied_}.last(size);
     if (any_) {
       any_->visit_with_uses(keys, [&](std::size_t first, std::span<const KeyUse> uses, std::span<const float* const> rows) {
-        for (std::size_t i = 0; i < rows.size(); ++i) copy_->add(keys[first + i], uses[i], rows[i]);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+          if (!is_in_copy(keys[first + i], uses[i])) copy_->add(keys[first + i], uses[i], rows[i]);
       });
     } else {
       std::as_const(*numbered_).visit(keys, [&](std::size_t first, std::span<const float* const> rows) {
-        for (std::size_t i = 0; i < rows.size(); ++i) copy_->add(keys[first + i], {}, rows[i]);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+          if (!is_in_copy(keys[first + i], {})) copy_->add(keys[first + i], {}, rows[i]);
       });
     }
     most_bytes -= std::min(most_bytes, size * key_bytes);
@@ -367,6 +387,9 @@ class ShardTable {
   std::uint64_t place_of_copy_ = 0;
   std::uint64_t next_place_ = 0;            // behind these, which are not in it yet
   std::vector<std::uint64_t> being_copied_;
+  std::uint32_t newest_use_ = 0;  // of any key
+  std::uint32_t newest_use_before_copy_ = 0;
+  std::vector<bool> in_copy_;  // those of numbered keys that have changed since it was begun
 };
 
 }  // namespace distrib::inline v0::detail
