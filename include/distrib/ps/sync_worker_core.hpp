@@ -252,12 +252,13 @@ class SyncWorkerCore {
   // backup workers the other ranks may have it, until the shard waits for just that; a replica takes its sibling's state.
   void serve(std::uint32_t replica, auto& out, bool pull_follows = false) {
     ReplicaView& view = replicas_[replica];
-    if (replicas_.replicated() && !view.live) return;
+    if (replicas_.replicated() && !view.live && !view.lame) return;
     if (view.progress.no_values && buffer_.has(0) && !std::exchange(view.begun, true)) push(replica, 0, out);
     Step last = std::min(*t_, view.progress.done + window_);
     for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
       if (!buffer_.has(step)) {
         if (replicas_.is_left(step)) continue;
+        if (view.lame) continue;  // somebody else may have sent it
         if (replicas_.replicated() && is_helped(replica, out)) return;
         if (!has_backups_) return restore(out);
         if (step == view.progress.done + 1) return join_all(out);
@@ -318,9 +319,7 @@ class SyncWorkerCore {
   }
 
   void learn(std::uint32_t replica, Progress progress, auto& out) {
-    ReplicaView& view = replicas_[replica];
-    progress.done = std::max(view.progress.done, progress.done);
-    view.progress = std::move(progress);
+    replicas_[replica].learn(std::move(progress));
     if (!t_ || done_) return;
     serve(replica, out);
     if (t_ && replicas_.replicated()) ask_another(replica, out);

@@ -31,6 +31,15 @@ struct ReplicaView {
   bool witness = false;  ///< It told of the process that something is left to, and tells when that is lost.
   bool lame = false;  ///< That did not help: it is left behind until another one has a cut that will.
 
+  /// It says where it is, unless that was heard before. One that was left behind and has moved since is so no more.
+  void learn(Progress heard) {
+    heard.done = std::max(progress.done, heard.done);
+    progress = std::move(heard);
+    if (!lame || progress.done <= helped_at) return;
+    lame = false;
+    live = true;
+  }
+
   /// It no longer has the values of t.
   [[nodiscard]] auto is_beyond(Step t) const noexcept -> bool { return progress.done > t + 1; }
 };
