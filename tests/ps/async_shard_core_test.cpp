@@ -50,9 +50,6 @@ struct Shard {
   auto save() {
     return [this](ShardActions& out) { core.save(out); };
   }
-  auto make_room(Rank rank) {
-    return [=, this](ShardActions& out) { core.make_room(rank, out); };
-  }
   auto copy(std::size_t most_bytes = 1 << 20) {
     return [=, this](ShardActions& out) { core.copy_cut(most_bytes, out); };
   }
@@ -191,41 +188,6 @@ TEST_CASE("AsyncShardCore: cuts by interval and when asked, one at a time (rule 
       {"4: due", shard.push(0, 2, 1), {"save 4 w=-4 applied=2,2", "pushed 10 step=2 k=2 cuts=1"}},
       {"asked meanwhile, but nothing came", shard.save(), {}},
       {"no second one", shard.saved(4), {"notice 11 k=2 cuts=2"}},
-  });
-}
-
-TEST_CASE("AsyncShardCore: a rank that wants room waits for the cut that has most of what it keeps (rule 3)", "[ps]") {
-  Shard shard = shard_of(2, 99, 4);
-  tell(Events{
-      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
-      {"1", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
-      {"2", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0"}},
-      {"asked", shard.make_room(1), {"save 2 w=-2 applied=0,2"}},
-      {"3", shard.push(1, 3, 1), {"pushed 11 step=3 k=3 cuts=0"}},
-      {"asked meanwhile", shard.make_room(1), {}},
-      {"no other one", shard.saved(2), {"notice 11 k=3 cuts=2"}},
-      {"asked", shard.make_room(1), {"save 3 w=-3 applied=0,3"}},
-      {"4: due, after that", shard.push(1, 4, 1), {"pushed 11 step=4 k=4 cuts=2"}},
-      {"there is", shard.saved(3), {"save 4 w=-4 applied=0,4", "notice 11 k=4 cuts=3"}},
-      {"5", shard.push(1, 5, 1), {"pushed 11 step=5 k=5 cuts=3"}},
-      {"asked meanwhile, half is in it", shard.make_room(1), {}},
-      {"made after it", shard.saved(4), {"save 5 w=-5 applied=0,5", "notice 11 k=5 cuts=4"}},
-      {"no room", shard.no_room(), {"notice 11 k=5 cuts=4 no room"}},
-      {"asked", shard.make_room(1), {}},
-      {"tried again", shard.save_again(), {"save 5 w=-5 applied=0,5"}},
-  });
-}
-
-TEST_CASE("AsyncShardCore: a rank that is done wants all of it in a cut (rule 3)", "[ps]") {
-  Shard shard = shard_of(2, 8, 3);
-  tell(Events{
-      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
-      {"1", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
-      {"2", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0"}},
-      {"3: due", shard.push(1, 3, 1), {"save 3 w=-3 applied=0,3", "pushed 11 step=3 k=3 cuts=0"}},
-      {"4, its last", shard.push(1, 4, 1), {"pushed 11 step=4 k=4 cuts=0"}},
-      {"asked meanwhile", shard.make_room(1), {}},
-      {"made after it", shard.saved(3), {"save 4 w=-4 applied=0,4", "notice 11 k=4 cuts=3"}},
   });
 }
 

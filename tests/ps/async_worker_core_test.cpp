@@ -164,7 +164,8 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
       {"values", w.values(0, 3), {}},
       {"room for one", w.values(1, 3), {"compute step=4 ticket=4 of 2"}},
       {"full", w.computed(4),
-       {"push 0 step=4 rank=1 common=0", "push 1 step=4 rank=1 common=0", "pull 0 step=4", "pull 1 step=4"}},
+       {"push 0 step=4 rank=1 common=0", "push 1 step=4 rank=1 common=0", "save 0", "save 1", "pull 0 step=4",
+        "pull 1 step=4"}},
       {"values", w.values(0, 4), {}},
       {"it waits", w.values(1, 4), {}},
       {"the request may be lost with the connection", w.joined(0, 4), {"save 0"}},
@@ -177,24 +178,6 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
       {"values", told.values(0, 1, 1), {}},
       {"full", told.values(1, 1, 0), {}},
       {"shard 1 saved, died and came back", told.joined(1, 1, 1), {"save 1", "compute step=2 ticket=2 of 2"}},
-  });
-}
-
-TEST_CASE("AsyncWorkerCore: it asks again when a cut gave no room, those whose cut it was (rule 3)", "[ps]") {
-  Worker w = worker(40, {.replay_budget_bytes = 512});
-  carry_to(w, 3);
-  tell(Events{
-      {"values", w.values(0, 3), {}},
-      {"room for one", w.values(1, 3), {"compute step=4 ticket=4 of 2"}},
-      {"a cut, while it computes", w.notice(0, 3, 1), {}},
-      {"full: half of it would be kept", w.computed(4),
-       {"push 0 step=4 rank=1 common=0", "push 1 step=4 rank=1 common=0", "save 0", "pull 0 step=4", "pull 1 step=4"}},
-      {"values", w.values(0, 4, 1), {}},
-      {"it waits", w.values(1, 4), {}},
-      {"an answer says nothing of cuts", w.pushed(0, 4, 1), {}},
-      {"a cut with most of it: that shard is not asked", w.notice(0, 4, 3), {}},
-      {"a cut without room", w.notice(1, 4, 0), {"save 1"}},
-      {"a cut", w.notice(1, 4, 3), {"compute step=5 ticket=5 of 2"}},
   });
 }
 

@@ -4,13 +4,6 @@
 #include "ps/story.hpp"
 #include "support/catch.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <random>
-#include <vector>
-
 using distrib::ReplayBuffer;
 using story::block;
 
@@ -87,18 +80,6 @@ TEST_CASE("ReplayBuffer: makes room for another one by the oldest", "[ps]") {
   CHECK_FALSE(small.has(1));
 }
 
-TEST_CASE("ReplayBuffer: once it was full before a cut had made room, it is time to ask at half of the budget", "[ps]") {
-  ReplayBuffer buffer{1024};  // of eight
-  for (distrib::Step step = 1; step <= 5; ++step) buffer.keep(step, blocks(1));
-  CHECK_FALSE(buffer.filling());
-  buffer.waited();
-  CHECK(buffer.filling());
-  buffer.drop_through(2);
-  CHECK_FALSE(buffer.filling());
-  buffer.keep(6, blocks(1));
-  CHECK(buffer.filling());
-}
-
 TEST_CASE("ReplayBuffer: a step made again takes the place of the first", "[ps]") {
   ReplayBuffer buffer{256};
   for (int i = 0; i < 10; ++i) buffer.keep(1, blocks(static_cast<float>(i)));
@@ -108,40 +89,6 @@ TEST_CASE("ReplayBuffer: a step made again takes the place of the first", "[ps]"
   CHECK(buffer.full());
   buffer.drop_after(1);
   CHECK_FALSE(buffer.full());
-}
-
-TEST_CASE("ReplayBuffer: as a map of steps, whichever are made, made again and forgotten", "[ps]") {
-  ReplayBuffer buffer{std::size_t{1} << 30};
-  std::map<distrib::Step, float> oracle;
-  std::mt19937 random{1};
-  distrib::Step newest = 0;
-  for (int i = 0; i < 3000; ++i) {
-    const auto any = [&] { return newest - std::min<distrib::Step>(newest, random() % 40); };
-    const std::uint32_t what = random() % 16;
-    if (what == 0) {
-      const distrib::Step step = any();
-      buffer.drop_through(step);
-      oracle.erase(oracle.begin(), oracle.upper_bound(step));
-    } else if (what == 1) {
-      newest = any();
-      buffer.drop_after(newest);
-      oracle.erase(oracle.upper_bound(newest), oracle.end());
-    } else {
-      const distrib::Step step = what == 2 ? any() : newest + (what == 3 ? 5 : 1);
-      newest = std::max(newest, step);
-      buffer.keep(step, blocks(static_cast<float>(i)));
-      oracle[step] = static_cast<float>(i);
-    }
-    bool same = buffer.steps() == oracle.size();
-    for (distrib::Step step = newest - std::min<distrib::Step>(newest, 60); step <= newest + 1; ++step) {
-      const auto found = oracle.find(step);
-      same = same && buffer.has(step) == (found != oracle.end());
-      if (found == oracle.end()) continue;
-      for (const std::uint32_t shard : {0U, 1U})
-        same = same && buffer.block(step, shard)->as<float>()[0] == (shard == 0 ? found->second : -found->second);
-    }
-    REQUIRE(same);
-  }
 }
 
 TEST_CASE("ReplayBuffer: a budget of 0 keeps the newest only and is never full", "[ps]") {

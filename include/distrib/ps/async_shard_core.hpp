@@ -127,14 +127,6 @@ class AsyncShardCore {
       notice(out);  // there is nothing newer to save; whoever asked may not know that
   }
 
-  /// This rank asks for a cut, to have room for more: not for another one after that which is being written, when most of
-  /// what it keeps is in that. It asks again if that gives it no room.
-  void make_room(Rank rank, auto& out) {
-    const bool waits = saving_ && !no_room_ && applied_[rank] != last_[rank] &&
-                       applied_[rank] - saving_->applied[rank] < saving_->applied[rank] - durable_[rank];
-    if (!waits) save(out);
-  }
-
   /// Goes on with the cut that is being copied, as `CopyCut` asked.
   void copy_cut(std::size_t most_bytes, auto& out) {
     if (store_.copy_cut(most_bytes)) out(store_.take_cut());

@@ -43,7 +43,6 @@ class AsyncWorkerCore {
   void joined(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
     view.progress = std::move(progress);
-    view.asked_for_room = false;  // what was asked before is forgotten
     if (view.progress.no_values && buffer_.has(0)) push(shard, 0, out);
     if (!view.joined) {
       view.joined = true;
@@ -54,12 +53,7 @@ class AsyncWorkerCore {
     }
   }
 
-  /// A cut is durable, or is not to be: if that gave no room another one is asked for.
-  void notice(std::uint32_t shard, Progress progress, auto& out) {
-    shards_[shard].asked_for_room = false;
-    learn(shard, std::move(progress), out);
-    if (t_ && !computing_ && !done_ && !stopping_) ask_for_room(out);
-  }
+  void notice(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
   void pushed(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
 
   void values(std::uint32_t shard, Step finished, SharedBuffer block, Progress progress, auto& out) {
@@ -88,7 +82,8 @@ class AsyncWorkerCore {
     }
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) push(shard, *t_, out);
     if (stopping_) return leave(out);
-    ask_for_room(out);
+    if (buffer_.filling())
+      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendSave{shard});
     ask(out);
   }
 
@@ -106,10 +101,7 @@ class AsyncWorkerCore {
   struct ShardView {
     Progress progress;   // done: this rank's contributions counted; cuts: the last one that is durable there
     bool joined = false;
-    bool asked_for_room = false;  // and it has told of no cut since
     SharedBuffer got;
-
-    [[nodiscard]] auto durable() const -> Step { return progress.cuts.empty() ? Step{0} : progress.cuts.back(); }
   };
 
   // Whether all shards are like that.
@@ -121,7 +113,8 @@ class AsyncWorkerCore {
 
   [[nodiscard]] auto durable() const -> Step {
     Step least = last_;
-    for (const ShardView& view : shards_) least = std::min(least, view.durable());
+    for (const ShardView& view : shards_)
+      least = std::min(least, view.progress.cuts.empty() ? Step{0} : view.progress.cuts.back());
     return least;
   }
 
@@ -162,17 +155,6 @@ class AsyncWorkerCore {
     return !has_tables_ || (wanted_for_ == *t_ + 1 && block->size() == wanted_[shard].answer_bytes);
   }
 
-  // Once, until a shard tells of a cut; not those whose last cut has more than half of what is kept.
-  void ask_for_room(auto& out) {
-    buffer_.drop_through(durable());
-    for (std::uint32_t shard = 0; shard < shards_.size() && buffer_.filling(); ++shard) {
-      ShardView& view = shards_[shard];
-      if (view.asked_for_room || 2 * (*t_ - std::min(*t_, view.durable())) < buffer_.steps()) continue;
-      view.asked_for_room = true;
-      out(SendSave{shard});
-    }
-  }
-
   // A shard says where this rank stands: send what follows, or make it again when it is no longer kept (rule 5).
   void serve(std::uint32_t shard, auto& out) {
     const Step counted = shards_[shard].progress.done;
@@ -211,7 +193,7 @@ class AsyncWorkerCore {
     buffer_.drop_through(durable());
     if (buffer_.full()) {
       if (every_shard([](const ShardView& v) { return !v.progress.no_room; }))
-        return buffer_.waited();  // rule 3: until a cut is durable everywhere
+        return;  // rule 3: until a cut is durable everywhere
       buffer_.make_room();  // which is not to be: a shard that is lost has them made again
     }
     computing_ = true;

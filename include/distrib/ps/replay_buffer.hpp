@@ -65,13 +65,10 @@ class ReplayBuffer {
     return budget_bytes_ != 0 && !steps_.empty() && bytes_ + last_bytes_ > budget_bytes_;
   }
 
-  /// Whether three quarters of the budget are used, or half of it once `waited`: time to ask for a cut.
+  /// Whether three quarters of the budget are used: time to ask for a cut.
   [[nodiscard]] auto filling() const noexcept -> bool {
-    return budget_bytes_ != 0 && !steps_.empty() && bytes_ + last_bytes_ > budget_bytes_ / 4 * (has_waited_ ? 2 : 3);
+    return budget_bytes_ != 0 && !steps_.empty() && bytes_ + last_bytes_ > budget_bytes_ / 4 * 3;
   }
-
-  /// It was full before a cut had made room: cuts take longer than a quarter of it lasts.
-  void waited() noexcept { has_waited_ = true; }
 
  private:
   static auto size_bytes(const std::vector<SharedBuffer>& blocks) -> std::size_t {
@@ -84,7 +81,6 @@ class ReplayBuffer {
   std::vector<SharedBuffer> initial_;
   std::size_t bytes_ = 0;
   std::size_t last_bytes_ = 0;
-  bool has_waited_ = false;
   std::map<Step, std::vector<SharedBuffer>> steps_;
 };
 

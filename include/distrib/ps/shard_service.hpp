@@ -262,9 +262,7 @@ class ShardService final : private ShardSink {
     if (sending_.ask(peer, request, std::move(call)) && core_ != nullptr) core_->state(peer, request.have, *this);
   }
 
-  void serve(Empty, Call<Save, Connection> call) {
-    if (const Peer peer = peers_.answered(call)) core_->make_room(peers_[peer].rank, *this);
-  }
+  void serve(Empty, Call<Save, Connection> call) { if (peers_.answered(call) != 0) core_->save(*this); }
 
   void serve(Empty, Call<Leave, Connection> call) { if (const Peer peer = peers_.answered(call)) leave(peer); }
 
