@@ -642,6 +642,33 @@ TEST_CASE("CutStore: what the first replicas lack of a checkpoint is taken from 
   CHECK(cuts::same_bytes(cluster.store(2).read(20).values, cluster.cut(2, 20).values));
 }
 
+TEST_CASE("CutStore: what second replicas still have of a checkpoint that was let go brings it not back", "[ps][cut_store]") {
+  Cluster cluster{2, 3, 20, 2};
+  cluster.job.replicas = 2;
+  for (const Step step : {20, 40, 60, 80})
+    for (const std::uint32_t number : {0U, 1U, 2U, 3U}) cluster.store(number).save(cluster.cut(number % 2, step));
+  CHECK_FALSE(cluster.has(20, ".index"));
+  CHECK(newest_of(cluster) == cluster.path(80, ""));
+  std::vector<Error> refused;
+  for (const std::uint32_t number : {0U, 1U, 2U, 3U}) cluster.store(number).list(refused);
+  cluster.store(3).drop(20);
+  cluster.store(0).save(cluster.cut(0, 20));  // once more, alone: it has come back from an old cut
+  CHECK_FALSE(cluster.has(20, ".index"));
+  CHECK(newest_of(cluster) == cluster.path(80, ""));
+}
+
+TEST_CASE("CutStore: a start makes a checkpoint whole with what second replicas have", "[ps][cut_store]") {
+  Cluster cluster{2};
+  cluster.job.replicas = 2;
+  cluster.store(3).save(cluster.cut(1, 20));
+  cluster.left = 9;  // killed when its part is durable, before it makes the index
+  CHECK_THROWS(cluster.store(0).save(cluster.cut(0, 20)));
+  cluster.left = static_cast<std::size_t>(-1);
+  CHECK_FALSE(cluster.has(20, ".index"));
+  CHECK(cluster.list(0) == Steps{20});
+  CHECK(newest_of(cluster) == cluster.path(20, ""));
+}
+
 TEST_CASE("CutStore: replicas' parts of another run are not for a job without replicas", "[ps][cut_store]") {
   Cluster cluster{2};
   cluster.job.replicas = 2;

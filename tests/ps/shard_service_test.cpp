@@ -368,6 +368,19 @@ TEST_CASE("ShardService: the other replica is sent the newest cut, or one that i
   });
 }
 
+TEST_CASE("ShardService: a replica that is behind when all is done elsewhere ends when nobody is here", "[ps]") {
+  Bench bench{replicated(), {.tasks = 2}};
+  bench.bring('a', 1, 0)();
+  bench.opened()();
+  bench.state_came(0, 0)();
+  bench.tell({
+      {"the checkpoint of the last step is there", [&] { bench.service.woken(bench.now, true); }, {}},
+      {"somebody is here yet", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"gone", bench.closed('a'), {}},
+      {"", bench.wakes_after(30s), {"shell ended 0"}},
+  });
+}
+
 TEST_CASE("ShardService: the cuts could not be read", "[ps]") {
   Bench bench{job_of(2, 9, 3)};
   const auto not_opened = [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); };

@@ -803,6 +803,23 @@ TEST_CASE("SyncWorkerCore: a replica that cannot be served catches up with the o
   });
 }
 
+TEST_CASE("SyncWorkerCore: a replica that is left behind is sent what there is, and counts when it has moved", "[ps]") {
+  distrib::Job job = story::job(1, 2, 9, 0);
+  job.replicas = 2;
+  Worker w{SyncWorkerCore{job, 0}};
+  tell(Events{
+      {"one is ahead, and has no cut", w.joined(0, 4), {"pull 0 step=4"}},
+      {"the other one has lost its disk", w.joined(1, 3), {"catch up 1 k=3", "pull 1 step=4"}},
+      {"there was no room for a cut", w.joined(1, 3), {"pull 1 step=4"}},
+      {"goes on", w.values(0, 4, 4), {"compute step=5 ticket=1 of 1"}},
+      {"it may have 4 of somebody else", [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
+       {"push 0 step=5 rank=0 common=0", "push 1 step=5 rank=0 common=0", "pull 0 step=5"}},
+      {"it had", w.pushed(1, 4), {}},
+      {"the first one is lost: this one is asked", [&w](WorkerActions& out) { w.core.disconnected(0, out); },
+       {"pull 1 step=5"}},
+  });
+}
+
 TEST_CASE("SyncWorkerCore: replicas whose values differ are told of", "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;
