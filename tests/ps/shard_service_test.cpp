@@ -344,6 +344,10 @@ TEST_CASE("ShardService: the other replica is sent the newest cut, or one that i
   bench.tell({
       {"it knows no job yet", bench.ask_state('c', 1, 0), {"c1 failed: a call before Join"}},
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"waits", bench.ask_state('b', 1, 0), {}},
+      {"they could not be read", [&] { bench.service.not_opened({distrib::failure::corrupt, "a cut"}); },
+       {"b1 no state", "a1 failed: corrupt (a cut)"}},
+      {"again", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"another job", other_job, {"c2 failed: a call before Join"}},
       {"its cuts are being read", bench.ask_state('c', 3, 0), {}},
       {"opened", bench.opened_from(3, -1, {3}), {"shell send 3", "shell ask sibling, have 3"}},

@@ -92,6 +92,7 @@ class ShardService final : private ShardSink {
   /// The cuts could not be read: who has joined is refused, and the service knows no job again.
   void not_opened(const Error& why) {
     job_.forget();
+    sending_.send(sending_.peer(), nullptr);
     peers_.refuse_all(why.code, why.where);
   }
 
@@ -263,7 +264,6 @@ class ShardService final : private ShardSink {
   }
 
   void serve(Empty, Call<Save, Connection> call) { if (peers_.answered(call) != 0) core_->save(*this); }
-
   void serve(Empty, Call<Leave, Connection> call) { if (const Peer peer = peers_.answered(call)) leave(peer); }
 
   void serve(Empty, Call<Goodbye, Connection> call) {
