@@ -236,6 +236,8 @@ class ShardLane {
                                            ": " + failure.code.message());
                        return service.load_failed(failure, Clock::now());
                      }
+                     lane.task_.tell(Event::Kind::restored, "went to its cut of step " + std::to_string(step) +
+                                                                ", as a worker asked: what follows is computed again");
                      try {
                        service.cut_loaded(*cut, Clock::now());
                      } catch (const std::system_error& error) {
