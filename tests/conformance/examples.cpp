@@ -4,6 +4,8 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/example.hpp>
+#include <distrib/example/parse_example.hpp>
+#include <distrib/example/parse_sequence_example.hpp>
 #include <distrib/record/frame.hpp>
 
 #include <cstdint>

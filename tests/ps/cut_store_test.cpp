@@ -598,7 +598,7 @@ TEST_CASE("CutStore: a second replica has cuts of its own beside the first's", "
   Cluster cluster{2};
   cluster.job.replicas = 2;
   const auto replica = [&](std::uint32_t shard) { return cluster.store(2 + shard); };
-  for (const Step step : {20, 30}) {
+  for (const Step step : {20U, 30U}) {
     cluster.save_all(step);
     for (const std::uint32_t shard : {0U, 1U}) CHECK(replica(shard).save(cluster.cut(shard, step)).empty());
   }
@@ -645,12 +645,12 @@ TEST_CASE("CutStore: what the first replicas lack of a checkpoint is taken from 
 TEST_CASE("CutStore: what second replicas still have of a checkpoint that was let go brings it not back", "[ps][cut_store]") {
   Cluster cluster{2, 3, 20, 2};
   cluster.job.replicas = 2;
-  for (const Step step : {20, 40, 60, 80})
+  for (const Step step : {20U, 40U, 60U, 80U})
     for (const std::uint32_t number : {0U, 1U, 2U, 3U}) cluster.store(number).save(cluster.cut(number % 2, step));
   CHECK_FALSE(cluster.has(20, ".index"));
   CHECK(newest_of(cluster) == cluster.path(80, ""));
   std::vector<Error> refused;
-  for (const std::uint32_t number : {0U, 1U, 2U, 3U}) cluster.store(number).list(refused);
+  for (const std::uint32_t number : {0U, 1U, 2U, 3U}) static_cast<void>(cluster.store(number).list(refused));
   cluster.store(3).drop(20);
   cluster.store(0).save(cluster.cut(0, 20));  // once more, alone: it has come back from an old cut
   CHECK_FALSE(cluster.has(20, ".index"));
