@@ -38,7 +38,7 @@ TEST_CASE("ps_errc: words and conditions", "[ps]") {
       {ps_errc::updates_every_row, 27, failure::unsupported, "take LazyAdam"},
       {ps_errc::not_finite, 28, failure::invalid_argument, "NaN or infinity"},
       {ps_errc::directory_in_use, 29, failure::unavailable, "another process of this ps task has its cuts there"},
-      {ps_errc::bad_initial_values, 30, failure::mismatch, "initial_values() must always give the same"},
+      {ps_errc::bad_initial_values, 31, failure::mismatch, "initial_values() must always give the same"},
   };
   for (const Row& row : rows) {
     const std::error_code code = row.value;

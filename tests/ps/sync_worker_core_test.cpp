@@ -37,7 +37,7 @@ struct Worker {
     return [=, this](WorkerActions& out) { core.gone(shard, step, {k, cuts}, out); };
   }
   auto doubled(std::uint32_t shard, Step step, Step k, Cuts cuts = {0}) {
-    return [=, this](WorkerActions& out) { core.gone(shard, step, {k, cuts, false, true}, out); };
+    return [=, this](WorkerActions& out) { core.gone(shard, step, {k, cuts, false, false, true}, out); };
   }
   auto computed(std::uint64_t ticket) {
     return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out); };
