@@ -2,6 +2,7 @@
 // What depends on no model, compiled once: see ../DistribSeparate.cmake.
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/detail/state_fetch.hpp>
 #include <distrib/ps/initial_cut.hpp>
 
 namespace distrib::inline v0 {
@@ -18,6 +19,8 @@ template class UpdaterModel<AMSGrad>;
 template class UpdaterModel<LazyAdam>;
 template class UpdaterModel<AdamW>;
 template class UpdaterModel<Ftrl>;
+
+template void StateFetch::start(const Address&);
 
 }  // namespace detail
 

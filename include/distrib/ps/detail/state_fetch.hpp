@@ -36,23 +36,7 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
         answer_within_{answer_within}, came_{std::move(came)}, pause_{executor} {}
 
   /// With port 0 it cannot be reached.
-  void start(const Address& sibling) {
-    if (sibling.port == 0)
-      return asio::post(executor_, [weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->end(std::nullopt);
-      });
-    ConnectOptions how;
-    how.deadline = found_until_;
-    how.longest_pause = pause;
-    connector_ = std::make_unique<Connector>(
-        executor_, sibling, std::move(how),
-        [this](const Error& error, std::optional<TcpSocket> socket) {
-          const auto self = shared_from_this();
-          if (error) return end(std::nullopt);
-          client_ = std::make_unique<RpcClient>(*std::move(socket), options_);
-          ask();
-        });
-  }
+  template <class = void> void start(const Address& sibling);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -95,8 +79,30 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
   Came came_;
   Instant found_until_ = Clock::now() + std::chrono::seconds{2};  // tasks of a job start together
   SteadyTimer pause_;
-  std::unique_ptr<Connector> connector_;
-  std::unique_ptr<RpcClient> client_;
+  std::shared_ptr<Connector> connector_;  // shared only so that who drops this need not know how they end
+  std::shared_ptr<RpcClient> client_;
 };
+
+template <class> void StateFetch::start(const Address& sibling) {
+  if (sibling.port == 0)
+    return asio::post(executor_, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->end(std::nullopt);
+    });
+  ConnectOptions how;
+  how.deadline = found_until_;
+  how.longest_pause = pause;
+  connector_ = std::make_shared<Connector>(
+      executor_, sibling, std::move(how),
+      [this](const Error& error, std::optional<TcpSocket> socket) {
+        const auto self = shared_from_this();
+        if (error) return end(std::nullopt);
+        client_ = std::make_shared<RpcClient>(*std::move(socket), options_);
+        ask();
+      });
+}
+
+#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/shard.cpp
+extern template void StateFetch::start(const Address&);
+#endif
 
 }  // namespace distrib::inline v0::detail
