@@ -17,7 +17,7 @@ TEST is one of these; all unless told. Who is killed is started again at once; n
   resharding  --count times (2) jobs of 3 parameter servers are stopped or killed, all of their processes, and each goes
               on from there on 1, on 2, on 4 and on 6 of them
   replicas    --count jobs (3) with two replicas of each shard, in which one parameter server, then the other one, is
-              killed, loses its disk, and stays away for 2 s: how long a worker finishes no step
+              killed, loses its disk, and stays away for 1.5 s: how long a worker finishes no step
   gaps        --count jobs (3) in which parameter servers are killed: how long a worker finishes no step
   endurance   --seconds (60) with a kill every 5 s: who is spared stays as large as it was
 
@@ -184,8 +184,8 @@ class Job:
         if done.returncode != 0:
             raise Failure(f"not each contribution was counted once:\n{done.stdout.rstrip()}")
 
-    def says(self, name, words):
-        return any(text.startswith(words) for _, text in self.tasks[name].lines)
+    def says(self, name, words, times=1):
+        return sum(text.startswith(words) for _, text in self.tasks[name].lines) >= times
 
     def drop(self):
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -438,12 +438,12 @@ def look_for_gaps(setting, job, kills, longest):
 
 def replicas(setting, seed, count=3, **_):
     for dice in setting.drawn("replicas", count, seed):
-        job = Job(setting, ["fashion_mnist_train", "--batch=8000"], 39, "--save_every=5", "--replicas=2")
+        job = Job(setting, ["fashion_mnist_train", "--batch=16000"], 39, "--save_every=5", "--replicas=2")
         disks = {name: job.directory / name for name in PS}  # of its own
         for name in PS:
             command = job.tasks[name].command
             command[command.index(f"--out={job.directory}")] = f"--out={disks[name]}"
-        job.away = 2
+        job.away = 1.5
         job.start()
         victims = dice.sample(PS, 2)
         for step, victim in zip((5, 22), victims):
@@ -451,7 +451,10 @@ def replicas(setting, seed, count=3, **_):
             job.send(signal.SIGKILL, [victim])
             job.until(lambda: victim in job.back)
             shutil.rmtree(disks[victim])
-            job.until(lambda: job.says(victim, f"/job:ps/task:{victim[-1]}: going on from the state of its other replica"))
+            # Its own shard, and its replica of the other one; a moment later both are saved.
+            words = f"/job:ps/task:{victim[-1]}: going on from the state of its other replica"
+            job.until(lambda: job.says(victim, words, 2))
+            job.during(0.3)
         look_for_gaps(setting, job, 2, LONGEST_WITH_REPLICAS)
 
 
