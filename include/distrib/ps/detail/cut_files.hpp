@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/checkpoint/file_names.hpp>
+#include <distrib/core/detail/files.hpp>
 #include <distrib/core/detail/paths.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
