@@ -820,6 +820,29 @@ TEST_CASE("SyncWorkerCore: a replica that is left behind is sent what there is, 
   });
 }
 
+TEST_CASE("SyncWorkerCore: when nobody can give the values of t any more, all go back, a replica that is left behind too", "[ps]") {
+  distrib::Job job = story::job(2, 1, 9, 0);
+  job.replicas = 2;
+  Worker w{SyncWorkerCore{job, 0}};
+  tell(Events{
+      {"all are there", w.reconnected(0), {"join 0"}},
+      {"", w.reconnected(1), {"join 1"}},
+      {"", w.reconnected(2), {"join 2"}},
+      {"", w.reconnected(3), {"join 3"}},
+      {"one is beyond what the other shard has", w.joined(0, 4, {0, 1}), {}},
+      {"", w.joined(1, 2, {0, 2}), {}},
+      {"", w.joined(3, 2, {0, 2}), {}},
+      {"its replica lacks what is gone", w.joined(2, 1, {0, 1}), {"pull 1 step=2", "pull 2 step=2", "catch up 2 k=1"}},
+      {"there was no room for a cut", w.joined(2, 1, {0, 1}), {"pull 0 step=2", "pull 2 step=2"}},
+      {"", w.gone(0, 2, 4, {0, 1}), {"join 0", "join 1", "join 2", "join 3"}},
+      {"", w.joined(0, 4, {0, 1}), {}},
+      {"", w.joined(1, 2, {0, 2}), {}},
+      {"", w.joined(3, 2, {0, 2}), {}},
+      {"nothing has changed", w.joined(2, 1, {0, 1}), {"pull 1 step=2", "pull 2 step=2", "pull 0 step=2"}},
+      {"", w.gone(0, 2, 4, {0, 1}), {"restore 0 cut=0", "restore 1 cut=0", "restore 2 cut=0", "restore 3 cut=0"}},
+  });
+}
+
 TEST_CASE("SyncWorkerCore: replicas whose values differ are told of", "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;

@@ -73,7 +73,8 @@ class Carrier {
       const bool waiting = misfortune();
       if (!event() && !waiting) return "stuck: nobody has anything to do";
     }
-    while (wrong_.empty() && event()) {}
+    while (wrong_.empty() && event())
+      if (++now_ > 2 * most_events) return "stuck: it does not come to rest";
     for (std::uint32_t shard = 0; wrong_.empty() && shard < shard_count(); ++shard) {
       if (faultless_ && !shards_[shard].done) wrong_ = "a shard is not done although everybody said goodbye";
       for (Rank rank = 0; rank < ranks_.size(); ++rank)

@@ -272,8 +272,8 @@ class SyncWorkerCore {
       out(SendPull{replica, last});  // answered when there is room for the rest
   }
 
-  // A replica that was lost or joined anew may be waited for in vain: the others are asked as well, also those that were
-  // not ahead of it when they were last heard.
+  // A replica that was lost, joined anew or is left behind may be waited for in vain: the others are asked as well, also
+  // those that were not ahead of it when they were last heard.
   template <class = void> void ask_another(std::uint32_t replica, auto& out) {
     const std::uint32_t shard = replicas_.shard_of(replica);
     if (computing_ || replicas_.values_of(shard) || !replicas_.some_of(shard, &ReplicaView::doubtful)) return;
@@ -290,7 +290,8 @@ class SyncWorkerCore {
       return replicas_.some_of(shard, [](const ReplicaView& v) { return v.connected && !v.live && !v.lame; });
     view.lame = view.helped_at == done && !replicas_.lags(replica, done + 1);
     view.live = false;
-    if (!view.lame) catch_up(replica, out);
+    view.doubtful = view.doubtful || view.lame;
+    view.lame ? ask_another(replica, out) : catch_up(replica, out);
     return true;
   }
 

@@ -27,7 +27,7 @@ struct ReplicaView {
   std::optional<Step> asked;  ///< Whose values are wanted of it: t, or with backup workers a later one.
   SharedBuffer got;           ///< These values.
   std::optional<Step> helped_at;  ///< Where it was when it was last told to catch up.
-  bool doubtful = false;  ///< Since t is wanted it was lost or has joined anew.
+  bool doubtful = false;  ///< Since t is wanted it was lost, has joined anew or was left behind.
   bool witness = false;  ///< It told of the process that something is left to, and tells when that is lost.
   bool lame = false;  ///< That did not help: it is left behind until another one has a cut that will.
 
