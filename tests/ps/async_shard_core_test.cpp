@@ -50,6 +50,9 @@ struct Shard {
   auto save() {
     return [this](ShardActions& out) { core.save(out); };
   }
+  auto save(Peer peer) {
+    return [=, this](ShardActions& out) { core.save(peer, out); };
+  }
   auto copy(std::size_t most_bytes = 1 << 20) {
     return [=, this](ShardActions& out) { core.copy_cut(most_bytes, out); };
   }
@@ -188,6 +191,32 @@ TEST_CASE("AsyncShardCore: cuts by interval and when asked, one at a time (rule 
       {"4: due", shard.push(0, 2, 1), {"save 4 w=-4 applied=2,2", "pushed 10 step=2 k=2 cuts=1"}},
       {"asked meanwhile, but nothing came", shard.save(), {}},
       {"no second one", shard.saved(4), {"notice 11 k=2 cuts=2"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: for a worker that asks, the cut that is being written will do where it holds most", "[ps]") {
+  Shard shard = shard_of(2, 99, 0);
+  tell(Events{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"asks", shard.save(10), {"save 2 w=-2 applied=2,0"}},
+      {"", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0"}},
+      {"two of three are in it", shard.save(10), {}},
+      {"none after it", shard.saved(2), {"notice 10 k=3 cuts=2", "notice 11 k=0 cuts=0"}},
+      {"asks again", shard.save(10), {"save 3 w=-3 applied=3,0"}},
+      {"of another rank", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"it has nothing in it", shard.save(11), {}},
+      {"so there is one after it", shard.saved(3),
+       {"save 4 w=-4 applied=3,1", "notice 10 k=3 cuts=3", "notice 11 k=1 cuts=0"}},
+      {"no room", shard.no_room(), {"notice 10 k=3 cuts=3 no room", "notice 11 k=1 cuts=0 no room"}},
+      {"", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0 no room"}},
+      {"nobody has asked", shard.save_again(), {}},
+      {"both are in it", shard.save(11), {"save 5 w=-5 applied=3,2"}},
+      {"", shard.push(1, 3, 1), {"pushed 11 step=3 k=3 cuts=0 no room"}},
+      {"which will do", shard.save(11), {}},
+      {"", shard.saved(5), {"notice 10 k=3 cuts=3", "notice 11 k=3 cuts=2"}},
   });
 }
 

@@ -172,6 +172,17 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
       {"durable on one", w.notice(0, 4, 4), {}},
       {"durable on all: the oldest are forgotten", w.notice(1, 4, 2), {"compute step=5 ticket=5 of 2"}},
   });
+  Worker w2 = worker(40, {.replay_budget_bytes = 512});
+  carry_to(w2, 4);
+  tell(Events{
+      {"values", w2.values(0, 4), {}},
+      {"it waits", w2.values(1, 4), {}},
+      {"of one shard", w2.notice(0, 4, 1), {"save 0"}},
+      {"told once", w2.pushed(0, 4, 1), {}},
+      {"all that it has", w2.notice(0, 4, 4), {}},
+      {"of both", w2.notice(1, 4, 1), {"compute step=5 ticket=5 of 2"}},
+      {"no longer full", w2.notice(1, 4, 2), {}},
+  });
   Worker told = worker(40, {.replay_budget_bytes = 128});
   carry_to(told, 1);
   tell(Events{

@@ -402,7 +402,10 @@ class Carrier {
       if (std::holds_alternative<distrib::SendJoin>(message)) core.join(peer, rank, out);
       if (auto* m = std::get_if<distrib::SendPull>(&message)) core.pull(peer, m->step, out, asked_for(link.shard, *m));
       if (auto* m = std::get_if<distrib::SendPush>(&message)) core.push(peer, std::move(m->contribution), out);
-      if (std::holds_alternative<distrib::SendSave>(message)) core.save(out);
+      if (std::holds_alternative<distrib::SendSave>(message)) {
+        if constexpr (requires { core.save(peer, out); }) core.save(peer, out);
+        else core.save(out);
+      }
       if (std::holds_alternative<distrib::SendGoodbye>(message)) core.goodbye(peer, out);
       if (std::holds_alternative<distrib::SendLeave>(message)) core.disconnect(peer, out);
       if constexpr (requires { core.restore(peer, Step{}, out); })

@@ -53,6 +53,7 @@ class AnyShard {
   virtual void pull(Peer peer, Step step, ShardSink& out, PullRows rows) = 0;
   virtual void restore(Peer peer, Step cut, ShardSink& out) = 0;  ///< Asynchronous: nothing.
   virtual void save(ShardSink& out) = 0;
+  virtual void save(Peer peer, ShardSink& out) = 0;               ///< Synchronous: whoever asks.
   virtual void goodbye(Peer peer, ShardSink& out) = 0;
   virtual void copy_cut(std::size_t most_bytes, ShardSink& out) = 0;
   virtual void cut_saved(Step step, ShardSink& out) = 0;
@@ -90,6 +91,10 @@ class ShardOf final : public AnyShard {
     if constexpr (restores) core_.restore(peer, cut, out);
   }
   void save(ShardSink& out) override { core_.save(out); }
+  void save(Peer peer, ShardSink& out) override {
+    if constexpr (restores) core_.save(out);
+    else core_.save(peer, out);
+  }
   void goodbye(Peer peer, ShardSink& out) override { core_.goodbye(peer, out); }
   void copy_cut(std::size_t most_bytes, ShardSink& out) override { core_.copy_cut(most_bytes, out); }
   void cut_saved(Step step, ShardSink& out) override { core_.cut_saved(step, out); }

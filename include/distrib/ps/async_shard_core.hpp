@@ -42,7 +42,7 @@ class AsyncShardCore {
   AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind consistency,
                  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : cut_interval_{job.cut_interval}, consistency_{consistency}, store_{job, shard, updaters, table_budget_bytes},
-        awaited_{job, shard}, applied_(job.ranks), durable_(job.ranks) {
+        awaited_{job, shard}, applied_(job.ranks), durable_(job.ranks), kept_(job.ranks) {
     for (Rank rank = 0; rank < job.ranks; ++rank) last_.push_back(job.steps_of(rank));
   }
 
@@ -88,6 +88,7 @@ class AsyncShardCore {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
     if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
     if (step == 0) return begin(peer, contribution, out);
+    const std::size_t bytes = contribution.block == nullptr ? 0 : contribution.block->size();
     auto [given, bad] = store_.read(std::move(contribution.block));
     if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
     if (step > applied_[rank] + 1 || awaited_.missing()) return out(JoinedReply{peer, progress(rank)});
@@ -96,6 +97,7 @@ class AsyncShardCore {
       store_.apply(this->step() + 1, std::span{&given, 1}, ec);
       if (ec) return out(RefusedReply{peer, ec, step, rank});
       ++applied_[rank];
+      kept_[rank].since += bytes;
       if (cut_interval_ != 0 && this->step() % cut_interval_ == 0) save(out);
       else if (everything_in(applied_)) save(out);  // the last cut is due whatever the interval says
       answer_parked(out);
@@ -115,6 +117,14 @@ class AsyncShardCore {
     };
     if (awaited_.missing() || is_early()) return parked_.push_back({peer, finished, std::move(rows)});
     out(ValuesReply{peer, finished, store_.values(rows), progress(found->second), step()});
+  }
+
+  /// A worker asks for a cut, to have room. One that is being written will do where it holds more of what that worker
+  /// keeps than came since: with it the worker has room, or asks again.
+  void save(Peer peer, auto& out) {
+    const auto found = peers_.find(peer);
+    if (saving_ && found != peers_.end() && kept_[found->second].since < kept_[found->second].in_cut) return;
+    save(out);
   }
 
   /// Make a cut soon; one asked for while another is being written is made after it.
@@ -154,6 +164,7 @@ class AsyncShardCore {
   void save_again(auto& out) {
     if (!saving_) return;
     saving_.reset();
+    for (Kept& kept : kept_) kept.since += std::exchange(kept.in_cut, 0);
     if (std::exchange(again_, false) || everything_in(applied_)) begin_save(out);
   }
 
@@ -175,6 +186,10 @@ class AsyncShardCore {
   struct Saving {
     Step step;
     std::vector<Step> applied;
+  };
+  // Bytes of a rank's contributions that no cut had when the one that is being written began, and since then.
+  struct Kept {
+    std::size_t in_cut = 0, since = 0;
   };
 
   // Contribution 0.
@@ -209,6 +224,7 @@ class AsyncShardCore {
 
   void begin_save(auto& out) {
     saving_ = Saving{step(), applied_};
+    for (Kept& kept : kept_) kept = {std::exchange(kept.since, 0), 0};
     store_.begin_cut(step(), applied_);
     copy_cut(0, out);
   }
@@ -224,6 +240,7 @@ class AsyncShardCore {
   detail::AwaitedValues awaited_;
   std::vector<Step> applied_;   // the last contribution counted of each rank
   std::vector<Step> durable_;   // the same, in the newest durable cut
+  std::vector<Kept> kept_;      // by each rank's worker
   std::vector<Step> last_;      // the last one each rank will make
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;

@@ -102,6 +102,8 @@ class AsyncWorkerCore {
     Progress progress;   // done: this rank's contributions counted; cuts: the last one that is durable there
     bool joined = false;
     SharedBuffer got;
+
+    [[nodiscard]] auto durable() const -> Step { return progress.cuts.empty() ? 0 : progress.cuts.back(); }
   };
 
   // Whether all shards are like that.
@@ -113,8 +115,7 @@ class AsyncWorkerCore {
 
   [[nodiscard]] auto durable() const -> Step {
     Step least = last_;
-    for (const ShardView& view : shards_)
-      least = std::min(least, view.progress.cuts.empty() ? Step{0} : view.progress.cuts.back());
+    for (const ShardView& view : shards_) least = std::min(least, view.durable());
     return least;
   }
 
@@ -174,8 +175,12 @@ class AsyncWorkerCore {
   }
 
   void learn(std::uint32_t shard, Progress progress, auto& out) {
-    shards_[shard].progress = std::move(progress);
+    ShardView& view = shards_[shard];
+    const Step before = view.durable();
+    view.progress = std::move(progress);
     go_on(out);
+    const bool has_part = before < view.durable() && view.durable() < step();
+    if (has_part && !computing_ && !done_ && buffer_.full()) out(SendSave{shard});  // for which the shard took this cut
   }
 
   void go_on(auto& out) {

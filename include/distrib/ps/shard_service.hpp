@@ -263,7 +263,7 @@ class ShardService final : private ShardSink {
     if (sending_.ask(peer, request, std::move(call)) && core_ != nullptr) core_->state(peer, request.have, *this);
   }
 
-  void serve(Empty, Call<Save, Connection> call) { if (peers_.answered(call) != 0) core_->save(*this); }
+  void serve(Empty, Call<Save, Connection> call) { if (const Peer p = peers_.answered(call)) core_->save(p, *this); }
   void serve(Empty, Call<Leave, Connection> call) { if (const Peer peer = peers_.answered(call)) leave(peer); }
 
   void serve(Empty, Call<Goodbye, Connection> call) {
