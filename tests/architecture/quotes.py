@@ -9,6 +9,9 @@ Looks at docs/guide/**/*.md:
   the other, whatever their common indentation; a line `// ...` or `# ...` leaves some out;
 - links to files of this repository lead somewhere;
 - a page has less than 80 lines.
+And at docs/coming-from-tensorflow.md: it has a row for each feature of TensorFlow that this library answers, P001 to P045,
+P069 to P085, P102 to P107, and each piece of `code` in a row's C++ column is part of a test of
+tests/integration/coming_from_tensorflow_*_test.cpp, whatever its line breaks; a row without any says why.
 First proves on planted pages that it finds each of these.
 """
 
@@ -25,6 +28,12 @@ SOURCE = re.compile(r"^<!-- ([\w./-]+) -->$")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 GAP = re.compile(r"^\s*(//|#) \.\.\.$")
 LONGEST_PAGE = 79
+TABLE = "docs/coming-from-tensorflow.md"
+TABLE_TESTS = "tests/integration/coming_from_tensorflow_*_test.cpp"
+FEATURES = [f"P{n:03}" for n in [*range(1, 46), *range(69, 86), *range(102, 108)]]
+ROW = re.compile(r"^\| (P\d{3}) ")
+CELLS = re.compile(r"(?<!\\)\|")
+CODE = re.compile(r"`([^`]+)`")
 
 
 def blocks(lines):
@@ -98,6 +107,35 @@ def faults(root):
                     yield f"{name}:{number + 1}: the link {target} leads nowhere"
 
 
+def squeezed(text):
+    return "".join(text.split())
+
+
+def table_faults(root):
+    """A row: | P001 what | Python | C++ | differences |"""
+    page = root / TABLE
+    if not page.is_file():
+        return
+    tests = squeezed("".join(path.read_text() for path in sorted(root.glob(TABLE_TESTS))))
+    rows = [(number, row[1], CELLS.split(line)) for number, line in enumerate(page.read_text().splitlines(), 1)
+            if (row := ROW.match(line))]
+    if [feature for _, feature, _ in rows] != FEATURES:
+        missing = sorted(set(FEATURES) - {feature for _, feature, _ in rows})
+        yield f"{TABLE}: its rows are not those of all features in their order; missing: {' '.join(missing) or 'none'}"
+    for number, feature, cells in rows:
+        if len(cells) != 6 or not cells[4].strip():
+            yield f"{TABLE}:{number}: {feature} has not four cells, the last with what differs or why there is none"
+            continue
+        for code in CODE.findall(cells[3].replace("\\|", "|")):
+            if squeezed(code) not in tests:
+                yield f"{TABLE}:{number}: no test has: {code}"
+
+
+PLANTED_ROWS = {
+    "no test has: int b;": "| P001 a | `a` | `int b;` | none |\n",
+    "not four cells": "| P001 a | `a` | `int a;` |  |\n",
+    "missing: P002": "| P001 a | `a` | `int a;` | none |\n",
+}
 PLANTED = {
     "does not say: int b;": "<!-- a.cpp -->\n```cpp\nint a;\n// ...\nint b;\n```\n",
     "says where it is from": "```cpp\nint a;\n```\n",
@@ -118,13 +156,22 @@ def self_test():
         for fault, text in PLANTED.items():
             page.write_text(text)
             assert any(fault in found for found in faults(root)), f"not found: {fault}"
+        (root / "tests/integration").mkdir(parents=True)
+        (root / "tests/integration/coming_from_tensorflow_a_test.cpp").write_text("int\n  a;\n")
+        table = root / TABLE
+        table.write_text("".join(f"| {feature} a | `a` | `int a;` | none |\n" for feature in FEATURES))
+        assert not list(table_faults(root)), f"a good table was refused: {list(table_faults(root))}"
+        for fault, text in PLANTED_ROWS.items():
+            table.write_text(text)
+            assert any(fault in found for found in table_faults(root)), f"not found: {fault}"
 
 
 def main():
     parser = argparse.ArgumentParser(usage="quotes.py [--root DIR]")
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
     self_test()
-    found = list(faults(parser.parse_args().root))
+    root = parser.parse_args().root
+    found = [*faults(root), *table_faults(root)]
     for fault in found:
         print(fault, file=sys.stderr)
     sys.exit(1 if found else 0)
