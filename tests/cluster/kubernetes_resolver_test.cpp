@@ -124,7 +124,7 @@ TEST_CASE("parse_service_list: the first address of the load balancer", "[cluste
           {"metadata": {"name": "a-b-ps-0"},
            "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1", "ports": [{"port": 1}]}, {"ip": "1.1.1.2"}]}}},
           {"metadata": {"name": "a-b-ps-1"}, "status": {"loadBalancer": {"ingress": [{"hostname": "lb.example"}]}}},
-          {"metadata": {"name": "kubernetes"}, "spec": {"clusterIP": "10.0.0.1"}, "status": {"loadBalancer": {}}}]})") ==
+          {"metadata": {"name": "kubernetes"}, "spec": {"clusterIP": "1.0.0.1"}, "status": {"loadBalancer": {}}}]})") ==
         Services{{"a-b-ps-0", "1.1.1.1"}, {"a-b-ps-1", "lb.example"}, {"kubernetes", ""}});
   std::error_code ec;
   CHECK(parse_service_list("{}", ec).empty());
@@ -144,7 +144,7 @@ TEST_CASE("task_of_service: the last two of four parts and more", "[cluster][kub
     std::error_code ec;
     CHECK_FALSE(task_of_service(name, ec));
     CHECK(ec == scheduler_errc::bad_service_name);
-    CHECK_THROWS_WITH(task_of_service(name), ContainsSubstring("'" + std::string{name} + "': the service is not named"));
+    CHECK_THROWS_WITH(task_of_service(name), ContainsSubstring("'" + std::string{name} + "': the service is not"));
   }
 }
 
@@ -164,8 +164,8 @@ TEST_CASE("cluster_of_services: tasks by name, those without an address left out
   };
   for (const Refusal& refusal : {Refusal{{}, scheduler_errc::no_service, "0 services"},
                                  Refusal{{{"x-y-worker-0", ""}}, scheduler_errc::no_service, "1 services"},
-                                 Refusal{{{"x-y-worker-0", "a"}, {"x-y-worker-2", "b"}}, scheduler_errc::missing_service,
-                                         "worker"},
+                                 Refusal{{{"x-y-worker-0", "a"}, {"x-y-worker-2", "b"}},
+                                         scheduler_errc::missing_service, "worker"},
                                  Refusal{{{"x-y-ps-4294967295", "a"}}, scheduler_errc::missing_service, "ps"},
                                  Refusal{{{"web", "a"}}, scheduler_errc::bad_service_name, "'web'"}}) {
     Error error;

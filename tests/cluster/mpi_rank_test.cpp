@@ -30,8 +30,8 @@ TEST_CASE("open_mpi_rank: without local numbers, and elsewhere", "[cluster][mpi]
 }
 
 TEST_CASE("pmi_rank: mpiexec of MPICH 4.0, and srun --mpi=pmi2", "[cluster][mpi]") {
-  CHECK(pmi_rank(Environment{{"MPI_LOCALNRANKS", "2"}, {"MPI_LOCALRANKID", "0"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "3"}}) ==
-        MpiRank{2, 3, 0, 2, {}});
+  const Environment mpich{{"MPI_LOCALNRANKS", "2"}, {"MPI_LOCALRANKID", "0"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "3"}};
+  CHECK(pmi_rank(mpich) == MpiRank{2, 3, 0, 2, {}});
   CHECK(pmi_rank(Environment{{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}}) == MpiRank{0, 3, std::nullopt, std::nullopt, {}});
   CHECK_FALSE(pmi_rank(Environment{}));
 }

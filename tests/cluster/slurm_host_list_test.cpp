@@ -73,8 +73,8 @@ TEST_CASE("expand_tasks_per_node: counts, and how often", "[cluster][slurm]") {
 }
 
 TEST_CASE("expand_tasks_per_node: refusals", "[cluster][slurm]") {
-  for (const char* list : {"", ",", "2,", ",2", "x", "-1", "+1", " 1", "2(3)", "2(x)", "2(x3", "2x3", "(x3)", "2(x3)(x2)",
-                           "2(x3)4", "2(x-1)", "2.0"}) {
+  for (const char* list : {"", ",", "2,", ",2", "x", "-1", "+1", " 1", "2(3)", "2(x)", "2(x3", "2x3", "(x3)",
+                           "2(x3)(x2)", "2(x3)4", "2(x-1)", "2.0"}) {
     CAPTURE(list);
     Error error;
     CHECK(expand_tasks_per_node(list, error).empty());

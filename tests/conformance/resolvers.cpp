@@ -53,8 +53,8 @@ void read(const Json& args, const char* name, std::optional<T>& to) {
 auto slurm_resolver_of(const Json& args) -> distrib::SlurmResolver {
   distrib::SlurmResolver resolver;
   resolver.as_tensorflow = true;
-  for (const auto& [job, tasks] : args.value("jobs", Json::object()).items())
-    resolver.jobs.emplace(job, tasks.get<std::uint32_t>());
+  const Json jobs = args.value("jobs", Json::object());
+  for (const auto& [job, tasks] : jobs.items()) resolver.jobs.emplace(job, tasks.get<std::uint32_t>());
   read(args, "port_base", resolver.port_base);
   read(args, "gpus_per_node", resolver.gpus_per_node);
   read(args, "gpus_per_task", resolver.gpus_per_task);

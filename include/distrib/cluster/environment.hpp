@@ -17,8 +17,8 @@
 
 namespace distrib::inline v0 {
 
-/// Environment variables: those of this process, or some that were written down. A value; what decides by variables takes
-/// one, so that tests set none.
+/// Environment variables: those of this process, or some that were written down. A value; what decides by variables
+/// takes one, so that tests set none.
 class Environment {
  public:
   using Variables = std::map<std::string, std::string, std::less<>>;

@@ -59,8 +59,8 @@ inline void read_kubernetes_field(std::string_view path, std::string_view value,
   if (address && service.address.empty()) service.address = value;
 }
 
-/// Reads the items of a PodList or ServiceList: of each the texts whose paths somebody knows, of an array in it the first
-/// element only. The first failure ends it.
+/// Reads the items of a PodList or ServiceList: of each the texts whose paths somebody knows, of an array in it the
+/// first element only. The first failure ends it.
 template <class Item> class KubernetesList {
  public:
   explicit KubernetesList(std::string_view text) noexcept : json_{text} {}
@@ -142,9 +142,9 @@ template <class Item> class KubernetesList {
 
 }  // namespace detail
 
-/// Reads a PodList, the answer to `GET /api/v1/pods`. Fails with a `json_errc`, or `scheduler_errc::bad_answer` (another
-/// object, a pod without a name, a list that goes on elsewhere), `too_many_tasks`; the place is a byte offset, or what
-/// the server says.
+/// Reads a PodList, the answer to `GET /api/v1/pods`. Fails with a `json_errc`, or `scheduler_errc::bad_answer`
+/// (another object, a pod without a name, a list that goes on elsewhere), `too_many_tasks`; the place is a byte offset,
+/// or what the server says.
 [[nodiscard]] inline auto parse_pod_list(std::string_view json, Error& error) -> std::vector<KubernetesPod> {
   return detail::KubernetesList<KubernetesPod>{json}.read(error);
 }
@@ -198,7 +198,8 @@ struct KubernetesResolver {
   std::uint16_t port = 8470;       ///< Where every task listens.
   std::string rpc_layer = "grpc";  ///< For `master_url`.
 
-  /// Take the address of the node, as TensorFlow does, which reaches a pod only where it has its node's network or port.
+  /// Take the address of the node, as TensorFlow does, which reaches a pod only where it has its node's network or
+  /// port.
   bool node_address = false;
 
   using Pods = std::map<std::string, std::vector<KubernetesPod>, std::less<>>;
@@ -244,7 +245,8 @@ struct KubernetesResolver {
     for (const KubernetesPod& pod : pods) {
       const std::string& host = node_address ? pod.host_ip : pod.pod_ip;
       if (pod.phase != "Running" || host.empty()) {
-        error = {scheduler_errc::pod_not_running, "'" + pod.name + "', phase '" + pod.phase + "', address '" + host + "'"};
+        error = {scheduler_errc::pod_not_running,
+                 "'" + pod.name + "', phase '" + pod.phase + "', address '" + host + "'"};
         return;
       }
       const bool v6 = host.find(':') != std::string::npos;
@@ -279,8 +281,8 @@ struct KubernetesResolver {
   return task;
 }
 
-/// A cluster of the services that have an address, each a task by its name, all at the same port; the last one of a task
-/// counts. Fails with `scheduler_errc::bad_service_name`, `no_service`, `missing_service`.
+/// A cluster of the services that have an address, each a task by its name, all at the same port; the last one of a
+/// task counts. Fails with `scheduler_errc::bad_service_name`, `no_service`, `missing_service`.
 [[nodiscard]] inline auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port,
                                               Error& error) -> ClusterSpec {
   error = {};

@@ -44,13 +44,14 @@ enum class Launcher : std::uint8_t {
 ///     const auto task = distrib::LaunchedTask::find(argc, argv, rest);
 ///     train(...).build(pool, task.flags).run();
 ///
-/// DISTRIB_JOB_NAME, DISTRIB_TASK_INDEX, DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS are the four flags. Where no index is
-/// given, DISTRIB_TASK_SLOT counts, which is one more (Swarm's {{.Task.Slot}}), then JOB_COMPLETION_INDEX, of Indexed Jobs.
-/// Where both host lists are given without a job name, the ranks of mpirun or srun tell the tasks: ps first, then workers.
+/// DISTRIB_JOB_NAME, DISTRIB_TASK_INDEX, DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS are the four flags. Where no index
+/// is given, DISTRIB_TASK_SLOT counts, which is one more (Swarm's {{.Task.Slot}}), then JOB_COMPLETION_INDEX, of
+/// Indexed Jobs. Where both host lists are given without a job name, the ranks of mpirun or srun tell the tasks: ps
+/// first, then workers.
 ///
-/// Otherwise ranks become tasks by DISTRIB_PS, the number of those that are ps; unless told, those of the first program of
-/// `mpirun ps : worker`, or of the first group of `srun ps : worker`. Ports start at DISTRIB_PORT_BASE, 8888 unless told.
-/// Slurm tells hosts; mpirun does not, so its ranks must be on one machine, or the host lists given.
+/// Otherwise ranks become tasks by DISTRIB_PS, the number of those that are ps; unless told, those of the first program
+/// of `mpirun ps : worker`, or of the first group of `srun ps : worker`. Ports start at DISTRIB_PORT_BASE, 8888 unless
+/// told. Slurm tells hosts; mpirun does not, so its ranks must be on one machine, or the host lists given.
 struct LaunchedTask {
   ClusterFlags flags;                          ///< For `build(pool, flags)`. One task alone is local.
   Launcher launcher = Launcher::nobody;        ///< Who says so.

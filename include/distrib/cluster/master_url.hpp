@@ -12,8 +12,8 @@
 
 namespace distrib::inline v0 {
 
-/// Where a resolver's `master` sends a session: the address of `task` behind "LAYER://", or alone when `rpc_layer` is "";
-/// "" while it is not known which task this is. Fails with `cluster_errc::no_such_job`, `no_such_task`.
+/// Where a resolver's `master` sends a session: the address of `task` behind "LAYER://", or alone when `rpc_layer` is
+/// ""; "" while it is not known which task this is. Fails with `cluster_errc::no_such_job`, `no_such_task`.
 [[nodiscard]] inline auto master_url(const ClusterSpec& cluster, const std::optional<TaskId>& task,
                                      std::string_view rpc_layer, std::error_code& ec) -> std::string {
   ec.clear();

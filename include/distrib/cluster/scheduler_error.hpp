@@ -9,7 +9,7 @@ namespace distrib::inline v0 {
 
 /// Why what Slurm, MPI or Kubernetes say about a job does not tell who this process is.
 enum class scheduler_errc {
-  bad_host_list = 1,   ///< Not Slurm's form of a host list. Write a1,b[2-4,7], with a bracket at the end of a name only.
+  bad_host_list = 1,   ///< Not Slurm's form of a host list. Write a1,b[2-4,7], a bracket only at the end of a name.
   bad_tasks_per_node,  ///< Not Slurm's form of task counts. Write 2,1 or 3(x2),1.
   too_many_tasks,      ///< More than 65 536 hosts or tasks, or a name of more than 255 bytes. Start a smaller job.
   no_step,             ///< A variable that each task of a step has is not set. Start the program with srun.

@@ -77,9 +77,9 @@ inline auto take_slurm_hosts(std::string_view& rest, std::vector<std::string>& h
 
 }  // namespace detail
 
-/// The hosts of a Slurm host list, in its order, doubles kept: "n[08-10],m5" is n08, n09, n10, m5. Numbers have at least
-/// the digits of the first one of their range; a range that runs backwards is empty, and so is "". Text behind a bracket
-/// and steps have no meaning. Fails with `scheduler_errc::bad_host_list`, `too_many_tasks`.
+/// The hosts of a Slurm host list, in its order, doubles kept: "n[08-10],m5" is n08, n09, n10, m5. Numbers have at
+/// least the digits of the first one of their range; a range that runs backwards is empty, and so is "". Text behind a
+/// bracket and steps have no meaning. Fails with `scheduler_errc::bad_host_list`, `too_many_tasks`.
 [[nodiscard]] inline auto expand_host_list(std::string_view list, Error& error) -> std::vector<std::string> {
   error = {};
   std::vector<std::string> hosts;
