@@ -44,8 +44,8 @@ TEST_CASE("open_mpi_rank, pmi_rank: refusals name the variable", "[cluster][mpi]
   };
   const Refusal refusals[] = {
       {{{"OMPI_COMM_WORLD_RANK", "x"}}, scheduler_errc::bad_variable, "OMPI_COMM_WORLD_RANK=x"},
-      {{{"OMPI_COMM_WORLD_RANK", "0"}}, scheduler_errc::bad_variable, "OMPI_COMM_WORLD_RANK=0, OMPI_COMM_WORLD_SIZE=0"},
-      {{{"OMPI_COMM_WORLD_RANK", "4"}, {"OMPI_COMM_WORLD_SIZE", "4"}}, scheduler_errc::bad_variable,
+      {{{"OMPI_COMM_WORLD_RANK", "0"}}, scheduler_errc::no_such_rank, "OMPI_COMM_WORLD_RANK=0, OMPI_COMM_WORLD_SIZE=0"},
+      {{{"OMPI_COMM_WORLD_RANK", "4"}, {"OMPI_COMM_WORLD_SIZE", "4"}}, scheduler_errc::no_such_rank,
        "OMPI_COMM_WORLD_RANK=4, OMPI_COMM_WORLD_SIZE=4"},
       {{{"OMPI_COMM_WORLD_RANK", "4"}, {"OMPI_COMM_WORLD_SIZE", "4000000000"}}, scheduler_errc::too_many_tasks,
        "4000000000 ranks"},

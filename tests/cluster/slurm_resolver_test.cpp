@@ -106,7 +106,7 @@ TEST_CASE("SlurmResolver: a host that is listed twice goes on", "[cluster][slurm
   CHECK(mine.cluster == ClusterSpec{{"worker", {"a:8888", "a:8889", "b:8888", "a:8890", "a:8891"}}});
   CHECK(mine.local_rank == 2);
   const SlurmResolver as_tensorflow{.jobs = {{"worker", 3}}, .as_tensorflow = true};
-  refused(as_tensorflow, environment, scheduler_errc::bad_variable, "SLURM_PROCID=3 of 3 tasks");
+  refused(as_tensorflow, environment, scheduler_errc::no_such_rank, "SLURM_PROCID=3 of 3 tasks");
 }
 
 TEST_CASE("SlurmResolver: what is told instead of asking Slurm", "[cluster][slurm]") {
@@ -189,7 +189,7 @@ TEST_CASE("SlurmResolver: refusals say which variable and which numbers", "[clus
   refused({.as_tensorflow = true}, without(three_nodes, "SLURM_STEP_NODELIST"), scheduler_errc::no_step,
           "SLURM_STEP_NODELIST");
   refused({}, with(three_nodes, {{"SLURM_PROCID", "two"}}), scheduler_errc::bad_variable, "SLURM_PROCID=two");
-  refused({}, with(three_nodes, {{"SLURM_PROCID", "5"}}), scheduler_errc::bad_variable, "SLURM_PROCID=5 of 5 tasks");
+  refused({}, with(three_nodes, {{"SLURM_PROCID", "5"}}), scheduler_errc::no_such_rank, "SLURM_PROCID=5 of 5 tasks");
   refused({.jobs = {{"ps", 1}, {"worker", 1}}}, Environment{three_nodes}, scheduler_errc::task_count,
           "requested 2 tasks, but 5 were assigned");
   refused({.jobs = {{"ps", 4'294'967'295}, {"worker", 6}}}, Environment{three_nodes}, scheduler_errc::task_count,

@@ -30,7 +30,7 @@ auto raised(const std::error_code& code) -> std::string {
   for (const auto runs : {scheduler_errc::no_step, scheduler_errc::task_count, scheduler_errc::gpu_count,
                           scheduler_errc::pod_not_running})
     if (code == runs) return "RuntimeError";
-  return exception_of(code);
+  return code == scheduler_errc::no_such_rank ? "IndexError" : exception_of(code);
 }
 
 auto slurm_hostlist(const Json& input) -> Json {

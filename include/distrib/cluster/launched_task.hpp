@@ -102,7 +102,7 @@ inline auto find_ranks(const Environment& environment, RankedTask& task, Error& 
   if (error || (step_size && step_rank && (!pmi || pmi->size == *step_size))) {
     task = {step_rank.value_or(0), step_size.value_or(0), slurm_group_sizes(environment), false};
     if (!error && task.rank >= task.size)
-      error = {scheduler_errc::bad_variable, "SLURM_PROCID=" + std::to_string(task.rank) + " of " +
+      error = {scheduler_errc::no_such_rank, "SLURM_PROCID=" + std::to_string(task.rank) + " of " +
                                                  std::to_string(task.size) + " tasks"};
     return Launcher::slurm;
   }

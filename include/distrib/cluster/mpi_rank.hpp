@@ -47,7 +47,7 @@ inline auto mpi_rank(const Environment& environment, const char* rank, const cha
   mine.size = ranks.value_or(0);
   const bool here = !mine.local_rank || !mine.local_size || *mine.local_rank < *mine.local_size;
   if (mine.rank >= mine.size) {
-    error = {scheduler_errc::bad_variable,
+    error = {scheduler_errc::no_such_rank,
              std::string{rank} + '=' + std::to_string(mine.rank) + ", " + size + '=' + std::to_string(mine.size)};
   } else if (mine.size > max_mpi_ranks) {
     error = {scheduler_errc::too_many_tasks, std::to_string(mine.size) + " ranks"};
@@ -60,7 +60,7 @@ inline auto mpi_rank(const Environment& environment, const char* rank, const cha
 }  // namespace detail
 
 /// Of Open MPI's mpirun: OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE, OMPI_APP_CTX_NUM_PROCS. Empty when it
-/// has not started this process. Fails with `scheduler_errc::bad_variable`, `too_many_tasks`.
+/// has not started this process. Fails with `scheduler_errc::bad_variable`, `no_such_rank`, `too_many_tasks`.
 [[nodiscard]] inline auto open_mpi_rank(const Environment& environment, Error& error) -> std::optional<MpiRank> {
   auto mine = detail::mpi_rank(environment, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                                "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", error);

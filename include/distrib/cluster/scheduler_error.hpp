@@ -14,6 +14,7 @@ enum class scheduler_errc {
   too_many_tasks,      ///< More than 65 536 hosts or tasks, or a name of more than 255 bytes. Start a smaller job.
   no_step,             ///< A variable that each task of a step has is not set. Start the program with srun.
   bad_variable,        ///< A variable is no whole number, or out of range. Look at who sets it.
+  no_such_rank,        ///< A rank is not below the number of tasks. Look at who sets the variable.
   task_count,          ///< The jobs ask for another number of tasks than were started. Mend either number.
   gpu_count,           ///< Tasks ask for more GPUs than a node has. Ask for fewer a task.
   no_gpu,              ///< A task's share is no GPU at all, which TensorFlow cannot do. Leave `as_tensorflow` out.
@@ -38,6 +39,7 @@ inline constexpr ErrorText scheduler_texts[] = {
      "more than 65536 hosts or tasks, or a host name of more than 255 bytes"},
     {scheduler_errc::no_step, failure::not_found, "not found in the environment; not inside a Slurm step?"},
     {scheduler_errc::bad_variable, failure::invalid_argument, "the variable is no whole number in range"},
+    {scheduler_errc::no_such_rank, failure::not_found, "there are not so many tasks"},
     {scheduler_errc::task_count, failure::mismatch, "the number of tasks is not that of the jobs"},
     {scheduler_errc::gpu_count, failure::exhausted, "the tasks of a node ask for more GPUs than it has"},
     {scheduler_errc::no_gpu, failure::unsupported, "the share of a task is no GPU at all"},

@@ -68,8 +68,8 @@ struct SlurmResolver {
   /// GPU fails; only variables of the step are looked at.
   bool as_tensorflow = false;
 
-  /// Fails with a `scheduler_errc`: `no_step` and `bad_variable` name the variable, `task_count` and `gpu_count` both
-  /// numbers, `placed_elsewhere` both hosts.
+  /// Fails with a `scheduler_errc`: `no_step`, `bad_variable`, `no_such_rank` name the variable, `task_count` and
+  /// `gpu_count` both numbers, `placed_elsewhere` both hosts.
   [[nodiscard]] auto resolve(const Environment& environment, Error& error) const -> SlurmTask;
   [[nodiscard]] auto resolve(const Environment& environment, std::error_code& ec) const -> SlurmTask {
     return resolve(environment, detail::CodeOf{ec});
@@ -256,7 +256,7 @@ inline auto SlurmResolver::resolve(const Environment& environment, Error& error)
   if (!error && as_tensorflow && gpus.per_task == 0U)
     error = {scheduler_errc::no_gpu, std::to_string(*gpus.per_node) + " GPUs for " + std::to_string(most) + " tasks"};
   if (!error && result.rank >= started)
-    error = {scheduler_errc::bad_variable, "SLURM_PROCID=" + std::to_string(result.rank) + " of " +
+    error = {scheduler_errc::no_such_rank, "SLURM_PROCID=" + std::to_string(result.rank) + " of " +
                                                std::to_string(started) + " tasks"};
   if (error) return {};
   const std::vector<detail::SlurmSeat> seats = detail::slurm_seats(*this, hosts, environment, error);
