@@ -37,8 +37,8 @@ void ask_slurm() {
 void read_pods() {
   const distrib::KubernetesResolver resolver{.jobs = {{"ps", {"role=ps"}}}, .port = 2222};
   const std::string answer = R"({"kind": "PodList", "items": [
-      {"metadata": {"name": "train-ps-1"}, "status": {"phase": "Running", "podIP": "10.1.0.7", "hostIP": "10.0.0.2"}},
-      {"metadata": {"name": "train-ps-0"}, "status": {"phase": "Running", "podIP": "10.1.0.3", "hostIP": "10.0.0.1"}}]})";
+      {"metadata": {"name": "train-ps-1"}, "status": {"phase": "Running", "podIP": "10.1.0.7"}},
+      {"metadata": {"name": "train-ps-0"}, "status": {"phase": "Running", "podIP": "10.1.0.3"}}]})";
   distrib::KubernetesResolver::Pods pods;
   for (const std::string& selector : resolver.selectors()) {
     print("GET " + distrib::pod_list_path(selector, "training"));
