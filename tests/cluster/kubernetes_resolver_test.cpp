@@ -122,7 +122,7 @@ TEST_CASE("KubernetesResolver: a pod that does not run is named", "[cluster][kub
 TEST_CASE("parse_service_list: the first address of the load balancer", "[cluster][kubernetes]") {
   CHECK(parse_service_list(R"({"kind": "ServiceList", "items": [
           {"metadata": {"name": "a-b-ps-0"},
-           "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1", "ports": [{"port": 1}]}, {"ip": "1.1.1.2"}]}}},
+           "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1", "hostname": "lb"}, {"ip": "1.1.1.2"}]}}},
           {"metadata": {"name": "a-b-ps-1"}, "status": {"loadBalancer": {"ingress": [{"hostname": "lb.example"}]}}},
           {"metadata": {"name": "kubernetes"}, "spec": {"clusterIP": "1.0.0.1"}, "status": {"loadBalancer": {}}}]})") ==
         Services{{"a-b-ps-0", "1.1.1.1"}, {"a-b-ps-1", "lb.example"}, {"kubernetes", ""}});

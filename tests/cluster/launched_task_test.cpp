@@ -172,6 +172,8 @@ TEST_CASE("LaunchedTask: host lists and a rank", "[cluster][launched]") {
   const Answer other_number = launched(joined({lists, pmi}));
   CHECK(other_number.error.code == scheduler_errc::task_count);
   CHECK(other_number.error.where == "DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS have 5 hosts, the launcher 3 ranks");
+  const Variables fewer{{"DISTRIB_PS_HOSTS", "p:1"}, {"DISTRIB_WORKER_HOSTS", "a:1"}};
+  CHECK(launched(joined({fewer, pmi})).error.code == scheduler_errc::task_count);
   CHECK(launched(joined({open_mpi, {{"DISTRIB_PS_HOSTS", "p:1"}}})).error.where == "DISTRIB_WORKER_HOSTS");
 }
 

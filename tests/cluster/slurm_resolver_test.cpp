@@ -152,6 +152,7 @@ TEST_CASE("SlurmResolver: GPUs of a host in equal shares", "[cluster][slurm]") {
   CHECK(share({}, "1", "4,5,7") == "5");  // by their own numbers, the last one to nobody
   CHECK(share({.gpus_per_task = 1}, "2", "GPU-a,GPU-b,GPU-c") == "GPU-a");
   CHECK(share({.gpus_per_node = 6}, "3", "0") == "3,4,5");
+  CHECK(share({.gpus_per_node = 4}, "0", "7") == "0,1");  // what is listed is something else
   CHECK(share({.gpus_per_node = 2, .gpus_per_task = 1}, "1", "6,7") == "7");
   CHECK(share({.gpus_per_task = 0}, "1", "0,1") == "");
   CHECK_FALSE(share({}, "1", "0"));  // fewer than tasks: they have it together

@@ -285,7 +285,7 @@ inline auto slurm_group_sizes(const Environment& environment) -> std::vector<std
   Error error;
   const std::uint32_t groups = environment.number({"SLURM_HET_SIZE", "SLURM_PACK_SIZE"}, error).value_or(0);
   const std::vector<SlurmNode> nodes = detail::slurm_nodes(SlurmResolver{}, environment, error);
-  if (error || groups < 2 || groups > nodes.size()) return {};
+  if (error || groups < 2) return {};
   std::vector<std::uint32_t> sizes;
   std::size_t at = 0;
   for (std::uint32_t group = 0; group < groups; ++group) {
