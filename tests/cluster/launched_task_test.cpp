@@ -203,6 +203,10 @@ TEST_CASE("LaunchedTask: a step of Slurm", "[cluster][launched]") {
   CHECK(task.flags.worker_hosts == Strings{"n2:8888", "n2:8889", "n3:8888"});
   CHECK(task.visible_devices == "0");
 
+  const Variables reserved = joined({slurm, one_ps, {{"SLURM_STEP_RESV_PORTS", "21004-21005"}}});
+  CHECK(launched(reserved).task.flags.ps_hosts == Strings{"n1:21004"});
+  CHECK(launched(joined({reserved, {{"DISTRIB_PORT_BASE", "3000"}}})).task.flags.ps_hosts == Strings{"n1:3000"});
+
   const Variables groups{{"SLURM_HET_SIZE", "2"},
                          {"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"},
                          {"SLURM_JOB_NODELIST_HET_GROUP_1", "n[2-3]"}};

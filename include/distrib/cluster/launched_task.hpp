@@ -51,8 +51,9 @@ enum class Launcher : std::uint8_t {
 /// first, then workers.
 ///
 /// Otherwise ranks become tasks by DISTRIB_PS, the number of those that are ps; unless told, those of the first program
-/// of `mpirun ps : worker`, or of the first group of `srun ps : worker`. Ports start at DISTRIB_PORT_BASE, 8888 unless
-/// told. Slurm tells hosts; mpirun does not, so its ranks must be on one machine, or the host lists given.
+/// of `mpirun ps : worker`, or of the first group of `srun ps : worker`. Ports start at DISTRIB_PORT_BASE; unless
+/// told, they are those that srun has reserved, or start at 8888. Slurm tells hosts; mpirun does not, so its ranks must
+/// be on one machine, or the host lists given.
 struct LaunchedTask {
   ClusterFlags flags;                          ///< For `build(pool, flags)`. One task alone is local.
   Launcher launcher = Launcher::nobody;        ///< Who says so.
@@ -154,7 +155,8 @@ inline auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, const En
   if (ranked.size == 1) return {};
   auto ps = environment.number({"DISTRIB_PS"}, error);
   if (!ps && ranked.groups.size() > 1) ps = ranked.groups.front();
-  const auto port = environment.number({"DISTRIB_PORT_BASE"}, error).value_or(SlurmResolver{}.port_base);
+  const auto told = environment.number({"DISTRIB_PORT_BASE"}, error);
+  const std::uint32_t port = told.value_or(SlurmResolver{}.port_base);
   if (error) return {};
   if (!ps || *ps == 0 || *ps >= ranked.size) {
     error = {scheduler_errc::unknown_split, std::to_string(ranked.size) + " tasks, started by " + to_string(launcher)};
@@ -166,7 +168,8 @@ inline auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, const En
     error = {scheduler_errc::bad_variable, "DISTRIB_PORT_BASE=" + std::to_string(port)};
   } else if (launcher == Launcher::slurm) {
     const SlurmResolver resolver{.jobs = {{"ps", *ps}, {"worker", ranked.size - *ps}},
-                                 .port_base = static_cast<std::uint16_t>(port)};
+                                 .port_base = static_cast<std::uint16_t>(port),
+                                 .reserved_ports = !told};
     const SlurmTask mine = resolver.resolve(environment, error);
     if (error) return {};
     task.visible_devices = mine.visible_devices;
