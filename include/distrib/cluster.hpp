@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is who: ClusterSpec, flags, TF_CONFIG.
+// Who is who: ClusterSpec, flags, TF_CONFIG. Not here, as a job that is told by those needs none of it: what schedulers
+// say, cluster/launched_task.hpp, cluster/slurm_resolver.hpp, cluster/mpi_rank.hpp, cluster/kubernetes_resolver.hpp.
 #pragma once
 
 #include <distrib/cluster/cluster_flags.hpp>

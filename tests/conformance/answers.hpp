@@ -42,6 +42,7 @@ struct Group {
 [[nodiscard]] auto example_groups() -> std::vector<Group>;
 [[nodiscard]] auto data_groups() -> std::vector<Group>;
 [[nodiscard]] auto cluster_groups() -> std::vector<Group>;
+[[nodiscard]] auto resolver_groups() -> std::vector<Group>;
 [[nodiscard]] auto placement_groups() -> std::vector<Group>;
 [[nodiscard]] auto file_groups() -> std::vector<Group>;
 [[nodiscard]] auto optimizer_groups() -> std::vector<Group>;

@@ -20,9 +20,11 @@ const std::set<std::string> answered{
     "accumulator",       "checkpoint_state",  "cluster_roles",      "crc32c",
     "data_batch",        "data_interleave",   "data_shard",         "device_spec_merge",
     "device_spec_parse", "embedding_combine", "embedding_partition", "example_proto",
-    "greedy_placement",  "hadoop_reader",     "optimizer_dense",    "optimizer_sparse",
+    "greedy_placement",  "hadoop_reader",     "kubernetes_resolver", "kubernetes_service_name",
+    "optimizer_dense",   "optimizer_sparse",
     "parse_example",     "partition_slices",  "partitioner",        "ps_strategy_placement",
-    "random_placement",  "replica_device_setter", "sharded_variable", "sync_replicas",
+    "random_placement",  "replica_device_setter", "sharded_variable", "slurm_hostlist",
+    "slurm_resolver",    "slurm_tasks_per_node",  "sync_replicas",
     "tfrecord_bytes",    "tfrecord_corruption",
 };
 

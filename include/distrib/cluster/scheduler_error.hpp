@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why what Slurm, MPI or Kubernetes say about a job does not tell who this process is.
+enum class scheduler_errc {
+  bad_host_list = 1,   ///< Not Slurm's form of a host list. Write a1,b[2-4,7], a bracket only at the end of a name.
+  bad_tasks_per_node,  ///< Not Slurm's form of task counts. Write 2,1 or 3(x2),1.
+  too_many_tasks,      ///< More than 65 536 hosts or tasks, or a name of more than 255 bytes. Start a smaller job.
+  no_step,             ///< A variable that each task of a step has is not set. Start the program with srun.
+  bad_variable,        ///< A variable is no whole number, or out of range. Look at who sets it.
+  no_such_rank,        ///< A rank is not below the number of tasks. Look at who sets the variable.
+  task_count,          ///< The jobs ask for another number of tasks than were started. Mend either number.
+  gpu_count,           ///< Tasks ask for more GPUs than a node has. Ask for fewer a task.
+  no_gpu,              ///< A task's share is no GPU at all, which TensorFlow cannot do. Leave `as_tensorflow` out.
+  placed_elsewhere,    ///< The task does not run where its rank stands in the node list. Start it with srun -m block.
+  bad_port,            ///< A port beyond 65535, or fewer reserved ones than tasks on a node. Lower the first port.
+  unknown_split,       ///< Nobody says how many of the tasks are parameter servers. Set DISTRIB_PS to their number.
+  unknown_hosts,       ///< The launcher does not tell other hosts. Set DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS.
+  bad_answer,          ///< Not the whole list that Kubernetes was asked for. See its place; ask for all of the list.
+  pod_not_running,     ///< A pod has not started, or has ended. Ask again when all run.
+  bad_service_name,    ///< The name of a service does not tell a task. Name it A-B-JOB-INDEX.
+  no_service,          ///< No service has an address yet. Ask again when they have.
+  missing_service,     ///< Services of a job are missing before the last one. Ask again when they have addresses.
+};
+
+namespace detail {
+inline constexpr ErrorText scheduler_texts[] = {
+    {scheduler_errc::bad_host_list, failure::invalid_argument,
+     "invalid host list; the form is a1,b[2-4,7], with a bracket at the end of a name"},
+    {scheduler_errc::bad_tasks_per_node, failure::invalid_argument,
+     "invalid list of tasks per node; the form is 2,1 or 3(x2),1"},
+    {scheduler_errc::too_many_tasks, failure::exhausted,
+     "more than 65536 hosts or tasks, or a host name of more than 255 bytes"},
+    {scheduler_errc::no_step, failure::not_found, "not found in the environment; not inside a Slurm step?"},
+    {scheduler_errc::bad_variable, failure::invalid_argument, "the variable is no whole number in range"},
+    {scheduler_errc::no_such_rank, failure::not_found, "there are not so many tasks"},
+    {scheduler_errc::task_count, failure::mismatch, "the number of tasks is not that of the jobs"},
+    {scheduler_errc::gpu_count, failure::exhausted, "the tasks of a node ask for more GPUs than it has"},
+    {scheduler_errc::no_gpu, failure::unsupported, "the share of a task is no GPU at all"},
+    {scheduler_errc::placed_elsewhere, failure::mismatch,
+     "the task does not run where its rank stands in the node list; start the step with srun -m block"},
+    {scheduler_errc::bad_port, failure::exhausted, "there are not enough ports for the tasks of a node"},
+    {scheduler_errc::unknown_split, failure::invalid_argument,
+     "set DISTRIB_PS to the number of parameter servers, at least 1 and fewer than all tasks"},
+    {scheduler_errc::unknown_hosts, failure::not_found,
+     "the launcher does not tell the hosts; set DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS"},
+    {scheduler_errc::bad_answer, failure::invalid_argument, "not a whole list of Kubernetes"},
+    {scheduler_errc::pod_not_running, failure::unavailable, "the pod is not running"},
+    {scheduler_errc::bad_service_name, failure::invalid_argument, "the service is not named A-B-JOB-INDEX"},
+    {scheduler_errc::no_service, failure::unavailable, "no service of a task has an address; is the cluster ready?"},
+    {scheduler_errc::missing_service, failure::unavailable, "not all tasks of the job have a service with an address"},
+};
+}  // namespace detail
+
+/// Category "distrib.scheduler".
+[[nodiscard]] inline auto scheduler_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.scheduler", detail::scheduler_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(scheduler_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), scheduler_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <> struct std::is_error_code_enum<distrib::scheduler_errc> : std::true_type {};

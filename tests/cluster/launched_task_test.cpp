@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/cluster/launched_task.hpp>
+
+#include "support/catch.hpp"
+
+using distrib::cluster_errc;
+using distrib::Environment;
+using distrib::Error;
+using distrib::LaunchedTask;
+using distrib::Launcher;
+using distrib::scheduler_errc;
+using distrib::TaskId;
+using Arguments = std::vector<const char*>;
+using Strings = std::vector<std::string>;
+using Variables = Environment::Variables;
+
+namespace {
+
+struct Answer {
+  LaunchedTask task;
+  Strings rest;
+  Error error;
+};
+
+auto launched(const Variables& variables, const Arguments& arguments = {}) -> Answer {
+  Answer answer;
+  answer.task = LaunchedTask::from(arguments, Environment{variables}, answer.rest, answer.error);
+  return answer;
+}
+
+auto joined(std::initializer_list<Variables> parts) -> Variables {
+  Variables all;
+  for (const Variables& part : parts)
+    for (const auto& [name, value] : part) all[name] = value;
+  return all;
+}
+
+const Arguments four_flags{"--job_name=worker", "--task_index=1", "--ps_hosts=f:1", "--worker_hosts=f:2,f:3"};
+
+const Variables four_variables{{"DISTRIB_JOB_NAME", "ps"},
+                               {"DISTRIB_TASK_INDEX", "1"},
+                               {"DISTRIB_PS_HOSTS", "v:1,v:2"},
+                               {"DISTRIB_WORKER_HOSTS", "v:3"}};
+
+const Variables tf_config{
+    {"TF_CONFIG", R"({"cluster": {"ps": ["t:1"], "worker": ["t:2"]}, "task": {"type": "worker", "index": 0}})"}};
+
+const Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "3"},
+                         {"OMPI_COMM_WORLD_SIZE", "5"},
+                         {"OMPI_COMM_WORLD_LOCAL_RANK", "3"},
+                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "5"},
+                         {"OMPI_APP_CTX_NUM_PROCS", "2 3"}};
+
+const Variables slurm{{"SLURM_PROCID", "2"},
+                      {"SLURM_LOCALID", "0"},
+                      {"SLURM_STEP_NODELIST", "n[1-3]"},
+                      {"SLURM_STEP_NUM_TASKS", "5"},
+                      {"SLURM_STEP_TASKS_PER_NODE", "2(x2),1"},
+                      {"SLURMD_NODENAME", "n2"}};
+
+const Variables pmi{{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "2"}, {"MPI_LOCALNRANKS", "3"}};
+const Variables one_ps{{"DISTRIB_PS", "1"}};
+
+}  // namespace
+
+TEST_CASE("LaunchedTask: the first that says anything counts", "[cluster][launched]") {
+  const Variables everything = joined({four_variables, tf_config, open_mpi, slurm, pmi});
+  const auto [flags, rest, error] = launched(everything, four_flags);
+  REQUIRE_FALSE(error);
+  CHECK(flags.launcher == Launcher::flags);
+  CHECK(flags.flags.task() == TaskId{"worker", 1});
+  CHECK(flags.flags.ps_hosts == Strings{"f:1"});
+
+  const Answer variables = launched(everything, {"--steps", "5"});
+  CHECK(variables.rest == Strings{"--steps", "5"});
+  CHECK(variables.task.launcher == Launcher::variables);
+  CHECK(variables.task.flags.task() == TaskId{"ps", 1});
+  CHECK(variables.task.flags.ps_hosts == Strings{"v:1", "v:2"});
+  CHECK(variables.task.flags.worker_hosts == Strings{"v:3"});
+
+  const Answer config = launched(joined({tf_config, open_mpi, slurm, pmi}));
+  CHECK(config.task.launcher == Launcher::tf_config);
+  CHECK(config.task.flags.ps_hosts == Strings{"t:1"});
+
+  CHECK(launched(joined({open_mpi, slurm, pmi})).task.launcher == Launcher::open_mpi);
+  CHECK(launched(joined({slurm, one_ps})).task.launcher == Launcher::slurm);
+  CHECK(launched(joined({pmi, one_ps})).task.launcher == Launcher::pmi);
+  const Answer nobody = launched({{"DISTRIB_PS", "1"}, {"DISTRIB_TASK_INDEX", "3"}, {"TF_CONFIG", ""}});
+  REQUIRE_FALSE(nobody.error);
+  CHECK(nobody.task.launcher == Launcher::nobody);
+  CHECK(nobody.task.flags.local());
+  CHECK(to_string(Launcher::open_mpi) == "open_mpi");
+  CHECK(to_string(Launcher::nobody) == "nobody");
+}
+
+TEST_CASE("LaunchedTask: any cluster flag keeps the environment out", "[cluster][launched]") {
+  const Answer one_flag = launched(four_variables, {"--task_index=0"});
+  CHECK_FALSE(one_flag.error);
+  CHECK(one_flag.task.launcher == Launcher::flags);
+  CHECK(one_flag.task.flags.local());
+  CHECK(launched(slurm, {"--job_name=ps"}).error.code == cluster_errc::missing_hosts);
+}
+
+TEST_CASE("LaunchedTask: find reads the command line and this process's environment", "[cluster][launched]") {
+  Arguments argv{"program"};
+  argv.insert(argv.end(), four_flags.begin(), four_flags.end());
+  argv.push_back("--mine");
+  const auto argc = static_cast<int>(argv.size());
+  Strings rest;
+  CHECK(LaunchedTask::find(argc, argv.data(), rest).flags.task() == TaskId{"worker", 1});
+  CHECK(rest == Strings{"--mine"});
+  argv[2] = "--task_index=2";
+  CHECK_THROWS_WITH(LaunchedTask::find(argc, argv.data(), rest), ContainsSubstring("--task_index=2: job 'worker'"));
+  std::error_code ec;
+  CHECK(LaunchedTask::find(argc, argv.data(), rest, ec).flags.local());
+  CHECK(ec == cluster_errc::no_such_task);
+}
+
+TEST_CASE("LaunchedTask: which index, in the environment", "[cluster][launched]") {
+  const auto index = [](const Variables& more) {
+    const Answer answer = launched(joined({{{"DISTRIB_JOB_NAME", "worker"},
+                                            {"DISTRIB_PS_HOSTS", "p:1"},
+                                            {"DISTRIB_WORKER_HOSTS", "a:1,b:1,c:1"}},
+                                           more}));
+    CHECK_FALSE(answer.error);
+    return answer.task.flags.task_index;
+  };
+  CHECK(index({}) == 0);
+  CHECK(index({{"DISTRIB_TASK_SLOT", "3"}}) == 2);  // Swarm counts from 1
+  CHECK(index({{"JOB_COMPLETION_INDEX", "1"}}) == 1);
+  CHECK(index({{"DISTRIB_TASK_SLOT", "3"}, {"JOB_COMPLETION_INDEX", "1"}}) == 2);
+  CHECK(index({{"DISTRIB_TASK_INDEX", "1"}, {"DISTRIB_TASK_SLOT", "3"}, {"JOB_COMPLETION_INDEX", "2"}}) == 1);
+}
+
+TEST_CASE("LaunchedTask: what is wrong with variables names them", "[cluster][launched]") {
+  struct Refusal {
+    Variables changes;
+    std::error_code code;
+    std::string where;
+  };
+  const Refusal refusals[] = {
+      {{{"DISTRIB_JOB_NAME", "gardener"}}, cluster_errc::no_such_job,
+       "DISTRIB_JOB_NAME=gardener (known are ps and worker)"},
+      {{{"DISTRIB_TASK_INDEX", "2"}}, cluster_errc::no_such_task, "DISTRIB_TASK_INDEX=2: job 'ps' has 2 hosts"},
+      {{{"DISTRIB_TASK_INDEX", "one"}}, cluster_errc::bad_integer, "DISTRIB_TASK_INDEX=one"},
+      {{{"DISTRIB_PS_HOSTS", "a:1,,b:1"}}, cluster_errc::empty_address, "DISTRIB_PS_HOSTS=a:1,,b:1"},
+      {{{"DISTRIB_WORKER_HOSTS", ""}}, cluster_errc::missing_hosts, "DISTRIB_WORKER_HOSTS"},
+      {{{"DISTRIB_TASK_SLOT", "0"}}, scheduler_errc::bad_variable, "DISTRIB_TASK_SLOT=0"},
+      {{{"DISTRIB_TASK_SLOT", "x"}}, scheduler_errc::bad_variable, "DISTRIB_TASK_SLOT=x"},
+      {{{"DISTRIB_JOB_NAME", ""}}, cluster_errc::missing_job, "DISTRIB_JOB_NAME"},
+  };
+  for (const Refusal& refusal : refusals) {
+    CAPTURE(refusal.where);
+    const auto [task, rest, error] = launched(joined({four_variables, refusal.changes}));
+    CHECK(task.flags.local());
+    CHECK(error.code == refusal.code);
+    CHECK(error.where == refusal.where);
+  }
+}
+
+TEST_CASE("LaunchedTask: host lists and a rank", "[cluster][launched]") {
+  const Variables lists{{"DISTRIB_PS_HOSTS", "p:1,q:1"}, {"DISTRIB_WORKER_HOSTS", "a:1,b:1,c:1"}};
+  for (const Variables& launcher : {open_mpi, joined({slurm, {{"SLURM_PROCID", "3"}}})}) {
+    const auto [task, rest, error] = launched(joined({lists, launcher}));
+    REQUIRE_FALSE(error);
+    CHECK(task.launcher == Launcher::variables);
+    CHECK(task.flags.task() == TaskId{"worker", 1});
+    CHECK(task.flags.ps_hosts == Strings{"p:1", "q:1"});
+    CHECK(task.flags.worker_hosts == Strings{"a:1", "b:1", "c:1"});
+  }
+  CHECK(launched(joined({lists, open_mpi, {{"OMPI_COMM_WORLD_RANK", "1"}}})).task.flags.task() == TaskId{"ps", 1});
+  const Answer other_number = launched(joined({lists, pmi}));
+  CHECK(other_number.error.code == scheduler_errc::task_count);
+  CHECK(other_number.error.where == "DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS have 5 hosts, the launcher 3 ranks");
+  const Variables fewer{{"DISTRIB_PS_HOSTS", "p:1"}, {"DISTRIB_WORKER_HOSTS", "a:1"}};
+  CHECK(launched(joined({fewer, pmi})).error.code == scheduler_errc::task_count);
+  CHECK(launched(joined({open_mpi, {{"DISTRIB_PS_HOSTS", "p:1"}}})).error.where == "DISTRIB_WORKER_HOSTS");
+}
+
+TEST_CASE("LaunchedTask: ranks of mpirun on one machine", "[cluster][launched]") {
+  const auto [task, rest, error] = launched(open_mpi);
+  REQUIRE_FALSE(error);
+  CHECK(task.flags.task() == TaskId{"worker", 1});  // of -np 2 ps : -np 3 worker
+  CHECK(task.flags.ps_hosts == Strings{"127.0.0.1:8888", "127.0.0.1:8889"});
+  CHECK(task.flags.worker_hosts == Strings{"127.0.0.1:8890", "127.0.0.1:8891", "127.0.0.1:8892"});
+
+  const Answer told = launched(joined({open_mpi, {{"DISTRIB_PS", "4"}, {"DISTRIB_PORT_BASE", "3000"}}}));
+  REQUIRE_FALSE(told.error);
+  CHECK(told.task.flags.task() == TaskId{"ps", 3});
+  CHECK(told.task.flags.worker_hosts == Strings{"127.0.0.1:3004"});
+  CHECK(launched(joined({pmi, one_ps})).task.flags.task() == TaskId{"worker", 1});
+
+  const Variables alone{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}};
+  CHECK_FALSE(launched(alone).error);
+  CHECK(launched(alone).task.flags.local());
+}
+
+TEST_CASE("LaunchedTask: a step of Slurm", "[cluster][launched]") {
+  const auto [task, rest, error] = launched(joined({slurm, {{"DISTRIB_PS", "2"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}}));
+  REQUIRE_FALSE(error);
+  CHECK(task.flags.task() == TaskId{"worker", 0});
+  CHECK(task.flags.ps_hosts == Strings{"n1:8888", "n1:8889"});
+  CHECK(task.flags.worker_hosts == Strings{"n2:8888", "n2:8889", "n3:8888"});
+  CHECK(task.visible_devices == "0");
+
+  const Variables reserved = joined({slurm, one_ps, {{"SLURM_STEP_RESV_PORTS", "21004-21005"}}});
+  CHECK(launched(reserved).task.flags.ps_hosts == Strings{"n1:21004"});
+  CHECK(launched(joined({reserved, {{"DISTRIB_PORT_BASE", "3000"}}})).task.flags.ps_hosts == Strings{"n1:3000"});
+
+  const Variables groups{{"SLURM_HET_SIZE", "2"},
+                         {"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"},
+                         {"SLURM_JOB_NODELIST_HET_GROUP_1", "n[2-3]"}};
+  CHECK(launched(joined({slurm, groups})).task.flags.ps_hosts == Strings{"n1:8888", "n1:8889"});
+  CHECK(launched(joined({slurm, groups, one_ps})).task.flags.ps_hosts == Strings{"n1:8888"});
+}
+
+TEST_CASE("LaunchedTask: a script of sbatch is no task of a step", "[cluster][launched]") {
+  const auto [task, rest, error] = launched({{"SLURM_PROCID", "0"},
+                                             {"SLURM_NTASKS", "3"},
+                                             {"SLURM_TASKS_PER_NODE", "2,1"},
+                                             {"SLURM_JOB_NODELIST", "n[1-2]"}});
+  CHECK_FALSE(error);
+  CHECK(task.launcher == Launcher::nobody);
+  CHECK(task.flags.local());
+}
+
+TEST_CASE("LaunchedTask: whose variables Slurm's are, within an allocation", "[cluster][launched]") {
+  // mpirun in an salloc: Slurm speaks of mpirun's daemons, one a host.
+  const Variables daemons{{"SLURM_PROCID", "1"},
+                          {"SLURM_STEP_NODELIST", "n[1-3]"},
+                          {"SLURM_STEP_NUM_TASKS", "3"},
+                          {"SLURM_STEP_TASKS_PER_NODE", "1(x3)"}};
+  CHECK(launched(joined({daemons, open_mpi})).task.flags.task() == TaskId{"worker", 1});
+  // MPICH's mpiexec there: 3 ranks by 2 daemons.
+  const Answer mpich = launched(joined({daemons, {{"SLURM_STEP_NUM_TASKS", "2"}}, pmi, one_ps}));
+  CHECK(mpich.task.launcher == Launcher::pmi);
+  CHECK(mpich.task.flags.task() == TaskId{"worker", 1});
+  // srun --mpi=pmi2: both say the same.
+  const Answer pmi2 = launched(joined({daemons, {{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}}, one_ps}));
+  CHECK(pmi2.task.launcher == Launcher::slurm);
+  CHECK(pmi2.task.flags.task() == TaskId{"worker", 0});
+}
+
+TEST_CASE("LaunchedTask: what a scheduler leaves open is asked for", "[cluster][launched]") {
+  struct Refusal {
+    Variables variables;
+    scheduler_errc code;
+    std::string where;
+  };
+  const Refusal refusals[] = {
+      {slurm, scheduler_errc::unknown_split, "5 tasks, started by slurm"},
+      {joined({slurm, {{"DISTRIB_PS", "0"}}}), scheduler_errc::unknown_split, "5 tasks, started by slurm"},
+      {joined({slurm, {{"DISTRIB_PS", "5"}}}), scheduler_errc::unknown_split, "5 tasks, started by slurm"},
+      {joined({slurm, {{"DISTRIB_PS", "x"}}}), scheduler_errc::bad_variable, "DISTRIB_PS=x"},
+      {joined({slurm, one_ps, {{"DISTRIB_PORT_BASE", "65536"}}}), scheduler_errc::bad_variable,
+       "DISTRIB_PORT_BASE=65536"},
+      {joined({slurm, one_ps, {{"SLURMD_NODENAME", "n3"}}}), scheduler_errc::placed_elsewhere,
+       "task 0 of n3, in the list task 0 of n2"},
+      {joined({slurm, one_ps, {{"SLURM_PROCID", "5"}}}), scheduler_errc::no_such_rank, "SLURM_PROCID=5 of 5 tasks"},
+      {joined({slurm, {{"SLURM_PROCID", "x"}}}), scheduler_errc::bad_variable, "SLURM_PROCID=x"},
+      {joined({open_mpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}}}), scheduler_errc::unknown_hosts,
+       "5 ranks, started by open_mpi"},
+      {joined({open_mpi, {{"OMPI_COMM_WORLD_RANK", "9"}}}), scheduler_errc::no_such_rank,
+       "OMPI_COMM_WORLD_RANK=9, OMPI_COMM_WORLD_SIZE=5"},
+      {joined({open_mpi, {{"DISTRIB_PORT_BASE", "65533"}}}), scheduler_errc::bad_port, "DISTRIB_PORT_BASE=65533"},
+      {joined({pmi, {{"PMI_SIZE", "x"}}}), scheduler_errc::bad_variable, "PMI_SIZE=x"},
+      {pmi, scheduler_errc::unknown_split, "3 tasks, started by pmi"},
+  };
+  for (const Refusal& refusal : refusals) {
+    CAPTURE(refusal.where);
+    const auto [task, rest, error] = launched(refusal.variables);
+    CHECK(task.flags.local());
+    CHECK(error.code == refusal.code);
+    CHECK(error.where == refusal.where);
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/cluster/slurm_host_list.hpp>
+
+#include "support/catch.hpp"
+
+using distrib::Error;
+using distrib::expand_host_list;
+using distrib::expand_tasks_per_node;
+using distrib::max_slurm_tasks;
+using distrib::scheduler_errc;
+using Strings = std::vector<std::string>;
+using Counts = std::vector<std::uint32_t>;
+
+TEST_CASE("expand_host_list: what each part stands for", "[cluster][slurm]") {
+  CHECK(expand_host_list("n1") == Strings{"n1"});
+  CHECK(expand_host_list("n[1,3]") == Strings{"n1", "n3"});
+  CHECK(expand_host_list("n[1-2],m5,o[3-4,6,7-9]") ==
+        Strings{"n1", "n2", "m5", "o3", "o4", "o6", "o7", "o8", "o9"});
+  CHECK(expand_host_list("[7-8]") == Strings{"7", "8"});
+  CHECK(expand_host_list("").empty());
+  CHECK(expand_host_list("n1,") == Strings{"n1"});
+  CHECK(expand_host_list("rack-2.node-[1-2]") == Strings{"rack-2.node-1", "rack-2.node-2"});
+}
+
+TEST_CASE("expand_host_list: zeros to the width of a range's first number", "[cluster][slurm]") {
+  CHECK(expand_host_list("h-[08-11]") == Strings{"h-08", "h-09", "h-10", "h-11"});
+  CHECK(expand_host_list("h[8-011]") == Strings{"h8", "h9", "h10", "h11"});
+  CHECK(expand_host_list("h[099-101,1]") == Strings{"h099", "h100", "h101", "h1"});
+  CHECK(expand_host_list("h[000]") == Strings{"h000"});
+}
+
+TEST_CASE("expand_host_list: order and doubles are kept, backward ranges are empty", "[cluster][slurm]") {
+  CHECK(expand_host_list("n[3,1],n3") == Strings{"n3", "n1", "n3"});
+  CHECK(expand_host_list("n[3-1]").empty());
+  CHECK(expand_host_list("n[3-1,5],m") == Strings{"n5", "m"});
+}
+
+TEST_CASE("expand_host_list: what has no meaning is refused, with its place", "[cluster][slurm]") {
+  for (const char* list : {"n[1-2", "n1-2]", "n]", "n[]", "[", ",", ",n1", "n1,,n2", "n[1-2]x", "n[1][2]", "n[1[2]]",
+                           "n[a]", "n[1-b]", "n[-1]", "n[1-]", "n[1-2-3]", "n[1,]", "n[,1]", "n[1-9:2]", "n[ 1]",
+                           "n[+1]", "n[99999999999999999999]"}) {
+    CAPTURE(list);
+    Error error;
+    CHECK(expand_host_list(list, error).empty());
+    CHECK(error.code == scheduler_errc::bad_host_list);
+    std::error_code ec;
+    CHECK(expand_host_list(list, ec).empty());
+    CHECK(ec == scheduler_errc::bad_host_list);
+  }
+  CHECK_THROWS_WITH(expand_host_list("n[1-2"), ContainsSubstring("'n[1-2' at offset 1: invalid host list"));
+}
+
+TEST_CASE("expand_host_list: bounded before memory is taken", "[cluster][slurm]") {
+  CHECK(expand_host_list("n[1-65536]").size() == max_slurm_tasks);
+  const std::string long_name(300, 'n');
+  for (const std::string& list :
+       {std::string{"n[0-999999999999]"}, std::string{"n[0-18446744073709551615]"}, std::string{"n[1-65537]"},
+        std::string{"n[1-65536],m"}, std::string{"n[1-65536],m[1]"}, long_name, long_name + "[1-2]",
+        "n[" + std::string(300, '0') + "1-2]"}) {
+    CAPTURE(list.substr(0, 30));
+    Error error;
+    CHECK(expand_host_list(list, error).empty());
+    CHECK(error.code == scheduler_errc::too_many_tasks);
+  }
+}
+
+TEST_CASE("expand_tasks_per_node: counts, and how often", "[cluster][slurm]") {
+  CHECK(expand_tasks_per_node("2") == Counts{2});
+  CHECK(expand_tasks_per_node("2,1,3") == Counts{2, 1, 3});
+  CHECK(expand_tasks_per_node("3(x2),2,11(x4)") == Counts{3, 3, 2, 11, 11, 11, 11});
+  CHECK(expand_tasks_per_node("2(x0),0,1") == Counts{0, 1});
+  CHECK(expand_tasks_per_node("007") == Counts{7});
+}
+
+TEST_CASE("expand_tasks_per_node: refusals", "[cluster][slurm]") {
+  for (const char* list : {"", ",", "2,", ",2", "x", "-1", "+1", " 1", "2(3)", "2(x)", "2(x3", "2x3", "(x3)",
+                           "2(x3)(x2)", "2(x3)4", "2(x-1)", "2.0"}) {
+    CAPTURE(list);
+    Error error;
+    CHECK(expand_tasks_per_node(list, error).empty());
+    CHECK(error.code == scheduler_errc::bad_tasks_per_node);
+  }
+  CHECK_THROWS_WITH(expand_tasks_per_node("2x3"), ContainsSubstring("'2x3': invalid list of tasks per node"));
+  for (const char* list : {"65537", "1(x65537)", "0(x1000000000000)", "1000000000000", "65536,1", "256(x257)",
+                           "4294967296(x4294967296)"}) {
+    CAPTURE(list);
+    std::error_code ec;
+    CHECK(expand_tasks_per_node(list, ec).empty());
+    CHECK(ec == scheduler_errc::too_many_tasks);
+  }
+  CHECK(expand_tasks_per_node("256(x256)").size() == 256);
+}
