@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is who: ClusterSpec, flags, TF_CONFIG.
+// Who is who: ClusterSpec, flags, TF_CONFIG. Not here, as no job of ours uses them: what TensorFlow's devices can do
+// besides, cluster/device_change.hpp and cluster/device_name.hpp.
 #pragma once
 
 #include <distrib/cluster/cluster_flags.hpp>

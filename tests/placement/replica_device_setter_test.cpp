@@ -101,6 +101,10 @@ TEST_CASE("replica_device_setter: the rule for one operation", "[placement]") {
        {.cluster = ClusterSpec::from_sparse({{"ps", {{0, "a:1"}, {3, "b:1"}}}})},
        {{"Variable", ""}, {"Variable", ""}, {"Variable", ""}},
        {"/job:ps/task:0", "/job:ps/task:3", "/job:ps/task:0"}},
+      {"in a ps job with gaps, TensorFlow's choice, which may not exist",
+       {.cluster = ClusterSpec::from_sparse({{"ps", {{0, "a:1"}, {3, "b:1"}}}}), .tasks_by_position = true},
+       {{"Variable", ""}, {"Variable", ""}, {"Variable", ""}},
+       {"/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:0"}},
   };
   for (const Case& c : cases) {
     CAPTURE(c.what);
