@@ -5,6 +5,7 @@
 #include <distrib/cluster.hpp>
 #include <distrib/core.hpp>
 #include <distrib/placement.hpp>
+#include <distrib/ps/parameter_server_strategy.hpp>
 #include <distrib/sharding.hpp>
 
 #include <algorithm>
@@ -172,7 +173,13 @@ auto partition_by(const std::string& name, const Json& args, const Shape& shape,
 }
 
 auto partitioner(const Json& input) -> Json try {
-  const Shape shape = shape_of(input.value("shape", Json::array({1})));
+  Json extents = input.value("shape", Json::array({1}));
+  const Json axis = input.at("args").value("axis", Json(0));
+  const auto& called = input.at("partitioner").get_ref<const std::string&>();
+  if (called.starts_with("fixed_size") || called.starts_with("FixedShards"))  // looks at the one axis alone
+    for (std::size_t i = 0; i < extents.size(); ++i)
+      if (extents[i].is_null() && axis != Json(i)) extents[i] = 1;
+  const Shape shape = shape_of(extents);
   const auto partition = partition_by(input.at("partitioner").get<std::string>(), input.at("args"), shape,
                                       dtype_of(input.value("dtype", "float32")));
   std::vector<std::int64_t> counts(shape.rank(), 1);
@@ -239,7 +246,7 @@ auto embedding_partition(const Json& input) -> Json {
   for (const Json& count : input["shard_rows"]) rows += count.get<std::int64_t>();
   const auto shards = static_cast<std::uint32_t>(input["shard_rows"].size());
   const auto strategy = input.value("strategy", "mod");
-  if (strategy == "div" && shards > 1 && rows < shards) throw Refused{"INVALID_ARGUMENT"};  // TensorFlow divides by zero
+  if (strategy == "div" && shards > 1 && rows < shards) throw Refused{"INVALID_ARGUMENT"};  // where it divides by 0
   if (strategy == "div") return lookup(distrib::RangeSharding{rows, shards}, ids);
   if (strategy == "mod" || shards < 2) return lookup(distrib::ModSharding{rows, shards}, ids);
   throw Refused{"ValueError"};  // a strategy is a type: there is none of another name
@@ -279,8 +286,12 @@ auto sharded_variable(const Json& input) -> Json {
   if (input.contains("slice")) return slice_of(variable, input["slice"]);
   for (const Json& index : input.value("indices", Json::array()))
     if (index.is_array()) throw Refused{"ValueError"};  // of one axis only: a span is
-  if (input.contains("op") || input.contains("indices"))
-    return {{"partition_and_row", partition_and_row(variable.sharding(), input.value("indices", Json::array()))}};
+  if (input.contains("op") || input.contains("indices")) try {
+      return {{"partition_and_row", partition_and_row(variable.sharding(), input.value("indices", Json::array()))}};
+    } catch (const std::system_error& failure) {  // it is the run time that finds these rows
+      if (failure.code() == distrib::sharding_errc::no_such_row) throw Refused{status_of(failure.code())};
+      throw;
+    }
   Json answer{{"shape", variable.shape().extents()}, {"offsets", variable.offsets()}};
   answer["offsets"].erase(variable.num_shards());
   return answer;
@@ -342,34 +353,28 @@ auto placements(const Json& input) -> Json {
   NamedPartitioner partitioner;
   if (const Json named = input.value("partitioner", Json{}); !named.is_null())
     std::tie(partitioner.name, partitioner.args) = python_call(named.get<std::string>());
-  auto setter = distrib::replica_device_setter(
-      {.ps_tasks = input.at("num_ps").get<std::uint32_t>(), .ps_device = "/job:ps/device:CPU:0"});
-  if (!setter) throw Refused{"ValueError"};
+  distrib::ClusterSpec::Tasks tasks;
+  for (std::uint32_t task = 0; task < input.at("num_ps").get<std::uint32_t>(); ++task) tasks.emplace(task, "ps:1");
+  const auto cluster = distrib::ClusterSpec::from_sparse({{"ps", tasks}, {"worker", {{0, "worker:1"}}}});
+  distrib::ParameterServerStrategy strategy{cluster, partitioner};
   Json list = Json::array();
-  for (const Json& variable : input.at("variables")) {
-    const auto name = variable.at("name").get<std::string>();
-    const Shape shape = shape_of(variable.at("shape"));
-    const DType dtype = dtype_of(variable.value("dtype", "float32"));
-    const auto slices = distrib::part_slices(shape, dtype, partitioner);
-    for (std::size_t part = 0; part < slices.size(); ++part) {
-      const std::string part_name = slices.size() == 1 ? name : distrib::part_name(name, part);
-      const Shape& extents = slices[part].extents;
-      list.push_back({{"name", part_name},
-                      {"shape", extents.extents()},
-                      {"device", setter({.name = part_name, .dtype = dtype, .shape = extents})}});
-    }
-  }
+  for (const Json& variable : input.at("variables"))
+    for (const distrib::PlacedVariable& placed :
+         strategy.create({.name = variable.at("name").get<std::string>(),
+                          .dtype = dtype_of(variable.value("dtype", "float32")),
+                          .shape = shape_of(variable.at("shape"))}))
+      list.push_back(
+          {{"name", placed.name}, {"shape", placed.slice.extents.extents()}, {"device", placed.device}});
   return {{"placements", list}};
 }
 
 auto ps_strategy_placement(const Json& input) -> Json {
   if (input.contains("variables")) return placements(input);
-  if (input.contains("cluster")) {  // the setter says whether there is a ps task; roles are checked as for training
+  if (input.contains("cluster")) {
     const distrib::ClusterSpec cluster = cluster_of(input["cluster"]);
     const Json task = input.value("task", Json{{"type", "evaluator"}});  // who may be outside of the cluster
     const distrib::TaskId self{task.value("type", "chief"), task.value("index", 0U)};
-    if (!distrib::replica_device_setter({.cluster = cluster})) throw Refused{"ValueError"};
-    if (cluster.num_tasks("worker") == 0) throw Refused{"ValueError"};
+    check_parameter_server_cluster(cluster);
     check_role(cluster, self);
     return Json::object();
   }

@@ -20,7 +20,7 @@
 
 namespace distrib::inline v0 {
 
-/// What a scatter operation does to a row with the row that is given for it: TensorFlow's scatter_update, scatter_add ..
+/// What a scatter operation does to a row with the one given for it: TensorFlow's scatter_update, scatter_add, ...
 enum class RowUpdate { update, add, sub, mul, div, min, max };
 
 /// The order of the rows that a sparse read gives.
@@ -29,8 +29,8 @@ enum class RowOrder {
   by_shard,  ///< Those of shard 0 first, and so on, each shard's as they were asked for: TensorFlow's.
 };
 
-/// A variable in shards with its values, in this process: TensorFlow's ShardedVariable. Each shard is memory of its own,
-/// so that it can be saved as a slice of the whole; the whole is read and written as if it were not cut. A value.
+/// A variable in shards with its values, in this process: TensorFlow's ShardedVariable. Each shard is memory of its
+/// own, so that it can be saved as a slice of the whole; the whole is read and written as if it were not cut. A value.
 template <std::floating_point T> class ShardedValues {
  public:
   /// All zeros. The element type of `variable` is `T` (programmer error otherwise).
@@ -123,13 +123,16 @@ template <std::floating_point T> class ShardedValues {
   /// The rows of `indices`, row-major. Fails with `sharding_errc::not_div_layout`, `no_such_row`.
   [[nodiscard]] auto sparse_read(std::span<const std::int64_t> indices, RowOrder order, std::error_code& ec) const
       -> std::vector<T> {
-    std::vector<ShardRow> places = locate(indices, ec);
+    const std::vector<ShardRow> places = locate(indices, ec);
     if (ec) return {};
-    if (order == RowOrder::by_shard)
-      std::stable_sort(places.begin(), places.end(),
-                       [](const ShardRow& a, const ShardRow& b) { return a.shard < b.shard; });
+    std::vector<std::size_t> positions(places.size());
+    std::iota(positions.begin(), positions.end(), std::size_t{0});
+    const auto earlier = [&](std::size_t a, std::size_t b) {
+      return std::pair{places[a].shard, a} < std::pair{places[b].shard, b};
+    };
+    if (order == RowOrder::by_shard) std::sort(positions.begin(), positions.end(), earlier);
     std::vector<T> found;
-    for (const ShardRow& place : places) append(found, place);
+    for (const std::size_t position : positions) append(found, places[position]);
     return found;
   }
   [[nodiscard]] auto sparse_read(std::span<const std::int64_t> indices, RowOrder order = RowOrder::as_asked) const
