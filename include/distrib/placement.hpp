@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which parameter server task a variable goes to.
+// Which parameter server task a variable goes to. Not here, as no job of ours uses it: devices of what is made inside
+// of scopes, placement/device_scopes.hpp.
 #pragma once
 
 #include <distrib/placement/error.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How variables are cut, and on which shard a row or a key is.
+// How variables are cut, and on which shard a row or a key is. Not here, as no job of ours uses it: a cut variable with
+// its values in one process, sharding/sharded_values.hpp.
 #pragma once
 
 #include <distrib/sharding/consistent_hash_sharding.hpp>

@@ -22,6 +22,7 @@ TEST_CASE("DeviceSpec: canonical text of what is read", "[cluster]") {
       {"//task:1//job:ps/", "/job:ps/task:1"},
       {"/job:a/job:b", "/job:b"},
       {"/replica:+3/task:-1", "/replica:3/task:-1"},
+      {"/task: 1_0\t", "/task:10"},  // as Python's int() reads
       {"/cpu", "/device:CPU:*"},
       {"/cpu:0", "/device:CPU:0"},
       {"/Gpu:*", "/device:GPU:*"},
@@ -35,6 +36,10 @@ TEST_CASE("DeviceSpec: canonical text of what is read", "[cluster]") {
       {"/job:j/replica:foo", "?"},
       {"/task:", "?"},
       {"/task:*", "?"},
+      {"/task:1__0", "?"},
+      {"/task:_1", "?"},
+      {"/task:1 0", "?"},
+      {"/task: ", "?"},
       {"/task:1.5", "?"},
       {"/task:99999999999999999999", "?"},
       {"/device:GPU", "?"},

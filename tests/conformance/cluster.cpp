@@ -3,6 +3,7 @@
 #include "answers.hpp"
 
 #include <distrib/cluster.hpp>
+#include <distrib/cluster/device_change.hpp>
 
 #include <map>
 #include <utility>
@@ -168,9 +169,10 @@ auto device_spec_parse(const Json& input) -> Json {
 }
 
 template <class T>
-void replace(const Json& fields, const char* name, std::optional<T>& field) {
-  if (!fields.contains(name)) return;
-  field = fields[name].is_null() ? std::nullopt : std::optional<T>{fields[name].get<T>()};
+auto change_of(const Json& fields, const char* name) -> distrib::FieldChange<T> {
+  if (!fields.contains(name)) return {};
+  if (fields[name].is_null()) return std::nullopt;
+  return fields[name].get<T>();
 }
 
 auto device_spec_merge(const Json& input) -> Json {
@@ -181,11 +183,11 @@ auto device_spec_merge(const Json& input) -> Json {
     texts.push_back(to_string(spec));
   }
   for (const Json& fields : input.value("replace_in_order", Json::array())) {
-    replace(fields, "job", spec.job);
-    replace(fields, "replica", spec.replica);
-    replace(fields, "task", spec.task);
-    replace(fields, "device_type", spec.type);
-    replace(fields, "device_index", spec.index);
+    spec = replaced(spec, {.job = change_of<std::string>(fields, "job"),
+                           .replica = change_of<std::int64_t>(fields, "replica"),
+                           .task = change_of<std::int64_t>(fields, "task"),
+                           .type = change_of<std::string>(fields, "device_type"),
+                           .index = change_of<std::int64_t>(fields, "device_index")});
     texts.push_back(to_string(spec));
   }
   return {{"to_string_after_each", texts}};

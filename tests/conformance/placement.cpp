@@ -5,6 +5,7 @@
 #include <distrib/cluster.hpp>
 #include <distrib/core.hpp>
 #include <distrib/placement.hpp>
+#include <distrib/ps/parameter_server_strategy.hpp>
 #include <distrib/sharding.hpp>
 
 #include <algorithm>
@@ -25,8 +26,9 @@ namespace {
 using distrib::DType;
 using distrib::Shape;
 
-/// An extent that is not known, null, makes no Shape.
+/// What is not known, null, makes no Shape.
 auto shape_of(const Json& extents) -> Shape {
+  if (extents.is_null()) throw Refused{"ValueError"};
   std::vector<std::int64_t> list;
   for (const Json& extent : extents) list.push_back(extent.is_null() ? -1 : extent.get<std::int64_t>());
   if (!Shape::valid(list)) throw Refused{"ValueError"};
@@ -45,19 +47,29 @@ auto cluster_of(const Json& jobs) -> distrib::ClusterSpec {
   std::map<std::string, distrib::ClusterSpec::Tasks> sparse;
   for (const auto& [job, hosts] : jobs.items()) {
     auto& tasks = sparse[job];
-    for (const Json& host : hosts) tasks.emplace(static_cast<std::uint32_t>(tasks.size()), host.get<std::string>());
+    for (const auto& [index, host] : hosts.items())  // a list counts from 0, a mapping names its indices
+      tasks.emplace(static_cast<std::uint32_t>(std::stoul(index)), host.get<std::string>());
   }
   return distrib::ClusterSpec::from_sparse(sparse);
 }
 
+auto given(const Json& input, const char* name) -> bool { return input.contains(name) && !input[name].is_null(); }
+
+/// What Python takes None for as well as "".
+auto text_of(const Json& input, const char* name, const std::string& otherwise) -> std::string {
+  if (!input.contains(name)) return otherwise;
+  return input[name].is_null() ? std::string{} : input[name].get<std::string>();
+}
+
 auto setter_options(const Json& input) -> distrib::ReplicaDeviceSetterOptions {
   distrib::ReplicaDeviceSetterOptions options;
+  options.tasks_by_position = true;  // as TensorFlow has it
   options.ps_tasks = input.value("ps_tasks", options.ps_tasks);
-  options.ps_device = input.value("ps_device", options.ps_device);
-  options.worker_device = input.value("worker_device", options.worker_device);
+  options.ps_device = text_of(input, "ps_device", options.ps_device);
+  options.worker_device = text_of(input, "worker_device", options.worker_device);
   options.merge_devices = input.value("merge_devices", options.merge_devices);
-  if (input.contains("cluster")) options.cluster = cluster_of(input["cluster"]);
-  if (input.contains("ps_ops")) options.ps_ops = input["ps_ops"].get<std::vector<std::string>>();
+  if (given(input, "cluster")) options.cluster = cluster_of(input["cluster"]);
+  if (given(input, "ps_ops")) options.ps_ops = input["ps_ops"].get<std::vector<std::string>>();
   return options;
 }
 
@@ -67,8 +79,10 @@ auto devices_of(Setter& setter, const Json& ops) -> Json {
   Json devices = Json::array();
   for (const Json& op : ops) {
     const auto type = op.at("op").get<std::string>();
-    const auto device = op.value("device", std::string{});
-    distrib::OpRequest request{.op = type, .device = device};
+    const auto device = text_of(op, "device", {});
+    const auto name = text_of(op, "name", {});
+    if (op.value("outputs", 1) != 1) throw Refused{"ValueError"};
+    distrib::OpRequest request{.op = type, .name = name, .device = device};
     if (op.contains("shape")) request.shape = shape_of(op["shape"]);
     if (op.contains("dtype")) request.dtype = dtype_of(op["dtype"].get<std::string>());
     devices.push_back(setter(request));
@@ -150,16 +164,22 @@ auto partition_by(const std::string& name, const Json& args, const Shape& shape,
     const distrib::MaxSizePartitioner most;
     return distrib::MaxSizePartitioner{
         .max_shard_bytes = number(args, {"max_shard_bytes", "0"}, most.max_shard_bytes),
-        .max_shards = number(args, {"max_shards"}, most.max_shards),
+        .max_shards = number(args, {"max_shards", "1"}, most.max_shards),
         .axis = axis,
-        .bytes_per_string = number(args, {"bytes_per_string_element", "bytes_per_string"}, most.bytes_per_string)}
+        .bytes_per_string = number(args, {"bytes_per_string_element", "bytes_per_string", "2"}, most.bytes_per_string)}
         .partition(shape, dtype);
   }
   throw Unsupported{};
 }
 
 auto partitioner(const Json& input) -> Json try {
-  const Shape shape = shape_of(input.value("shape", Json::array({1})));
+  Json extents = input.value("shape", Json::array({1}));
+  const Json axis = input.at("args").value("axis", Json(0));
+  const auto& called = input.at("partitioner").get_ref<const std::string&>();
+  if (called.starts_with("fixed_size") || called.starts_with("FixedShards"))  // looks at the one axis alone
+    for (std::size_t i = 0; i < extents.size(); ++i)
+      if (extents[i].is_null() && axis != Json(i)) extents[i] = 1;
+  const Shape shape = shape_of(extents);
   const auto partition = partition_by(input.at("partitioner").get<std::string>(), input.at("args"), shape,
                                       dtype_of(input.value("dtype", "float32")));
   std::vector<std::int64_t> counts(shape.rank(), 1);
@@ -209,6 +229,11 @@ auto lookup(const S& sharding, const Json& ids) -> Json {
   return {{"partition_and_row", partition_and_row(sharding, ids)}, {"ids_by_partition", by_partition}};
 }
 
+/// The arithmetic is Python's, the rows are found by the run time.
+auto embedding_kind(const std::error_code& code) -> std::string {
+  return code == distrib::sharding_errc::no_such_row ? status_of(code) : exception_of(code);
+}
+
 auto embedding_partition(const Json& input) -> Json {
   const Json& ids = input.at("ids");
   if (!input.contains("shard_rows")) {  // what the two calls do when no strategy is named
@@ -221,6 +246,7 @@ auto embedding_partition(const Json& input) -> Json {
   for (const Json& count : input["shard_rows"]) rows += count.get<std::int64_t>();
   const auto shards = static_cast<std::uint32_t>(input["shard_rows"].size());
   const auto strategy = input.value("strategy", "mod");
+  if (strategy == "div" && shards > 1 && rows < shards) throw Refused{"INVALID_ARGUMENT"};  // where it divides by 0
   if (strategy == "div") return lookup(distrib::RangeSharding{rows, shards}, ids);
   if (strategy == "mod" || shards < 2) return lookup(distrib::ModSharding{rows, shards}, ids);
   throw Refused{"ValueError"};  // a strategy is a type: there is none of another name
@@ -258,8 +284,14 @@ auto sharded_variable(const Json& input) -> Json {
     return {{"shard", place.shard}, {"row", place.row}};
   }
   if (input.contains("slice")) return slice_of(variable, input["slice"]);
-  if (input.contains("op") || input.contains("indices"))
-    return {{"partition_and_row", partition_and_row(variable.sharding(), input.value("indices", Json::array()))}};
+  for (const Json& index : input.value("indices", Json::array()))
+    if (index.is_array()) throw Refused{"ValueError"};  // of one axis only: a span is
+  if (input.contains("op") || input.contains("indices")) try {
+      return {{"partition_and_row", partition_and_row(variable.sharding(), input.value("indices", Json::array()))}};
+    } catch (const std::system_error& failure) {  // it is the run time that finds these rows
+      if (failure.code() == distrib::sharding_errc::no_such_row) throw Refused{status_of(failure.code())};
+      throw;
+    }
   Json answer{{"shape", variable.shape().extents()}, {"offsets", variable.offsets()}};
   answer["offsets"].erase(variable.num_shards());
   return answer;
@@ -269,6 +301,21 @@ auto sharded_variable_kind(const std::error_code& code) -> std::string {
   if (code == distrib::sharding_errc::no_such_row) return "IndexError";
   if (code == distrib::failure::unsupported) return "NotImplementedError";
   return exception_of(code);
+}
+
+/// "262144", or "256 << 10" as Python's sources like to write sizes.
+auto python_number(std::string_view text) -> std::int64_t {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  std::string_view rest{read.ptr, static_cast<std::size_t>(end - read.ptr)};
+  if (read.ec != std::errc{}) throw Unsupported{};
+  if (rest.empty()) return value;
+  while (rest.starts_with(' ') || rest.starts_with('<')) rest.remove_prefix(1);
+  int shift = 0;
+  const auto shifted = std::from_chars(rest.data(), end, shift);
+  if (shifted.ec != std::errc{} || shifted.ptr != end || shift < 0 || shift > 40) throw Unsupported{};
+  return value * (std::int64_t{1} << shift);
 }
 
 /// "MinSizePartitioner(1024, max_shards=4)": the name, and what Python calls it with.
@@ -286,10 +333,8 @@ auto python_call(std::string_view text) -> std::pair<std::string, Json> {
     if (equals < argument.size()) argument.remove_prefix(equals + 1);
     std::erase(key, ' ');
     argument.remove_prefix(std::min(argument.find_first_not_of(' '), argument.size()));
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(argument.data(), argument.data() + argument.size(), value);
-    if (error != std::errc{} && argument != "None") throw Unsupported{};
-    call.second[key] = error == std::errc{} ? Json(value) : Json{};
+    while (argument.ends_with(' ')) argument.remove_suffix(1);
+    call.second[key] = argument == "None" ? Json{} : Json(python_number(argument));
   }
   return call;
 }
@@ -308,34 +353,28 @@ auto placements(const Json& input) -> Json {
   NamedPartitioner partitioner;
   if (const Json named = input.value("partitioner", Json{}); !named.is_null())
     std::tie(partitioner.name, partitioner.args) = python_call(named.get<std::string>());
-  auto setter = distrib::replica_device_setter(
-      {.ps_tasks = input.at("num_ps").get<std::uint32_t>(), .ps_device = "/job:ps/device:CPU:0"});
-  if (!setter) throw Refused{"ValueError"};
+  distrib::ClusterSpec::Tasks tasks;
+  for (std::uint32_t task = 0; task < input.at("num_ps").get<std::uint32_t>(); ++task) tasks.emplace(task, "ps:1");
+  const auto cluster = distrib::ClusterSpec::from_sparse({{"ps", tasks}, {"worker", {{0, "worker:1"}}}});
+  distrib::ParameterServerStrategy strategy{cluster, partitioner};
   Json list = Json::array();
-  for (const Json& variable : input.at("variables")) {
-    const auto name = variable.at("name").get<std::string>();
-    const Shape shape = shape_of(variable.at("shape"));
-    const DType dtype = dtype_of(variable.value("dtype", "float32"));
-    const auto slices = distrib::part_slices(shape, dtype, partitioner);
-    for (std::size_t part = 0; part < slices.size(); ++part) {
-      const std::string part_name = slices.size() == 1 ? name : distrib::part_name(name, part);
-      const Shape& extents = slices[part].extents;
-      list.push_back({{"name", part_name},
-                      {"shape", extents.extents()},
-                      {"device", setter({.name = part_name, .dtype = dtype, .shape = extents})}});
-    }
-  }
+  for (const Json& variable : input.at("variables"))
+    for (const distrib::PlacedVariable& placed :
+         strategy.create({.name = variable.at("name").get<std::string>(),
+                          .dtype = dtype_of(variable.value("dtype", "float32")),
+                          .shape = shape_of(variable.at("shape"))}))
+      list.push_back(
+          {{"name", placed.name}, {"shape", placed.slice.extents.extents()}, {"device", placed.device}});
   return {{"placements", list}};
 }
 
 auto ps_strategy_placement(const Json& input) -> Json {
   if (input.contains("variables")) return placements(input);
-  if (input.contains("cluster")) {  // the setter says whether there is a ps task; roles are checked as for training
+  if (input.contains("cluster")) {
     const distrib::ClusterSpec cluster = cluster_of(input["cluster"]);
     const Json task = input.value("task", Json{{"type", "evaluator"}});  // who may be outside of the cluster
     const distrib::TaskId self{task.value("type", "chief"), task.value("index", 0U)};
-    if (!distrib::replica_device_setter({.cluster = cluster})) throw Refused{"ValueError"};
-    if (cluster.num_tasks("worker") == 0) throw Refused{"ValueError"};
+    check_parameter_server_cluster(cluster);
     check_role(cluster, self);
     return Json::object();
   }
@@ -367,7 +406,7 @@ auto placement_groups() -> std::vector<Group> {
           {"ps_strategy_placement", ps_strategy_placement, exception_of},
           {"partitioner", partitioner, exception_of},
           {"partition_slices", partition_slices, exception_of},
-          {"embedding_partition", embedding_partition, exception_of},
+          {"embedding_partition", embedding_partition, embedding_kind},
           {"sharded_variable", sharded_variable, sharded_variable_kind}};
 }
 

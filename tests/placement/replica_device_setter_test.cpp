@@ -3,11 +3,14 @@
 
 #include <distrib/placement/function.hpp>
 #include <distrib/placement/greedy_load_balancing.hpp>
+#include <distrib/placement/random.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/part_slices.hpp>
 
 #include "support/catch.hpp"
 
+#include <map>
+#include <string>
 #include <vector>
 
 using distrib::ClusterSpec;
@@ -101,6 +104,10 @@ TEST_CASE("replica_device_setter: the rule for one operation", "[placement]") {
        {.cluster = ClusterSpec::from_sparse({{"ps", {{0, "a:1"}, {3, "b:1"}}}})},
        {{"Variable", ""}, {"Variable", ""}, {"Variable", ""}},
        {"/job:ps/task:0", "/job:ps/task:3", "/job:ps/task:0"}},
+      {"in a ps job with gaps, TensorFlow's choice, which may not exist",
+       {.cluster = ClusterSpec::from_sparse({{"ps", {{0, "a:1"}, {3, "b:1"}}}}), .tasks_by_position = true},
+       {{"Variable", ""}, {"Variable", ""}, {"Variable", ""}},
+       {"/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:0"}},
   };
   for (const Case& c : cases) {
     CAPTURE(c.what);
@@ -192,4 +199,29 @@ TEST_CASE("ReplicaDeviceSetter: places what its strategy places", "[placement]")
   auto device = distrib::replica_device_setter({.ps_tasks = 3});
   static_assert(distrib::PlacementStrategy<decltype(device)>);
   for (std::uint32_t i = 0; i < 6; ++i) CHECK(device.place({"v", distrib::DType::float32, {4}}, 3) == i % 3);
+}
+
+TEST_CASE("replica_device_setter: every worker builds the same, on its own device", "[placement]") {
+  const ClusterSpec jobs{{"ps", {"a:1", "b:1", "c:1"}}, {"worker", {"d:1", "e:1"}}};
+  const auto build = [&](const std::string& worker, auto strategy, const Strings& variables) {
+    auto setter = replica_device_setter({.worker_device = worker, .cluster = jobs}, strategy);
+    CHECK(setter({.op = "MatMul"}) == worker);
+    std::map<std::string, std::string> devices;
+    for (const std::string& name : variables) devices[name] = setter({.name = name, .shape = {4}});
+    return devices;
+  };
+  const Strings order{"w", "b", "embedding"};
+  const Strings another{"b", "w", "embedding"};
+  const distrib::RoundRobinStrategy in_turn;
+  CHECK(build("/job:worker/task:0", in_turn, order) == build("/job:worker/task:1", in_turn, order));
+  // Nothing can tell that the order was not the same; by name it does not matter.
+  CHECK(build("/job:worker/task:0", in_turn, order) != build("/job:worker/task:1", in_turn, another));
+  const distrib::RandomStrategy by_name;
+  CHECK(build("/job:worker/task:0", by_name, order) == build("/job:worker/task:1", by_name, another));
+}
+
+TEST_CASE("replica_device_setter: a ps device without a job and a cluster place nothing", "[placement]") {
+  const ClusterSpec unnamed{{"", {"a:1"}}, {"ps", {"b:1"}}};
+  CHECK_FALSE(replica_device_setter({.ps_device = "/cpu:0", .cluster = unnamed}));
+  CHECK_FALSE(replica_device_setter({.ps_device = "", .cluster = unnamed}));
 }

@@ -69,6 +69,8 @@ struct DeviceSpec {
   [[nodiscard]] auto operator==(const DeviceSpec& other) const -> bool { return to_string(*this) == to_string(other); }
 
  private:
+  static auto is_digit(char c) noexcept -> bool { return c >= '0' && c <= '9'; }
+
   static auto upper(std::string_view text) -> std::string {
     std::string result{text};
     for (char& letter : result)
@@ -76,9 +78,19 @@ struct DeviceSpec {
     return result;
   }
 
+  /// As Python's int() does: with spaces around it, and an underscore between any two digits.
   static auto read_number(std::string_view text, std::optional<std::int64_t>& field) -> bool {
+    constexpr std::string_view blank = " \t\n\v\f\r";
+    text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
+    text.remove_suffix(text.size() - (text.find_last_not_of(blank) + 1));
     if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-    const std::optional<std::int64_t> value = detail::parse_whole<std::int64_t>(text);
+    std::string digits;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const bool between = text[i] == '_' && i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) &&
+                           is_digit(text[i + 1]);
+      if (!between) digits += text[i];
+    }
+    const std::optional<std::int64_t> value = detail::parse_whole<std::int64_t>(digits);
     if (value) field = value;
     return value.has_value();
   }

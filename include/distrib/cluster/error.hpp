@@ -24,6 +24,7 @@ enum class cluster_errc {
   bad_tf_config,        ///< TF_CONFIG is JSON, but a value is not of the form TensorFlow gives it. See its place.
   bad_device,           ///< A device text that has no meaning. Write /job:NAME/task:N/device:TYPE:N, or a part of it.
   bad_role,             ///< The job has no such role, or too many tasks in it. Jobs are chief, worker, ps, evaluator.
+  device_conflict,      ///< Two devices cannot be one: they name different jobs, tasks or types. Make them agree.
 };
 
 namespace detail {
@@ -48,6 +49,7 @@ inline constexpr ErrorText cluster_texts[] = {
     {cluster_errc::bad_device, failure::invalid_argument,
      "not a device; write /job:NAME/task:N/device:TYPE:N or a part of it"},
     {cluster_errc::bad_role, failure::invalid_argument, "the roles are one chief, workers, ps and one evaluator"},
+    {cluster_errc::device_conflict, failure::invalid_argument, "the devices name different things and cannot be one"},
 };
 }  // namespace detail
 

@@ -13,11 +13,13 @@
 
 namespace distrib::inline v0 {
 
-/// Load of a variable by its size in bytes. A scalar counts one element, an empty variable nothing; text counts
-/// nothing, because its size is not known.
+/// Load of a variable by its size in bytes. A scalar counts one element, an empty variable nothing.
 struct ByteSizeLoad {
+  std::size_t bytes_per_string = 8;  ///< What a text counts, whose size is not known: as in TensorFlow, a pointer's.
+
   [[nodiscard]] auto operator()(const PlacementRequest& request) const noexcept -> double {
-    return static_cast<double>(request.shape.elements()) * static_cast<double>(size_bytes(request.dtype));
+    const std::size_t bytes = request.dtype == DType::string ? bytes_per_string : size_bytes(request.dtype);
+    return static_cast<double>(request.shape.elements()) * static_cast<double>(bytes);
   }
   [[nodiscard]] auto operator==(const ByteSizeLoad&) const -> bool = default;
 };

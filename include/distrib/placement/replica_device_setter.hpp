@@ -36,6 +36,7 @@ struct ReplicaDeviceSetterOptions {
   bool merge_devices = true;                  ///< False: what has a device keeps its text as it is.
   std::optional<ClusterSpec> cluster{};       ///< The ps tasks are those of the job that `ps_device` names.
   std::optional<std::vector<std::string>> ps_ops{};  ///< Types that count as variables, instead of TensorFlow's ten.
+  bool tasks_by_position = false;  ///< True: task n is the n-th of a ps job with gaps, as in TensorFlow, exists or not.
 };
 
 /// Gives each operation its device: variables to ps tasks chosen by `S`, the rest to the worker (device_setter.py).
@@ -100,7 +101,8 @@ template <PlacementStrategy S> class ReplicaDeviceSetter {
     // In a job with gaps the n-th task is not task n: what the strategy chooses is a position among those that exist.
     std::error_code no_such_job;
     indices_ = options_.cluster->task_indices(ps_device_.job.value_or(""), no_such_job);
-    num_tasks_ = static_cast<std::uint32_t>(indices_.size());
+    num_tasks_ = ps_device_.job ? static_cast<std::uint32_t>(indices_.size()) : 0;
+    if (options_.tasks_by_position) indices_.clear();
   }
 
   [[nodiscard]] auto is_variable(std::string_view op) const -> bool {

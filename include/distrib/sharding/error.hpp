@@ -20,6 +20,7 @@ enum class sharding_errc {
   unlike_shards,     ///< Shards of one variable differ in element type, or in extents past axis 0. Make them alike.
   too_many_shards,   ///< More shards than there are virtual shards to give them. Take at most 1024.
   too_large,         ///< All shards together have more elements than a `Shape` holds. Leave some out.
+  wrong_size,        ///< More or fewer values than the rows have. Pass the rows' number times the size of a row.
 };
 
 namespace detail {
@@ -38,6 +39,7 @@ inline constexpr ErrorText sharding_texts[] = {
      "all shards must have the same element type, and the same shape but for axis 0"},
     {sharding_errc::too_many_shards, failure::invalid_argument, "more shards than there are virtual shards"},
     {sharding_errc::too_large, failure::invalid_argument, "more elements than a shape can have"},
+    {sharding_errc::wrong_size, failure::mismatch, "more or fewer values than the rows have"},
 };
 }  // namespace detail
 

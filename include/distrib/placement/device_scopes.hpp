@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/cluster/device_spec.hpp>
+#include <distrib/placement/replica_device_setter.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Devices for all that is made inside of a scope, scopes inside of scopes: TensorFlow's `with tf.device(...)`. A scope
+/// is a device, of which what is inside takes what it leaves open itself; or a function, which sees the operation with
+/// the device chosen so far and answers with any other (a `ReplicaDeviceSetter`, for one); or nothing, which keeps the
+/// scopes around it out. The innermost comes first. One thread at a time.
+class DeviceScopes {
+ public:
+  /// A function scope: its answer, whatever it is, is the device that the scopes around it see.
+  using Function = std::function<std::string(const OpRequest&)>;
+
+  /// Leaves its scope when it goes; scopes go in the opposite of the order in which they came, and before
+  /// `DeviceScopes` does.
+  class [[nodiscard]] Guard {
+   public:
+    Guard(const Guard&) = delete;
+    auto operator=(const Guard&) -> Guard& = delete;
+    ~Guard() { scopes_.pop_back(); }
+
+   private:
+    friend class DeviceScopes;
+    using Scope = std::variant<std::monostate, DeviceSpec, Function>;
+    Guard(std::vector<Scope>& scopes, Scope scope) : scopes_{scopes} { scopes_.push_back(std::move(scope)); }
+    std::vector<Scope>& scopes_;
+  };
+
+  DeviceScopes() = default;
+  DeviceScopes(const DeviceScopes&) = delete;
+  auto operator=(const DeviceScopes&) -> DeviceScopes& = delete;
+
+  /// Opens a scope inside of those that are open. A text that has no meaning throws `cluster_errc::bad_device`; "" says
+  /// nothing, and keeps nothing out.
+  auto enter(std::string_view device) -> Guard { return enter(DeviceSpec::parse(device)); }
+  auto enter(const char* device) -> Guard { return enter(std::string_view{device}); }
+  auto enter(DeviceSpec device) -> Guard { return {scopes_, std::move(device)}; }
+  auto enter(Function function) -> Guard { return {scopes_, std::move(function)}; }
+  /// TensorFlow's `tf.device(None)`: inside of it, the scopes around it do not count.
+  auto enter_none() -> Guard { return {scopes_, std::monostate{}}; }
+
+  /// How many are open.
+  [[nodiscard]] auto depth() const noexcept -> std::size_t { return scopes_.size(); }
+
+  /// The device of an operation that is made now; `request.device` is what it asks for itself. Fails with
+  /// `cluster_errc::bad_device` when that, or what a function answers, is read and has no meaning; throws what a
+  /// function throws.
+  [[nodiscard]] auto device(OpRequest request, std::error_code& ec) const -> std::string {
+    ec.clear();
+    std::string chosen{request.device};
+    for (std::size_t i = scopes_.size(); i-- > 0 && !std::holds_alternative<std::monostate>(scopes_[i]);) {
+      request.device = chosen;
+      if (const auto* function = std::get_if<Function>(&scopes_[i])) {
+        chosen = (*function)(request);
+        continue;
+      }
+      const DeviceSpec inner = DeviceSpec::parse(chosen, ec);
+      if (ec) return {};
+      chosen = to_string(std::get<DeviceSpec>(scopes_[i]).merged_with(inner));
+    }
+    return chosen;
+  }
+  [[nodiscard]] auto device(const OpRequest& request) const -> std::string {
+    std::error_code ec;
+    std::string chosen = device(request, ec);
+    if (ec) throw_error(ec, "the device of '" + std::string{request.name} + "'");
+    return chosen;
+  }
+
+ private:
+  std::vector<Guard::Scope> scopes_;
+};
+
+}  // namespace distrib::inline v0

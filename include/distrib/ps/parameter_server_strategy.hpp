@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/cluster/cluster_spec.hpp>
+#include <distrib/cluster/error.hpp>
+#include <distrib/cluster/roles.hpp>
+#include <distrib/core/slice.hpp>
+#include <distrib/core/variables.hpp>
+#include <distrib/sharding/error.hpp>
+#include <distrib/sharding/fixed_shards.hpp>
+#include <distrib/sharding/part_slices.hpp>
+#include <distrib/sharding/partitioner.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// Refuses a cluster that TensorFlow 2's ParameterServerStrategy refuses: a job other than chief, worker, ps and
+/// evaluator, or a second chief or evaluator (`cluster_errc::bad_role`); none at all, no worker or no ps
+/// (`cluster_errc::empty_job`).
+inline void check_parameter_server_cluster(const ClusterSpec& cluster, std::error_code& ec) {
+  check_role(cluster, {"evaluator", 0}, ec);  // who may stand outside of the cluster
+  for (const std::string_view job : {"worker", "ps"})
+    if (const auto* tasks = cluster.find(job); !ec && (tasks == nullptr || tasks->empty()))
+      ec = cluster_errc::empty_job;
+}
+inline void check_parameter_server_cluster(const ClusterSpec& cluster) {
+  std::error_code ec;
+  check_parameter_server_cluster(cluster, ec);
+  if (ec == cluster_errc::empty_job) throw_error(ec, "at least one worker and one ps are needed");
+  if (ec) throw_error(ec, to_string(cluster));
+}
+
+/// The devices that a task of a job sees besides its own: a worker the ps and the chief, a ps the workers and the
+/// chief, so that one worker's death does not concern another. Empty for others: they see all.
+[[nodiscard]] inline auto parameter_server_device_filters(std::string_view job) -> std::vector<std::string> {
+  if (job == "worker") return {"/job:ps", "/job:chief"};
+  if (job == "ps") return {"/job:worker", "/job:chief"};
+  return {};
+}
+
+/// A variable, or one shard of a variable that is cut, and where it lies.
+struct PlacedVariable {
+  std::string name;    ///< "emb/part_1" of a shard.
+  Slice slice;         ///< The whole, or the rows of a shard.
+  std::string device;  ///< "/job:ps/task:1/device:CPU:0".
+
+  [[nodiscard]] auto operator==(const PlacedVariable&) const -> bool = default;
+};
+
+/// Where TensorFlow 2's ParameterServerStrategy puts variables (parameter_server_strategy_v2.py): every variable, and
+/// every shard of one that `P` cuts, takes one turn of one counter and lies on the CPU of that ps task. In a ps job
+/// with gaps the turns go to tasks that there are. A value; all processes must ask for the same variables in the same
+/// order. One thread at a time.
+template <Partitioner P> class ParameterServerStrategy {
+ public:
+  /// Fails as `check_parameter_server_cluster` does; then `create` fails with `cluster_errc::empty_job`.
+  ParameterServerStrategy(const ClusterSpec& cluster, P partitioner, std::error_code& ec)
+      : partitioner_{std::move(partitioner)} {
+    check_parameter_server_cluster(cluster, ec);
+    if (!ec) tasks_ = cluster.task_indices("ps", ec);
+  }
+  explicit ParameterServerStrategy(const ClusterSpec& cluster, P partitioner = {})
+      : partitioner_{std::move(partitioner)} {
+    check_parameter_server_cluster(cluster);
+    tasks_ = cluster.task_indices("ps");
+  }
+
+  /// Places a variable: whole when it is a scalar or the partitioner answers 1, else its shards in order. Fails with
+  /// `sharding_errc::not_axis_0` when the partitioner cuts another axis, `not_positive`, `too_many_parts`; takes no
+  /// turn then. Throws what the partitioner throws.
+  [[nodiscard]] auto create(const VariableInfo& variable, std::error_code& ec) -> std::vector<PlacedVariable> {
+    ec.clear();
+    if (tasks_.empty()) ec = cluster_errc::empty_job;
+    if (ec) return {};
+    Partition partition;
+    if (variable.shape.rank() > 0) partition = partitioner_.partition(variable.shape, variable.dtype);
+    if (partition.parts > 1 && partition.axis != 0) ec = sharding_errc::not_axis_0;
+    std::vector<PlacedVariable> placed;
+    if (ec) return placed;
+    const std::vector<Slice> slices = part_slices(variable.shape, partition, ec);
+    for (std::size_t part = 0; part < slices.size(); ++part)
+      placed.push_back({slices.size() == 1 ? variable.name : part_name(variable.name, part), slices[part], next()});
+    return placed;
+  }
+  [[nodiscard]] auto create(const VariableInfo& variable) -> std::vector<PlacedVariable> {
+    std::error_code ec;
+    auto placed = create(variable, ec);
+    if (ec) throw_error(ec, "a cut of '" + variable.name + "' of " + to_string(variable.shape));
+    return placed;
+  }
+
+  /// Places a variable where `with` lies, as slots of an optimizer are: never cut, and no turn taken.
+  [[nodiscard]] auto create_colocated(const VariableInfo& variable, const PlacedVariable& with) const
+      -> PlacedVariable {
+    return {variable.name, Slice::whole(variable.shape), with.device};
+  }
+
+ private:
+  auto next() -> std::string {
+    const std::uint32_t task = tasks_[turn_++ % tasks_.size()];
+    return "/job:ps/task:" + std::to_string(task) + "/device:CPU:0";
+  }
+
+  P partitioner_;
+  std::vector<std::uint32_t> tasks_;
+  std::size_t turn_ = 0;
+};
+
+/// Without a partitioner nothing is cut.
+ParameterServerStrategy(const ClusterSpec&) -> ParameterServerStrategy<FixedShardsPartitioner>;
+
+}  // namespace distrib::inline v0
