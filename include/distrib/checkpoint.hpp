@@ -11,6 +11,7 @@
 #include <distrib/checkpoint/keep_newest.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/merge_parts.hpp>
+#include <distrib/checkpoint/object_names.hpp>
 #include <distrib/checkpoint/ordered_code.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
 #include <distrib/checkpoint/save.hpp>

@@ -137,6 +137,61 @@ def check_events(expected):
     return len(expected["points"])
 
 
+def histogram_fields(histogram):
+    return (histogram.min, histogram.max, histogram.num, histogram.sum, histogram.sum_squares,
+            list(histogram.bucket_limit), list(histogram.bucket))
+
+
+def check_kinds(expected):
+    """What is no curve: histograms, texts, tensors, pictures, the graph, the session log."""
+    summaries, graphs, logs = {}, [], []
+    path, = pathlib.Path(expected["directory"]).iterdir()
+    for event in tf.compat.v1.train.summary_iterator(str(path)):  # as they are written
+        if event.HasField("graph_def"):
+            graphs.append(tf.compat.v1.GraphDef.FromString(event.graph_def))
+        if event.HasField("session_log"):
+            logs.append((event.step, event.session_log.status, event.session_log.checkpoint_path))
+        for value in event.summary.value:
+            summaries[value.tag] = value
+    same("session log", logs, [(9, tf.compat.v1.SessionLog.CHECKPOINT, "model.ckpt-9")])
+
+    for tag, values in (("weights", np.frombuffer(bytes.fromhex(expected["values"]), np.float32)),
+                        ("nothing", np.zeros(0, np.float32))):
+        theirs = tf.compat.v1.Summary.FromString(tf.raw_ops.HistogramSummary(tag=tag, values=values).numpy())
+        same(f"histogram {tag}", histogram_fields(summaries[tag].histo), histogram_fields(theirs.value[0].histo))
+
+    events = event_accumulator.EventAccumulator(str(path), size_guidance={event_accumulator.TENSORS: 0})
+    events.Reload()
+    tags = events.Tags()
+    same("tags", (sorted(tags["tensors"]), sorted(tags["histograms"]), sorted(tags["images"])),
+         (["numbers", "remark"], ["nothing", "weights"], [f"image{channels}" for channels in range(1, 5)]))
+    same("TensorBoard's histogram", (events.Histograms("weights")[0].step, events.Histograms("weights")[0]
+                                     .histogram_value.num), (5, 408.0))
+    same("plugin of the text", events.SummaryMetadata("remark").plugin_data.plugin_name, "text")
+    remark, numbers = events.Tensors("remark")[0], tf.make_ndarray(events.Tensors("numbers")[0].tensor_proto)
+    same("text", (remark.step, tf.make_ndarray(remark.tensor_proto).item()), (6, b"*more* of it"))
+    same("tensor", (numbers.shape, numbers.tobytes().hex()), ((2, 3), expected["numbers"]))
+    for channels, pixels in enumerate(expected["images"], 1):
+        image = events.Images(f"image{channels}")[0]
+        same("size of a picture", (image.step, image.width, image.height), (8, 11, 7))
+        picture = tf.io.decode_png(image.encoded_image_string)
+        same("pixels", (picture.shape.as_list(), picture.numpy().tobytes().hex()), ([7, 11, channels], pixels))
+
+    same("graphs", len(graphs), 1)
+    same("the graph in TensorBoard", [(node.name, node.op, node.device) for node in events.Graph().node],
+         [(name, "VarHandleOp", device) for name, device, _, _ in expected["graph"]])
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.graph_util.import_graph_def(graphs[0], name="")
+    found = []
+    for operation in graph.get_operations():
+        spec = tf.DeviceSpec.from_string(operation.device)
+        shape = tf.TensorShape(operation.get_attr("shape")).as_list()
+        found.append([operation.name, f"/job:{spec.job}/task:{spec.task}", operation.get_attr("dtype").name, shape])
+    same("variables of the graph", found, expected["graph"])
+    return len(summaries) + len(found)
+
+
 def check(directory):
     expected = json.loads(pathlib.Path(directory, "expected.json").read_text())
     print(f"TensorFlow {tf.__version__} reads")
@@ -146,6 +201,7 @@ def check(directory):
     print(f"  {check_examples(expected['examples'])} Examples")
     print(f"  {check_sequences(expected['sequences'])} SequenceExamples")
     print(f"TensorBoard reads\n  {check_events(expected['events'])} points of curves")
+    print(f"  {check_kinds(expected['kinds'])} summaries of other kinds and variables of a graph")
 
 
 def main():

@@ -8,6 +8,11 @@
 #include <distrib/ps/cut_tensors.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/summary/event_writer.hpp>
+#include <distrib/summary/graph_event.hpp>
+#include <distrib/summary/histogram.hpp>
+#include <distrib/summary/image_event.hpp>
+#include <distrib/summary/png.hpp>
+#include <distrib/summary/tensor_event.hpp>
 
 #include <algorithm>
 #include <array>
@@ -264,6 +269,50 @@ auto write_events(const std::string& directory) -> std::string {
          "\", \"points\": " + list(points, [](const std::string& text) { return text; }) + "}";
 }
 
+// Values of a histogram, TensorFlow's own of which must be the same; and pixels of a picture.
+auto write_kinds(const std::string& directory) -> std::string {
+  distrib::EventWriter writer{directory};
+  distrib::WireWriter event;
+  std::vector<float> values{0.0F, -0.0F, 1e-13F, 1e-12F, -1e-12F, 3e38F, -3e38F, 0.25F};
+  for (int i = -200; i < 200; ++i) values.push_back(static_cast<float>(i * i * i) / 1000.0F);
+  distrib::Histogram histogram;
+  histogram.add(values);
+  distrib::write_histogram_event(event, 1465000001, 5, "weights", histogram);
+  writer.append(event.view());
+  distrib::write_histogram_event(event, 1465000001, 5, "nothing", {});
+  writer.append(event.view());
+  distrib::write_text_event(event, 1465000002, 6, "remark", "*more* of it");
+  writer.append(event.view());
+  const Bytes numbers = some_bytes(DType::float64, 6);
+  distrib::write_tensor_event(event, 1465000003, 7, "numbers", DType::float64, {2, 3}, numbers);
+  writer.append(event.view());
+  std::vector<std::string> images;
+  for (const std::uint32_t channels : {1U, 2U, 3U, 4U}) {
+    const Bytes pixels = some_bytes(DType::uint8, std::int64_t{7} * 11 * channels);
+    const auto png = distrib::encode_png(pixels, 7, 11, channels);
+    distrib::write_image_event(event, 1465000004, 8, "image" + std::to_string(channels), {7, 11, channels, png});
+    writer.append(event.view());
+    images.push_back(hex(pixels));
+  }
+  const std::vector<distrib::GraphVariable> graph{
+      {"hidden/weights/part_0", "/job:ps/task:0", DType::float32, {392, 128}},
+      {"hidden/weights/part_1", "/job:ps/task:1", DType::float32, {392, 128}},
+      {"global_step", "/job:ps/task:0", DType::int64, {}}};
+  distrib::write_graph_event(event, 1465000000, graph);
+  writer.append(event.view());
+  writer.session_log(distrib::SessionStatus::checkpoint, 9, "model.ckpt-9");
+  writer.close();
+  return "{\"directory\": \"" + directory + "\", \"values\": " + hex(std::as_bytes(std::span{values})) +
+         ", \"numbers\": " + hex(numbers) +
+         ", \"images\": " + list(images, [](const std::string& text) { return text; }) + ", \"graph\": " +
+         list(graph,
+              [](const distrib::GraphVariable& variable) {
+                return "[\"" + variable.name + "\", \"" + variable.device + "\", \"" +
+                       std::string{distrib::name(variable.dtype)} + "\", " + to_string(variable.shape) + "]";
+              }) +
+         "}";
+}
+
 }  // namespace
 
 auto main(int argc, char** argv) -> int try {
@@ -283,10 +332,11 @@ auto main(int argc, char** argv) -> int try {
   const std::string examples = write_examples(directory + "/examples");
   const std::string sequences = write_sequences(directory + "/sequences");
   const std::string events = write_events(directory + "/events");
+  const std::string kinds = write_kinds(directory + "/kinds");
   std::ofstream file{directory + "/expected.json"};
   file << "{\"checkpoint\": " << checkpoint << ",\n\"tables\": " << tables << ",\n\"records\": " << records
        << ",\n\"examples\": " << examples
-       << ",\n\"sequences\": " << sequences << ",\n\"events\": " << events << "}\n";
+       << ",\n\"sequences\": " << sequences << ",\n\"events\": " << events << ",\n\"kinds\": " << kinds << "}\n";
   return file.flush() ? 0 : 1;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());

@@ -61,6 +61,25 @@ TEST_CASE("two writers of one second have files of their own", "[summary][event_
   CHECK(distrib::read_scalars(directory.path()).size() == 2);
 }
 
+TEST_CASE("events made before are added, and a file that was deleted is followed by another", "[summary][event_writer]") {
+  const support::TempDirectory directory;
+  EventWriter writer{directory.path()};
+  const std::string first = writer.path();
+  distrib::WireWriter event;
+  distrib::write_scalar_event(event, 1.0, 1, "loss", 0.5F, distrib::ScalarForm::simple_value);
+  writer.append(event.view());
+  writer.flush();
+  CHECK(writer.path() == first);
+  CHECK(distrib::read_scalars(directory.path()) == std::vector{ScalarEvent{1.0, 1, "loss", 0.5}});
+
+  std::filesystem::remove_all(directory.path());
+  writer.scalar("loss", 2, 0.25F, 2.0);
+  writer.flush();  // that one is lost
+  writer.scalar("loss", 3, 0.125F, 3.0);
+  writer.close();
+  CHECK(distrib::read_scalars(directory.path()) == std::vector{ScalarEvent{3.0, 3, "loss", 0.125}});
+}
+
 TEST_CASE("a directory that cannot be written is told", "[summary][event_writer]") {
   const support::TempDirectory directory;
   std::ofstream{directory / "file"};

@@ -94,6 +94,16 @@ class BundleReader {
   /// The tensor called `name`; nullptr when there is none.
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const StoredTensor* { return index_.find(name); }
 
+  /// Lets the tensor called `name` be found as `other` too, unless there is one of that name.
+  template <class = void> void add_name(std::string_view name, std::string other) {
+    const StoredTensor* tensor = find(name);
+    if (tensor == nullptr || find(other) != nullptr) return;
+    StoredTensor copy = *tensor;
+    copy.name = std::move(other);
+    const auto after = [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; };
+    index_.tensors.insert(std::upper_bound(index_.tensors.begin(), index_.tensors.end(), copy, after), copy);
+  }
+
   /// Reads the part `wanted` of a tensor into `out`, row-major, joined from however many slices it is stored in.
   /// `out` must have exactly its size. A piece that is stored can be read even where others are missing.
   /// Memory: one stored piece, where a piece is not exactly what is wanted.

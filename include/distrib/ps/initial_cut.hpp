@@ -3,6 +3,7 @@
 
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/object_names.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/error.hpp>
@@ -93,9 +94,10 @@ auto read_initial(const BundleReader& reader, const TablePlace& table, const Any
 /// made again rather than kept.
 ///
 /// What the job's `initial_checkpoint` has of its variables and tables is read from there, in whatever slices and from
-/// however many shards; of tables of any keys only what this library saved. Variables and tables that it has not begin as
-/// their initializers say, counters at zeros. Then it blocks, and throws `std::system_error` that names file or tensor: as
-/// `BundleReader::open` and `read`, `TableTensors::read`; `checkpoint_errc::mismatch` when type or shape is another.
+/// however many shards; from an object-based checkpoint of TensorFlow 2 by full name or path, see `find_by_object`; of
+/// tables of any keys only what this library saved. Variables and tables that it has not begin as their initializers say,
+/// counters at zeros. Then it blocks, and throws `std::system_error` that names file or tensor: as `BundleReader::open`
+/// and `read`, `find_by_object`, `TableTensors::read`; `checkpoint_errc::mismatch` when type or shape is another.
 template <class = void>
 [[nodiscard]] auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters) -> Cut {
   auto values = std::make_shared<AlignedBuffer>(initial_values(job, layout));
@@ -107,8 +109,13 @@ template <class = void>
       cut.slots.push_back(std::move(block));
     }
   if (job.initial_checkpoint.empty()) return cut;
-  const BundleReader reader = BundleReader::open(job.initial_checkpoint);
+  BundleReader reader = BundleReader::open(job.initial_checkpoint);
   Error error;
+  for (const auto& variable : job.variables)
+    if (!error) find_by_object(reader, variable.name, error);
+  for (const TableInfo& table : job.tables)
+    if (!error) find_by_object(reader, table.name, error);
+  throw_if(error);
   detail::read_initial(reader, layout, *values, error);
   for (const TablePlace& table : layout.tables())
     cut.tables.push_back(

@@ -44,9 +44,21 @@ template <class = void> void begin_event(WireWriter& out, double wall_time, std:
   if (wall_time != 0) out.float64(1, wall_time);
   if (step != 0) out.int64(2, step);
 }
+
+/// An event of a summary of one value; `fill(value)` writes what it has beside its tag.
+template <class Fill>
+void write_summary(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag, Fill fill) {
+  begin_event(out, wall_time, step);
+  out.message(5, [&](WireWriter& summary) {
+    summary.message(1, [&](WireWriter& value) {
+      value.text(1, tag);
+      fill(value);
+    });
+  });
+}
 }  // namespace detail
 
-/// The event that every file begins with. What `out` held is replaced; so it is by the other two.
+/// The event that every file begins with. What `out` held is replaced; so it is by the others.
 template <class = void> void write_version_event(WireWriter& out, double wall_time) {
   detail::begin_event(out, wall_time, 0);
   out.text(3, event_file_version);
@@ -55,20 +67,16 @@ template <class = void> void write_version_event(WireWriter& out, double wall_ti
 /// A point of the curve `tag`. `wall_time` in seconds since 1970.
 inline void write_scalar_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag, float value,
                                ScalarForm form = ScalarForm::tensor) {
-  detail::begin_event(out, wall_time, step);
-  out.message(5, [&](WireWriter& summary) {
-    summary.message(1, [&](WireWriter& entry) {
-      entry.text(1, tag);
-      if (form == ScalarForm::simple_value) return entry.float32(2, value);
-      entry.message(8, [&](WireWriter& tensor) {
-        tensor.varint(1, static_cast<std::uint64_t>(DType::float32));
-        tensor.text(2, {});  // a shape without axes
-        tensor.message(4, [&](WireWriter& content) { content.raw_number(value); });
-      });
-      entry.message(9, [](WireWriter& metadata) {
-        metadata.message(1, [](WireWriter& plugin) { plugin.text(1, "scalars"); });
-        metadata.varint(4, 1);  // DATA_CLASS_SCALAR
-      });
+  detail::write_summary(out, wall_time, step, tag, [&](WireWriter& entry) {
+    if (form == ScalarForm::simple_value) return entry.float32(2, value);
+    entry.message(8, [&](WireWriter& tensor) {
+      tensor.varint(1, static_cast<std::uint64_t>(DType::float32));
+      tensor.text(2, {});  // a shape without axes
+      tensor.message(4, [&](WireWriter& content) { content.raw_number(value); });
+    });
+    entry.message(9, [](WireWriter& metadata) {
+      metadata.message(1, [](WireWriter& plugin) { plugin.text(1, "scalars"); });
+      metadata.varint(4, 1);  // DATA_CLASS_SCALAR
     });
   });
 }

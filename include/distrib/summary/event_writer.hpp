@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/bytes.hpp>
 #include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
@@ -16,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace distrib::inline v0 {
 
@@ -28,7 +30,8 @@ namespace distrib::inline v0 {
   return detail::join_path(directory, "events.out.tfevents." + digits + "." + std::string{host});
 }
 
-/// Writes an event file for TensorBoard: curves of scalars, and marks of the run's life.
+/// Writes an event file for TensorBoard: curves of scalars, marks of the run's life, and other
+/// events that were made before.
 ///
 /// Failures come as `std::system_error` or, in the other face, as `ec`; the first one sticks and every later call
 /// repeats it. The destructor closes and cannot tell of a failure, so call `close()`. Each writer has a file of its
@@ -55,7 +58,7 @@ class EventWriter {
   void scalar(std::string_view tag, std::int64_t step, float value, std::optional<double> wall_time,
               std::error_code& ec) {
     write_scalar_event(event_, wall_time ? *wall_time : now(), step, tag, value);
-    append(ec);
+    append(event_.view(), ec);
   }
 
   /// Adds a mark: the run starts at `step`, stops there, or has saved the checkpoint `checkpoint_path`. After a start,
@@ -67,10 +70,22 @@ class EventWriter {
   }
   void session_log(SessionStatus status, std::int64_t step, std::string_view checkpoint_path, std::error_code& ec) {
     write_session_event(event_, now(), step, status, checkpoint_path);
-    append(ec);
+    append(event_.view(), ec);
   }
 
-  /// Hands all events so far to the operating system: TensorBoard finds them.
+  /// Adds an event that `write_histogram_event`, `write_graph_event` or another of them made.
+  template <class = void> void append(ByteView event) {
+    std::error_code ec;
+    append(event, ec);
+    throw_if(error_);
+  }
+  template <class = void> void append(ByteView event, std::error_code& ec) {
+    if (!error_) writer_->append(event, ec);
+    remember(ec);
+  }
+
+  /// Hands all events so far to the operating system: TensorBoard finds them. When the file is no longer there, begins
+  /// another one, as TensorFlow does: what somebody deleted while it was written is lost, what comes after is not.
   template <class = void> void flush() {
     std::error_code ec;
     flush(ec);
@@ -79,6 +94,9 @@ class EventWriter {
   template <class = void> void flush(std::error_code& ec) {
     if (!error_) writer_->flush(ec);
     remember(ec);
+    if (error_ || detail::path_exists(path_)) return;
+    open(directory_);
+    ec = error_.code;
   }
 
   /// Writes what is left and closes the file. Closing again is fine.
@@ -103,14 +121,15 @@ class EventWriter {
     return std::chrono::duration<double>{std::chrono::system_clock::now().time_since_epoch()}.count();
   }
 
-  template <class = void> void open(const std::string& directory) {
+  template <class = void> void open(std::string directory) {
     std::error_code ec;
-    detail::make_directories(directory, ec);
+    directory_ = std::move(directory);
+    detail::make_directories(directory_, ec);
     if (ec) {
-      error_ = {ec, directory};
+      error_ = {ec, directory_};
       return;
     }
-    path_ = unused_name(directory);
+    path_ = unused_name(directory_);
     writer_.emplace(path_, RecordWriterOptions{}, ec);
     if (!ec) {
       write_version_event(event_, now());
@@ -131,16 +150,12 @@ class EventWriter {
     }
   }
 
-  template <class = void> void append(std::error_code& ec) {
-    if (!error_) writer_->append(event_.view(), ec);
-    remember(ec);
-  }
-
   template <class = void> void remember(std::error_code& ec) {
     if (!error_ && ec) error_ = writer_->error();
     ec = error_.code;
   }
 
+  std::string directory_;
   std::string path_;
   std::optional<RecordWriter> writer_;
   WireWriter event_;

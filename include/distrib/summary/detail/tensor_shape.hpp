@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/protowire.hpp>
+#include <distrib/core/shape.hpp>
+
+#include <cstdint>
+
+namespace distrib::inline v0::detail {
+
+/// A TensorShapeProto as field `field`.
+template <class = void> void write_shape(WireWriter& out, std::uint32_t field, const Shape& shape) {
+  out.message(field, [&](WireWriter& axes) {
+    for (const std::int64_t extent : shape.extents())
+      axes.message(2, [&](WireWriter& axis) {
+        if (extent != 0) axis.int64(1, extent);
+      });
+  });
+}
+
+}  // namespace distrib::inline v0::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/protowire.hpp>
+#include <distrib/summary/event.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace distrib::inline v0 {
+
+/// A picture as TensorBoard shows it.
+struct ImageSummary {
+  std::uint32_t height = 0;
+  std::uint32_t width = 0;
+  std::uint32_t channels = 1;  ///< 1 grey, 2 grey and alpha, 3 red, green and blue, 4 with alpha.
+  ByteView encoded;            ///< PNG, JPEG or GIF; `encode_png` makes one of pixels.
+};
+
+/// A picture at one step of the run. `wall_time` in seconds since 1970. What `out` held is replaced.
+template <class = void>
+void write_image_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
+                       const ImageSummary& image) {
+  detail::write_summary(out, wall_time, step, tag, [&](WireWriter& value) {
+    value.message(4, [&](WireWriter& fields) {
+      fields.varint(1, image.height);
+      fields.varint(2, image.width);
+      fields.varint(3, image.channels);
+      fields.bytes(4, image.encoded);
+    });
+  });
+}
+
+}  // namespace distrib::inline v0
