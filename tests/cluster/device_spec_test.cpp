@@ -36,6 +36,7 @@ TEST_CASE("DeviceSpec: canonical text of what is read", "[cluster]") {
       {"/job:j/replica:foo", "?"},
       {"/task:", "?"},
       {"/task:*", "?"},
+      {"/task:x/task:1", "?"},
       {"/task:1__0", "?"},
       {"/task:_1", "?"},
       {"/task:1 0", "?"},

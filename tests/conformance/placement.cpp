@@ -348,15 +348,24 @@ struct NamedPartitioner {
   }
 };
 
+/// A user's partitioner that has made up its mind.
+struct Answer {
+  distrib::Partition answer;
+  auto partition(const Shape&, DType) const -> distrib::Partition { return answer; }
+};
+
+auto some_cluster(std::uint32_t num_ps) -> distrib::ClusterSpec {
+  distrib::ClusterSpec::Tasks tasks;
+  for (std::uint32_t task = 0; task < num_ps; ++task) tasks.emplace(task, "ps:1");
+  return distrib::ClusterSpec::from_sparse({{"ps", tasks}, {"worker", {{0, "worker:1"}}}});
+}
+
 /// TensorFlow 2's strategy: every variable, and every shard of one that is cut, takes a turn.
 auto placements(const Json& input) -> Json {
   NamedPartitioner partitioner;
   if (const Json named = input.value("partitioner", Json{}); !named.is_null())
     std::tie(partitioner.name, partitioner.args) = python_call(named.get<std::string>());
-  distrib::ClusterSpec::Tasks tasks;
-  for (std::uint32_t task = 0; task < input.at("num_ps").get<std::uint32_t>(); ++task) tasks.emplace(task, "ps:1");
-  const auto cluster = distrib::ClusterSpec::from_sparse({{"ps", tasks}, {"worker", {{0, "worker:1"}}}});
-  distrib::ParameterServerStrategy strategy{cluster, partitioner};
+  distrib::ParameterServerStrategy strategy{some_cluster(input.at("num_ps").get<std::uint32_t>()), partitioner};
   Json list = Json::array();
   for (const Json& variable : input.at("variables"))
     for (const distrib::PlacedVariable& placed :
@@ -386,14 +395,14 @@ auto ps_strategy_placement(const Json& input) -> Json {
     const distrib::Partition partition = distrib::partition_from_counts(counts, shape);
     return {{"partitions", distrib::ShardedVariable{shape, DType::float32, partition}.num_shards()}};
   }
-  const distrib::RangeSharding sharding{input.at("rows").get<std::int64_t>(),
-                                        input["partitions"].get<std::uint32_t>()};
+  const Shape shape{input.at("rows").get<std::int64_t>()};
+  distrib::ParameterServerStrategy strategy{some_cluster(1), Answer{{0, input["partitions"].get<std::int64_t>()}}};
   Json answer;
-  for (std::uint32_t shard = 0; shard < sharding.num_shards(); ++shard) {
-    answer["rows_per_shard"].push_back(sharding.rows_of(shard));
-    answer["offsets"].push_back(sharding.first_row(shard));
+  for (const distrib::PlacedVariable& shard : strategy.create({.name = {}, .shape = shape})) {
+    answer["rows_per_shard"].push_back(shard.slice.extents[0]);
+    answer["offsets"].push_back(shard.slice.start[0]);
   }
-  answer["offsets"].push_back(sharding.rows());
+  answer["offsets"].push_back(shape[0]);
   return answer;
 }
 

@@ -31,6 +31,14 @@ auto variable(std::string name, Shape shape) -> VariableInfo {
   return {.name = std::move(name), .dtype = DType::float32, .shape = shape};
 }
 
+/// What it is told of variables with 5 rows; others are not cut.
+struct Answer {
+  distrib::Partition answer;
+  auto partition(const Shape& shape, DType) const -> distrib::Partition {
+    return shape[0] == 5 ? answer : distrib::Partition{};
+  }
+};
+
 auto texts(const std::vector<PlacedVariable>& placed) -> std::vector<std::string> {
   std::vector<std::string> list;
   for (const PlacedVariable& one : placed) list.push_back(one.name + " " + to_string(one.slice) + " " + one.device);
@@ -66,16 +74,17 @@ TEST_CASE("ParameterServerStrategy: turns go to the tasks that there are", "[ps]
   CHECK(strategy.create(variable("c", {2})).front().device == "/job:ps/task:1/device:CPU:0");
 }
 
+TEST_CASE("ParameterServerStrategy: no more shards than rows", "[ps][placement]") {
+  ParameterServerStrategy strategy{two_ps(), Answer{{0, 6}}};
+  const auto placed = strategy.create(variable("w", {5, 4}));
+  REQUIRE(placed.size() == 5);
+  CHECK(placed.back().slice.extents == Shape{1, 4});
+}
+
 TEST_CASE("ParameterServerStrategy: cuts that it refuses take no turn", "[ps][placement]") {
-  struct Answer {
-    distrib::Partition answer;
-    auto partition(const Shape& shape, DType) const -> distrib::Partition {
-      return shape[0] == 5 ? answer : distrib::Partition{};
-    }
-  };
   const std::pair<distrib::Partition, sharding_errc> cases[] = {{{1, 2}, sharding_errc::not_axis_0},
                                                                 {{0, 0}, sharding_errc::not_positive},
-                                                                {{0, 6}, sharding_errc::too_many_parts}};
+                                                                {{0, -1}, sharding_errc::not_positive}};
   for (const auto& [answer, refused] : cases) {
     ParameterServerStrategy strategy{two_ps(), Answer{answer}};
     std::error_code ec;

@@ -26,7 +26,8 @@ struct DeviceSpec {
   std::optional<std::int64_t> index;  ///< Counts only with a type.
 
   /// Reads "/job:ps/task:1/device:GPU:0", in any order, any part left out; "/cpu:0" is short for "/device:CPU:0", a
-  /// star leaves the number open. What comes later wins. Fails with `cluster_errc::bad_device`.
+  /// star leaves the number open. What comes later wins, though what it wins over must have a meaning too, which
+  /// TensorFlow does not look at. Fails with `cluster_errc::bad_device`.
   [[nodiscard]] static auto parse(std::string_view text) -> DeviceSpec {
     std::error_code ec;
     DeviceSpec spec = parse(text, ec);

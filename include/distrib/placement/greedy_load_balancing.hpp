@@ -15,7 +15,7 @@ namespace distrib::inline v0 {
 
 /// Load of a variable by its size in bytes. A scalar counts one element, an empty variable nothing.
 struct ByteSizeLoad {
-  std::size_t bytes_per_string = 8;  ///< What a text counts, whose size is not known: as in TensorFlow, a pointer's.
+  std::size_t bytes_per_string = 0;  ///< What a text counts, whose size is not known; in TensorFlow 1 it was 8.
 
   [[nodiscard]] auto operator()(const PlacementRequest& request) const noexcept -> double {
     const std::size_t bytes = request.dtype == DType::string ? bytes_per_string : size_bytes(request.dtype);

@@ -11,6 +11,7 @@
 #include <distrib/sharding/part_slices.hpp>
 #include <distrib/sharding/partitioner.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -72,9 +73,9 @@ template <Partitioner P> class ParameterServerStrategy {
     tasks_ = cluster.task_indices("ps");
   }
 
-  /// Places a variable: whole when it is a scalar or the partitioner answers 1, else its shards in order. Fails with
-  /// `sharding_errc::not_axis_0` when the partitioner cuts another axis, `not_positive`, `too_many_parts`; takes no
-  /// turn then. Throws what the partitioner throws.
+  /// Places a variable: whole when it is a scalar or the partitioner answers 1, else its shards in order, one of each
+  /// row where the partitioner wants more shards than it has rows. Fails with `sharding_errc::not_axis_0` when the
+  /// partitioner cuts another axis, `not_positive`; takes no turn then. Throws what the partitioner throws.
   [[nodiscard]] auto create(const VariableInfo& variable, std::error_code& ec) -> std::vector<PlacedVariable> {
     ec.clear();
     if (tasks_.empty()) ec = cluster_errc::empty_job;
@@ -82,6 +83,7 @@ template <Partitioner P> class ParameterServerStrategy {
     Partition partition;
     if (variable.shape.rank() > 0) partition = partitioner_.partition(variable.shape, variable.dtype);
     if (partition.parts > 1 && partition.axis != 0) ec = sharding_errc::not_axis_0;
+    else if (partition.parts > 1) partition.parts = std::clamp<std::int64_t>(variable.shape[0], 1, partition.parts);
     std::vector<PlacedVariable> placed;
     if (ec) return placed;
     const std::vector<Slice> slices = part_slices(variable.shape, partition, ec);
