@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A curve for TensorBoard without a trainer, read back. To look at one: tensorboard --logdir DIRECTORY
+// Curves and more for TensorBoard without a trainer, the curve read back. To look at one: tensorboard --logdir DIRECTORY
 #include <distrib/summary/event_reader.hpp>
 #include <distrib/summary/event_writer.hpp>
+#include <distrib/summary/histogram.hpp>
+#include <distrib/summary/tensor_event.hpp>
 
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -14,6 +17,15 @@ void write(const std::string& directory) {
   distrib::EventWriter writer{directory};  // each writer has a file of its own
   float loss = 1;
   for (int step = 1; step <= 4; ++step) writer.scalar("loss", step, loss /= 2);
+
+  const auto seconds = static_cast<double>(std::time(nullptr));
+  distrib::Histogram weights;  // <distrib/summary/histogram.hpp>
+  for (int i = -3; i <= 3; ++i) weights.add(0.5 * i);
+  distrib::WireWriter event;
+  distrib::write_histogram_event(event, seconds, 4, "weights", weights);
+  writer.append(event.view());
+  distrib::write_text_event(event, seconds, 4, "remark", "*half* of it");  // <distrib/summary/tensor_event.hpp>
+  writer.append(event.view());
   writer.close();
 }
 

@@ -30,7 +30,7 @@ def check_checkpoint(expected):
     same("latest_checkpoint", tf.train.latest_checkpoint(directory), prefix)
     state = tf.train.get_checkpoint_state(directory)
     same("newest path", state.model_checkpoint_path, prefix)
-    for path in state.all_model_checkpoint_paths:
+    for path in [*state.all_model_checkpoint_paths, expected["merged"]]:
         reader = tf.train.load_checkpoint(path)
         shapes = reader.get_variable_to_shape_map()
         dtypes = reader.get_variable_to_dtype_map()

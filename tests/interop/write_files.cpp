@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes files of every kind into a directory, and expected.json, which says what is in them, for tensorflow_reads.py.
+#include <distrib/checkpoint/merge_parts.hpp>
+#include <distrib/checkpoint/part_writer.hpp>
 #include <distrib/checkpoint/save.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/example/example_builder.hpp>
@@ -117,7 +119,16 @@ auto write_checkpoint(const std::string& directory) -> std::string {
     checkpoint.add("many/variable_" + std::to_string(i), DType::float32, {2}, {{{0}, {1}}, {{1}, {1}}});
   distrib::save_checkpoint(directory, "model.ckpt-7", checkpoint.parts());
   distrib::save_checkpoint(directory, "model.ckpt-42", checkpoint.parts());
-  return "{\"directory\": \"" + directory + "\", \"latest\": \"model.ckpt-42\", \"tensors\": " + checkpoint.expected() +
+  // Each part by itself, and then merged, as the shards of a cluster do.
+  const std::string merged = directory + "/merged/model.ckpt-43";
+  std::filesystem::create_directories(directory + "/merged");
+  distrib::Error error;
+  for (std::size_t shard = 0; shard < 2; ++shard)
+    distrib::perform(distrib::plan_part(merged, checkpoint.parts()[shard], shard, 2, nullptr, error));
+  distrib::perform(distrib::plan_merge(merged, distrib::read_parts(merged, 2, error), "0", error));
+  throw_if(error);
+  return "{\"directory\": \"" + directory + "\", \"latest\": \"model.ckpt-42\", \"merged\": \"" + merged +
+         "\", \"tensors\": " + checkpoint.expected() +
          "}";
 }
 

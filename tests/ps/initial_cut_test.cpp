@@ -145,6 +145,43 @@ TEST_CASE("initial_cut: what the checkpoint lacks keeps its initializer, and cou
   CHECK(store.tables()->digests() == fresh);
 }
 
+TEST_CASE("initial_cut: an object-based checkpoint gives values by full name and by path", "[ps]") {
+  const support::TempDirectory directory;
+  Job job = cuts::make_job(1, 1);
+  const std::vector<float> w(30, 4.0F);
+  const std::vector<float> b(5, 5.0F);
+  BundlePart part;
+  const std::string suffix = "/.ATTRIBUTES/VARIABLE_VALUE";
+  part.tensors.push_back({"model/w" + suffix, DType::float32, {6, 5}, Slice::whole({6, 5}), std::as_bytes(std::span{w})});
+  part.tensors.push_back({"b" + suffix, DType::float32, {5}, Slice::whole({5}), std::as_bytes(std::span{b})});
+  const auto with = [&](std::vector<std::string> full_names) {
+    WireWriter graph;
+    for (const std::string& name : full_names)
+      graph.message(1, [&](WireWriter& node) {
+        node.message(2, [&](WireWriter& attribute) {
+          attribute.text(2, name);
+          attribute.text(3, (name.empty() ? "b" : "model/w") + suffix);
+        });
+      });
+    part.strings = {{std::string{object_graph_name}, {}, {std::string{as_text(graph.view())}}}};
+    perform(plan_bundle((directory / "c").string(), std::vector{part}));
+    job.initial_checkpoint = directory / "c";
+  };
+  with({"w", ""});
+  const ShardLayout layout{job, 0};
+  const Cut cut = initial_cut(job, layout, two_slots);
+  for (const ShardLayout::Place& place : layout.trained()) {
+    const auto given = cut.values->bytes().subspan(place.offset_bytes, place.size_bytes);
+    if (place.name == "w") CHECK(std::ranges::equal(given, std::as_bytes(std::span{w})));
+    if (place.name == "b") CHECK(std::ranges::equal(given, std::as_bytes(std::span{b})));
+  }
+  for (VariableInfo& variable : job.variables)
+    if (variable.name == "w") variable.shape = {3, 5};
+  job.parts.clear();
+  for (std::size_t i = 0; i < job.variables.size(); ++i) job.parts.push_back({i, Slice::whole(job.variables[i].shape), 0});
+  CHECK_THAT(refusal(job), ContainsSubstring("c: w: it is float32[6,5], not float32[3,5]"));
+}
+
 TEST_CASE("initial_cut: what is missing, damaged or another is refused by its name", "[ps]") {
   const support::TempDirectory directory;
   const Job saved = cuts::with_tables(cuts::make_job(1, 1));

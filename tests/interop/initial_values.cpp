@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// usage: initial_values CHECKPOINT NAME TYPE EXTENT... >OUTPUT
+// The values that a job which begins with this checkpoint gives to its variable NAME, float32 or int64, cut into two
+// parts on two shards when it has an axis 0 of two or more.
+#include <distrib/ps/initial_cut.hpp>
+#include <distrib/ps/shard_layout.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+auto main(int argc, char** argv) -> int try {
+  using distrib::Slice;
+  if (argc < 4) throw std::invalid_argument{"usage: initial_values CHECKPOINT NAME TYPE EXTENT..."};
+  std::vector<std::int64_t> extents;
+  for (int i = 4; i < argc; ++i) extents.push_back(std::strtoll(argv[i], nullptr, 10));
+  const distrib::Shape shape{extents};
+  distrib::Job job;
+  job.initial_checkpoint = argv[1];
+  job.variables.push_back({argv[2], argv[3] == std::string{"int64"} ? distrib::DType::int64 : distrib::DType::float32, shape, {}});
+  job.shards_per_task = 2;
+  if (shape.rank() > 0 && shape[0] > 1) {
+    const std::int64_t first = shape[0] / 2;
+    job.parts = {{0, Slice::along(shape, 0, 0, first), 0}, {0, Slice::along(shape, 0, first, shape[0] - first), 1}};
+  } else {
+    job.parts = {{0, Slice::whole(shape), 0}};
+  }
+  const distrib::JobUpdaters updaters{distrib::Sgd{}};
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    const distrib::ShardLayout layout{job, shard};
+    const distrib::Cut cut = initial_cut(job, layout, updaters);
+    for (const auto& place : layout.trained()) {
+      const auto bytes = cut.values->bytes().subspan(place.offset_bytes, place.size_bytes);
+      std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    }
+  }
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
+}
