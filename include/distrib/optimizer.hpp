@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Update rules and schedules.
+// Update rules and schedules. Not here, as no job of ours uses it: optimizer/moving_average.hpp.
 #pragma once
 
 #include <distrib/optimizer/adagrad.hpp>

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace distrib::inline v0 {
+
+/// Averages of variables over the steps, as TensorFlow's ExponentialMovingAverage: average -= (average - value) *
+/// (1 - d), where d is `decay`, or with a number of updates n no more than (1 + n) / (10 + n), so that early values soon
+/// count. An average begins as its variable's initial value; whoever evaluates with averages keeps them himself. A value.
+struct MovingAverage {
+  float decay = 0.999F;
+
+  /// Brings `averages` up to date with `values`, element by element. `num_updates`: the global step, for a decay that
+  /// grows up to `decay`. Programmer error: spans of different length.
+  void update(std::span<float> averages, std::span<const float> values,
+              std::optional<std::uint64_t> num_updates = {}) const noexcept {
+    assert(averages.size() == values.size());
+    float used = decay;
+    if (num_updates) {
+      const auto n = static_cast<float>(*num_updates);
+      used = std::min(decay, (1.0F + n) / (10.0F + n));
+    }
+    const float weight = 1.0F - used;
+    for (std::size_t i = 0; i < averages.size(); ++i) averages[i] -= (averages[i] - values[i]) * weight;
+  }
+
+  [[nodiscard]] auto operator==(const MovingAverage&) const noexcept -> bool = default;
+};
+
+}  // namespace distrib::inline v0
