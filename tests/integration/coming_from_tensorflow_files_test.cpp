@@ -84,9 +84,9 @@ TEST_CASE("Coming from TensorFlow: P106 scalars, P107 session log and graph", "[
   const auto file = *std::filesystem::directory_iterator{directory.path()};
   distrib::RecordReader records{file.path()};
   std::size_t scalars = 0, events = 0;
-  while (const auto record = records.next()) {
+  while (const auto record = records.try_next()) {
     distrib::ParsedEvent event;
-    CHECK(distrib::parse_event(*record, event));
+    CHECK(distrib::parse_event(record->bytes, event));
     scalars += event.scalars.size();
     ++events;
   }
