@@ -24,6 +24,9 @@ enum class cluster_errc {
   bad_tf_config,        ///< TF_CONFIG is JSON, but a value is not of the form TensorFlow gives it. See its place.
   bad_device,           ///< A device text that has no meaning. Write /job:NAME/task:N/device:TYPE:N, or a part of it.
   bad_role,             ///< The job has no such role, or too many tasks in it. Jobs are chief, worker, ps, evaluator.
+  bad_address,          ///< An address of a server has no port at its end, or a slash in its host. Write host:port.
+  unknown_protocol,     ///< No server speaks this protocol. Leave it out, or write grpc.
+  bad_cluster_def,      ///< The bytes are no ClusterDef, ServerDef or ClusterDeviceFilters. Look who wrote them.
 };
 
 namespace detail {
@@ -48,6 +51,9 @@ inline constexpr ErrorText cluster_texts[] = {
     {cluster_errc::bad_device, failure::invalid_argument,
      "not a device; write /job:NAME/task:N/device:TYPE:N or a part of it"},
     {cluster_errc::bad_role, failure::invalid_argument, "the roles are one chief, workers, ps and one evaluator"},
+    {cluster_errc::bad_address, failure::invalid_argument, "not an address of a server; write host:port"},
+    {cluster_errc::unknown_protocol, failure::not_found, "no server speaks this protocol; write grpc"},
+    {cluster_errc::bad_cluster_def, failure::corrupt, "the bytes are no definition of a cluster or server"},
 };
 }  // namespace detail
 
