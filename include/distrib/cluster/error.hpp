@@ -25,6 +25,9 @@ enum class cluster_errc {
   bad_device,           ///< A device text that has no meaning. Write /job:NAME/task:N/device:TYPE:N, or a part of it.
   bad_role,             ///< The job has no such role, or too many tasks in it. Jobs are chief, worker, ps, evaluator.
   device_conflict,      ///< Two devices cannot be one: they name different jobs, tasks or types. Make them agree.
+  bad_address,          ///< An address of a server has no port at its end, or a slash in its host. Write host:port.
+  unknown_protocol,     ///< No server speaks this protocol. Leave it out, or write grpc.
+  bad_cluster_def,      ///< The bytes are no ClusterDef, ServerDef or ClusterDeviceFilters. Look who wrote them.
 };
 
 namespace detail {
@@ -50,6 +53,9 @@ inline constexpr ErrorText cluster_texts[] = {
      "not a device; write /job:NAME/task:N/device:TYPE:N or a part of it"},
     {cluster_errc::bad_role, failure::invalid_argument, "the roles are one chief, workers, ps and one evaluator"},
     {cluster_errc::device_conflict, failure::invalid_argument, "the devices name different things and cannot be one"},
+    {cluster_errc::bad_address, failure::invalid_argument, "not an address of a server; write host:port"},
+    {cluster_errc::unknown_protocol, failure::not_found, "no server speaks this protocol; write grpc"},
+    {cluster_errc::bad_cluster_def, failure::corrupt, "the bytes are no definition of a cluster or server"},
 };
 }  // namespace detail
 

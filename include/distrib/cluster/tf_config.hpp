@@ -24,6 +24,8 @@ struct TfConfig {
   std::optional<std::string> rpc_layer;     ///< "grpc", ...
   std::optional<std::string> environment;
   std::optional<std::string> session_master;
+  std::optional<std::string> eval_session_master;
+  std::optional<std::string> service;  ///< The JSON of an object, as it stands there.
 
   /// Who this process is; empty unless both type and index are given.
   template <class = void> [[nodiscard]] auto task() const -> std::optional<TaskId> {
@@ -58,7 +60,7 @@ namespace detail {
 /// Reads the JSON of TF_CONFIG. The first failure ends it: functions return false.
 class TfConfigReader {
  public:
-  explicit TfConfigReader(std::string_view text) noexcept : json_{text} {}
+  explicit TfConfigReader(std::string_view text) noexcept : text_{text}, json_{text} {}
 
   template <class = void> auto read(TfConfig& config) -> bool {
     if (json_.next() != JsonToken::begin_object) return refuse(cluster_errc::bad_tf_config);
@@ -66,6 +68,12 @@ class TfConfigReader {
       if (!read_member(config)) return false;
     }
     return json_.next() == JsonToken::end;
+  }
+
+  /// Of a text that is what stands behind "cluster" there.
+  template <class = void> auto read(ClusterSpec& cluster) -> bool {
+    json_.next();
+    return read_cluster(cluster) && json_.next() == JsonToken::end;
   }
 
   template <class = void> [[nodiscard]] auto error() const -> Error {
@@ -76,11 +84,13 @@ class TfConfigReader {
  private:
   template <class = void> auto read_member(TfConfig& config) -> bool {
     const std::string_view key = json_.text();
-    if (key == "cluster") return next_is_null() || read_cluster(config.cluster);
+    if (key == "cluster" || key == "sparseCluster") return next_is_null() || read_cluster(config.cluster);
     if (key == "task") return next_is_null() || read_task(config);
     if (key == "rpc_layer") return next_is_null() || read_text(config.rpc_layer);
     if (key == "environment") return next_is_null() || read_text(config.environment);
     if (key == "session_master") return next_is_null() || read_text(config.session_master);
+    if (key == "eval_session_master") return next_is_null() || read_text(config.eval_session_master);
+    if (key == "service") return next_is_null() || read_service(config.service);
     json_.skip();
     return json_.token() != JsonToken::error;
   }
@@ -109,7 +119,8 @@ class TfConfigReader {
   template <class = void> auto read_sparse(ClusterSpec::Tasks& tasks) -> bool {
     while (json_.next() == JsonToken::name) {
       const std::optional<std::uint32_t> index = detail::parse_whole<std::uint32_t>(json_.text());
-      if (!index || json_.next() != JsonToken::string) return false;
+      if (!index) return refuse(cluster_errc::bad_integer);
+      if (json_.next() != JsonToken::string) return false;
       if (!tasks.insert({*index, std::string{json_.text()}}).second) return false;
     }
     return json_.token() == JsonToken::end_object;
@@ -142,6 +153,14 @@ class TfConfigReader {
     return true;
   }
 
+  template <class = void> auto read_service(std::optional<std::string>& service) -> bool {
+    if (json_.token() != JsonToken::begin_object) return refuse(cluster_errc::bad_tf_config);
+    const std::size_t begin = json_.offset();
+    json_.skip();
+    service = text_.substr(begin, json_.offset() + 1 - begin);
+    return json_.token() != JsonToken::error;
+  }
+
   auto next_is_null() -> bool { return json_.next() == JsonToken::null; }
 
   template <class = void> auto refuse(std::error_code code) -> bool {
@@ -149,6 +168,7 @@ class TfConfigReader {
     return false;
   }
 
+  std::string_view text_;
   JsonReader json_;
   std::error_code code_;
 };
@@ -156,7 +176,8 @@ class TfConfigReader {
 }  // namespace detail
 
 /// Reads the text of TF_CONFIG: a JSON object whose keys all may be missing, other keys ignored. A job is a list of
-/// addresses or an object {"index": "address"}; a task's index may be text. Fails with a `json_errc`, or with
+/// addresses or an object {"index": "address"}; a task's index may be text; "sparseCluster" is an old name of
+/// "cluster". Fails with a `json_errc`, or with
 /// `cluster_errc::bad_tf_config`, `bad_integer`, `duplicate_job`; the place is a byte offset.
 template <class = void> [[nodiscard]] auto parse_tf_config(std::string_view text, Error& error) -> TfConfig {
   error = {};
