@@ -4,6 +4,8 @@
 
 #include <distrib/cluster.hpp>
 #include <distrib/cluster/device_change.hpp>
+#include <distrib/cluster/run_config.hpp>
+#include <distrib/cluster/server_def.hpp>
 
 #include <map>
 #include <utility>
@@ -87,9 +89,72 @@ auto cluster_spec(const Json& input) -> Json {
 
 auto optional_json(const auto& value) -> Json { return value ? Json(*value) : Json(); }
 
+template <class T> auto optional_field(const Json& input, const char* name) -> std::optional<T> {
+  return input.contains(name) && !input[name].is_null() ? std::optional{input[name].get<T>()} : std::nullopt;
+}
+
+/// What TensorFlow's run time says when it makes the server.
+void make_server(const distrib::ServerDef& def) {
+  std::error_code ec;
+  check_server_def(def, ec);
+  if (ec == distrib::cluster_errc::no_such_job) throw Refused{"INTERNAL"};
+  if (ec == distrib::cluster_errc::unknown_protocol) throw Refused{"NOT_FOUND"};
+  if (ec) throw Refused{"INVALID_ARGUMENT"};
+}
+
+auto server_def(const Json& input) -> Json {
+  if (input.contains("call")) {
+    if (input["call"] != "create_local_server") throw Unsupported{};
+    const distrib::ServerDef def = distrib::local_server_def();
+    const std::string target = server_target(def, 1);
+    return {{"cluster", as_dict(def.cluster)},
+            {"job_name", def.job_name},
+            {"task_index", def.task_index},
+            {"protocol", def.protocol},
+            {"target_prefix", target.substr(0, target.size() - 1)}};
+  }
+  const distrib::ServerDefOptions options{.job_name = optional_field<std::string>(input, "job_name"),
+                                          .task_index = optional_field<std::uint32_t>(input, "task_index"),
+                                          .protocol = optional_field<std::string>(input, "protocol"),
+                                          .session_config = {}};
+  distrib::ServerDef def;
+  if (input.contains("server_def")) {
+    const Json& given = input["server_def"];
+    def = make_server_def(distrib::ServerDef{.cluster = cluster_of(given.at("cluster")),
+                                             .job_name = given.value("job_name", ""),
+                                             .task_index = given.value("task_index", 0U),
+                                             .protocol = given.value("protocol", "")},
+                          options);
+  } else {
+    def = make_server_def(cluster_of(input.at("cluster")), options);
+  }
+  make_server(def);
+  return {{"job_name", def.job_name}, {"task_index", def.task_index}, {"protocol", def.protocol}};
+}
+
+auto tf_config_of(const Json& input) -> distrib::TfConfig {
+  if (!input.contains("TF_CONFIG") || input["TF_CONFIG"].is_null()) return {};
+  const Json& given = input["TF_CONFIG"];
+  return distrib::parse_tf_config(given.is_string() ? given.get<std::string>() : given.dump());
+}
+
+auto tf_config_run_config(const Json& input) -> Json {
+  const distrib::RunConfig run = distrib::run_config(tf_config_of(input));
+  return {{"master", run.master},
+          {"evaluation_master", run.evaluation_master},
+          {"is_chief", run.is_chief},
+          {"num_ps_replicas", run.num_ps_replicas},
+          {"num_worker_replicas", run.num_worker_replicas},
+          {"task_type", run.task_type},
+          {"task_id", run.task_id},
+          {"global_id_in_cluster", optional_json(run.global_id_in_cluster)},
+          {"device_filters", run.device_filters},
+          {"service", run.service ? Json::parse(*run.service) : Json()},
+          {"cluster", as_dict(run.cluster)}};
+}
+
 auto tf_config(const Json& input) -> Json {
-  const Json& given = input.at("TF_CONFIG");
-  distrib::TfConfig config = distrib::parse_tf_config(given.is_string() ? given.get<std::string>() : given.dump());
+  distrib::TfConfig config = tf_config_of(input);
   if (input.contains("constructor_overrides")) {
     const Json& overrides = input["constructor_overrides"];
     if (overrides.contains("task_type")) config.task_type = overrides["task_type"].get<std::string>();
@@ -199,6 +264,8 @@ auto cluster_groups() -> std::vector<Group> {
   return {{"cluster_spec", cluster_spec, exception_of},
           {"cluster_roles", cluster_roles, exception_of},
           {"tf_config", tf_config, tf_config_kind},
+          {"tf_config_run_config", tf_config_run_config, tf_config_kind},
+          {"server_def", server_def, exception_of},
           {"flags", flags, exception_of},
           {"device_spec_parse", device_spec_parse, exception_of},
           {"device_spec_merge", device_spec_merge, exception_of}};
