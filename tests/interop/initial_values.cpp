@@ -20,7 +20,8 @@ auto main(int argc, char** argv) -> int try {
   const distrib::Shape shape{extents};
   distrib::Job job;
   job.initial_checkpoint = argv[1];
-  job.variables.push_back({argv[2], argv[3] == std::string{"int64"} ? distrib::DType::int64 : distrib::DType::float32, shape, {}});
+  const bool counts = argv[3] == std::string{"int64"};
+  job.variables.push_back({argv[2], counts ? distrib::DType::int64 : distrib::DType::float32, shape, {}});
   job.shards_per_task = 2;
   if (shape.rank() > 0 && shape[0] > 1) {
     const std::int64_t first = shape[0] / 2;
