@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Curves and more for TensorBoard without a trainer, the curve read back. To look at one: tensorboard --logdir DIRECTORY
+// A curve and more for TensorBoard without a trainer. To look at it: tensorboard --logdir DIRECTORY
 #include <distrib/summary/event_reader.hpp>
 #include <distrib/summary/event_writer.hpp>
 #include <distrib/summary/histogram.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: apply_updates ROWS DIM UPDATER HYPER-PARAMETER... <INPUT >OUTPUT
-// Applies the updater's gradients to a variable of ROWS times DIM floats. Input: the variable; then, again and again, the
-// number of rows that have a gradient as 32 bits, their numbers as 32 bits each, and the gradient. -1 and a gradient of
-// all: a dense one. Output: the variable and then each slot.
+// Applies gradients to a variable of ROWS times DIM floats. Input: the variable; then, again and again, the number of
+// rows that have a gradient as 32 bits, their numbers as 32 bits each, and the gradient. -1 and a gradient of all: a
+// dense one. Output: the variable and then each slot.
 #include <distrib/optimizer/updater_list.hpp>
 
 #include <algorithm>

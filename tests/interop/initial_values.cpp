@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// usage: initial_values CHECKPOINT NAME TYPE EXTENT... >OUTPUT
-// The values that a job which begins with this checkpoint gives to its variable NAME, float32 or int64, cut into two
+// usage: initial_values CHECKPOINT NAME EXTENT... >OUTPUT
+// The values that a job which begins with this checkpoint gives to its variable NAME of float32, cut into two
 // parts on two shards when it has an axis 0 of two or more.
 #include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/shard_layout.hpp>
@@ -14,13 +14,13 @@
 
 auto main(int argc, char** argv) -> int try {
   using distrib::Slice;
-  if (argc < 4) throw std::invalid_argument{"usage: initial_values CHECKPOINT NAME TYPE EXTENT..."};
+  if (argc < 3) throw std::invalid_argument{"usage: initial_values CHECKPOINT NAME EXTENT..."};
   std::vector<std::int64_t> extents;
-  for (int i = 4; i < argc; ++i) extents.push_back(std::strtoll(argv[i], nullptr, 10));
+  for (int i = 3; i < argc; ++i) extents.push_back(std::strtoll(argv[i], nullptr, 10));
   const distrib::Shape shape{extents};
   distrib::Job job;
   job.initial_checkpoint = argv[1];
-  job.variables.push_back({argv[2], argv[3] == std::string{"int64"} ? distrib::DType::int64 : distrib::DType::float32, shape, {}});
+  job.variables.push_back({argv[2], distrib::DType::float32, shape, {}});
   job.shards_per_task = 2;
   if (shape.rank() > 0 && shape[0] > 1) {
     const std::int64_t first = shape[0] / 2;

@@ -194,7 +194,8 @@ def compare(program, text, make, is_sparse, chance):
         # Beside the relative error an absolute one, where sums of numbers near 1 come close to 0.
         if not np.allclose(found, wanted, rtol=1e-5, atol=2e-6):
             at = np.unravel_index(np.argmax(np.abs(found - wanted)), found.shape)
-            sys.exit(f"{text}: {'rows' if is_sparse else 'dense'}, block {index} at {at}: {found[at]}, not {wanted[at]}")
+            kind = "rows" if is_sparse else "dense"
+            sys.exit(f"{text}: {kind}, block {index} at {at}: {found[at]}, not {wanted[at]}")
         if np.allclose(found, initial):
             sys.exit(f"{text}: nothing was trained")
 

@@ -35,13 +35,13 @@ class Ours:
     def begins_with(self, prefix, values):
         """Every one of these variables, by name, begins with its value."""
         for name, value in values.items():
-            command = [self.programs / "initial_values", prefix, name, str(value.dtype), *map(str, value.shape)]
+            command = [self.programs / "initial_values", prefix, name, *map(str, value.shape)]
             output = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
             same(f"{name} of {prefix}", output, value.tobytes())
             self.checked += 1
 
     def refuses(self, prefix, name, value, words):
-        command = [self.programs / "initial_values", prefix, name, str(value.dtype), *map(str, value.shape)]
+        command = [self.programs / "initial_values", prefix, name, *map(str, value.shape)]
         run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         same(f"{name} of {prefix} is refused", (run.returncode, words in run.stderr), (1, True))
 
@@ -102,8 +102,8 @@ def every_type(ours, directory, chance):
     tf.raw_ops.SaveV2(prefix=prefix, tensor_names=list(tensors), shape_and_slices=[""] * len(tensors),
                       tensors=list(tensors.values()))
     found = ours.reads(prefix)
-    expected = {name: {"dtype": value.dtype.name, "shape": value.shape.as_list(), "bytes": value.numpy().tobytes().hex()}
-                for name, value in {**values, **many}.items()}
+    expected = {name: {"dtype": value.dtype.name, "shape": value.shape.as_list(),
+                       "bytes": value.numpy().tobytes().hex()} for name, value in {**values, **many}.items()}
     expected["texts"] = {"dtype": "string", "shape": [2, 2], "texts": [text.hex() for text in texts.numpy().ravel()]}
     same("names", sorted(found), sorted(tensors))
     for name, tensor in expected.items():

@@ -48,8 +48,8 @@ template <class = void> [[nodiscard]] auto parse_object_graph(ByteView bytes, st
 
 /// Lets a reader of an object-based checkpoint find the variable `name` by its full name, as TensorFlow's name-based
 /// `Saver` does, or by its path of objects ("model/layer/kernel"). Other checkpoints, and names that there are, stay as
-/// they are; a name that there is not is no error. Where several variables have the full name, of which TensorFlow takes
-/// the last, and none the path: `duplicate`, naming two of them. Else as `BundleReader::read_strings`; `corrupt_data`.
+/// they are; a name that there is not is no error. Where several variables have the full name, of which TensorFlow
+/// takes the last, and none the path: `duplicate`, naming two of them. Else as `BundleReader::read_strings`.
 template <class = void> void find_by_object(BundleReader& reader, const std::string& name, Error& error) {
   error = {};
   if (reader.find(name) != nullptr || reader.find(object_graph_name) == nullptr) return;

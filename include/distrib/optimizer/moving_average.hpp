@@ -11,8 +11,8 @@
 namespace distrib::inline v0 {
 
 /// Averages of variables over the steps, as TensorFlow's ExponentialMovingAverage: average -= (average - value) *
-/// (1 - d), where d is `decay`, or with a number of updates n no more than (1 + n) / (10 + n), so that early values soon
-/// count. An average begins as its variable's initial value; whoever evaluates with averages keeps them himself. A value.
+/// (1 - d), where d is `decay`, or with a number of updates n no more than (1 + n) / (10 + n), so that early values
+/// soon count. An average begins as its variable's initial value; who evaluates with averages keeps them. A value.
 struct MovingAverage {
   float decay = 0.999F;
 

@@ -95,9 +95,10 @@ auto read_initial(const BundleReader& reader, const TablePlace& table, const Any
 ///
 /// What the job's `initial_checkpoint` has of its variables and tables is read from there, in whatever slices and from
 /// however many shards; from an object-based checkpoint of TensorFlow 2 by full name or path, see `find_by_object`; of
-/// tables of any keys only what this library saved. Variables and tables that it has not begin as their initializers say,
-/// counters at zeros. Then it blocks, and throws `std::system_error` that names file or tensor: as `BundleReader::open`
-/// and `read`, `find_by_object`, `TableTensors::read`; `checkpoint_errc::mismatch` when type or shape is another.
+/// tables of any keys only what this library saved. Variables and tables that it has not begin as their initializers
+/// say, counters at zeros. Then it blocks, and throws `std::system_error` that names file or tensor: as
+/// `BundleReader::open` and `read`, `find_by_object`, `TableTensors::read`; `checkpoint_errc::mismatch` when type or
+/// shape is another.
 template <class = void>
 [[nodiscard]] auto initial_cut(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters) -> Cut {
   auto values = std::make_shared<AlignedBuffer>(initial_values(job, layout));

@@ -39,7 +39,8 @@ void write_graph_event(WireWriter& out, double wall_time, std::span<const GraphV
         node.text(1, variable.name);
         node.text(2, "VarHandleOp");
         if (!variable.device.empty()) node.text(4, variable.device);
-        attribute(node, "dtype", [&](WireWriter& value) { value.varint(6, static_cast<std::uint64_t>(variable.dtype)); });
+        const auto dtype = static_cast<std::uint64_t>(variable.dtype);
+        attribute(node, "dtype", [&](WireWriter& value) { value.varint(6, dtype); });
         attribute(node, "shape", [&](WireWriter& value) { detail::write_shape(value, 7, variable.shape); });
         attribute(node, "shared_name", [&](WireWriter& value) { value.text(2, variable.name); });
       });

@@ -35,8 +35,8 @@ void append_png_chunk(std::vector<std::byte>& to, std::string_view type, ByteVie
 
 }  // namespace detail
 
-/// A PNG (ISO/IEC 15948) of pixels of one byte a channel, row by row from the top. `channels`: 1 grey, 2 grey and alpha,
-/// 3 red, green and blue, 4 with alpha. For small pictures: rows are deflated as they are, up to 4 GiB of them.
+/// A PNG (ISO/IEC 15948) of pixels of one byte a channel, row by row from the top. `channels`: 1 grey, 2 grey and
+/// alpha, 3 red, green and blue, 4 with alpha. For small pictures: rows are deflated as they are, up to 4 GiB of them.
 /// Programmer error: another number of pixels, no pixels, another number of channels.
 template <class = void>
 [[nodiscard]] auto encode_png(ByteView pixels, std::uint32_t height, std::uint32_t width, std::uint32_t channels)
