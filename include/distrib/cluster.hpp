@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is who: ClusterSpec, flags, TF_CONFIG. Not here, as a job that is told by those needs none of it: what schedulers
 // say, cluster/launched_task.hpp, cluster/slurm_resolver.hpp, cluster/mpi_rank.hpp, cluster/kubernetes_resolver.hpp; and
-// what TensorFlow's devices can do besides, cluster/device_change.hpp, cluster/device_name.hpp.
+// what is for TensorFlow alone, cluster/device_change.hpp, device_name.hpp, device_filters.hpp, cluster_def.hpp,
+// cluster_dict.hpp, server_def.hpp, run_config.hpp.
 #pragma once
 
 #include <distrib/cluster/cluster_flags.hpp>

@@ -115,8 +115,7 @@ auto server_def(const Json& input) -> Json {
   }
   const distrib::ServerDefOptions options{.job_name = optional_field<std::string>(input, "job_name"),
                                           .task_index = optional_field<std::uint32_t>(input, "task_index"),
-                                          .protocol = optional_field<std::string>(input, "protocol"),
-                                          .session_config = {}};
+                                          .protocol = optional_field<std::string>(input, "protocol")};
   distrib::ServerDef def;
   if (input.contains("server_def")) {
     const Json& given = input["server_def"];

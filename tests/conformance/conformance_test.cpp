@@ -23,8 +23,8 @@ const std::set<std::string> answered{
     "greedy_placement",  "hadoop_reader",     "kubernetes_resolver", "kubernetes_service_name",
     "optimizer_dense",   "optimizer_sparse",
     "parse_example",     "partition_slices",  "partitioner",        "ps_strategy_placement",
-    "random_placement",  "replica_device_setter", "sharded_variable", "slurm_hostlist",
-    "slurm_resolver",    "slurm_tasks_per_node",  "sync_replicas",
+    "random_placement",  "replica_device_setter", "server_def",     "sharded_variable", "slurm_hostlist",
+    "slurm_resolver",    "slurm_tasks_per_node",  "sync_replicas",  "tf_config_run_config",
     "tfrecord_bytes",    "tfrecord_corruption",
 };
 

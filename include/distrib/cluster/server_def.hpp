@@ -25,13 +25,13 @@ namespace distrib::inline v0 {
 /// One server of a cluster, as TensorFlow's ServerDef (tensorflow_server.proto). A value. Ours is made from the first
 /// three: `Server{io, def.cluster, def.job_name, def.task_index}`.
 struct ServerDef {
-  ClusterSpec cluster;
-  std::string job_name;
+  ClusterSpec cluster = {};
+  std::string job_name = {};
   std::uint32_t task_index = 0;
   std::string protocol = "grpc";
-  std::vector<std::byte> session_config;  ///< A serialized ConfigProto, for TensorFlow; passed on as it is.
-  ClusterDeviceFilters device_filters;    ///< For TensorFlow.
-  std::uint16_t port = 0;                 ///< Unless 0, used instead of the one in the address of the task.
+  std::vector<std::byte> session_config = {};  ///< A serialized ConfigProto, for TensorFlow; passed on as it is.
+  ClusterDeviceFilters device_filters = {};    ///< For TensorFlow.
+  std::uint16_t port = 0;                      ///< Unless 0, used instead of the one in the address of the task.
 
   [[nodiscard]] auto task() const -> TaskId { return {job_name, task_index}; }
   [[nodiscard]] auto operator==(const ServerDef&) const -> bool = default;
@@ -39,10 +39,10 @@ struct ServerDef {
 
 /// What is known beside the cluster; empty where something is not.
 struct ServerDefOptions {
-  std::optional<std::string> job_name;
-  std::optional<std::uint32_t> task_index;
-  std::optional<std::string> protocol;
-  std::optional<std::vector<std::byte>> session_config;  ///< A serialized ConfigProto.
+  std::optional<std::string> job_name = {};
+  std::optional<std::uint32_t> task_index = {};
+  std::optional<std::string> protocol = {};
+  std::optional<std::vector<std::byte>> session_config = {};  ///< A serialized ConfigProto.
 };
 
 /// The definition of a server of `cluster`. A job that is not given is the only one that there is; an index that is not
@@ -102,8 +102,7 @@ struct ServerDefOptions {
   return make_server_def(config.cluster,
                          {.job_name = config.task_type,
                           .task_index = config.task_index,
-                          .protocol = config.rpc_layer.value_or("grpc"),
-                          .session_config = {}},
+                          .protocol = config.rpc_layer.value_or("grpc")},
                          ec);
 }
 [[nodiscard]] inline auto standard_server_def(const TfConfig& config) -> ServerDef {
