@@ -10,7 +10,6 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace distrib::inline v0 {
@@ -34,7 +33,11 @@ class DeviceScopes {
 
    private:
     friend class DeviceScopes;
-    using Scope = std::variant<std::monostate, DeviceSpec, Function>;
+    struct Scope {
+      DeviceSpec device = {};
+      Function function = {};  // instead of the device, unless empty
+      bool keeps_out = false;
+    };
     Guard(std::vector<Scope>& scopes, Scope scope) : scopes_{scopes} { scopes_.push_back(std::move(scope)); }
     std::vector<Scope>& scopes_;
   };
@@ -47,10 +50,10 @@ class DeviceScopes {
   /// nothing, and keeps nothing out.
   auto enter(std::string_view device) -> Guard { return enter(DeviceSpec::parse(device)); }
   auto enter(const char* device) -> Guard { return enter(std::string_view{device}); }
-  auto enter(DeviceSpec device) -> Guard { return {scopes_, std::move(device)}; }
-  auto enter(Function function) -> Guard { return {scopes_, std::move(function)}; }
+  auto enter(DeviceSpec device) -> Guard { return {scopes_, {.device = std::move(device)}}; }
+  auto enter(Function function) -> Guard { return {scopes_, {.function = std::move(function)}}; }
   /// TensorFlow's `tf.device(None)`: inside of it, the scopes around it do not count.
-  auto enter_none() -> Guard { return {scopes_, std::monostate{}}; }
+  auto enter_none() -> Guard { return {scopes_, {.keeps_out = true}}; }
 
   /// How many are open.
   [[nodiscard]] auto depth() const noexcept -> std::size_t { return scopes_.size(); }
@@ -61,15 +64,15 @@ class DeviceScopes {
   [[nodiscard]] auto device(OpRequest request, std::error_code& ec) const -> std::string {
     ec.clear();
     std::string chosen{request.device};
-    for (std::size_t i = scopes_.size(); i-- > 0 && !std::holds_alternative<std::monostate>(scopes_[i]);) {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend() && !scope->keeps_out; ++scope) {
       request.device = chosen;
-      if (const auto* function = std::get_if<Function>(&scopes_[i])) {
-        chosen = (*function)(request);
+      if (scope->function) {
+        chosen = scope->function(request);
         continue;
       }
       const DeviceSpec inner = DeviceSpec::parse(chosen, ec);
       if (ec) return {};
-      chosen = to_string(std::get<DeviceSpec>(scopes_[i]).merged_with(inner));
+      chosen = to_string(scope->device.merged_with(inner));
     }
     return chosen;
   }
