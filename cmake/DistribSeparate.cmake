@@ -4,6 +4,7 @@
 
 if(NOT TARGET distrib_separate)
   add_library(distrib_separate STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/separate/checkpoint.cpp
+                                                       ${CMAKE_CURRENT_LIST_DIR}/separate/cluster.cpp
                                                        ${CMAKE_CURRENT_LIST_DIR}/separate/ps.cpp
                                                        ${CMAKE_CURRENT_LIST_DIR}/separate/shard.cpp
                                                        ${CMAKE_CURRENT_LIST_DIR}/separate/train.cpp)

@@ -2,6 +2,7 @@
 #include "train_settings.hpp"
 
 #include <CLI/CLI.hpp>
+#include <distrib/cluster/cluster_flags.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -38,6 +39,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       ->check(count);
   app.add_option("--start_within", s.start_within, "Seconds a worker waits at its start for parameter servers")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))->capture_default_str();
+  app.footer("In a cluster also, where no scheduler says it (docs/guide/schedulers.md):\n" +
+             distrib::ClusterFlags::help());
   try {
     app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards
   } catch (const CLI::ParseError& error) {

@@ -4,6 +4,7 @@
 #include "mlp.hpp"
 #include "train_settings.hpp"
 
+#include <distrib/cluster/launched_task.hpp>
 #include <distrib/ecosystem.hpp>
 
 #include <algorithm>
@@ -65,11 +66,11 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
 int main(int argc, char** argv) try {
   openblas_set_num_threads(1);  // the workers are the threads
   std::vector<std::string> rest;
-  const auto flags = distrib::ClusterFlags::parse_known(argc, argv, rest);
+  const auto task = distrib::LaunchedTask::find(argc, argv, rest);
   const Settings settings = read_flags(rest);
-  if (settings.mode == "sync") return train(settings, flags, distrib::BulkSynchronousParallel{});
-  if (settings.mode == "async") return train(settings, flags, distrib::AsynchronousParallel{});
-  return train(settings, flags, distrib::StaleSynchronousParallel{.staleness = settings.staleness});
+  if (settings.mode == "sync") return train(settings, task.flags, distrib::BulkSynchronousParallel{});
+  if (settings.mode == "async") return train(settings, task.flags, distrib::AsynchronousParallel{});
+  return train(settings, task.flags, distrib::StaleSynchronousParallel{.staleness = settings.staleness});
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return 65;

@@ -2,6 +2,7 @@
 #include "train_settings.hpp"
 
 #include <CLI/CLI.hpp>
+#include <distrib/cluster/cluster_flags.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -32,6 +33,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))->capture_default_str();
   app.add_option("--metrics", s.metrics, "HOST:PORT where ps 0 answers GET /metrics; the next ps at the next port");
   app.add_flag("--hold_out", s.hold_out, "Train on nine tenths of the training set, evaluate on the tenth left out");
+  app.footer("In a cluster also, where no scheduler says it (docs/guide/schedulers.md):\n" +
+             distrib::ClusterFlags::help());
   try {
     app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards
   } catch (const CLI::ParseError& error) {

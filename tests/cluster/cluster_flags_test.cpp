@@ -2,8 +2,10 @@
 #include <distrib/cluster/cluster_flags.hpp>
 
 #include "support/catch.hpp"
+#include "support/temp_directory.hpp"
 
 #include <cstdlib>
+#include <fstream>
 
 using distrib::cluster_errc;
 using distrib::ClusterFlags;
@@ -216,4 +218,28 @@ TEST_CASE("ClusterFlags: the lines of the 2016 program", "[cluster][flags]") {
   REQUIRE_FALSE(flags.local());
   distrib::ClusterSpec cluster{{"ps", flags.ps_hosts}, {"worker", flags.worker_hosts}};
   CHECK(cluster.task_address(flags.job_name, flags.task_index) == "w:1");
+}
+
+TEST_CASE("ClusterFlags: flags of a file, and what --help says of them", "[cluster][flags]") {
+  const support::TempDirectory directory;
+  const std::string path = (directory / "flags").string();
+  std::ofstream{path} << "--job_name=worker\n--ps_hosts=p0:1\n--worker_hosts=w0:1,w1:1\n--mine\n";
+  const std::string flag = "--flagfile=" + path;
+  const Arguments arguments{"program", flag.c_str(), "--task_index=1"};
+  Strings rest;
+  const auto flags = ClusterFlags::parse_known(static_cast<int>(arguments.size()), arguments.data(), rest);
+  CHECK(flags.task() == distrib::TaskId{"worker", 1});
+  CHECK(rest == Strings{"--mine"});
+
+  const Arguments missing{"program", "--flagfile=/none"};
+  Error error;
+  CHECK(ClusterFlags::parse(2, missing.data(), error).local());
+  CHECK(error.code == std::errc::no_such_file_or_directory);
+  CHECK(error.where == "--flagfile=/none");
+
+  const std::string help = ClusterFlags::help();
+  for (const distrib::FlagInfo& known : ClusterFlags::known)
+    CHECK(help.find("  --" + std::string{known.name} + " ") != std::string::npos);
+  CHECK(help.starts_with("  --task_index        which task of its job"));
+  CHECK(help.ends_with("  --flagfile          PATH of a file with more flags, one a line\n"));
 }

@@ -210,6 +210,12 @@ auto flags(const Json& input) -> Json {
     if (value.is_null()) throw Refused{"illegal flag value"};
     return {{"value", value}};
   }
+  if (input.empty()) {
+    Json list = Json::array();
+    for (const distrib::FlagInfo& flag : distrib::ClusterFlags::known)
+      list.push_back({flag.name, flag.type, nullptr});  // none has a default
+    return {{"flags", list}};
+  }
   const distrib::ClusterFlags parsed = flag_list(input.at("argv"));
   if (parsed.local()) return {{"mode", "single machine, no device, empty master"}};
   Json answer{{"mode", "distributed"}};

@@ -3,11 +3,13 @@
 
 #include <distrib/cluster/cluster_spec.hpp>
 #include <distrib/cluster/error.hpp>
+#include <distrib/cluster/flag_file.hpp>
 #include <distrib/cluster/flag_values.hpp>
 #include <distrib/cluster/roles.hpp>
 #include <distrib/cluster/task_id.hpp>
 #include <distrib/cluster/tf_config.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -22,14 +24,30 @@
 
 namespace distrib::inline v0 {
 
+/// A flag of a command line.
+struct FlagInfo {
+  std::string_view name;  ///< "task_index"
+  std::string_view type;  ///< "integer" or "string"
+  std::string_view help;  ///< A line for --help.
+};
+
 /// Which task of which cluster this process is, as its command line or TF_CONFIG says. A value.
 ///
 /// Flags are --job_name, --task_index (0 unless told), --ps_hosts and --worker_hosts; also with one dash, as
-/// --name=value or --name value; the last one of a name counts; `--` ends the flags. Only when none of them is given is
-/// TF_CONFIG read from the environment; set but empty counts as not set.
+/// --name=value or --name value; the last one of a name counts; `--` ends the flags. --flagfile stands for the flags of
+/// a file, see `read_flag_files`. Only when none of the four is given is TF_CONFIG read from the environment; set but
+/// empty counts as not set.
 ///
 /// Every face fails with a `cluster_errc` or, for TF_CONFIG, a `json_errc`, and none ends the process.
 struct ClusterFlags {
+  /// The four flags, for a program that tells its own; `help()` is made of them.
+  static constexpr std::array<FlagInfo, 4> known{{
+      {"task_index", "integer", "which task of its job this process is, from 0"},
+      {"ps_hosts", "string", "HOST:PORT,... of the parameter servers"},
+      {"worker_hosts", "string", "HOST:PORT,... of the workers"},
+      {"job_name", "string", "ps or worker; without it this process is the whole job"},
+  }};
+
   std::string job_name;  ///< "ps", "worker"; from TF_CONFIG also "chief", "evaluator". "": no cluster, one process.
   std::uint32_t task_index = 0;           ///< Which task of that job.
   std::vector<std::string> ps_hosts;      ///< host:port of each ps task.
@@ -72,14 +90,27 @@ struct ClusterFlags {
   [[nodiscard]] static auto parse_known(int argc, const char* const* argv, std::vector<std::string>& rest, Error& error)
       -> ClusterFlags {
     const char* tf_config = std::getenv("TF_CONFIG");  // NOLINT(concurrency-mt-unsafe): before threads, in main
-    const auto count = static_cast<std::size_t>(argc > 0 ? argc - 1 : 0);
-    return from({argv + (argc > 0 ? 1 : 0), count}, tf_config == nullptr ? "" : tf_config, rest, error);
+    const std::vector<std::string> arguments = detail::arguments_of(argc, argv, error);
+    if (error) return {};
+    return from(detail::pointers_to(arguments), tf_config == nullptr ? "" : tf_config, rest, error);
   }
 
-  /// What `parse_known` does, as a pure function of the arguments (without the program's name) and of the value that
-  /// TF_CONFIG has.
+  /// What `parse_known` does, as a pure function of the arguments (without the program's name, and with those of flag
+  /// files) and of the value that TF_CONFIG has.
+  template <class = void>
   [[nodiscard]] static auto from(std::span<const char* const> arguments, std::string_view tf_config,
                                  std::vector<std::string>& rest, Error& error) -> ClusterFlags;
+
+  /// A line for each flag, to be told with the program's own: "  --job_name ...    ps or worker; ...".
+  template <class = void> [[nodiscard]] static auto help() -> std::string {
+    std::string text;
+    const auto line = [&](std::string_view name, std::string_view help) {
+      text += "  --" + std::string{name} + std::string(std::size_t{18} - name.size(), ' ') + std::string{help} + '\n';
+    };
+    for (const FlagInfo& flag : known) line(flag.name, flag.help);
+    line("flagfile", "PATH of a file with more flags, one a line");
+    return text;
+  }
 
   /// No job name: this process is the whole job.
   [[nodiscard]] auto local() const noexcept -> bool { return job_name.empty(); }
@@ -123,6 +154,9 @@ struct ClusterFlagTexts {
     if (name == "worker_hosts") return &worker_hosts;
     return nullptr;
   }
+
+  /// Whether any of them was given.
+  [[nodiscard]] auto any() const noexcept -> bool { return job_name || task_index || ps_hosts || worker_hosts; }
 };
 
 template <class = void>
@@ -239,15 +273,20 @@ template <class = void> auto flags_from_tf_config(std::string_view text, Error& 
 
 }  // namespace detail
 
-inline auto ClusterFlags::from(std::span<const char* const> arguments, std::string_view tf_config,
-                               std::vector<std::string>& rest, Error& error) -> ClusterFlags {
+template <class>
+auto ClusterFlags::from(std::span<const char* const> arguments, std::string_view tf_config,
+                        std::vector<std::string>& rest, Error& error) -> ClusterFlags {
   error = {};
   rest.clear();
   const detail::ClusterFlagTexts texts = detail::read_cluster_flags(arguments, rest, error);
   if (error) return {};
-  const bool none = !texts.job_name && !texts.task_index && !texts.ps_hosts && !texts.worker_hosts;
-  if (none && !tf_config.empty()) return detail::flags_from_tf_config(tf_config, error);
+  if (!texts.any() && !tf_config.empty()) return detail::flags_from_tf_config(tf_config, error);
   return detail::flags_from_texts(texts, error);
 }
+
+#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/cluster.cpp
+extern template auto ClusterFlags::from(std::span<const char* const>, std::string_view, std::vector<std::string>&,
+                                        Error&) -> ClusterFlags;
+#endif
 
 }  // namespace distrib::inline v0

@@ -30,6 +30,7 @@ class ClusterSpec {
 
   /// Jobs with their addresses, tasks 0 .. n-1: `{{"ps", {"a:1", "b:1"}}, {"worker", {"c:1"}}}`. Throws
   /// `cluster_errc::duplicate_job`.
+  template <class = void>
   ClusterSpec(std::initializer_list<std::pair<std::string_view, std::vector<std::string>>> jobs) {
     for (const auto& [job, addresses] : jobs) {
       Tasks tasks;
@@ -39,6 +40,7 @@ class ClusterSpec {
   }
 
   /// Jobs with the address of each task that there is, in the order of their names.
+  template <class = void>
   [[nodiscard]] static auto from_sparse(const std::map<std::string, Tasks>& jobs) -> ClusterSpec {
     ClusterSpec cluster;
     for (const auto& [job, tasks] : jobs) cluster.jobs_.push_back({job, tasks});

@@ -46,7 +46,7 @@ struct DeviceSpec {
   }
 
   /// This one, with the fields that `other` sets taken from there. Type and number are fields apart.
-  [[nodiscard]] auto merged_with(const DeviceSpec& other) const -> DeviceSpec {
+  template <class = void> [[nodiscard]] auto merged_with(const DeviceSpec& other) const -> DeviceSpec {
     DeviceSpec merged = *this;
     if (other.job) merged.job = other.job;
     if (other.replica) merged.replica = other.replica;
@@ -103,7 +103,7 @@ struct DeviceSpec {
   }
 
   /// One piece between slashes.
-  auto read(std::string_view piece) -> bool {
+  template <class = void> auto read(std::string_view piece) -> bool {
     const std::size_t colon = piece.find(':');
     const std::string_view key = piece.substr(0, colon);
     if (key.empty()) return true;

@@ -28,6 +28,7 @@ enum class cluster_errc {
   bad_address,          ///< An address of a server has no port at its end, or a slash in its host. Write host:port.
   unknown_protocol,     ///< No server speaks this protocol. Leave it out, or write grpc.
   bad_cluster_def,      ///< The bytes are no ClusterDef, ServerDef or ClusterDeviceFilters. Look who wrote them.
+  bad_flag_file,        ///< A file of flags is too long, no text, or includes itself. Write one flag a line.
 };
 
 namespace detail {
@@ -44,7 +45,7 @@ inline constexpr ErrorText cluster_texts[] = {
     {cluster_errc::empty_address, failure::invalid_argument,
      "a piece of the host list is empty; take the extra comma out"},
     {cluster_errc::unknown_flag, failure::invalid_argument,
-     "unknown flag; known are --job_name, --task_index, --ps_hosts, --worker_hosts"},
+     "unknown flag; known are --job_name, --task_index, --ps_hosts, --worker_hosts, --flagfile"},
     {cluster_errc::missing_value, failure::invalid_argument, "the flag needs a value: --name=value"},
     {cluster_errc::bad_integer, failure::invalid_argument, "a whole number from 0 up is needed"},
     {cluster_errc::bad_tf_config, failure::invalid_argument,
@@ -56,6 +57,7 @@ inline constexpr ErrorText cluster_texts[] = {
     {cluster_errc::bad_address, failure::invalid_argument, "not an address of a server; write host:port"},
     {cluster_errc::unknown_protocol, failure::not_found, "no server speaks this protocol; write grpc"},
     {cluster_errc::bad_cluster_def, failure::corrupt, "the bytes are no definition of a cluster or server"},
+    {cluster_errc::bad_flag_file, failure::invalid_argument, "not a file of flags; write --name=value, one a line"},
 };
 }  // namespace detail
 

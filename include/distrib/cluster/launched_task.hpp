@@ -61,21 +61,27 @@ struct LaunchedTask {
 
   /// Reads its own flags and leaves everything else in `rest`, as `ClusterFlags::parse_known`; then looks at the
   /// environment. Fails with a `cluster_errc`, `json_errc` or `scheduler_errc`.
+  template <class = void>
   [[nodiscard]] static auto find(int argc, const char* const* argv, std::vector<std::string>& rest, Error& error)
       -> LaunchedTask {
-    const auto count = static_cast<std::size_t>(argc > 0 ? argc - 1 : 0);
-    return from({argv + (argc > 0 ? 1 : 0), count}, Environment::of_process(), rest, error);
+    const std::vector<std::string> arguments = detail::arguments_of(argc, argv, error);
+    if (error) return {};
+    return from(detail::pointers_to(arguments), Environment::of_process(), rest, error);
   }
+  template <class = void>
   [[nodiscard]] static auto find(int argc, const char* const* argv, std::vector<std::string>& rest, std::error_code& ec)
       -> LaunchedTask {
     return find(argc, argv, rest, detail::CodeOf{ec});
   }
+  template <class = void>
   [[nodiscard]] static auto find(int argc, const char* const* argv, std::vector<std::string>& rest) -> LaunchedTask {
     Error error;
     return detail::or_throw(find(argc, argv, rest, error), error);
   }
 
-  /// What `find` does, as a pure function of the arguments (without the program's name) and the environment.
+  /// What `find` does, as a pure function of the arguments (without the program's name, and with those of flag files)
+  /// and the environment.
+  template <class = void>
   [[nodiscard]] static auto from(std::span<const char* const> arguments, const Environment& environment,
                                  std::vector<std::string>& rest, Error& error) -> LaunchedTask;
 };
@@ -91,7 +97,7 @@ struct RankedTask {
 };
 
 /// Who has started the ranks, and which one this is; `nobody` when there are none.
-inline auto find_ranks(const Environment& environment, RankedTask& task, Error& error) -> Launcher {
+template <class = void> auto find_ranks(const Environment& environment, RankedTask& task, Error& error) -> Launcher {
   if (const auto mine = open_mpi_rank(environment, error)) {
     task = {mine->rank, mine->size, mine->programs, mine->local_size == mine->size};
     return Launcher::open_mpi;
@@ -114,7 +120,7 @@ inline auto find_ranks(const Environment& environment, RankedTask& task, Error& 
 }
 
 /// What the four flags say when the environment gives them. Errors name the variables.
-inline auto flags_of_variables(const Environment& environment, Error& error) -> ClusterFlags {
+template <class = void> auto flags_of_variables(const Environment& environment, Error& error) -> ClusterFlags {
   std::vector<std::string> texts;
   const auto add = [&](const char* flag, std::initializer_list<const char*> names) {
     if (const auto text = environment.first_of(names); !text.empty()) texts.push_back(flag + std::string{text});
@@ -129,10 +135,8 @@ inline auto flags_of_variables(const Environment& environment, Error& error) -> 
     texts.push_back("--task_index=" + std::to_string(*slot - 1));
   else
     add("--task_index=", {"DISTRIB_TASK_INDEX", "JOB_COMPLETION_INDEX"});
-  std::vector<const char*> arguments;
-  for (const std::string& text : texts) arguments.push_back(text.c_str());
   std::vector<std::string> rest;
-  ClusterFlags flags = ClusterFlags::from(arguments, {}, rest, error);
+  ClusterFlags flags = ClusterFlags::from(pointers_to(texts), {}, rest, error);
   std::string variable = "DISTRIB_";
   for (const char c : std::string_view{error.where}.substr(error.where.starts_with("--") ? 2 : 0)) {
     if (c != '_' && (c < 'a' || c > 'z')) break;
@@ -143,15 +147,16 @@ inline auto flags_of_variables(const Environment& environment, Error& error) -> 
 }
 
 /// The job and the index that a rank has: ps first.
-inline void name_rank(const RankedTask& ranked, std::size_t ps, ClusterFlags& flags) {
+template <class = void> void name_rank(const RankedTask& ranked, std::size_t ps, ClusterFlags& flags) {
   const bool is_ps = ranked.rank < ps;
   flags.job_name = is_ps ? "ps" : "worker";
   flags.task_index = static_cast<std::uint32_t>(is_ps ? ranked.rank : ranked.rank - ps);
 }
 
 /// The cluster that ranks make whose host lists are given, in `flags`, or are not.
-inline auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, const Environment& environment,
-                           LaunchedTask& task, Error& error) -> ClusterFlags {
+template <class = void>
+auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, const Environment& environment,
+                    LaunchedTask& task, Error& error) -> ClusterFlags {
   if (ranked.size == 1) return {};
   auto ps = environment.number({"DISTRIB_PS"}, error);
   if (!ps && ranked.groups.size() > 1) ps = ranked.groups.front();
@@ -187,7 +192,8 @@ inline auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, const En
 }
 
 /// Two host lists, and a rank to tell which of them this is.
-inline auto flags_of_lists(const RankedTask& ranked, const Environment& environment, Error& error) -> ClusterFlags {
+template <class = void>
+auto flags_of_lists(const RankedTask& ranked, const Environment& environment, Error& error) -> ClusterFlags {
   ClusterFlags flags;
   flags.ps_hosts = split_hosts(environment.first_of({"DISTRIB_PS_HOSTS"}));
   flags.worker_hosts = split_hosts(environment.first_of({"DISTRIB_WORKER_HOSTS"}));
@@ -206,14 +212,15 @@ inline auto flags_of_lists(const RankedTask& ranked, const Environment& environm
 
 }  // namespace detail
 
-inline auto LaunchedTask::from(std::span<const char* const> arguments, const Environment& environment,
-                               std::vector<std::string>& rest, Error& error) -> LaunchedTask {
-  // What no command line can say, for TF_CONFIG: it comes back when the command line says nothing.
-  constexpr std::string_view unsaid =
-      R"({"cluster": {"ps": ["\u0000"], "worker": ["\u0000"]}, "task": {"type": "ps", "index": 0}})";
-  LaunchedTask task{ClusterFlags::from(arguments, unsaid, rest, error), Launcher::flags, std::nullopt};
-  if (error || task.flags.ps_hosts != std::vector<std::string>{std::string(1, '\0')}) return task;
-  task.flags = {};
+template <class>
+auto LaunchedTask::from(std::span<const char* const> arguments, const Environment& environment,
+                        std::vector<std::string>& rest, Error& error) -> LaunchedTask {
+  error = {};
+  rest.clear();
+  LaunchedTask task{{}, Launcher::flags, std::nullopt};
+  const detail::ClusterFlagTexts texts = detail::read_cluster_flags(arguments, rest, error);
+  if (!error && texts.any()) task.flags = detail::flags_from_texts(texts, error);
+  if (error || texts.any()) return task;
 
   const bool lists = !environment.first_of({"DISTRIB_PS_HOSTS", "DISTRIB_WORKER_HOSTS"}).empty();
   const bool named = !environment.first_of({"DISTRIB_JOB_NAME"}).empty();
@@ -238,5 +245,10 @@ inline auto LaunchedTask::from(std::span<const char* const> arguments, const Env
   else if (ranks) task.flags = detail::flags_of_ranks(task.launcher, ranked, environment, task, error);
   return task;
 }
+
+#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/cluster.cpp
+extern template auto LaunchedTask::from(std::span<const char* const>, const Environment&, std::vector<std::string>&,
+                                        Error&) -> LaunchedTask;
+#endif
 
 }  // namespace distrib::inline v0

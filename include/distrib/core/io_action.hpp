@@ -63,7 +63,7 @@ struct FileAction {
 using FilePlan = std::vector<FileAction>;
 
 /// Adds what is to be done after all that `plan` has.
-inline void append(FilePlan& plan, FilePlan more) {
+template <class = void> void append(FilePlan& plan, FilePlan more) {
   for (FileAction& action : more) plan.push_back(std::move(action));
 }
 

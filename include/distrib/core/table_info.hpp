@@ -38,7 +38,7 @@ struct TableInfo {
 /// Glorot's fans are those of [rows, dim]; where any 64 bits are a key, of a vector [dim]. A value.
 class RowInitializer {
  public:
-  RowInitializer(const TableInfo& table, std::uint64_t seed) : dim_{table.dim} {
+  template <class = void> RowInitializer(const TableInfo& table, std::uint64_t seed) : dim_{table.dim} {
     const auto& choice = table.initializer.choice();
     const auto dim = static_cast<std::int64_t>(table.dim);
     const Shape shape = table.any_key() ? Shape{dim} : Shape{static_cast<std::int64_t>(table.rows), dim};

@@ -38,7 +38,7 @@ inline auto all_in(const std::string& directory) -> std::string {
 }
 
 /// Appends the files that match `pattern`, sorted; false when the system refused.
-inline auto match_files(const std::string& pattern, std::vector<std::string>& files) -> bool {
+template <class = void> auto match_files(const std::string& pattern, std::vector<std::string>& files) -> bool {
   ::glob_t matches{};
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &matches);
   std::vector<std::string> found;
@@ -60,7 +60,8 @@ inline auto match_files(const std::string& pattern, std::vector<std::string>& fi
 /// that begin with "_" or end in ".crc" are left out, and so are directories.
 ///
 /// `error`: `data_errc::no_files` naming pattern and directory, or the system's reason; the result is then empty.
-[[nodiscard]] inline auto find_files(std::span<const std::string> sources, Error& error) -> std::vector<std::string> {
+template <class = void>
+[[nodiscard]] auto find_files(std::span<const std::string> sources, Error& error) -> std::vector<std::string> {
   error = {};
   std::vector<std::string> files;
   for (const std::string& source : sources) {
@@ -86,13 +87,15 @@ inline auto match_files(const std::string& pattern, std::vector<std::string>& fi
 }
 
 /// The same; a failure is thrown as `std::system_error`.
-[[nodiscard]] inline auto find_files(std::span<const std::string> sources) -> std::vector<std::string> {
+template <class = void>
+[[nodiscard]] auto find_files(std::span<const std::string> sources) -> std::vector<std::string> {
   Error error;
   return detail::or_throw(find_files(sources, error), error);
 }
 
 /// The same; a failure goes to `ec`.
-[[nodiscard]] inline auto find_files(std::span<const std::string> sources, std::error_code& ec)
+template <class = void>
+[[nodiscard]] auto find_files(std::span<const std::string> sources, std::error_code& ec)
     -> std::vector<std::string> {
   return find_files(sources, detail::CodeOf{ec});
 }

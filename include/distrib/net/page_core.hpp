@@ -42,7 +42,7 @@ class PageCore {
     write(good, content);
   }
 
-  auto next(const std::error_code& ec, std::size_t count) -> DriveAction {
+  template <class = void> auto next(const std::error_code& ec, std::size_t count) -> DriveAction {
     if (ec || is_asked_) return DriveAction::done(ec);
     if (!answer_.empty())
       return std::exchange(answered_, true) ? DriveAction::done() : DriveAction::write(as_bytes(answer_));

@@ -143,7 +143,7 @@ struct ShardKind {
 using ShardKinds = std::function<ShardKind(const Job& job, Error& error)>;
 
 /// The kinds of shards that these updaters make possible.
-[[nodiscard]] inline auto shard_kinds(UpdaterFinder find) -> ShardKinds {
+template <class = void> [[nodiscard]] auto shard_kinds(UpdaterFinder find) -> ShardKinds {
   return [find = std::move(find)](const Job& job, Error& error) {
     ShardKind kind;
     kind.updaters = find_updaters(job, find, error);

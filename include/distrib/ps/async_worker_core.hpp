@@ -24,6 +24,7 @@ namespace distrib::inline v0 {
 /// are the same.
 class AsyncWorkerCore {
  public:
+  template <class = void>
   AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank}, last_{job.steps_of(rank)}, shards_(job.shards()),
         buffer_{options.replay_budget_bytes, std::move(options.initial_values)},

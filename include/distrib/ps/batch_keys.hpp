@@ -34,6 +34,7 @@ namespace distrib::inline v0 {
 /// is used again; what is sent is new.
 class BatchKeys {
  public:
+  template <class = void>
   BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
       : format_{job.wire_format}, layouts_{layouts},
         of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
@@ -150,11 +151,11 @@ class BatchKeys {
     std::vector<std::uint32_t> shard_of;    // of each key
   };
 
-  static void clear(KeyLists& lists) {
+  template <class = void> static void clear(KeyLists& lists) {
     for (std::vector<std::uint64_t>& keys : lists) keys.clear();
   }
 
-  static void check(const TableInfo& table, std::span<const std::uint64_t> ascending) {
+  template <class = void> static void check(const TableInfo& table, std::span<const std::uint64_t> ascending) {
     if (!table.any_key() && !ascending.empty() && ascending.back() >= table.rows)
       throw_error(ps_errc::no_such_row, table.name + ": key " + std::to_string(ascending.back()) + " of " +
                                             std::to_string(table.rows) + " rows");

@@ -102,7 +102,7 @@ class CutAssembly {
   }
 
  private:
-  auto begin(const StateReply& reply) -> bool {
+  template <class = void> auto begin(const StateReply& reply) -> bool {
     if (reply.step == 0 || reply.sizes.size() != sizes_.size() + 3 * tables_) return false;
     if (!std::equal(sizes_.begin(), sizes_.end(), reply.sizes.begin())) return false;
     std::uint64_t left = most_bytes_;

@@ -34,6 +34,7 @@ namespace distrib::inline v0 {
 /// Threads: const members from any. Errors tell the prefix and the tensor, or the file.
 class CutTensors {
  public:
+  template <class = void>
   CutTensors(const Job& job, std::uint32_t shard, JobUpdaters updaters)
       : layout_{job, shard}, updaters_{std::move(updaters)}, job_text_{to_text(job)}, shards_{job.shards()},
         ranks_{job.ranks} {

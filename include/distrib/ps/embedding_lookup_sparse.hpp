@@ -35,7 +35,8 @@ struct LookupOptions {
 namespace detail {
 
 /// What the sum of a row's lookups is divided by. Added in the order of positions, in double.
-[[nodiscard]] inline auto lookup_divisor(const SparseIds& lookups, std::size_t row, Combiner combiner) noexcept
+template <class = void>
+[[nodiscard]] auto lookup_divisor(const SparseIds& lookups, std::size_t row, Combiner combiner) noexcept
     -> float {
   if (combiner == Combiner::sum) return 1.0F;
   const std::size_t count = lookups.size_of(row);
@@ -48,8 +49,9 @@ namespace detail {
 }
 
 /// What both ways ask of their arguments; `table` and `combined` are the sizes of blocks of rows.
-inline void check_lookup(std::size_t table, std::size_t row_size, const SparseIds& lookups,
-                         const LookupOptions& options, std::size_t combined, std::error_code& ec) noexcept {
+template <class = void>
+void check_lookup(std::size_t table, std::size_t row_size, const SparseIds& lookups,
+                  const LookupOptions& options, std::size_t combined, std::error_code& ec) noexcept {
   check_sparse_ids(lookups, ec);
   if (ec) return;
   const std::size_t table_rows = count_rows(table, row_size, ec);
@@ -78,8 +80,9 @@ inline void check_lookup(std::size_t table, std::size_t row_size, const SparseId
 /// but a row with `max_norm`. Fails, with `combined` untouched, with `ps_errc::bad_row_splits`, `bad_weights`,
 /// `shape_mismatch` (`table` not whole rows, `combined` not one for each row of ids), `no_such_row`, `empty_row`,
 /// `not_positive` (`max_norm`).
-inline void embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
-                                    const LookupOptions& options, std::span<float> combined, std::error_code& ec) {
+template <class = void>
+void embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
+                             const LookupOptions& options, std::span<float> combined, std::error_code& ec) {
   detail::check_lookup(table.size(), row_size, lookups, options, combined.size(), ec);
   if (ec) return;
   std::fill(combined.begin(), combined.end(), 0.0F);
@@ -104,8 +107,9 @@ inline void embedding_lookup_sparse(std::span<const float> table, std::size_t ro
     if (options.combiner != Combiner::sum) detail::divide_row(to, divisor, row_size);
   }
 }
-inline void embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
-                                    const LookupOptions& options, std::span<float> combined) {
+template <class = void>
+void embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
+                             const LookupOptions& options, std::span<float> combined) {
   std::error_code ec;
   embedding_lookup_sparse(table, row_size, lookups, options, combined, ec);
   if (ec) detail::throw_lookup_error(ec, table.size(), row_size, lookups);
@@ -116,10 +120,11 @@ inline void embedding_lookup_sparse(std::span<const float> table, std::size_t ro
 /// weight / divisor * (gradient of the row that has the position); with `max_norm` then through `clip_rows_gradient`.
 /// Rows nobody looked up get zeros, so `table` is best what `unique_keys` asked for. Weights get no gradient. Fails as
 /// `embedding_lookup_sparse`, and with `ps_errc::shape_mismatch` when `table_gradient` is not as `table`.
-inline void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size,
-                                             const SparseIds& lookups, const LookupOptions& options,
-                                             std::span<const float> combined_gradient,
-                                             std::span<float> table_gradient, std::error_code& ec) {
+template <class = void>
+void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size,
+                                      const SparseIds& lookups, const LookupOptions& options,
+                                      std::span<const float> combined_gradient,
+                                      std::span<float> table_gradient, std::error_code& ec) {
   detail::check_lookup(table.size(), row_size, lookups, options, combined_gradient.size(), ec);
   if (!ec && table_gradient.size() != table.size()) ec = ps_errc::shape_mismatch;
   if (ec) return;
@@ -137,10 +142,11 @@ inline void embedding_lookup_sparse_gradient(std::span<const float> table, std::
   }
   if (options.max_norm) clip_rows_gradient(table, row_size, *options.max_norm, table_gradient, ec);
 }
-inline void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size,
-                                             const SparseIds& lookups, const LookupOptions& options,
-                                             std::span<const float> combined_gradient,
-                                             std::span<float> table_gradient) {
+template <class = void>
+void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size,
+                                      const SparseIds& lookups, const LookupOptions& options,
+                                      std::span<const float> combined_gradient,
+                                      std::span<float> table_gradient) {
   std::error_code ec;
   embedding_lookup_sparse_gradient(table, row_size, lookups, options, combined_gradient, table_gradient, ec);
   if (ec) detail::throw_lookup_error(ec, table.size(), row_size, lookups);

@@ -33,7 +33,8 @@ template <class = void> [[nodiscard]] auto check_table_updaters(const Job& job, 
 
 /// The updaters of a job, all of them. Fails with `ps_errc::unknown_updater`, saying the first text that `find` does not
 /// know, and as `check_table_updaters`.
-[[nodiscard]] inline auto find_updaters(const Job& job, const UpdaterFinder& find, Error& error) -> JobUpdaters {
+template <class = void>
+[[nodiscard]] auto find_updaters(const Job& job, const UpdaterFinder& find, Error& error) -> JobUpdaters {
   error = {};
   std::vector<std::string_view> texts{job.updater};
   for (const UpdaterOf& of : job.updaters_of) texts.emplace_back(of.updater);

@@ -289,7 +289,7 @@ class KeyIndex {
   }
 
   /// Puts a segment last and points the directory to it.
-  void add(const Segment& segment, std::error_code& ec) {
+  template <class = void> void add(const Segment& segment, std::error_code& ec) {
     try {
       segments_.push_back(segment);
     } catch (const std::bad_alloc&) {

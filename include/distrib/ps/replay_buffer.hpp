@@ -17,6 +17,7 @@ namespace distrib::inline v0 {
 class ReplayBuffer {
  public:
   /// `initial`: contribution 0; empty: there is none.
+  template <class = void>
   explicit ReplayBuffer(std::size_t budget_bytes, std::vector<SharedBuffer> initial = {})
       : budget_bytes_{budget_bytes}, initial_{std::move(initial)} {}
 
@@ -30,7 +31,7 @@ class ReplayBuffer {
   }
 
   /// Forgets everything up to and with `step`: every shard has it in a cut.
-  void drop_through(Step step) {
+  template <class = void> void drop_through(Step step) {
     while (!steps_.empty() && steps_.begin()->first <= step) {
       bytes_ -= size_bytes(steps_.begin()->second);
       steps_.erase(steps_.begin());
@@ -38,24 +39,25 @@ class ReplayBuffer {
   }
 
   /// Forgets the oldest until another one has room: whoever asks for them has everybody make them again.
-  void make_room() {
+  template <class = void> void make_room() {
     while (full()) drop_through(steps_.begin()->first);
   }
 
   /// Forgets everything after `step`: it will be made again.
-  void drop_after(Step step) {
+  template <class = void> void drop_after(Step step) {
     for (auto at = steps_.upper_bound(step); at != steps_.end(); at = steps_.erase(at)) bytes_ -= size_bytes(at->second);
   }
 
-  void clear() {
+  template <class = void> void clear() {
     steps_.clear();
     bytes_ = 0;
   }
 
   /// How many steps it keeps.
   [[nodiscard]] auto steps() const noexcept -> std::size_t { return steps_.size(); }
+  template <class = void>
   [[nodiscard]] auto has(Step step) const -> bool { return step == 0 ? !initial_.empty() : steps_.contains(step); }
-  [[nodiscard]] auto block(Step step, std::uint32_t shard) const -> const SharedBuffer& {
+  template <class = void> [[nodiscard]] auto block(Step step, std::uint32_t shard) const -> const SharedBuffer& {
     return (step == 0 ? initial_ : steps_.at(step))[shard];
   }
 

@@ -30,8 +30,9 @@ struct PrunedIds {
 /// What TensorFlow's safe lookup leaves out: ids below 0, and unless the combiner is `sum` ids whose weight is not
 /// above 0. Rows that are then empty get `default_id` with weight 1, if there is one. To be called before
 /// `unique_keys`, so that nothing is asked for in vain. Fails with `ps_errc::bad_row_splits`, `ps_errc::bad_weights`.
-[[nodiscard]] inline auto prune_ids(const SparseIds& lookups, Combiner combiner,
-                                    std::optional<std::int64_t> default_id, std::error_code& ec) -> PrunedIds {
+template <class = void>
+[[nodiscard]] auto prune_ids(const SparseIds& lookups, Combiner combiner,
+                             std::optional<std::int64_t> default_id, std::error_code& ec) -> PrunedIds {
   check_sparse_ids(lookups, ec);
   if (ec) return {};
   const bool weighted = !lookups.weights.empty();
@@ -52,8 +53,9 @@ struct PrunedIds {
   }
   return kept;
 }
-[[nodiscard]] inline auto prune_ids(const SparseIds& lookups, Combiner combiner = Combiner::mean,
-                                    std::optional<std::int64_t> default_id = {}) -> PrunedIds {
+template <class = void>
+[[nodiscard]] auto prune_ids(const SparseIds& lookups, Combiner combiner = Combiner::mean,
+                             std::optional<std::int64_t> default_id = {}) -> PrunedIds {
   check_sparse_ids(lookups);
   std::error_code ec;
   return prune_ids(lookups, combiner, default_id, ec);
@@ -63,17 +65,19 @@ struct PrunedIds {
 /// are zeros, or the row of `default_id` (clipped by `max_norm` like any other). `options.empty_rows` has no meaning.
 /// Fails as both do. For the way back give the pruned ids, and `EmptyRows::zeros`, to
 /// `embedding_lookup_sparse_gradient`.
-inline void safe_embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
-                                         LookupOptions options, std::optional<std::int64_t> default_id,
-                                         std::span<float> combined, std::error_code& ec) {
+template <class = void>
+void safe_embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
+                                  LookupOptions options, std::optional<std::int64_t> default_id,
+                                  std::span<float> combined, std::error_code& ec) {
   const PrunedIds kept = prune_ids(lookups, options.combiner, default_id, ec);
   if (ec) return;
   options.empty_rows = EmptyRows::zeros;
   embedding_lookup_sparse(table, row_size, kept.lookups(), options, combined, ec);
 }
-inline void safe_embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
-                                         LookupOptions options, std::optional<std::int64_t> default_id,
-                                         std::span<float> combined) {
+template <class = void>
+void safe_embedding_lookup_sparse(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
+                                  LookupOptions options, std::optional<std::int64_t> default_id,
+                                  std::span<float> combined) {
   std::error_code ec;
   safe_embedding_lookup_sparse(table, row_size, lookups, options, default_id, combined, ec);
   if (ec) detail::throw_lookup_error(ec, table.size(), row_size, lookups);

@@ -48,6 +48,7 @@ class ShardClock {
     Rank rank = 0;
   };
 
+  template <class = void>
   ShardClock(const ShardOptions& options, const ShardPlace& place, Instant now)
       : away_{options.lease + options.restart_window}, linger_{options.linger}, pause_{options.save_again_after},
         was_finished_{place.finished}, since_{now}, ranks_(place.ranks) {}
@@ -89,7 +90,7 @@ class ShardClock {
     return again_ == Instant::max() ? verdict : std::min(again_, verdict.value_or(again_));
   }
 
-  [[nodiscard]] auto look(Instant now, bool complete) const -> Verdict {
+  template <class = void> [[nodiscard]] auto look(Instant now, bool complete) const -> Verdict {
     const auto due = verdict_at(complete);
     if (!due || now < *due) return {};
     if (!opened_ && !was_finished_) return {Verdict::Kind::nobody_came, 0};

@@ -25,10 +25,10 @@ namespace distrib::inline v0 {
 /// it reads its clock once an event. Threads: one at a time.
 class ShardMeter {
  public:
-  explicit ShardMeter(Instant now) : began_{now} {}
+  template <class = void> explicit ShardMeter(Instant now) : began_{now} {}
 
   /// The shard of `job` begins, or goes to another step: of no rank it is known what is on its way.
-  void opened(const Job& job) {
+  template <class = void> void opened(const Job& job) {
     newest_.assign(job.ranks, 0);
     window_ = contribution_window(job);
   }
@@ -38,8 +38,9 @@ class ShardMeter {
   [[nodiscard]] auto arrived() const noexcept -> Instant { return arrived_; }
 
   /// Whether something was answered since `answered(now)`, which is to be told at the end of each such event.
+  template <class = void>
   [[nodiscard]] auto has_answered() const noexcept -> bool { return !pushed_.empty() || !pulled_.empty(); }
-  void answered(Instant now) {
+  template <class = void> void answered(Instant now) {
     for (const Instant came : pushed_) push_times_.add(now - came);
     for (const Instant came : pulled_) pull_times_.add(now - came);
     pushed_.clear();
@@ -48,14 +49,14 @@ class ShardMeter {
 
   /// A contribution of `bytes` was answered when the shard was at `done`. Steps that the shard does not take are not
   /// believed.
-  void pushed(Rank rank, Step step, Step done, std::size_t bytes) {
+  template <class = void> void pushed(Rank rank, Step step, Step done, std::size_t bytes) {
     ++pushes_;
     pushed_bytes_ += bytes;
     note(pushed_, arrived_);
     if (rank < newest_.size() && step <= done + window_) newest_[rank] = std::max(newest_[rank], step);
   }
   /// A pull was answered with values of `bytes`. `came`: when it had.
-  void pulled(std::size_t bytes, Instant came) {
+  template <class = void> void pulled(std::size_t bytes, Instant came) {
     ++pulls_;
     pulled_bytes_ += bytes;
     note(pulled_, came);
@@ -63,6 +64,7 @@ class ShardMeter {
 
   /// How the shard at `place` is. `job`: when one is known; `core`: null until its cuts are read. Left to the caller:
   /// who is here, how many pulls are parked, the job's hash.
+  template <class = void>
   [[nodiscard]] auto describe(const ShardPlace& place, const std::optional<Job>& job, const ShardKind& kind,
                               const AnyShard* core, Instant now) const -> ShardStatus {
     ShardStatus status;
@@ -90,10 +92,11 @@ class ShardMeter {
 
  private:
   // Of a shell that tells no times nothing is kept.
-  static void note(std::vector<Instant>& list, Instant came) {
+  template <class = void> static void note(std::vector<Instant>& list, Instant came) {
     if (came != Instant{}) list.push_back(came);
   }
 
+  template <class = void>
   void describe_steps(const Job& job, bool synchronous, const AnyShard& core, ShardStatus& status) const {
     status.step = core.step();
     status.contributions = synchronous ? status.step * replicas_to_aggregate(job) : status.step;
@@ -114,6 +117,7 @@ class ShardMeter {
     status.staleness = fastest - slowest;
   }
 
+  template <class = void>
   static void describe_memory(const JobUpdaters& updaters, const ShardLayout& layout, ShardStatus& status) {
     status.value_bytes = layout.block_bytes();
     for (const ShardLayout::Group& group : layout.groups())

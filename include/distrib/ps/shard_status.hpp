@@ -98,7 +98,7 @@ struct ShardStatus {
   std::vector<RankStatus> of_ranks;            ///< Ascending; the first `most_listed`.
   std::vector<VariableStatus> of_variables;    ///< As they lie in the shard's block; the first `most_listed`.
 
-  void encode(WireWriter& head) const {
+  template <class = void> void encode(WireWriter& head) const {
     head.varint(1, task);
     head.varint(2, shard);
     head.varint(3, shards);
@@ -128,7 +128,7 @@ struct ShardStatus {
     head.message(26, [&](WireWriter& message) { pull_times.encode(message); });
     head.varint(27, stale);
   }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
+  template <class = void> [[nodiscard]] auto decode(ByteView head) -> bool {
     bool good = true;
     WireReader reader{head};
     while (good && reader.next())

@@ -34,7 +34,7 @@ namespace distrib::inline v0 {
 /// are the same (rule 7).
 class SyncWorkerCore {
  public:
-  SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
+  template <class = void> SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank}, total_steps_{job.total_steps}, replicas_{job.shards(), job.num_replicas()},
         buffer_{options.replay_budget_bytes, std::move(options.initial_values)}, window_{contribution_window(job)},
         wants_result_{options.wants_result}, has_tables_{!job.tables.empty()},
@@ -166,7 +166,7 @@ class SyncWorkerCore {
   }
 
   /// The newest step that is in every shard's list of cuts (rule 6).
-  [[nodiscard]] auto common_cut() const -> Step { return replicas_.common_cut(); }
+  template <class = void> [[nodiscard]] auto common_cut() const -> Step { return replicas_.common_cut(); }
 
   /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do.
   [[nodiscard]] auto everything_saved() const -> bool { return replicas_.all_saved(total_steps_); }

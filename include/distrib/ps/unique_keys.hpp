@@ -32,7 +32,7 @@ struct UniqueKeys {
 class KeyIndexer {
  public:
   /// The unique keys of `list`, which may be in any order and have repeats. Valid until the next call.
-  [[nodiscard]] auto index(std::span<const std::uint64_t> list) -> const UniqueKeys& {
+  template <class = void> [[nodiscard]] auto index(std::span<const std::uint64_t> list) -> const UniqueKeys& {
     sort(list);
     unique_.keys.clear();
     unique_.index.resize(list.size());
@@ -57,7 +57,7 @@ class KeyIndexer {
   }
 
   // Digit by digit, the lowest first; each pass keeps the order that the one before it made.
-  void sort(std::span<const std::uint64_t> list) {
+  template <class = void> void sort(std::span<const std::uint64_t> list) {
     sorted_.resize(list.size());
     next_.resize(list.size());
     counts_.assign(digits * buckets, 0);

@@ -60,7 +60,8 @@ inline auto parse_dali_index(std::string_view text) -> std::optional<std::vector
 /// The index of the TFRecord file `path` by the DALI index `text_path`. It is checked for leading from 0 to the end of
 /// the file without a gap; headers are verified when records are asked for. Memory is bounded by the text.
 /// `error`: `record_errc::bad_index`, or why one of the files could not be mapped.
-[[nodiscard]] inline auto read_dali_index(const std::string& path, const std::string& text_path, Error& error)
+template <class = void>
+[[nodiscard]] auto read_dali_index(const std::string& path, const std::string& text_path, Error& error)
     -> std::optional<RecordIndex> {
   error = {};
   const MappedFile text{text_path, error.code};
@@ -81,13 +82,15 @@ inline auto parse_dali_index(std::string_view text) -> std::optional<std::vector
 }
 
 /// The same; throws `std::system_error`.
-[[nodiscard]] inline auto read_dali_index(const std::string& path, const std::string& text_path) -> RecordIndex {
+template <class = void>
+[[nodiscard]] auto read_dali_index(const std::string& path, const std::string& text_path) -> RecordIndex {
   Error error;
   return *detail::or_throw(read_dali_index(path, text_path, error), error);
 }
 
 /// The same; on failure `ec` is set.
-[[nodiscard]] inline auto read_dali_index(const std::string& path, const std::string& text_path, std::error_code& ec)
+template <class = void>
+[[nodiscard]] auto read_dali_index(const std::string& path, const std::string& text_path, std::error_code& ec)
     -> std::optional<RecordIndex> {
   return read_dali_index(path, text_path, detail::CodeOf{ec});
 }

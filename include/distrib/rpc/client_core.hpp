@@ -44,6 +44,7 @@ namespace distrib::inline v0 {
 class ClientCore {
  public:
   /// `nonce`: drawn for this connection (`draw_nonce`). Throws `rpc_errc::unauthorized` for a secret without one.
+  template <class = void>
   ClientCore(const RpcClientOptions& options, Instant now, const Nonce& nonce = {})
       : options_{options}, slots_{options.max_calls}, reader_{greeting_limits}, opened_{now}, heard_{now},
         pinged_{now} {
@@ -81,7 +82,7 @@ class ClientCore {
 
   /// One more item of a call that streams to the server. False: it was not taken, because the server has not asked for
   /// so many or the call is over. Try again after a `credit` event.
-  auto item(std::uint64_t id, ByteView head, const FrameBody& body = {}) -> bool {
+  template <class = void> auto item(std::uint64_t id, ByteView head, const FrameBody& body = {}) -> bool {
     if (slots_.active(id) && !peer_.allow(head.size(), body.bytes().size())) cancel(id, rpc_errc::too_large);
     if (!slots_.active(id) || !slots_.of(id).credit.send()) return false;
     queue_.add({FrameKind::item, 0, 0, 0, id, 0}, {{}, {}, head}, body);
@@ -89,12 +90,12 @@ class ClientCore {
   }
 
   /// No more items: the answer may come.
-  void end_items(std::uint64_t id) {
+  template <class = void> void end_items(std::uint64_t id) {
     if (slots_.active(id)) queue_.add({FrameKind::end, 0, 0, 0, id, 0});
   }
 
   /// An `item` was used up: the server may send another one in its place.
-  void taken(std::uint64_t id) {
+  template <class = void> void taken(std::uint64_t id) {
     if (!slots_.active(id)) return;
     const std::uint32_t more = slots_.of(id).credit.take();
     if (more == 0) return;
@@ -102,26 +103,26 @@ class ClientCore {
   }
 
   /// Takes a call back: it fails with `reason`, unless it is over.
-  void cancel(std::uint64_t id, rpc_errc reason = rpc_errc::cancelled) {
+  template <class = void> void cancel(std::uint64_t id, rpc_errc reason = rpc_errc::cancelled) {
     if (!slots_.active(id)) return;
     queue_.add({FrameKind::cancel, 0, 0, 0, id, 0});
     refuse(id, reason);
   }
 
   /// No more calls: `finished()` when those in flight are over.
-  void close() {
+  template <class = void> void close() {
     if (!std::exchange(closing_, true)) queue_.add({FrameKind::goodbye});
   }
 
   /// Gives the connection up: every call fails with `reason`, as when it was lost.
-  void give_up(Error reason) {
+  template <class = void> void give_up(Error reason) {
     if (reason_) return;
     reason_ = std::move(reason);
   }
 
   /// Writes the next thing that has happened to `event`; false: nothing more. What it points to is valid until the core
   /// is asked for anything else.
-  [[nodiscard]] auto next(Instant now, ClientEvent& event) -> bool {
+  template <class = void> [[nodiscard]] auto next(Instant now, ClientEvent& event) -> bool {
     event.body = {};  // its memory may be wanted for the next one
     expire(now);
     Frame frame;
@@ -155,7 +156,7 @@ class ClientCore {
   void keep() { reader_.keep(); }
   [[nodiscard]] auto ready() const -> bool { return !failed_.empty(); }  // refused at once, or taken back
   [[nodiscard]] auto output() -> const std::vector<FrameBody>& { return front().output(); }
-  void written(Instant) {
+  template <class = void> void written(Instant) {
     front().written();
     if (greeted_ && handshake_ && handshake_->queue().queued_bytes() == 0) handshake_.reset();
   }
@@ -165,7 +166,7 @@ class ClientCore {
     if (const auto deadline = deadlines_.wake()) first = std::min(first, *deadline);
     return first;
   }
-  void woken(Instant now) {
+  template <class = void> void woken(Instant now) {
     if (finished()) return;
     if (now >= release_at()) reader_.release_memory();
     if (now >= silent_at()) return give_up({rpc_errc::silent, {}});
@@ -174,7 +175,7 @@ class ClientCore {
     pinged_ = now;
     queue_.add({FrameKind::ping});
   }
-  void lost(const std::error_code& reason) {
+  template <class = void> void lost(const std::error_code& reason) {
     give_up({rpc_errc::lost, reason ? reason.message() : "closed by the peer"});
   }
   [[nodiscard]] auto finished() const -> bool { return reason_ || (closing_ && slots_.used() == 0); }
@@ -224,19 +225,21 @@ class ClientCore {
   }
 
   // The call ends by an event of its own.
-  auto refuse(std::uint64_t id, Error error) -> std::uint64_t {
+  template <class = void> auto refuse(std::uint64_t id, Error error) -> std::uint64_t {
     slots_.of(id).active = false;
     failed_.push_back({id, std::move(error)});
     return id;
   }
+  template <class = void>
   auto refuse(std::uint64_t id, rpc_errc code) -> std::uint64_t { return refuse(id, Error{code, {}}); }
 
-  auto fail(ClientEvent& event, std::uint64_t id, Error error) -> bool {
+  template <class = void> auto fail(ClientEvent& event, std::uint64_t id, Error error) -> bool {
     end(event, id, ClientEvent::Kind::failed);
     event.error = std::move(error);
     return true;
   }
 
+  template <class = void>
   auto end(ClientEvent& event, std::uint64_t id, ClientEvent::Kind kind, const Frame* frame = nullptr) -> bool {
     deadlines_.clear(static_cast<std::uint32_t>(id));
     slots_.give_back(id);
@@ -254,7 +257,7 @@ class ClientCore {
 
   // The connection is over. What had not begun to be written was never sent; nor is it worth another try to a server
   // that knows another secret.
-  auto fail_one(ClientEvent& event) -> bool {
+  template <class = void> auto fail_one(ClientEvent& event) -> bool {
     for (; failing_ < slots_.size(); ++failing_) {
       const std::uint64_t id = slots_.id_of(failing_);
       const detail::CallSlot& slot = slots_.of(id);
@@ -268,12 +271,12 @@ class ClientCore {
     return false;
   }
 
-  void expire(Instant now) {
+  template <class = void> void expire(Instant now) {
     if (now == std::exchange(expired_, now)) return;
     while (const auto slot = deadlines_.expired(now)) cancel(slots_.id_of(*slot), rpc_errc::deadline_passed);
   }
 
-  auto take(const Frame& frame, ClientEvent& event) -> bool {
+  template <class = void> auto take(const Frame& frame, ClientEvent& event) -> bool {
     const std::uint64_t id = frame.header->call;
     if (frame.header->kind == FrameKind::error && id == 0) {
       give_up(decode_error(frame.head, options_.categories));
@@ -303,14 +306,14 @@ class ClientCore {
     return header.kind == FrameKind::reply && (!slots_.active(header.call) || slots_.of(header.call).in_chunks);
   }
 
-  auto take_reply(const Frame& frame, ClientEvent& event) -> bool {
+  template <class = void> auto take_reply(const Frame& frame, ClientEvent& event) -> bool {
     const std::uint64_t id = frame.header->call;
     if (frame.part == FramePart::begin) return tell(event, ClientEvent::Kind::begun, id, &frame);
     if (frame.part == FramePart::chunk) return tell(event, ClientEvent::Kind::chunk, id, &frame);
     return end(event, id, ClientEvent::Kind::reply, &frame);
   }
 
-  auto take_greeting(const Frame& frame, ClientEvent& event) -> bool {
+  template <class = void> auto take_greeting(const Frame& frame, ClientEvent& event) -> bool {
     Greeting greeting;
     if (Error error = handshake_->take(frame, front(), greeting)) {
       give_up(std::move(error));
@@ -324,7 +327,7 @@ class ClientCore {
     return tell(event, ClientEvent::Kind::greeted, 0);
   }
 
-  auto take_item(const Frame& frame, ClientEvent& event) -> bool {
+  template <class = void> auto take_item(const Frame& frame, ClientEvent& event) -> bool {
     if (!slots_.of(frame.header->call).credit.receive()) {
       give_up({rpc_errc::protocol, "more items than were asked for"});
       return false;
@@ -332,7 +335,7 @@ class ClientCore {
     return tell(event, ClientEvent::Kind::item, frame.header->call, &frame);
   }
 
-  auto take_credit(const Frame& frame, ClientEvent& event) -> bool {
+  template <class = void> auto take_credit(const Frame& frame, ClientEvent& event) -> bool {
     const std::uint64_t id = frame.header->call;
     if (frame.head.size() != sizeof(std::uint32_t)) {
       give_up({rpc_errc::protocol, "a credit without a number"});

@@ -57,6 +57,7 @@ inline void check_nonce(const SharedSecret& secret, const Nonce& nonce) {
 class ClientHandshake {
  public:
   /// `greeting`: what the client takes and wants. Throws `rpc_errc::unauthorized` for a secret without a nonce.
+  template <class = void>
   ClientHandshake(Greeting greeting, SharedSecret secret, const Nonce& nonce) : secret_{std::move(secret)} {
     detail::check_nonce(secret_, nonce);
     if (secret_) greeting.nonce = nonce;
@@ -74,7 +75,7 @@ class ClientHandshake {
 
   /// Takes what the server said first, after which it is over, and adds the proof, or that the server is not believed.
   /// Failure: `protocol`, `unsupported_version`, `unauthorized`.
-  [[nodiscard]] auto take(const Frame& frame, FrameQueue& queue, Greeting& server) -> Error {
+  template <class = void> [[nodiscard]] auto take(const Frame& frame, FrameQueue& queue, Greeting& server) -> Error {
     WireWriter answer;
     Error error = check(frame, server, answer);
     if (!error && secret_) queue.add({FrameKind::greeting}, {{}, {}, answer.view()});
@@ -86,7 +87,7 @@ class ClientHandshake {
   }
 
  private:
-  auto check(const Frame& frame, Greeting& server, WireWriter& answer) const -> Error {
+  template <class = void> auto check(const Frame& frame, Greeting& server, WireWriter& answer) const -> Error {
     if (frame.header->kind != FrameKind::greeting || !server.decode(frame.head))
       return {rpc_errc::protocol, "instead of a greeting"};
     if (server.version > rpc_version || server.version < oldest_rpc_version)
@@ -115,6 +116,7 @@ class ClientHandshake {
 class ServerHandshake {
  public:
   /// `greeting`: what the server takes. Throws `rpc_errc::unauthorized` for a secret without a nonce.
+  template <class = void>
   ServerHandshake(const Greeting& greeting, std::uint32_t services, SharedSecret secret, const Nonce& nonce)
       : greeting_{greeting}, services_{services}, secret_{std::move(secret)} {
     detail::check_nonce(secret_, nonce);
@@ -123,7 +125,7 @@ class ServerHandshake {
 
   /// Takes what the client says, until it is `over()`, and adds the greeting that it is answered with. Failure:
   /// `protocol`, `unsupported_version`, `unknown_service`, `unauthorized`.
-  [[nodiscard]] auto take(const Frame& frame, FrameQueue& queue) -> Error {
+  template <class = void> [[nodiscard]] auto take(const Frame& frame, FrameQueue& queue) -> Error {
     if (frame.header->kind != FrameKind::greeting) return {rpc_errc::protocol, "instead of a greeting"};
     return expected_ ? take_proof(frame) : take_greeting(frame, queue);
   }
@@ -138,7 +140,7 @@ class ServerHandshake {
   [[nodiscard]] auto service() const noexcept -> std::uint32_t { return service_; }
 
  private:
-  auto take_greeting(const Frame& frame, FrameQueue& queue) -> Error {
+  template <class = void> auto take_greeting(const Frame& frame, FrameQueue& queue) -> Error {
     Greeting client;
     if (!client.decode(frame.head)) return {rpc_errc::protocol, "instead of a greeting"};
     if (client.oldest > rpc_version || client.version < oldest_rpc_version)
@@ -164,7 +166,7 @@ class ServerHandshake {
     return {};
   }
 
-  auto take_proof(const Frame& frame) -> Error {
+  template <class = void> auto take_proof(const Frame& frame) -> Error {
     Sha256Digest proof{};  // nobody's
     WireReader reader{frame.head};
     while (reader.next())

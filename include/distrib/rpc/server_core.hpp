@@ -43,6 +43,7 @@ namespace distrib::inline v0 {
 class ServerCore {
  public:
   /// `nonce`: drawn for this connection (`draw_nonce`). Throws `rpc_errc::unauthorized` for a secret without one.
+  template <class = void>
   ServerCore(std::shared_ptr<ServerBudget> budget, Instant now, const Nonce& nonce = {})
       : share_{std::move(budget)}, reader_{greeting_limits}, heard_{now}, read_{now} {
     Greeting greeting;
@@ -51,6 +52,7 @@ class ServerCore {
     handshake_ = std::make_unique<ServerHandshake>(greeting, share_.options().services, share_.options().secret, nonce);
   }
   /// The only connection of its server.
+  template <class = void>
   ServerCore(const RpcServerOptions& options, Instant now, const Nonce& nonce = {})
       : ServerCore{std::shared_ptr<ServerBudget>{new ServerBudget{options}}, now, nonce} {}
 
@@ -72,13 +74,13 @@ class ServerCore {
   }
 
   /// Refuses a call, which is then over. `where`: what people are told beside the code's message.
-  void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
+  template <class = void> void fail(std::uint64_t call, const std::error_code& code, std::string_view where = {}) {
     if (end(call)) add_error(call, code, where);
   }
 
   /// One more item of a streaming call. False: it was not taken, because the client has not asked for so many or the
   /// call is over. Try again after a `credit` event.
-  auto item(std::uint64_t call, ByteView head, const FrameBody& body = {}) -> bool {
+  template <class = void> auto item(std::uint64_t call, ByteView head, const FrameBody& body = {}) -> bool {
     if (!allows(head, body)) fail(call, rpc_errc::too_large);
     detail::ServerCall* const begun = open(call);
     if (begun == nullptr || !begun->credit.send()) return false;
@@ -87,12 +89,12 @@ class ServerCore {
   }
 
   /// Ends a streaming call well.
-  void end_stream(std::uint64_t call) {
+  template <class = void> void end_stream(std::uint64_t call) {
     if (end(call)) queue({FrameKind::end, 0, 0, 0, call, 0});
   }
 
   /// An `item` of so many bytes, of head and body, was used up: the client may send another one in its place.
-  void taken(std::uint64_t call, std::size_t bytes) {
+  template <class = void> void taken(std::uint64_t call, std::size_t bytes) {
     detail::ServerCall* const begun = open(call);
     if (begun == nullptr) return;
     begun->held -= bytes;
@@ -103,14 +105,14 @@ class ServerCore {
 
   /// Takes no more calls and tells the client so; `finished()` when those in flight are answered, or at `by`, which
   /// fails those that are left with `rpc_errc::lost`.
-  void drain(Instant by) {
+  template <class = void> void drain(Instant by) {
     if (handshake_) return refuse(rpc_errc::closed, {});  // a goodbye has no place before the greeting
     drain_by_ = std::min(drain_by_, by);
     if (!std::exchange(draining_, true)) queue({FrameKind::goodbye}, bytes_of(requests_));
   }
 
   /// Ends the connection and tells the client why.
-  void refuse(const std::error_code& code, std::string_view where) {
+  template <class = void> void refuse(const std::error_code& code, std::string_view where) {
     if (reason_) return;
     add_error(0, code, where);
     reason_ = code;
@@ -118,7 +120,7 @@ class ServerCore {
 
   /// Writes the next thing that has happened to `event`; false: nothing more. What it points to is valid until the core
   /// is asked for anything else.
-  [[nodiscard]] auto next(Instant now, ServerEvent& event) -> bool {
+  template <class = void> [[nodiscard]] auto next(Instant now, ServerEvent& event) -> bool {
     event.body = {};  // its memory may be wanted for the next one
     Frame frame;
     while (!finished()) {
@@ -168,7 +170,7 @@ class ServerCore {
     if (finished()) queue_.hurry();
     return queue_.output();
   }
-  void written(Instant now) {
+  template <class = void> void written(Instant now) {
     queue_.written();
     if (requests_ == 0) queue_.release();  // who is silent costs little
     share_.owe(queue_.queued_bytes());
@@ -178,14 +180,14 @@ class ServerCore {
     if (finished()) return std::nullopt;
     return std::min({silent_at(), look_again_, drain_by_, release_at()});
   }
-  void woken(Instant now) {
+  template <class = void> void woken(Instant now) {
     if (finished()) return;
     if (now >= look_again_) heard_ = now;  // it is not the peer who is waited for
     if (now >= release_at()) reader_.release_memory();
     if (now >= silent_at()) reason_ = rpc_errc::silent;
     if (now >= drain_by_) refuse(rpc_errc::lost, "the server ended before the answer");
   }
-  void lost(const std::error_code& reason) {
+  template <class = void> void lost(const std::error_code& reason) {
     if (!reason_) reason_ = reason ? reason : rpc_errc::lost;
   }
   [[nodiscard]] auto finished() const -> bool { return reason_ || (draining_ && share_.calls() == 0); }
@@ -231,7 +233,7 @@ class ServerCore {
     share_.owe(queue_.queued_bytes());
   }
 
-  auto end(std::uint64_t call) -> bool {
+  template <class = void> auto end(std::uint64_t call) -> bool {
     detail::ServerCall* const begun = open(call);
     if (begun == nullptr) return false;
     begun->open = false;
@@ -239,7 +241,7 @@ class ServerCore {
     return true;
   }
 
-  void add_error(std::uint64_t call, const std::error_code& code, std::string_view where) {
+  template <class = void> void add_error(std::uint64_t call, const std::error_code& code, std::string_view where) {
     WireWriter& head = writer();
     encode_error(head, code, where.substr(0, peer_.head_bytes / 2));  // more of it might be too large for the client
     queue({FrameKind::error, 0, 0, 0, call, 0}, head.view());
@@ -256,7 +258,7 @@ class ServerCore {
     return true;
   }
 
-  auto take(const Frame& frame, Instant now, ServerEvent& event) -> bool {
+  template <class = void> auto take(const Frame& frame, Instant now, ServerEvent& event) -> bool {
     if (handshake_) return take_greeting(frame, event);
     if (frame.part == FramePart::chunk || frame.part == FramePart::end) return take_part(frame, event);
     switch (frame.header->kind) {
@@ -273,12 +275,12 @@ class ServerCore {
     }
   }
 
-  auto refuse_peer(std::string_view why) -> bool {
+  template <class = void> auto refuse_peer(std::string_view why) -> bool {
     refuse(rpc_errc::protocol, why);
     return false;
   }
 
-  auto take_greeting(const Frame& frame, ServerEvent& event) -> bool {
+  template <class = void> auto take_greeting(const Frame& frame, ServerEvent& event) -> bool {
     if (frame.header->kind == FrameKind::error && frame.header->call == 0) {  // we have not proved who we are
       reason_ = decode_error(frame.head, {}).code;
       return false;
@@ -297,7 +299,7 @@ class ServerCore {
     return true;
   }
 
-  auto take_request(const Frame& frame, Instant now, ServerEvent& event) -> bool {
+  template <class = void> auto take_request(const Frame& frame, Instant now, ServerEvent& event) -> bool {
     const std::uint64_t call = frame.header->call;
     ++requests_;
     if (draining_) return refuse_call(call, rpc_errc::closed);
@@ -328,7 +330,7 @@ class ServerCore {
   }
 
   // Nobody waits for the body of a call that was not begun (another one may have its id), or is over.
-  auto take_part(const Frame& frame, ServerEvent& event) -> bool {
+  template <class = void> auto take_part(const Frame& frame, ServerEvent& event) -> bool {
     detail::ServerCall* const call = begun_ ? open(frame.header->call) : nullptr;
     if (call == nullptr) return false;
     tell(event, frame.is_last() ? ServerEvent::Kind::body_end : ServerEvent::Kind::chunk, frame.header->call);
@@ -339,12 +341,12 @@ class ServerCore {
     return true;
   }
 
-  auto refuse_call(std::uint64_t call, rpc_errc code) -> bool {
+  template <class = void> auto refuse_call(std::uint64_t call, rpc_errc code) -> bool {
     add_error(call, code, {});
     return false;
   }
 
-  auto take_item(const Frame& frame, ServerEvent& event) -> bool {
+  template <class = void> auto take_item(const Frame& frame, ServerEvent& event) -> bool {
     detail::ServerCall* const call = open(frame.header->call);
     if (call == nullptr) return false;
     if (call->ended) return refuse_peer("an item after the end");
@@ -356,13 +358,13 @@ class ServerCore {
     return true;
   }
 
-  auto take_end(const Frame& frame, ServerEvent& event) -> bool {
+  template <class = void> auto take_end(const Frame& frame, ServerEvent& event) -> bool {
     detail::ServerCall* const call = open(frame.header->call);
     if (call == nullptr || std::exchange(call->ended, true)) return false;
     return tell(event, ServerEvent::Kind::ended, frame.header->call);
   }
 
-  auto take_credit(const Frame& frame, ServerEvent& event) -> bool {
+  template <class = void> auto take_credit(const Frame& frame, ServerEvent& event) -> bool {
     if (frame.head.size() != sizeof(std::uint32_t)) return refuse_peer("a credit without a number");
     const auto more = load_le<std::uint32_t>(frame.head.data());
     detail::ServerCall* const call = open(frame.header->call);

@@ -24,7 +24,7 @@ class ConsistentHashSharding {
  public:
   /// Fails with `sharding_errc::not_positive` without a task or for a weight of 0, with `too_many_shards` for more
   /// tasks than virtual shards; all keys belong to task 0 then.
-  ConsistentHashSharding(std::span<const std::uint32_t> weights, std::error_code& ec) {
+  template <class = void> ConsistentHashSharding(std::span<const std::uint32_t> weights, std::error_code& ec) {
     ec.clear();
     if (weights.empty() || std::find(weights.begin(), weights.end(), 0U) != weights.end())
       ec = sharding_errc::not_positive;
@@ -34,12 +34,13 @@ class ConsistentHashSharding {
     num_shards_ = static_cast<std::uint32_t>(weights.size());
     deal(weights);
   }
-  explicit ConsistentHashSharding(std::span<const std::uint32_t> weights) {
+  template <class = void> explicit ConsistentHashSharding(std::span<const std::uint32_t> weights) {
     std::error_code ec;
     *this = ConsistentHashSharding{weights, ec};
     if (ec) throw_error(ec, "ConsistentHashSharding");
   }
   /// Tasks of the same weight.
+  template <class = void>
   explicit ConsistentHashSharding(std::uint32_t num_shards)
       : ConsistentHashSharding{std::vector<std::uint32_t>(std::min(num_shards, num_virtual_shards + 1), 1)} {}
 

@@ -55,8 +55,9 @@ class ShardedVariable {
   /// The shards in order; their names and initial values are not looked at. Fails with `sharding_errc::not_positive`
   /// when there are none, `no_such_axis` for scalars, `unlike_shards` when they differ in more than rows, `too_large`;
   /// the value has no rows then.
+  template <class = void>
   ShardedVariable(std::span<const VariableInfo> shards, std::error_code& ec) { add(shards, ec); }
-  explicit ShardedVariable(std::span<const VariableInfo> shards) {
+  template <class = void> explicit ShardedVariable(std::span<const VariableInfo> shards) {
     std::error_code ec;
     add(shards, ec);
     if (!ec) return;
@@ -67,10 +68,10 @@ class ShardedVariable {
 
   /// The shards that `partition` cuts a variable into. Fails with `sharding_errc::not_axis_0` when it cuts another
   /// axis, `not_positive`, `no_such_axis` for a scalar, `too_many_parts`; the value has no rows then.
-  ShardedVariable(const Shape& shape, DType dtype, Partition partition, std::error_code& ec) {
+  template <class = void> ShardedVariable(const Shape& shape, DType dtype, Partition partition, std::error_code& ec) {
     cut(shape, dtype, partition, ec);
   }
-  ShardedVariable(const Shape& shape, DType dtype, Partition partition) {
+  template <class = void> ShardedVariable(const Shape& shape, DType dtype, Partition partition) {
     std::error_code ec;
     cut(shape, dtype, partition, ec);
     if (ec)
@@ -100,7 +101,7 @@ class ShardedVariable {
     const auto next = std::upper_bound(offsets_.begin(), offsets_.end(), row);
     return {static_cast<std::uint32_t>(next - offsets_.begin() - 1), row - *(next - 1)};
   }
-  [[nodiscard]] auto locate(std::int64_t index) const -> ShardRow {
+  template <class = void> [[nodiscard]] auto locate(std::int64_t index) const -> ShardRow {
     std::error_code ec;
     const ShardRow place = locate(index, ec);
     if (ec) throw_error(ec, "row " + std::to_string(index) + " of " + to_string(shape_));
@@ -134,7 +135,7 @@ class ShardedVariable {
       if (div.first_row(shard) != offsets_[shard]) ec = sharding_errc::not_div_layout;
     return div;
   }
-  [[nodiscard]] auto sharding() const -> RangeSharding {
+  template <class = void> [[nodiscard]] auto sharding() const -> RangeSharding {
     std::error_code ec;
     const RangeSharding div = sharding(ec);
     if (ec) throw_error(ec, "scatter on " + to_string(shape_));
@@ -144,7 +145,7 @@ class ShardedVariable {
   [[nodiscard]] auto operator==(const ShardedVariable&) const -> bool = default;
 
  private:
-  void add(std::span<const VariableInfo> shards, std::error_code& ec) {
+  template <class = void> void add(std::span<const VariableInfo> shards, std::error_code& ec) {
     ec.clear();
     if (shards.empty()) ec = sharding_errc::not_positive;
     else if (shards[0].shape.rank() == 0) ec = sharding_errc::no_such_axis;
@@ -198,7 +199,7 @@ class ShardedVariable {
     return index < 0 ? index + rows() : index;
   }
 
-  [[nodiscard]] auto forwards(const RowRange& range) const -> std::vector<ShardRange> {
+  template <class = void> [[nodiscard]] auto forwards(const RowRange& range) const -> std::vector<ShardRange> {
     const auto step = static_cast<std::uint64_t>(range.step);
     const std::int64_t start = from_end(range.start.value_or(0));
     const std::int64_t stop = std::min(range.stop ? from_end(*range.stop) : rows(), rows());
@@ -216,7 +217,7 @@ class ShardedVariable {
     return ranges;
   }
 
-  [[nodiscard]] auto backwards(const RowRange& range) const -> std::vector<ShardRange> {
+  template <class = void> [[nodiscard]] auto backwards(const RowRange& range) const -> std::vector<ShardRange> {
     const std::uint64_t step = std::uint64_t{0} - static_cast<std::uint64_t>(range.step);
     const std::int64_t start = range.start ? from_end(*range.start) : rows() - 1;
     const std::int64_t stop = std::max<std::int64_t>(range.stop ? from_end(*range.stop) : -1, -1);

@@ -39,22 +39,24 @@ namespace distrib::inline v0 {
 class EventWriter {
  public:
   /// Makes `directory` if need be and begins a file in it, on the disk at once, so that TensorBoard finds the run.
-  explicit EventWriter(const std::string& directory) {
+  template <class = void> explicit EventWriter(const std::string& directory) {
     open(directory);
     throw_if(error_);
   }
   /// The same; on failure `ec` is set, and so is `error()`.
-  EventWriter(const std::string& directory, std::error_code& ec) {
+  template <class = void> EventWriter(const std::string& directory, std::error_code& ec) {
     open(directory);
     ec = error_.code;
   }
 
   /// Adds a point to the curve `tag`. `wall_time`: seconds since 1970; now unless told.
+  template <class = void>
   void scalar(std::string_view tag, std::int64_t step, float value, std::optional<double> wall_time = {}) {
     std::error_code ec;
     scalar(tag, step, value, wall_time, ec);
     throw_if(error_);
   }
+  template <class = void>
   void scalar(std::string_view tag, std::int64_t step, float value, std::optional<double> wall_time,
               std::error_code& ec) {
     write_scalar_event(event_, wall_time ? *wall_time : now(), step, tag, value);
@@ -63,11 +65,13 @@ class EventWriter {
 
   /// Adds a mark: the run starts at `step`, stops there, or has saved the checkpoint `checkpoint_path`. After a start,
   /// TensorBoard drops what it knows of later steps, as a run that went back needs it.
+  template <class = void>
   void session_log(SessionStatus status, std::int64_t step, std::string_view checkpoint_path = {}) {
     std::error_code ec;
     session_log(status, step, checkpoint_path, ec);
     throw_if(error_);
   }
+  template <class = void>
   void session_log(SessionStatus status, std::int64_t step, std::string_view checkpoint_path, std::error_code& ec) {
     write_session_event(event_, now(), step, status, checkpoint_path);
     append(event_.view(), ec);

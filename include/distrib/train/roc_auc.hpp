@@ -22,7 +22,7 @@ namespace distrib::inline v0 {
 class RocAuc {
  public:
   /// `thresholds` >= 2, with 0 and 1.
-  explicit RocAuc(std::uint32_t thresholds = 200) : buckets_(std::max(thresholds, 2U) - 1) {}
+  template <class = void> explicit RocAuc(std::uint32_t thresholds = 200) : buckets_(std::max(thresholds, 2U) - 1) {}
 
   /// Counts one example. A score that is not within [0, 1] makes the area not a number.
   void add(float score, bool positive) noexcept {

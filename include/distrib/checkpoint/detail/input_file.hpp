@@ -73,8 +73,9 @@ class InputFile {
 };
 
 /// All of a file that must be smaller than `limit` bytes; larger ones are refused as `too_large`.
-inline auto read_file(const std::string& path, std::uint64_t limit, checkpoint_errc too_large,
-                      std::vector<std::byte>& bytes, Error& error) -> bool {
+template <class = void>
+auto read_file(const std::string& path, std::uint64_t limit, checkpoint_errc too_large,
+               std::vector<std::byte>& bytes, Error& error) -> bool {
   const auto file = InputFile::open(path, checkpoint_errc::not_found, error);
   if (!file) return false;
   if (file->size() > limit) {

@@ -48,6 +48,7 @@ struct ReplicaView {
 /// count. A value.
 class ReplicaViews : public std::vector<ReplicaView> {
  public:
+  template <class = void>
   ReplicaViews(std::uint32_t shards, std::uint32_t replicas) : std::vector<ReplicaView>(replicas), shards_{shards} {}
 
   [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return shards_; }
@@ -137,7 +138,7 @@ class ReplicaViews : public std::vector<ReplicaView> {
   }
 
   /// Whether a shard is beyond t: it has this rank's next contribution from another process.
-  [[nodiscard]] auto some_ahead(Step t) const -> bool {
+  template <class = void> [[nodiscard]] auto some_ahead(Step t) const -> bool {
     return std::ranges::any_of(*this, [t](const ReplicaView& v) { return v.live && v.progress.done > t; });
   }
 

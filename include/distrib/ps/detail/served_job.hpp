@@ -22,6 +22,7 @@ namespace distrib::inline v0::detail {
 /// What a shard's service knows of its job, once it was told.
 class ServedJob {
  public:
+  template <class = void>
   ServedJob(const ShardPlace& place, ShardKinds kinds, std::uint64_t memory_bytes)
       : place_{place}, kinds_{std::move(kinds)}, memory_bytes_{memory_bytes} {}
 
@@ -46,7 +47,7 @@ class ServedJob {
     job_ = std::move(adopted.job);
     return {};
   }
-  void forget() { job_.reset(); }
+  template <class = void> void forget() { job_.reset(); }
 
   /// As the function of this name.
   template <class = void>

@@ -30,6 +30,7 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
   using Came = std::function<void(std::optional<Cut>)>;
 
   /// `answer_within`: the sibling may have to make and write the cut first.
+  template <class = void>
   StateFetch(const Executor& executor, RpcClientOptions options, StateRequest request, CutAssembly assembly,
              std::chrono::milliseconds answer_within, Came came)
       : executor_{executor}, options_{std::move(options)}, request_{std::move(request)}, assembly_{std::move(assembly)},
@@ -41,14 +42,14 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void ask() {
+  template <class = void> void ask() {
     client_->async_call<State>(request_, answer_within_,
                                [weak = weak_from_this()](const std::error_code& ec, const StateReply& reply) {
                                  if (const auto self = weak.lock()) self->answered(ec, reply);
                                });
   }
 
-  void answered(const std::error_code& ec, const StateReply& reply) {
+  template <class = void> void answered(const std::error_code& ec, const StateReply& reply) {
     if (ec == ps_errc::not_joined && Clock::now() < found_until_) return ask_later();  // no worker has come to it yet
     if (ec || reply.step == 0 || !assembly_.take(reply)) return end(std::nullopt);
     if (assembly_.whole()) return end(std::move(assembly_).finish());
@@ -56,14 +57,14 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
     ask();
   }
 
-  void ask_later() {
+  template <class = void> void ask_later() {
     pause_.expires_after(pause);
     pause_.async_wait([weak = weak_from_this()](const std::error_code& ec) {
       if (const auto self = weak.lock(); self && !ec) self->ask();
     });
   }
 
-  void end(std::optional<Cut> cut) {
+  template <class = void> void end(std::optional<Cut> cut) {
     connector_.reset();
     client_.reset();
     std::exchange(came_, {})(std::move(cut));

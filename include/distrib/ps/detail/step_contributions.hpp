@@ -19,7 +19,7 @@ struct StepContributions {
   std::vector<ReadContribution> read;
 
   /// False: it has one of this rank, or as many as count.
-  auto store(Rank rank, ReadContribution given, Rank most) -> bool {
+  template <class = void> auto store(Rank rank, ReadContribution given, Rank most) -> bool {
     const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
     if (ranks.size() == most || (at != ranks.end() && *at == rank)) return false;
     read.insert(read.begin() + (at - ranks.begin()), std::move(given));

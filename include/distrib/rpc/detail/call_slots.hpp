@@ -28,7 +28,7 @@ class CallSlots {
   explicit CallSlots(std::uint32_t most) noexcept : most_{most} {}
 
   [[nodiscard]] auto most() const noexcept -> std::uint32_t { return most_; }
-  void limit(std::uint32_t most) {
+  template <class = void> void limit(std::uint32_t most) {
     most_ = std::min(most_, most);
     std::erase_if(free_, [this](std::uint32_t slot) {
       if (slot >= most_) spare_.push_back(slot);
@@ -37,7 +37,7 @@ class CallSlots {
   }
 
   /// A new call's id.
-  auto take() -> std::uint64_t {
+  template <class = void> auto take() -> std::uint64_t {
     ++used_;
     std::uint32_t slot = 0;
     std::vector<std::uint32_t>& from = free_.empty() ? spare_ : free_;
@@ -57,7 +57,7 @@ class CallSlots {
   }
 
   /// Its slot may be used again.
-  void give_back(std::uint64_t id) {
+  template <class = void> void give_back(std::uint64_t id) {
     const auto slot = static_cast<std::uint32_t>(id);
     slots_[slot].active = false;
     (slot < most_ ? free_ : spare_).push_back(slot);

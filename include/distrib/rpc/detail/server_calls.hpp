@@ -16,7 +16,7 @@ namespace distrib::inline v0::detail {
 /// What a server knows of a call, and whom the owner of its core tells what happens to it.
 struct ServerCall {
   /// Member by member: put together elsewhere first, they would be read back before they are written.
-  void begin(std::uint64_t id, std::size_t bytes) noexcept {
+  template <class = void> void begin(std::uint64_t id, std::size_t bytes) noexcept {
     generation = static_cast<std::uint32_t>(id >> 32);
     open = true;
     ended = false;
@@ -47,14 +47,14 @@ class ServerCalls {
   }
 
   /// Where a new call begins; null: one is open there, or `id` is of none.
-  [[nodiscard]] auto room(std::uint64_t id) -> ServerCall* {
+  template <class = void> [[nodiscard]] auto room(std::uint64_t id) -> ServerCall* {
     const auto slot = static_cast<std::uint32_t>(id);
     if (slot >= calls_.size()) calls_.resize(slot + std::size_t{1});
     return calls_[slot].open || id >> 32 == 0 ? nullptr : &calls_[slot];
   }
 
   /// To an open call; else `sink` is dropped.
-  void attach(std::uint64_t id, std::shared_ptr<ServerCallSink> sink) noexcept {
+  template <class = void> void attach(std::uint64_t id, std::shared_ptr<ServerCallSink> sink) noexcept {
     if (ServerCall* const call = open(id)) call->sink = std::move(sink);
   }
   /// Of a call that is open, or was the last one in its slot; null: it has none.
@@ -62,12 +62,12 @@ class ServerCalls {
     ServerCall* const call = find(id);
     return call == nullptr ? nullptr : call->sink;
   }
-  auto take_sink(std::uint64_t id) noexcept -> std::shared_ptr<ServerCallSink> {
+  template <class = void> auto take_sink(std::uint64_t id) noexcept -> std::shared_ptr<ServerCallSink> {
     ServerCall* const call = find(id);
     return call == nullptr ? nullptr : std::move(call->sink);
   }
   /// Takes all of them, and tells each.
-  void end_sinks(const std::error_code& why) {
+  template <class = void> void end_sinks(const std::error_code& why) {
     for (std::size_t slot = 0; slot < calls_.size(); ++slot)
       if (const auto sink = std::move(calls_[slot].sink)) sink->ended(why);
   }

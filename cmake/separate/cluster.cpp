@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What depends on no model, compiled once: see ../DistribSeparate.cmake.
+#include <distrib/cluster/launched_task.hpp>
+
+namespace distrib::inline v0 {
+
+template auto ClusterFlags::from(std::span<const char* const>, std::string_view, std::vector<std::string>&, Error&)
+    -> ClusterFlags;
+template auto LaunchedTask::from(std::span<const char* const>, const Environment&, std::vector<std::string>&, Error&)
+    -> LaunchedTask;
+
+}  // namespace distrib::inline v0
