@@ -5,16 +5,15 @@
 #include "wide_deep.hpp"
 
 #include <distrib/cluster/launched_task.hpp>
+#include <distrib/core/usable_cpus.hpp>
 #include <distrib/ecosystem.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <fstream>
 #include <limits>
 #include <string>
-#include <thread>
 #include <vector>
 
 extern "C" void openblas_set_num_threads(int);  // cblas.h and xtensor-blas declare the same things differently
@@ -33,7 +32,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
   const auto read = [&s](const std::string& pattern) {
     return distrib::tfrecords(s.data + "/" + pattern).schema(label_feature, numbers_feature, categories_feature);
   };
-  distrib::IoPool pool{flags.local() ? std::max(1U, std::thread::hardware_concurrency()) : 2};
+  distrib::IoPool pool{flags.local() ? distrib::usable_cpus() : 2};
   auto trainer =
       distrib::train(WideDeep{.min_count = s.min_count})
           .with_data(read("train-*").shuffle(s.seed).batch(s.batch))
@@ -65,9 +64,10 @@ int main(int argc, char** argv) try {
   std::vector<std::string> rest;
   const auto task = distrib::LaunchedTask::find(argc, argv, rest);
   const Settings settings = read_flags(rest);
-  if (settings.mode == "sync") return train(settings, task.flags, distrib::BulkSynchronousParallel{});
-  if (settings.mode == "async") return train(settings, task.flags, distrib::AsynchronousParallel{});
-  return train(settings, task.flags, distrib::StaleSynchronousParallel{.staleness = settings.staleness});
+  const auto run = [&](auto consistency) { return task.exit_code(train(settings, task.flags, consistency)); };
+  if (settings.mode == "sync") return run(distrib::BulkSynchronousParallel{});
+  if (settings.mode == "async") return run(distrib::AsynchronousParallel{});
+  return run(distrib::StaleSynchronousParallel{.staleness = settings.staleness});
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return 65;

@@ -5,15 +5,14 @@
 #include "train_settings.hpp"
 
 #include <distrib/cluster/launched_task.hpp>
+#include <distrib/core/usable_cpus.hpp>
 #include <distrib/ecosystem.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <thread>
 #include <vector>
 
 extern "C" void openblas_set_num_threads(int);  // cblas.h and xtensor-blas declare the same things differently
@@ -39,7 +38,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
   auto rate = distrib::LearningRate{s.learning_rate};
   if (!Consistency::synchronous) rate = distrib::Linear{.first = s.learning_rate, .last = 0, .steps = s.steps};
 
-  distrib::IoPool pool{flags.local() ? std::max(1U, std::thread::hardware_concurrency()) : s.shards * s.replicas + 1};
+  distrib::IoPool pool{flags.local() ? distrib::usable_cpus() : s.shards * s.replicas + 1};
   auto trainer = distrib::train(Mlp{})
                      .with_data(training.shuffle(s.seed).batch(s.batch))
                      .with_placement(distrib::GreedyLoadBalancingStrategy{distrib::byte_size_load})
@@ -68,9 +67,10 @@ int main(int argc, char** argv) try {
   std::vector<std::string> rest;
   const auto task = distrib::LaunchedTask::find(argc, argv, rest);
   const Settings settings = read_flags(rest);
-  if (settings.mode == "sync") return train(settings, task.flags, distrib::BulkSynchronousParallel{});
-  if (settings.mode == "async") return train(settings, task.flags, distrib::AsynchronousParallel{});
-  return train(settings, task.flags, distrib::StaleSynchronousParallel{.staleness = settings.staleness});
+  const auto run = [&](auto consistency) { return task.exit_code(train(settings, task.flags, consistency)); };
+  if (settings.mode == "sync") return run(distrib::BulkSynchronousParallel{});
+  if (settings.mode == "async") return run(distrib::AsynchronousParallel{});
+  return run(distrib::StaleSynchronousParallel{.staleness = settings.staleness});
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return 65;

@@ -274,3 +274,18 @@ TEST_CASE("LaunchedTask: what a scheduler leaves open is asked for", "[cluster][
     CHECK(error.where == refusal.where);
   }
 }
+
+TEST_CASE("LaunchedTask: the exit code that asks for another start", "[cluster][launched]") {
+  CHECK(launched({}).task.exit_code(1) == 1);
+  const Answer answer = launched({{"DISTRIB_RETRY_EXIT_CODE", "138"}}, four_flags);
+  CHECK_FALSE(answer.error);
+  CHECK(answer.task.launcher == Launcher::flags);
+  CHECK(answer.task.exit_code(1) == 138);
+  for (const int code : {0, 65, 70, 74, 137}) CHECK(answer.task.exit_code(code) == code);
+
+  for (const char* text : {"0", "256", "-1", "x"}) {
+    const Error error = launched({{"DISTRIB_RETRY_EXIT_CODE", text}}).error;
+    CHECK(error.code == scheduler_errc::bad_variable);
+    CHECK(error.where == "DISTRIB_RETRY_EXIT_CODE=" + std::string{text});
+  }
+}

@@ -58,6 +58,11 @@ struct LaunchedTask {
   ClusterFlags flags;                          ///< For `build(pool, flags)`. One task alone is local.
   Launcher launcher = Launcher::nobody;        ///< Who says so.
   std::optional<std::string> visible_devices;  ///< See `SlurmTask`.
+  int retry_exit_code = 1;                     ///< DISTRIB_RETRY_EXIT_CODE, from 1 to 255.
+
+  /// What `main` returns where `run()` gave `code`: the same, but for 1, "start it again", the code that whoever has
+  /// started the task takes for that. Kubeflow's TFJob (ExitCode) starts again from 128 up only: 138.
+  [[nodiscard]] auto exit_code(int code) const noexcept -> int { return code == 1 ? retry_exit_code : code; }
 
   /// Reads its own flags and leaves everything else in `rest`, as `ClusterFlags::parse_known`; then looks at the
   /// environment. Fails with a `cluster_errc`, `json_errc` or `scheduler_errc`.
@@ -217,7 +222,13 @@ auto LaunchedTask::from(std::span<const char* const> arguments, const Environmen
                         std::vector<std::string>& rest, Error& error) -> LaunchedTask {
   error = {};
   rest.clear();
-  LaunchedTask task{{}, Launcher::flags, std::nullopt};
+  LaunchedTask task;
+  task.launcher = Launcher::flags;
+  const auto retry = environment.number({"DISTRIB_RETRY_EXIT_CODE"}, error);
+  if (!error && retry && (*retry < 1 || *retry > 255))
+    error = {scheduler_errc::bad_variable, "DISTRIB_RETRY_EXIT_CODE=" + std::to_string(*retry)};
+  if (error) return task;
+  task.retry_exit_code = static_cast<int>(retry.value_or(1));
   const detail::ClusterFlagTexts texts = detail::read_cluster_flags(arguments, rest, error);
   if (!error && texts.any()) task.flags = detail::flags_from_texts(texts, error);
   if (error || texts.any()) return task;
