@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What depends on no model, compiled once: see ../DistribSeparate.cmake.
 #include <distrib/cluster/launched_task.hpp>
+#include <distrib/ps/probe.hpp>
 
 namespace distrib::inline v0 {
 
@@ -8,5 +9,6 @@ template auto ClusterFlags::from(std::span<const char* const>, std::string_view,
     -> ClusterFlags;
 template auto LaunchedTask::from(std::span<const char* const>, const Environment&, std::vector<std::string>&, Error&)
     -> LaunchedTask;
+template auto probe(const ClusterFlags&, const AskOptions&) -> Error;
 
 }  // namespace distrib::inline v0

@@ -7,6 +7,7 @@
 #include <distrib/cluster/launched_task.hpp>
 #include <distrib/core/usable_cpus.hpp>
 #include <distrib/ecosystem.hpp>
+#include <distrib/ps/probe.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -57,12 +58,19 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
   return code;
 }
 
+auto probe(const distrib::ClusterFlags& flags) -> int {
+  const distrib::Error error = distrib::probe(flags);
+  if (error) std::fprintf(stderr, "%s: %s\n", error.where.c_str(), error.code.message().c_str());
+  return error ? 1 : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
   openblas_set_num_threads(1);  // the workers are the threads
   std::vector<std::string> rest;
   const auto task = distrib::LaunchedTask::find(argc, argv, rest);
+  if (rest == std::vector<std::string>{"--probe"}) return probe(task.flags);
   const Settings settings = read_flags(rest);
   const auto run = [&](auto consistency) { return task.exit_code(train(settings, task.flags, consistency)); };
   if (settings.mode == "sync") return run(distrib::BulkSynchronousParallel{});

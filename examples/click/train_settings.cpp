@@ -40,7 +40,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--start_within", s.start_within, "Seconds a worker waits at its start for parameter servers")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))->capture_default_str();
   app.footer("In a cluster also, where no scheduler says it (docs/guide/schedulers.md):\n" +
-             distrib::ClusterFlags::help());
+             distrib::ClusterFlags::help() +
+             "\n--probe alone asks whether this task is well: 0, or 1.\n");
   try {
     app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards
   } catch (const CLI::ParseError& error) {

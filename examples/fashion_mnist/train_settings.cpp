@@ -34,7 +34,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--metrics", s.metrics, "HOST:PORT where ps 0 answers GET /metrics; the next ps at the next port");
   app.add_flag("--hold_out", s.hold_out, "Train on nine tenths of the training set, evaluate on the tenth left out");
   app.footer("In a cluster also, where no scheduler says it (docs/guide/schedulers.md):\n" +
-             distrib::ClusterFlags::help());
+             distrib::ClusterFlags::help() +
+             "\n--probe alone asks whether this task is well: 0, or 1.\n");
   try {
     app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards
   } catch (const CLI::ParseError& error) {

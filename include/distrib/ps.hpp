@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters: cores of shards and workers, and what carries their messages. Not here, as no job of ours uses them:
-// ps/sync_replicas.hpp, ps/conditional_accumulator.hpp, ps/sparse_conditional_accumulator.hpp, and TensorFlow's own way
-// of placing, ps/parameter_server_strategy.hpp.
+// Parameters: cores of shards and workers, and what carries their messages. Not here, as training needs none of it:
+// ps/ask_status.hpp, probe.hpp, sync_replicas.hpp, conditional_accumulator.hpp, sparse_conditional_accumulator.hpp; and
+// TensorFlow's own way of placing, ps/parameter_server_strategy.hpp.
 #pragma once
 
 #include <distrib/ps/any_shard.hpp>

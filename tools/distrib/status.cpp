@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "status.hpp"
 
-#include "ask_status.hpp"
 #include "exit_status.hpp"
 #include "failure_word.hpp"
 #include "json_line.hpp"
 #include "status_text.hpp"
+
+#include <distrib/ps/ask_status.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -38,12 +39,12 @@ auto show(const Shards& before, const Shards& now, bool json) -> bool {
 
 auto status(const StatusOptions& options) -> int try {
   const distrib::Address server = distrib::Address::parse(options.server);
-  AskOptions how;
+  distrib::AskOptions how;
   how.within = std::chrono::milliseconds{static_cast<std::int64_t>(options.within * 1000)};
   if (!options.secret_file.empty()) how.secret = distrib::SharedSecret::from_file(options.secret_file);
   Shards before;
   while (true) {
-    Shards now = ask_status(server, how);
+    Shards now = distrib::ask_status(server, how);
     if (!show(before, now, options.json)) return exit_io;
     if (!options.watch) return exit_good;
     before = std::move(now);

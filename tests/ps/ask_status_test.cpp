@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/distrib/ask_status.hpp"
+#include <distrib/ps/ask_status.hpp>
 
 #include "ps/loopback_job.hpp"
 #include "support/catch.hpp"
@@ -20,9 +20,9 @@ namespace {
 
 const ClusterSpec cluster{{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}};
 
-auto failure_of(const Address& server, const tools::AskOptions& how) -> Error {
+auto failure_of(const Address& server, const AskOptions& how) -> Error {
   try {
-    (void)tools::ask_status(server, how);
+    (void)ask_status(server, how);
   } catch (const std::system_error& error) {
     return error_of(error);
   }
@@ -32,11 +32,11 @@ auto failure_of(const Address& server, const tools::AskOptions& how) -> Error {
 
 }  // namespace
 
-TEST_CASE("ask_status: before the job, and all shards in the middle of it", "[tools]") {
+TEST_CASE("ask_status: before the job, and all shards in the middle of it", "[ps][status]") {
   IoPool pool{1};
   Server server{pool, cluster, "ps", 0};
   const Address address{"127.0.0.1", server.port()};
-  std::vector<ShardStatus> seen = tools::ask_status(address, {});
+  std::vector<ShardStatus> seen = ask_status(address, {});
   REQUIRE(seen.size() == 1);
   CHECK(seen[0].shards == 0);
   CHECK(seen[0].ranks == 1);
@@ -47,7 +47,7 @@ TEST_CASE("ask_status: before the job, and all shards in the middle of it", "[to
   asio::io_context context{1};
   Worker worker{context, job, 0, {address}};
   worker.at_step = [&](Step step) {
-    if (step == 7) seen = tools::ask_status(address, {});
+    if (step == 7) seen = ask_status(address, {});
   };
   support::run_until(context, [&] { return worker.is_over; });
   CHECK(worker.end.code == 0);
@@ -61,7 +61,7 @@ TEST_CASE("ask_status: before the job, and all shards in the middle of it", "[to
   }
 }
 
-TEST_CASE("ask_status: nobody listens, somebody who says nothing, a stranger, a secret", "[tools]") {
+TEST_CASE("ask_status: nobody listens, somebody who says nothing, a stranger, a secret", "[ps][status]") {
   asio::io_context context{1};
   SECTION("nobody") {
     support::Acceptor acceptor{context, support::loopback()};
@@ -73,7 +73,7 @@ TEST_CASE("ask_status: nobody listens, somebody who says nothing, a stranger, a 
   }
   SECTION("silence") {
     const support::Acceptor acceptor{context, support::loopback()};
-    tools::AskOptions how;
+    AskOptions how;
     how.within = 50ms;
     const Error error = failure_of({"127.0.0.1", acceptor.local_endpoint().port()}, how);
     CHECK(error.code == failure::timeout);
@@ -86,8 +86,8 @@ TEST_CASE("ask_status: nobody listens, somebody who says nothing, a stranger, a 
     const Server server{pool, cluster, "ps", 0, StandardUpdaters{}, options};
     const Address address{"127.0.0.1", server.port()};
     CHECK(failure_of(address, {}).code == rpc_errc::unauthorized);
-    tools::AskOptions how;
+    AskOptions how;
     how.secret = options.rpc.secret;
-    CHECK(tools::ask_status(address, how).size() == 1);
+    CHECK(ask_status(address, how).size() == 1);
   }
 }
