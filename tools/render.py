@@ -8,8 +8,8 @@ usage: render.py TEMPLATE [--values FILE]... [-D name=value]... [--check]
   -D name=value   one value; wins over files. What is a JSON number, boolean, list or object is that, all else a string
   --check         validates the result by its form: Kubernetes, Compose, JSON with a schema, shell script
 
-The result goes to stdout, and only when all went well. Exit codes: 64 a wrong option, 65 a value is missing or the result
-is not valid, 66 a file cannot be read, 69 a Python package is missing, 74 nobody reads stdout.
+The result goes to stdout, and only when all went well. Exit codes: 64 a wrong option, 65 a value is missing or the
+result is not valid, 66 a file cannot be read, 69 a Python package is missing, 74 nobody reads stdout.
 """
 
 import argparse
@@ -91,32 +91,42 @@ def environment_for(template):
     return environment
 
 
-def known_names(environment, source):
-    """Values that the template asks for; None when it takes in other files, whose names are not known."""
+def known_names(environment, name):
+    """Values that the template asks for, and those that it takes in; None when it takes in one that it names only when
+    it runs."""
     from jinja2 import meta
 
-    tree = environment.parse(source)
-    return None if any(True for _ in meta.find_referenced_templates(tree)) else meta.find_undeclared_variables(tree)
+    found, others = set(), [name]
+    for other in others:
+        tree = environment.parse(environment.loader.get_source(environment, other)[0], filename=other)
+        found |= meta.find_undeclared_variables(tree)
+        for inner in meta.find_referenced_templates(tree):
+            if inner is None:
+                return None
+            if inner not in others:
+                others.append(inner)
+    return found
 
 
 def line_of(error, template):
-    """Where in the template: the innermost frame of it."""
-    line, trace = getattr(error, "lineno", None), error.__traceback__
+    """Where in the template, or in one that it takes in: the innermost frame of theirs."""
+    file, line, trace = getattr(error, "filename", None), getattr(error, "lineno", None), error.__traceback__
     while trace:
-        if pathlib.Path(trace.tb_frame.f_code.co_filename).name == template.name:
-            line = trace.tb_lineno
+        path = pathlib.Path(trace.tb_frame.f_code.co_filename)
+        if path.suffix == ".jinja":
+            file, line = path, trace.tb_lineno
         trace = trace.tb_next
-    return f"{template}:{line}" if line else str(template)
+    return f"{template.with_name(pathlib.Path(file or template).name)}:{line}" if line else str(template)
 
 
 def render(template, values, defined):
     """The text. `values` may have more than is asked for, as files serve several templates; `defined` may not."""
-    source = read(template)
+    read(template)
     environment = environment_for(template)
     import jinja2
 
     try:
-        known = known_names(environment, source)
+        known = known_names(environment, template.name)
         for name in defined:
             if known is not None and name not in known:
                 raise Refused(USAGE, f"-D {name}: {template} has no such value; it has {', '.join(sorted(known))}")
@@ -136,9 +146,9 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments):
     parser = Parser(prog="distrib render", description="Renders a cluster template: plain Jinja2, strict.",
-                    epilog="The result goes to stdout, and only when all went well. Exit codes: 64 a wrong option, 65 a "
-                           "value is missing or the result is not valid, 66 a file cannot be read, 69 python3-jinja2 or "
-                           "another package is missing.")
+                    epilog="The result goes to stdout, and only when all went well. Exit codes: 64 a wrong option, 65 "
+                           "a value is missing or the result is not valid, 66 a file cannot be read, 69 "
+                           "python3-jinja2 or another package is missing.")
     parser.add_argument("template", metavar="TEMPLATE")
     parser.add_argument("--values", metavar="FILE", action="append", default=[], help="YAML or JSON; a later one wins")
     parser.add_argument("-D", metavar="name=value", action="append", default=[], dest="defined",
