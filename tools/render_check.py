@@ -126,7 +126,7 @@ def by_kubernetes_validate(documents):
         except kubernetes_validate.SchemaNotFoundError:
             pass  # of a custom resource
         except kubernetes_validate.ValidationError as error:
-            found.append(f"{title(document)}: {error}")
+            found.append(f"{title(document)}: {str(error).splitlines()[0]}")
     return found
 
 
