@@ -69,7 +69,8 @@ mkdir bin
 ln -s "$(command -v true)" bin/true
 said=$(PATH=$PWD/bin "$distrib" render a.jinja 2>&1)
 [ $? -eq 69 ] && [[ $said == *'apt-get install python3 '* ]] || fail "without Python it says: $said"
-printf '#!/bin/sh\nexec %s -S -I "$@"\n' "$(python3 -c 'import sys; print(sys.executable)')" >bin/python3  # -S: without its packages
+python=$(python3 -c 'import sys; print(sys.executable)')
+printf '#!/bin/sh\nexec %s -S -I "$@"\n' "$python" >bin/python3  # -S: without its packages
 chmod +x bin/python3
 said=$(PATH=$PWD/bin "$distrib" render a.jinja 2>&1)
 [ $? -eq 69 ] && [[ $said == *'apt-get install python3-jinja2'* ]] || fail "without Jinja2 it says: $said"

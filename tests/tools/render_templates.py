@@ -4,9 +4,9 @@
 
 usage: render_templates.py DISTRIB
 
-Each is rendered as plain Jinja2 renders it, passes --check, and names tasks as the file makes them; a required value that
-is missing is refused by its name; strings come back unchanged from what was written. The checks first find what is planted
-for each of them.
+Each is rendered as plain Jinja2 renders it, passes --check, and names tasks as the file makes them; a required value
+that is missing is refused by its name; strings come back unchanged from what was written. The checks first find what is
+planted for each of them.
 """
 
 import json
@@ -23,17 +23,21 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import render_check  # noqa: E402
 
-NASTY = ["--a='single' \"double\"", "key: value # no comment", "two\nlines\n", "${HOME} $$ $(id) `id` %d \\ \\n", "- {a: [b]}",
+NASTY = ["--a='single' \"double\"", "key: value # no comment", "two\nlines\n", "${HOME} $$ $(id) `id` %d \\ \\n",
+         "- {a: [b]}",
          "", " spaces ", "yes", "0x10", "<&>", "ünï"]
-LEAST = {"image": "example.org/train:1", "command": ["/train", "--steps", "100"], "data_dir": "/data", "train_dir": "/out"}
+LEAST = {"image": "example.org/train:1", "command": ["/train", "--steps", "100"], "data_dir": "/data",
+         "train_dir": "/out"}
 SETS = {
     "least": LEAST,
     "much": LEAST | {
-        "name": "mnist", "worker_replicas": 5, "ps_replicas": 3, "port": 5000, "tensorboard": True, "data_claim": "records",
+        "name": "mnist", "worker_replicas": 5, "ps_replicas": 3, "port": 5000, "tensorboard": True,
+                     "data_claim": "records",
         "credential_secret_name": "cloud", "credential_secret_key": "key.json", "token_secret_name": "token",
         "tls_secret_name": "tls", "queue": "team", "deadline": 3600, "probe": ["/train", "--probe"], "worker_gpus": 1,
         "environment": {"OPENBLAS_NUM_THREADS": 1}, "storage_class": "nfs", "host_volume": "/mnt/train",
-        "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}], "tolerations": [{"key": "gpu", "operator": "Exists"}]},
+        "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}], "tolerations": [{"key": "gpu",
+                                                                                    "operator": "Exists"}]},
     "nasty": LEAST | {"ps_replicas": 1, "worker_replicas": 1, "tensorboard": True, "command": ["/train", *NASTY],
                       "environment": {f"N{i}": text for i, text in enumerate(NASTY)}},
 }
@@ -58,7 +62,8 @@ def run(distrib, template, values, *options):
 
 def plain(template, values):
     loader = jinja2.FileSystemLoader(str(template.parent))
-    return jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined).get_template(template.name).render(values)
+    return jinja2.Environment(loader=loader,
+                              undefined=jinja2.StrictUndefined).get_template(template.name).render(values)
 
 
 def documents_of(name, text):
@@ -70,7 +75,7 @@ def documents_of(name, text):
 
 
 def hosts_agree(documents, values):
-    """Names of tasks that arguments and variables tell, and those that the file makes: computed apart from each other."""
+    """Names of tasks that variables tell, and those that the file makes: computed apart from each other."""
     told = dict(render_check.told_hosts(documents))
     count = {"DISTRIB_PS_HOSTS": values.get("ps_replicas", 2), "DISTRIB_WORKER_HOSTS": values.get("worker_replicas", 3)}
     if not told:
@@ -81,7 +86,8 @@ def hosts_agree(documents, values):
     elif "services" in documents[0]:
         made, exact = render_check.compose_hosts(documents[0]), False
     else:
-        apps = [app_id for app_id, app in render_check.marathon_apps(documents[0]) if app["labels"]["distrib"] != "tensorboard"]
+        apps = [app_id for app_id,
+                app in render_check.marathon_apps(documents[0]) if app["labels"]["distrib"] != "tensorboard"]
         made, exact = {render_check.mesos_dns_name(app_id) for app_id in apps}, True
     names = [address.rpartition(":")[0] for text in told.values() for address in text.split(",")]
     assert len(set(names)) == len(names), f"a name stands twice: {names}"
@@ -102,7 +108,8 @@ def restricted(documents):
             assert pod["automountServiceAccountToken"] is False and pod["enableServiceLinks"] is False, name
             for volume in pod["volumes"]:
                 kinds = volume.keys() - {"name"}
-                assert kinds <= {"persistentVolumeClaim", "emptyDir", "secret", "configMap", "projected"}, f"{name}: {kinds}"
+                assert kinds <= {"persistentVolumeClaim", "emptyDir", "secret", "configMap",
+                                 "projected"}, f"{name}: {kinds}"
             for container in pod["containers"]:
                 own = container["securityContext"]
                 assert own["allowPrivilegeEscalation"] is False and own["capabilities"] == {"drop": ["ALL"]}, name
@@ -132,7 +139,8 @@ def strings_of(name, text, documents):
             assert noted.exists(), f"the script started nothing: {done.stderr}"
             return set(noted.read_text().split("\0"))
     found = set(render_check.strings(documents))
-    if "services" in documents[0] or "kind" in documents[0]:  # where $ begins the name of a variable, unless it stands twice
+    if "services" in documents[0] or "kind" in documents[0]:
+        # There $ begins the name of a variable, unless it stands twice.
         assert all("$" not in text.replace("$$", "") for text in found), "a lonely $"
         found |= {text.replace("$$", "$") for text in found}
         for service in documents[0].get("services", {}).values():
@@ -169,7 +177,8 @@ def check_template(distrib, template):
 # --- what is planted ------------------------------------------------------------------------------------------------
 
 STACK = """services:
-  ps0: {image: a, deploy: {endpoint_mode: dnsrr}, environment: {DISTRIB_PS_HOSTS: "ps0:1", DISTRIB_WORKER_HOSTS: "worker1:1"}}
+  ps0: {image: a, deploy: {endpoint_mode: dnsrr},
+        environment: {DISTRIB_PS_HOSTS: "ps0:1", DISTRIB_WORKER_HOSTS: "worker1:1"}}
   worker: {image: a, hostname: "worker{{.Task.Slot}}", deploy: {endpoint_mode: dnsrr, replicas: 1}}
 """
 PLANTED = {
@@ -181,8 +190,10 @@ PLANTED = {
         ('replicas: 2', 'replicas: "2"', "must be a whole number"),
         ('kind: StatefulSet', 'kind: ReplicaSet', "does not know it"),
         ('apiVersion: batch/v1', 'apiVersion: extensions/v1beta1', "does not know it"),
-        ('podManagementPolicy: Parallel', 'podManagementPolicy: Parallel\n  podManagementPolicy: Parallel', "stands twice"),
-        ('whenUnsatisfiable: ScheduleAnyway', 'whenUnsatisfiable: Perhaps', "must be one of DoNotSchedule, ScheduleAnyway"),
+        ('podManagementPolicy: Parallel', 'podManagementPolicy: Parallel\n  podManagementPolicy: Parallel',
+         "stands twice"),
+        ('whenUnsatisfiable: ScheduleAnyway', 'whenUnsatisfiable: Perhaps',
+         "must be one of DoNotSchedule, ScheduleAnyway"),
         ('status: "True"', 'state: "True"', "status is missing"),
         ('restartPolicy: Never', 'restartPolicy: OnFailure', "restartPolicy must be Never"),
         ('completionMode: Indexed', 'completionMode: NonIndexed', "is for completionMode Indexed only"),
@@ -190,7 +201,8 @@ PLANTED = {
         ('- {name: tmp, mountPath: /tmp}', '- {name: temp, mountPath: /tmp}', "which is no volume"),
         ('name: "train-worker"', 'name: "Train"', "must be a DNS label"),
         ('values: [64, 65', 'values: [65, 64', "must be in order"),
-        ('selector: {"app.kubernetes.io/name": "distrib"', 'selector: {"app.kubernetes.io/name": "train"', "no pod of this file has"),
+        ('selector: {"app.kubernetes.io/name": "distrib"', 'selector: {"app.kubernetes.io/name": "train"',
+         "no pod of this file has"),
     ],
     "kubernetes/jobset.yaml.jinja": [
         ('train-ps-0-1.train:', 'train-ps-1.train:', "nothing here is reached by that name"),

@@ -22,7 +22,8 @@ auto find_script() -> std::string {
   std::error_code ec;
   const auto command = std::filesystem::read_symlink("/proc/self/exe", ec);
   for (const std::filesystem::path& script :
-       {command.parent_path().parent_path() / "share/distrib/render.py", std::filesystem::path{DISTRIB_TOOLS_DIR} / "render.py"})
+       {command.parent_path().parent_path() / "share/distrib/render.py",
+        std::filesystem::path{DISTRIB_TOOLS_DIR} / "render.py"})
     if (std::filesystem::is_regular_file(script, ec)) return script.string();
   return {};
 }
@@ -38,7 +39,8 @@ auto render(const std::vector<std::string>& arguments) -> int {
   const char* path = std::getenv("PATH");
   const FoundProgram python = find_program("python3", path == nullptr ? "/bin:/usr/bin" : path);
   if (python.code != 0) {
-    std::fprintf(stderr, "error: python3 %s: apt-get install python3 python3-jinja2 python3-yaml\n", python.reason.c_str());
+    std::fprintf(stderr, "error: python3 %s: apt-get install python3 python3-jinja2 python3-yaml\n",
+                 python.reason.c_str());
     return exit_unavailable;
   }
   std::string interpreter = python.path, no_bytecode = "-B", file = script;
