@@ -210,8 +210,8 @@ def matches(wanted, labels):
 
 def made_elsewhere(wanted):
     """Labels that a controller gives to pods."""
-    return any(key.startswith(("jobset.sigs.k8s.io/", "training.kubeflow.org/",
-                               "batch.kubernetes.io/")) for key in wanted)
+    controllers = ("jobset.sigs.k8s.io/", "training.kubeflow.org/", "batch.kubernetes.io/")
+    return any(key.startswith(controllers) for key in wanted)
 
 
 def job_rules(spec):
@@ -344,26 +344,24 @@ def hosts_without_task(documents, created=None):
 # --- Compose and Swarm ----------------------------------------------------------------------------------------------
 
 SERVICE = set("""annotations attach blkio_config build cap_add cap_drop cgroup cgroup_parent command configs
-    container_name cpu_count cpu_percent cpu_period cpu_quota cpu_rt_period cpu_rt_runtime cpu_shares cpus cpuset credential_spec
-    depends_on deploy develop device_cgroup_rules devices dns dns_opt dns_search domainname entrypoint env_file
-    environment expose extends external_links extra_hosts gpus group_add healthcheck hostname image init ipc isolation labels links
-    logging mac_address mem_limit mem_reservation mem_swappiness memswap_limit network_mode networks oom_kill_disable
-    oom_score_adj pid pids_limit platform ports post_start pre_stop privileged profiles pull_policy read_only restart
-    runtime scale secrets security_opt shm_size stdin_open stop_grace_period stop_signal storage_opt sysctls tmpfs tty
-    ulimits user userns_mode uts volumes volumes_from working_dir""".split())
+    container_name cpu_count cpu_percent cpu_period cpu_quota cpu_rt_period cpu_rt_runtime cpu_shares cpus cpuset
+    credential_spec depends_on deploy develop device_cgroup_rules devices dns dns_opt dns_search domainname entrypoint
+    env_file environment expose extends external_links extra_hosts gpus group_add healthcheck hostname image init ipc
+    isolation labels links logging mac_address mem_limit mem_reservation mem_swappiness memswap_limit network_mode
+    networks oom_kill_disable oom_score_adj pid pids_limit platform ports post_start pre_stop privileged profiles
+    pull_policy read_only restart runtime scale secrets security_opt shm_size stdin_open stop_grace_period stop_signal
+    storage_opt sysctls tmpfs tty ulimits user userns_mode uts volumes volumes_from working_dir""".split())
 TOP = {"version", "name", "services", "networks", "volumes", "configs", "secrets", "include"}
 DEPLOY = {"mode", "replicas", "endpoint_mode", "placement", "resources", "restart_policy", "update_config",
-          "rollback_config",
-          "labels", "max_replicas_per_node"}
+          "rollback_config", "labels", "max_replicas_per_node"}
 # `docker stack deploy` refuses these or passes over them.
 NOT_IN_STACKS = {"container_name", "depends_on", "build", "links", "restart", "network_mode", "external_links",
-                 "cgroup_parent",
-                 "devices", "security_opt", "userns_mode", "profiles"}
+                 "cgroup_parent", "devices", "security_opt", "userns_mode", "profiles"}
 
 
 def check_compose(document):
-    stack = any(isinstance(s,
-                           dict) and "endpoint_mode" in (s.get("deploy") or {}) for s in document["services"].values())
+    stack = any(isinstance(service, dict) and "endpoint_mode" in (service.get("deploy") or {})
+                for service in document["services"].values())
     found = list(compose_rules(document, stack))
     if not found:
         found = hosts_without_task(document, compose_hosts(document))
@@ -458,8 +456,8 @@ def check_marathon(group):
     apps = list(marathon_apps(group))
     found = list(marathon_rules(apps))
     told = told_hosts(group)
-    domains = {re.sub(r"^[^.]*\.", "", a.rpartition(":")[0]) for _,
-               v in told for a in v.split(",")} or {"marathon.mesos"}
+    hosts = [address.rpartition(":")[0] for _, value in told for address in value.split(",")]
+    domains = {host.partition(".")[2] for host in hosts} or {"marathon.mesos"}
     created = {mesos_dns_name(app_id, domain) for app_id, _ in apps for domain in domains}
     return found or hosts_without_task(group, created)
 

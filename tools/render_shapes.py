@@ -3,7 +3,8 @@
 
 A shape is a mapping of keys; `!` after a key: it must be there. Behind a key stand: S text, I whole number, B boolean,
 M mapping of texts, Q quantity, P port or its name, A anything; [shape], a list; a set of the allowed texts; or the name
-of another shape. Keys that are in no shape are refused, as a server does with strict validation: they are mostly misspelt.
+of another shape. Keys that are in no shape are refused, as a server does with strict validation: they are mostly
+misspelt.
 """
 
 import re

@@ -86,8 +86,8 @@ def hosts_agree(documents, values):
     elif "services" in documents[0]:
         made, exact = render_check.compose_hosts(documents[0]), False
     else:
-        apps = [app_id for app_id,
-                app in render_check.marathon_apps(documents[0]) if app["labels"]["distrib"] != "tensorboard"]
+        apps = [app_id for app_id, app in render_check.marathon_apps(documents[0])
+                if app["labels"]["distrib"] != "tensorboard"]
         made, exact = {render_check.mesos_dns_name(app_id) for app_id in apps}, True
     names = [address.rpartition(":")[0] for text in told.values() for address in text.split(",")]
     assert len(set(names)) == len(names), f"a name stands twice: {names}"
