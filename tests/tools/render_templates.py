@@ -36,8 +36,8 @@ SETS = {
         "credential_secret_name": "cloud", "credential_secret_key": "key.json", "token_secret_name": "token",
         "tls_secret_name": "tls", "queue": "team", "deadline": 3600, "probe": ["/train", "--probe"], "worker_gpus": 1,
         "environment": {"OPENBLAS_NUM_THREADS": 1}, "storage_class": "nfs", "host_volume": "/mnt/train",
-        "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}], "tolerations": [{"key": "gpu",
-                                                                                    "operator": "Exists"}]},
+        "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}],
+        "tolerations": [{"key": "gpu", "operator": "Exists"}]},
     "nasty": LEAST | {"ps_replicas": 1, "worker_replicas": 1, "tensorboard": True, "command": ["/train", *NASTY],
                       "environment": {f"N{i}": text for i, text in enumerate(NASTY)}},
 }
@@ -62,8 +62,8 @@ def run(distrib, template, values, *options):
 
 def plain(template, values):
     loader = jinja2.FileSystemLoader(str(template.parent))
-    return jinja2.Environment(loader=loader,
-                              undefined=jinja2.StrictUndefined).get_template(template.name).render(values)
+    environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined)
+    return environment.get_template(template.name).render(values)
 
 
 def documents_of(name, text):
@@ -108,8 +108,7 @@ def restricted(documents):
             assert pod["automountServiceAccountToken"] is False and pod["enableServiceLinks"] is False, name
             for volume in pod["volumes"]:
                 kinds = volume.keys() - {"name"}
-                assert kinds <= {"persistentVolumeClaim", "emptyDir", "secret", "configMap",
-                                 "projected"}, f"{name}: {kinds}"
+                assert kinds <= {"persistentVolumeClaim", "emptyDir", "secret"}, f"{name}: {kinds}"
             for container in pod["containers"]:
                 own = container["securityContext"]
                 assert own["allowPrivilegeEscalation"] is False and own["capabilities"] == {"drop": ["ALL"]}, name
