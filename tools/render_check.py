@@ -282,7 +282,8 @@ def pod_rules(pod, own):
 
 
 def created_hosts(documents):
-    """Names that pods of these documents are reached by, short and long, as they are seen from their own namespace."""
+    """Names that pods of these documents are reached by, as they are seen from their own namespace: without what
+    `seen_within` takes away."""
     names = set()
     services = {d["metadata"]["name"]: d["spec"] for d in documents if d["kind"] == "Service"}
     for document in documents:
@@ -297,11 +298,14 @@ def created_hosts(documents):
                 serves = matches(selector, [labels])
             if subdomain and serves:
                 names |= {f"{host}.{subdomain}" for host in hosts}
-    namespaces = {d["metadata"].get("namespace") for d in documents} - {None}
-    for namespace in namespaces:
-        names |= {f"{name}.{namespace}.svc{tail}" for name in list(names) for tail in ("", ".cluster.local")
-                  if name.count(".") == 1}
     return names
+
+
+def seen_within(documents, host):
+    """A name as it is seen from the namespace of these documents: without that, and what stands behind it."""
+    for namespace in {d["metadata"].get("namespace", "default") for d in documents}:
+        host = re.sub(rf"\.{re.escape(namespace)}(\.svc(\.[a-z0-9.-]+)?)?$", "", host)
+    return host
 
 
 def told_hosts(documents):
@@ -328,12 +332,13 @@ def told_hosts(documents):
 
 
 def hosts_without_task(documents, created=None):
-    created = created_hosts(documents) if created is None else created
+    kubernetes = created is None
+    created = created_hosts(documents) if kubernetes else created
     found = []
     for variable, value in dict.fromkeys(told_hosts(documents)):
         for address in value.split(","):
             host, _, port = address.rpartition(":")
-            if host not in created:
+            if (seen_within(documents, host) if kubernetes else host) not in created:
                 found.append(f"{variable} names {host or address!r}, but nothing here is reached by that name: "
                              f"{', '.join(sorted(created)) or 'there is none'}")
             elif not port.isdigit():

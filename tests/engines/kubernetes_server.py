@@ -5,8 +5,8 @@
 usage: kubernetes_server.py DISTRIB
 
 Builds kube-apiserver from the Go module proxy when the cache directory has none (15 minutes, 3 GB), starts it with etcd
-on this machine, gives it the resource definitions of JobSet and TFJob, and applies each document as a dry run with strict
-validation in a namespace that warns of what Pod Security's level "restricted" forbids. A warning is a failure. Before
+on this machine, gives it the resource definitions of JobSet and TFJob, and applies each document as a dry run with
+strict validation in a namespace that warns of what Pod Security's level "restricted" forbids. A warning is a failure. Before
 that the server must refuse what is planted. Exit code 77: skipped.
 """
 
@@ -37,6 +37,7 @@ SERVER = CACHE / "bin/kube-apiserver"
 # The modules that have definitions, and where.
 DEFINITIONS = {"sigs.k8s.io/jobset@v0.8.0": "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml",
                "github.com/kubeflow/training-operator@v1.9.0": "manifests/base/crds/kubeflow.org_tfjobs.yaml"}
+NAMESPACES = {"default", render_templates.SETS["much"]["namespace_name"]}
 PLURALS = {"NetworkPolicy": "networkpolicies"}
 TOKEN = "of-the-test"
 # What is planted: in place of this that, in a rendering of the template, and what the server says.
@@ -100,7 +101,7 @@ class Server:
     def dry_run(self, document):
         """What is wrong with it; empty: nothing."""
         version, kind = document["apiVersion"], document["kind"]
-        path = f"/{'api' if version == 'v1' else 'apis'}/{version}/namespaces/default"
+        path = f"/{'api' if version == 'v1' else 'apis'}/{version}/namespaces/{document['metadata']['namespace']}"
         name = f"{PLURALS.get(kind, kind.lower() + 's')}/{document['metadata']['name']}"
         status, answer, warnings = self.ask(
             "PATCH", f"{path}/{name}?fieldManager=test&dryRun=All&fieldValidation=Strict", json.dumps(document),
@@ -196,15 +197,19 @@ def main():
             f"--listen-peer-urls=http://127.0.0.1:{peer}"], folder / "etcd.log"))
         process = stack.enter_context(started("kube-apiserver", [
             SERVER, f"--etcd-servers={etcd}", "--bind-address=127.0.0.1", f"--secure-port={port}",
-            f"--cert-dir={folder}/pki", f"--token-auth-file={folder}/tokens", "--authorization-mode=RBAC", "--service-cluster-ip-range=10.96.0.0/16",
+            f"--cert-dir={folder}/pki", f"--token-auth-file={folder}/tokens", "--authorization-mode=RBAC",
+            "--service-cluster-ip-range=10.96.0.0/16",
             "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={folder}/key",
             f"--service-account-signing-key-file={folder}/key", "--disable-admission-plugins=ServiceAccount",
             "--endpoint-reconciler-type=none"], folder / "server.log"))
         server = Server(f"https://127.0.0.1:{port}")
         until("kube-apiserver", lambda: server.ask("GET", "/readyz")[0] == 200, process)
-        label = '{"metadata":{"labels":{"pod-security.kubernetes.io/warn":"restricted"}}}'
-        until("the namespace", lambda: server.ask(
-            "PATCH", "/api/v1/namespaces/default", label, "application/merge-patch+json")[0] == 200, process)
+        for namespace in NAMESPACES:
+            labels = {"pod-security.kubernetes.io/warn": "restricted"}
+            document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
+            until(f"the namespace {namespace}", lambda: server.ask(
+                "PATCH", f"/api/v1/namespaces/{namespace}?fieldManager=test&force=true", json.dumps(document),
+                "application/apply-patch+yaml")[0] in (200, 201), process)
         define(server, process)
         return check(server, distrib)
 

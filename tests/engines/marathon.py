@@ -132,7 +132,8 @@ def emulate(build, folder):
                    check=True, stdout=subprocess.DEVNULL, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
     expected = json.loads((folder / "undisturbed/summary.json").read_text())["parameters_sha256"]
     values = {"name": "mnist", "image": "example.org/train:1", "command": command, "data_dir": str(data),
-              "train_dir": str(out), "ps_replicas": PS, "worker_replicas": WORKERS, "port": free_range(PS + WORKERS), "grace": 20}
+              "train_dir": str(out), "ps_replicas": PS, "worker_replicas": WORKERS, "port": free_range(PS + WORKERS),
+              "grace": 20}
     (folder / "values.json").write_text(json.dumps(values))
     group = json.loads(subprocess.run([build / "tools/distrib", "render", ROOT / "examples/marathon/group.json.jinja",
                                        "--values", folder / "values.json", "--check"], check=True,

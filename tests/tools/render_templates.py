@@ -34,7 +34,7 @@ SETS = {
         "name": "mnist", "worker_replicas": 5, "ps_replicas": 3, "port": 5000, "tensorboard": True,
                      "data_claim": "records",
         "credential_secret_name": "cloud", "credential_secret_key": "key.json", "token_secret_name": "token",
-        "tls_secret_name": "tls", "queue": "team", "deadline": 3600, "probe": ["/train", "--probe"], "worker_gpus": 1,
+        "tls_secret_name": "tls", "queue": "team", "namespace_name": "research", "deadline": 3600, "probe": ["/train", "--probe"], "worker_gpus": 1,
         "environment": {"OPENBLAS_NUM_THREADS": 1}, "storage_class": "nfs", "host_volume": "/mnt/train",
         "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}],
         "tolerations": [{"key": "gpu", "operator": "Exists"}]},
@@ -43,7 +43,8 @@ SETS = {
 }
 # Of the same template, other ways.
 MORE = {"kubernetes/statefulset.yaml.jinja": [{"kubernetes_minor": 20}, {"ps_kind": "Job"}, {"train_claim": "old"},
-                                              {"network_policy": False}]}
+                                              {"network_policy": False},
+                                              {"cluster_domain": "k8s.example"}]}
 
 
 def templates():
@@ -90,6 +91,10 @@ def hosts_agree(documents, values):
                 if app["labels"]["distrib"] != "tensorboard"]
         made, exact = {render_check.mesos_dns_name(app_id) for app_id in apps}, True
     names = [address.rpartition(":")[0] for text in told.values() for address in text.split(",")]
+    if "kind" in documents[0]:
+        tail = f".{values.get('namespace_name', 'default')}.svc.{values.get('cluster_domain', 'cluster.local')}"
+        assert all(name.endswith(tail) for name in names), f"not whole: {names}"
+        names = [name.removesuffix(tail) for name in names]
     assert len(set(names)) == len(names), f"a name stands twice: {names}"
     for variable, number in count.items():
         assert len(told[variable].split(",")) == number, f"{variable} has not {number} hosts: {told[variable]}"
@@ -184,8 +189,9 @@ PLANTED = {
     "kubernetes/statefulset.yaml.jinja": [
         ('podManagementPolicy:', 'podManagementPolice:', "unknown key 'podManagementPolice'"),
         ('serviceName: "train-ps"', 'serviceName: "train"', "is no headless Service"),
-        ('train-ps-1.train-ps:', 'train-ps-2.train-ps:', "nothing here is reached by that name"),
-        ('train-ps-1.train-ps:2222', 'train-ps-1.train-ps:rpc', "has no port"),
+        ('train-ps-1.train-ps.', 'train-ps-2.train-ps.', "nothing here is reached by that name"),
+        ('train-ps-1.train-ps.default.', 'train-ps-1.train-ps.research.', "nothing here is reached by that name"),
+        ('local:2222', 'local:rpc', "has no port"),
         ('replicas: 2', 'replicas: "2"', "must be a whole number"),
         ('kind: StatefulSet', 'kind: ReplicaSet', "does not know it"),
         ('apiVersion: batch/v1', 'apiVersion: extensions/v1beta1', "does not know it"),
@@ -204,7 +210,7 @@ PLANTED = {
          "no pod of this file has"),
     ],
     "kubernetes/jobset.yaml.jinja": [
-        ('train-ps-0-1.train:', 'train-ps-1.train:', "nothing here is reached by that name"),
+        ('train-ps-0-1.train.', 'train-ps-1.train.', "nothing here is reached by that name"),
         ('maxRestarts', 'maxRestart', "unknown key 'maxRestart'"),
         ('operator: All', 'operator: Every', "must be one of All, Any"),
     ],
