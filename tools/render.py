@@ -164,7 +164,8 @@ def main(arguments):
     if options.check:
         import render_check
 
-        module("yaml", "python3-yaml")
+        for name in ("yaml", "jsonschema"):
+            module(name, f"python3-{name}")
         found, said = render_check.check(template, text)
         if found:
             raise Refused(DATA, "\n  ".join([f"{template}: the result is not valid ({said}):", *found]))

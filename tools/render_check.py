@@ -20,8 +20,8 @@ def check(template, text):
         documents, found = load_yaml(text)
         if found:
             return found, "YAML"
-        if documents and all(isinstance(d, dict) and "kind" in d for d in documents):
-            return check_kubernetes(documents, text)
+        if any(isinstance(d, dict) and ("kind" in d or "apiVersion" in d) for d in documents):
+            return check_kubernetes(documents)
         if len(documents) == 1 and isinstance(documents[0], dict) and "services" in documents[0]:
             return check_compose(documents[0])
         return [] if documents else ["it is empty"], "YAML alone: neither Kubernetes nor Compose"
@@ -88,8 +88,6 @@ def check_json(template, name, text):
     found, looked = [], ["JSON"]
     schema = template.with_name(name.removesuffix(".json") + ".schema.json")
     if schema.exists():
-        if importlib.util.find_spec("jsonschema") is None:
-            return ["Python's jsonschema is missing: apt-get install python3-jsonschema"], "JSON"
         import jsonschema
 
         validator = jsonschema.Draft7Validator(json.loads(schema.read_text(encoding="utf-8")))
@@ -105,11 +103,12 @@ def check_json(template, name, text):
 
 # --- Kubernetes -----------------------------------------------------------------------------------------------------
 
-def check_kubernetes(documents, text):
+def check_kubernetes(documents):
     found = [problem for document in documents for problem in render_shapes.problems(document)]
-    if not found:
-        found = list(kubernetes_rules(documents)) + hosts_without_task(documents)
     said = f"{len(documents)} Kubernetes documents, by own check of keys"
+    if found:
+        return found, said
+    found = list(kubernetes_rules(documents)) + hosts_without_task(documents)
     if importlib.util.find_spec("kubernetes_validate") is not None:
         found += by_kubernetes_validate(documents)
         said += " and kubernetes-validate"
@@ -395,10 +394,8 @@ def compose_rules(document, stack):
         for key in service.get("deploy") or {}:
             if key not in DEPLOY:
                 yield f"{where}.deploy: unknown key {key!r}"
-        if stack and (service.get("deploy") or {}).get("endpoint_mode") != "dnsrr" and service.get("deploy", {}).get(
-                "replicas", 1) != 0:
-            if service.get("ports") is None:
-                yield f"{where}: without endpoint_mode dnsrr its name leads to a virtual address"
+        if stack and (service.get("deploy") or {}).get("endpoint_mode") != "dnsrr" and service.get("ports") is None:
+            yield f"{where}: without endpoint_mode dnsrr its name leads to a virtual address"
         yield from compose_environment(where, service.get("environment"))
         for other in service.get("depends_on") or []:
             if other not in document["services"]:

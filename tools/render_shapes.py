@@ -150,6 +150,8 @@ IS = {S: lambda v: isinstance(v, str), I: lambda v: isinstance(v, int) and not i
 
 def problems(document):
     """Of one object: keys that do not exist or are missing, values of another type."""
+    if not isinstance(document, dict):
+        return [f"a document is no mapping: {document!r}"]
     kind = document.get("kind")
     key = (document.get("apiVersion"), kind)
     if key in DATA:
