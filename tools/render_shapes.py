@@ -114,7 +114,7 @@ SHAPES = {
                    "network": {"enableDNSHostnames": B, "subdomain": S, "publishNotReadyAddresses": B},
                    "successPolicy": {"operator!": {"All", "Any"}, "targetReplicatedJobs": [S]},
                    "failurePolicy": {"maxRestarts": I, "restartStrategy": {"Recreate", "BlockingRecreate"},
-                                     "rules": [{"name": S, "onJobFailureReasons": [S], "targetReplicatedJobs": [S],
+                                     "rules": [{"name!": S, "onJobFailureReasons": [S], "targetReplicatedJobs": [S],
                                                 "action!": {"FailJobSet", "RestartJobSet",
                                                             "RestartJobSetAndIgnoreMaxRestarts"}}]},
                    "startupPolicy": {"startupPolicyOrder!": {"AnyOrder", "InOrder"}}, "suspend": B, "managedBy": S,

@@ -16,6 +16,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -27,9 +28,8 @@ import urllib.request
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/tools"), str(ROOT / "tests/soak")]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/tools")]
 import render_templates  # noqa: E402
-from kills import free_ports  # noqa: E402
 
 VERSION = "1.34.4"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / f"distrib/kubernetes-{VERSION}"
@@ -42,13 +42,21 @@ PLURALS = {"NetworkPolicy": "networkpolicies"}
 TOKEN = "of-the-test"
 # What is planted: in place of this that, in a rendering of the template, and what the server says.
 PLANTED = [
-    ("statefulset", "podManagementPolicy:", "podManagementPolice:", 'unknown field "spec.podManagementPolice"'),
-    ("statefulset", "completionMode: Indexed", "completionMode: NonIndexed", "spec.completionMode"),
+    ("statefulset", "podManagementPolicy:", "podManagementPolice:", ".spec.podManagementPolice: field not declared"),
+    ("statefulset", "completionMode: Indexed", "completionMode: NonIndexed", "requires indexed completion mode"),
     ("statefulset", "restartPolicy: Never", "restartPolicy: OnFailure", "restartPolicy"),
     ("statefulset", "runAsNonRoot: true, ", "", "restricted"),
     ("jobset", "operator: All", "operator: Every", "Unsupported value"),
-    ("tfjob", "cleanPodPolicy", "cleanPodsPolicy", 'unknown field "spec.runPolicy.cleanPodsPolicy"'),
+    ("tfjob", "cleanPodPolicy", "cleanPodsPolicy", ".spec.runPolicy.cleanPodsPolicy: field not declared"),
 ]
+
+
+def free_ports(count):
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports
 
 
 def skip(why):
@@ -147,8 +155,8 @@ def define(server, process):
 
         def is_established():
             text = server.ask("GET", f"{where}/{definition['metadata']['name']}")[1]
-            return {"Established": "True"}.items() <= {c["type"]: c["status"] for c in json.loads(text).get(
-                "status", {}).get("conditions", [])}.items()
+            conditions = json.loads(text).get("status", {}).get("conditions") or []
+            return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
         until(f"the definitions of {name}", is_established, process)
 
@@ -160,7 +168,9 @@ def check(server, distrib):
         text = render_templates.plain(template, render_templates.LEAST)
         assert old in text, f"{stem} has no {old}"
         said = [p for d in yaml.safe_load_all(text.replace(old, new)) if d for p in server.dry_run(d)]
-        assert any(words in problem for problem in said), f"{stem}: {old} -> {new}: the server says {said}"
+        if not any(words in problem for problem in said):
+            failures += 1
+            print(f"FAILED: {stem}: {old} -> {new}: the server says {said}")
     for template in sorted((ROOT / "examples/kubernetes").glob("[a-z]*.yaml.jinja")):
         more = render_templates.MORE.get(f"kubernetes/{template.name}", [])
         # A server of 1.34 has not what kubernetes_minor under 21 asks for: the budget of policy/v1beta1.
@@ -175,7 +185,7 @@ def check(server, distrib):
                     failures += 1
                     print(f"FAILED: {template.name}: {document['kind']} {document['metadata']['name']}: {problem}")
         print(f"{template.name}: {len(sets)} renderings", flush=True)
-    print(f"kube-apiserver {VERSION}: {documents} documents, {len(PLANTED)} planted faults found, {failures} failures")
+    print(f"kube-apiserver {VERSION}: {documents} documents, {len(PLANTED)} planted faults, {failures} failures")
     return min(failures, 1)
 
 

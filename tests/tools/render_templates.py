@@ -219,6 +219,7 @@ PLANTED = {
         ('train-ps-0-1.train.', 'train-ps-1.train.', "nothing here is reached by that name"),
         ('maxRestarts', 'maxRestart', "unknown key 'maxRestart'"),
         ('operator: All', 'operator: Every', "must be one of All, Any"),
+        ('{name: permanent, action', '{action', "name is missing"),
     ],
     "kubernetes/tfjob.yaml.jinja": [
         ('restartPolicy: ExitCode', 'restartPolicy: Sometimes', "must be one of Always, ExitCode"),
