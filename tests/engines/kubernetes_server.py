@@ -6,8 +6,8 @@ usage: kubernetes_server.py DISTRIB
 
 Builds kube-apiserver from the Go module proxy when the cache directory has none (15 minutes, 3 GB), starts it with etcd
 on this machine, gives it the resource definitions of JobSet and TFJob, and applies each document as a dry run with
-strict validation in a namespace that warns of what Pod Security's level "restricted" forbids. A warning is a failure. Before
-that the server must refuse what is planted. Exit code 77: skipped.
+strict validation in a namespace that warns of what Pod Security's level "restricted" forbids. A warning is a failure.
+Before that the server must refuse what is planted. Exit code 77: skipped.
 """
 
 import contextlib
