@@ -19,6 +19,7 @@ compile() {
   logs=build/logs
   . tools/setup.sh
   ensure_packages build tools
+  [ "${1:-}" != render ] || ensure_packages render
   if [ -x "$command" ]; then
     mkdir -p $logs
     compile >$logs/distrib.log 2>&1 </dev/null || { cat $logs/distrib.log; exit 70; }

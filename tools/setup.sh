@@ -9,7 +9,8 @@ packages_of() {
     build) echo g++ cmake ninja-build ccache python3 ca-certificates libasio-dev libxtensor-dev zlib1g-dev ;;
     example) echo libssl-dev openssl dataset-fashion-mnist; packages_of blas; packages_of tools ;;
     blas) echo libxtensor-blas-dev libopenblas-dev ;;
-    tests) echo catch2 nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev pkg-config git; packages_of example ;;
+    render) echo python3-jinja2 python3-yaml python3-jsonschema ;;
+    tests) echo catch2 nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev pkg-config git; packages_of render; packages_of example ;;
     tools) echo libcli11-dev ;;
     clang) echo clang-19 libclang-rt-19-dev ;;
     benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev ;;

@@ -2,6 +2,7 @@
 // The command `distrib`. Each subcommand is a header of its own; here are only their options.
 #include "launch.hpp"
 #include "records.hpp"
+#include "render.hpp"
 #include "status.hpp"
 
 #include <CLI/CLI.hpp>
@@ -59,8 +60,14 @@ int main(int argc, char** argv) try {
       ->check(CLI::Range(0.001, 86'400.0).description(""))->capture_default_str();
   status->add_option("--secret", asked.secret_file, "File with the secret that the cluster shares, if it has one");
 
-  // Ours ends at the first --; CLI11 would interpret what PROGRAM is meant to.
+  // For the list of --help: what it is told is read by the script.
+  app.add_subcommand("render", "Renders a template of a cluster manager's file: Jinja2, strict.\n"
+                               "distrib render TEMPLATE [--values FILE] [-D name=value]... [--check]");
+
   char** const end = argv + argc;
+  if (argc > 1 && argv[1] == std::string_view{"render"}) return tools::render({argv + 2, end});
+
+  // Ours ends at the first --; CLI11 would interpret what PROGRAM is meant to.
   char** const dashes = std::find(argv, end, std::string_view{"--"});
   if (dashes != end) options.program.assign(dashes + 1, end);
   try {

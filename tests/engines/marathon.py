@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The group of examples/marathon in a launcher emulation: there is no Marathon to be had that could run it.
+
+usage: marathon.py BUILD
+
+Renders and checks the group, and does with it what Marathon and Mesos-DNS would do on one agent: starts each app's
+program with its arguments, variables and fixed port, makes the apps' names known, asks at the ports of health checks,
+and starts again whatever ends. One parameter server and one worker are killed. The job must end with the hash of an
+undisturbed synchronous run in one process; then the group is deleted. As root, for an /etc/hosts of its own. Exit code
+77: skipped.
+"""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import render_check  # noqa: E402
+
+IMAGES = pathlib.Path("/usr/share/datasets/fashion-mnist")
+PS, WORKERS, STEPS, LIMIT = 2, 3, 600, 120
+
+
+def say(text):
+    print(f"launcher emulation: {text}", flush=True)
+
+
+def free_range(count):
+    """The first of so many ports in a row, below those that the system gives away."""
+    for _ in range(100):
+        first, held = random.randint(20000, 30000), []
+        try:
+            held = [socket.create_server(("127.0.0.1", first + i)) for i in range(count)]
+            return first
+        except OSError:
+            pass
+        finally:
+            for one in held:
+                one.close()
+    raise SystemExit("error: no ports in a row are free")
+
+
+def until(what, condition, seconds=LIMIT, tend=lambda: None):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise SystemExit(f"error: waited {seconds} s in vain for {what}")
+        tend()
+        time.sleep(0.05)
+
+
+class App:
+    """What Marathon keeps alive."""
+
+    def __init__(self, app_id, app, program, sandbox):
+        self.id, self.app, self.program, self.sandbox = app_id, app, program, sandbox
+        self.starts, self.process, self.next_start = 0, None, 0.0
+        sandbox.mkdir(parents=True)
+
+    def start(self):
+        ports = [definition["port"] for definition in self.app.get("portDefinitions", [])]
+        variables = {"PATH": os.environ["PATH"], "HOST": "127.0.0.1", "MARATHON_APP_ID": self.id,
+                     "MESOS_TASK_ID": f"{self.id.strip('/').replace('/', '_')}.{self.starts}",
+                     "MESOS_SANDBOX": str(self.sandbox), "OPENBLAS_NUM_THREADS": "1"}
+        for i, definition in enumerate(self.app.get("portDefinitions", [])):
+            variables |= dict.fromkeys([f"PORT{i}", f"PORT_{definition['name'].upper()}"], str(definition["port"]))
+        assert not ports or self.app["requirePorts"], "a port that is not fixed"
+        self.starts += 1
+        with open(self.sandbox / "output", "ab") as output:
+            self.process = subprocess.Popen([self.program, *self.app["args"]], env=variables | self.app["env"],
+                                            cwd=self.sandbox, stdin=subprocess.DEVNULL, stdout=output,
+                                            stderr=subprocess.STDOUT)
+
+    def tend(self):
+        if self.process is not None and self.process.poll() is not None:
+            say(f"{self.id} ended with {self.process.returncode}: starting it again")
+            wait = self.app["backoffSeconds"] * self.app["backoffFactor"] ** min(self.starts - 1, 10)
+            self.next_start = time.monotonic() + min(wait, self.app["maxLaunchDelaySeconds"])
+            self.process = None
+        if self.process is None and time.monotonic() >= self.next_start:
+            self.start()
+
+    def is_healthy(self):
+        checks = self.app.get("healthChecks", [])
+        ports = [self.app["portDefinitions"][check["portIndex"]]["port"] for check in checks]
+        try:
+            for port in ports:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+    def kill(self):
+        say(f"kill -9 {self.id}")
+        self.process.kill()
+
+    def stop(self):
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(self.app["taskKillGracePeriodSeconds"])
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise SystemExit(f"error: {self.id} did not end within its grace period") from None
+
+
+def make_names_known(group, folder):
+    """Mesos-DNS: names of the apps lead to the agent."""
+    hosts = folder / "hosts"
+    names = [render_check.mesos_dns_name(app_id) for app_id, _ in render_check.marathon_apps(group)]
+    hosts.write_text("127.0.0.1 localhost\n" + "".join(f"127.0.0.1 {name}\n" for name in names))
+    subprocess.run(["mount", "--bind", str(hosts), "/etc/hosts"], check=True)
+
+
+def emulate(build, folder):
+    train, data, out = build / "examples/fashion_mnist_train", folder / "data", folder / "out"
+    subprocess.run([build / "examples/fashion_mnist_convert", IMAGES, data], check=True, stdout=subprocess.DEVNULL)
+    command = ["train", f"--steps={STEPS}", "--save_every=100"]
+    subprocess.run([train, *command[1:], "--data", data, "--out", folder / "undisturbed", "--workers", str(WORKERS)],
+                   check=True, stdout=subprocess.DEVNULL, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
+    expected = json.loads((folder / "undisturbed/summary.json").read_text())["parameters_sha256"]
+    values = {"name": "mnist", "image": "example.org/train:1", "command": command, "data_dir": str(data),
+              "train_dir": str(out), "ps_replicas": PS, "worker_replicas": WORKERS, "port": free_range(PS + WORKERS),
+              "grace": 20}
+    (folder / "values.json").write_text(json.dumps(values))
+    group = json.loads(subprocess.run([build / "tools/distrib", "render", ROOT / "examples/marathon/group.json.jinja",
+                                       "--values", folder / "values.json", "--check"], check=True,
+                                      stdout=subprocess.PIPE).stdout)
+    make_names_known(group, folder)
+
+    apps = {app_id: App(app_id, app, train, folder / "sandboxes" / app_id.strip("/"))
+            for app_id, app in render_check.marathon_apps(group)}
+
+    def tend():
+        for app in apps.values():
+            app.tend()
+
+    try:
+        say(f"group {group['id']}: {', '.join(apps)}")
+        tend()
+        until("all health checks", lambda: all(app.is_healthy() for app in apps.values()), tend=tend)
+        until("the first cut", lambda: any(out.glob("checkpoint/*.index")), tend=tend)
+        apps["/mnist/ps-0"].kill()
+        apps["/mnist/worker-1"].kill()
+        until("summary.json", (out / "summary.json").exists, tend=tend)
+        found = json.loads((out / "summary.json").read_text())["parameters_sha256"]
+    except BaseException:
+        for app in apps.values():
+            print(f"--- {app.id}", (app.sandbox / "output").read_text()[-2000:], sep="\n", file=sys.stderr)
+        raise
+    finally:
+        say(f"DELETE /v2/groups{group['id']}")
+        for app in apps.values():
+            app.stop()
+    for app_id in ("/mnist/ps-0", "/mnist/worker-1"):
+        assert apps[app_id].starts >= 2, f"{app_id} was not started again"
+    assert found == expected, f"another hash than that of one undisturbed process: {found}, {expected}"
+    say(f"the hash of one undisturbed process: {found}")
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    if os.geteuid() != 0:
+        say("skipped: it needs root, for an /etc/hosts of its own")
+        return 77
+    if "DISTRIB_OWN_MOUNTS" not in os.environ:
+        os.environ["DISTRIB_OWN_MOUNTS"] = "yes"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private",
+                              sys.executable, "-B", __file__, str(build)])
+    folder = pathlib.Path(tempfile.mkdtemp())
+    try:
+        emulate(build, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every template of examples/ with three sets of values.
+
+usage: render_templates.py DISTRIB
+
+Each is rendered as plain Jinja2 renders it, passes --check, and names tasks as the file makes them; a required value
+that is missing is refused by its name; strings come back unchanged from what was written. The checks first find what is
+planted for each of them.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import jinja2
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import render_check  # noqa: E402
+
+NASTY = ["--a='single' \"double\"", "key: value # no comment", "two\nlines\n", "${HOME} $$ $(id) `id` %d \\ \\n",
+         "- {a: [b]}",
+         "", " spaces ", "yes", "0x10", "<&>", "ünï"]
+LEAST = {"image": "example.org/train:1", "command": ["/train", "--steps", "100"], "data_dir": "/data",
+         "train_dir": "/out"}
+SETS = {
+    "least": LEAST,
+    "much": LEAST | {
+        "name": "mnist", "worker_replicas": 5, "ps_replicas": 3, "port": 5000, "tensorboard": True,
+                     "data_claim": "records",
+        "credential_secret_name": "cloud", "credential_secret_key": "key.json", "token_secret_name": "token",
+        "tls_secret_name": "tls", "queue": "team", "namespace_name": "research", "deadline": 3600,
+        "probe": ["/train", "--probe"], "worker_gpus": 1,
+        "environment": {"OPENBLAS_NUM_THREADS": 1}, "storage_class": "nfs", "host_volume": "/mnt/train",
+        "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}],
+        "tolerations": [{"key": "gpu", "operator": "Exists"}]},
+    "nasty": LEAST | {"ps_replicas": 1, "worker_replicas": 1, "tensorboard": True, "command": ["/train", *NASTY],
+                      "environment": {f"N{i}": text for i, text in enumerate(NASTY)}},
+}
+# Of the same template, other ways.
+MORE = {"kubernetes/statefulset.yaml.jinja": [{"kubernetes_minor": 20}, {"ps_kind": "Job"}, {"train_claim": "old"},
+                                              {"network_policy": False},
+                                              {"cluster_domain": "k8s.example"}]}
+
+
+def templates():
+    found = [path for path in sorted(ROOT.glob("examples/*/*.jinja")) if not path.name.startswith("_")]
+    assert found, "there is no template"
+    return found
+
+
+def run(distrib, template, values, *options):
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(values, file)
+        file.flush()
+        return subprocess.run([distrib, "render", str(template), "--values", file.name, *options], capture_output=True,
+                              text=True, check=False)
+
+
+def plain(template, values):
+    loader = jinja2.FileSystemLoader(str(template.parent))
+    environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined)
+    return environment.get_template(template.name).render(values)
+
+
+def documents_of(name, text):
+    if re.search(r"\.ya?ml\.jinja$", name):
+        documents, found = render_check.load_yaml(text)
+        assert not found, found
+        return documents
+    return [json.loads(text)] if name.endswith(".json.jinja") else None
+
+
+def hosts_agree(documents, values):
+    """Names of tasks that variables tell, and those that the file makes: computed apart from each other."""
+    told = dict(render_check.told_hosts(documents))
+    count = {"DISTRIB_PS_HOSTS": values.get("ps_replicas", 2), "DISTRIB_WORKER_HOSTS": values.get("worker_replicas", 3)}
+    if not told:
+        assert documents[-1].get("kind") == "TFJob", "nothing tells the tasks' hosts"
+        return  # its operator does
+    if "kind" in documents[0]:
+        made = render_check.created_hosts(documents)
+        exact = True
+    elif "services" in documents[0]:
+        made, exact = render_check.compose_hosts(documents[0]), False
+    else:
+        apps = [app_id for app_id, app in render_check.marathon_apps(documents[0])
+                if app["labels"]["distrib"] != "tensorboard"]
+        made, exact = {render_check.mesos_dns_name(app_id) for app_id in apps}, True
+    names = [address.rpartition(":")[0] for text in told.values() for address in text.split(",")]
+    if "kind" in documents[0]:
+        tail = f".{values.get('namespace_name', 'default')}.svc.{values.get('cluster_domain', 'cluster.local')}"
+        assert all(name.endswith(tail) for name in names), f"not whole: {names}"
+        names = [name.removesuffix(tail) for name in names]
+    assert len(set(names)) == len(names), f"a name stands twice: {names}"
+    for variable, number in count.items():
+        assert len(told[variable].split(",")) == number, f"{variable} has not {number} hosts: {told[variable]}"
+    assert set(names) <= made, f"told {sorted(names)}, made {sorted(made)}"
+    assert not exact or set(names) == made, f"told {sorted(names)}, made {sorted(made)}"
+
+
+def restricted(documents):
+    """What Pod Security's level "restricted" wants, and read-only images without a token of Kubernetes."""
+    for document in documents:
+        for _, pod, name, _ in render_check.pods(document):
+            security = pod["securityContext"]
+            assert security["runAsNonRoot"] and security["runAsUser"] > 0, name
+            assert security["seccompProfile"] == {"type": "RuntimeDefault"}, name
+            assert pod["automountServiceAccountToken"] is False and pod["enableServiceLinks"] is False, name
+            for volume in pod["volumes"]:
+                kinds = volume.keys() - {"name"}
+                assert kinds <= {"persistentVolumeClaim", "emptyDir", "secret"}, f"{name}: {kinds}"
+            for container in pod["containers"]:
+                own = container["securityContext"]
+                assert own["allowPrivilegeEscalation"] is False and own["capabilities"] == {"drop": ["ALL"]}, name
+                assert own["readOnlyRootFilesystem"] is True and container["resources"]["limits"]["memory"], name
+
+
+# A script runs with these in front of PATH; each notes its arguments and the variables N0, N1, ...
+STUB = """#!/usr/bin/env python3
+import os, sys
+with open(os.environ["NOTED"], "a") as noted:
+    for text in [*sys.argv[1:], *(v for k, v in os.environ.items() if k.startswith("N") and k[1:].isdigit())]:
+        noted.write(text + "\\0")
+"""
+
+
+def strings_of(name, text, documents):
+    if documents is None:
+        with tempfile.TemporaryDirectory() as folder:
+            for program in ("srun", "mpirun", "mpiexec", "prterun"):
+                path = pathlib.Path(folder, program)
+                path.write_text(STUB)
+                path.chmod(0o755)
+            script, noted = pathlib.Path(folder, "script"), pathlib.Path(folder, "noted")
+            script.write_text(text)
+            done = subprocess.run(["bash", str(script)], capture_output=True, text=True, check=False, cwd=folder,
+                                  env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "NOTED": str(noted)})
+            assert noted.exists(), f"the script started nothing: {done.stderr}"
+            return set(noted.read_text().split("\0"))
+    found = set(render_check.strings(documents))
+    if "services" in documents[0] or "kind" in documents[0]:
+        # There $ begins the name of a variable, unless it stands twice.
+        assert all("$" not in text.replace("$$", "") for text in found), "a lonely $"
+        found |= {text.replace("$$", "$") for text in found}
+        for service in documents[0].get("services", {}).values():
+            if isinstance(service.get("environment"), list):
+                found |= {text.partition("=")[2].replace("$$", "$") for text in service["environment"]}
+    return found
+
+
+def check_template(distrib, template, scratch):
+    name = f"{template.parent.name}/{template.name}"
+    is_script = not re.search(r"\.(ya?ml|json)\.jinja$", name)
+    for which, values in [*SETS.items(), *((str(more), SETS["much"] | more) for more in MORE.get(name, []))]:
+        if is_script:  # it runs, and may write there
+            values = values | {"train_dir": f"{scratch}/out"}
+        done = run(distrib, template, values, "--check")
+        assert done.returncode == 0, f"with {which} values: {done.stderr}"
+        assert ": valid (" in done.stderr, done.stderr
+        assert done.stdout == plain(template, values) + "\n", f"with {which} values plain Jinja2 gives something else"
+        documents = documents_of(name, done.stdout)
+        if documents is not None:
+            hosts_agree(documents, values)
+            if "kind" in documents[0]:
+                restricted(documents)
+        if which == "nasty":
+            lost = set(NASTY) - strings_of(name, done.stdout, documents)
+            assert not lost, f"strings are lost: {lost}"
+    required = 0
+    for missing in LEAST:
+        done = run(distrib, template, {key: value for key, value in LEAST.items() if key != missing})
+        if done.returncode != 0:
+            required += 1
+            assert done.returncode == 65 and f"'{missing}' is undefined" in done.stderr, done.stderr
+            assert done.stdout == "", "it says something although a value is missing"
+    assert required > 0, "it requires nothing"
+
+
+# --- what is planted ------------------------------------------------------------------------------------------------
+
+STACK = """services:
+  ps0: {image: a, deploy: {endpoint_mode: dnsrr},
+        environment: {DISTRIB_PS_HOSTS: "ps0:1", DISTRIB_WORKER_HOSTS: "worker1:1"}}
+  worker: {image: a, hostname: "worker{{.Task.Slot}}", deploy: {endpoint_mode: dnsrr, replicas: 1}}
+"""
+PLANTED = {
+    "kubernetes/statefulset.yaml.jinja": [
+        ('podManagementPolicy:', 'podManagementPolice:', "unknown key 'podManagementPolice'"),
+        ('serviceName: "train-ps"', 'serviceName: "train"', "is no headless Service"),
+        ('train-ps-1.train-ps.', 'train-ps-2.train-ps.', "nothing here is reached by that name"),
+        ('train-ps-1.train-ps.default.', 'train-ps-1.train-ps.research.', "nothing here is reached by that name"),
+        ('local:2222', 'local:rpc', "has no port"),
+        ('replicas: 2', 'replicas: "2"', "must be a whole number"),
+        ('kind: StatefulSet', 'kind: ReplicaSet', "does not know it"),
+        ('kind: StatefulSet', 'knd: StatefulSet', "does not know it"),
+        ('kind: StatefulSet', '- StatefulSet', "expected"),
+        ('apiVersion: batch/v1', 'apiVersion: extensions/v1beta1', "does not know it"),
+        ('podManagementPolicy: Parallel', 'podManagementPolicy: Parallel\n  podManagementPolicy: Parallel',
+         "stands twice"),
+        ('whenUnsatisfiable: ScheduleAnyway', 'whenUnsatisfiable: Perhaps',
+         "must be one of DoNotSchedule, ScheduleAnyway"),
+        ('status: "True"', 'state: "True"', "status is missing"),
+        ('restartPolicy: Never', 'restartPolicy: OnFailure', "restartPolicy must be Never"),
+        ('completionMode: Indexed', 'completionMode: NonIndexed', "is for completionMode Indexed only"),
+        ('tcpSocket: {port: rpc}', 'tcpSocket: {port: prc}', "asks at port 'prc'"),
+        ('- {name: tmp, mountPath: /tmp}', '- {name: temp, mountPath: /tmp}', "which is no volume"),
+        ('name: "train-worker"', 'name: "Train"', "must be a DNS label"),
+        ('values: [64, 65', 'values: [65, 64', "must be in order"),
+        ('selector: {"app.kubernetes.io/name": "distrib"', 'selector: {"app.kubernetes.io/name": "train"',
+         "no pod of this file has"),
+    ],
+    "kubernetes/jobset.yaml.jinja": [
+        ('train-ps-0-1.train.', 'train-ps-1.train.', "nothing here is reached by that name"),
+        ('maxRestarts', 'maxRestart', "unknown key 'maxRestart'"),
+        ('operator: All', 'operator: Every', "must be one of All, Any"),
+        ('{name: permanent, action', '{action', "name is missing"),
+    ],
+    "kubernetes/tfjob.yaml.jinja": [
+        ('restartPolicy: ExitCode', 'restartPolicy: Sometimes', "must be one of Always, ExitCode"),
+        ('cleanPodPolicy', 'cleanPodsPolicy', "unknown key 'cleanPodsPolicy'"),
+    ],
+    "marathon/group.json.jinja": [
+        ('"networks": [{"mode": "host"}]', '"networks": [{"mode": "HOST"}]', "'HOST' is not one of"),
+        ('"type": "MESOS"', '"type": "MESOS", "network": "HOST"', "'network' was unexpected"),
+        ('"requirePorts": true,', '', "only with requirePorts"),
+        ('"portIndex": 0', '"portIndex": 1', "a health check asks at port 1"),
+        ('ps-1-train.marathon.mesos', 'ps-1.train.marathon.mesos', "nothing here is reached by that name"),
+        ('"instances": 1', '"instances": "1"', "is not of type 'integer'"),
+        ('"id": "ps-1"', '"id": "ps-0"', "stands twice"),
+        ('"cpus": 1,', '"cpus": 1, "cpus": 1,', "stands twice"),
+        ('"image": "example.org/train:1"', '"image": ""', "''"),
+    ],
+    STACK: [
+        ("image: a", "img: a", "unknown key 'img'"), ("image: a, ", "", "neither image nor build"),
+        ("image: a", "image: a, container_name: b", "has no place in a stack"),
+        ("{image: a, d", "{image: a, networks: [back], d", "networks has no 'back'"),
+        ("{image: a, d", "{image: a, volumes: ['data:/data'], d", "volumes has no 'data'"),
+        ('"ps0:1"', '"ps1:1"', "nothing here is reached by that name"),
+        ("replicas: 1", "replicas: 0", "nothing here is reached by that name"),
+        ("endpoint_mode: dnsrr, r", "r", "leads to a virtual address"),
+    ],
+}
+
+
+def self_test():
+    for name, faults in PLANTED.items():
+        template = ROOT / "examples" / name if name != STACK else pathlib.Path("stack.yaml.jinja")
+        text = STACK if name == STACK else plain(template, LEAST)
+        found, _ = render_check.check(template, text)
+        assert not found, f"{name}: {found}"
+        missed = []
+        for old, new, words in faults:
+            assert old in text, f"{name} has no {old}"
+            found, _ = render_check.check(template, text.replace(old, new))
+            if not any(words in problem for problem in found):
+                missed.append(f"{name}: {old} -> {new}: it says {found}")
+        assert not missed, "\n".join(missed)
+
+
+def main():
+    distrib, failures = sys.argv[1], 0
+    self_test()
+    for template in templates():
+        name = template.relative_to(ROOT)
+        try:
+            with tempfile.TemporaryDirectory() as scratch:
+                check_template(distrib, template, scratch)
+            print(f"{name}: as plain Jinja2, valid, {len(SETS)} sets of values")
+        except AssertionError as error:
+            failures += 1
+            print(f"FAILED: {name}: {error}", file=sys.stderr)
+    return min(failures, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
