@@ -19,7 +19,7 @@ cd "$work" || exit
 
 show_logs() {
   local log
-  for log in "$work"/slurm-*.out "$work"/*/logs/*.log "$work"/slurm/*.log; do
+  for log in "$work"/slurm-*.out "$work"/*/logs/*.log "$work/slurm/ctld.log"; do
     [ ! -s "$log" ] || { echo "--- ${log#"$work/"}"; tail -n 10 "$log"; }
   done
 }
@@ -74,6 +74,7 @@ echo "$(slurmctld -V): five nodes idle"
 
 command=$(python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))' "$programs/fashion_mnist_train" "${options[@]}")
 submit() {  # NAME RENDER_OPTION...
+  name=$1
   python3 -B "$render" "$template" -D name="$1" -D "command=$command" -D data_dir="$work/data" -D train_dir="$work/$1" \
     "${@:2}" >"$1.sbatch" || fail 'the template is not rendered'
   job=$(sbatch --parsable "$1.sbatch") || fail 'sbatch refused it'
@@ -82,33 +83,51 @@ submit() {  # NAME RENDER_OPTION...
 state() { scontrol show job "$job" | sed -nE 's/.*JobState=([A-Z]+).*/\1/p' | sort -u; }
 over() { ! state | grep -qE 'PENDING|CONFIGURING|RUNNING|COMPLETING|SUSPENDED'; }
 exit_code() { scontrol show job "$job" | sed -nE 's/.* ExitCode=([0-9:]+).*/\1/p' | sort -u | tail -n 1; }
-# The program of a rank: the child of the step's task, as slurmd lists them. The ps are the first component of the job.
-program_of() {  # RANK
-  local component=$job local_job node task
-  [ "$1" -lt 2 ] || component=$((job + 1))
+# The program of a task: the child of what slurmd lists. The components of the job are ps and workers.
+program_of() {  # COMPONENT INDEX
+  local node task
   for node in n1 n2 n3 n4 n5; do
-    task=$(scontrol listpids "$component.0" $node 2>/dev/null | awk -v rank="$1" '$5 == rank {print $1; exit}')
+    task=$(scontrol listpids "$((job + $1)).0" $node 2>/dev/null | awk -v index_="$2" '$5 == index_ {print $1; exit}')
     [ -z "$task" ] || { echo "$(cat "/proc/$task/task/$task/children")" $node; return; }
   done
 }
-kill_rank() {  # RANK NAME
-  local pid node
-  read -r pid node < <(program_of "$1")
-  [ -n "${pid:-}" ] || fail "slurmd does not list rank $1"
-  kill -KILL "$pid" || fail "$2 is not there to be killed"
-  echo "killed $2, process $pid of node $node, after step $(step_of "$work/main/logs/worker0.log")"
-  until_true 60 "the restart of $2" grep -q 'ended with 137: starting it again' "$work/main/logs/$2.log"
+kill_task() {  # ps|worker INDEX
+  local pid node component=0
+  [ "$1" = ps ] || component=1
+  read -r pid node < <(program_of $component "$2")
+  [ -n "${node:-}" ] || fail "slurmd does not list $1$2"
+  kill -KILL "$pid" || fail "$1$2 is not there to be killed"
+  echo "killed $1$2, process $pid of node $node, after step $(step_of main/logs/worker0.log)"
+  until_true 60 "the restart of $1$2" grep -q 'ended with 137: starting it again' "main/logs/$1$2.log"
 }
-
-reached() { has_done main/logs/worker0.log "$1" || over; }  # STEP
+reached() { has_done "$name/logs/worker0.log" "$1" || over; }  # STEP
+ends_with() {  # STATE EXIT_CODE
+  until_true 120 'the end of the job' over
+  echo "job $job: $(state), exit code $(exit_code)"
+  [ "$(state)" = "$1" ] && [ "$(exit_code)" = "$2:0" ] || fail "$name: the job did not end as $1 with code $2"
+}
 
 submit main
 until_true 90 'step 40' reached 40
 echo "nodes: $(squeue -h -j "$job" -o '%i %N' | sort | tr '\n' ' ')"
-kill_rank 1 ps1
+kill_task ps 1
 until_true 90 'step 120' reached 120
-kill_rank 3 worker1
-until_true 120 'the end of the job' over
-echo "job $job: $(state), exit code $(exit_code)"
-[ "$(state)" = COMPLETED ] && [ "$(exit_code)" = 0:0 ] || fail 'the job did not end well'
+kill_task worker 1
+ends_with COMPLETED 0
 check_result main
+
+# As before its time limit, and then once more.
+submit stopped
+until_true 90 'step 40' reached 40
+scancel --batch --signal=USR1 "$job"
+ends_with FAILED 1
+grep 'stopped, and saved' "slurm-$job.out" && [ "$(field stopped complete)" = False ] || fail 'it has not stopped'
+submit stopped
+ends_with COMPLETED 0
+grep -h 'going on from its cut' stopped/logs/ps0.log || fail 'it began anew'
+check_result stopped
+
+# No restart helps.
+submit wrong -D data_flag=--date
+ends_with FAILED 64
+! grep 'starting it again' wrong/logs/*.log || fail 'restarts of what is wrong for good'

@@ -55,7 +55,7 @@ until_true() {  # SECONDS WHAT COMMAND...
   done
 }
 
-steps=300
+steps=500
 options=(--steps $steps --batch 800 --save_every 20 --evaluate_every 100)
 prepare() {  # BUILD
   programs=$(cd "$1/examples" && pwd) || exit 1
@@ -69,12 +69,14 @@ prepare() {  # BUILD
   expected=$(hash_of "$work/local")
   echo "undisturbed, in one process: $steps steps, parameters $expected"
 }
-hash_of() {  # DIRECTORY
-  python3 -c 'import json, sys; print(json.load(open(sys.argv[1] + "/summary.json"))["parameters_sha256"])' "$1"
+field() {  # DIRECTORY FIELD
+  python3 -c 'import json, sys; print(json.load(open(sys.argv[1] + "/summary.json"))[sys.argv[2]])' "$@"
 }
+hash_of() { field "$1" parameters_sha256; }  # DIRECTORY
 check_result() {  # DIRECTORY
   local hash
   hash=$(hash_of "$1") || fail 'the chief left no summary'
+  [ "$(field "$1" complete)" = True ] || fail 'the job is not complete'
   [ "$hash" = "$expected" ] || fail "other parameters than undisturbed: $hash"
   [ -e "$1/checkpoint/model.ckpt-$steps.index" ] || fail 'no checkpoint of the last step'
   echo "the same parameters as undisturbed: $hash"
