@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the engines' scripts that need no images: the main job, what it must come to, and a machine of its own.
 #   alone "$0" "$@"      runs the script once more where nobody else is: processes, network, mounts and host name are its
-#                        own, so that its daemons end with it, whatever happens. Returns only there.
-#   prepare BUILD        makes $work, with the data and the hash of an undisturbed run in one process
+#                        own, so that its daemons end with it, whatever happens. Returns only there, with a directory
+#                        $work that is removed in the end
+#   prepare BUILD        makes the data, and the hash of an undisturbed run in one process
 #   until_true S WHAT COMMAND...   waits for at most S seconds, else says that it waited in vain for WHAT, and fails
 #   check_result DIR     the job's result is that of the undisturbed run
 # Exit codes: 0 passed, 77 skipped, with a line "skipped: REASON"; 1 failed.
@@ -15,20 +16,20 @@ need() {  # PROGRAM PACKAGE...
 }
 
 alone() {  # SCRIPT ARGUMENT...
-  [ -z "${DISTRIB_ALONE:-}" ] || return 0
+  work=${DISTRIB_ALONE:-}
+  [ -z "$work" ] || return 0
   [ "$(id -u)" -eq 0 ] || skip "not root: a network and process ids of its own are refused"
-  local own=(unshare --mount --pid --net --uts --fork --kill-child --mount-proc)
+  local own=(unshare --mount --pid --net --uts --fork --kill-child --mount-proc) code=0
   "${own[@]}" true 2>/dev/null || skip 'this machine gives nobody a network and process ids of its own (unshare)'
+  work=$(mktemp -d)
   # unshare itself holds back SIGTERM; its end ends everything in there.
-  DISTRIB_ALONE=yes timeout -s KILL 420 "${own[@]}" bash "$@" &
-  own=$!
-  trap 'kill -KILL "$(cat "/proc/$own/task/$own/children")" 2>/dev/null' EXIT
+  DISTRIB_ALONE=$work timeout -s KILL 420 "${own[@]}" bash "$@" &
+  waited=$!
+  trap 'kill -KILL $(cat "/proc/$waited/task/$waited/children" 2>/dev/null) 2>/dev/null; wait "$waited"; rm -rf "$work"' EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
-  local code=0
-  wait "$own" || code=$?
-  trap - EXIT
-  [ "$code" -ne 137 ] || echo 'FAILED: not over after 420 s'
+  wait "$waited" || code=$?
+  [ "$code" -ne 137 ] || echo 'FAILED: not over after 420 s, or killed'
   exit "$code"
 }
 
@@ -59,8 +60,6 @@ steps=500
 options=(--steps $steps --batch 800 --save_every 20 --evaluate_every 100)
 prepare() {  # BUILD
   programs=$(cd "$1/examples" && pwd) || exit 1
-  work=$(mktemp -d)
-  trap 'rm -rf "$work"' EXIT
   unset TF_CONFIG
   export OPENBLAS_NUM_THREADS=1
   "$programs/fashion_mnist_convert" "${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist}" "$work/data" >"$work/convert.txt" ||
