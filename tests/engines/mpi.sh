@@ -23,7 +23,7 @@ show_logs() {
     [ ! -s "$log" ] || { echo "--- ${log#"$work/"}"; tail -n 10 "$log"; }
   done
 }
-command=$(python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))' "$programs/fashion_mnist_train" "${options[@]}")
+command=$(json_list "$programs/fashion_mnist_train" "${options[@]}")
 submit() {  # NAME RENDER_OPTION...
   name=$1
   python3 -B "$render" "$template" -D name="$1" -D "command=$command" -D data_dir="$work/data" -D train_dir="$work/$1" \

@@ -42,7 +42,7 @@ SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
 CryptoType=crypto/munge
-AuthInfo=socket=$work/munge/socket
+AuthInfo=socket=$work/munge/socket,cred_expire=10
 StateSaveLocation=$work/slurm/state
 SlurmdSpoolDir=$work/slurm/spool/%n
 SlurmctldPidFile=$work/slurm/ctld.pid
@@ -54,13 +54,15 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
-SchedulerParameters=bf_interval=1
+SchedulerParameters=bf_interval=1,sched_interval=2
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 MpiDefault=none
 ReturnToService=2
 KillWait=10
-$(for n in 1 2 3 4 5; do echo "NodeName=n$n NodeAddr=10.77.0.$n NodeHostname=distrib Port=1682$n CPUs=1 RealMemory=1000"; done)
+$(for n in 1 2 3 4 5; do
+  echo "NodeName=n$n NodeAddr=10.77.0.$n NodeHostname=distrib Port=1682$n CPUs=1 RealMemory=1000"
+done)
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
 export SLURM_CONF=$work/slurm.conf
@@ -72,7 +74,7 @@ echo "$(slurmctld -V): five nodes idle"
 
 # --- the job ---
 
-command=$(python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))' "$programs/fashion_mnist_train" "${options[@]}")
+command=$(json_list "$programs/fashion_mnist_train" "${options[@]}")
 submit() {  # NAME RENDER_OPTION...
   name=$1
   python3 -B "$render" "$template" -D name="$1" -D "command=$command" -D data_dir="$work/data" -D train_dir="$work/$1" \
@@ -126,6 +128,16 @@ submit stopped
 ends_with COMPLETED 0
 grep -h 'going on from its cut' stopped/logs/ps0.log || fail 'it began anew'
 check_result stopped
+
+# It waits for another turn by itself.
+submit again -D requeue=true
+until_true 90 'step 40' reached 40
+scancel --batch --signal=USR1 "$job"
+# Slurm looks at heterogeneous jobs when something in the cluster changes, and here nobody else changes anything.
+second_turn() { grep 'going on from its cut' again/logs/ps0.log || { scontrol update jobid="$job" nice=1; false; }; }
+until_true 60 'its second turn' second_turn
+ends_with COMPLETED 0
+check_result again
 
 # No restart helps.
 submit wrong -D data_flag=--date

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the engines' scripts that need no images: the main job, what it must come to, and a machine of its own.
-#   alone "$0" "$@"      runs the script once more where nobody else is: processes, network, mounts and host name are its
-#                        own, so that its daemons end with it, whatever happens. Returns only there, with a directory
-#                        $work that is removed in the end
+#   alone "$0" "$@"      runs the script once more where nobody else is: processes, network, mounts and host name are
+#                        its own, so that its daemons end with it, whatever happens. Returns only there, with a
+#                        directory $work that is removed in the end
 #   prepare BUILD        makes the data, and the hash of an undisturbed run in one process
 #   until_true S WHAT COMMAND...   waits for at most S seconds, else says that it waited in vain for WHAT, and fails
 #   check_result DIR     the job's result is that of the undisturbed run
@@ -25,12 +25,18 @@ alone() {  # SCRIPT ARGUMENT...
   # unshare itself holds back SIGTERM; its end ends everything in there.
   DISTRIB_ALONE=$work timeout -s KILL 420 "${own[@]}" bash "$@" &
   waited=$!
-  trap 'kill -KILL $(cat "/proc/$waited/task/$waited/children" 2>/dev/null) 2>/dev/null; wait "$waited"; rm -rf "$work"' EXIT
+  trap end_alone EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
   wait "$waited" || code=$?
   [ "$code" -ne 137 ] || echo 'FAILED: not over after 420 s, or killed'
   exit "$code"
+}
+
+end_alone() {
+  kill -KILL $(cat "/proc/$waited/task/$waited/children" 2>/dev/null) 2>/dev/null
+  wait "$waited"
+  rm -rf "$work"
 }
 
 # Hosts n1 to n5, all of them this one. Without an address beside those of the loopback no name has any.
@@ -62,12 +68,13 @@ prepare() {  # BUILD
   programs=$(cd "$1/examples" && pwd) || exit 1
   unset TF_CONFIG
   export OPENBLAS_NUM_THREADS=1
-  "$programs/fashion_mnist_convert" "${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist}" "$work/data" >"$work/convert.txt" ||
-    exit 1
+  local images=${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist}
+  "$programs/fashion_mnist_convert" "$images" "$work/data" >"$work/convert.txt" || exit 1
   "$programs/fashion_mnist_train" --data "$work/data" --out "$work/local" "${options[@]}" >"$work/local.txt" || exit 1
   expected=$(hash_of "$work/local")
   echo "undisturbed, in one process: $steps steps, parameters $expected"
 }
+json_list() { python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))' "$@"; }
 field() {  # DIRECTORY FIELD
   python3 -c 'import json, sys; print(json.load(open(sys.argv[1] + "/summary.json"))[sys.argv[2]])' "$@"
 }
