@@ -12,6 +12,8 @@
 #                               told; a seed that fails is named, and runs again by --from SEED --count 1
 #        tests/run.sh packages  our guide typed on a bare Debian, clang, Conan (from PyPI), newer Debians, aarch64; as root
 #        tests/run.sh interop   our files against real TensorFlow and TensorBoard (from PyPI, in a cache directory)
+#        tests/run.sh engines [NAME...]   jobs on real cluster managers, all of them or those of tests/engines that are
+#                               named, as slurm and mpi: a parameter server and a worker are killed; as root
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 logs=build/logs
@@ -61,10 +63,12 @@ budgets() { run_ctest budget; }
 part_names=() part_seconds=() part_results=()
 part() {  # NAME COMMAND...
   local began=$EPOCHREALTIME failed_before=$failed result=ok
+  skipped=
   if ! "${@:2}"; then
     result=FAILED
     [ "$failed" -ne "$failed_before" ] || failed=$((failed + 1))  # no test ran: the part itself counts
   fi
+  [ -z "$skipped" ] || result=$skipped
   part_names+=("$1") part_seconds+=("$(seconds_since "$began")") part_results+=("$result")
 }
 
@@ -88,6 +92,21 @@ interop() {
     counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$tensorflow_python" -B "$script" build/release/tests/interop
   done
   [ "$failed" -eq 0 ]
+}
+
+# Exit code 77: skipped, and why. Says itself how it goes.
+engine() {  # SCRIPT
+  local log=$logs/engine-$(basename "$1").log built=build/release code
+  [ "$(basename "$1")" != kubernetes_server.py ] || built=build/release/tools/distrib
+  mkdir -p "$logs"
+  echo "$1"
+  "$1" "$built" </dev/null 2>&1 | tee "$log" | sed 's/^/  /'
+  code=${PIPESTATUS[0]}
+  case $code in
+    0) passed=$((passed + 1)) ;;
+    77) skipped=$(grep -aE '(^|: )skipped: ' "$log" | tail -n 1); skipped=${skipped:-skipped, without a reason} ;;
+    *) failed=$((failed + 1)); return 1 ;;
+  esac
 }
 
 conan() {
@@ -219,8 +238,19 @@ case ${1:-} in
     ensure_packages build tests interop
     part "interop" interop
     ;;
+  engines)
+    scripts=()
+    for name in "${@:2}"; do
+      script=$(compgen -G "tests/engines/$name.*") || { echo "error: there is no tests/engines/$name.*" >&2; exit 64; }
+      scripts+=("$script")
+    done
+    [ $# -gt 1 ] || scripts=(tests/engines/*.*)
+    ensure_packages build tests engines
+    build release fashion_mnist_convert fashion_mnist_train distrib_command || exit
+    for script in "${scripts[@]}"; do part "$script" engine "$script"; done
+    ;;
   *)
-    sed -n '3,14s/^# //p' "$0" >&2
+    sed -n '3,20s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -18,6 +18,9 @@ packages_of() {
     ps_lite) echo libzmq3-dev libprotobuf-dev protobuf-compiler ;;
     interop) echo python3-venv ;;
     soak) echo strace ;;
+    engines)
+      echo python3-jinja2 python3-yaml debootstrap docker.io containerd runc iptables docker-compose iproute2 util-linux \
+        slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge openmpi-bin ;;
     packages) echo python3-venv debootstrap g++-aarch64-linux-gnu qemu-user ;;
     *) echo "setup.sh: no package group '$1'" >&2; return 64 ;;
   esac

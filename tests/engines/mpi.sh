@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: mpi.sh BUILD
+# Open MPI's mpirun runs examples/mpi, without host lists and with five hosts, all of them this machine; a parameter
+# server and a worker are killed in training, and the job ends by itself with the parameters of an undisturbed one. See
+# tests/engines/support/job.sh.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+. tests/engines/support/job.sh
+need mpirun openmpi-bin
+need ip iproute2
+alone "$0" "$@"
+PATH=$PATH:/usr/sbin:/sbin
+prepare "$1"
+hosts
+template=$PWD/examples/mpi/train.sh.jinja render=$PWD/tools/render.py
+cd "$work" || exit
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+show_logs() {
+  local log
+  for log in "$work"/*.out "$work"/*/logs/*.log; do
+    [ ! -s "$log" ] || { echo "--- ${log#"$work/"}"; tail -n 10 "$log"; }
+  done
+}
+command=$(json_list "$programs/fashion_mnist_train" "${options[@]}")
+submit() {  # NAME RENDER_OPTION...
+  name=$1
+  python3 -B "$render" "$template" -D name="$1" -D "command=$command" -D data_dir="$work/data" -D train_dir="$work/$1" \
+    "${@:2}" >"$1.sh" || fail 'the template is not rendered'
+  bash "$1.sh" >"$1.out" 2>&1 &
+  job=$!
+  echo "bash $1.sh${2:+, rendered with ${*:2}}"
+}
+over() { ! kill -0 "$job" 2>/dev/null; }
+ends_with() {  # CODE
+  local code=0
+  until_true 120 'the end of the job' over
+  wait "$job" || code=$?
+  echo "mpirun of $name: exit code $code"
+  [ $code -eq "$1" ] || fail "$name: exit code $code, not $1"
+}
+reached() { has_done "$name/logs/worker0.log" "$1" || over; }  # STEP
+# Each rank is a child of mpirun, and the program a child of the rank.
+kill_task() {  # ps|worker INDEX
+  local rank=$2 mpirun pid child
+  [ "$1" = ps ] || rank=$(($2 + 2))
+  mpirun=$(cat "/proc/$job/task/$job/children")
+  for pid in $(cat "/proc/${mpirun% }/task/${mpirun% }/children"); do
+    grep -qzx "OMPI_COMM_WORLD_RANK=$rank" "/proc/$pid/environ" || continue
+    child=$(cat "/proc/$pid/task/$pid/children")
+    kill -KILL $child || fail "$1$2 is not there to be killed"
+    echo "killed $1$2, process ${child% } of mpirun's rank $rank, after step $(step_of "$name/logs/worker0.log")"
+    until_true 60 "the restart of $1$2" grep -q 'ended with 137: starting it again' "$name/logs/$1$2.log"
+    return
+  done
+  fail "mpirun has no rank $rank"
+}
+
+echo "$(mpirun --version | head -n 1)"
+host_lists=(-D 'ps_hosts=["n1", "n2"]' -D 'worker_hosts=["n2", "n3", "n4"]')
+for run in main listed; do
+  [ $run = main ] && submit main || submit listed "${host_lists[@]}"
+  until_true 90 'step 40' reached 40
+  kill_task ps 1
+  until_true 90 'step 120' reached 120
+  kill_task worker 1
+  ends_with 0
+  check_result $run
+done
+
+submit stopped
+until_true 90 'step 40' reached 40
+kill -TERM "$job"
+ends_with 1
+grep 'stopped, and saved' stopped.out && [ "$(field stopped complete)" = False ] || fail 'it has not stopped'
+submit stopped
+ends_with 0
+grep -h 'going on from its cut' stopped/logs/ps0.log || fail 'it began anew'
+check_result stopped
+
+# No restart helps.
+submit wrong -D data_flag=--date
+ends_with 64
+! grep 'starting it again' wrong/logs/*.log || fail 'restarts of what is wrong for good'
