@@ -73,5 +73,6 @@ for task in "${tasks[@]}"; do
     { fail "$task: $got"; docker logs --tail 20 "${container[$task]}" 2>&1 | sed 's/^/    /' >&2; }
 done
 same_bits trainer-out
+docker rm alone asked >/dev/null
 "${compose[@]}" down -v >"$work/down.log" 2>&1 || { cat "$work/down.log" >&2; fail "compose down"; }
 over
