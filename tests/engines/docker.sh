@@ -17,62 +17,71 @@ prepare_job || { over; exit 1; }
 make_image small 5000000 12_cluster &&
   { docker run --rm "${confined[@]}" -v small-out:/out small 12_cluster || fail "the small image: exit code $?"; }
 
-# --- the first process of a container is asked to stop, and goes on later ---
-
-began=$EPOCHREALTIME
-docker run -d --name asked "${confined[@]}" -v trainer-data:/data:ro -v asked-out:/out trainer "${train[@]}" >/dev/null
-step_reached() { [ "$(step_in "${@:2}")" -ge "$1" ] 2>/dev/null; }  # STEP CONTAINER...
-wait_for 120 "step 500 of 'asked'" step_reached 500 asked
-asked=$EPOCHREALTIME
-docker stop -t 60 asked >/dev/null
-code=$(docker inspect -f '{{.State.ExitCode}}' asked)
-echo "docker stop: exit code $code after $(seconds_since "$asked") s"
-[ "$code" = 1 ] || fail "asked to stop: exit code $code, not 1"
-docker start asked >/dev/null
-has_ended() { [ "$(docker inspect -f '{{.State.Status}}' "$1")" = exited ]; }
-wait_for 300 "the end of 'asked'" has_ended asked
-code=$(docker inspect -f '{{.State.ExitCode}}' asked)
-[ "$code" = 0 ] || fail "stopped and started again: exit code $code"
-echo "stopped, started again, at its end after $(seconds_since "$began") s:"
-same_bits asked-out
-
 # --- the cluster ---
 
 tasks=(ps0 ps1 worker0 worker1 worker2)
-python3 "$root/tools/render.py" "$root/examples/docker/compose.yaml.jinja" -D image=trainer -D command="$command_value" >"$work/compose.yaml" ||
-  { fail "the template is not rendered"; over; exit 1; }
-compose+=(-p trainer -f "$work/compose.yaml")
-began=$EPOCHREALTIME
-"${compose[@]}" up -d >"$work/up.log" 2>&1 || { cat "$work/up.log" >&2; fail "compose up"; over; exit 1; }
 declare -A container
-for task in "${tasks[@]}"; do container[$task]=$("${compose[@]}" ps -q "$task"); done
+up() {  # NAME
+  python3 "$root/tools/render.py" "$root/examples/docker/compose.yaml.jinja" -D name="$1" -D data_dir=trainer-data \
+    -D image=trainer -D command="$command_value" >"$work/$1.yaml" || { fail "the template is not rendered"; over; exit 1; }
+  "${compose[@]}" -p "$1" -f "$work/$1.yaml" up -d >"$work/up.log" 2>&1 ||
+    { cat "$work/up.log" >&2; fail "compose up"; over; exit 1; }
+  for task in "${tasks[@]}"; do container[$task]=$("${compose[@]}" -p "$1" -f "$work/$1.yaml" ps -q "$task"); done
+}
+down() {  # NAME
+  "${compose[@]}" -p "$1" -f "$work/$1.yaml" down >"$work/down.log" 2>&1 || { cat "$work/down.log" >&2; fail "compose down"; }
+}
+step_reached() { [ "$(step_in "${container[worker0]}")" -ge "$1" ] 2>/dev/null; }  # STEP
+all_ended() {
+  local task
+  for task in "${tasks[@]}"; do [ "$(docker inspect -f '{{.State.Status}}' "${container[$task]}")" = exited ] || return; done
+}
+ended() {  # TASK TIMES       with 0, started again so often
+  local got
+  got=$(docker inspect -f 'exit code {{.State.ExitCode}}, started again {{.RestartCount}} times' "${container[$1]}")
+  echo "  $1: $got"
+  [ "$got" = "exit code 0, started again $2 times" ] ||
+    { fail "$1: $got"; docker logs --tail 20 "${container[$1]}" 2>&1 | sed 's/^/    /' >&2; }
+}
 
-wait_for 120 'the first tenth of the job' step_reached $((steps / 10)) "${container[worker0]}"
+began=$EPOCHREALTIME
+up trainer
+wait_for 120 'the first tenth of the job' step_reached $((steps / 10))
 for task in ps0 worker1; do
-  got="$(status_of "${container[$task]}" Uid) $(status_of "${container[$task]}" CapEff) $(status_of "${container[$task]}" NoNewPrivs)"
-  [ "$got" = '65532 0000000000000000 1' ] || fail "$task runs as (user, capabilities, no new privileges) $got"
+  got=$(for field in Uid CapEff NoNewPrivs; do status_of "${container[$task]}" $field; done | tr '\n' ' ')
+  [ "$got" = '65532 0000000000000000 1 ' ] || fail "$task runs as (user, capabilities, no new privileges) $got"
 done
 kill_at() {  # STEP TASK
-  wait_for 120 "step $1" step_reached "$1" "${container[worker0]}" || return
+  wait_for 120 "step $1" step_reached "$1" || return
   echo "kill -9 $2 at step $(step_in "${container[worker0]}"), after $(seconds_since "$began") s"
   kill_hard "${container[$2]}" || fail "$2 is not there to be killed"
 }
 kill_at $((steps / 4)) ps1
 kill_at $((steps / 2)) worker1
-all_ended() {
-  local task
-  for task in "${tasks[@]}"; do has_ended "${container[$task]}" || return; done
-}
 wait_for 300 'the end of all tasks' all_ended
 echo "2 ps + 3 workers: all containers have ended after $(seconds_since "$began") s"
 for task in "${tasks[@]}"; do
-  got=$(docker inspect -f 'exit code {{.State.ExitCode}}, started again {{.RestartCount}} times' "${container[$task]}")
-  echo "  $task: $got"
-  case $task in ps1 | worker1) again=1 ;; *) again=0 ;; esac
-  [ "$got" = "exit code 0, started again $again times" ] ||
-    { fail "$task: $got"; docker logs --tail 20 "${container[$task]}" 2>&1 | sed 's/^/    /' >&2; }
+  case $task in ps1 | worker1) ended "$task" 1 ;; *) ended "$task" 0 ;; esac
 done
 same_bits trainer-out
-docker rm alone asked >/dev/null
-"${compose[@]}" down -v >"$work/down.log" 2>&1 || { cat "$work/down.log" >&2; fail "compose down"; }
+down trainer
+
+# --- asked to stop, and going on later ---
+
+began=$EPOCHREALTIME
+up again
+wait_for 120 'the first tenth of the second job' step_reached $((steps / 10))
+asked=$EPOCHREALTIME
+"${compose[@]}" -p again -f "$work/again.yaml" stop >"$work/stop.log" 2>&1 || { cat "$work/stop.log" >&2; fail "compose stop"; }
+codes=$(for task in "${tasks[@]}"; do docker inspect -f '{{.State.ExitCode}}' "${container[$task]}"; done | tr '\n' ' ')
+echo "stop: exit codes $codes after $(seconds_since "$asked") s"
+[ "$codes" = '1 1 1 1 1 ' ] || fail "asked to stop: exit codes $codes"
+down again
+saved_in again-out
+up again
+wait_for 300 'the end of all tasks' all_ended
+echo "stopped, removed, up again: all containers have ended after $(seconds_since "$began") s"
+for task in "${tasks[@]}"; do ended "$task" 0; done
+same_bits again-out
+down again
 over

@@ -12,11 +12,14 @@ docker swarm init --advertise-addr 127.0.0.1 --listen-addr 127.0.0.1:2377 >"$wor
   { tail -n 3 "$work/init.log" >&2; skip "docker swarm init: $(tail -n 1 "$work/init.log")"; }
 prepare_job || { over; exit 1; }
 
-python3 "$root/tools/render.py" "$root/examples/swarm/stack.yaml.jinja" -D image=trainer -D command="$command_value" >"$work/stack.yaml" ||
-  { fail "the template is not rendered"; over; exit 1; }
+deploy() {  # TRAIN_DIR
+  python3 "$root/tools/render.py" "$root/examples/swarm/stack.yaml.jinja" -D image=trainer -D train_dir="$1" \
+    -D command="$command_value" >"$work/stack.yaml" || { fail "the template is not rendered"; over; exit 1; }
+  docker stack deploy -c "$work/stack.yaml" --resolve-image never trainer >"$work/deploy.log" 2>&1 ||
+    { cat "$work/deploy.log" >&2; fail "stack deploy"; over; exit 1; }
+}
 began=$EPOCHREALTIME
-docker stack deploy -c "$work/stack.yaml" --resolve-image never trainer >"$work/deploy.log" 2>&1 ||
-  { cat "$work/deploy.log" >&2; fail "stack deploy"; over; exit 1; }
+deploy trainer-out
 
 # Containers of a service, the newest first; with `-a` also those that have ended.
 containers() { docker ps -q --no-trunc "${@:2}" --filter "label=com.docker.swarm.service.name=trainer_$1"; }  # SERVICE OPTION...
@@ -31,24 +34,46 @@ kill_at() {  # STEP SERVICE FILTER...
   local id
   id=$(containers "$2" "${@:3}" | head -n 1)
   [ -n "$id" ] || { fail "$2 is not there to be killed"; return; }
-  echo "kill -9 $(docker inspect -f '{{index .Config.Labels "com.docker.swarm.task.name"}}' "$id" | cut -d. -f1,2) at step $reached, after $(seconds_since "$began") s"
+  echo "kill -9 $(docker inspect -f '{{.Name}}' "$id" | cut -d. -f1,2) at step $reached, after $(seconds_since "$began") s"
   kill_hard "$id" || fail "$2 could not be killed"
 }
 kill_at $((steps / 4)) ps1
 kill_at $((steps / 2)) worker --filter 'name=trainer_worker\.2\.'
 
-tasks() { docker stack ps trainer --no-trunc --format '{{.Name}} {{.CurrentState}} {{.Error}}' | sed -E 's/ (about|[0-9]+|less|an?) .* ago//'; }
+tasks() {
+  docker stack ps trainer --no-trunc --format '{{.Name}} {{.CurrentState}} {{.Error}}' |
+    sed -E 's/^trainer_//; s/ (about|[0-9]+|less|an?) .* ago//'
+}
 # A slot has one task that is complete: ps0, ps1, worker.1, worker.2 and worker.3.
 all_complete() { [ "$(tasks | grep -c ' Complete')" -eq 5 ]; }
 wait_for 300 'the end of all tasks' all_complete
 echo "2 ps + 3 workers: all tasks are complete after $(seconds_since "$began") s"
 tasks | sed 's/^/  /'
-[ "$(tasks | grep -c -e 'trainer_ps1\.1 Failed.*(137)' -e 'trainer_worker\.2 Failed.*(137)')" -eq 2 ] || fail 'not the two that were killed were replaced'
-[ $failures -eq 0 ] || for service in ps0 ps1 worker; do docker service logs --raw --tail 10 "trainer_$service" 2>&1 | sed 's/^/    /' >&2; done
+[ "$(tasks | grep Failed | sort | tr '\n' ' ')" = \
+  'ps1.1 Failed "task: non-zero exit (137)" worker.2 Failed "task: non-zero exit (137)" ' ] ||
+  fail 'others than the two that were killed have failed'
+if [ $failures -gt 0 ]; then
+  for service in ps0 ps1 worker; do docker service logs --raw --tail 10 "trainer_$service" 2>&1 | sed 's/^/    /' >&2; done
+fi
 same_bits trainer-out
 
-docker stack rm trainer >"$work/rm.log" 2>&1 || { cat "$work/rm.log" >&2; fail "stack rm"; }
-nothing_left() { [ -z "$(docker network ls -q --filter name=trainer_)" ]; }
-wait_for 60 'the end of the stack' nothing_left
+# --- removed, which asks all to stop, and deployed again ---
+
+nothing_left() { [ -z "$(docker network ls -q --filter name=trainer_; docker ps -aq --filter name=trainer_)" ]; }
+remove() {
+  docker stack rm trainer >"$work/rm.log" 2>&1 || { cat "$work/rm.log" >&2; fail "stack rm"; }
+  wait_for 90 'the end of the stack' nothing_left
+}
+remove
+began=$EPOCHREALTIME
+deploy again-out
+wait_for 120 'the first tenth of the second job' step_reached $((steps / 10))
+remove
+saved_in again-out
+deploy again-out
+wait_for 300 'the end of all tasks' all_complete
+echo "removed, deployed again: all tasks are complete after $(seconds_since "$began") s"
+same_bits again-out
+remove
 docker swarm leave --force >/dev/null || fail "swarm leave"
 over

@@ -21,7 +21,7 @@ work= namespace=
 start_docker() {
   [ "$(id -u)" -eq 0 ] || skip "only root may start a Docker daemon"
   local needed
-  for needed in dockerd docker containerd runc iptables unshare nsenter ip; do
+  for needed in dockerd docker containerd runc iptables unshare nsenter setpriv ip; do
     command -v $needed >/dev/null || skip "there is no $needed: apt-get install docker.io containerd runc iptables iproute2"
   done
   python3 -c 'import jinja2' 2>/dev/null || skip "there is no Jinja2: apt-get install python3-jinja2"
@@ -31,7 +31,7 @@ start_docker() {
   trap 'exit 143' TERM HUP
   export DOCKER_HOST=unix://$work/docker.sock DOCKER_CONFIG=$work/config
   unset DOCKER_BUILDKIT DOCKER_CONTEXT
-  setsid unshare --net --mount --pid --fork --mount-proc --kill-child -- \
+  setsid setpriv --pdeathsig KILL unshare --net --mount --pid --fork --mount-proc --kill-child -- \
     sh -c 'ip link set lo up && exec dockerd "$@"' dockerd --data-root "$work/data" --exec-root "$work/exec" \
     --pidfile "$work/pid" --host "$DOCKER_HOST" --cgroup-parent "/distrib-engines-$$" >"$work/dockerd.log" 2>&1 &
   namespace=$!
@@ -56,7 +56,8 @@ stop_docker() {
     wait "$namespace" 2>/dev/null
   fi
   for controller in /sys/fs/cgroup /sys/fs/cgroup/*; do
-    [ ! -d "$controller/distrib-engines-$$" ] || find "$controller/distrib-engines-$$" -depth -type d -exec rmdir {} + 2>/dev/null
+    [ ! -d "$controller/distrib-engines-$$" ] ||
+      find "$controller/distrib-engines-$$" -depth -type d -exec rmdir {} + 2>/dev/null
   done
   if [ -n "${DISTRIB_KEEP:-}" ]; then echo "kept: $work" >&2; else rm -rf --one-file-system "$work"; fi
   exit $status
@@ -83,7 +84,7 @@ make_image() {  # NAME BELOW_BYTES PROGRAM...
   mkdir -p "$context/image/own/data" "$context/image/own/out"
   "$root/examples/docker/build_static.sh" "$context/image/bin" "${@:3}" >"$work/build-$1.log" 2>&1 ||
     { tail -n 30 "$work/build-$1.log" >&2; fail "no static ${*:3}"; return 1; }
-  sed -n '/^FROM scratch/,$p' "$root/examples/docker/Dockerfile" | sed 's|--from=builder ||; s| /image/| image/|' >"$context/Dockerfile"
+  sed -n '/^FROM scratch/,${s|--from=builder ||; s| /image/| image/|; p}' "$root/examples/docker/Dockerfile" >"$context/Dockerfile"
   docker build -q -t "$1" "$context" >"$work/image-$1.log" 2>&1 ||
     { cat "$work/image-$1.log" >&2; fail "docker build"; return 1; }
   size=$(docker image inspect -f '{{.Size}}' "$1")
@@ -103,17 +104,27 @@ prepare_job() {  # makes image `trainer`, volume `trainer-data`, and $expected
   make_image trainer 45000000 fashion_mnist_train fashion_mnist_convert || return
   local raw=${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist}
   [ -r "$raw/train-images-idx3-ubyte.gz" ] || skip "there is no Fashion-MNIST: apt-get install dataset-fashion-mnist"
-  docker run --rm "${confined[@]}" -v trainer-data:/data -v "$raw:/raw:ro" trainer fashion_mnist_convert /raw /data >"$work/convert.log" 2>&1 ||
+  docker run --rm "${confined[@]}" -v trainer-data:/data -v "$raw:/raw:ro" trainer \
+    fashion_mnist_convert /raw /data >"$work/convert.log" 2>&1 ||
     { cat "$work/convert.log" >&2; fail "the images are not converted"; return 1; }
   local began=$EPOCHREALTIME
-  docker run --name alone "${confined[@]}" -v trainer-data:/data:ro -v alone-out:/out trainer "${train[@]}" >"$work/alone.log" 2>&1 ||
+  docker run "${confined[@]}" -v trainer-data:/data:ro -v alone-out:/out trainer "${train[@]}" >"$work/alone.log" 2>&1 ||
     { tail "$work/alone.log" >&2; fail "the undisturbed job"; return 1; }
   expected=$(hash_in alone-out)
   echo "undisturbed, one container: $steps steps in $(seconds_since "$began") s, parameters_sha256 $expected"
 }
 volume_file() { echo "$work/data/volumes/$1/_data/$2"; }
-field_in() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$(volume_file "$1" summary.json)" "$2"; }
+field_in() {  # VOLUME FIELD
+  python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$(volume_file "$1" summary.json)" "$2"
+}
 hash_in() { field_in "$1" parameters_sha256; }
+# When all have been asked to stop and are gone: whether they have saved.
+saved_in() {  # VOLUME
+  local cuts
+  cuts=$(compgen -G "$(volume_file "$1" checkpoint)/model.ckpt-*" | sed -E 's/.*ckpt-([0-9]+)\..*/\1/' | sort -n | tail -n 1)
+  echo "saved: step ${cuts:-none}"
+  [ "${cuts:-0}" -ge $((steps / 10)) ] && [ "$cuts" -lt "$steps" ] || fail "$1: asked to stop, but not saved"
+}
 same_bits() {  # VOLUME
   local hash
   hash=$(hash_in "$1" 2>&1)
@@ -124,7 +135,7 @@ same_bits() {  # VOLUME
 # The last step that any of these containers told of.
 step_in() {  # CONTAINER...
   local container
-  for container in "$@"; do docker logs "$container" 2>&1; done | tr '\r' '\n' | sed -nE 's/.*step ([0-9]+)\/.*/\1/p' | sort -n | tail -n 1
+  for container in "$@"; do docker logs "$container" 2>&1; done | sed -nE 's/.*step ([0-9]+)\/.*/\1/p' | sort -n | tail -n 1
 }
 
 over() {  # prints how it went; the last command of a test
