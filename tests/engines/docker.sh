@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The main job under docker-compose, in a Docker daemon of its own, from the template and the image that people use: a
 # parameter server and a worker are killed, the job ends by itself, its parameters are those of one undisturbed process.
+# Another is asked to stop and goes on later. Both images are as small as promised.
 # usage: tests/engines/docker.sh          as root. Exit code 77: it cannot run here, and why
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/docker.sh"

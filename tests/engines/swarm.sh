@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The main job in a swarm of one node, in a Docker daemon of its own, from the template that people use: a parameter server
-# and a worker are killed, the swarm replaces them, the job ends by itself, its parameters are those of one undisturbed
-# process.
+# The main job in a swarm of one node, in a Docker daemon of its own, from the template that people use: a parameter
+# server and a worker are killed, the swarm replaces them, the job ends by itself, its parameters are those of one
+# undisturbed process. Another is removed, which asks it to stop, and goes on when it is deployed again.
 # usage: tests/engines/swarm.sh          as root. Exit code 77: it cannot run here, and why
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/docker.sh"
@@ -34,7 +34,7 @@ kill_at() {  # STEP SERVICE FILTER...
   local id
   id=$(containers "$2" "${@:3}" | head -n 1)
   [ -n "$id" ] || { fail "$2 is not there to be killed"; return; }
-  echo "kill -9 $(docker inspect -f '{{.Name}}' "$id" | cut -d. -f1,2) at step $reached, after $(seconds_since "$began") s"
+  echo "kill -9 $(docker inspect -f '{{.Name}}' "$id" | sed -E 's|^/trainer_(.*)\..*|\1|') at step $reached, after $(seconds_since "$began") s"
   kill_hard "$id" || fail "$2 could not be killed"
 }
 kill_at $((steps / 4)) ps1
@@ -61,7 +61,8 @@ same_bits trainer-out
 
 nothing_left() { [ -z "$(docker network ls -q --filter name=trainer_; docker ps -aq --filter name=trainer_)" ]; }
 remove() {
-  docker stack rm trainer >"$work/rm.log" 2>&1 || { cat "$work/rm.log" >&2; fail "stack rm"; }
+  # As long as tasks are ending their network is in use, and has to be removed by another try.
+  wait_for 90 'docker stack rm' docker stack rm trainer >"$work/rm.log" 2>&1 || cat "$work/rm.log" >&2
   wait_for 90 'the end of the stack' nothing_left
 }
 remove
