@@ -23,8 +23,8 @@ make_image small 5000000 12_cluster &&
 tasks=(ps0 ps1 worker0 worker1 worker2)
 declare -A container
 up() {  # NAME
-  python3 "$root/tools/render.py" "$root/examples/docker/compose.yaml.jinja" -D name="$1" -D data_dir=trainer-data \
-    -D image=trainer -D command="$command_value" >"$work/$1.yaml" || { fail "the template is not rendered"; over; exit 1; }
+  python3 "$root/tools/render.py" "$root/examples/docker/compose.yaml.jinja" "${values[@]}" -D name="$1" \
+    >"$work/$1.yaml" || { fail "the template is not rendered"; over; exit 1; }
   "${compose[@]}" -p "$1" -f "$work/$1.yaml" up -d >"$work/up.log" 2>&1 ||
     { cat "$work/up.log" >&2; fail "compose up"; over; exit 1; }
   for task in "${tasks[@]}"; do container[$task]=$("${compose[@]}" -p "$1" -f "$work/$1.yaml" ps -q "$task"); done
@@ -46,12 +46,15 @@ ended() {  # TASK TIMES       with 0, started again so often
 }
 
 began=$EPOCHREALTIME
-up trainer
+up first
 wait_for 120 'the first tenth of the job' step_reached $((steps / 10))
 for task in ps0 worker1; do
   got=$(for field in Uid CapEff NoNewPrivs; do status_of "${container[$task]}" $field; done | tr '\n' ' ')
   [ "$got" = '65532 0000000000000000 1 ' ] || fail "$task runs as (user, capabilities, no new privileges) $got"
 done
+has_credential "${container[worker0]}"
+healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' "${container[$1]}")" = healthy ]; }
+[ -z "$probed" ] || wait_for 30 'ps0 to be healthy' healthy ps0
 kill_at() {  # STEP TASK
   wait_for 120 "step $1" step_reached "$1" || return
   echo "kill -9 $2 at step $(step_in "${container[worker0]}"), after $(seconds_since "$began") s"
@@ -64,8 +67,8 @@ echo "2 ps + 3 workers: all containers have ended after $(seconds_since "$began"
 for task in "${tasks[@]}"; do
   case $task in ps1 | worker1) ended "$task" 1 ;; *) ended "$task" 0 ;; esac
 done
-same_bits trainer-out
-down trainer
+same_bits first-train
+down first
 
 # --- asked to stop, and going on later ---
 
@@ -78,11 +81,11 @@ codes=$(for task in "${tasks[@]}"; do docker inspect -f '{{.State.ExitCode}}' "$
 echo "stop: exit codes $codes after $(seconds_since "$asked") s"
 [ "$codes" = '1 1 1 1 1 ' ] || fail "asked to stop: exit codes $codes"
 down again
-saved_in again-out
+saved_in again-train
 up again
 wait_for 300 'the end of all tasks' all_ended
 echo "stopped, removed, up again: all containers have ended after $(seconds_since "$began") s"
 for task in "${tasks[@]}"; do ended "$task" 0; done
-same_bits again-out
+same_bits again-train
 down again
 over

@@ -12,14 +12,15 @@ docker swarm init --advertise-addr 127.0.0.1 --listen-addr 127.0.0.1:2377 >"$wor
   { tail -n 3 "$work/init.log" >&2; skip "docker swarm init: $(tail -n 1 "$work/init.log")"; }
 prepare_job || { over; exit 1; }
 
-deploy() {  # TRAIN_DIR
-  python3 "$root/tools/render.py" "$root/examples/swarm/stack.yaml.jinja" -D image=trainer -D train_dir="$1" \
-    -D command="$command_value" >"$work/stack.yaml" || { fail "the template is not rendered"; over; exit 1; }
+deploy() {  # NAME       into a volume of its own
+  python3 "$root/tools/render.py" "$root/examples/swarm/stack.yaml.jinja" "${values[@]}" -D name="$1" \
+    >"$work/stack.yaml" || { fail "the template is not rendered"; over; exit 1; }
   docker stack deploy -c "$work/stack.yaml" --resolve-image never trainer >"$work/deploy.log" 2>&1 ||
     { cat "$work/deploy.log" >&2; fail "stack deploy"; over; exit 1; }
 }
+docker secret create cloud "$work/key.json" >/dev/null || fail "secret create"
 began=$EPOCHREALTIME
-deploy trainer-out
+deploy first
 
 # Containers of a service, the newest first; with `-a` also those that have ended.
 containers() { docker ps -q --no-trunc "${@:2}" --filter "label=com.docker.swarm.service.name=trainer_$1"; }  # SERVICE OPTION...
@@ -37,6 +38,10 @@ kill_at() {  # STEP SERVICE FILTER...
   echo "kill -9 $(docker inspect -f '{{.Name}}' "$id" | sed -E 's|^/trainer_(.*)\..*|\1|') at step $reached, after $(seconds_since "$began") s"
   kill_hard "$id" || fail "$2 could not be killed"
 }
+wait_for 120 'the first tenth of the job' step_reached $((steps / 10))
+has_credential "$(containers ps0)"
+healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' "$(containers ps0)")" = healthy ]; }
+[ -z "$probed" ] || wait_for 30 'ps0 to be healthy' healthy
 kill_at $((steps / 4)) ps1
 kill_at $((steps / 2)) worker --filter 'name=trainer_worker\.2\.'
 
@@ -55,7 +60,7 @@ tasks | sed 's/^/  /'
 if [ $failures -gt 0 ]; then
   for service in ps0 ps1 worker; do docker service logs --raw --tail 10 "trainer_$service" 2>&1 | sed 's/^/    /' >&2; done
 fi
-same_bits trainer-out
+same_bits first-train
 
 # --- removed, which asks all to stop, and deployed again ---
 
@@ -67,14 +72,14 @@ remove() {
 }
 remove
 began=$EPOCHREALTIME
-deploy again-out
+deploy again
 wait_for 120 'the first tenth of the second job' step_reached $((steps / 10))
 remove
-saved_in again-out
-deploy again-out
+saved_in again-train
+deploy again
 wait_for 300 'the end of all tasks' all_complete
 echo "removed, deployed again: all tasks are complete after $(seconds_since "$began") s"
-same_bits again-out
+same_bits again-train
 remove
 docker swarm leave --force >/dev/null || fail "swarm leave"
 over

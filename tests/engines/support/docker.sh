@@ -17,7 +17,7 @@ wait_for() {  # SECONDS WHAT COMMAND...
 
 # --- the daemon ---
 
-work= namespace=
+work= namespace= probed=
 start_docker() {
   [ "$(id -u)" -eq 0 ] || skip "only root may start a Docker daemon"
   local needed
@@ -43,6 +43,7 @@ start_docker() {
     fi
     sleep 0.2
   done
+  echo '{"password": "$secret"}' >"$work/key.json"
   docker version --format 'Docker {{.Server.Version}}, client {{.Client.Version}}'
 }
 
@@ -76,6 +77,13 @@ status_of() {  # CONTAINER FIELD    what /proc says about its first process
   nsenter -t "$(first_of_namespace)" -p -m -- sed -nE "s/^$2:\s+(\S+).*/\1/p" "/proc/$pid/status"
 }
 
+has_credential() {  # CONTAINER     the file that its template promises
+  local pid
+  pid=$(docker inspect -f '{{.State.Pid}}' "$1")
+  nsenter -t "$(first_of_namespace)" -p -m -- cmp -s "$work/key.json" "/proc/$pid/root/etc/credential/key.json" ||
+    fail "$1 has no credential"
+}
+
 # --- images ---
 
 # The last stage of the Dockerfile as it stands, on programs that were built outside.
@@ -95,9 +103,10 @@ make_image() {  # NAME BELOW_BYTES PROGRAM...
 # --- the main job ---
 
 steps=${DISTRIB_ENGINE_STEPS:-6000}
-train=(fashion_mnist_train --data /data --out /out --steps "$steps" --save_every 1000)
-command_value=$(printf ',"%s"' "${train[@]}")
-command_value="[${command_value:1}]"
+own=(--steps "$steps" --save_every 1000)
+alone=(fashion_mnist_train "${own[@]}" --data=/data --out=/out)
+values=(-D credential_secret_name=cloud -D credential_secret_key=key.json -D image=trainer -D data_dir=/data
+        -D train_dir=/out -D data_volume=trainer-data -D "command=[\"fashion_mnist_train\"$(printf ', "%s"' "${own[@]}")]")
 confined=(--read-only --cap-drop ALL --security-opt no-new-privileges --network none)
 
 prepare_job() {  # makes image `trainer`, volume `trainer-data`, and $expected
@@ -108,9 +117,15 @@ prepare_job() {  # makes image `trainer`, volume `trainer-data`, and $expected
     fashion_mnist_convert /raw /data >"$work/convert.log" 2>&1 ||
     { cat "$work/convert.log" >&2; fail "the images are not converted"; return 1; }
   local began=$EPOCHREALTIME
-  docker run "${confined[@]}" -v trainer-data:/data:ro -v alone-out:/out trainer "${train[@]}" >"$work/alone.log" 2>&1 ||
+  docker run "${confined[@]}" -v trainer-data:/data:ro -v alone-out:/out trainer "${alone[@]}" >"$work/alone.log" 2>&1 ||
     { tail "$work/alone.log" >&2; fail "the undisturbed job"; return 1; }
   expected=$(hash_in alone-out)
+  # A program that is its own health check.
+  if docker run --rm "${confined[@]}" trainer fashion_mnist_train --probe >/dev/null 2>&1; then
+    values+=(-D 'probe=["fashion_mnist_train", "--probe"]') probed=yes
+  else
+    echo 'skipped: health checks, as the program has no --probe'
+  fi
   echo "undisturbed, one container: $steps steps in $(seconds_since "$began") s, parameters_sha256 $expected"
 }
 volume_file() { echo "$work/data/volumes/$1/_data/$2"; }
