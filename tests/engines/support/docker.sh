@@ -80,7 +80,7 @@ status_of() {  # CONTAINER FIELD    what /proc says about its first process
 has_credential() {  # CONTAINER     the file that its template promises
   local pid
   pid=$(docker inspect -f '{{.State.Pid}}' "$1")
-  nsenter -t "$(first_of_namespace)" -p -m -- cmp -s "$work/key.json" "/proc/$pid/root/etc/credential/key.json" ||
+  nsenter -t "$(first_of_namespace)" -p -m -- cmp -s "$work/key.json" "/proc/$pid/root"/etc/credential/key.json ||
     fail "$1 has no credential"
 }
 
