@@ -2,19 +2,16 @@
 #pragma once
 
 #include <distrib/cluster/error.hpp>
-#include <distrib/core/detail/file_descriptor.hpp>
+#include <distrib/core/detail/files.hpp>
+#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -64,7 +61,7 @@ class FlagFileReader {
     };
     if (std::find(open_.begin(), open_.end(), path) != open_.end()) return refuse("includes itself");
     if (open_.size() == max_depth) return refuse("included by 16 files, each by the one before");
-    const std::string text = read(path, error.code);
+    const std::string text = read_up_to(path, max_bytes + 1 - bytes_, error.code);
     if (error) {
       error.where = "--flagfile=" + path;
       return;
@@ -75,9 +72,7 @@ class FlagFileReader {
 
     open_.push_back(path);
     for (std::string_view rest = text; !rest.empty() && !error;) {
-      const std::size_t end = rest.find('\n');
-      const std::string_view line = stripped(rest.substr(0, end));
-      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+      const std::string_view line = stripped(cut_before(rest, '\n'));
       if (line.empty() || line.starts_with('#') || line.starts_with("//")) continue;
       add(line, error);
     }
@@ -88,19 +83,6 @@ class FlagFileReader {
     constexpr std::string_view blanks = " \t\r\v\f";
     const std::size_t begin = line.find_first_not_of(blanks);
     return begin == std::string_view::npos ? "" : line.substr(begin, line.find_last_not_of(blanks) + 1 - begin);
-  }
-
-  // Of a file that is too large, one byte too many.
-  template <class = void> static auto read(const std::string& path, std::error_code& ec) -> std::string {
-    FileDescriptor file{path, O_RDONLY, ec};
-    std::string text;
-    std::array<char, 4096> block;
-    while (!ec && text.size() <= max_bytes) {
-      const std::size_t count = file.read(std::as_writable_bytes(std::span{block}), ec);
-      if (count == 0) break;
-      text.append(block.data(), std::min(count, max_bytes + 1 - text.size()));
-    }
-    return text;
   }
 
   std::vector<std::string> arguments_;

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/file_descriptor.hpp>
+#include <distrib/core/detail/files.hpp>
 #include <distrib/core/detail/shortest_text.hpp>
 
-#include <fcntl.h>
 #include <sched.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -21,13 +18,10 @@ namespace distrib::inline v0 {
 
 namespace detail {
 
-/// The beginning of a small file of the system; "" when there is none.
-template <class = void> auto read_start(const std::string& path) -> std::string {
+/// A small file of the system; "" when there is none.
+template <class = void> auto read_setting(const std::string& path) -> std::string {
   std::error_code ec;
-  FileDescriptor file{path, O_RDONLY, ec};
-  std::array<char, 4096> text{};
-  const std::size_t size = ec ? 0 : file.read(std::as_writable_bytes(std::span{text}), ec);
-  return {text.data(), size};
+  return read_up_to(path, std::size_t{64} << 10, ec);
 }
 
 /// CPUs of a quota: "max" or -1 of any period is none.
@@ -46,13 +40,13 @@ auto least_quota(const std::string& mount, std::string group, bool is_v2) -> std
   for (group = group == "/" ? "" : group;; group.resize(group.rfind('/'))) {
     std::optional<double> here;
     if (is_v2) {
-      const std::string text = read_start(mount + group + "/cpu.max");  // "150000 100000\n"
+      const std::string text = read_setting(mount + group + "/cpu.max");  // "150000 100000\n"
       std::string_view period = text;
       const std::string_view quota = cut_before(period, ' ');
       here = quota_cpus(quota, cut_before(period, '\n'));
     } else {
-      const std::string quota = read_start(mount + group + "/cpu.cfs_quota_us");
-      const std::string period = read_start(mount + group + "/cpu.cfs_period_us");
+      const std::string quota = read_setting(mount + group + "/cpu.cfs_quota_us");
+      const std::string period = read_setting(mount + group + "/cpu.cfs_period_us");
       here = quota_cpus(quota.substr(0, quota.find('\n')), period.substr(0, period.find('\n')));
     }
     if (here) least = std::min(least.value_or(*here), *here);
@@ -63,7 +57,7 @@ auto least_quota(const std::string& mount, std::string group, bool is_v2) -> std
 /// Of the control groups that `/proc/self/cgroup` tells: version 2, "0::/PATH", and version 1, "4:cpu,cpuacct:/PATH".
 /// `root` stands for "" in tests.
 template <class = void> auto cgroup_cpus(const std::string& root) -> std::optional<double> {
-  const std::string text = read_start(root + "/proc/self/cgroup");
+  const std::string text = read_setting(root + "/proc/self/cgroup");
   std::optional<double> least;
   for (std::string_view rest = text; !rest.empty();) {
     std::string_view group = cut_before(rest, '\n');

@@ -10,7 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -38,6 +42,21 @@ inline auto change_seconds(const std::string& path) noexcept -> double {
   struct ::stat status{};
   if (::stat(path.c_str(), &status) != 0) return 0;
   return static_cast<double>(status.st_mtim.tv_sec) + 1e-9 * static_cast<double>(status.st_mtim.tv_nsec);
+}
+
+/// The first `most` bytes of a file; all of it when it has fewer. What was read before a failure.
+template <class = void>
+auto read_up_to(const std::string& path, std::size_t most, std::error_code& ec) -> std::string {
+  FileDescriptor file{path, O_RDONLY, ec};
+  std::string text;
+  std::array<char, 4096> block;
+  while (!ec && text.size() < most) {
+    const std::span room{block.data(), std::min(block.size(), most - text.size())};
+    const std::size_t count = file.read(std::as_writable_bytes(room), ec);
+    if (count == 0) break;
+    text.append(block.data(), count);
+  }
+  return text;
 }
 
 /// Names of all that is in a directory, "." and ".." left out, in the system's order.
