@@ -19,8 +19,8 @@ packages_of() {
     interop) echo python3-venv ;;
     soak) echo strace ;;
     engines)
-      echo python3-jinja2 python3-yaml debootstrap docker.io containerd runc iptables docker-compose iproute2 util-linux \
-        slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge openmpi-bin ;;
+      echo debootstrap docker.io containerd runc iptables docker-compose iproute2 util-linux \
+        slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge openmpi-bin etcd-server openssl; packages_of render ;;
     packages) echo python3-venv debootstrap g++-aarch64-linux-gnu qemu-user ;;
     *) echo "setup.sh: no package group '$1'" >&2; return 64 ;;
   esac

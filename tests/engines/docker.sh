@@ -54,7 +54,7 @@ for task in ps0 worker1; do
 done
 has_credential "${container[worker0]}"
 healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' "${container[$1]}")" = healthy ]; }
-[ -z "$probed" ] || wait_for 30 'ps0 to be healthy' healthy ps0
+wait_for 30 'ps0 to be healthy' healthy ps0
 kill_at() {  # STEP TASK
   wait_for 120 "step $1" step_reached "$1" || return
   echo "kill -9 $2 at step $(step_in "${container[worker0]}"), after $(seconds_since "$began") s"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every rendering of examples/kubernetes before a real Kubernetes API server: strict, and nothing is made.
 
-usage: kubernetes_server.py DISTRIB
+usage: kubernetes_server.py BUILD
 
 Builds kube-apiserver from the Go module proxy when the cache directory has none (15 minutes, 3 GB), starts it with etcd
 on this machine, gives it the resource definitions of JobSet and TFJob, and applies each document as a dry run with
@@ -190,7 +190,7 @@ def check(server, distrib):
 
 
 def main():
-    distrib = str(pathlib.Path(sys.argv[1]).resolve())
+    distrib = str(pathlib.Path(sys.argv[1]).resolve() / "tools/distrib")
     for program, package in (("etcd", "etcd-server"), ("openssl", "openssl")):
         if shutil.which(program) is None:
             skip(f"{program} is missing: apt-get install {package}")

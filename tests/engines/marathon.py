@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import render_check  # noqa: E402
 
-IMAGES = pathlib.Path("/usr/share/datasets/fashion-mnist")
+IMAGES = pathlib.Path(os.environ.get("FASHION_MNIST_DIR", "/usr/share/datasets/fashion-mnist"))
 PS, WORKERS, STEPS, LIMIT = 2, 3, 600, 120
 
 

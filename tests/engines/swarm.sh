@@ -41,7 +41,7 @@ kill_at() {  # STEP SERVICE FILTER...
 wait_for 120 'the first tenth of the job' step_reached $((steps / 10))
 has_credential "$(containers ps0)"
 healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' "$(containers ps0)")" = healthy ]; }
-[ -z "$probed" ] || wait_for 30 'ps0 to be healthy' healthy
+wait_for 30 'ps0 to be healthy' healthy
 kill_at $((steps / 4)) ps1
 kill_at $((steps / 2)) worker --filter 'name=trainer_worker\.2\.'
 

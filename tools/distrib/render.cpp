@@ -10,30 +10,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
+#include <string>
+#include <vector>
 
 namespace tools {
 
 namespace {
 
-/// Empty when there is none.
-auto find_script() -> std::string {
-  std::error_code ec;
-  const auto command = std::filesystem::read_symlink("/proc/self/exe", ec);
-  for (const std::filesystem::path& script :
-       {command.parent_path().parent_path() / "share/distrib/render.py",
-        std::filesystem::path{DISTRIB_TOOLS_DIR} / "render.py"})
-    if (std::filesystem::is_regular_file(script, ec)) return script.string();
-  return {};
-}
+constexpr const char* script = DISTRIB_TOOLS_DIR "/render.py";
 
 }  // namespace
 
 auto render(const std::vector<std::string>& arguments) -> int {
-  const std::string script = find_script();
-  if (script.empty()) {
-    std::fprintf(stderr, "error: render.py is neither installed beside this command nor in %s\n", DISTRIB_TOOLS_DIR);
+  if (::access(script, R_OK) != 0) {
+    std::fprintf(stderr, "error: %s: %s\n", script, std::strerror(errno));
     return exit_no_input;
   }
   const char* path = std::getenv("PATH");
