@@ -7,7 +7,6 @@
 #include <distrib/cluster/launched_task.hpp>
 #include <distrib/core/usable_cpus.hpp>
 #include <distrib/ecosystem.hpp>
-#include <distrib/ps/probe.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -56,12 +55,6 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
     distrib::write_summary(s.out + "/summary.json", trainer.result(), s.out + "/events", numbers);
   }
   return code;
-}
-
-auto probe(const distrib::ClusterFlags& flags) -> int {
-  const distrib::Error error = distrib::probe(flags);
-  if (error) std::fprintf(stderr, "%s: %s\n", error.where.c_str(), error.code.message().c_str());
-  return error ? 1 : 0;
 }
 
 }  // namespace

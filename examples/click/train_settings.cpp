@@ -2,10 +2,11 @@
 #include "train_settings.hpp"
 
 #include <CLI/CLI.hpp>
-#include <distrib/cluster/cluster_flags.hpp>
+#include <distrib/ps/probe.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -51,4 +52,10 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   if (s.steps == 0) s.steps = s.mode == "sync" ? 3000 : 9000;
   if (s.evaluate_every == 0) s.evaluate_every = std::max<std::uint64_t>(1, s.steps / 10);
   return s;
+}
+
+auto probe(const distrib::ClusterFlags& flags) -> int {
+  const distrib::Error error = distrib::probe(flags);
+  if (error) std::fprintf(stderr, "%s: %s\n", error.where.c_str(), error.code.message().c_str());
+  return error ? 1 : 0;
 }

@@ -7,7 +7,6 @@
 #include <distrib/cluster/launched_task.hpp>
 #include <distrib/core/usable_cpus.hpp>
 #include <distrib/ecosystem.hpp>
-#include <distrib/ps/probe.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -59,12 +58,6 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
   if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0)
     distrib::write_summary(s.out + "/summary.json", trainer.result(), s.out + "/events");
   return code;
-}
-
-auto probe(const distrib::ClusterFlags& flags) -> int {
-  const distrib::Error error = distrib::probe(flags);
-  if (error) std::fprintf(stderr, "%s: %s\n", error.where.c_str(), error.code.message().c_str());
-  return error ? 1 : 0;
 }
 
 }  // namespace

@@ -2,10 +2,11 @@
 #include "train_settings.hpp"
 
 #include <CLI/CLI.hpp>
-#include <distrib/cluster/cluster_flags.hpp>
+#include <distrib/ps/probe.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -46,4 +47,10 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   if (s.learning_rate == 0) s.learning_rate = sync ? 0.05F : 0.015F;
   if (s.evaluate_every == 0) s.evaluate_every = std::max<std::uint64_t>(1, s.steps / 20);
   return s;
+}
+
+auto probe(const distrib::ClusterFlags& flags) -> int {
+  const distrib::Error error = distrib::probe(flags);
+  if (error) std::fprintf(stderr, "%s: %s\n", error.where.c_str(), error.code.message().c_str());
+  return error ? 1 : 0;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/cluster/cluster_flags.hpp>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,3 +19,6 @@ struct Settings {
 
 /// Reads the flags that are not the cluster's. Exits with a message when one is wrong, or after --help.
 auto read_flags(const std::vector<std::string>& arguments) -> Settings;
+
+/// Whether the task of these flags is well: 0, or 1 after saying what ails it. For health checks of containers.
+auto probe(const distrib::ClusterFlags& flags) -> int;
