@@ -32,7 +32,7 @@ namespace distrib::inline v0::hadoop {
 /// Writes `part-r-00003`, of a map `part-m-00003`, into `mapreduce.task.output.dir`, the directory of this attempt,
 /// whose files Hadoop's committer moves to the output when the task is done and drops when it is not: an attempt that
 /// dies or loses a race leaves nothing. The name itself appears when the file is whole. Compressed as the job says:
-/// `mapreduce.output.fileoutputformat.compress`, and `.codec`, GzipCodec (".gz", the default) or DefaultCodec
+/// `mapreduce.output.fileoutputformat.compress`, and `.codec`, GzipCodec (".gz") or Hadoop's own choice, DefaultCodec
 /// (".deflate", which is zlib).
 ///
 /// Files on this machine ("file:"). Throws `std::system_error`: `hadoop_errc::bad_setting` for no directory, or a codec
