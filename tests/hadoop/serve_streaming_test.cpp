@@ -56,7 +56,8 @@ auto stopped() -> std::function<distrib::Instant()> {
   return [] { return distrib::Instant{}; };
 }
 
-template <class... Roles> auto served(Bytes in, bool is_map, std::size_t piece, Roles... roles) -> std::pair<Lines, Lines> {
+template <class... Roles>
+auto served(Bytes in, bool is_map, std::size_t piece, Roles... roles) -> std::pair<Lines, Lines> {
   Streams link{{std::move(in), piece}};
   serve_streaming(link, JobConf{{{"mapreduce.task.ismap", is_map ? "true" : "false"}}}, stopped(), 1000, roles...);
   return {lines_of(link.up), link.told};
@@ -69,7 +70,8 @@ TEST_CASE("serve_streaming: one program is mapper and reducer", "[hadoop][serve_
     const auto mapped = served(pairs({{"k", "b a"}, {"a b", ""}}), true, piece, Words{}, Sum{});
     CHECK(mapped.first == Lines{"b=1", "a=1", "a=1", "b=1"});
     CHECK(mapped.second == Lines{"reporter:counter:words,lines,2"});
-    const auto reduced = served(pairs({{"a", "1"}, {"a", "2"}, {"b", "5"}, {"", "1"}, {"", "1"}}), false, piece, Words{}, Sum{});
+    const Bytes sorted = pairs({{"a", "1"}, {"a", "2"}, {"b", "5"}, {"", "1"}, {"", "1"}});
+    const auto reduced = served(sorted, false, piece, Words{}, Sum{});
     CHECK(reduced.first == Lines{"a=3", "b=5", "=2"});
   }
   CHECK(served(pairs({{"a", "1"}}), true, 9, Sum{}).first == Lines{"a=1"});   // no choice
@@ -78,7 +80,7 @@ TEST_CASE("serve_streaming: one program is mapper and reducer", "[hadoop][serve_
   CHECK(served({}, false, 9, Words{}, Sum{}).first.empty());
 }
 
-TEST_CASE("serve_streaming: what a reducer leaves is passed over, and large values come whole", "[hadoop][serve_streaming]") {
+TEST_CASE("serve_streaming: what a reducer leaves is passed over; large values come whole", "[hadoop][serve_streaming]") {
   struct First {
     void reduce(ByteView key, Values& values, TaskContext& context) {
       if (key.size() == 2) return;
@@ -112,7 +114,8 @@ TEST_CASE("serve_streaming: status and counts as lines that Hadoop understands",
   for (int i = 0; i < 64; ++i) append_raw(many, pairs({{"", "w"}}));
   Streams slow{{many}};
   Words words;
-  serve_streaming(slow, {}, [now = distrib::Instant{}]() mutable { return now += std::chrono::milliseconds{600}; }, 9, words);
+  const auto ticking = [now = distrib::Instant{}]() mutable { return now += std::chrono::milliseconds{600}; };
+  serve_streaming(slow, {}, ticking, 9, words);
   CHECK(slow.told == Lines{"reporter:counter:words,lines,32", "reporter:counter:words,lines,32"});
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of ours run as tasks of Hadoop Pipes on a mini cluster: Java's readers and writers and ours, TFRecords in and
-out, files that are cut, tasks that are killed. The results are those of a plain loop; tensorflow-hadoop and TensorFlow
+"""Programs of ours run as tasks of Hadoop Pipes on a mini cluster: Java's readers and writers and ours, TFRecords in
+and out, files that are cut, tasks that are killed. The results are those of a plain loop; tensorflow-hadoop and TensorFlow
 read them.
 
 usage: hadoop_pipes.py PROGRAMS
@@ -122,7 +122,8 @@ def main():
             for line in lines:
                 writer.write(line.encode())
         job = run(cluster, "killed and tried again", binary("hadoop_task"), f"file:{plain}", f"file:{folder}/killed",
-                  {"mapreduce.job.reduces": 2, "mapreduce.job.maps": 3, "test.die.map": 1, "test.die.reduce": 1}, conf=[OWN])
+                  {"mapreduce.job.reduces": 2, "mapreduce.job.maps": 3, "test.die.map": 1, "test.die.reduce": 1},
+                  conf=[OWN])
         found = records_of(f"{folder}/killed")
         same("attempts that failed", (job.counter("Failed map tasks"), job.counter("Failed reduce tasks")), (1, 1))
         same("records, counted by the tasks", job.counter("records"), len(lines))

@@ -80,7 +80,8 @@ auto run_streaming(Roles&&... roles) -> int {
 
 // The twin: same parameter list, so that the constrained one wins whenever its concept holds.
 template <StreamingCodec Codec = RawBytes, class... Roles> auto run_streaming(Roles&&...) -> int {
-  static_assert(StreamingRoles<std::remove_cvref_t<Roles>...>,
+  constexpr bool is_task = StreamingRoles<std::remove_cvref_t<Roles>...>;  // named: compilers then add no reasons
+  static_assert(is_task,
                 "distrib: a task of Streaming is a Mapper, which has map(ByteView key, ByteView value, TaskContext&), "
                 "a Reducer, which has reduce(ByteView key, Values&, TaskContext&), or one of each, and nothing else");
   return 1;

@@ -47,7 +47,8 @@ concept StreamingLink = requires(L& link, std::span<std::byte> space, ByteView b
 /// What a task of Streaming is put together from: a Mapper and a Reducer, or one of them. All else has commands and
 /// Java classes of its own there.
 template <class... Roles>
-concept StreamingRoles = sizeof...(Roles) != 0 && ((Mapper<Roles> || Reducer<Roles>) && ...) && detail::once_each<Roles...>;
+concept StreamingRoles =
+    sizeof...(Roles) != 0 && ((Mapper<Roles> || Reducer<Roles>) && ...) && detail::once_each<Roles...>;
 
 namespace detail {
 
@@ -92,11 +93,15 @@ template <StreamingCodec Codec, StreamingLink Link> class StreamingTalk {
               if (outbox_.size() >= enough) flush();
             },
             [this](std::string_view line) { link_.tell("reporter:status:" + one_line(line)); },
-            [this](float done) { link_.tell("reporter:status:" + std::to_string(static_cast<int>(100 * done)) + " %"); },
+            [this](float done) {
+              link_.tell("reporter:status:" + std::to_string(static_cast<int>(100 * done)) + " %");
+            },
             [this](std::uint32_t, std::string_view group, std::string_view name) {
               counters_.push_back("reporter:counter:" + no_comma(group) + "," + no_comma(name) + ",");
             },
-            [this](std::uint32_t number, std::int64_t amount) { link_.tell(counters_[number] + std::to_string(amount)); }};
+            [this](std::uint32_t number, std::int64_t amount) {
+              link_.tell(counters_[number] + std::to_string(amount));
+            }};
   }
 
  private:
@@ -149,7 +154,8 @@ template <class Talk, class Tick, class M> void stream_map(Talk& talk, TaskConte
 }
 
 /// Pairs come sorted by key, and one by one.
-template <class Talk, class Tick, class R> void stream_reduce(Talk& talk, TaskContext& context, Tick& tick, R& reducer) {
+template <class Talk, class Tick, class R>
+void stream_reduce(Talk& talk, TaskContext& context, Tick& tick, R& reducer) {
   begin_role(reducer, context);
   std::optional<KeyValue> pair = talk.next();
   while (pair) {

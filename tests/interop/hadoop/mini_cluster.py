@@ -104,7 +104,7 @@ class MiniCluster:
 
     def _ask(self, verb, path, query, body=None):
         url = f"http://localhost:{self.http}/webhdfs/v1{path}?{query}&user.name={os.environ.get('USER', 'root')}"
-        request = urllib.request.Request(url, method=verb, data=body, headers={"Content-Type": "application/octet-stream"})
+        request = urllib.request.Request(url, method=verb, data=body)
         with urllib.request.urlopen(request, timeout=60) as reply:
             return reply.read()
 
