@@ -98,7 +98,7 @@ TEST_CASE("serve_streaming: what a reducer leaves is passed over; large values c
   CHECK(link.up == large);
 }
 
-TEST_CASE("serve_streaming: status and counts as lines that Hadoop understands", "[hadoop][serve_streaming]") {
+TEST_CASE("serve_streaming: status and counts are lines that Hadoop understands", "[hadoop][serve_streaming]") {
   struct Talks {
     void map(ByteView, ByteView, TaskContext& context) {
       context.status("one\ntwo");
