@@ -206,7 +206,8 @@ auto hosts_of_flag(std::string_view flag, std::optional<std::string_view> text, 
   return hosts;
 }
 
-template <class = void> auto flags_from_texts(const ClusterFlagTexts& texts, UnlistedTask unlisted, Error& error) -> ClusterFlags {
+template <class = void>
+auto flags_from_texts(const ClusterFlagTexts& texts, UnlistedTask unlisted, Error& error) -> ClusterFlags {
   ClusterFlags flags;
   if (!texts.job_name || texts.job_name->empty()) return flags;  // one process, whatever the other flags say
   flags.job_name = *texts.job_name;
