@@ -17,7 +17,7 @@ packages_of() {
     grpc) echo libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler ;;
     ps_lite) echo libzmq3-dev libprotobuf-dev protobuf-compiler ;;
     interop) echo python3-venv ;;
-    soak) echo strace ;;
+    soak) echo strace iptables iproute2 ;;
     engines)
       echo debootstrap docker.io containerd runc iptables docker-compose iproute2 util-linux \
         slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge openmpi-bin etcd-server openssl; packages_of render ;;
