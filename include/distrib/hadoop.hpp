@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// MapReduce tasks over Hadoop Pipes and Streaming. Not part of ecosystem.hpp: a task is another program than a trainer.
+#pragma once
+
+#include <distrib/hadoop/error.hpp>
+#include <distrib/hadoop/file_split.hpp>
+#include <distrib/hadoop/job_conf.hpp>
+#include <distrib/hadoop/pipes_core.hpp>
+#include <distrib/hadoop/pipes_environment.hpp>
+#include <distrib/hadoop/pipes_link.hpp>
+#include <distrib/hadoop/pipes_messages.hpp>
+#include <distrib/hadoop/run_task.hpp>
+#include <distrib/hadoop/serve_pipes.hpp>
+#include <distrib/hadoop/task_context.hpp>
+#include <distrib/hadoop/task_roles.hpp>
+#include <distrib/hadoop/tfrecord_input.hpp>
+#include <distrib/hadoop/tfrecord_output.hpp>
+#include <distrib/hadoop/token.hpp>
+#include <distrib/hadoop/writable.hpp>
