@@ -26,6 +26,7 @@ const std::set<std::string> answered{
     "random_placement",  "replica_device_setter", "server_def",     "sharded_variable", "slurm_hostlist",
     "slurm_resolver",    "slurm_tasks_per_node",  "sync_replicas",  "tf_config_run_config",
     "tfrecord_bytes",    "tfrecord_corruption",
+    "spark_decode",      "spark_encode",       "spark_infer_schema",
 };
 
 auto close(double value, double expected, double rtol) -> bool {
