@@ -48,3 +48,4 @@ TEST_CASE("rpc_frame") { replay("rpc_frame", fuzz::rpc_frame); }
 TEST_CASE("rpc_greeting") { replay("rpc_greeting", fuzz::rpc_greeting); }
 TEST_CASE("rpc_head") { replay("rpc_head", fuzz::rpc_head); }
 TEST_CASE("schedulers") { replay("schedulers", fuzz::schedulers); }
+TEST_CASE("spark") { replay("spark", fuzz::spark); }

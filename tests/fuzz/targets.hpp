@@ -20,5 +20,6 @@ void rpc_frame(ByteView input);         ///< A stream of frames, cut anywhere; a
 void rpc_greeting(ByteView input);      ///< What the two ends of a connection hear before they know each other.
 void rpc_head(ByteView input);          ///< Frames with good checksums and any content, to both ends of a connection.
 void schedulers(ByteView input);        ///< Environment variables and lists of Slurm, answers of Kubernetes.
+void spark(ByteView input);             ///< A record of Spark's, and names of its directories.
 
 }  // namespace fuzz
