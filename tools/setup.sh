@@ -16,7 +16,7 @@ packages_of() {
     benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev ;;
     grpc) echo libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler ;;
     ps_lite) echo libzmq3-dev libprotobuf-dev protobuf-compiler ;;
-    interop) echo python3-venv ;;
+    interop) echo python3-venv openjdk-17-jdk-headless maven ;;
     soak) echo strace iptables iproute2 ;;
     engines)
       echo debootstrap docker.io containerd runc iptables docker-compose iproute2 util-linux \

@@ -24,8 +24,9 @@ const std::set<std::string> answered{
     "embedding_partition", "event_file", "example_proto", "flags", "greedy_placement", "hadoop_reader",
     "kubernetes_resolver", "kubernetes_service_name", "optimizer_dense", "optimizer_sparse", "parse_example",
     "partition_slices", "partitioner", "ps_strategy_placement", "random_placement", "replica_device_setter",
-    "server_def", "sharded_variable", "slurm_hostlist", "slurm_resolver", "slurm_tasks_per_node", "sync_replicas",
-    "tf_config", "tf_config_run_config", "tfrecord_bytes", "tfrecord_compression", "tfrecord_corruption",
+    "server_def", "sharded_variable", "slurm_hostlist", "slurm_resolver", "slurm_tasks_per_node", "spark_decode",
+    "spark_encode", "spark_infer_schema", "sync_replicas", "tf_config", "tf_config_run_config", "tfrecord_bytes",
+    "tfrecord_compression", "tfrecord_corruption",
 };
 
 auto close(double value, double expected, double rtol) -> bool {

@@ -49,3 +49,4 @@ TEST_CASE("rpc_greeting") { replay("rpc_greeting", fuzz::rpc_greeting); }
 TEST_CASE("rpc_head") { replay("rpc_head", fuzz::rpc_head); }
 TEST_CASE("saved") { replay("saved", fuzz::saved); }
 TEST_CASE("schedulers") { replay("schedulers", fuzz::schedulers); }
+TEST_CASE("spark") { replay("spark", fuzz::spark); }
