@@ -61,7 +61,7 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
   /// The same data in another order.
   template <Order Other> [[nodiscard]] auto with_order(Other order) const -> TfRecordDataset<Other, E, Ms...> {
     TfRecordDataset<Other, E, Ms...> other{sources_, schema_, std::move(order)};
-    other.remote_ = remote_;
+    other.remote_ = {remote_.find, remote_.open};
     return other.batch(batching_.size, batching_.remainder).max_inflated_bytes(max_inflated_bytes_);
   }
 
