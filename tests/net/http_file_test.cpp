@@ -70,7 +70,7 @@ TEST_CASE("HttpFile: all of it, in pieces, alone and by a pool", "[net]") {
     options.pool = with;
     HttpFile file{server.url() + "/f", options};
     Error error;
-    CHECK(read_all(file, error) == bytes);
+    CHECK((read_all(file, error) == bytes));
     CHECK_FALSE(error);
     CHECK(file.read({}, error) == 0);
   }
@@ -87,7 +87,7 @@ TEST_CASE("HttpFile: sizes around the pieces", "[net]") {
     HttpFile file{server.url() + "/f", options};
     Error error;
     CAPTURE(size);
-    CHECK(read_all(file, error, 7'777) == bytes);
+    CHECK((read_all(file, error, 7'777) == bytes));
     CHECK_FALSE(error);
   }
 }
@@ -108,7 +108,7 @@ TEST_CASE("HttpFile: connections that are cut are made again at the byte", "[net
   options.pool = &pool;
   HttpFile file{server.url() + "/f", options};
   Error error;
-  CHECK(read_all(file, error) == bytes);
+  CHECK((read_all(file, error) == bytes));
   CHECK_FALSE(error);
   CHECK(asked_bytes < 160'000);  // what had come was not asked for again
 }

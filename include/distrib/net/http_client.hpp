@@ -3,6 +3,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/http_error.hpp>
 #include <distrib/net/http_message.hpp>
@@ -23,6 +24,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,7 +51,7 @@ struct HttpWatch {
 
   Clock::time_point deadline;
   std::chrono::milliseconds idle;
-  std::size_t header_bytes = 0;
+  std::string header = {};  // as it came
   bool in_header = true;
   std::optional<http_errc> ended;
 
@@ -90,7 +92,8 @@ class HttpWire final : public httplib::Stream {
     const std::size_t count = std::min(size, end_ - at_);
     std::memcpy(to, buffer_.data() + at_, count);
     at_ += count;
-    if (watch_->in_header && (watch_->header_bytes += count) > HttpWatch::max_header_bytes) {
+    if (watch_->in_header) watch_->header.append(to, count);
+    if (watch_->header.size() > HttpWatch::max_header_bytes) {
       watch_->ended = http_errc::too_large;
       return -1;
     }
@@ -293,12 +296,29 @@ class HttpClient {
     return sent;
   }
 
-  static void read_headers(const httplib::Response& response, HttpAnswer& answer) {
+  void read_headers(const httplib::Response& response, HttpAnswer& answer) const {
     answer.status = response.status;
-    answer.location = response.get_header_value("Location");
-    answer.content_range = response.get_header_value("Content-Range");
-    answer.etag = response.get_header_value("ETag");
+    answer.location = header(response, "location");
+    answer.content_range = header(response, "content-range");
+    answer.etag = header(response, "etag");
     answer.content_length = detail::parse_whole<std::uint64_t>(response.get_header_value("Content-Length"));
+  }
+
+  /// A header as it came: cpp-httplib 0.11 puts characters in place of their %XX, which another Location would be.
+  auto header(const httplib::Response& response, std::string_view name) const -> std::string {
+    if (watch_->header.empty()) return response.get_header_value(std::string{name});
+    std::string value;
+    std::string_view rest = watch_->header;
+    while (!rest.empty()) {
+      std::string_view line = detail::cut_before(rest, '\n');
+      const std::string_view found = detail::cut_before(line, ':');
+      const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; };
+      if (!std::equal(found.begin(), found.end(), name.begin(), name.end(), same)) continue;
+      const std::size_t first = std::min(line.find_first_not_of(" \t"), line.size());
+      const std::size_t last = line.find_last_not_of(" \t\r");
+      value = line.substr(first, last == std::string_view::npos ? 0 : last + 1 - first);
+    }
+    return value;
   }
 
   static auto code_of(httplib::Error error) noexcept -> http_errc {
