@@ -23,9 +23,9 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/tools"), str(ROOT / "test
 import control_plane  # noqa: E402
 import render_templates  # noqa: E402
 
-# The modules that have definitions, and where.
-DEFINITIONS = {"sigs.k8s.io/jobset@v0.8.0": "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml",
-               "github.com/kubeflow/training-operator@v1.9.0": "manifests/base/crds/kubeflow.org_tfjobs.yaml"}
+# Who defines kinds of their own, and where.
+DEFINITIONS = {"jobset-0.8.0": "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml",
+               "training-operator-1.9.0": "manifests/base/crds/kubeflow.org_tfjobs.yaml"}
 NAMESPACES = {"default", render_templates.SETS["much"]["namespace_name"]}
 PLURALS = {"NetworkPolicy": "networkpolicies"}
 # What is planted: in place of this that, in a rendering of the template, and what the server says.
@@ -52,7 +52,8 @@ def dry_run(server, document):
 
 def define(server):
     for name, path in DEFINITIONS.items():
-        definition = yaml.safe_load((pathlib.Path(control_plane.module(name)["Dir"]) / path).read_text())
+        module = control_plane.module(control_plane.OPERATORS[name][0])["Dir"]
+        definition = yaml.safe_load(pathlib.Path(module, path).read_text())
         where = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         status, answer, _ = server.ask("POST", where, json.dumps(definition))
         assert status == 201, answer
@@ -99,8 +100,9 @@ def main():
     control_plane.need(etcd="etcd-server", openssl="openssl")
     control_plane.build("kube-apiserver")
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
-        server = control_plane.start_server(stack, pathlib.Path(name), "--authorization-mode=RBAC",
-                                            "--disable-admission-plugins=ServiceAccount")
+        server = control_plane.start_server(stack, pathlib.Path(name), "127.0.0.1", "--authorization-mode=RBAC",
+                                            "--disable-admission-plugins=ServiceAccount",
+                                            "--endpoint-reconciler-type=none")
         for namespace in NAMESPACES:
             server.make_namespace(namespace, "warn")
         define(server)

@@ -16,11 +16,17 @@ import time
 import urllib.error
 import urllib.request
 
+import yaml
+
 VERSION, DNS_VERSION = "1.34.4", "1.13.1"
 MODULE = f"k8s.io/kubernetes@v{VERSION}"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / f"distrib/kubernetes-{VERSION}"
 BIN = CACHE / "bin"
 DNS = f"coredns-{DNS_VERSION}"
+# What makes jobs of definitions of its own: its module, its program there, and where it says how it is installed.
+OPERATORS = {"jobset-0.8.0": ("sigs.k8s.io/jobset@v0.8.0", "", "config/default"),
+             "training-operator-1.9.0": ("github.com/kubeflow/training-operator@v1.9.0", "/cmd/training-operator.v1",
+                                         "manifests/overlays/standalone")}
 # CoreDNS with nothing but the names of Services; all of it is twice as much.
 DNS_PROGRAM = """package main
 
@@ -70,34 +76,53 @@ def build(*programs):
     with tempfile.TemporaryDirectory(dir=CACHE) as name:
         folder = pathlib.Path(name)
         for program in missing:
-            source, built = folder / ("dns" if program == DNS else "kubernetes"), folder / program
-            if not source.exists():
-                source.mkdir()
-                (dns_source if program == DNS else kubernetes_source)(source)
+            source, built = folder / f"source-{program}", folder / program
+            source.mkdir()
+            go("mod", "init", "program", folder=source)
+            package = source_of(program, source)
             go("build", "-ldflags", f"-s -w -X k8s.io/component-base/version.gitVersion=v{VERSION}", "-o", str(built),
-               "." if program == DNS else command_of(program, source), folder=source)
+               package, folder=source)
             built.replace(BIN / program)
 
 
-def dns_source(folder):
-    (folder / "main.go").write_text(DNS_PROGRAM)
-    go("mod", "init", "dns", folder=folder)
-    go("get", f"github.com/coredns/coredns@v{DNS_VERSION}", folder=folder)
+def source_of(program, folder):
+    """The package; the module in `folder` knows its versions."""
+    if program == DNS:
+        (folder / "main.go").write_text(DNS_PROGRAM)
+        go("get", f"github.com/coredns/coredns@v{DNS_VERSION}", folder=folder)
+        return "."
+    if program in OPERATORS:
+        (name, version), path = OPERATORS[program][0].split("@"), OPERATORS[program][1]
+    else:
+        replace_parts(folder)
+        name, version, path = "k8s.io/kubernetes", f"v{VERSION}", f"/cmd/{program}"
+    go("get", "-tool", f"{name}{path}@{version}", folder=folder)
+    return f"{name}{path}"
 
 
-def kubernetes_source(folder):
+def replace_parts(folder):
     """Kubernetes requires its own parts as v0.0.0, which are published under another version."""
-    go("mod", "init", "server", folder=folder)
     required = json.loads(go("mod", "edit", "-json", module(MODULE)["GoMod"], folder=folder))["Require"]
     for part in (r["Path"] for r in required if r["Version"] == "v0.0.0"):
         go("mod", "edit", f"-replace={part}={part}@v0{VERSION[1:]}", folder=folder)
     go("mod", "edit", f"-require={MODULE}", folder=folder)
 
 
-def command_of(program, folder):
-    package = f"k8s.io/kubernetes/cmd/{program}"
-    go("get", "-tool", f"{package}@v{VERSION}", folder=folder)
-    return package
+def pause_source():
+    return pathlib.Path(module(MODULE)["Dir"]) / "build/pause/linux/pause.c"
+
+
+def manifest(operator):
+    """What installs it, with the image of its name."""
+    name, _, path = OPERATORS[operator]
+    text = subprocess.run([BIN / "kubectl", "kustomize", pathlib.Path(module(name)["Dir"]) / path], check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    documents = list(yaml.safe_load_all(text))
+    for document in documents:
+        if document["kind"] == "Deployment":
+            for container in document["spec"]["template"]["spec"]["containers"]:
+                container |= {"image": operator, "imagePullPolicy": "Never"}
+    return yaml.safe_dump_all(documents)
 
 
 # --- run ---
@@ -179,8 +204,8 @@ class Server:
         return path
 
 
-def start_server(stack, folder, *options, users=()):
-    """etcd and kube-apiserver, until `stack` ends. Users are (NAME, GROUPS), beside admin; NAME's token: token-of-NAME."""
+def start_server(stack, folder, address, *options, users=()):
+    """etcd and kube-apiserver, until `stack` ends. Users are (NAME, GROUPS) and admin, with tokens token-of-NAME."""
     client, peer, port = free_ports(3)
     subprocess.run(["openssl", "genrsa", "-out", folder / "key", "2048"], check=True, stderr=subprocess.DEVNULL)
     (folder / "tokens").write_text("".join(
@@ -190,11 +215,11 @@ def start_server(stack, folder, *options, users=()):
         "etcd", f"--data-dir={folder}/etcd", f"--listen-client-urls={etcd}", f"--advertise-client-urls={etcd}",
         f"--listen-peer-urls=http://127.0.0.1:{peer}"], folder / "etcd.log"))
     process = stack.enter_context(started([
-        str(BIN / "kube-apiserver"), f"--etcd-servers={etcd}", "--bind-address=127.0.0.1", f"--secure-port={port}",
+        str(BIN / "kube-apiserver"), f"--etcd-servers={etcd}", f"--bind-address={address}", f"--secure-port={port}",
         f"--cert-dir={folder}/pki", f"--token-auth-file={folder}/tokens", "--service-cluster-ip-range=10.96.0.0/16",
         "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={folder}/key",
-        f"--service-account-signing-key-file={folder}/key", "--endpoint-reconciler-type=none", *options],
+        f"--service-account-signing-key-file={folder}/key", *options],
         folder / "kube-apiserver.log"))
-    server = Server(f"https://127.0.0.1:{port}", folder / "pki/apiserver.crt", [store, process])
+    server = Server(f"https://{address}:{port}", folder / "pki/apiserver.crt", [store, process])
     until("kube-apiserver", lambda: server.ask("GET", "/readyz")[0] == 200, server.processes)
     return server

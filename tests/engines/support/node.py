@@ -12,6 +12,7 @@ import yaml
 from control_plane import BIN, DNS, VERSION, start_server, started, until
 
 ADDRESS, SUBNET, DOMAIN, NAME = "10.244.0.1", "10.244.0.0/24", "cluster.local", "node1"
+SERVICES = "10.96.0.0/16"
 SOCKET = "/run/containerd/containerd.sock"
 # What a kubelet wants of the kernel; it would set these for the whole machine.
 KERNEL = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
@@ -31,7 +32,7 @@ version = 2
     runtime_type = "io.containerd.runc.v2"
 """
 NETWORK = {"cniVersion": "0.4.0", "name": "pods", "plugins": [{
-    "type": "bridge", "bridge": "pods", "isGateway": True, "ipam": {"type": "host-local", "subnet": SUBNET}}]}
+    "type": "bridge", "bridge": "pods", "isDefaultGateway": True, "ipam": {"type": "host-local", "subnet": SUBNET}}]}
 KUBELET = {
     "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "address": ADDRESS,
     "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
@@ -40,6 +41,9 @@ KUBELET = {
     "enforceNodeAllocatable": ["pods"], "makeIPTablesUtilChains": False, "clusterDNS": [ADDRESS],
     "clusterDomain": DOMAIN, "imageGCHighThresholdPercent": 100, "evictionHard": {"memory.available": "100Mi"}}
 
+PROXY = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "iptables",
+         "clusterCIDR": SUBNET, "conntrack": {"maxPerCore": 0, "min": 0}, "iptables": {"localhostNodePorts": False}}
+
 
 def run(*command, **options):
     command = [str(part) for part in command]
@@ -47,12 +51,12 @@ def run(*command, **options):
 
 
 class Node:
-    def __init__(self, stack, folder, groups, namespace):
+    def __init__(self, stack, folder, groups, namespace, operators=()):
         self.folder, self.namespace = folder, namespace
         self.prepare(groups)
         self.server = start_server(
-            stack, folder, "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
-            f"--advertise-address={ADDRESS}", "--kubelet-preferred-address-types=InternalIP",
+            stack, folder, ADDRESS, "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
+            "--kubelet-preferred-address-types=InternalIP",
             users=[("system:kube-controller-manager", ""), ("system:kube-scheduler", ""),
                    (f"system:node:{NAME}", "system:nodes")])
         self.processes = self.server.processes
@@ -60,7 +64,8 @@ class Node:
         self.to_server = ["--kubeconfig", admin, "-n", namespace]
         self.start(stack, "kube-controller-manager", *self.config("system:kube-controller-manager"),
                    "--leader-elect=false", "--use-service-account-credentials",
-                   f"--service-account-private-key-file={folder}/key")
+                   f"--service-account-private-key-file={folder}/key",
+                   f"--root-ca-file={folder}/pki/apiserver.crt")
         self.start(stack, "kube-scheduler", *self.config("system:kube-scheduler"), "--leader-elect=false")
         (folder / "Corefile").write_text(
             f".:53 {{\n  errors\n  kubernetes {DOMAIN} {{\n    kubeconfig {admin}\n  }}\n}}\n")
@@ -76,8 +81,9 @@ class Node:
         key.write_text('{"password": "$secret"}\n')
         self.kubectl("create", "secret", "generic", "cloud", f"--from-file={key}")
         info = json.loads(self.server.ask("GET", f"/api/v1/nodes/{NAME}")[1])["status"]["nodeInfo"]
-        print(f"Kubernetes {info['kubeletVersion']}, {info['containerRuntimeVersion']}, kernel {info['kernelVersion']}:",
-              "one node is ready", flush=True)
+        self.install(stack, operators)
+        parts = [info[f"{part}Version"] for part in ("kubelet", "containerRuntime", "kernel")]
+        print(f"Kubernetes {', '.join(parts)}: one node is ready{''.join(f', {name}' for name in operators)}", flush=True)
 
     # --- the machine ---
 
@@ -119,6 +125,18 @@ class Node:
         self.processes.append(stack.enter_context(
             started([str(path), *map(str, options)], self.folder / f"{program}.log")))
 
+    def install(self, stack, operators):
+        """The API server asks them, and they ask it, at addresses of Services, which are kube-proxy's to serve."""
+        if not operators:
+            return
+        (self.folder / "kube-proxy.json").write_text(json.dumps(PROXY | {
+            "clientConnection": {"kubeconfig": str(self.server.kubeconfig(self.folder / "proxy.json", "admin"))}}))
+        run("ip", "route", "add", SERVICES, "dev", "pods")
+        self.start(stack, "kube-proxy", f"--config={self.folder}/kube-proxy.json", f"--hostname-override={NAME}")
+        for name in operators:
+            self.kubectl("apply", "--server-side", "-f", self.folder / f"{name}.yaml")
+        self.kubectl("wait", "-A", "--all", "deployment", "--for=condition=available", "--timeout=180s")
+
     def containerd(self, stack):
         config = self.folder / "containerd.toml"
         config.write_text(CONTAINERD)
@@ -140,7 +158,7 @@ class Node:
     def kubectl(self, *arguments):
         return run(BIN / "kubectl", *self.to_server, *arguments, cwd=self.folder, timeout=400)
 
-    def claim(self, name, folder, bound):
+    def claim(self, name, folder, made):
         """A volume for the claim of that name, and the claim itself if nobody else makes it."""
         folder.mkdir(exist_ok=True)
         shutil.chown(folder, 65532, 65532)
@@ -150,7 +168,7 @@ class Node:
             "claimRef": {"namespace": self.namespace, "name": name}}}
         claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": {
             "accessModes": ["ReadWriteMany"], "resources": {"requests": size}}}
-        text = yaml.safe_dump_all([volume, claim] if bound else [volume])
+        text = yaml.safe_dump_all([volume, claim] if made else [volume])
         run(BIN / "kubectl", *self.to_server, "apply", "-f", "-", input=text)
 
     # --- pods ---
