@@ -60,8 +60,8 @@ class Node:
             users=[("system:kube-controller-manager", ""), ("system:kube-scheduler", ""),
                    (f"system:node:{NAME}", "system:nodes")])
         self.processes = self.server.processes
-        admin = self.server.kubeconfig(folder / "admin.json", "admin")
-        self.to_server = ["--kubeconfig", admin, "-n", namespace]
+        admin = self.server.kubeconfig(folder / "admin.json", "admin", namespace=namespace)
+        self.to_server = ["--kubeconfig", admin]
         self.start(stack, "kube-controller-manager", *self.config("system:kube-controller-manager"),
                    "--leader-elect=false", "--use-service-account-credentials",
                    f"--service-account-private-key-file={folder}/key",
