@@ -83,7 +83,7 @@ class Node:
         info = json.loads(self.server.ask("GET", f"/api/v1/nodes/{NAME}")[1])["status"]["nodeInfo"]
         self.install(stack, operators)
         parts = [info[f"{part}Version"] for part in ("kubelet", "containerRuntime", "kernel")]
-        print(f"Kubernetes {', '.join(parts)}: one node is ready{''.join(f', {name}' for name in operators)}", flush=True)
+        print(f"Kubernetes {', '.join([*parts, *operators])}: one node is ready", flush=True)
 
     # --- the machine ---
 
