@@ -25,6 +25,7 @@ def first(job, node, expected):
     job.apply()
     until("all pods to be ready", job.all_running, node.processes, 120)
     job.say(f"{PS} ps and {WORKERS} workers are ready")
+    job.budget(0)
     for role, index in (("ps", 0), ("worker", 1)):
         node.is_confined(job.pods(role, index)[0])
     job.lose("ps", 0, job.steps // 4, "kubectl delete pod --force",
@@ -61,6 +62,7 @@ def again(job, node, expected):
 def ends(job, node, expected):
     """Parameter servers that are a Job end with it. A worker that a drain evicts counts as no failure."""
     job.apply()
+    job.budget(0)
     job.lose("ps", 1, job.steps // 4, "kill -9 of", node.kill)
     status, answer = node.evict(job.pods("ps", 0)[0])
     job.say(f"an eviction of ps 0 is answered {status}")

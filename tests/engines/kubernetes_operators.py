@@ -18,12 +18,11 @@ from control_plane import OPERATORS, until  # noqa: E402
 from main_job import PS, WORKERS, main  # noqa: E402
 
 
-def killed(job, node, expected, what, condition):
+def killed(job, node, expected, what, condition, how, action):
     job.apply()
     until("all pods to be ready", job.all_running, node.processes, 180)
     job.say(f"{PS} ps and {WORKERS} workers are ready")
-    job.lose("ps", 0, job.steps // 4, "kubectl delete pod --force",
-             lambda pod: node.kubectl("delete", "pod", "--force", pod["metadata"]["name"]))
+    job.lose("ps", 0, job.steps // 4, how, action)
     job.lose("worker", 1, job.steps // 2, "kill -9 of", node.kill)
     job.ended(f"{what}/{job.name}", condition)
 
@@ -36,28 +35,49 @@ def killed(job, node, expected, what, condition):
     job.delete()
 
 
-def fails(job, what, words):
+def fails(job, what, reason):
     job.apply()
-    reason = job.ended(f"{what}/{job.name}", "Failed")
-    print(f"{job.name}: {reason['reason']}: {reason['message']}", flush=True)
-    assert words in reason["message"], f"not {words}"
+    said = job.ended(f"{what}/{job.name}", "Failed")
+    print(f"{job.name}: {said['reason']}: {said['message']}", flush=True)
+    assert said["reason"] == reason, f"not {reason}"
     job.delete()
 
 
 def jobset(job, node, expected):
-    killed(job, node, expected, "jobset", "Completed")
+    def delete(pod):
+        job.budget(0)
+        node.kubectl("delete", "pod", "--force", pod["metadata"]["name"])
+
+    killed(job, node, expected, "jobset", "Completed", "kubectl delete pod --force", delete)
 
 
 def jobset_wrong(job, node, expected):
-    fails(job, "jobset", "exit code 64")
+    fails(job, "jobset", "FailJobSetFailurePolicyAction")
 
 
 def tfjob(job, node, expected):
-    killed(job, node, expected, "tfjob", "Succeeded")
+    killed(job, node, expected, "tfjob", "Succeeded", "kill -9 of", node.kill)
+
+
+def tfjob_evicted(job, node, expected):
+    """The operator takes a pod that somebody deletes for a failure of all; the job goes on when it is applied again."""
+    job.apply()
+    step = job.reach(job.steps // 10)
+    job.budget(1)
+    job.say(f"eviction of ps 0 at step {step}")
+    status, answer = node.evict(job.pods("ps", 0)[0])
+    assert status == 201, answer
+    job.ended(f"tfjob/{job.name}", "Failed")
+    job.delete()
+    job.saved()
+    job.apply()
+    job.ended(f"tfjob/{job.name}", "Succeeded")
+    job.check(expected)
+    job.delete()
 
 
 def tfjob_wrong(job, node, expected):
-    fails(job, "tfjob", "failed")
+    fails(job, "tfjob", "TFJobFailed")
 
 
 if __name__ == "__main__":
@@ -65,4 +85,5 @@ if __name__ == "__main__":
         (jobset, "jobset", {"probe": ["fashion_mnist_train", "--probe"]}),
         (jobset_wrong, "jobset", {"data_flag": "--date"}),
         (tfjob, "tfjob", {}),
+        (tfjob_evicted, "tfjob", {"ps_max_unavailable": 1, "train_claim": "kept"}),
         (tfjob_wrong, "tfjob", {"data_flag": "--date"})], OPERATORS))

@@ -56,8 +56,10 @@ def need(**packages):
 
 def go(*arguments, folder):
     environment = os.environ | {"GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
-    return subprocess.run(["go", *arguments], cwd=folder, env=environment, check=True, stdout=subprocess.PIPE,
-                          text=True).stdout
+    done = subprocess.run(["go", *arguments], cwd=folder, env=environment, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"error: go {' '.join(arguments)}: {done.stderr[-3000:]}")
+    return done.stdout
 
 
 def module(name, folder=None):
@@ -194,13 +196,13 @@ class Server:
             "PATCH", f"/api/v1/namespaces/{name}?fieldManager=test&force=true", json.dumps(document),
             "application/apply-patch+yaml")[0] in (200, 201), self.processes)
 
-    def kubeconfig(self, path, user):
+    def kubeconfig(self, path, user, **context):
         path.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "test",
             "clusters": [{"name": "test", "cluster": {"server": self.address,
                                                       "certificate-authority": str(self.certificate)}}],
             "users": [{"name": user, "user": {"token": f"token-of-{user}"}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": user}}]}))
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": user} | context}]}))
         return path
 
 

@@ -146,6 +146,16 @@ class Job:
         pods = self.pods("ps") + self.pods("worker")
         return len(pods) == PS + WORKERS and all(self.is_ready(pod) for pod in pods)
 
+    def budget(self, allowed):
+        """How many parameter servers a drain may take; told only when the budget could be counted."""
+        def counted():
+            status, text, _ = self.node.server.ask(
+                "GET", f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/{self.name}-ps")
+            status = json.loads(text)["status"]
+            return status["expectedPods"] == PS and status["disruptionsAllowed"] == allowed
+
+        until(f"a budget that lets {allowed} of {PS} go", counted, self.node.processes, 60)
+
     def lose(self, role, index, after, how, action):
         """After that step, and waits for what stands for it."""
         step, pod = self.reach(after), self.pods(role, index)[0]

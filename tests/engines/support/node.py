@@ -60,8 +60,8 @@ class Node:
             users=[("system:kube-controller-manager", ""), ("system:kube-scheduler", ""),
                    (f"system:node:{NAME}", "system:nodes")])
         self.processes = self.server.processes
-        admin = self.server.kubeconfig(folder / "admin.json", "admin")
-        self.to_server = ["--kubeconfig", admin, "-n", namespace]
+        admin = self.server.kubeconfig(folder / "admin.json", "admin", namespace=namespace)
+        self.to_server = ["--kubeconfig", admin]
         self.start(stack, "kube-controller-manager", *self.config("system:kube-controller-manager"),
                    "--leader-elect=false", "--use-service-account-credentials",
                    f"--service-account-private-key-file={folder}/key",
@@ -83,7 +83,7 @@ class Node:
         info = json.loads(self.server.ask("GET", f"/api/v1/nodes/{NAME}")[1])["status"]["nodeInfo"]
         self.install(stack, operators)
         parts = [info[f"{part}Version"] for part in ("kubelet", "containerRuntime", "kernel")]
-        print(f"Kubernetes {', '.join(parts)}: one node is ready{''.join(f', {name}' for name in operators)}", flush=True)
+        print(f"Kubernetes {', '.join([*parts, *operators])}: one node is ready", flush=True)
 
     # --- the machine ---
 
