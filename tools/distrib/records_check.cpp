@@ -56,8 +56,7 @@ auto records_check(const RecordsOptions& options, bool list_damage) -> int {
   std::uint64_t total = 0;
   for (const std::string& file : files) {
     progress.begin(file);
-    std::error_code ec;
-    distrib::RecordReader reader{file, salvage_all(), ec};
+    distrib::RecordReader reader = open_records(file, options, salvage_all());
     Contents contents;
     while (const auto record = reader.try_next()) {
       ++contents.records;

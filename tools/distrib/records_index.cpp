@@ -48,6 +48,7 @@ auto records_index(const RecordsOptions& options) -> int {
   Report report{options.json};
   Progress progress{1};
   for (const std::string& file : files_of(options, report)) try {
+      if (!is_here(file, report)) continue;
       progress.begin(file);
       const std::string path = options.dali ? file + ".idx" : distrib::index_file_path(file);
       if (options.dali && !report.may_write(path, options.force)) continue;
@@ -71,6 +72,7 @@ auto records_split(const RecordsOptions& options) -> int {
   if (!outputs_are_free(options, files.size(), report)) return report.finish();
   const auto parts = static_cast<std::size_t>(options.parts);
   for (const std::string& file : files) {
+    if (!is_here(file, report)) continue;
     distrib::Error error;
     const auto found = distrib::split_file(file, parts, [](std::size_t n, const auto& job) { here(n, job); }, error);
     if (error) report.failure(error);

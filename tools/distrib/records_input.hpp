@@ -3,6 +3,7 @@
 
 #include "progress.hpp"
 #include "records.hpp"
+#include "remote_records.hpp"
 #include "report.hpp"
 
 #include <distrib/core/error.hpp>
@@ -17,13 +18,32 @@ namespace tools {
 
 /// The files that the sources stand for; none and a failure in `report` when one stands for nothing.
 [[nodiscard]] inline auto files_of(const RecordsOptions& options, Report& report) -> std::vector<std::string> {
-  distrib::Error error;
-  auto files = distrib::find_files(options.sources, error);
-  if (error) {
+  std::vector<std::string> files;
+  for (const std::string& source : options.sources) {
+    distrib::Error error;
+    const auto found = is_remote(source) ? find_remote(source, options, error)
+                                         : distrib::find_files(std::vector{source}, error);
+    files.insert(files.end(), found.begin(), found.end());
+    if (!error) continue;
     report.failure(error);
-    report.worst(exit_no_input);
+    if (!is_remote(source)) report.worst(exit_no_input);
+    return {};
   }
   return files;
+}
+
+/// A reader of one of them, wherever it is; on failure `error()` of it says why, at once or with the first record.
+[[nodiscard]] inline auto open_records(const std::string& file, const RecordsOptions& options,
+                                       const distrib::RecordReaderOptions& reading = {}) -> distrib::RecordReader {
+  if (is_remote(file)) return distrib::RecordReader{open_remote(file, options), file, reading};
+  std::error_code in_reader;
+  return distrib::RecordReader{file, reading, in_reader};
+}
+
+/// Whether `file` is here, as is needed where it is not read from the front; else `report` says so.
+[[nodiscard]] inline auto is_here(const std::string& file, Report& report) -> bool {
+  if (is_remote(file)) report.refuse(file, "only files of this machine have an index: copy it here first");
+  return !is_remote(file);
 }
 
 /// Goes on behind everything that is damaged.

@@ -96,7 +96,8 @@ auto tell_json(const std::string& file, const distrib::Record& record, bool sequ
 /// What the first records of a file have in common.
 void tell_schema(const std::string& file, const RecordsOptions& options, Report& report, Progress& progress) {
   distrib::SchemaInference inference;
-  distrib::RecordReader reader{file};
+  distrib::RecordReader reader = open_records(file, options);
+  throw_if(reader.error());
   std::uint64_t number = 0;
   std::uint64_t others = 0;
   while (const auto record = reader.try_next()) {
@@ -127,7 +128,8 @@ auto records_head(const RecordsOptions& options) -> int {
   for (const std::string& file : files) try {
       progress.begin(file);
       tell_schema(file, options, report, progress);
-      distrib::RecordReader reader{file};
+      distrib::RecordReader reader = open_records(file, options);
+      throw_if(reader.error());
       for (std::uint64_t i = 0; i < options.shown; ++i) {
         const auto record = reader.try_next();
         if (!record) break;
@@ -146,8 +148,7 @@ auto records_cat(const RecordsOptions& options) -> int {
   Report report{options.json};
   std::uint64_t left = options.first == 0 ? static_cast<std::uint64_t>(-1) : options.first;
   for (const std::string& file : files_of(options, report)) {
-    std::error_code ec;
-    distrib::RecordReader reader{file, {}, ec};
+    distrib::RecordReader reader = open_records(file, options);
     while (left > 0) {
       const auto record = reader.try_next();
       if (!record || !tell_json(file, *record, options.sequence, report)) break;

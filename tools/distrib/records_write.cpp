@@ -100,8 +100,7 @@ auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& 
     if (!report.may_write(output, options.force)) continue;
     progress.begin(file);
     try {
-      std::error_code ec;
-      RecordReader reader{file, reading, ec};
+      RecordReader reader = open_records(file, options, reading);
       throw_if(reader.error());
       RecordWriter writer{output, writer_options(options)};
       const Copied copied = copy(reader, writer, progress, options.certain);
@@ -129,7 +128,8 @@ auto records_merge(const RecordsOptions& options) -> int {
     RecordWriter writer{options.output, writer_options(options)};
     for (const std::string& file : files) {
       progress.begin(file);
-      RecordReader reader{file};
+      RecordReader reader = open_records(file, options);
+      throw_if(reader.error());
       copy(reader, writer, progress, false);
       throw_if(reader.error());
     }
