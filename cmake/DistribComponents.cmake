@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The components, and the packages that must be there for each; our own build and find_package(distrib) look for the same.
-# What message, isal and tls need beyond that is looked for where their targets are made.
+# What message, isal, tls and http need beyond that is looked for where their targets are made.
 
-set(distrib_components core record rpc tensor distrib separate message isal tls)
+set(distrib_components core record rpc tensor distrib separate message isal tls http)
 set(distrib_record_needs ZLIB)
 set(distrib_rpc_needs asio)
 set(distrib_tensor_needs xtensor)
@@ -10,6 +10,7 @@ set(distrib_distrib_needs ZLIB asio xtensor)
 set(distrib_separate_needs ZLIB asio xtensor)
 set(distrib_isal_needs ZLIB)
 set(distrib_tls_needs asio)
+set(distrib_http_needs ZLIB asio)
 
 set(distrib_name_of_ZLIB "zlib (zlib1g-dev)")
 set(distrib_name_of_asio "Asio 1.22 or newer, standalone (libasio-dev)")

@@ -10,17 +10,19 @@ install(EXPORT distribTargets NAMESPACE distrib:: DESTINATION ${distrib_package_
 
 # Headers behind protobuf and the .proto sources belong to no exported target: distrib::message is made by the consumer.
 install(DIRECTORY include/distrib/message DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/distrib OPTIONAL)
-# Nor do those behind ISA-L and OpenSSL, for the same reason.
+# Nor do those behind ISA-L, OpenSSL and cpp-httplib, for the same reason.
 install(FILES include/distrib/record/isal.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/distrib/record)
 install(DIRECTORY include/distrib/net DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/distrib
-        FILES_MATCHING PATTERN "tls*.hpp")
+        FILES_MATCHING PATTERN "tls*.hpp" PATTERN "http*.hpp")
+install(DIRECTORY include/distrib/hadoop DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/distrib
+        FILES_MATCHING PATTERN "webhdfs*.hpp")
 
 configure_package_config_file(cmake/distribConfig.cmake.in ${PROJECT_BINARY_DIR}/distribConfig.cmake
                               INSTALL_DESTINATION ${distrib_package_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/distribConfigVersion.cmake COMPATIBILITY SameMinorVersion
                                  ARCH_INDEPENDENT)
 set(package_files ${PROJECT_BINARY_DIR}/distribConfig.cmake ${PROJECT_BINARY_DIR}/distribConfigVersion.cmake
-                  cmake/Findasio.cmake cmake/DistribComponents.cmake cmake/DistribIsal.cmake
+                  cmake/Findasio.cmake cmake/DistribComponents.cmake cmake/DistribHttp.cmake cmake/DistribIsal.cmake
                   cmake/DistribSeparate.cmake cmake/DistribTls.cmake)
 if(distrib_proto)
   list(APPEND package_files ${distrib_proto})

@@ -11,7 +11,7 @@
 #        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from N seeds, 100000 from 0 unless
 #                               told; a seed that fails is named, and runs again by --from SEED --count 1
 #        tests/run.sh packages  our guide typed on a bare Debian, clang, Conan (from PyPI), newer Debians, aarch64; as root
-#        tests/run.sh interop   our files against real TensorFlow and TensorBoard (from PyPI, in a cache directory)
+#        tests/run.sh interop   our files against real TensorFlow, TensorBoard and Spark (from PyPI, in a cache directory)
 #        tests/run.sh engines [NAME...]   jobs on real cluster managers, all of them or those of tests/engines that are
 #                               named, as slurm and mpi: a parameter server and a worker are killed; as root
 set -uo pipefail
@@ -19,6 +19,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 logs=build/logs
 . tools/setup.sh
 . tools/tensorflow.sh
+. tools/spark.sh
 jobs=$(nproc)
 
 configure_and_build() {  # PRESET [TARGET...]
@@ -86,7 +87,9 @@ counted() {  # NAME COMMAND...   a phase that counts as one test
 interop() {
   local script
   ensure_tensorflow || return
+  ensure_spark || return
   build release distrib_interop || return
+  export DISTRIB_SPARK_PYTHON=$spark_python DISTRIB_SPARK_JARS=$spark_jars
   for script in tests/interop/*.py; do
     [ -e "$script" ] || continue
     counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$tensorflow_python" -B "$script" build/release/tests/interop

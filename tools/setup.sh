@@ -10,16 +10,16 @@ packages_of() {
     example) echo libssl-dev openssl dataset-fashion-mnist; packages_of blas; packages_of tools ;;
     blas) echo libxtensor-blas-dev libopenblas-dev ;;
     render) echo python3-jinja2 python3-yaml python3-jsonschema ;;
-    tests) echo catch2 nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev pkg-config git; packages_of render; packages_of example ;;
+    tests) echo catch2 nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev libcpp-httplib-dev pkg-config git; packages_of render; packages_of example ;;
     tools) echo libcli11-dev ;;
     clang) echo clang-19 libclang-rt-19-dev ;;
     benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev ;;
     grpc) echo libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler ;;
     ps_lite) echo libzmq3-dev libprotobuf-dev protobuf-compiler ;;
-    interop) echo python3-venv ;;
-    soak) echo strace ;;
+    interop) echo python3-venv openjdk-17-jdk-headless maven ;;
+    soak) echo strace iptables iproute2 ;;
     engines)
-      echo debootstrap docker.io containerd runc iptables docker-compose iproute2 util-linux \
+      echo debootstrap docker.io containerd runc iptables docker-compose iproute2 util-linux containernetworking-plugins \
         slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge openmpi-bin etcd-server openssl; packages_of render ;;
     packages) echo python3-venv debootstrap g++-aarch64-linux-gnu qemu-user ;;
     *) echo "setup.sh: no package group '$1'" >&2; return 64 ;;

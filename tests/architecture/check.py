@@ -170,7 +170,7 @@ def components(tree):
     doors stand in the components that say they need what is behind them. Each header belongs to one."""
     found = components_of(tree)
     home = {"net/asio.hpp": "rpc", "tensor/xtensor.hpp": "tensor", "record/zlib.hpp": "record"}
-    optional = re.compile(r"message/|record/isal\.hpp|net/(detail/)?tls")
+    optional = re.compile(r"message/|record/isal\.hpp|net/(detail/)?(tls|http)|hadoop/webhdfs")
     for name in tree.text:
         if optional.match(name):
             continue

@@ -28,6 +28,10 @@ struct RecordsOptions {
   bool force = false;                ///< Outputs may be replaced.
   bool certain = false;              ///< salvage: leave out what may belong to an inner file.
   bool dali = false;                 ///< index: DALI's text.
+  std::vector<std::string> namenodes;  ///< Of hdfs:// names: URLs of the name nodes.
+  std::string hdfs_user;
+  std::string hdfs_token_file;
+  bool httpfs = false;               ///< What they name is HttpFS.
 };
 
 /// Adds `distrib records` to the command. What a subcommand ends with goes to `code`.

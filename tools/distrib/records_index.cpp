@@ -33,7 +33,7 @@ void write_part(const std::string& file, const distrib::RecordSplit& split, cons
 }
 
 /// Whether none of the outputs is there, or may be replaced.
-auto outputs_are_free(const RecordsOptions& options, std::size_t files, RecordsReport& report) -> bool {
+auto outputs_are_free(const RecordsOptions& options, std::size_t files, Report& report) -> bool {
   if (options.output.empty()) return true;
   if (files > 1) report.refuse("--output", "it is for the parts of one file, and there are several");
   if (files > 1) return false;
@@ -45,9 +45,10 @@ auto outputs_are_free(const RecordsOptions& options, std::size_t files, RecordsR
 }  // namespace
 
 auto records_index(const RecordsOptions& options) -> int {
-  RecordsReport report{options.json};
+  Report report{options.json};
   Progress progress{1};
   for (const std::string& file : files_of(options, report)) try {
+      if (!is_here(file, report)) continue;
       progress.begin(file);
       const std::string path = options.dali ? file + ".idx" : distrib::index_file_path(file);
       if (options.dali && !report.may_write(path, options.force)) continue;
@@ -66,11 +67,12 @@ auto records_index(const RecordsOptions& options) -> int {
 }
 
 auto records_split(const RecordsOptions& options) -> int {
-  RecordsReport report{options.json};
+  Report report{options.json};
   const auto files = files_of(options, report);
   if (!outputs_are_free(options, files.size(), report)) return report.finish();
   const auto parts = static_cast<std::size_t>(options.parts);
   for (const std::string& file : files) {
+    if (!is_here(file, report)) continue;
     distrib::Error error;
     const auto found = distrib::split_file(file, parts, [](std::size_t n, const auto& job) { here(n, job); }, error);
     if (error) report.failure(error);

@@ -5,6 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/data/error.hpp>
+#include <distrib/record/byte_source.hpp>
 #include <distrib/record/damage.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
@@ -33,12 +34,13 @@ template <Inflates I> class InflatedRecords {
  public:
   /// At most `max_bytes`, with the 16 bytes that frame each record. With `salvage`, what cannot be read goes to `lost`.
   InflatedRecords(const std::string& path, std::uint64_t max_bytes, bool salvage, std::vector<Error>& lost,
-                  Error& error) {
+                  Error& error, const OpenRemote& remote = {}) {
     std::error_code ec;
     RecordReaderOptions options;
     if (salvage) options.damage.action = OnDamage::salvage;
     options.max_record_bytes = std::min(options.max_record_bytes, max_bytes);
-    BasicRecordReader<I> reader{path, options, ec};
+    BasicRecordReader<I> reader = remote ? BasicRecordReader<I>{remote(path), path, options}
+                                         : BasicRecordReader<I>{path, options, ec};
     if (ec) {
       error = reader.error();
       return;
@@ -94,20 +96,23 @@ struct RecordFilesOptions {
 template <Inflates I> class BasicRecordFiles {
  public:
   /// Opens `paths`. `error` names file, record and offset: `data_errc::inflated_too_large`, a `record_errc`, or the
-  /// system's reason.
-  BasicRecordFiles(std::span<const std::string> paths, const RecordFilesOptions& options, Error& error) {
+  /// system's reason. Files that are `remote` are read into memory, as compressed ones are.
+  BasicRecordFiles(std::span<const std::string> paths, const RecordFilesOptions& options, Error& error,
+                   const OpenRemote& remote = {}) {
     firsts_.push_back(0);
     std::uint64_t room = options.max_inflated_bytes;
     for (const std::string& path : paths) {
-      RecordIndex index = open_index(path, {}, error);
-      if (!error) {
-        const std::size_t records = index.size();
-        add({path, std::move(index)}, records);
-        continue;
+      if (!remote) {
+        RecordIndex index = open_index(path, {}, error);
+        if (!error) {
+          const std::size_t records = index.size();
+          add({path, std::move(index)}, records);
+          continue;
+        }
+        if (error.code != record_errc::compressed && !(options.salvage && error.code == failure::corrupt)) return;
+        error = {};
       }
-      if (error.code != record_errc::compressed && !(options.salvage && error.code == failure::corrupt)) return;
-      error = {};
-      Inflated inflated{path, room, options.salvage, lost_, error};
+      Inflated inflated{path, room, options.salvage, lost_, error, remote};
       if (error) return;
       room -= inflated.bytes();
       const std::size_t records = inflated.size();

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/record/byte_source.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/damage.hpp>
 #include <distrib/record/detail/record_stream.hpp>
@@ -101,6 +102,13 @@ template <Inflates I = Inflater> class BasicRecordReader {
   BasicRecordReader(ByteView file, std::string name, const RecordReaderOptions& options = {})
       : path_{std::move(name)}, options_{options}, window_{file} {
     options_.max_record_bytes = std::min(options_.max_record_bytes, longest);
+  }
+
+  /// Reads what comes from elsewhere, plain or compressed. `name` is what errors call it.
+  template <ByteSource S>
+  BasicRecordReader(S source, std::string name, const RecordReaderOptions& options = {})
+      : BasicRecordReader{ByteView{}, std::move(name), options} {
+    stream_ = std::make_unique<Stream>(AnyByteSource{std::move(source)}, options.compression == Compression::none);
   }
 
   /// The next record, or nothing: at the end of the file, or after a failure, which `error()` tells apart.
@@ -284,6 +292,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
   auto fail(std::error_code code) -> bool {
     error_ = {code, detail::record_place(path_, number_, offset_)};
     if (inflates()) error_.where += " of the inflated bytes";
+    if (stream_ != nullptr) error_.where += stream_->asked();
     close();
     return false;
   }

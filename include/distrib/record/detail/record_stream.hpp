@@ -3,6 +3,8 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/detail/files.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/record/byte_source.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/gzip_members.hpp>
@@ -12,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -29,6 +32,9 @@ template <Inflates I> class RecordStream {
 
   /// Opens `path`; reads nothing yet. `plain`: nothing is inflated, whatever is in it.
   RecordStream(const std::string& path, bool plain, std::error_code& ec) : file_{path, O_RDONLY, ec}, plain_{plain} {}
+
+  /// The same from elsewhere.
+  RecordStream(AnyByteSource source, bool plain) : source_{std::move(source)}, plain_{plain} {}
 
   /// Makes `window`, what the caller has not used of the bytes it got, at least `wanted` bytes long, by moving it to
   /// the front of the buffer and reading behind it. False: that many do not come; `window` is all there is, and
@@ -52,6 +58,9 @@ template <Inflates I> class RecordStream {
 
   /// What ended the stream early.
   [[nodiscard]] auto error() const noexcept -> const std::error_code& { return error_; }
+
+  /// " (whom it asked for what)", when something elsewhere ended it early; else empty.
+  [[nodiscard]] auto asked() const -> std::string { return asked_.empty() ? asked_ : " (" + asked_ + ")"; }
 
   /// After damage in compressed data: goes on at the next member of `RecordWriter`, where a record begins; the caller
   /// forgets its window. False: there is none, and the stream has ended.
@@ -80,7 +89,7 @@ template <Inflates I> class RecordStream {
   auto read(std::span<std::byte> to) -> std::size_t {
     if (!started_) return start(to);
     if (!inflater_) {
-      const std::size_t count = file_.read(to, error_);
+      const std::size_t count = take(to);
       ended_ = count == 0;
       return count;
     }
@@ -93,6 +102,16 @@ template <Inflates I> class RecordStream {
       if (!error_ && !inflater_->complete()) error_ = record_errc::truncated_compression;
       return 0;
     }
+  }
+
+  /// The next bytes as they are; none at the end, or when `error_` says why.
+  auto take(std::span<std::byte> to) -> std::size_t {
+    if (!source_) return file_.read(to, error_);
+    Error error;
+    const std::size_t count = source_->read(to, error);
+    error_ = error.code;
+    asked_ = std::move(error.where);
+    return count;
   }
 
   /// What the raw bytes at hand inflate to, at most to the end of a member whose size is known.
@@ -118,7 +137,7 @@ template <Inflates I> class RecordStream {
   /// Reads behind the raw bytes at hand. False: nothing comes any more.
   auto refill() -> bool {
     if (raw_.data() != raw_buffer_.data()) std::copy(raw_.begin(), raw_.end(), raw_buffer_.begin());
-    const std::size_t count = file_.read(std::span{raw_buffer_}.subspan(raw_.size()), error_);
+    const std::size_t count = take(std::span{raw_buffer_}.subspan(raw_.size()));
     raw_ = ByteView{raw_buffer_}.first(raw_.size() + count);
     return count != 0;
   }
@@ -128,7 +147,7 @@ template <Inflates I> class RecordStream {
     started_ = true;
     std::size_t filled = 0;
     while (filled < detection_bytes && !ended_) {
-      const std::size_t count = file_.read(to.subspan(filled), error_);
+      const std::size_t count = take(to.subspan(filled));
       filled += count;
       ended_ = count == 0;
     }
@@ -145,6 +164,7 @@ template <Inflates I> class RecordStream {
   }
 
   FileDescriptor file_;
+  std::optional<AnyByteSource> source_;  // instead of the file
   bool plain_;
   std::vector<std::byte> buffer_;
   std::vector<std::byte> raw_buffer_;  // compressed bytes; empty without compression
@@ -154,6 +174,7 @@ template <Inflates I> class RecordStream {
   std::uint64_t member_left_ = unknown;  // bytes of the present member not inflated yet
   bool border_ = false;                  // the next raw byte begins a member
   std::error_code error_;
+  std::string asked_;  // of the source, when it failed
   bool started_ = false;
   bool ended_ = false;
 };

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/net/http_client.hpp>
+#include <distrib/net/http_error.hpp>
+#include <distrib/net/http_message.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace distrib::inline v0::detail {
+
+/// Waits, in slices, as long as nobody wants to stop.
+inline void pause_for(std::chrono::milliseconds pause, const std::atomic<bool>* stop) {
+  constexpr std::chrono::milliseconds slice{50};
+  for (; pause.count() > 0 && (stop == nullptr || !*stop); pause -= slice)
+    std::this_thread::sleep_for(std::min(pause, slice));
+}
+
+/// Does what `core` wants until it is done or has failed; `error` is then its. Bytes of the body that it accepts go to
+/// `take`. Where `stop` becomes true meanwhile, `error` is `http_errc::stopped`.
+template <class Core>
+void take_http_steps(HttpClient& client, Core& core, const std::function<void(ByteView)>& take, Error& error,
+                     const std::atomic<bool>* stop = nullptr) {
+  const auto stopped = [stop] { return stop != nullptr && *stop; };
+  const HttpTake accept = [&](const HttpAnswer& answer, ByteView bytes) {
+    if (stopped()) return false;
+    const auto count = static_cast<std::size_t>(core.accept(answer, bytes.size()));
+    if (count != 0) take(bytes.first(count));
+    return count == bytes.size();
+  };
+  error = {};
+  while (!stopped()) {
+    const HttpStep step = core.next();
+    switch (step.kind) {
+      case HttpStep::Kind::done: return;
+      case HttpStep::Kind::failed: error = core.error(); return;
+      case HttpStep::Kind::wait: pause_for(step.pause, stop); break;
+      case HttpStep::Kind::send: {
+        Error lost;
+        const HttpAnswer answer = client.send(step.request, core.streams() ? accept : HttpTake{}, lost);
+        core.ended(answer, lost);
+        break;
+      }
+    }
+  }
+  error = {http_errc::stopped, "read ahead"};
+}
+
+}  // namespace distrib::inline v0::detail

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of the optional component distrib::http: not in any facade.
+#pragma once
+
+#include <distrib/core/error.hpp>
+
+#include <system_error>
+
+namespace distrib::inline v0 {
+
+/// Why something could not be had over HTTP. The place names method, host and path, never the query.
+enum class http_errc {
+  bad_url = 1,      ///< The text is no http:// or https:// URL of at most 8000 printable characters. Mend it.
+  unreachable,      ///< No connection to the host: unknown, down, or its port closed. Check the address, start the server.
+  timed_out,        ///< The host did not go on before the deadline. Look at it, or raise the one of `HttpOptions`.
+  cut,              ///< The connection ended in the middle of a request or an answer. Worth a retry.
+  short_body,       ///< The answer ended before all that was asked for had come. Worth a retry; then look at the server.
+  too_large,        ///< The answer, or its headers, are longer than allowed. Ask for less, or raise the limit.
+  redirect_loop,    ///< Redirects came back to where they had been, or more than five followed each other. Mend the server.
+  bad_redirect,     ///< A redirect leads nowhere, or from https to http. Mend the server.
+  bad_answer,       ///< The answer is not what HTTP has for this request. Check that the URL leads to such a server.
+  bad_status,       ///< The server refused; the place has the status. Check the URL and your rights.
+  no_ranges,        ///< The server gives whole files only. Use one that knows ranges, or copy the file here.
+  changed,          ///< The file became another one while it was read. Read it again.
+  no_tls,           ///< TLS failed: a certificate was not accepted, or this cpp-httplib has no TLS. Check both.
+  stopped,          ///< The reader was dropped while it waited.
+};
+
+namespace detail {
+inline constexpr ErrorText http_texts[] = {
+    {http_errc::bad_url, failure::invalid_argument, "not an http:// or https:// URL"},
+    {http_errc::unreachable, failure::unavailable, "no connection"},
+    {http_errc::timed_out, failure::timeout, "no progress before the deadline"},
+    {http_errc::cut, failure::unavailable, "the connection ended early"},
+    {http_errc::short_body, failure::unavailable, "the answer is shorter than what was asked for"},
+    {http_errc::too_large, failure::exhausted, "the answer is longer than allowed"},
+    {http_errc::redirect_loop, failure::unsupported, "redirects lead in a circle, or too far"},
+    {http_errc::bad_redirect, failure::unsupported, "a redirect leads where it must not"},
+    {http_errc::bad_answer, failure::corrupt, "not an answer to what was asked"},
+    {http_errc::bad_status, failure::io, "the server refused"},
+    {http_errc::no_ranges, failure::unsupported, "the server gives no parts of files"},
+    {http_errc::changed, failure::mismatch, "the file changed while it was read"},
+    {http_errc::no_tls, failure::mismatch, "the TLS connection failed"},
+    {http_errc::stopped, failure::cancelled, "the reader was dropped"},
+};
+}  // namespace detail
+
+/// Category "distrib.http".
+[[nodiscard]] inline auto http_category() noexcept -> const std::error_category& {
+  static const detail::TableCategory category{"distrib.http", detail::http_texts};
+  return category;
+}
+
+[[nodiscard]] inline auto make_error_code(http_errc value) noexcept -> std::error_code {
+  return {static_cast<int>(value), http_category()};
+}
+
+}  // namespace distrib::inline v0
+
+template <> struct std::is_error_code_enum<distrib::http_errc> : std::true_type {};

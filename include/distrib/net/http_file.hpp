@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of the optional component distrib::http: not in any facade.
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/net/detail/http_read_ahead.hpp>
+#include <distrib/net/detail/http_steps.hpp>
+#include <distrib/net/http_client.hpp>
+#include <distrib/net/http_range_core.hpp>
+#include <distrib/net/http_retry.hpp>
+#include <distrib/net/http_url.hpp>
+#include <distrib/net/io_pool.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// How files over HTTP are read.
+struct HttpReadOptions {
+  HttpOptions http = {};
+  HttpRetryOptions retry = {};
+  std::size_t piece_bytes = 8 << 20;  ///< Asked for in one request.
+  std::size_t pieces_ahead = 4;       ///< Fetched at a time, with a pool: so many times `piece_bytes` are held in memory.
+  /// Threads that fetch ahead, one of which waits for the network for each piece: a pool of its own, which outlives the
+  /// files. Null: the reader fetches when it reads.
+  IoPool* pool = nullptr;
+};
+
+/// The bytes of a file behind an HTTP server that gives parts of files (RFC 9110 ranges), a `ByteSource`: lost
+/// connections are made again at the byte; a file that became another one meanwhile is noticed where the server has
+/// ETags.
+///
+/// Errors are an `http_errc` with the URL, without its query. Movable; one thread at a time.
+class HttpFile {
+ public:
+  /// Nothing is asked before the first `read`.
+  explicit HttpFile(std::string url, HttpReadOptions options = {})
+      : url_{std::move(url)}, options_{std::move(options)} {}
+
+  [[nodiscard]] auto read(std::span<std::byte> to, Error& error) -> std::size_t {
+    error = {};
+    if (!reader_) open(error);
+    return error ? 0 : reader_->read(to, error);
+  }
+
+ private:
+  struct Fetch {
+    HttpUrl url;
+    std::string etag;
+    HttpRetryOptions retry;
+
+    void operator()(HttpClient& client, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& stop,
+                    Error& error) const {
+      HttpRangeCore core{url, first, to.size(), etag, retry};
+      const auto take = [&to](ByteView bytes) {
+        std::memcpy(to.data(), bytes.data(), bytes.size());
+        to = to.subspan(bytes.size());
+      };
+      detail::take_http_steps(client, core, take, error, &stop);
+    }
+  };
+
+  void open(Error& error) {
+    std::error_code ec;
+    HttpUrl url = HttpUrl::parse(url_, ec);
+    if (ec) error = {ec, "URL \"" + url_.substr(0, url_.find('?')) + '"'};
+    if (error) return;
+    HttpClient client{options_.http};
+    HttpRangeCore probe = HttpRangeCore::probe(url, options_.retry);
+    detail::take_http_steps(client, probe, [](ByteView) {}, error);
+    if (error) return;
+    reader_.emplace(Fetch{std::move(url), probe.etag(), options_.retry}, probe.size(), options_.piece_bytes,
+                    options_.pieces_ahead, options_.pool, options_.http);
+  }
+
+  std::string url_;
+  HttpReadOptions options_;
+  std::optional<detail::HttpReadAhead<Fetch>> reader_;
+};
+
+/// Files behind HTTP servers, by their URLs: `RemoteFiles`, so that `tfrecords(http_files({...}))` reads them. A value.
+class HttpFiles {
+ public:
+  explicit HttpFiles(std::vector<std::string> urls, HttpReadOptions options = {})
+      : urls_{std::move(urls)}, options_{std::move(options)} {}
+
+  [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : urls_.front(); }
+  [[nodiscard]] auto find(Error& error) const -> std::vector<std::string> {
+    error = {};
+    if (urls_.empty()) error = {http_errc::bad_url, "no URL was given"};
+    return urls_;
+  }
+  [[nodiscard]] auto open(const std::string& url) const -> HttpFile { return HttpFile{url, options_}; }
+
+ private:
+  std::vector<std::string> urls_;
+  HttpReadOptions options_;
+};
+
+/// The files of these URLs, in this order.
+[[nodiscard]] inline auto http_files(std::vector<std::string> urls, HttpReadOptions options = {}) -> HttpFiles {
+  return HttpFiles{std::move(urls), std::move(options)};
+}
+
+}  // namespace distrib::inline v0

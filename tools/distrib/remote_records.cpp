@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files in HDFS and behind HTTP servers.
+#include "remote_records.hpp"
+
+#ifdef DISTRIB_TOOLS_HTTP
+#include <distrib/core/detail/files.hpp>
+#include <distrib/hadoop/webhdfs.hpp>
+#include <distrib/net/http_file.hpp>
+#include <distrib/net/io_pool.hpp>
+#endif
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+namespace tools {
+
+namespace {
+
+auto is_http(std::string_view name) noexcept -> bool {
+  return name.starts_with("http://") || name.starts_with("https://");
+}
+
+}  // namespace
+
+auto is_remote(const std::string& name) noexcept -> bool {
+  return is_http(name) || name.starts_with("hdfs://") || name.starts_with("webhdfs://") ||
+         name.starts_with("swebhdfs://");
+}
+
+#ifdef DISTRIB_TOOLS_HTTP
+
+namespace {
+
+constexpr std::size_t threads = 4;  // each waits for the network
+
+auto pool() -> distrib::IoPool& {
+  static distrib::IoPool waiting{threads};
+  return waiting;
+}
+
+auto webhdfs_options(const RecordsOptions& options, distrib::Error& error) -> distrib::WebHdfsOptions {
+  distrib::WebHdfsOptions to{.namenodes = options.namenodes, .user = options.hdfs_user};
+  if (options.httpfs) to.server = distrib::WebHdfsServer::httpfs;
+  if (!options.hdfs_token_file.empty()) {
+    constexpr std::size_t longest = 64 << 10;
+    to.token = distrib::detail::read_up_to(options.hdfs_token_file, longest, error.code);
+    if (error) error.where = options.hdfs_token_file;
+    while (!to.token.empty() && static_cast<unsigned char>(to.token.back()) <= ' ') to.token.pop_back();
+  }
+  to.pool = &pool();
+  return to;
+}
+
+/// A file whose options could not be read.
+struct Failed {
+  distrib::Error why;
+  auto read(std::span<std::byte>, distrib::Error& error) const -> std::size_t {
+    error = why;
+    return 0;
+  }
+};
+
+}  // namespace
+
+auto find_remote(const std::string& url, const RecordsOptions& options, distrib::Error& error)
+    -> std::vector<std::string> {
+  error = {};
+  if (is_http(url)) return {url};
+  const auto to = webhdfs_options(options, error);
+  return error ? std::vector<std::string>{} : distrib::webhdfs(url, to).find(error);
+}
+
+auto open_remote(const std::string& url, const RecordsOptions& options) -> distrib::AnyByteSource {
+  if (is_http(url)) return distrib::AnyByteSource{distrib::HttpFile{url, {.pool = &pool()}}};
+  distrib::Error error;
+  auto to = webhdfs_options(options, error);
+  if (error) return distrib::AnyByteSource{Failed{error}};
+  return distrib::AnyByteSource{distrib::WebHdfsFile{url, std::move(to)}};
+}
+
+#else
+
+namespace {
+
+struct NotBuilt {
+  std::string url;
+  auto read(std::span<std::byte>, distrib::Error& error) const -> std::size_t {
+    error = {std::make_error_code(std::errc::not_supported),
+             url + " (built without the component http: libcpp-httplib-dev, pkg-config)"};
+    return 0;
+  }
+};
+
+}  // namespace
+
+auto find_remote(const std::string& url, const RecordsOptions&, distrib::Error& error) -> std::vector<std::string> {
+  static_cast<void>(NotBuilt{url}.read({}, error));
+  return {};
+}
+
+auto open_remote(const std::string& url, const RecordsOptions&) -> distrib::AnyByteSource {
+  return distrib::AnyByteSource{NotBuilt{url}};
+}
+
+#endif
+
+}  // namespace tools

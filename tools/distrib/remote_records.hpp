@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "records.hpp"
+
+#include <distrib/core/error.hpp>
+#include <distrib/record/byte_source.hpp>
+
+#include <string>
+#include <vector>
+
+namespace tools {
+
+/// Whether a name is a URL of a file elsewhere: hdfs, webhdfs, swebhdfs, http, https.
+[[nodiscard]] auto is_remote(const std::string& name) noexcept -> bool;
+
+/// The files that a URL stands for. `error` also where this command was built without the component http.
+[[nodiscard]] auto find_remote(const std::string& url, const RecordsOptions& options, distrib::Error& error)
+    -> std::vector<std::string>;
+
+/// The bytes of one of them.
+[[nodiscard]] auto open_remote(const std::string& url, const RecordsOptions& options) -> distrib::AnyByteSource;
+
+}  // namespace tools
