@@ -27,6 +27,7 @@
 #include <distrib/hadoop/spark_write_job.hpp>
 #include <distrib/hadoop/spark_writer.hpp>
 #include <distrib/hadoop/task_context.hpp>
+#include <distrib/hadoop/task_files.hpp>
 #include <distrib/hadoop/task_roles.hpp>
 #include <distrib/hadoop/tfrecord_input.hpp>
 #include <distrib/hadoop/tfrecord_output.hpp>

@@ -115,16 +115,17 @@ def main():
         same("counts", of_examples, dict(counts))
         check_upstream(cluster, f"{folder}/counts", found)
 
-        # Lines as records, for the program that dies. Our reader and writer; a map and a reduce are killed half way.
-        plain = pathlib.Path(folder, "plain", "lines.tfrecord")
-        plain.parent.mkdir()
+        # Lines as records in HDFS, for the program that dies. Our reader and writer over WebHDFS; a map and a reduce are
+        # killed half way.
+        plain = pathlib.Path(folder, "lines.tfrecord")
         with tf.io.TFRecordWriter(str(plain)) as writer:
             for line in lines:
                 writer.write(line.encode())
-        job = run(cluster, "killed and tried again", binary("hadoop_task"), f"file:{plain}", f"file:{folder}/killed",
+        cluster.put("/plain/lines.tfrecord", plain.read_bytes())
+        job = run(cluster, "killed and tried again", binary("hadoop_task"), "/plain", "/killed",
                   {"mapreduce.job.reduces": 2, "mapreduce.job.maps": 3, "test.die.map": 1, "test.die.reduce": 1},
                   conf=[OWN])
-        found = records_of(f"{folder}/killed")
+        found = records_of(cluster.copy("/killed", f"{folder}/killed"))
         same("attempts that failed", (job.counter("Failed map tasks"), job.counter("Failed reduce tasks")), (1, 1))
         same("records, counted by the tasks", job.counter("records"), len(lines))
         same("words, counted by the tasks", job.counter("words"), sum(counts.values()))
@@ -136,12 +137,11 @@ def main():
         check_upstream(cluster, f"{folder}/killed", found)
 
         # Java reads TFRecords and writes TFRecords, by upstream's classes.
-        cluster.put("/plain/lines.tfrecord", plain.read_bytes())
-        run(cluster, "Java's reader and writer", binary("hadoop_task"), "/plain", f"file:{folder}/java",
+        run(cluster, "Java's reader and writer", binary("hadoop_task"), "/plain", "/java",
             {"mapreduce.pipes.isjavarecordreader": "true", "mapreduce.pipes.isjavarecordwriter": "true",
              "mapred.input.format.class": "RecordInputV1", "mapreduce.job.reduces": 2,
              "mapred.output.format.class": "org.tensorflow.hadoop.io.TFRecordFileOutputFormatV1", **ALL_BYTES})
-        found = records_of(f"{folder}/java")
+        found = records_of(cluster.copy("/java", f"{folder}/java"))
         same("counts", sorted(record for records in found.values() for record in records), sorted(as_records))
 
         # Java reads text and writes text.

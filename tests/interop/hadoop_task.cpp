@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A word count over Pipes for hadoop_pipes.py, which dies where the job's settings say so.
+// A word count over Pipes for hadoop_pipes.py, which dies where the job's settings say so. Its records may lie in HDFS.
 #include <distrib/hadoop.hpp>
+#include <distrib/hadoop/webhdfs_task_files.hpp>
 
 #include <charconv>
 #include <csignal>
@@ -94,8 +95,10 @@ struct ByLength {
 
 int main() {
   try {
-    return distrib::hadoop::run_task(Words{}, Sum{}, ByLength{}, distrib::hadoop::TFRecordInput{},
-                                     distrib::hadoop::TFRecordOutput{});
+    using distrib::hadoop::WebHdfsTaskFiles;
+    return distrib::hadoop::run_task(Words{}, Sum{}, ByLength{},
+                                     distrib::hadoop::BasicTFRecordInput{WebHdfsTaskFiles{}},
+                                     distrib::hadoop::BasicTFRecordOutput{WebHdfsTaskFiles{}});
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "%s\n", failure.what());
     return 1;

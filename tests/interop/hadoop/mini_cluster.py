@@ -121,6 +121,13 @@ class MiniCluster:
         listed = json.loads(self._ask("GET", directory, "op=LISTSTATUS"))
         return sorted(entry["pathSuffix"] for entry in listed["FileStatuses"]["FileStatus"])
 
+    def copy(self, directory, target):
+        """The files of a directory, in one of this machine."""
+        pathlib.Path(target).mkdir()
+        for name in self.names(directory):
+            pathlib.Path(target, name).write_bytes(self.read(f"{directory}/{name}"))
+        return target
+
     # ---- jobs ----
 
     def java(self, main, *arguments, cwd=None):
