@@ -69,7 +69,7 @@ program_of() {  # ps|worker INDEX
   local process
   for process in /proc/[0-9]*; do
     if [ "$(cat "$process/comm" 2>/dev/null)" = fashion_mnist_t ] &&
-      tr '\0' '\n' <"$process/environ" | grep -q "^TF_CONFIG=.*\"type\": \"$1\", \"index\": $2"; then
+      cat "$process/environ" 2>/dev/null | tr '\0' '\n' | grep -q "^TF_CONFIG=.*\"type\": \"$1\", \"index\": $2"; then
       echo "${process#/proc/}"
       return
     fi
@@ -86,7 +86,7 @@ kill_task() {  # ps|worker INDEX
 }
 saved() { [ -e "main/checkpoint/model.ckpt-$1.index" ]; }
 
-launch --ps 2 --workers 2 "$programs/fashion_mnist_train" "--data=$work/data" "--out=$work/main" "${options[@]}" \
+launch --ps 2 --workers 3 "$programs/fashion_mnist_train" "--data=$work/data" "--out=$work/main" "${options[@]}" \
   >main.txt 2>main.log &
 job=$!
 until_true 120 'step 40' saved 40
@@ -95,7 +95,7 @@ until_true 90 'step 120' saved 120
 kill_task worker 1
 code=0
 wait $job || code=$?
-cat main.txt
+grep "exit code" main.txt
 [ $code -eq 0 ] || fail "the job has exit code $code"
 check_result main
 
@@ -103,7 +103,7 @@ code=0
 launch --ps 1 --workers 1 sh -c 'case $TF_CONFIG in *\"ps\",*) exec sleep 600;; esac; exit 65' >failing.txt 2>failing.log ||
   code=$?
 [ $code -eq 65 ] || fail "a job whose worker fails with 65 has exit code $code"
-left() { ! pgrep -x sleep >/dev/null; }
+left() { ! pgrep -f '^sleep 600' >/dev/null; }
 until_true 30 'the end of its parameter server' left
 echo 'a worker that fails with 65 ends the job with 65'
 

@@ -9,11 +9,21 @@ usage: launch.py [--ps N] [--workers N] [--retries N] [-D KEY=VALUE]... PROGRAM 
 import argparse, ctypes, json, os, secrets, select, socket, subprocess, sys  # noqa: E401
 
 
+def line_from(connection):  # empty when the other end is gone
+    line = b""
+    while not line.endswith(b"\n") and len(line) < 1 << 20:
+        line, before = line + connection.recv(1), line
+        if line == before:
+            return ""
+    return line.decode()
+
+
 def run_task(address, token):  # in a container
     server = socket.create_connection(address.rsplit(":", 1))
-    with socket.create_server(("", 0)) as held, server.makefile("rw") as talk:  # holds a port until all have one
-        print(json.dumps([token, f"{server.getsockname()[0]}:{held.getsockname()[1]}"]), file=talk, flush=True)
-        told = json.loads(talk.readline() or sys.exit(3))
+    with socket.create_server(("", 0)) as held:  # holds a port until all have one
+        hello = [token, f"{server.getsockname()[0]}:{held.getsockname()[1]}"]
+        server.sendall(json.dumps(hello).encode() + b"\n")
+        told = json.loads(line_from(server) or sys.exit(3))
     start = lambda: subprocess.Popen(told["program"], env=dict(os.environ, TF_CONFIG=told["TF_CONFIG"]), stdout=sys.stderr,
                                      preexec_fn=lambda: ctypes.CDLL(None).prctl(1, 15))  # SIGTERM when we are gone
     child, retries = start(), told["retries"]
@@ -36,19 +46,19 @@ def serve(server, job, options, token):  # tells the tasks who they are once all
             return job.returncode or 3
         for ready in select.select([server, *(t for i, t in enumerate(talks) if i not in codes)], [], [], 0.5)[0]:
             if ready is not server:
-                code = codes[talks.index(ready)] = int(ready.readline() or 3)  # a connection that is lost is a lost container
+                code = codes[talks.index(ready)] = int(line_from(ready) or 3)  # a connection that is lost is a lost container
                 print(f"task {talks.index(ready)} of {count}: exit code {code}", flush=True)
             elif len(talks) < count:
-                connection = server.accept()[0]
-                talk = connection.makefile("rw")
-                proof, host = json.loads(talk.readline(200) or "[0, 0]")
+                talk = server.accept()[0]
+                talk.settimeout(10)
+                proof, host = json.loads(line_from(talk) or "[0, 0]")
                 if secrets.compare_digest(str(proof), token):
                     talks, hosts = [*talks, talk], [*hosts, host]
                 for i, talk in enumerate(talks if len(talks) == count else []):
                     task = {"type": "ps", "index": i} if i < options.ps else {"type": "worker", "index": i - options.ps}
                     config = {"cluster": {"ps": hosts[:options.ps], "worker": hosts[options.ps:]}, "task": task}
-                    print(json.dumps({"TF_CONFIG": json.dumps(config), "program": options.program,
-                                      "retries": options.retries}), file=talk, flush=True)
+                    told = {"TF_CONFIG": json.dumps(config), "program": options.program, "retries": options.retries}
+                    talk.sendall(json.dumps(told).encode() + b"\n")
     return next((c if c > 0 else 128 - c for c in codes.values() if c), 0)
 
 
