@@ -11,7 +11,8 @@
 #        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from N seeds, 100000 from 0 unless
 #                               told; a seed that fails is named, and runs again by --from SEED --count 1
 #        tests/run.sh packages  our guide typed on a bare Debian, clang, Conan (from PyPI), newer Debians, aarch64; as root
-#        tests/run.sh interop   our files against real TensorFlow, TensorBoard and Spark (from PyPI, in a cache directory)
+#        tests/run.sh interop   our files and tasks against real TensorFlow, TensorBoard, Spark and Hadoop (from PyPI and
+#                               Maven Central, in a cache directory)
 #        tests/run.sh engines [NAME...]   jobs on real cluster managers, all of them or those of tests/engines that are
 #                               named, as slurm and mpi: a parameter server and a worker are killed; as root
 set -uo pipefail
@@ -252,7 +253,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,16s/^# //p' "$0" >&2
+    sed -n '3,17s/^# //p' "$0" >&2
     exit 64
     ;;
 esac
