@@ -4,9 +4,10 @@
 #include "support/catch.hpp"
 #include "support/fake_hdfs.hpp"
 
-#include <distrib/data/tfrecords.hpp>
+#include <distrib/data/remote_tfrecords.hpp>
 #include <distrib/example/example_builder.hpp>
 #include <distrib/hadoop/webhdfs_writer.hpp>
+#include <distrib/record/remote_files.hpp>
 #include <distrib/record/zlib.hpp>
 
 using namespace std::chrono_literals;

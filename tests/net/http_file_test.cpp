@@ -4,8 +4,8 @@
 #include "support/catch.hpp"
 #include "support/http_server.hpp"
 
-#include <distrib/data/tfrecords.hpp>
-#include <distrib/record/byte_source.hpp>
+#include <distrib/data/remote_tfrecords.hpp>
+#include <distrib/record/remote_files.hpp>
 #include <distrib/record/frame.hpp>
 
 #include <map>
