@@ -36,8 +36,8 @@ template <class R = RecordReader> struct OpenReader {
 /// After a failure the rest of that file is passed over (as TensorFlow does) and the next call goes on behind it.
 /// `next`: a `record_errc` with file, record and offset. `rewind`: `data_errc::no_files`, `bad_interleave`.
 ///
-/// `open(path, ec)` gives a reader by `std::unique_ptr`; its type is `Open::Reader`. One that has `find(error)` knows the
-/// files itself: see `OpenRemoteFiles`.
+/// `open(path, ec)` gives a reader by `std::unique_ptr`; its type is `Open::Reader`. One that has `find(error)` knows
+/// the files itself: see `OpenRemoteFiles`.
 template <class Open = OpenReader<>> class TfRecordStream {
  public:
   using Element = Record;

@@ -66,7 +66,8 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
     return copy;
   }
 
-  /// How much the payloads of files that are held in memory, compressed or elsewhere, may take all together. 1 GiB unless told.
+  /// How much the payloads of files that are held in memory, compressed or elsewhere, may take all together. 1 GiB
+  /// unless told.
   [[nodiscard]] auto max_inflated_bytes(std::uint64_t bytes) const -> TfRecordDataset {
     TfRecordDataset copy = *this;
     copy.max_inflated_bytes_ = bytes;
