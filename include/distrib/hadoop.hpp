@@ -10,8 +10,11 @@
 #include <distrib/hadoop/pipes_environment.hpp>
 #include <distrib/hadoop/pipes_link.hpp>
 #include <distrib/hadoop/pipes_messages.hpp>
+#include <distrib/hadoop/raw_bytes.hpp>
+#include <distrib/hadoop/run_streaming.hpp>
 #include <distrib/hadoop/run_task.hpp>
 #include <distrib/hadoop/serve_pipes.hpp>
+#include <distrib/hadoop/serve_streaming.hpp>
 #include <distrib/hadoop/spark_decoder.hpp>
 #include <distrib/hadoop/spark_directory.hpp>
 #include <distrib/hadoop/spark_encoder.hpp>
@@ -24,8 +27,10 @@
 #include <distrib/hadoop/spark_write_job.hpp>
 #include <distrib/hadoop/spark_writer.hpp>
 #include <distrib/hadoop/task_context.hpp>
+#include <distrib/hadoop/task_files.hpp>
 #include <distrib/hadoop/task_roles.hpp>
 #include <distrib/hadoop/tfrecord_input.hpp>
 #include <distrib/hadoop/tfrecord_output.hpp>
 #include <distrib/hadoop/token.hpp>
+#include <distrib/hadoop/typed_bytes.hpp>
 #include <distrib/hadoop/writable.hpp>

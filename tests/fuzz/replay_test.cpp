@@ -49,4 +49,5 @@ TEST_CASE("rpc_greeting") { replay("rpc_greeting", fuzz::rpc_greeting); }
 TEST_CASE("rpc_head") { replay("rpc_head", fuzz::rpc_head); }
 TEST_CASE("saved") { replay("saved", fuzz::saved); }
 TEST_CASE("schedulers") { replay("schedulers", fuzz::schedulers); }
+TEST_CASE("hadoop_pipes") { replay("hadoop_pipes", fuzz::hadoop_pipes); }
 TEST_CASE("spark") { replay("spark", fuzz::spark); }

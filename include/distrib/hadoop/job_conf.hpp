@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/cluster/environment.hpp>
 #include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/hadoop/error.hpp>
@@ -25,13 +26,26 @@ class JobConf {
   /// These and no others; for tests.
   explicit JobConf(Settings settings) : settings_{std::move(settings)} {}
 
+  /// Those that Streaming hands down as environment variables, with an underscore for each character of their name that
+  /// is no letter and no digit: `mapreduce_task_partition`. They are asked for by their own names, and not counted.
+  [[nodiscard]] static auto of(Environment environment) -> JobConf {
+    JobConf conf;
+    conf.environment_ = std::move(environment);
+    return conf;
+  }
+
   /// Sets one, in place of what it was.
   void set(std::string name, std::string value) { settings_.insert_or_assign(std::move(name), std::move(value)); }
 
   /// What is set; empty optional when it is not. Valid until it is set anew.
   [[nodiscard]] auto find(std::string_view name) const -> std::optional<std::string_view> {
     const auto found = settings_.find(name);
-    return found == settings_.end() ? std::nullopt : std::optional<std::string_view>{found->second};
+    if (found != settings_.end()) return found->second;
+    if (!environment_) return std::nullopt;
+    std::string variable{name};
+    for (char& letter : variable)
+      if (!is_word(letter)) letter = '_';
+    return environment_->find(variable);
   }
 
   /// What is set, or `otherwise`.
@@ -71,6 +85,9 @@ class JobConf {
   [[nodiscard]] auto end() const noexcept { return settings_.end(); }
 
  private:
+  static auto is_word(char letter) noexcept -> bool {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9');
+  }
   static auto trimmed(std::string_view text) noexcept -> std::string_view {
     constexpr std::string_view blanks = " \t\r\n";
     const std::size_t first = text.find_first_not_of(blanks);
@@ -79,6 +96,7 @@ class JobConf {
   }
 
   Settings settings_;
+  std::optional<Environment> environment_;
 };
 
 }  // namespace distrib::inline v0::hadoop

@@ -10,6 +10,7 @@
 #include <distrib/hadoop/task_roles.hpp>
 
 #include <chrono>
+#include <type_traits>
 #include <utility>
 
 namespace distrib::inline v0::hadoop {
@@ -56,8 +57,15 @@ template <class... Roles> auto run_task_in(const Environment&, Roles&&...) -> in
 }
 
 /// The same, in the environment of this process.
-template <class... Roles> auto run_task(Roles&&... roles) -> int {
+template <class... Roles>
+  requires TaskRoles<std::remove_cvref_t<Roles>...>
+auto run_task(Roles&&... roles) -> int {
   return run_task_in(Environment::of_process(), std::forward<Roles>(roles)...);
+}
+
+template <class... Roles> auto run_task(Roles&&...) -> int {
+  detail::explain_task_roles<std::remove_cvref_t<Roles>...>();
+  return 1;
 }
 
 }  // namespace distrib::inline v0::hadoop

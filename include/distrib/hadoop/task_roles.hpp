@@ -119,7 +119,7 @@ template <class... Roles> constexpr void explain_task_roles() {
   constexpr bool once = once_each<Roles...> && players<IsMapper, Roles...> <= 1;
   static_assert(all_play,
                 "distrib: an argument plays no role in a task. A Mapper has map(ByteView key, ByteView value, "
-                "TaskContext&); a Reducer reduce(ByteView key, Values&, TaskContext&); a Combiner combine, of the same; "
+                "TaskContext&); a Reducer reduce(ByteView key, Values&, TaskContext&); a Combiner combine of the same; "
                 "a Partitioner partition(ByteView key, std::uint32_t reduces) that returns a number; a RecordReader "
                 "open(ByteView split, TaskContext&), next() and progress(); a RecordWriter open(TaskContext&), "
                 "write(ByteView key, ByteView value) and close()");

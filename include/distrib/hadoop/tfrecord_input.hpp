@@ -5,6 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/hadoop/file_split.hpp>
 #include <distrib/hadoop/task_context.hpp>
+#include <distrib/hadoop/task_files.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/mapped_file.hpp>
 #include <distrib/record/record_reader.hpp>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace distrib::inline v0::hadoop {
 
@@ -28,14 +30,21 @@ namespace distrib::inline v0::hadoop {
 /// others nothing.
 ///
 /// Both checksums of each record are verified; `tensorflow.read.crc32check=false` turns that off where a split is a
-/// whole file. Files on this machine ("file:"), the job's ordinary ones where a file system is mounted. Throws
-/// `std::system_error` with file, record and offset.
-class TFRecordInput {
+/// whole file. `Files` comes by the file: of this machine ("file:") unless told. Throws `std::system_error` with file,
+/// record and offset.
+template <TaskFiles Files = LocalTaskFiles> class BasicTFRecordInput {
  public:
+  BasicTFRecordInput() = default;
+
+  /// With files of another kind.
+  explicit BasicTFRecordInput(Files files) : files_{std::move(files)} {}
+
   /// Opens the part of a file that `split` is.
   void open(ByteView split, TaskContext& context) {
     const FileSplit part = FileSplit::parse(split);
-    const std::string path = local_path(part.path);
+    Error error;
+    const std::string path = files_.fetch(part.path, context, error);
+    throw_if(error);
     const MappedFile file{path};
     const std::uint64_t size = file.bytes().size();
     const ByteView head = file.bytes().first(static_cast<std::size_t>(std::min<std::uint64_t>(size, detection_bytes)));
@@ -73,11 +82,15 @@ class TFRecordInput {
     return record ? std::optional{KeyValue{record->bytes, {}}} : std::nullopt;
   }
 
+  Files files_;
   std::optional<distrib::RecordReader> whole_;
   std::optional<SplitReader> part_;
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
   bool is_compressed_ = false;
 };
+
+/// Of files of this machine.
+using TFRecordInput = BasicTFRecordInput<>;
 
 }  // namespace distrib::inline v0::hadoop

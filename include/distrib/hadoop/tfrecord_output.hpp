@@ -7,6 +7,7 @@
 #include <distrib/hadoop/error.hpp>
 #include <distrib/hadoop/file_split.hpp>
 #include <distrib/hadoop/task_context.hpp>
+#include <distrib/hadoop/task_files.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/record_writer.hpp>
 
@@ -15,7 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
+#include <utility>
 
 namespace distrib::inline v0::hadoop {
 
@@ -32,35 +33,49 @@ namespace distrib::inline v0::hadoop {
 /// Writes `part-r-00003`, of a map `part-m-00003`, into `mapreduce.task.output.dir`, the directory of this attempt,
 /// whose files Hadoop's committer moves to the output when the task is done and drops when it is not: an attempt that
 /// dies or loses a race leaves nothing. The name itself appears when the file is whole. Compressed as the job says:
-/// `mapreduce.output.fileoutputformat.compress`, and `.codec`, GzipCodec (".gz", the default) or DefaultCodec
+/// `mapreduce.output.fileoutputformat.compress`, and `.codec`, GzipCodec (".gz") or Hadoop's own choice, DefaultCodec
 /// (".deflate", which is zlib).
 ///
-/// Files on this machine ("file:"). Throws `std::system_error`: `hadoop_errc::bad_setting` for no directory, or a codec
-/// that TFRecords have not; `unsupported_path`; what the writer cannot do.
-class TFRecordOutput {
+/// `Files` writes the file: on this machine ("file:") unless told. Throws `std::system_error`:
+/// `hadoop_errc::bad_setting` for no directory, or a codec that TFRecords have not; `unsupported_path`; what the writer
+/// cannot do.
+template <TaskFiles Files = LocalTaskFiles> class BasicTFRecordOutput {
  public:
+  BasicTFRecordOutput() = default;
+
+  /// With files of another kind.
+  explicit BasicTFRecordOutput(Files files) : files_{std::move(files)} {}
+
   /// Begins the file of this task.
   void open(TaskContext& context) {
     constexpr std::string_view directory = "mapreduce.task.output.dir";
     const JobConf& conf = context.conf();
     if (!conf.find(directory)) throw_error(hadoop_errc::bad_setting, directory);
-    const std::string folder = local_path(conf.text(directory));
-    std::error_code ec;
-    distrib::detail::make_directories(folder, ec);
-    if (ec) throw_error(ec, folder);
     const Compression compression = compression_of(conf);
     constexpr std::string_view endings[] = {"", ".gz", ".deflate"};
     const std::size_t ending = compression == Compression::gzip ? 1 : compression == Compression::zlib ? 2 : 0;
     const bool is_map = conf.flag("mapreduce.task.ismap", false);
-    writer_.emplace(folder + "/" + part_name(is_map, context.task_index()) + std::string{endings[ending]},
-                    RecordWriterOptions{.compression = compression, .rename_on_close = true});
+    name_ = std::string{conf.text(directory)} + "/" + part_name(is_map, context.task_index()) +
+            std::string{endings[ending]};
+    context_ = &context;
+    Error error;
+    const std::string path = files_.begin(name_, context, error);
+    throw_if(error);
+    distrib::detail::make_directories(distrib::detail::directory_of(path), error.code);
+    if (error) throw_error(error.code, path);
+    writer_.emplace(path, RecordWriterOptions{.compression = compression, .rename_on_close = true});
   }
 
   /// Adds the key as a record.
   void write(ByteView key, ByteView) { writer_->append(key); }
 
   /// Gives the file its name.
-  void close() { writer_->close(); }
+  void close() {
+    writer_->close();
+    Error error;
+    files_.publish(name_, *context_, error);
+    throw_if(error);
+  }
 
  private:
   static auto compression_of(const JobConf& conf) -> Compression {
@@ -73,7 +88,13 @@ class TFRecordOutput {
     throw_error(hadoop_errc::bad_setting, name + "=" + std::string{codec});
   }
 
+  Files files_;
+  TaskContext* context_ = nullptr;  // from `open` to `close`
+  std::string name_;
   std::optional<distrib::RecordWriter> writer_;
 };
+
+/// On this machine.
+using TFRecordOutput = BasicTFRecordOutput<>;
 
 }  // namespace distrib::inline v0::hadoop

@@ -120,6 +120,16 @@ class WritableReader {
     return found;
   }
 
+  /// What was read since so many bytes had been.
+  [[nodiscard]] auto since(std::size_t before) const noexcept -> ByteView {
+    return bytes_.subspan(before, used_ - before);
+  }
+
+  /// Fails, for who finds in what was read that it cannot be.
+  void refuse(hadoop_errc why) noexcept {
+    if (!error_) fail(why);
+  }
+
   /// The first failure.
   [[nodiscard]] auto error() const noexcept -> const std::error_code& { return error_; }
 

@@ -40,8 +40,9 @@ template <class Combine> class CombineBuffer {
     combining_ = true;
     for (const auto& [key, list] : pairs) {
       std::size_t at = 0;
-      Values values{[&at, &list = list]() -> std::optional<ByteView> {
-        return at < list.size() ? std::optional{as_bytes(list[at++])} : std::nullopt;
+      const std::vector<std::string>& of_key = list;
+      Values values{[&at, &of_key]() -> std::optional<ByteView> {
+        return at < of_key.size() ? std::optional{as_bytes(of_key[at++])} : std::nullopt;
       }};
       combiner_.combine(as_bytes(key), values, context_);
     }
