@@ -26,6 +26,7 @@ def first(job, node, expected):
     until("all pods to be ready", job.all_running, node.processes, 120)
     job.say(f"{PS} ps and {WORKERS} workers are ready")
     job.budget(0)
+    job.policies()
     for role, index in (("ps", 0), ("worker", 1)):
         node.is_confined(job.pods(role, index)[0])
     job.lose("ps", 0, job.steps // 4, "kubectl delete pod --force",

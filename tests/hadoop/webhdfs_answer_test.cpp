@@ -31,9 +31,12 @@ TEST_CASE("parse_webhdfs_status: of a file and a directory", "[hadoop]") {
 
 TEST_CASE("parse_webhdfs_status: what is none", "[hadoop]") {
   for (const char* body : {"", "<html>", "{}", "[]", R"({"FileStatus":3})", R"({"FileStatus":{"type":"FILE"}})",
-                           R"({"FileStatus":{"length":-1,"type":"FILE"}})", R"({"FileStatus":{"length":"1","type":"FILE"}})",
-                           R"({"FileStatus":{"length":1.5,"type":"FILE"}})", R"({"FileStatus":{"length":1,"type":"PIPE"}})",
-                           R"({"FileStatus":{"length":1,"type":"FILE"})", R"({"FileStatus":{"length":1,"type":"FILE"}}x)"}) {
+                           R"({"FileStatus":{"length":-1,"type":"FILE"}})",
+                           R"({"FileStatus":{"length":"1","type":"FILE"}})",
+                           R"({"FileStatus":{"length":1.5,"type":"FILE"}})",
+                           R"({"FileStatus":{"length":1,"type":"PIPE"}})",
+                           R"({"FileStatus":{"length":1,"type":"FILE"})",
+                           R"({"FileStatus":{"length":1,"type":"FILE"}}x)"}) {
     CAPTURE(body);
     std::error_code ec;
     static_cast<void>(distrib::parse_webhdfs_status(body, ec));
@@ -55,7 +58,8 @@ TEST_CASE("parse_webhdfs_list: of a directory, an empty one, a file", "[hadoop]"
   CHECK(list[1].type == WebHdfsStatus::Type::directory);
   CHECK(distrib::parse_webhdfs_list(R"({"FileStatuses":{"FileStatus":[]}})", ec).empty());
   CHECK_FALSE(ec);
-  list = distrib::parse_webhdfs_list(R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"","length":1,"type":"FILE"}]}})", ec);
+  list = distrib::parse_webhdfs_list(
+      R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"","length":1,"type":"FILE"}]}})", ec);
   CHECK_FALSE(ec);
   REQUIRE(list.size() == 1);
   CHECK(list[0].name.empty());
@@ -97,10 +101,12 @@ TEST_CASE("RemoteException: class and message, one line, bounded", "[hadoop]") {
   CHECK(found->exception == "FileNotFoundException");
   CHECK(found->text() == "FileNotFoundException: File does not exist: /x");
   found = RemoteException::parse(
-      R"({"RemoteException":{"javaClassName":"org.apache.hadoop.security.token.SecretManager$InvalidToken","message":"\u0007x"}})");
+      R"({"RemoteException":{"javaClassName":"org.apache.hadoop.security.token.SecretManager$InvalidToken",)"
+      R"("message":"\u0007x"}})");
   REQUIRE(found);
   CHECK(found->text() == "InvalidToken:  x");
-  found = RemoteException::parse(R"({"RemoteException":{"exception":"E","message":")" + std::string(5000, 'm') + "\"}}");
+  found = RemoteException::parse(R"({"RemoteException":{"exception":"E","message":")" + std::string(5000, 'm') +
+                                 "\"}}");
   REQUIRE(found);
   CHECK(found->message.size() == 400);
   for (const char* body : {"", "<html>404</html>", "{}", R"({"RemoteException":1})", R"({"RemoteException":{}})",

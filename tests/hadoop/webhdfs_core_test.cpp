@@ -52,7 +52,8 @@ TEST_CASE("WebHdfsCore: OPEN, by the data node that the name node names", "[hado
   WebHdfsCore core{WebHdfsRequest::open("/a b", 10, 5), one, me};
   CHECK(core.streams());
   CHECK(sent(core).url.text() == "http://nn:9870/webhdfs/v1/a%20b?op=OPEN&offset=10&length=5&user.name=me");
-  const std::string location = "http://dn1:9864/webhdfs/v1/a%20b?op=OPEN&user.name=me&namenoderpcaddress=nn:8020&length=5&offset=10";
+  const std::string location =
+      "http://dn1:9864/webhdfs/v1/a%20b?op=OPEN&user.name=me&namenoderpcaddress=nn:8020&length=5&offset=10";
   core.ended(redirect(location), {});
   const auto second = sent(core);
   CHECK(second.method == "GET");

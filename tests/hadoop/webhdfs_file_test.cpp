@@ -65,13 +65,14 @@ TEST_CASE("WebHdfsFile: connections cut midway, a data node that is gone, one th
   FakeHdfs hdfs;
   hdfs.files["/f"] = some_bytes(200'000);
   std::size_t sent = 0;
-  hdfs.instead = [&, n = 0](const HttpAsked&, bool data_node, const HttpSaid& right) mutable -> std::optional<HttpSaid> {
+  hdfs.instead = [&, n = 0](const HttpAsked&, bool data_node, const HttpSaid& right) mutable
+      -> std::optional<HttpSaid> {
     if (!data_node) return std::nullopt;
     const std::size_t body = right.bytes.find("\r\n\r\n") + 4;
     const std::size_t size = right.bytes.size() - body;
     switch (++n % 5) {
       case 0: sent += size / 3; return HttpSaid{.bytes = right.bytes.substr(0, body + size / 3)};
-      case 1: sent += size / 2; return HttpSaid::answer(200, right.bytes.substr(body, size / 2));  // ends well, but early
+      case 1: sent += size / 2; return HttpSaid::answer(200, right.bytes.substr(body, size / 2));  // but early
       case 2: return HttpSaid::exception(403, "IOException", "Could not obtain block: blk_1");
       case 3: return HttpSaid{.bytes = ""};
       default: sent += size; return std::nullopt;

@@ -4,9 +4,10 @@
 #include "support/catch.hpp"
 #include "support/fake_hdfs.hpp"
 
-#include <distrib/data/tfrecords.hpp>
+#include <distrib/data/remote_tfrecords.hpp>
 #include <distrib/example/example_builder.hpp>
 #include <distrib/hadoop/webhdfs_writer.hpp>
+#include <distrib/record/remote_files.hpp>
 #include <distrib/record/zlib.hpp>
 
 using namespace std::chrono_literals;
@@ -63,7 +64,8 @@ auto names(const FakeHdfs& hdfs, const distrib::WebHdfsFiles& files) -> std::vec
 
 TEST_CASE("webhdfs: files, directories and patterns", "[hadoop]") {
   FakeHdfs hdfs;
-  for (const char* path : {"/d/part-2", "/d/part-1", "/d/_SUCCESS", "/d/.part-1.crc", "/d/part-1.crc", "/d/x", "/d/s/y", "/e"})
+  for (const char* path : {"/d/part-2", "/d/part-1", "/d/_SUCCESS", "/d/.part-1.crc", "/d/part-1.crc", "/d/x",
+                           "/d/s/y", "/e"})
     hdfs.files[path] = "";
   hdfs.directories = {"/", "/d", "/d/s", "/empty"};
   using Names = std::vector<std::string>;
@@ -127,15 +129,16 @@ TEST_CASE("tfrecords: damage and failures in HDFS name the file, the record and 
   CHECK(error.where == hdfs.file("/f") + ": record 1 at offset 616");
   hdfs.files["/f"][700] = 'b';
   hdfs.instead = [](const HttpAsked& asked, bool data_node, const HttpSaid&) -> std::optional<HttpSaid> {
-    if (data_node && asked.parameter("offset") != "0") return HttpSaid::exception(403, "IOException", "Could not obtain block");
+    if (data_node && asked.parameter("offset") != "0")
+      return HttpSaid::exception(403, "IOException", "Could not obtain block");
     return std::nullopt;
   };
   error = failure_of();
   CHECK(error.code == webhdfs_errc::refused);
   CHECK_THAT(error.where, ContainsSubstring(hdfs.file("/f") + ": record 1 at offset 616 (http://127.0.0.1:"));
   CHECK_THAT(error.where, ContainsSubstring(" OPEN /f (IOException: Could not obtain block))"));
-  CHECK_THROWS_WITH(distrib::tfrecords(webhdfs(hdfs.file("/f"), hasty)).schema(distrib::feature("n", &Row::number)).batch(1).open(),
-                    ContainsSubstring("Could not obtain block"));
+  const auto data = distrib::tfrecords(webhdfs(hdfs.file("/f"), hasty)).schema(distrib::feature("n", &Row::number));
+  CHECK_THROWS_WITH(data.batch(1).open(), ContainsSubstring("Could not obtain block"));
 }
 
 TEST_CASE("RecordReader: gzip in HDFS, written there", "[hadoop]") {

@@ -77,5 +77,6 @@ TEST_CASE("WebHdfsPlace: what is none", "[hadoop]") {
 TEST_CASE("is_webhdfs_url: by the scheme", "[hadoop]") {
   for (const char* text : {"hdfs://x/y", "webhdfs://x/y", "swebhdfs://x/y", "hdfs:///y"})
     CHECK(distrib::is_webhdfs_url(text));
-  for (const char* text : {"", "hdfs", "/hdfs://x", "http://x/y", "file:///x"}) CHECK_FALSE(distrib::is_webhdfs_url(text));
+  for (const char* text : {"", "hdfs", "/hdfs://x", "http://x/y", "file:///x"})
+    CHECK_FALSE(distrib::is_webhdfs_url(text));
 }

@@ -144,7 +144,8 @@ def standby(hdfs, programs):
     both = Files(programs, hdfs.user, f"{url},{hdfs.url}")
     same("the standby leads to the active name node", both.run("list", "/t/small"), "1000000")
     alone = Files(programs, hdfs.user, url)
-    contains("a standby alone", alone.refusal("list", "/t"), "StandbyException", "no name node that was named is the active one")
+    contains("a standby alone", alone.refusal("list", "/t"), "StandbyException",
+             "no name node that was named is the active one")
 
 
 def records(hdfs, files, programs, directory):

@@ -42,7 +42,8 @@ TEST_CASE("HttpClient: request and answer, on one connection", "[net]") {
   HttpServer server{[](const HttpAsked& asked) {
     return asked.target == "/chunked" ? HttpSaid::chunked(200, "in chunks")
                                       : HttpSaid::answer(206, "body of " + asked.target,
-                                                         "Content-Range: bytes 0-6/9\r\netag:\"x\" \r\nLOCATION: http://h/a%20b?c=%26\r\n");
+                                                         "Content-Range: bytes 0-6/9\r\netag:\"x\" \r\n"
+                                                         "LOCATION: http://h/a%20b?c=%26\r\n");
   }};
   HttpClient client;
   HttpRequest asked = request(server, "/a%20b?x=%2F&y=1");
@@ -82,7 +83,8 @@ TEST_CASE("HttpClient: a body is sent once, with its length; none is sent as non
 
 TEST_CASE("HttpClient: whoever takes the body gets all of a good one, and may have enough", "[net]") {
   const std::string body(1'000'000, 'b');
-  HttpServer server{[&](const HttpAsked& asked) { return HttpSaid::answer(asked.target == "/good" ? 200 : 404, body); }};
+  HttpServer server{
+      [&](const HttpAsked& asked) { return HttpSaid::answer(asked.target == "/good" ? 200 : 404, body); }};
   HttpClient client;
   Error error;
   std::size_t taken = 0;
@@ -169,7 +171,8 @@ TEST_CASE("HttpClient: a request that the server does not read ends by the deadl
   REQUIRE(::listen(listener, 1) == 0);
   REQUIRE(::getsockname(listener, generic, &size) == 0);
   const std::string body(32 << 20, 'x');
-  HttpRequest put{.method = "PUT", .url = HttpUrl::parse("http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)))};
+  const std::string url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  HttpRequest put{.method = "PUT", .url = HttpUrl::parse(url)};
   put.body = distrib::as_bytes(body);
   HttpClient client{hasty};
   Error error;

@@ -16,7 +16,6 @@ using distrib::Error;
 using distrib::Record;
 using distrib::record_errc;
 using distrib::RecordReader;
-using distrib::RemoteFiles;
 
 namespace {
 
@@ -38,14 +37,6 @@ struct Slow {
 static_assert(ByteSource<Slow>);
 static_assert(ByteSource<AnyByteSource>);
 static_assert(!ByteSource<std::string>);
-
-struct Named {
-  auto name() const -> std::string { return "named"; }
-  auto find(Error&) const -> std::vector<std::string> { return {"a"}; }
-  auto open(const std::string& name) const -> Slow { return {name}; }
-};
-static_assert(RemoteFiles<Named>);
-static_assert(!RemoteFiles<Slow>);
 
 auto frame(const std::string& payload) -> std::string {
   std::string bytes{distrib::as_text(distrib::encode_record_header(payload.size()))};

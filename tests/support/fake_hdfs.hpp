@@ -31,7 +31,9 @@ class FakeHdfs {
 
   [[nodiscard]] auto url() const -> std::string { return name_.url(); }
   /// "webhdfs://127.0.0.1:PORT" + `path`.
-  [[nodiscard]] auto file(const std::string& path) const -> std::string { return "webhdfs" + name_.url().substr(4) + path; }
+  [[nodiscard]] auto file(const std::string& path) const -> std::string {
+    return "webhdfs" + name_.url().substr(4) + path;
+  }
   [[nodiscard]] auto asked() -> std::vector<HttpAsked> { return name_.asked(); }
   [[nodiscard]] auto data_asked() -> std::vector<HttpAsked> { return data_.asked(); }
 
@@ -76,7 +78,8 @@ class FakeHdfs {
       return there ? HttpSaid::chunked(200, R"({"FileStatus":)" + status_of(path, "") + "}") : missing(path);
     if (op == "LISTSTATUS") return there ? list(path) : missing(path);
     if (op == "MKDIRS") {
-      for (std::size_t i = 1; i != std::string::npos + 1; i = path.find('/', i) + 1) directories.insert(path.substr(0, i - 1));
+      for (std::size_t i = path.find('/', 1); i != std::string::npos; i = path.find('/', i + 1))
+        directories.insert(path.substr(0, i));
       directories.insert(path);
       return boolean(true);
     }
@@ -92,7 +95,7 @@ class FakeHdfs {
       return HttpSaid::exception(400, "IllegalArgumentException", "Invalid value for webhdfs parameter");
     }
     if (httpfs_ && (op == "OPEN" || asked.parameter("data") == "true")) return at_data_node(asked);
-    if (!asked.body.empty()) return {.bytes = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"};
+    if (!asked.body.empty()) return {.bytes = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"};
     return HttpSaid::redirect((httpfs_ ? name_.url() + asked.target + "&data=true" : data_.url() + asked.target) +
                               "&namenoderpcaddress=nn:8020&createflag=&createparent=true");
   }
@@ -105,7 +108,8 @@ class FakeHdfs {
       said = HttpSaid::answer(201, "", "location: hdfs://nn" + path + "\r\nConnection: close\r\n");
     } else {
       const std::size_t length = std::stoul(asked.parameter("length"));
-      said = HttpSaid::answer(200, files[path].substr(std::stoul(asked.parameter("offset")), length), "Connection: close\r\n");
+      const std::size_t offset = std::stoul(asked.parameter("offset"));
+      said = HttpSaid::answer(200, files[path].substr(offset, length), "Connection: close\r\n");
     }
     said.close = !httpfs_;
     return said;

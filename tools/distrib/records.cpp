@@ -14,13 +14,16 @@ using Run = int (*)(const RecordsOptions&);
 auto add(CLI::App& records, const char* name, const char* text, RecordsOptions& options, int& code, Run run)
     -> CLI::App& {
   CLI::App* sub = records.add_subcommand(name, text);
-  sub->add_option("FILE", options.sources, "Files, directories, or patterns such as 'train-*'; here, in hdfs:// or at http://")->required();
+  sub->add_option("FILE", options.sources,
+                  "Files, directories, or patterns such as 'train-*'; here, in hdfs:// or at http://")
+      ->required();
   sub->add_flag("--json", options.json, "One JSON object a line");
   const char* group = "Files in HDFS";
   sub->add_option("--namenode", options.namenodes, "Where WebHDFS is, http://HOST:9870; of all name nodes")
       ->allow_extra_args(false)->group(group);
   sub->add_option("--hdfs-user", options.hdfs_user, "Who asks")->envname("HADOOP_USER_NAME")->group(group);
-  sub->add_option("--hdfs-token-file", options.hdfs_token_file, "A file with a delegation token, as text")->group(group);
+  sub->add_option("--hdfs-token-file", options.hdfs_token_file, "A file with a delegation token, as text")
+      ->group(group);
   sub->add_flag("--httpfs", options.httpfs, "It is HttpFS, http://HOST:14000")->group(group);
   sub->callback([&options, &code, run] { code = run(options); });
   return *sub;

@@ -4,7 +4,6 @@
 #include <distrib/core/error.hpp>
 #include <distrib/data/error.hpp>
 #include <distrib/data/find_files.hpp>
-#include <distrib/record/byte_source.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/record_reader.hpp>
 
@@ -28,16 +27,6 @@ template <class R = RecordReader> struct OpenReader {
   }
 };
 
-/// How a stream opens files that are elsewhere.
-template <RemoteFiles F> struct OpenRemoteFiles {
-  using Reader = RecordReader;
-  F files;
-  auto find(Error& error) const -> std::vector<std::string> { return files.find(error); }
-  auto operator()(const std::string& name, std::error_code&) const -> std::unique_ptr<Reader> {
-    return std::make_unique<Reader>(files.open(name), name);
-  }
-};
-
 /// The records of files, one after the other as they lie there, each verified: a Stream. For what has no index: pipes,
 /// compressed files that do not fit into memory. Files are found at the first `rewind`, opened when their turn comes.
 ///
@@ -47,18 +36,15 @@ template <RemoteFiles F> struct OpenRemoteFiles {
 /// After a failure the rest of that file is passed over (as TensorFlow does) and the next call goes on behind it.
 /// `next`: a `record_errc` with file, record and offset. `rewind`: `data_errc::no_files`, `bad_interleave`.
 ///
-/// `open(path, ec)` gives a reader by `std::unique_ptr`; its type is `Open::Reader`. One that has `find(error)` says which
-/// files there are.
+/// `open(path, ec)` gives a reader by `std::unique_ptr`; its type is `Open::Reader`. One that has `find(error)` knows
+/// the files itself: see `OpenRemoteFiles`.
 template <class Open = OpenReader<>> class TfRecordStream {
  public:
   using Element = Record;
 
   explicit TfRecordStream(std::vector<std::string> sources, std::int64_t cycle_length = 1,
                           std::int64_t block_length = 1, Open open = {})
-      : sources_{std::move(sources)},
-        cycle_length_{cycle_length},
-        block_length_{block_length},
-        open_with_{std::move(open)} {}
+      : sources_{std::move(sources)}, cycle_length_{cycle_length}, block_length_{block_length}, open_with_{open} {}
 
   [[nodiscard]] auto next(Error& error) -> std::optional<Record> {
     while (open_ > 0 || next_file_ < files_.size()) {
@@ -86,7 +72,10 @@ template <class Open = OpenReader<>> class TfRecordStream {
   }
 
   void rewind(std::uint64_t, Error& error) {
-    if (files_.empty()) files_ = find(error);
+    if (files_.empty()) {
+      if constexpr (requires { open_with_.find(error); }) files_ = open_with_.find(error);
+      else files_ = find_files(sources_, error);
+    }
     if (!error && (cycle_length_ <= 0 || block_length_ <= 0))
       error = {data_errc::bad_interleave,
                "stream(" + std::to_string(cycle_length_) + ", " + std::to_string(block_length_) + ")"};
@@ -105,13 +94,6 @@ template <class Open = OpenReader<>> class TfRecordStream {
 
  private:
   using Reader = typename Open::Reader;
-
-  auto find(Error& error) const -> std::vector<std::string> {
-    if constexpr (requires { open_with_.find(error); })
-      return open_with_.find(error);
-    else
-      return find_files(sources_, error);
-  }
 
   auto open(std::unique_ptr<Reader>& slot, Error& error) -> bool {
     std::error_code ec;

@@ -16,7 +16,6 @@
 #include <distrib/data/tfrecord_stream.hpp>
 #include <distrib/example/schema.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/record/byte_source.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -44,25 +43,19 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
   using OpenOrder = std::conditional_t<O::repeats, O, RepeatedOrder<O>>;
   using Source = TfRecordSource<OpenOrder, E, Ms...>;
 
-  TfRecordDataset(std::vector<std::string> sources, const Schema<E, Ms...>& schema, O order = {})
-      : sources_{std::move(sources)}, schema_{schema}, order_{std::move(order)} {}
+  /// Opens files that are elsewhere: see `remote_tfrecords.hpp`.
+  using OpenFiles = std::function<RecordFiles(const RecordFilesOptions&, Error&)>;
 
-  /// The same data in files elsewhere, which are read into memory when opened.
-  template <RemoteFiles F> [[nodiscard]] auto of(F files) const -> TfRecordDataset {
-    TfRecordDataset copy = *this;
-    copy.sources_ = {files.name()};
-    copy.remote_ = {[files](Error& error) { return files.find(error); },
-                    [files](const std::string& name) { return AnyByteSource{files.open(name)}; }};
-    return copy;
-  }
+  TfRecordDataset(std::vector<std::string> sources, const Schema<E, Ms...>& schema, O order = {}, OpenFiles files = {})
+      : sources_{std::move(sources)}, open_files_{std::move(files)}, schema_{schema}, order_{std::move(order)} {}
 
   [[nodiscard]] auto order() const noexcept -> const O& { return order_; }
 
   /// The same data in another order.
   template <Order Other> [[nodiscard]] auto with_order(Other order) const -> TfRecordDataset<Other, E, Ms...> {
-    TfRecordDataset<Other, E, Ms...> other{sources_, schema_, std::move(order)};
-    other.remote_ = {remote_.find, remote_.open};
-    return other.batch(batching_.size, batching_.remainder).max_inflated_bytes(max_inflated_bytes_);
+    return TfRecordDataset<Other, E, Ms...>{sources_, schema_, std::move(order), open_files_}
+        .batch(batching_.size, batching_.remainder)
+        .max_inflated_bytes(max_inflated_bytes_);
   }
 
   /// `records` (1 .. 2^31) a batch, anywhere among the steps; the last call counts. Has to be called. With
@@ -73,7 +66,8 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
     return copy;
   }
 
-  /// How much the payloads of compressed and remote files, which are held in memory, may take all together. 1 GiB unless told.
+  /// How much the payloads of files that are held in memory, compressed or elsewhere, may take all together. 1 GiB
+  /// unless told.
   [[nodiscard]] auto max_inflated_bytes(std::uint64_t bytes) const -> TfRecordDataset {
     TfRecordDataset copy = *this;
     copy.max_inflated_bytes_ = bytes;
@@ -85,9 +79,10 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
   /// `example_errc`, or the system's reason.
   [[nodiscard]] auto open(Error& error) const -> std::optional<Source> {
     error = {};
-    const auto paths = remote_.open ? remote_.find(error) : find_files(sources_, error);
+    const RecordFilesOptions options{max_inflated_bytes_, O::forgives};
+    const auto paths = open_files_ ? std::vector<std::string>{} : find_files(sources_, error);
     if (error) return std::nullopt;
-    RecordFiles files{paths, {max_inflated_bytes_, O::forgives}, error, remote_.open};
+    RecordFiles files = open_files_ ? open_files_(options, error) : RecordFiles{paths, options, error};
     if (error) return std::nullopt;
     std::optional<Source> source{std::in_place, std::move(files), schema_, open_order(), batching_, error};
     if (!error) return source;
@@ -106,12 +101,6 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
   [[nodiscard]] auto open(std::error_code& ec) const -> std::optional<Source> { return open(detail::CodeOf{ec}); }
 
  private:
-  template <Order, class, FeatureMember...> friend class TfRecordDataset;
-  struct Remote {
-    std::function<std::vector<std::string>(Error&)> find;
-    OpenRemote open;  // empty: on this machine
-  };
-
   auto open_order() const -> OpenOrder {
     if constexpr (O::repeats)
       return order_;
@@ -120,7 +109,7 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
   }
 
   std::vector<std::string> sources_;
-  Remote remote_;
+  OpenFiles open_files_;  // empty: those of sources_
   Schema<E, Ms...> schema_;
   O order_;
   Batching batching_;
@@ -210,28 +199,6 @@ class TfRecords {
   std::vector<std::string> sources_;
 };
 
-/// Record files elsewhere: call `schema`, as with `TfRecords`, or `stream`. A value. Made by `tfrecords`.
-template <RemoteFiles F> class RemoteTfRecords {
- public:
-  explicit RemoteTfRecords(F files) : files_{std::move(files)} {}
-
-  /// What a record holds; see `TfRecords::schema`. The files are read into memory when they are opened.
-  template <class... Fs> [[nodiscard]] auto schema(Fs... features) const {
-    const auto here = TfRecords{std::vector<std::string>{}}.schema(features...);
-    if constexpr (requires { here.of(files_); }) return here.of(files_);
-    else return here;
-  }
-
-  /// The records one after the other, read while they come; see `TfRecords::stream`.
-  [[nodiscard]] auto stream(std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
-      -> Pipeline<TfRecordStream<OpenRemoteFiles<F>>> {
-    return Pipeline{TfRecordStream<OpenRemoteFiles<F>>{{}, cycle_length, block_length, {files_}}};
-  }
-
- private:
-  F files_;
-};
-
 /// The record files that `sources` stand for (files, directories, patterns: see `find_files`), plain, gzip or zlib,
 /// found out by content:
 ///
@@ -242,11 +209,6 @@ template <std::convertible_to<std::string>... Paths> [[nodiscard]] auto tfrecord
   std::vector<std::string> paths;
   (paths.emplace_back(std::forward<Paths>(sources)), ...);
   return TfRecords{std::move(paths)};
-}
-
-/// Those of `files`, which are elsewhere: `tfrecords(webhdfs("hdfs://namenode/data/train-*"))`.
-template <RemoteFiles F> [[nodiscard]] auto tfrecords(F files) -> RemoteTfRecords<F> {
-  return RemoteTfRecords<F>{std::move(files)};
 }
 
 /// The same with a list that was put together at run time.

@@ -19,11 +19,11 @@
 
 namespace distrib::inline v0 {
 
-/// Files in HDFS: `RemoteFiles`, so that `tfrecords(webhdfs("hdfs://namenode/data/train-*"))` reads them. A value. Made by
-/// `webhdfs`.
+/// Files in HDFS: `RemoteFiles`, so that `tfrecords(webhdfs("hdfs://namenode/data/train-*"))` reads them. A value. Made
+/// by `webhdfs`.
 ///
-/// A file is itself; a directory stands for the files in it, a last part with *, ? and [] for what it matches, by name. Of
-/// both, names that begin with "_" or "." or end in ".crc" are left out, and so are directories: as of paths on this
+/// A file is itself; a directory stands for the files in it, a last part with *, ? and [] for what it matches, by name.
+/// Of both, names that begin with "_" or "." or end in ".crc" are left out, and so are directories: as of paths on this
 /// machine.
 class WebHdfsFiles {
  public:
@@ -57,7 +57,7 @@ class WebHdfsFiles {
     const bool pattern = last.find_first_of("*?[") != std::string::npos;
     const std::string directory = pattern ? detail::directory_of(place.path) : place.path;
     std::vector<WebHdfsStatus> entries = client.list(directory, error);
-    if (pattern && error.code == webhdfs_errc::no_such_file) error.where += ", for " + url;
+    if (pattern && error) error.where += ", for " + url;
     if (error) return;
     for (const WebHdfsStatus& entry : entries) {
       if (!pattern && entry.name.empty() && entry.type != WebHdfsStatus::Type::directory) found.push_back(url);

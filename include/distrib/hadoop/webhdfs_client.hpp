@@ -26,8 +26,8 @@ namespace distrib::inline v0 {
 
 /// Operations on the files of an HDFS, on the caller's thread. Paths are without a scheme, from "/" on.
 ///
-/// Errors are a `webhdfs_errc` or an `http_errc`; `error` names the server, the operation and the path, and has Hadoop's
-/// own words. Movable; one thread at a time.
+/// Errors are a `webhdfs_errc` or an `http_errc`; `error` names the server, the operation and the path, and has
+/// Hadoop's own words. Movable; one thread at a time.
 class WebHdfsClient {
  public:
   /// For the HDFS that `url` lies in; nothing is asked yet. Throws `std::system_error` as `WebHdfsPlace::parse`.
@@ -78,8 +78,8 @@ class WebHdfsClient {
     return detail::or_throw(remove(path, recursive, error), error);
   }
 
-  /// Gives a file another name in one step: in place of another file if `replace`, else only if nothing is there, which is
-  /// `webhdfs_errc::exists` else. HttpFS, which knows no such step, deletes what is there first. A directory `to` is
+  /// Gives a file another name in one step: in place of another file if `replace`, else only if nothing is there, which
+  /// is `webhdfs_errc::exists` else. HttpFS, which knows no such step, deletes what is there first. A directory `to` is
   /// refused, where Hadoop would move the file into it.
   void rename(const std::string& from, const std::string& to, bool replace, Error& error) {
     const WebHdfsStatus source = status(from, error);

@@ -31,8 +31,8 @@ class WebHdfsCore {
   /// The largest answer but of OPEN: a listing of some hundred thousand files.
   static constexpr std::size_t max_answer_bytes = 64 << 20;
 
-  /// `servers` are those of a `WebHdfsPlace`, at least one; `active` is asked first. What `options` has of them, the core
-  /// copies.
+  /// `servers` are those of a `WebHdfsPlace`, at least one; `active` is asked first. What `options` has of them, the
+  /// core copies.
   WebHdfsCore(WebHdfsRequest request, std::vector<HttpUrl> servers, const WebHdfsOptions& options,
               std::size_t active = 0)
       : request_{std::move(request)},
@@ -93,7 +93,7 @@ class WebHdfsCore {
     if (!answer.good()) return refused(answer);
     if (streams()) {
       if (request_.bytes == 0) done_ = true;
-      else lose({http_errc::short_body, where_ + " (" + std::to_string(request_.bytes) + " bytes are missing)"});
+      else lose({http_errc::short_body, {}}, " (" + std::to_string(request_.bytes) + " bytes are missing)");
       return;
     }
     if (request_.body && !sent_body_) {
@@ -130,12 +130,12 @@ class WebHdfsCore {
   }
 
   /// The connection was lost, or it took too long: once more from the name node, or the next one.
-  void lose(const Error& lost) {
+  void lose(const Error& lost, const std::string& how = {}) {
     const bool worth_it = lost.code == failure::unavailable || lost.code == failure::timeout;
     maybe_done_ = maybe_done_ || lost.code != http_errc::unreachable;
     if (at_data_node_) exclude(data_node_.host);
     else next_server();
-    again(worth_it, lost);
+    again(worth_it, {lost.code, where_ + how});
   }
 
   /// Hadoop, or what stands before it, does not want to.
@@ -149,8 +149,9 @@ class WebHdfsCore {
                       (!remote && answer.status == 500);
     if (busy && !remote) code = webhdfs_errc::not_ready;
     const Error error{code, where_ + " (" + why + ")"};
-    const bool of_data_node = at_data_node_ && (code == webhdfs_errc::refused || code == webhdfs_errc::unauthenticated ||
-                                                code == webhdfs_errc::not_ready);
+    const bool elsewhere = code == webhdfs_errc::refused || code == webhdfs_errc::unauthenticated ||
+                           code == webhdfs_errc::not_ready;
+    const bool of_data_node = at_data_node_ && elsewhere;
     const bool none_left = excludes_ && code == webhdfs_errc::refused;  // of the data nodes
     if (none_left) excluded_.clear();
     if (code == webhdfs_errc::standby) next_server();

@@ -12,7 +12,7 @@ namespace distrib::inline v0 {
 /// Why HDFS refused. The place names name node or data node, operation and path, and has the class and the message of
 /// Hadoop's exception. What the network or HTTP refuses comes as an `http_errc`.
 enum class webhdfs_errc {
-  bad_url = 1,      ///< No hdfs://, webhdfs:// or swebhdfs:// URL with a path, or no name node in it. Name one in the options.
+  bad_url = 1,      ///< No hdfs:// or (s)webhdfs:// URL with a path, or no name node is known. Name one in the options.
   no_such_file,     ///< FileNotFoundException: there is no such path, or it is no file. Check it.
   denied,           ///< AccessControlException: the user may not. Check `WebHdfsOptions::user`, or the path's rights.
   unauthenticated,  ///< The cluster wants to know who asks. Give a delegation token (`hdfs fetchdt`), or a new one.

@@ -25,8 +25,8 @@
 
 namespace distrib::inline v0 {
 
-/// The bytes of a file in HDFS, a `ByteSource`: by parts that are fetched ahead on the threads of `WebHdfsOptions::pool`,
-/// and asked for again, at the byte, when a connection is lost or a data node dies.
+/// The bytes of a file in HDFS, a `ByteSource`: by parts that are fetched ahead on the threads of
+/// `WebHdfsOptions::pool`, and asked for again, at the byte, when a connection is lost or a data node dies.
 ///
 /// Errors as of `WebHdfsClient`. Movable; one thread at a time.
 class WebHdfsFile {

@@ -23,8 +23,8 @@ namespace distrib::inline v0 {
 
 /// How `WebHdfsWriter` writes.
 struct WebHdfsWriteOptions {
-  /// Held in memory and sent in one request, again if need be. A file that is longer consists of parts that CONCAT joins,
-  /// each in a block of its own: no small number.
+  /// Held in memory and sent in one request, again if need be. A file that is longer consists of parts that CONCAT
+  /// joins, each in a block of its own: no small number.
   std::size_t part_bytes = 64 << 20;
   bool replace = true;  ///< A file of that name. Else `close` fails with `webhdfs_errc::exists`.
 };

@@ -192,8 +192,8 @@ class HttpClient {
   explicit HttpClient(HttpOptions options = {})
       : options_{std::move(options)}, watch_{std::make_unique<detail::HttpWatch>()} {}
 
-  /// Sends `request` and waits for the whole answer. What the server answers is no failure, whatever its status. The body
-  /// of a good answer goes to `take` while it comes, if there is one, any other into the answer.
+  /// Sends `request` and waits for the whole answer. What the server answers is no failure, whatever its status. The
+  /// body of a good answer goes to `take` while it comes, if there is one, any other into the answer.
   ///
   /// `error`: an `http_errc` with method, host and path; the answer then is what has come of it.
   auto send(const HttpRequest& request, const HttpTake& take, Error& error) -> HttpAnswer {
@@ -204,7 +204,8 @@ class HttpClient {
       error = {http_errc::no_tls, request.place() + " (this cpp-httplib is built without TLS)"};
       return answer;
     }
-    *watch_ = {.deadline = detail::HttpWatch::Clock::now() + options_.timeout, .idle = options_.idle_timeout, .ended = {}};
+    const auto deadline = detail::HttpWatch::Clock::now() + options_.timeout;
+    *watch_ = {.deadline = deadline, .idle = options_.idle_timeout, .ended = {}};
     bool enough = false;
     httplib::Request sent = to_httplib(request);
     sent.response_handler = [&](const httplib::Response& response) {

@@ -11,12 +11,12 @@ namespace distrib::inline v0 {
 /// Why something could not be had over HTTP. The place names method, host and path, never the query.
 enum class http_errc {
   bad_url = 1,      ///< The text is no http:// or https:// URL of at most 8000 printable characters. Mend it.
-  unreachable,      ///< No connection to the host: unknown, down, or its port closed. Check the address, start the server.
+  unreachable,      ///< No connection: unknown host, down, or its port closed. Check the address, start the server.
   timed_out,        ///< The host did not go on before the deadline. Look at it, or raise the one of `HttpOptions`.
   cut,              ///< The connection ended in the middle of a request or an answer. Worth a retry.
-  short_body,       ///< The answer ended before all that was asked for had come. Worth a retry; then look at the server.
+  short_body,       ///< The answer ended before all that was asked for had come. Ask again; then look at the server.
   too_large,        ///< The answer, or its headers, are longer than allowed. Ask for less, or raise the limit.
-  redirect_loop,    ///< Redirects came back to where they had been, or more than five followed each other. Mend the server.
+  redirect_loop,    ///< Redirects lead in a circle, or more than five followed each other. Mend the server.
   bad_redirect,     ///< A redirect leads nowhere, or from https to http. Mend the server.
   bad_answer,       ///< The answer is not what HTTP has for this request. Check that the URL leads to such a server.
   bad_status,       ///< The server refused; the place has the status. Check the URL and your rights.

@@ -30,7 +30,7 @@ struct HttpReadOptions {
   HttpOptions http = {};
   HttpRetryOptions retry = {};
   std::size_t piece_bytes = 8 << 20;  ///< Asked for in one request.
-  std::size_t pieces_ahead = 4;       ///< Fetched at a time, with a pool: so many times `piece_bytes` are held in memory.
+  std::size_t pieces_ahead = 4;       ///< Fetched at a time, with a pool; so many `piece_bytes` are held in memory.
   /// Threads that fetch ahead, one of which waits for the network for each piece: a pool of its own, which outlives the
   /// files. Null: the reader fetches when it reads.
   IoPool* pool = nullptr;

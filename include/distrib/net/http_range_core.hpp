@@ -44,8 +44,8 @@ struct HttpContentRange {
 /// A part of a file behind an HTTP server, by requests with a Range header: redirects followed, lost connections made
 /// again at the byte. A core: it does no I/O, `detail::take_http_steps` does.
 ///
-/// What `end` asks is not in the file: the part must lie in it. An empty part is done at once; `probe` asks for the file's
-/// size instead. One thread at a time.
+/// The part must lie in the file; an empty one is done at once. `probe` asks for the file's size instead. One thread at
+/// a time.
 class HttpRangeCore {
  public:
   /// `etag` is that of the file as it was probed; empty: whatever it is now.

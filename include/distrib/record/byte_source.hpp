@@ -10,37 +10,25 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace distrib::inline v0 {
 
 /// Bytes that come one after the other, from wherever: another file system, a server.
 ///
-/// `source.read(to, error)` writes the next bytes to `to` and returns how many: at least one, or 0 at the end and after a
-/// failure, which `error` tells, with a place that says who was asked for what. It is not asked again after either.
+/// `source.read(to, error)` writes the next bytes to `to` and returns how many: at least one, or 0 at the end and after
+/// a failure, which `error` tells, with a place that says who was asked for what. It is not asked again after either.
 template <class S>
 concept ByteSource = std::move_constructible<S> && requires(S& source, std::span<std::byte> to, Error& error) {
   { source.read(to, error) } -> std::same_as<std::size_t>;
 };
 
-/// Files that no path of this machine leads to; a value.
-/// - `files.name()`: what they are called, for errors;
-/// - `files.find(error)`: the name of each, in an order that is always the same;
-/// - `files.open(name)`: the bytes of one. What cannot be opened says so when it is read.
-template <class F>
-concept RemoteFiles = std::copy_constructible<F> && requires(const F& files, const std::string& name, Error& error) {
-  { files.name() } -> std::convertible_to<std::string>;
-  { files.find(error) } -> std::same_as<std::vector<std::string>>;
-  { files.open(name) } -> ByteSource;
-};
-
 /// A ByteSource of a type that is not told. Copies read on together.
 class AnyByteSource {
  public:
-  template <ByteSource S>
-    requires(!std::same_as<S, AnyByteSource>)
+  template <class S>
+    requires(!std::same_as<S, AnyByteSource>) && ByteSource<S>
   explicit AnyByteSource(S source)
-      : read_{[held = std::make_shared<S>(std::move(source))](auto to, Error& error) { return held->read(to, error); }} {}
+      : read_{[it = std::make_shared<S>(std::move(source))](auto to, Error& error) { return it->read(to, error); }} {}
 
   [[nodiscard]] auto read(std::span<std::byte> to, Error& error) -> std::size_t { return read_(to, error); }
 

@@ -23,6 +23,8 @@ MODULE = f"k8s.io/kubernetes@v{VERSION}"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / f"distrib/kubernetes-{VERSION}"
 BIN = CACHE / "bin"
 DNS = f"coredns-{DNS_VERSION}"
+FIREWALL = "kube-router-2.1.0"  # enforces NetworkPolicies
+OTHERS = {FIREWALL: ("github.com/cloudnativelabs/kube-router/v2@v2.1.0", "/cmd/kube-router")}  # module, program in it
 # What makes jobs of definitions of its own: its module, its program there, and where it says how it is installed.
 OPERATORS = {"jobset-0.8.0": ("sigs.k8s.io/jobset@v0.8.0", "", "config/default"),
              "training-operator-1.9.0": ("github.com/kubeflow/training-operator@v1.9.0", "/cmd/training-operator.v1",
@@ -93,8 +95,8 @@ def source_of(program, folder):
         (folder / "main.go").write_text(DNS_PROGRAM)
         go("get", f"github.com/coredns/coredns@v{DNS_VERSION}", folder=folder)
         return "."
-    if program in OPERATORS:
-        (name, version), path = OPERATORS[program][0].split("@"), OPERATORS[program][1]
+    if other := OTHERS.get(program, OPERATORS.get(program)):
+        (name, version), path = other[0].split("@"), other[1]
     else:
         replace_parts(folder)
         name, version, path = "k8s.io/kubernetes", f"v{VERSION}", f"/cmd/{program}"

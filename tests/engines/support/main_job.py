@@ -22,7 +22,8 @@ import render_templates  # noqa: E402
 from control_plane import build, need, skip, until  # noqa: E402
 from node import Node  # noqa: E402
 
-PROGRAMS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl", control_plane.DNS]
+PROGRAMS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl", control_plane.DNS,
+            control_plane.FIREWALL]
 NAMESPACE, PS, WORKERS = "training", 2, 3
 
 
@@ -39,7 +40,8 @@ def outside(script, build_folder, operators):
     if os.geteuid() != 0:
         skip("not root: nobody else may start a container runtime")
     need(etcd="etcd-server", openssl="openssl", containerd="containerd", ctr="containerd", runc="runc", ip="iproute2",
-         unshare="util-linux", gcc="gcc", dockerd="docker.io")
+         unshare="util-linux", nsenter="util-linux", gcc="gcc", dockerd="docker.io", iptables="iptables",
+         ipset="ipset")
     if not pathlib.Path("/usr/lib/cni/bridge").exists():
         skip("there is no /usr/lib/cni/bridge: apt-get install containernetworking-plugins")
     alone = ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc", "--"]
@@ -155,6 +157,17 @@ class Job:
             return status["expectedPods"] == PS and status["disruptionsAllowed"] == allowed
 
         until(f"a budget that lets {allowed} of {PS} go", counted, self.node.processes, 60)
+
+    def policies(self):
+        """Who gets where, once the NetworkPolicies are in force."""
+        stranger = self.node.stranger
+        worker, ps = self.pods("worker", 0)[0], self.pods("ps", 0)[0]
+        at_ps, at_server = (ps["status"]["podIP"], 2222), self.node.server.address[len("https://"):].split(":")
+        until("the NetworkPolicies", lambda: not self.node.reaches(stranger, *at_ps), self.node.processes, 60)
+        assert self.node.reaches(stranger, *at_server), "nor does a stranger reach the API server, as no policy says"
+        assert not self.node.reaches(worker, *at_server), "a worker reaches the API server"
+        assert self.node.reaches(worker, *at_ps), "a worker does not reach a parameter server"
+        self.say("NetworkPolicies: a worker reaches a ps and not the API server, a stranger no ps")
 
     def lose(self, role, index, after, how, action):
         """After that step, and waits for what stands for it."""

@@ -5,11 +5,12 @@ import json
 import pathlib
 import shutil
 import subprocess
+import sys
 import urllib.parse
 
 import yaml
 
-from control_plane import BIN, DNS, VERSION, start_server, started, until
+from control_plane import BIN, DNS, FIREWALL, start_server, started, until
 
 ADDRESS, SUBNET, DOMAIN, NAME = "10.244.0.1", "10.244.0.0/24", "cluster.local", "node1"
 SERVICES = "10.96.0.0/16"
@@ -81,9 +82,12 @@ class Node:
         key.write_text('{"password": "$secret"}\n')
         self.kubectl("create", "secret", "generic", "cloud", f"--from-file={key}")
         info = json.loads(self.server.ask("GET", f"/api/v1/nodes/{NAME}")[1])["status"]["nodeInfo"]
+        self.start(stack, FIREWALL, "--run-firewall", "--run-router=false", "--run-service-proxy=false",
+                   "--enable-cni=false", f"--kubeconfig={admin}", f"--hostname-override={NAME}", "--health-port=0")
+        self.stranger = self.make_stranger()
         self.install(stack, operators)
         parts = [info[f"{part}Version"] for part in ("kubelet", "containerRuntime", "kernel")]
-        print(f"Kubernetes {', '.join([*parts, *operators])}: one node is ready", flush=True)
+        print(f"Kubernetes {', '.join([*parts, DNS, FIREWALL, *operators])}: one node is ready", flush=True)
 
     # --- the machine ---
 
@@ -110,6 +114,7 @@ class Node:
         run("ip", "link", "add", "pods", "type", "bridge")
         run("ip", "address", "add", f"{ADDRESS}/24", "dev", "pods")
         run("ip", "link", "set", "pods", "up")
+        pathlib.Path("/proc/sys/net/bridge/bridge-nf-call-iptables").write_text("1")  # of this network only
         (folder / "resolv.conf").write_text("")
         (folder / "kubelet.json").write_text(json.dumps(KUBELET | {
             "cgroupRoot": f"/{groups}", "resolvConf": str(folder / "resolv.conf")}))
@@ -198,9 +203,29 @@ class Node:
         return self.server.ask("POST", f"/api/v1/namespaces/{self.namespace}/pods/{name['name']}/eviction",
                                json.dumps(body))[:2]
 
-    def is_confined(self, pod):
+    def process(self, pod):
         tasks = run("ctr", "-n", "k8s.io", "tasks", "ls").splitlines()
-        process = next(line.split()[1] for line in tasks if line.startswith(self.container(pod)))
+        return next(line.split()[1] for line in tasks if line.startswith(self.container(pod)))
+
+    def make_stranger(self):
+        """A pod that is of no job."""
+        document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stranger", "labels": {"app": "stranger"}},
+                    "spec": {"automountServiceAccountToken": False, "containers": [{
+                        "name": "pause", "image": "pause", "imagePullPolicy": "Never", "securityContext": {
+                            "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}],
+                        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}}}
+        run(BIN / "kubectl", *self.to_server, "apply", "-f", "-", input=json.dumps(document))
+        self.kubectl("wait", "--for=condition=ready", "--timeout=60s", "pod/stranger")
+        return self.pods("app=stranger")[0]
+
+    def reaches(self, pod, address, port):
+        """Whether a process of the pod is connected within two seconds."""
+        program = f"import socket; socket.create_connection(({address!r}, {port}), 2)"
+        return subprocess.run(["nsenter", "-t", self.process(pod), "-n", sys.executable, "-c", program],
+                              capture_output=True, check=False).returncode == 0
+
+    def is_confined(self, pod):
+        process = self.process(pod)
         status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{process}/status").read_text().splitlines()
                       if ":\t" in line)
         got = [status["Uid"].split()[0], status["CapEff"], status["NoNewPrivs"], status["Seccomp"]]

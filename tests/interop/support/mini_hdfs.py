@@ -138,8 +138,9 @@ class MiniHdfs:
 
     def ask(self, target, url=None):
         separator = "&" if "?" in target else "?"
-        with urllib.request.urlopen(f"{url or self.url}/webhdfs/v1{target}{separator}user.name={self.user}", timeout=30) as a:
-            return a.read()
+        whole = f"{url or self.url}/webhdfs/v1{target}{separator}user.name={self.user}"
+        with urllib.request.urlopen(whole, timeout=30) as answer:
+            return answer.read()
 
     def live(self):
         query = "/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState"

@@ -26,8 +26,8 @@ namespace distrib::inline v0::detail {
 /// thread of the pool, or the reader that waits for it. So a pool that is busy or stopped cannot block; without one the
 /// reader fetches all.
 ///
-/// `fetch(client, first, to, stop, error)` fills all of `to`, or says why not, soon after `stop` became true too; it may
-/// be called on several threads at a time. Dropping the reader waits for nobody. Movable; one thread at a time.
+/// `fetch(client, first, to, stop, error)` fills all of `to`, or says why not, soon after `stop` became true too; it
+/// may be called on several threads at a time. Dropping the reader waits for nobody. Movable; one thread at a time.
 template <class Fetch> class HttpReadAhead {
  public:
   /// `ahead` pieces at a time, at least one; `pool` outlives this. Nothing is fetched before the first `read`.

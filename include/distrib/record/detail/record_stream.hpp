@@ -21,8 +21,9 @@
 
 namespace distrib::inline v0::detail {
 
-/// The bytes of a file, inflated where its first bytes say so unless it is to be read as it is, read in pieces of 256 KiB into a buffer that grows with
-/// what really arrives, so that a length that lies costs nothing. One thread at a time.
+/// The bytes of a file, inflated where its first bytes say so unless it is to be read as it is, read in pieces of 256
+/// KiB into a buffer that grows with what really arrives, so that a length that lies costs nothing. One thread at a
+/// time.
 ///
 /// Of a member that announces its size, the inflater gets that many bytes and no more: damage in one never eats the
 /// beginning of the next.

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Not in the facade: for files that are elsewhere alone.
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/data/pipeline.hpp>
+#include <distrib/data/record_files.hpp>
+#include <distrib/data/tfrecord_stream.hpp>
+#include <distrib/data/tfrecords.hpp>
+#include <distrib/example/schema.hpp>
+#include <distrib/record/byte_source.hpp>
+#include <distrib/record/record_reader.hpp>
+#include <distrib/record/remote_files.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0 {
+
+/// How a stream opens files that are elsewhere.
+template <RemoteFiles F> struct OpenRemoteFiles {
+  using Reader = RecordReader;
+  F files;
+  auto find(Error& error) const -> std::vector<std::string> { return files.find(error); }
+  auto operator()(const std::string& name, std::error_code&) const -> std::unique_ptr<Reader> {
+    return std::make_unique<Reader>(files.open(name), name);
+  }
+};
+
+/// Record files elsewhere: call `schema`, as with `TfRecords`, or `stream`. A value. Made by `tfrecords`.
+template <RemoteFiles F> class RemoteTfRecords {
+ public:
+  explicit RemoteTfRecords(F files) : files_{std::move(files)} {}
+
+  /// What a record holds, and which members of which struct that fills; see `TfRecords::schema`. The files are read
+  /// into memory, and verified, when they are opened: see `TfRecordDataset::max_inflated_bytes`.
+  template <class... Fs>
+    requires(detail::is_feature_of<Fs, typename detail::RecordOf<Fs...>::Type> && ...)
+  [[nodiscard]] auto schema(Fs... features) const {
+    using E = typename detail::RecordOf<Fs...>::Type;
+    return schema(Schema<E, typename Fs::Member...>{features...});
+  }
+  template <class... Fs> auto schema(Fs...) const -> detail::NoDataset {
+    detail::explain_schema<typename detail::RecordOf<Fs...>::Type, Fs...>();
+    return {};
+  }
+
+  /// The same with a schema made before by `distrib::schema`.
+  template <class E, FeatureMember... Ms>
+  [[nodiscard]] auto schema(const Schema<E, Ms...>& schema) const -> TfRecordDataset<WholeOrder, E, Ms...> {
+    return {{files_.name()}, schema, {}, [files = files_](const RecordFilesOptions& options, Error& error) {
+              const std::vector<std::string> names = files.find(error);
+              const OpenRemote open = [&files](const std::string& name) { return AnyByteSource{files.open(name)}; };
+              return error ? RecordFiles{{}, options, error} : RecordFiles{names, options, error, open};
+            }};
+  }
+
+  /// The records one after the other, read while they come; see `TfRecords::stream`.
+  [[nodiscard]] auto stream(std::int64_t cycle_length = 1, std::int64_t block_length = 1) const
+      -> Pipeline<TfRecordStream<OpenRemoteFiles<F>>> {
+    return Pipeline{TfRecordStream<OpenRemoteFiles<F>>{{}, cycle_length, block_length, {files_}}};
+  }
+
+ private:
+  F files_;
+};
+
+/// Record files that are elsewhere:
+///
+///     const auto digits = tfrecords(webhdfs("hdfs://namenode/data/train-*"))
+///                             .schema(feature("image", &Digit::image), feature("label", &Digit::label));
+template <RemoteFiles F> [[nodiscard]] auto tfrecords(F files) -> RemoteTfRecords<F> {
+  return RemoteTfRecords<F>{std::move(files)};
+}
+
+}  // namespace distrib::inline v0

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/record/byte_source.hpp>
+
+#include "support/catch.hpp"
+
+namespace {
+
+/// The least that is a ByteSource.
+struct Archetype {
+  Archetype(Archetype&&) = default;
+  auto read(std::span<std::byte> to, distrib::Error& error) -> std::size_t;
+};
+static_assert(distrib::ByteSource<Archetype>);
+
+struct Fixed : Archetype {
+  Fixed(Fixed&&) = delete;
+};
+struct ByCode {
+  auto read(std::span<std::byte> to, std::error_code& ec) -> std::size_t;
+};
+struct Void {
+  void read(std::span<std::byte> to, distrib::Error& error);
+};
+static_assert(!distrib::ByteSource<Fixed>);
+static_assert(!distrib::ByteSource<ByCode>);
+static_assert(!distrib::ByteSource<Void>);
+
+}  // namespace
+
+TEST_CASE("ByteSource: the archetype is one", "[concepts]") { SUCCEED(); }
