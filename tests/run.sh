@@ -11,7 +11,8 @@
 #        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from N seeds, 100000 from 0 unless
 #                               told; a seed that fails is named, and runs again by --from SEED --count 1
 #        tests/run.sh packages  our guide typed on a bare Debian, clang, Conan (from PyPI), newer Debians, aarch64; as root
-#        tests/run.sh interop   our files against real TensorFlow and TensorBoard (from PyPI, in a cache directory)
+#        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark and Hadoop (from PyPI and
+#                               Maven, in a cache directory), or those of tests/interop whose names begin so
 #        tests/run.sh engines [NAME...]   jobs on real cluster managers, all of them or those of tests/engines that are
 #                               named, as slurm and mpi: a parameter server and a worker are killed; as root
 set -uo pipefail
@@ -19,6 +20,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 logs=build/logs
 . tools/setup.sh
 . tools/tensorflow.sh
+. tools/spark.sh
 jobs=$(nproc)
 
 configure_and_build() {  # PRESET [TARGET...]
@@ -83,12 +85,15 @@ counted() {  # NAME COMMAND...   a phase that counts as one test
 }
 
 # Real TensorFlow reads what our programs wrote, and our programs what it wrote.
-interop() {
+interop() {  # SCRIPT...
   local script
   ensure_tensorflow || return
+  if [[ $* == *spark* ]]; then
+    ensure_spark || return
+    export DISTRIB_SPARK_PYTHON=$spark_python DISTRIB_SPARK_JARS=$spark_jars
+  fi
   build release distrib_interop || return
-  for script in tests/interop/*.py; do
-    [ -e "$script" ] || continue
+  for script in "$@"; do
     counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$tensorflow_python" -B "$script" build/release/tests/interop
   done
   [ "$failed" -eq 0 ]
@@ -234,8 +239,14 @@ case ${1:-} in
     part "aarch64" counted "value rooms on aarch64" tests/consumer/aarch64.sh
     ;;
   interop)
+    scripts=()
+    for name in "${@:2}"; do
+      found=$(compgen -G "tests/interop/$name*.py") || { echo "error: there is no tests/interop/$name*.py" >&2; exit 64; }
+      mapfile -t -O ${#scripts[@]} scripts <<<"$found"
+    done
+    [ $# -gt 1 ] || scripts=(tests/interop/*.py)
     ensure_packages build tests interop
-    part "interop" interop
+    part "interop" interop "${scripts[@]}"
     ;;
   engines)
     scripts=()
@@ -249,7 +260,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,16s/^# //p' "$0" >&2
+    sed -n '3,17s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

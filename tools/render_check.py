@@ -193,6 +193,10 @@ def kubernetes_rules(documents):
             wanted = spec[key].get("matchLabels", {})
             if wanted and not matches(wanted, labels) and not made_elsewhere(wanted):
                 yield f"{title(document)}: no pod of this file has the labels {wanted}"
+        if kind == "PodDisruptionBudget" and "maxUnavailable" in spec:
+            wanted = spec["selector"].get("matchLabels", {})
+            if any(d["kind"] in ("Job", "JobSet", "TFJob") and wanted.items() <= have.items() for d, have, *_ in every):
+                yield f"{title(document)}: of a Job's pods Kubernetes knows minAvailable only"
         jobs = {"Job": [spec], "JobSet": [j["template"]["spec"] for j in spec.get("replicatedJobs", [])]}
         for job in jobs.get(kind, []):
             yield from (f"{title(document)}: {problem}" for problem in job_rules(job))

@@ -16,10 +16,10 @@ packages_of() {
     benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev ;;
     grpc) echo libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler ;;
     ps_lite) echo libzmq3-dev libprotobuf-dev protobuf-compiler ;;
-    interop) echo python3-venv ;;
-    soak) echo strace ;;
+    interop) echo python3-venv openjdk-17-jdk-headless maven ;;
+    soak) echo strace iptables iproute2 ;;
     engines)
-      echo debootstrap docker.io containerd runc iptables docker-compose iproute2 util-linux \
+      echo debootstrap docker.io containerd runc iptables docker-compose iproute2 util-linux containernetworking-plugins ipset \
         slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge openmpi-bin etcd-server openssl; packages_of render ;;
     packages) echo python3-venv debootstrap g++-aarch64-linux-gnu qemu-user ;;
     *) echo "setup.sh: no package group '$1'" >&2; return 64 ;;

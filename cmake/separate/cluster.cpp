@@ -5,8 +5,8 @@
 
 namespace distrib::inline v0 {
 
-template auto ClusterFlags::from(std::span<const char* const>, std::string_view, std::vector<std::string>&, Error&)
-    -> ClusterFlags;
+template auto ClusterFlags::from(std::span<const char* const>, std::string_view, std::vector<std::string>&, Error&,
+                                  UnlistedTask) -> ClusterFlags;
 template auto LaunchedTask::from(std::span<const char* const>, const Environment&, std::vector<std::string>&, Error&)
     -> LaunchedTask;
 template auto probe(const ClusterFlags&, const AskOptions&) -> Error;

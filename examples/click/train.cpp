@@ -28,7 +28,8 @@ auto auc_of_generator(const std::string& data) -> double {
 }
 
 template <class Consistency>
-auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency consistency) -> int {
+auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret,
+           Consistency consistency) -> int {
   const auto read = [&s](const std::string& pattern) {
     return distrib::tfrecords(s.data + "/" + pattern).schema(label_feature, numbers_feature, categories_feature);
   };
@@ -46,7 +47,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency co
           .with_seed(s.seed)
           .with_local_mode({.workers = s.workers, .shards = s.shards})
           .with_replicas(s.replicas)
-          .with_cluster_mode({.start_within = std::chrono::seconds{s.start_within}})
+          .with_cluster_mode({.start_within = std::chrono::seconds{s.start_within}, .secret = secret})
           .build(pool, flags);
   const int code = trainer.run();
   if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0) {
@@ -63,9 +64,10 @@ int main(int argc, char** argv) try {
   openblas_set_num_threads(1);  // the workers are the threads
   std::vector<std::string> rest;
   const auto task = distrib::LaunchedTask::find(argc, argv, rest);
-  if (rest == std::vector<std::string>{"--probe"}) return probe(task.flags);
+  const auto secret = distrib::SharedSecret::of_job();
+  if (rest == std::vector<std::string>{"--probe"}) return probe(task.flags, secret);
   const Settings settings = read_flags(rest);
-  const auto run = [&](auto consistency) { return task.exit_code(train(settings, task.flags, consistency)); };
+  const auto run = [&](auto consistency) { return task.exit_code(train(settings, task.flags, secret, consistency)); };
   if (settings.mode == "sync") return run(distrib::BulkSynchronousParallel{});
   if (settings.mode == "async") return run(distrib::AsynchronousParallel{});
   return run(distrib::StaleSynchronousParallel{.staleness = settings.staleness});

@@ -54,8 +54,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   return s;
 }
 
-auto probe(const distrib::ClusterFlags& flags) -> int {
-  const distrib::Error error = distrib::probe(flags);
+auto probe(const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret) -> int {
+  const distrib::Error error = distrib::probe(flags, {.secret = secret});
   if (error) std::fprintf(stderr, "%s: %s\n", error.where.c_str(), error.code.message().c_str());
   return error ? 1 : 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/cluster/cluster_flags.hpp>
+#include <distrib/rpc/shared_secret.hpp>
 
 #include <cstdint>
 #include <string>
@@ -19,4 +20,4 @@ struct Settings {
 auto read_flags(const std::vector<std::string>& arguments) -> Settings;
 
 /// Whether the task of these flags is well: 0, or 1 after saying what ails it. For health checks of containers.
-auto probe(const distrib::ClusterFlags& flags) -> int;
+auto probe(const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret) -> int;

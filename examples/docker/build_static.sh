@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds examples as static programs, which an image needs nothing beside. Names are resolved all the same.
+# The first one is also called `trainer`.
 # usage: examples/docker/build_static.sh DIR PROGRAM...        for example image/bin fashion_mnist_train
 set -euo pipefail
-[ $# -ge 2 ] || { sed -n '4s/^# //p' "$0" >&2; exit 64; }
+[ $# -ge 2 ] || { sed -n '5s/^# //p' "$0" >&2; exit 64; }
 mkdir -p "$1"
 to=$(cd "$1" && pwd)
 shift
+trainer=$1
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=build/static
 cmake --preset examples -B $build -DCMAKE_EXE_LINKER_FLAGS=-static -DZLIB_USE_STATIC_LIBS=ON \
@@ -16,3 +18,4 @@ for program in "$@"; do
   strip -o "$to/$program" "$build/examples/$program"
   ! readelf -d "$to/$program" | grep NEEDED || { echo "build_static.sh: $program is not static" >&2; exit 1; }
 done
+ln -sf "$trainer" "$to/trainer"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes, errors, checksums, shapes, variables, JSON, the protobuf wire format. Not here: core/usable_cpus.hpp.
+// Bytes, errors, checksums, shapes, variables, JSON, the protobuf wire format. Not here: core/usable_cpus.hpp, core/usable_memory.hpp.
 #pragma once
 
 #include <distrib/core/bytes.hpp>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecord files.
+// TFRecord files. Not here, as no job needs it: NVIDIA DALI's index, record/dali_index.hpp.
 #pragma once
 
 #include <distrib/record/compression.hpp>
-#include <distrib/record/dali_index.hpp>
 #include <distrib/record/damage.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>

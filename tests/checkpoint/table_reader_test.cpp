@@ -24,14 +24,16 @@ auto table_of(const Entries& entries, std::size_t block_bytes) -> Bytes {
   return table.finish();
 }
 
-auto entries_of(const Bytes& file, Error& error) -> Entries {
+auto entries_of(const Bytes& file, Error& error, distrib::BlockKind expected = distrib::BlockKind::plain) -> Entries {
   Entries entries;
   const auto add = [&](std::string_view key, distrib::ByteView value) {
     entries.emplace_back(key, distrib::as_text(value));
     return true;
   };
-  const bool whole = distrib::read_table(file, add, error);
+  distrib::BlockKind kind{};
+  const bool whole = distrib::read_table(file, add, kind, error);
   CHECK(whole == !error);
+  if (whole) CHECK(kind == expected);
   return entries;
 }
 
@@ -170,8 +172,9 @@ TEST_CASE("short entries cannot repeat a long key without end", "[checkpoint][ta
   Error error;
   const Bytes file = around(support::to_hex(block.view()));
   std::size_t bytes = 0;
+  distrib::BlockKind kind{};
   CHECK_FALSE(distrib::read_table(
-      file, [&](std::string_view key, distrib::ByteView) { return bytes += key.size(), true; }, error));
+      file, [&](std::string_view key, distrib::ByteView) { return bytes += key.size(), true; }, kind, error));
   CHECK(error.code == checkpoint_errc::corrupt_index);
   CHECK(bytes <= 64 * file.size());
 }
@@ -185,7 +188,8 @@ TEST_CASE("a visitor may stop the reading with an error of its own", "[checkpoin
     error = {checkpoint_errc::unsupported, "mine"};
     return false;
   };
-  CHECK_FALSE(distrib::read_table(file, stop, error));
+  distrib::BlockKind kind{};
+  CHECK_FALSE(distrib::read_table(file, stop, kind, error));
   CHECK(seen == 3);
   CHECK(error.where == "mine");
 }

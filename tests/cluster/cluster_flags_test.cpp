@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/cluster/cluster_flags.hpp>
 
+#include <distrib/cluster/server_def.hpp>
+
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
@@ -112,6 +114,7 @@ TEST_CASE("ClusterFlags: refusals say what to pass", "[cluster][flags]") {
       {{"--job_name=ps", ps, workers, "--task_index=1"}, cluster_errc::no_such_task, "job 'ps' has 1 host:"},
       {{"--job_name=ps", ps, workers, "--task_index=1.5"}, cluster_errc::bad_integer,
        "--task_index=1.5: a whole number"},
+      {{"--job_name=ps", ps, workers, "--task_index=4294967296"}, cluster_errc::bad_integer, "a whole number"},
       {{"--job_name=ps", ps, workers, "--task_index=-1"}, cluster_errc::bad_integer, "--task_index=-1: a whole"},
       {{"--job_name=ps", ps, workers, "--task_index="}, cluster_errc::bad_integer, "--task_index=: a whole"},
       {{"--job_name=gardener", ps, workers}, cluster_errc::no_such_job, "--job_name=gardener (known are ps and"},
@@ -137,6 +140,21 @@ TEST_CASE("ClusterFlags: refusals say what to pass", "[cluster][flags]") {
     if (!only_strict)
       CHECK_THROWS_WITH(ClusterFlags::parse_known(argc, argv.data(), rest), ContainsSubstring(refusal.text));
   }
+}
+
+TEST_CASE("ClusterFlags: a task that is not listed, as mnist.py of upstream takes it", "[cluster][flags]") {
+  const Arguments arguments = {"--job_name=worker", "--task_index=1", "--ps_hosts=p0:1,p1:1", "--worker_hosts=w0:1"};
+  Strings rest;
+  distrib::Error error;
+  const auto flags = ClusterFlags::from(arguments, "", rest, error, distrib::UnlistedTask::leave_like_upstream);
+  REQUIRE_FALSE(error);
+  CHECK(flags.task_index == 1);
+  CHECK_FALSE(flags.is_chief());
+  CHECK(flags.worker_device() == "/job:worker/task:1");
+  std::error_code ec;
+  const auto task = flags.task();
+  distrib::check_server_def({.cluster = flags.cluster(), .job_name = task.job, .task_index = task.index}, ec);
+  CHECK(ec == cluster_errc::no_such_task);
 }
 
 TEST_CASE("ClusterFlags: a bare -- is nothing left over", "[cluster][flags]") {

@@ -25,7 +25,7 @@ TEST_CASE("parse_tf_config: what resolvers read out of it", "[cluster]") {
   CHECK(config.task_type == "ps");
   CHECK(config.task_index == 0U);
   CHECK(config.task() == distrib::TaskId{"ps", 0});
-  CHECK_FALSE((config.rpc_layer || config.environment || config.session_master));
+  CHECK_FALSE((config.rpc_layer || config.coordinator_environment || config.session_master));
   CHECK(config.master() == "ps0:2222");
 }
 
@@ -33,7 +33,8 @@ TEST_CASE("parse_tf_config: the other keys", "[cluster]") {
   const TfConfig config = parse_tf_config(
       R"({"service": {"deep": [1, {}]}, "environment": "google", "rpc_layer": "grpc", "unknown": null, )" + cluster +
       R"(, "task": {"index": "1", "trial": [2], "type": "ps"}})");
-  CHECK(config.environment == "google");
+  CHECK(config.coordinator_environment == "google");
+  CHECK_FALSE(config.environment);
   CHECK(config.rpc_layer == "grpc");
   CHECK(config.task() == distrib::TaskId{"ps", 1});  // an index given as text
   CHECK(config.master() == "grpc://ps1:2222");

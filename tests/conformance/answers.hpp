@@ -48,6 +48,7 @@ struct Group {
 [[nodiscard]] auto optimizer_groups() -> std::vector<Group>;
 [[nodiscard]] auto embedding_groups() -> std::vector<Group>;
 [[nodiscard]] auto accumulator_groups() -> std::vector<Group>;
+[[nodiscard]] auto spark_groups() -> std::vector<Group>;
 
 /// The answer to a case of any group: its `output`. Never throws for what the case holds.
 [[nodiscard]] auto answer(const Json& question) -> Json;

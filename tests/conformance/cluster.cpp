@@ -75,7 +75,7 @@ auto cluster_spec(const Json& input) -> Json {
   for (const std::string& job : cluster.jobs()) {
     answer["num_tasks"][job] = cluster.num_tasks(job);
     answer["task_indices"][job] = cluster.task_indices(job);
-    answer["job_tasks"][job] = job_tasks(cluster, job);
+    if (cluster.num_tasks(job) != 0) answer["job_tasks"][job] = job_tasks(cluster, job);
     Json tasks = Json::array();
     for (const auto& [index, address] : *cluster.find(job)) {
       tasks.push_back({index, address});
@@ -161,10 +161,14 @@ auto tf_config(const Json& input) -> Json {
     if (overrides.contains("rpc_layer")) config.rpc_layer = overrides["rpc_layer"].get<std::string>();
     if (overrides.contains("environment")) config.environment = overrides["environment"].get<std::string>();
   }
+  std::error_code ec;
+  const std::string master = config.master(ec);
+  if (ec) return {{"call", "master"}, {"error", exception_of(ec)}};
   Json answer{{"task_type", optional_json(config.task_type)},
               {"task_id", optional_json(config.task_index)},
               {"rpc_layer", optional_json(config.rpc_layer)},
-              {"master", config.master()},
+              {"master", master},
+              {"resolver_environment", optional_json(config.environment)},
               {"cluster", as_dict(config.cluster)}};
   for (const std::string& job : config.cluster.jobs())
     answer["task_indices"][job] = config.cluster.task_indices(job);
@@ -188,12 +192,15 @@ auto cluster_roles(const Json& input) -> Json {
 }
 
 auto flag_list(const Json& argv) -> distrib::ClusterFlags {
-  std::vector<std::string> texts{"program"};
+  std::vector<std::string> texts;
   for (const Json& text : argv) texts.push_back(text.get<std::string>());
   std::vector<const char*> pointers;
   for (const std::string& text : texts) pointers.push_back(text.c_str());
   std::vector<std::string> rest;
-  return distrib::ClusterFlags::parse_known(static_cast<int>(pointers.size()), pointers.data(), rest);
+  distrib::Error error;
+  auto flags = distrib::ClusterFlags::from(pointers, {}, rest, error, distrib::UnlistedTask::leave_like_upstream);
+  if (error) throw std::system_error{error.code, error.where};
+  return flags;
 }
 
 auto flags(const Json& input) -> Json {

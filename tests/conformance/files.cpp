@@ -110,12 +110,23 @@ auto checkpoint_bundle(const Json& input) -> Json {
   throw_if(error);
   Json keys = Json::array({""});
   for (const distrib::StoredTensor& tensor : index.tensors) keys.push_back(tensor.name);
-  return {{"keys", keys}};
+  return {{"keys", keys}, {"block_type_of_first_block", static_cast<int>(index.first_block)}};
 }
 
 auto framed(distrib::ByteView payload) -> std::string {
   return to_hex(distrib::encode_record_header(payload.size())) + to_hex(payload) +
          to_hex(distrib::encode_record_footer(payload));
+}
+
+/// TensorFlow's name and number.
+auto data_class_name(distrib::DataClass data_class) -> const char* {
+  switch (data_class) {
+    case distrib::DataClass::unknown: break;
+    case distrib::DataClass::scalar: return "DATA_CLASS_SCALAR (1)";
+    case distrib::DataClass::tensor: return "DATA_CLASS_TENSOR (2)";
+    case distrib::DataClass::blob_sequence: return "DATA_CLASS_BLOB_SEQUENCE (3)";
+  }
+  return "DATA_CLASS_UNKNOWN (0)";
 }
 
 auto event_file(const Json& input) -> Json {
@@ -128,8 +139,9 @@ auto event_file(const Json& input) -> Json {
     if (!distrib::parse_event(bytes, event)) throw Refused{"DATA_LOSS"};
     if (event.scalars.empty()) throw Unsupported{};
     const distrib::ScalarEvent& scalar = event.scalars.front();
-    // A value that stands as a tensor for the plugin "scalars" is the only other one that the library knows.
     Json answer{{"wall_time", scalar.wall_time}, {"step", scalar.step}, {"tag", scalar.tag}};
+    answer["plugin_name"] = scalar.plugin_name;
+    answer["data_class"] = data_class_name(scalar.data_class);
     answer["tensor"] = {{"dtype", "DT_FLOAT"}, {"shape", Json::array()}, {"value", scalar.value}};
     return answer;
   }

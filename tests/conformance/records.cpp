@@ -165,13 +165,29 @@ auto compression_names() -> Json {
   return answer;
 }
 
+/// zlib's name and number.
+auto flush_name(distrib::DeflateFlush flush) -> const char* {
+  switch (flush) {
+    case distrib::DeflateFlush::none: return "Z_NO_FLUSH (0)";
+    case distrib::DeflateFlush::sync: return "Z_SYNC_FLUSH (2)";
+    case distrib::DeflateFlush::finish: break;
+  }
+  return "Z_FINISH (4)";
+}
+
 /// What a writer does about compression unless told.
 auto writer_defaults() -> Json {
-  const distrib::DeflateOptions options;
-  return {{"window_bits_zlib", options.window_bits},
+  const distrib::RecordWriterOptions writer;
+  const distrib::DeflateOptions& options = writer.deflate;
+  return {{"flush_mode", flush_name(options.flush)},
+          {"window_bits_zlib", distrib::zlib_window_bits(distrib::Compression::zlib, options.window_bits)},
+          {"window_bits_gzip", distrib::zlib_window_bits(distrib::Compression::gzip, options.window_bits)},
           {"compression_level", options.level},
+          {"compression_method", distrib::deflate_method},
           {"mem_level", options.memory_level},
-          {"compression_strategy", static_cast<int>(options.strategy)}};
+          {"compression_strategy", static_cast<int>(options.strategy)},
+          {"input_buffer_size", writer.buffer_bytes},  // one buffer for both
+          {"output_buffer_size", writer.buffer_bytes}};
 }
 
 auto tfrecord_compression(const Json& input) -> Json {

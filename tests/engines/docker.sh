@@ -55,6 +55,7 @@ done
 has_credential "${container[worker0]}"
 healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' "${container[$1]}")" = healthy ]; }
 wait_for 30 'ps0 to be healthy' healthy ps0
+wait_for 30 'worker0 to be healthy, by the check of the image' healthy worker0
 kill_at() {  # STEP TASK
   wait_for 120 "step $1" step_reached "$1" || return
   echo "kill -9 $2 at step $(step_in "${container[worker0]}"), after $(seconds_since "$began") s"

@@ -31,7 +31,8 @@ const ShardPlace place{.task = 0, .shard = 1, .tasks = 1, .ranks = 3, .finished 
 
 auto refusal(const JoinRequest& of, const std::optional<Job>& known = {}, std::uint64_t memory = 1 << 20) -> Error {
   Error error;
-  static_cast<void>(adopt_job(of, known, place, shard_kinds(StandardUpdaters{}), memory, error));
+  const ShardOptions options{.memory_budget_bytes = memory};
+  static_cast<void>(adopt_job(of, known, place, shard_kinds(StandardUpdaters{}), options, error));
   return error;
 }
 
@@ -40,13 +41,24 @@ auto refusal(const JoinRequest& of, const std::optional<Job>& known = {}, std::u
 TEST_CASE("adopt_job: a job, its updaters, and what its tables may take", "[ps]") {
   Error error;
   const AdoptedJob adopted =
-      adopt_job(request(good_job()), {}, place, shard_kinds(StandardUpdaters{}), 1 << 20, error);
+      adopt_job(request(good_job()), {}, place, shard_kinds(StandardUpdaters{}),
+                ShardOptions{.memory_budget_bytes = 1 << 20}, error);
   REQUIRE_FALSE(error);
   CHECK(to_text(adopted.job) == to_text(good_job()));
   CHECK(adopted.kind.consistency.synchronous);
   REQUIRE(adopted.kind.updaters.size() == 1);
   CHECK(adopted.kind.table_budget_bytes == (1 << 20) - 3 * 64);  // three versions of one small block
   CHECK_FALSE(refusal(request(good_job()), {}, 3 * 64 + 50 * 64));  // the half of the numbered rows, too
+}
+
+TEST_CASE("adopt_job: shards share what their task may have", "[ps]") {
+  Error error;
+  const ShardOptions options{.memory_budget_bytes = 1 << 20, .task_memory_bytes = 1 << 20};
+  const AdoptedJob adopted =
+      adopt_job(request(good_job()), {}, place, shard_kinds(StandardUpdaters{}), options, error);
+  REQUIRE_FALSE(error);
+  REQUIRE(adopted.job.shards_per_task == 2);
+  CHECK(adopted.kind.table_budget_bytes == (1 << 19) - 3 * 64);
 }
 
 TEST_CASE("adopt_job: refusals", "[ps]") {

@@ -116,6 +116,33 @@ TEST_CASE("RecordWriter: after flush others find the records", "[record][record_
   }
 }
 
+TEST_CASE("RecordWriter: records that are flushed one by one, and buffers of other sizes", "[record][record_writer]") {
+  const support::TempDirectory directory;
+  const distrib::DeflateOptions each{.flush = distrib::DeflateFlush::sync};
+  for (const Compression compression : {Compression::gzip, Compression::zlib}) {
+    const distrib::RecordWriterOptions plain{.compression = compression, .member_bytes = 0};
+    RecordWriter together{directory / "together", plain};
+    distrib::RecordWriterOptions flushed = plain;
+    flushed.deflate = each;
+    RecordWriter apart{directory / "apart", flushed};
+    std::vector<std::string> payloads;
+    for (int i = 0; i < 1000; ++i) payloads.push_back("record " + std::to_string(i));
+    for (const std::string& payload : payloads) together.append(as_bytes(payload)), apart.append(as_bytes(payload));
+    together.close(), apart.close();
+    CHECK(payloads_of(directory / "apart") == payloads);
+    CHECK(std::filesystem::file_size(directory / "apart") > std::filesystem::file_size(directory / "together") + 4000);
+  }
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 20}) {
+    RecordWriter writer{directory / "file", {.buffer_bytes = bytes}};
+    const std::string payload(65'536, 'x');
+    for (int i = 0; i < 10; ++i) writer.append(as_bytes(payload));
+    // 131072 bytes hold one such record with its frame, not two.
+    CHECK(std::filesystem::file_size(directory / "file") == (bytes == 0 ? 9 * (65'536 + 16) : 0));
+    writer.close();
+    CHECK(payloads_of(directory / "file").size() == 10);
+  }
+}
+
 TEST_CASE("RecordWriter: the destructor closes, also a moved one's", "[record][record_writer]") {
   const support::TempDirectory directory;
   for (const Compression compression : {Compression::none, Compression::gzip}) {

@@ -117,3 +117,32 @@ TEST_CASE("SharedSecret: of the environment", "[rpc]") {
   }
   REQUIRE(::unsetenv(name.c_str()) == 0);
 }
+
+TEST_CASE("SharedSecret: of a job, as its starter gives it", "[rpc]") {
+  const support::TempDirectory directory;
+  const std::string path = (directory / "secret").string();
+  std::ofstream{path} << good << '\n';
+  REQUIRE(::chmod(path.c_str(), 0600) == 0);
+  const std::string other = "another secret, sixteen and more bytes";
+  distrib::Error error;
+  REQUIRE(::setenv("DISTRIB_SECRET_FILE", "", 1) == 0);
+  REQUIRE(::setenv("DISTRIB_SECRET", "", 1) == 0);
+  CHECK_FALSE(SharedSecret::of_job(error));
+  CHECK_FALSE(error);
+  REQUIRE(::setenv("DISTRIB_SECRET", other.c_str(), 1) == 0);
+  CHECK(is_made_of(SharedSecret::of_job(error), other));
+  CHECK_FALSE(error);
+  REQUIRE(::setenv("DISTRIB_SECRET_FILE", path.c_str(), 1) == 0);
+  CHECK(is_made_of(SharedSecret::of_job(), good));
+  REQUIRE(::chmod(path.c_str(), 0644) == 0);
+  CHECK_FALSE(SharedSecret::of_job(error));
+  CHECK(error.code == rpc_errc::secret_exposed);
+  CHECK(error.where == path);
+  REQUIRE(::unsetenv("DISTRIB_SECRET_FILE") == 0);
+  REQUIRE(::setenv("DISTRIB_SECRET", "short", 1) == 0);
+  std::error_code ec;
+  CHECK_FALSE(SharedSecret::of_job(ec));
+  CHECK(ec == rpc_errc::bad_secret);
+  CHECK_THROWS_WITH(SharedSecret::of_job(), ContainsSubstring("DISTRIB_SECRET"));
+  REQUIRE(::unsetenv("DISTRIB_SECRET") == 0);
+}

@@ -7,6 +7,8 @@ usage: kills.py BUILD [TEST...] [--seed N] [--count N] [--seconds N] [--case TEX
 TEST is one of these; all unless told. Who is killed is started again at once; nobody helps otherwise.
   pauses      --count jobs (20) in which random processes stand still for 5 to 200 ms
   kills       --count jobs (20) with 2 to 10 kills of random processes at random moments
+  partitions  --count jobs (6) in which parameter servers are cut off the network for 0.1 to 3 s, in both directions or
+              in one; some are killed meanwhile, which nobody hears of. As root, in a network of its own
   boundaries  --count cases (60; 0: all, 700 or more). In each, a process is killed just before its n-th call of one kind
               that moves something (sends, writes, syncs, renames), alone or another one with it: all n of a job that
               makes 3 cuts
@@ -26,6 +28,7 @@ Lines begin with what repeats them; to a seed belongs --count 1. TRAIN_OPTIONs g
 nothing.
 """
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -266,6 +269,65 @@ def kills(setting, seed, count=20, **_):
         setting.say(f"{job.check():5.1f} s  killed {' '.join(killed)}")
 
 
+def own_network(setting):
+    """Whether this process, and those that it starts from now on, have a loopback that nobody else has."""
+    new_network = 0x40000000
+    if os.geteuid() != 0 or not shutil.which("iptables") or not shutil.which("ip"):
+        setting.say("skipped: only root with iptables and iproute2 can cut a network")
+        return False
+    if ctypes.CDLL(None, use_errno=True).unshare(new_network) != 0:
+        setting.say(f"skipped: no network of its own: {os.strerror(ctypes.get_errno())}")
+        return False
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    probe = subprocess.run(["iptables", "-L", "-n"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if probe.returncode != 0:
+        setting.say(f"skipped: {probe.stderr.strip()}")
+    return probe.returncode == 0
+
+
+def cut_off(how, ports, directions):
+    """Packets to (dport) and from (sport) these ports are lost, from now on (-A) or no longer (-D)."""
+    for port in ports:
+        for direction in directions:
+            subprocess.run(["iptables", how, "INPUT", "-p", "tcp", f"--{direction}", port, "-j", "DROP"], check=True)
+
+
+def lost_packets():
+    """Of the rules there are."""
+    said = subprocess.run(["iptables", "-xvnL", "INPUT"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return sum(int(line.split()[0]) for line in said.splitlines() if " DROP " in line and not line.startswith("Chain"))
+
+
+def partitions(setting, seed, count=6, **_):
+    setting.now = "partitions"
+    if not own_network(setting):
+        return
+    for dice in setting.drawn("partitions", count, seed):
+        program, steps = dice.choice([*((program, 3 * steps) for program, steps in JOBS), (COUNTING, CONTRIBUTIONS)])
+        save = [] if program is COUNTING else ["--save_every=5"]
+        job, killed, cuts, away, lost = Job(setting, program, steps, *save).start(), [], 0, 0, 0
+        hosts = next(word for word in job.tasks["ps0"].command if str(word).startswith("--ps_hosts="))
+        port_of = dict(zip(PS, re.findall(r":(\d+)", hosts)))
+        for _ in range(dice.randint(2, 4)):
+            if not job.during(dice.uniform(0, 0.5)):
+                break
+            names = dice.sample(PS, dice.randint(1, 2))
+            directions = dice.choice([["dport", "sport"], ["dport"], ["sport"]])
+            seconds = dice.uniform(0.1, 3)
+            cut_off("-A", [port_of[name] for name in names], directions)
+            job.during(seconds / 2)
+            if dice.random() < 0.4:
+                killed += job.send(signal.SIGKILL, names[:1])
+            job.during(seconds / 2)
+            lost += lost_packets()
+            cut_off("-D", [port_of[name] for name in names], directions)
+            cuts, away = cuts + 1, away + seconds
+        setting.say(f"{job.check():5.1f} s  {cuts} partitions, {away:.1f} s in all, {lost} packets lost, killed "
+                    f"{' '.join(killed) or 'nobody'}")
+        if not lost:
+            raise Failure("no packet was lost")
+
+
 def counts(setting, seed, count=10, **_):
     for dice in setting.drawn("counts", count, seed):
         job, killed = Job(setting, COUNTING, CONTRIBUTIONS).start(), []
@@ -485,8 +547,8 @@ def endurance(setting, seed, seconds=60, **_):
                 raise Failure(f"{name} grew")
 
 
-TESTS = {test.__name__: test for test in (pauses, kills, boundaries, counts, staleness, orders, resharding, gaps, replicas,
-                                               endurance)}
+TESTS = {test.__name__: test for test in (pauses, kills, partitions, boundaries, counts, staleness, orders, resharding,
+                                         gaps, replicas, endurance)}
 
 
 def main():

@@ -7,14 +7,24 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 using distrib::EventWriter;
 using distrib::ScalarEvent;
+
+namespace {
+
+auto point(double wall_time, std::int64_t step, std::string tag, double value) -> ScalarEvent {
+  return {wall_time, step, std::move(tag), value, "scalars", distrib::DataClass::scalar};
+}
+
+}  // namespace
 
 TEST_CASE("event files have TensorFlow's names", "[summary][event_writer]") {
   CHECK(distrib::event_file_name("/logs", 1465000000, "w0") == "/logs/events.out.tfevents.1465000000.w0");
@@ -34,8 +44,8 @@ TEST_CASE("events are on the disk after flush, the version at once", "[summary][
   writer.flush();
   const auto scalars = distrib::read_scalars(writer.path());
   REQUIRE(scalars.size() == 3);
-  CHECK(scalars[0] == ScalarEvent{100, 1, "loss", 0.5});
-  CHECK(scalars[1] == ScalarEvent{100, 1, "accuracy", 0.75});
+  CHECK(scalars[0] == point(100, 1, "loss", 0.5));
+  CHECK(scalars[1] == point(100, 1, "accuracy", 0.75));
   CHECK(scalars[2].wall_time > 1.6e9);
 
   writer.close();
@@ -77,7 +87,7 @@ TEST_CASE("events made before are added, and a file that was deleted is followed
   writer.flush();  // that one is lost
   writer.scalar("loss", 3, 0.125F, 3.0);
   writer.close();
-  CHECK(distrib::read_scalars(directory.path()) == std::vector{ScalarEvent{3.0, 3, "loss", 0.125}});
+  CHECK(distrib::read_scalars(directory.path()) == std::vector{point(3.0, 3, "loss", 0.125)});
 }
 
 TEST_CASE("a directory that cannot be written is told", "[summary][event_writer]") {

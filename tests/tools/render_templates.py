@@ -218,6 +218,7 @@ PLANTED = {
     "kubernetes/jobset.yaml.jinja": [
         ('train-ps-0-1.train.', 'train-ps-1.train.', "nothing here is reached by that name"),
         ('maxRestarts', 'maxRestart', "unknown key 'maxRestart'"),
+        ('minAvailable: 2', 'maxUnavailable: 0', "knows minAvailable only"),
         ('operator: All', 'operator: Every', "must be one of All, Any"),
         ('{name: permanent, action', '{action', "name is missing"),
     ],

@@ -31,6 +31,12 @@ auto flags_of(const std::string& job, std::uint32_t index, const std::string& ps
   return flags;
 }
 
+/// One that was free a moment ago.
+auto free_address() -> std::string {
+  asio::io_context context{1};
+  return "127.0.0.1:" + std::to_string(support::Acceptor{context, support::loopback()}.local_endpoint().port());
+}
+
 auto local_hash(const support::TempDirectory& data) -> std::string {
   auto trainer = line_job::builder(line_model::write(data.path()), {.workers = 1, .steps = steps}).build();
   CHECK(trainer.run() == 0);
@@ -68,6 +74,35 @@ TEST_CASE("ClusterTrainer: a worker and a server end with the bits of one proces
   }
 }
 
+TEST_CASE("ClusterTrainer: who has not the job's secret is not let in, whoever he is", "[train]") {
+  const support::TempDirectory data;
+  const auto secret = SharedSecret::from_bytes(as_bytes("sixteen bytes and some more"));
+  const auto dataset = line_model::write(data.path());
+  const auto builder = [&](SharedSecret known) {
+    return line_job::builder(dataset, {.steps = steps}).with_cluster_mode({.start_within = 20s, .secret = known});
+  };
+  IoPool pool{2};
+  const std::string address = free_address();
+  auto trainer = builder(secret).build(pool, flags_of("ps", 0, address));
+  std::promise<int> code;
+  std::thread server{[&] { code.set_value(trainer.run()); }};
+  for (const auto& unknown : {SharedSecret{}, SharedSecret::from_bytes(as_bytes("another one of many bytes"))}) {
+    auto stranger = builder(unknown).build(pool, flags_of("worker", 0, address));
+    std::error_code ec;
+    try {
+      static_cast<void>(stranger.run());
+    } catch (const std::system_error& error) {
+      ec = error.code();
+    }
+    CHECK(ec == rpc_errc::unauthorized);
+  }
+  auto worker = builder(secret).build(pool, flags_of("worker", 0, address));
+  CHECK(worker.run() == 0);
+  server.join();
+  CHECK(code.get_future().get() == 0);
+  CHECK(worker.result().parameters_sha256 == local_hash(data));
+}
+
 TEST_CASE("ClusterTrainer: a chief that starts when all have gone takes the result from the checkpoint", "[train]") {
   const support::TempDirectory data;
   const support::TempDirectory out;
@@ -97,9 +132,7 @@ TEST_CASE("ClusterTrainer: a chief that starts when all have gone takes the resu
 TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's model", "[train]") {
   const support::TempDirectory data;
   IoPool pool{2};
-  asio::io_context context{1};
-  const std::string address =  // that was free a moment ago
-      "127.0.0.1:" + std::to_string(support::Acceptor{context, support::loopback()}.local_endpoint().port());
+  const std::string address = free_address();
   const auto dataset = line_model::write(data.path());
   auto trainer = line_job::builder(dataset, {.steps = steps}).build(pool, flags_of("ps", 0, address));
   std::promise<int> code;
@@ -174,9 +207,7 @@ TEST_CASE("ClusterTrainer: an evaluation that throws ends the job with what it t
 TEST_CASE("ClusterTrainer: a gradient that is not finite ends the job, as the recipe says", "[train]") {
   const support::TempDirectory data;
   IoPool pool{2};
-  asio::io_context context{1};
-  const std::string address =  // that was free a moment ago
-      "127.0.0.1:" + std::to_string(support::Acceptor{context, support::loopback()}.local_endpoint().port());
+  const std::string address = free_address();
   const auto builder = train(Diverging{})
                            .with_data(line_model::write(data.path()).shuffle(3).batch(10))
                            .with_hooks(StopAtStep{steps})

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `distrib`. Each subcommand is a header of its own; here are only their options.
+#include "checkpoint.hpp"
+#include "events.hpp"
 #include "launch.hpp"
 #include "records.hpp"
 #include "render.hpp"
@@ -51,6 +53,15 @@ int main(int argc, char** argv) try {
   int code = 0;
   tools::add_records(app, records, code);
 
+  tools::CheckpointOptions checkpoint;
+  tools::add_checkpoint(app, checkpoint, code);
+
+  tools::EventsOptions curves;
+  CLI::App* events = app.add_subcommand("events", "Shows the curves of TensorBoard's event files.");
+  events->add_option("PATH", curves.path, "An event file, or a directory that runs are in or below")->required();
+  events->add_option("--tag", curves.tags, "Only these curves");
+  events->add_flag("--json", curves.json, "A line of JSON for each point");
+
   tools::StatusOptions asked;
   CLI::App* status = app.add_subcommand("status", "Shows how a running parameter server is, shard by shard.");
   status->add_option("address", asked.server, "HOST:PORT of the parameter server")->required();
@@ -75,6 +86,7 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : exit_usage;
   }
+  if (events->parsed()) return tools::events(curves);
   if (status->parsed()) return tools::status(asked);
   if (!launch->parsed()) return code;
 

@@ -27,7 +27,7 @@ auto damage_json(const std::vector<distrib::Damage>& ranges) -> std::string {
   return list + "]";
 }
 
-void tell(RecordsReport& report, const std::string& file, Contents& contents,
+void tell(Report& report, const std::string& file, Contents& contents,
           const std::vector<distrib::Damage>& damage, bool list_damage) {
   if (report.json()) {
     JsonLine line;
@@ -50,7 +50,7 @@ void tell(RecordsReport& report, const std::string& file, Contents& contents,
 }  // namespace
 
 auto records_check(const RecordsOptions& options, bool list_damage) -> int {
-  RecordsReport report{options.json};
+  Report report{options.json};
   const auto files = files_of(options, report);
   Progress progress{files.size()};
   std::uint64_t total = 0;

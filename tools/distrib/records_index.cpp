@@ -33,7 +33,7 @@ void write_part(const std::string& file, const distrib::RecordSplit& split, cons
 }
 
 /// Whether none of the outputs is there, or may be replaced.
-auto outputs_are_free(const RecordsOptions& options, std::size_t files, RecordsReport& report) -> bool {
+auto outputs_are_free(const RecordsOptions& options, std::size_t files, Report& report) -> bool {
   if (options.output.empty()) return true;
   if (files > 1) report.refuse("--output", "it is for the parts of one file, and there are several");
   if (files > 1) return false;
@@ -45,7 +45,7 @@ auto outputs_are_free(const RecordsOptions& options, std::size_t files, RecordsR
 }  // namespace
 
 auto records_index(const RecordsOptions& options) -> int {
-  RecordsReport report{options.json};
+  Report report{options.json};
   Progress progress{1};
   for (const std::string& file : files_of(options, report)) try {
       if (!is_here(file, report)) continue;
@@ -67,7 +67,7 @@ auto records_index(const RecordsOptions& options) -> int {
 }
 
 auto records_split(const RecordsOptions& options) -> int {
-  RecordsReport report{options.json};
+  Report report{options.json};
   const auto files = files_of(options, report);
   if (!outputs_are_free(options, files.size(), report)) return report.finish();
   const auto parts = static_cast<std::size_t>(options.parts);

@@ -70,7 +70,7 @@ auto values_text(const FeatureView& feature) -> std::string {
   return count > most ? text + ", ... (" + std::to_string(count) + ")" : text;
 }
 
-void tell_record(const distrib::Record& record, RecordsReport& report) {
+void tell_record(const distrib::Record& record, Report& report) {
   report.line("record " + std::to_string(record.number) + " at offset " + std::to_string(record.offset) + ", " +
               std::to_string(record.bytes.size()) + " bytes");
   std::error_code ec;
@@ -83,7 +83,7 @@ void tell_record(const distrib::Record& record, RecordsReport& report) {
 }
 
 /// A record as a line of JSON; false when it is none that can be shown so.
-auto tell_json(const std::string& file, const distrib::Record& record, bool sequence, RecordsReport& report) -> bool {
+auto tell_json(const std::string& file, const distrib::Record& record, bool sequence, Report& report) -> bool {
   std::error_code ec;
   const std::string text = record_json(record.bytes, sequence, ec);
   if (ec)
@@ -94,7 +94,7 @@ auto tell_json(const std::string& file, const distrib::Record& record, bool sequ
 }
 
 /// What the first records of a file have in common.
-void tell_schema(const std::string& file, const RecordsOptions& options, RecordsReport& report, Progress& progress) {
+void tell_schema(const std::string& file, const RecordsOptions& options, Report& report, Progress& progress) {
   distrib::SchemaInference inference;
   distrib::RecordReader reader = open_records(file, options);
   throw_if(reader.error());
@@ -122,7 +122,7 @@ void tell_schema(const std::string& file, const RecordsOptions& options, Records
 }  // namespace
 
 auto records_head(const RecordsOptions& options) -> int {
-  RecordsReport report{options.json};
+  Report report{options.json};
   const auto files = files_of(options, report);
   Progress progress{files.size()};
   for (const std::string& file : files) try {
@@ -145,7 +145,7 @@ auto records_head(const RecordsOptions& options) -> int {
 }
 
 auto records_cat(const RecordsOptions& options) -> int {
-  RecordsReport report{options.json};
+  Report report{options.json};
   std::uint64_t left = options.first == 0 ? static_cast<std::uint64_t>(-1) : options.first;
   for (const std::string& file : files_of(options, report)) {
     distrib::RecordReader reader = open_records(file, options);

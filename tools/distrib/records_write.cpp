@@ -51,7 +51,7 @@ auto output_of(const std::string& file, const RecordsOptions& options) -> std::s
 }
 
 /// Whether each of `files` has an output of its own.
-auto outputs_are_told(const std::vector<std::string>& files, const RecordsOptions& options, RecordsReport& report)
+auto outputs_are_told(const std::vector<std::string>& files, const RecordsOptions& options, Report& report)
     -> bool {
   std::vector<std::string> outputs;
   for (const std::string& file : files) outputs.push_back(output_of(file, options));
@@ -68,7 +68,7 @@ auto outputs_are_told(const std::vector<std::string>& files, const RecordsOption
 }
 
 void tell_copied(const std::string& file, const std::string& output, const Copied& copied,
-                 const std::vector<distrib::Damage>& damage, RecordsReport& report) {
+                 const std::vector<distrib::Damage>& damage, Report& report) {
   std::uint64_t lost = 0;
   for (const distrib::Damage& range : damage) lost += range.bytes;
   if (report.json()) {
@@ -85,7 +85,7 @@ void tell_copied(const std::string& file, const std::string& output, const Copie
 
 /// One output for each input.
 auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& reading) -> int {
-  RecordsReport report{options.json};
+  Report report{options.json};
   const auto files = files_of(options, report);
   if (files.empty() || !outputs_are_told(files, options, report)) return report.finish();
   if (!options.directory.empty()) {
@@ -120,7 +120,7 @@ auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& 
 }  // namespace
 
 auto records_merge(const RecordsOptions& options) -> int {
-  RecordsReport report{options.json};
+  Report report{options.json};
   const auto files = files_of(options, report);
   if (files.empty() || !report.may_write(options.output, options.force)) return report.finish();
   Progress progress{files.size()};
@@ -154,7 +154,7 @@ auto records_salvage(const RecordsOptions& options) -> int { return rewrite(opti
 
 auto records_recompress(const RecordsOptions& options) -> int {
   if (options.compression.empty()) {
-    RecordsReport report{options.json};
+    Report report{options.json};
     report.refuse("--compression", "write --compression none, gzip or zlib");
     return report.finish();
   }

@@ -10,20 +10,28 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace tools {
 
 namespace {
 
-constexpr const char* script = DISTRIB_TOOLS_DIR "/render.py";
+/// Beside the command, in a build and where it is installed.
+auto script_path() -> std::string {
+  std::error_code ec;
+  const auto command = std::filesystem::read_symlink("/proc/self/exe", ec);
+  return (command.parent_path().parent_path() / "share/distrib/render.py").string();
+}
 
 }  // namespace
 
 auto render(const std::vector<std::string>& arguments) -> int {
-  if (::access(script, R_OK) != 0) {
-    std::fprintf(stderr, "error: %s: %s\n", script, std::strerror(errno));
+  std::string file = script_path();
+  if (::access(file.c_str(), R_OK) != 0) {
+    std::fprintf(stderr, "error: %s: %s\n", file.c_str(), std::strerror(errno));
     return exit_no_input;
   }
   const char* path = std::getenv("PATH");
@@ -33,7 +41,7 @@ auto render(const std::vector<std::string>& arguments) -> int {
                  python.reason.c_str());
     return exit_unavailable;
   }
-  std::string interpreter = python.path, no_bytecode = "-B", file = script;
+  std::string interpreter = python.path, no_bytecode = "-B";
   std::vector<std::string> words = arguments;
   std::vector<char*> argv{interpreter.data(), no_bytecode.data(), file.data()};
   for (std::string& word : words) argv.push_back(word.data());

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "status.hpp"
 
-#include "exit_status.hpp"
-#include "failure_word.hpp"
-#include "json_line.hpp"
+#include "report.hpp"
 #include "status_text.hpp"
 
 #include <distrib/ps/ask_status.hpp>
@@ -51,17 +49,9 @@ auto status(const StatusOptions& options) -> int try {
     std::this_thread::sleep_for(std::chrono::seconds{1});
   }
 } catch (const std::system_error& error) {
-  const distrib::Error failure = distrib::error_of(error);
-  if (options.json)
-    std::puts(JsonLine{}
-                  .add("error", failure_word(failure.code))
-                  .add("where", failure.where)
-                  .add("what", failure.code.message())
-                  .text()
-                  .c_str());
-  else
-    std::fprintf(stderr, "error: %s: %s\n", failure.where.c_str(), failure.code.message().c_str());
-  return exit_status(failure.code);
+  Report report{options.json};
+  report.failure(distrib::error_of(error));
+  return report.finish();
 }
 
 }  // namespace tools

@@ -44,8 +44,9 @@ struct StoredTensor {
 
 /// What the index file of a checkpoint says.
 struct BundleIndex {
-  std::uint64_t shards = 0;           ///< Number of data files.
-  std::vector<StoredTensor> tensors;  ///< In ascending order of the names.
+  std::uint64_t shards = 0;                  ///< Number of data files.
+  std::vector<StoredTensor> tensors;         ///< In ascending order of the names.
+  BlockKind first_block = BlockKind::plain;  ///< How the index itself is stored, told by its first block.
 
   /// The tensor called `name`; nullptr when there is none.
   template <class = void> [[nodiscard]] auto find(std::string_view name) const noexcept -> const StoredTensor* {
@@ -146,7 +147,7 @@ template <class = void> [[nodiscard]] auto parse_bundle_index(ByteView file, Bun
     entries.insert(entries.end(), {std::string{key}, std::move(entry)});
     return true;
   };
-  if (!read_table(file, visit, error)) return false;
+  if (!read_table(file, visit, index.first_block, error)) return false;
   if (header.shards == 0 || header.shards > max_data_files)
     return refuse(error, checkpoint_errc::corrupt_index, "number of data files: " + std::to_string(header.shards));
   if (header.big_endian) return refuse(error, checkpoint_errc::unsupported, "written on a big-endian machine");

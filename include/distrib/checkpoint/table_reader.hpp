@@ -17,6 +17,12 @@
 
 namespace distrib::inline v0 {
 
+/// How a block of a table is stored, with LevelDB's numbers.
+enum class BlockKind : std::uint8_t {
+  plain = 0,
+  snappy = 1,  ///< Checkpoints of old writers have it; ours are never compressed.
+};
+
 namespace detail {
 
 struct BlockHandle {
@@ -35,7 +41,7 @@ template <class = void> auto refuse(Error& error, checkpoint_errc code, std::str
 
 /// Checks one block and points `block` at its content: into the file, or into `unpacked` when it was compressed.
 template <class = void>
-auto read_block(ByteView file, BlockHandle handle, std::vector<std::byte>& unpacked, ByteView& block,
+auto read_block(ByteView file, BlockHandle handle, std::vector<std::byte>& unpacked, ByteView& block, BlockKind& kind,
                 Error& error) -> bool {
   const auto where = [&] { return "block at " + std::to_string(handle.offset); };
   const std::size_t end = file.size() - table_footer_bytes;
@@ -46,7 +52,8 @@ auto read_block(ByteView file, BlockHandle handle, std::vector<std::byte>& unpac
   const ByteView checked{stored.data(), stored.size() + 1};
   if (mask_crc(crc32c(checked)) != load_le<std::uint32_t>(checked.data() + checked.size()))
     return refuse(error, checkpoint_errc::corrupt_index, where());
-  switch (static_cast<BlockKind>(checked.back())) {
+  kind = static_cast<BlockKind>(checked.back());
+  switch (kind) {
     case BlockKind::plain: block = stored; return true;
     case BlockKind::snappy:
       if (!unpack_snappy(stored, unpacked)) return refuse(error, checkpoint_errc::corrupt_index, where());
@@ -88,7 +95,9 @@ template <class Visit> auto walk_block(ByteView block, std::uint64_t& key_budget
 /// (it fills `error` itself then). Every checksum is verified; lengths are checked before memory is taken.
 ///
 /// False: `error` says why (`bad_magic`, `corrupt_index`, `unsupported`) and at which byte. Throws only bad_alloc.
-template <class Visit> [[nodiscard]] auto read_table(ByteView file, Visit&& visit, Error& error) -> bool {
+/// `first_kind` becomes how the first block of entries is stored; untouched where there is none.
+template <class Visit>
+[[nodiscard]] auto read_table(ByteView file, Visit&& visit, BlockKind& first_kind, Error& error) -> bool {
   using detail::refuse;
   error = {};
   if (file.size() < detail::table_footer_bytes)
@@ -103,11 +112,13 @@ template <class Visit> [[nodiscard]] auto read_table(ByteView file, Visit&& visi
   ByteView index_block;
   if (!detail::read_handle(footer, meta_index) || !detail::read_handle(footer, index))
     return refuse(error, checkpoint_errc::corrupt_index, "footer");
-  if (!detail::read_block(file, index, index_bytes, index_block, error)) return false;
+  BlockKind kind{};
+  if (!detail::read_block(file, index, index_bytes, index_block, kind, error)) return false;
 
   std::vector<std::byte> unpacked;
   std::string last_key;
   bool first = true;
+  bool first_block = true;
   std::uint64_t index_budget = 64 * std::uint64_t{file.size()};
   std::uint64_t budget = index_budget;
   const bool whole = detail::walk_block(index_block, index_budget, [&](std::string_view, ByteView value) {
@@ -115,7 +126,8 @@ template <class Visit> [[nodiscard]] auto read_table(ByteView file, Visit&& visi
     ByteView block;
     if (!detail::read_handle(value, handle))
       return refuse(error, checkpoint_errc::corrupt_index, "block at " + std::to_string(index.offset));
-    if (!detail::read_block(file, handle, unpacked, block, error)) return false;
+    if (!detail::read_block(file, handle, unpacked, block, kind, error)) return false;
+    if (std::exchange(first_block, false)) first_kind = kind;
     const bool walked = detail::walk_block(block, budget, [&](std::string_view key, ByteView entry) {
       if (!first && key <= last_key) return false;
       first = false;

@@ -133,7 +133,7 @@ class TableWriter {
 
   template <class = void> auto write_block(const std::vector<std::byte>& block) -> Handle {
     const Handle handle{file_.size(), block.size()};
-    const std::byte kind{static_cast<std::uint8_t>(detail::BlockKind::plain)};
+    const std::byte kind{0};  // plain: see BlockKind
     file_.raw(block);
     file_.raw({&kind, 1});
     file_.raw_number(mask_crc(crc32c_extend(crc32c(block), {&kind, 1})));

@@ -24,6 +24,12 @@
 
 namespace distrib::inline v0 {
 
+/// What becomes of a task that its job's host list does not have.
+enum class UnlistedTask {
+  refuse,               ///< `cluster_errc::no_such_task`.
+  leave_like_upstream,  ///< It is taken as it is; `Server` refuses it. mnist.py of tensorflow/ecosystem does that.
+};
+
 /// A flag of a command line.
 struct FlagInfo {
   std::string_view name;  ///< "task_index"
@@ -96,10 +102,11 @@ struct ClusterFlags {
   }
 
   /// What `parse_known` does, as a pure function of the arguments (without the program's name, and with those of flag
-  /// files) and of the value that TF_CONFIG has.
+  /// files) and of the value that TF_CONFIG has; `unlisted` is about tasks that flags name.
   template <class = void>
   [[nodiscard]] static auto from(std::span<const char* const> arguments, std::string_view tf_config,
-                                 std::vector<std::string>& rest, Error& error) -> ClusterFlags;
+                                 std::vector<std::string>& rest, Error& error,
+                                 UnlistedTask unlisted = UnlistedTask::refuse) -> ClusterFlags;
 
   /// A line for each flag, to be told with the program's own: "  --job_name ...    ps or worker; ...".
   template <class = void> [[nodiscard]] static auto help() -> std::string {
@@ -199,7 +206,8 @@ auto hosts_of_flag(std::string_view flag, std::optional<std::string_view> text, 
   return hosts;
 }
 
-template <class = void> auto flags_from_texts(const ClusterFlagTexts& texts, Error& error) -> ClusterFlags {
+template <class = void>
+auto flags_from_texts(const ClusterFlagTexts& texts, UnlistedTask unlisted, Error& error) -> ClusterFlags {
   ClusterFlags flags;
   if (!texts.job_name || texts.job_name->empty()) return flags;  // one process, whatever the other flags say
   flags.job_name = *texts.job_name;
@@ -215,9 +223,9 @@ template <class = void> auto flags_from_texts(const ClusterFlagTexts& texts, Err
   const std::optional<std::int64_t> index = integer_flag(index_text);
   const std::size_t tasks = flags.job_name == "ps" ? flags.ps_hosts.size() : flags.worker_hosts.size();
   const std::string flag = "--task_index=" + std::string{index_text};
-  if (!index || *index < 0) {
+  if (!index || *index < 0 || *index > std::numeric_limits<std::uint32_t>::max()) {
     error = {cluster_errc::bad_integer, flag};
-  } else if (static_cast<std::uint64_t>(*index) >= tasks) {
+  } else if (unlisted == UnlistedTask::refuse && static_cast<std::uint64_t>(*index) >= tasks) {
     error = {cluster_errc::no_such_task, flag + ": job '" + flags.job_name + "' has " + std::to_string(tasks) +
                                              (tasks == 1 ? " host" : " hosts")};
   }
@@ -275,18 +283,18 @@ template <class = void> auto flags_from_tf_config(std::string_view text, Error& 
 
 template <class>
 auto ClusterFlags::from(std::span<const char* const> arguments, std::string_view tf_config,
-                        std::vector<std::string>& rest, Error& error) -> ClusterFlags {
+                        std::vector<std::string>& rest, Error& error, UnlistedTask unlisted) -> ClusterFlags {
   error = {};
   rest.clear();
   const detail::ClusterFlagTexts texts = detail::read_cluster_flags(arguments, rest, error);
   if (error) return {};
   if (!texts.any() && !tf_config.empty()) return detail::flags_from_tf_config(tf_config, error);
-  return detail::flags_from_texts(texts, error);
+  return detail::flags_from_texts(texts, unlisted, error);
 }
 
 #ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/cluster.cpp
 extern template auto ClusterFlags::from(std::span<const char* const>, std::string_view, std::vector<std::string>&,
-                                        Error&) -> ClusterFlags;
+                                        Error&, UnlistedTask) -> ClusterFlags;
 #endif
 
 }  // namespace distrib::inline v0

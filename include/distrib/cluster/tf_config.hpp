@@ -22,7 +22,9 @@ struct TfConfig {
   std::optional<std::string> task_type;     ///< The job of this process.
   std::optional<std::uint32_t> task_index;  ///< Which task of it this process is.
   std::optional<std::string> rpc_layer;     ///< "grpc", ...
-  std::optional<std::string> environment;
+  /// Its key `environment`, which TensorFlow's coordinator alone reads ("google" has a server already).
+  std::optional<std::string> coordinator_environment;
+  std::optional<std::string> environment;  ///< Of the resolver: no key of TF_CONFIG says it, only you do.
   std::optional<std::string> session_master;
   std::optional<std::string> eval_session_master;
   std::optional<std::string> service;  ///< The JSON of an object, as it stands there.
@@ -87,7 +89,7 @@ class TfConfigReader {
     if (key == "cluster" || key == "sparseCluster") return next_is_null() || read_cluster(config.cluster);
     if (key == "task") return next_is_null() || read_task(config);
     if (key == "rpc_layer") return next_is_null() || read_text(config.rpc_layer);
-    if (key == "environment") return next_is_null() || read_text(config.environment);
+    if (key == "environment") return next_is_null() || read_text(config.coordinator_environment);
     if (key == "session_master") return next_is_null() || read_text(config.session_master);
     if (key == "eval_session_master") return next_is_null() || read_text(config.eval_session_master);
     if (key == "service") return next_is_null() || read_service(config.service);

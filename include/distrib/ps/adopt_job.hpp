@@ -13,6 +13,7 @@
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_store.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -25,12 +26,12 @@ struct AdoptedJob {
   ShardKind kind;
 };
 
-/// The job whose text a worker brought to the shard at `place`, which may take `memory_bytes`. `known`: the job that it
+/// The job whose text a worker brought to the shard at `place`, which may take as much memory as `options` say. `known`: the job that it
 /// has already, if any. Fails with `ps_errc::bad_job` (also when the hash is another text's), `job_mismatch` (there is
 /// another job, or it is not one for this place), `unknown_updater`, `too_large`.
 template <class = void>
 [[nodiscard]] inline auto adopt_job(const JoinRequest& request, const std::optional<Job>& known, const ShardPlace& place,
-                                    const ShardKinds& kinds, std::uint64_t memory_bytes, Error& error) -> AdoptedJob {
+                                    const ShardKinds& kinds, const ShardOptions& options, Error& error) -> AdoptedJob {
   AdoptedJob adopted;
   error = {};
   if (to_hex(sha256(as_bytes(request.job_text))) != request.job_hash) error = {ps_errc::bad_job, "its hash"};
@@ -38,10 +39,11 @@ template <class = void>
   if (!error && known) error = {ps_errc::job_mismatch, job_difference(to_text(*known), request.job_text)};
   if (!error) error = place_mismatch(adopted.job, place);
   if (!error) adopted.kind = kinds(adopted.job, error);
-  if (!error)
-    adopted.kind.table_budget_bytes =
-        table_budget(adopted.job, adopted.job.replica_at(place.task, place.shard) % adopted.job.shards(),
-                     adopted.kind.updaters, memory_bytes, error);
+  if (error) return adopted;
+  const std::uint64_t part = options.task_memory_bytes / (adopted.job.shards_per_task * adopted.job.replicas);
+  adopted.kind.table_budget_bytes =
+      table_budget(adopted.job, adopted.job.replica_at(place.task, place.shard) % adopted.job.shards(),
+                   adopted.kind.updaters, std::min(options.memory_budget_bytes, part), error);
   return adopted;
 }
 

@@ -17,7 +17,7 @@ enum class ps_errc {
   bad_job,           ///< A job's description is not understood, or is larger than a parameter server allows. Run one version of the program on all tasks; mend what the named line says.
   unknown_updater,   ///< The parameter server has no updater that reads this name and these hyper-parameters. Start the servers with `updaters<...>` of it.
   not_joined,        ///< A call came before Join on this connection. Join first, and again after every new connection.
-  too_large,         ///< A shard of the job needs more memory than its parameter server may take. Raise `ShardOptions::memory_budget_bytes`, or take more servers.
+  too_large,         ///< A shard of the job needs more memory than its parameter server may take. Take more servers, or raise what the process may have; `ShardOptions` has the limits.
   rank_lost,         ///< A worker was not heard of for its lease and the time to start it again. Find out why it is gone; start the job again.
   not_a_server,      ///< `join()` was called on a task that is no parameter server. Call it in job "ps" only.
   nobody_joined,     ///< No worker has come. Start the workers, and look at what they say.

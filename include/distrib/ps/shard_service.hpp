@@ -46,7 +46,7 @@ template <class Connection>
 class ShardService final : private ShardSink {
  public:
   ShardService(const ShardPlace& place, const ShardOptions& options, ShardKinds kinds, ShardShell& shell, Instant now)
-      : options_{options}, job_{place, std::move(kinds), options.memory_budget_bytes}, shell_{shell},
+      : options_{options}, job_{place, std::move(kinds), options}, shell_{shell},
         clock_{options, place, now}, meter_{now} {}
   ShardService(const ShardService&) = delete;
   auto operator=(const ShardService&) -> ShardService& = delete;

@@ -178,7 +178,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     const Error& reason = connection->core().reason();
     if (reason.code == rpc_errc::unknown_service || reason.code == rpc_errc::unsupported_version ||
         reason.code == rpc_errc::unauthorized)
-      return fail(exit_code::refused, {reason.code, name_of(link) + ": " + reason.where});
+      return fail(exit_code::refused, {reason.code, name_of(link) + (reason.where.empty() ? "" : ": " + reason.where)});
     const Instant now = Clock::now();
     if (link.greeted) {
       tell(Event::Kind::lost, link, reason.code, "lost " + name_of(link) + ": " + reason.code.message());

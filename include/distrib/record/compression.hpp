@@ -44,6 +44,9 @@ enum class Compression {
   return compression == Compression::gzip ? "GZIP" : "ZLIB";
 }
 
+/// The only method that gzip and zlib have: deflate, as RFC 1950 and 1952 number it.
+inline constexpr int deflate_method = 8;
+
 /// Bytes that `detect_compression` wants to see.
 inline constexpr std::size_t detection_bytes = record_header_bytes;
 
@@ -58,7 +61,8 @@ inline constexpr std::size_t detection_bytes = record_header_bytes;
   const auto second = static_cast<unsigned>(head[1]);
   if (first == 0x1F && second == 0x8B) return Compression::gzip;
   // Method 8, window of at most 32 KiB, no preset dictionary, check bits.
-  if ((first & 0x0F) == 8 && first < 0x80 && (second & 0x20) == 0 && (first * 256 + second) % 31 == 0)
+  const bool good_check = (first * 256 + second) % 31 == 0;
+  if ((first & 0x0F) == unsigned{deflate_method} && first < 0x80 && (second & 0x20) == 0 && good_check)
     return Compression::zlib;
   return Compression::none;
 }
@@ -72,30 +76,31 @@ enum class DeflateStrategy {
   fixed = 4,         ///< No code tables of its own.
 };
 
-/// How hard a compressor works. The defaults are those of TensorFlow's writer; its method is always 8, and its sizes of
-/// buffers do not matter here.
-struct DeflateOptions {
-  int level = -1;         ///< -1 (the compressor's choice) .. 9.
-  int memory_level = 9;   ///< 1 .. 9; TensorFlow's mem_level.
-  int window_bits = 15;   ///< 9 .. 15, with either wrapping: TensorFlow's 31 for gzip is 15 here.
-  DeflateStrategy strategy = DeflateStrategy::standard;
-};
-
-/// Success, or why no compressor takes these options: `record_errc::bad_level`, `bad_deflate_option`.
-[[nodiscard]] inline auto check_options(const DeflateOptions& options) noexcept -> std::error_code {
-  if (options.level < -1 || options.level > 9) return record_errc::bad_level;
-  const auto strategy = static_cast<int>(options.strategy);
-  const bool good = options.memory_level >= 1 && options.memory_level <= 9 && options.window_bits >= 9 &&
-                    options.window_bits <= 15 && strategy >= 0 && strategy <= 4;
-  return good ? std::error_code{} : make_error_code(record_errc::bad_deflate_option);
-}
-
 /// What must have come out of a compressor when a call returns with room left.
 enum class DeflateFlush {
   none,    ///< Whatever is ready.
   sync,    ///< Everything put in so far can be inflated. Costs size.
   finish,  ///< The stream and its trailer. The last thing to do.
 };
+
+/// How hard a compressor works. The defaults are those of TensorFlow's writer.
+struct DeflateOptions {
+  int level = -1;         ///< -1 (the compressor's choice) .. 9.
+  int memory_level = 9;   ///< 1 .. 9; TensorFlow's mem_level.
+  int window_bits = 15;   ///< 9 .. 15, with either wrapping: TensorFlow's 31 for gzip is 15 here.
+  DeflateStrategy strategy = DeflateStrategy::standard;
+  DeflateFlush flush = DeflateFlush::none;  ///< What a writer does behind each record; `finish` is refused.
+};
+
+/// Success, or why no compressor takes these options: `record_errc::bad_level`, `bad_deflate_option`.
+[[nodiscard]] inline auto check_options(const DeflateOptions& options) noexcept -> std::error_code {
+  if (options.level < -1 || options.level > 9) return record_errc::bad_level;
+  const auto strategy = static_cast<int>(options.strategy);
+  const bool flushes = options.flush == DeflateFlush::none || options.flush == DeflateFlush::sync;
+  const bool good = flushes && options.memory_level >= 1 && options.memory_level <= 9 && options.window_bits >= 9 &&
+                    options.window_bits <= 15 && strategy >= 0 && strategy <= 4;
+  return good ? std::error_code{} : make_error_code(record_errc::bad_deflate_option);
+}
 
 /// Inflates a gzip file (all members that follow each other) or one zlib stream that comes in pieces; made for either.
 ///

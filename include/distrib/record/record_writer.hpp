@@ -33,6 +33,9 @@ struct RecordWriterOptions {
   Compression compression = Compression::none;
   /// How hard to compress; without compression of no effect.
   DeflateOptions deflate = {};
+  /// Bytes that are gathered before the system gets them, at least 128 KiB; longer records need no room there.
+  /// TensorFlow has two such buffers, for what goes into a compressor and for what comes out; nothing waits before ours.
+  std::size_t buffer_bytes = 256 << 10;
   /// A gzip file is cut into members (see `GzipMembers`): one ends with the first record that makes it so long before
   /// compression, and is kept in memory until then. Readers inflate them in parallel, count records without inflating,
   /// and go on behind damage; 1 MiB costs a thousandth of the size. 0: one member, for readers that know no more.
@@ -133,7 +136,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
  private:
   friend BasicShardedRecordWriter<D>;
 
-  static constexpr std::size_t buffer_bytes = 256 << 10;
+  static constexpr std::size_t least_buffer_bytes = 128 << 10;
   static constexpr std::size_t copied_bytes = 64 << 10;  // payloads above go to the system without a copy; those below
                                                          // are too short for a call of their own
   static constexpr std::size_t slice_bytes = 256 << 10;  // of those, checked and handed over while still in the cache
@@ -153,7 +156,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
       deflater_.emplace(options_.compression, options_.deflate);
       if (in_members()) filled_ = detail::gzip_extra_bytes;
     }
-    buffer_.resize(buffer_bytes);
+    buffer_.resize(std::max(options_.buffer_bytes, least_buffer_bytes));
     written_path_ = path_;
     if (options_.rename_on_close)
       written_path_.insert(path_.size() - detail::file_of(path_).size(), ".") += ".tmp" + std::to_string(::getpid());
@@ -222,7 +225,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   void compress(ByteView payload) {
     deflate(encode_record_header(payload.size()));
     deflate(payload);
-    deflate(encode_record_footer(payload));
+    deflate(encode_record_footer(payload), options_.deflate.flush);
     if (!in_members()) return;
     ++member_records_;
     member_size_ += record_frame_bytes + payload.size();

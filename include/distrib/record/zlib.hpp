@@ -19,12 +19,12 @@
 
 namespace distrib::inline v0 {
 
-namespace detail {
-
-/// zlib says "with a gzip header" by 16 more.
-inline auto zlib_window_bits(Compression compression, int bits) noexcept -> int {
+/// Window bits as zlib counts them, of a window of `bits`: "with a gzip header" is 16 more.
+[[nodiscard]] inline auto zlib_window_bits(Compression compression, int bits) noexcept -> int {
   return compression == Compression::gzip ? bits + 16 : bits;
 }
+
+namespace detail {
 
 /// Offers `in` and `out` to a stream, as much as its 32-bit counters hold.
 inline void offer(z_stream& stream, ByteView in, std::span<std::byte> out) noexcept {
@@ -43,7 +43,7 @@ class Inflater {
  public:
   /// `compression` is gzip or zlib. Throws `std::bad_alloc`.
   explicit Inflater(Compression compression) : stream_{new z_stream{}}, compression_{compression} {
-    if (::inflateInit2(stream_.get(), detail::zlib_window_bits(compression, 15)) != Z_OK) throw std::bad_alloc{};
+    if (::inflateInit2(stream_.get(), zlib_window_bits(compression, 15)) != Z_OK) throw std::bad_alloc{};
   }
 
   /// Takes bytes off the front of `in` and writes what they inflate to; returns how many bytes were written. Less than
@@ -101,8 +101,8 @@ class Deflater {
   /// `compression` is gzip or zlib; the options are ones that `check_options` lets pass. Throws `std::bad_alloc`.
   explicit Deflater(Compression compression, const DeflateOptions& options = {}) : stream_{new z_stream{}} {
     assert(!check_options(options));
-    if (::deflateInit2(stream_.get(), options.level, Z_DEFLATED,
-                       detail::zlib_window_bits(compression, options.window_bits), options.memory_level,
+    if (::deflateInit2(stream_.get(), options.level, deflate_method,
+                       zlib_window_bits(compression, options.window_bits), options.memory_level,
                        static_cast<int>(options.strategy)) != Z_OK)
       throw std::bad_alloc{};
   }

@@ -104,6 +104,31 @@ class SharedSecret {
     return secret;
   }
 
+  /// Of the job that this process is a task of, as its starter gives it: the file that DISTRIB_SECRET_FILE names, or else
+  /// the text of DISTRIB_SECRET; without either there is none. Set but empty counts as not set. Call it before there
+  /// are threads. Fails as `from_file` and `from_bytes` do.
+  template <class = void> [[nodiscard]] static auto of_job(Error& error) -> SharedSecret {
+    // NOLINTBEGIN(concurrency-mt-unsafe): before threads, in main
+    const std::string_view path = std::getenv("DISTRIB_SECRET_FILE") ? std::getenv("DISTRIB_SECRET_FILE") : "";
+    const std::string_view text = std::getenv("DISTRIB_SECRET") ? std::getenv("DISTRIB_SECRET") : "";
+    // NOLINTEND(concurrency-mt-unsafe)
+    error = {{}, path.empty() ? "DISTRIB_SECRET" : std::string{path}};
+    SharedSecret secret;
+    if (!path.empty())
+      secret = from_file(error.where, error.code);
+    else if (!text.empty())
+      secret = from_bytes(as_bytes(text), error.code);
+    if (!error) error = {};
+    return secret;
+  }
+  template <class = void> [[nodiscard]] static auto of_job(std::error_code& ec) -> SharedSecret {
+    return of_job(detail::CodeOf{ec});
+  }
+  template <class = void> [[nodiscard]] static auto of_job() -> SharedSecret {
+    Error error;
+    return detail::or_throw(of_job(error), error);
+  }
+
   /// Whether there is one.
   [[nodiscard]] explicit operator bool() const noexcept { return key_ != nullptr; }
 

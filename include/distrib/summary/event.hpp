@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 // Events as TensorBoard reads them: tensorflow.Event (tensorflow/core/util/event.proto) in protobuf's binary form.
@@ -19,12 +20,17 @@ namespace distrib::inline v0 {
 /// Version that the first record of an event file tells.
 inline constexpr std::string_view event_file_version = "brain.Event:2";
 
+/// What kind of data a plugin shows: DataClass of tensorflow/core/framework/summary.proto.
+enum class DataClass : std::uint8_t { unknown = 0, scalar = 1, tensor = 2, blob_sequence = 3 };
+
 /// One point of a curve.
 struct ScalarEvent {
   double wall_time = 0;  ///< Seconds since 1970.
   std::int64_t step = 0;
   std::string tag;  ///< Name of the curve: "loss".
   double value = 0;
+  std::string plugin_name = {};  ///< Of TensorBoard, as the writer named it: "scalars"; empty in TensorFlow 1's form.
+  DataClass data_class = DataClass::unknown;
 
   [[nodiscard]] auto operator==(const ScalarEvent&) const -> bool = default;
 };
@@ -76,7 +82,7 @@ inline void write_scalar_event(WireWriter& out, double wall_time, std::int64_t s
     });
     entry.message(9, [](WireWriter& metadata) {
       metadata.message(1, [](WireWriter& plugin) { plugin.text(1, "scalars"); });
-      metadata.varint(4, 1);  // DATA_CLASS_SCALAR
+      metadata.varint(4, static_cast<std::uint64_t>(DataClass::scalar));
     });
   });
 }
@@ -138,35 +144,40 @@ template <class = void> auto parse_scalar_tensor(ByteView bytes, std::optional<d
   return true;
 }
 
-/// Whether a SummaryMetadata leaves the value to the plugin "scalars". False in `good`: damaged.
-template <class = void> auto shown_as_scalar(ByteView bytes, bool& good) -> bool {
-  std::string_view plugin_name;
+/// The plugin and the class of data that a SummaryMetadata names. False: damaged.
+template <class = void> auto parse_summary_metadata(ByteView bytes, ScalarEvent& scalar) -> bool {
+  bool good = true;
   WireReader metadata{bytes};
   while (metadata.next()) {
+    if (metadata.tag() == wire_tag(4, WireType::varint)) {
+      const std::uint64_t data_class = metadata.uint64();
+      scalar.data_class = data_class <= 3 ? static_cast<DataClass>(data_class) : DataClass::unknown;
+    }
     if (metadata.tag() != wire_tag(1, WireType::bytes)) continue;
     WireReader plugin{metadata.bytes()};
     while (plugin.next())
-      if (plugin.tag() == wire_tag(1, WireType::bytes)) plugin_name = plugin.text();
+      if (plugin.tag() == wire_tag(1, WireType::bytes)) scalar.plugin_name = plugin.text();
     good = good && plugin.ok();
   }
-  good = good && metadata.ok();
-  return plugin_name.empty() || plugin_name == "scalars";
+  return good && metadata.ok();
 }
 
 /// One Summary.Value.
 template <class = void> auto parse_summary_value(ByteView bytes, std::vector<ScalarEvent>& scalars) -> bool {
-  std::string_view tag;
+  ScalarEvent scalar;
   std::optional<double> value;
-  bool is_scalar = true;
   bool good = true;
   WireReader entry{bytes};
   while (good && entry.next()) switch (entry.tag()) {
-      case wire_tag(1, WireType::bytes): tag = entry.text(); break;
+      case wire_tag(1, WireType::bytes): scalar.tag = entry.text(); break;
       case wire_tag(2, WireType::fixed32): value = entry.float32(); break;
       case wire_tag(8, WireType::bytes): good = parse_scalar_tensor(entry.bytes(), value); break;
-      case wire_tag(9, WireType::bytes): is_scalar = shown_as_scalar(entry.bytes(), good); break;
+      case wire_tag(9, WireType::bytes): good = parse_summary_metadata(entry.bytes(), scalar); break;
     }
-  if (value && is_scalar) scalars.push_back({0, 0, std::string{tag}, *value});
+  if (value && (scalar.plugin_name.empty() || scalar.plugin_name == "scalars")) {
+    scalar.value = *value;
+    scalars.push_back(std::move(scalar));
+  }
   return good && entry.ok();
 }
 

@@ -20,7 +20,7 @@ namespace detail {
 template <class = void> void write_tensor_metadata(WireWriter& value, std::string_view plugin_name) {
   value.message(9, [&](WireWriter& metadata) {
     if (!plugin_name.empty()) metadata.message(1, [&](WireWriter& plugin) { plugin.text(1, plugin_name); });
-    metadata.varint(4, 2);  // DATA_CLASS_TENSOR
+    metadata.varint(4, static_cast<std::uint64_t>(DataClass::tensor));
   });
 }
 }  // namespace detail

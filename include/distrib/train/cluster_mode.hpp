@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/net/address.hpp>
+#include <distrib/rpc/shared_secret.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -22,6 +23,9 @@ struct ClusterMode {
   std::size_t replay_budget_bytes = std::size_t{256} << 20;
   /// Where a parameter server shows its metrics, see `ServerOptions::metrics`.
   std::optional<Address> metrics = std::nullopt;
+  /// What all tasks of the job know, if they are to let in nobody else: `SharedSecret::of_job()` where the starter gives
+  /// one. A task with another one, or none, is refused, and ends with 65.
+  SharedSecret secret = {};
 };
 
 }  // namespace distrib::inline v0

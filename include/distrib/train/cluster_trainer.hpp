@@ -78,6 +78,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     options.shard.lease = mode_.lease;
     options.shard.restart_window = mode_.restart_window;
     options.metrics = mode_.metrics;
+    options.rpc.secret = mode_.secret;
     options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { this->hooks_.tell(event); }); };
     Server server{*this->pool_, flags_.cluster(), flags_.job_name, flags_.task_index, this->updaters(), std::move(options)};
     const int code = server.join(here);
@@ -198,6 +199,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
   [[nodiscard]] auto options(const Job& job, bool chief, std::vector<SharedBuffer> initial) const
       -> WorkerClientOptions {
     WorkerClientOptions options;
+    options.rpc.secret = mode_.secret;
     options.start_within = mode_.start_within;
     // All that is left is to say goodbye, to whoever waits for it.
     if (is_done(job)) options.start_within = std::min(options.start_within, options.goodbye_within);

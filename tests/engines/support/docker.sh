@@ -86,14 +86,16 @@ has_credential() {  # CONTAINER     the file that its template promises
 
 # --- images ---
 
-# The last stage of the Dockerfile as it stands, on programs that were built outside.
-make_image() {  # NAME BELOW_BYTES PROGRAM...
+# The last stages of the Dockerfile as they stand, on programs that were built outside.
+make_image() {  # NAME BELOW_BYTES PROGRAM...      the small one has a program without --probe
   local context=$work/context-$1 size
   mkdir -p "$context/image/own/data" "$context/image/own/out"
   "$root/examples/docker/build_static.sh" "$context/image/bin" "${@:3}" >"$work/build-$1.log" 2>&1 ||
     { tail -n 30 "$work/build-$1.log" >&2; fail "no static ${*:3}"; return 1; }
   sed -n '/^FROM scratch/,${s|--from=builder ||; s| /image/| image/|; p}' "$root/examples/docker/Dockerfile" >"$context/Dockerfile"
-  docker build -q -t "$1" "$context" >"$work/image-$1.log" 2>&1 ||
+  local target=()
+  [ "$1" != small ] || target=(--target plain)
+  docker build -q -t "$1" "${target[@]}" "$context" >"$work/image-$1.log" 2>&1 ||
     { cat "$work/image-$1.log" >&2; fail "docker build"; return 1; }
   size=$(docker image inspect -f '{{.Size}}' "$1")
   echo "image $1 (${*:3}): $size bytes"

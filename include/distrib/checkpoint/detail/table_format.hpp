@@ -15,6 +15,4 @@ inline constexpr std::size_t block_trailer_bytes = 5;     ///< Kind of the block
 inline constexpr std::size_t table_block_bytes = 262144;  ///< TensorFlow's size at which a block is closed.
 inline constexpr std::size_t restart_interval = 16;       ///< Every so many entries a key is written whole.
 
-enum class BlockKind : std::uint8_t { plain = 0, snappy = 1 };
-
 }  // namespace distrib::inline v0::detail

@@ -23,8 +23,8 @@ namespace distrib::inline v0::detail {
 class ServedJob {
  public:
   template <class = void>
-  ServedJob(const ShardPlace& place, ShardKinds kinds, std::uint64_t memory_bytes)
-      : place_{place}, kinds_{std::move(kinds)}, memory_bytes_{memory_bytes} {}
+  ServedJob(const ShardPlace& place, ShardKinds kinds, const ShardOptions& options)
+      : place_{place}, kinds_{std::move(kinds)}, options_{options} {}
 
   [[nodiscard]] explicit operator bool() const noexcept { return job_.has_value(); }
   [[nodiscard]] auto operator->() const noexcept -> const Job* { return &*job_; }
@@ -40,7 +40,7 @@ class ServedJob {
   /// As `adopt_job`; the job is known then.
   template <class = void> [[nodiscard]] auto adopt(const JoinRequest& request) -> Error {
     Error error;
-    AdoptedJob adopted = adopt_job(request, job_, place_, kinds_, memory_bytes_, error);
+    AdoptedJob adopted = adopt_job(request, job_, place_, kinds_, options_, error);
     if (error) return error;
     kind_ = std::move(adopted.kind);
     hash_ = request.job_hash;
@@ -61,7 +61,7 @@ class ServedJob {
  private:
   ShardPlace place_;
   ShardKinds kinds_;
-  std::uint64_t memory_bytes_;
+  ShardOptions options_;
   std::optional<Job> job_;
   std::string hash_;
   ShardKind kind_;

@@ -7,6 +7,7 @@
 #include <distrib/cluster/task_id.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
+#include <distrib/core/usable_memory.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/detail/run_on.hpp>
@@ -59,6 +60,7 @@ class ServerTaskShell final : public ServerTask {
       : io_{io}, executor_{io.executor(0)}, disk_{io.executor(io.size() - 1)}, cluster_{cluster}, kinds_{std::move(kinds)},
         options_{std::move(options)}, name_{to_string(TaskId{"ps", index})}, look_timer_{executor_},
         hang_up_timer_{executor_} {
+    options_.shard.task_memory_bytes = std::min(options_.shard.task_memory_bytes, usable_memory() / 2);
     place_.task = index;
     place_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
     place_.ranks = static_cast<std::uint32_t>(worker_count(cluster, "worker"));

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// MapReduce tasks over Hadoop Pipes and Streaming; rows and directories of Spark. Not part of ecosystem.hpp: a task is
+// another program than a trainer.
+#pragma once
+
+#include <distrib/hadoop/error.hpp>
+#include <distrib/hadoop/file_split.hpp>
+#include <distrib/hadoop/job_conf.hpp>
+#include <distrib/hadoop/pipes_core.hpp>
+#include <distrib/hadoop/pipes_environment.hpp>
+#include <distrib/hadoop/pipes_link.hpp>
+#include <distrib/hadoop/pipes_messages.hpp>
+#include <distrib/hadoop/raw_bytes.hpp>
+#include <distrib/hadoop/run_streaming.hpp>
+#include <distrib/hadoop/run_task.hpp>
+#include <distrib/hadoop/serve_pipes.hpp>
+#include <distrib/hadoop/serve_streaming.hpp>
+#include <distrib/hadoop/spark_decoder.hpp>
+#include <distrib/hadoop/spark_directory.hpp>
+#include <distrib/hadoop/spark_encoder.hpp>
+#include <distrib/hadoop/spark_error.hpp>
+#include <distrib/hadoop/spark_infer_schema.hpp>
+#include <distrib/hadoop/spark_partitions.hpp>
+#include <distrib/hadoop/spark_reader.hpp>
+#include <distrib/hadoop/spark_schema.hpp>
+#include <distrib/hadoop/spark_type.hpp>
+#include <distrib/hadoop/spark_write_job.hpp>
+#include <distrib/hadoop/spark_writer.hpp>
+#include <distrib/hadoop/task_context.hpp>
+#include <distrib/hadoop/task_files.hpp>
+#include <distrib/hadoop/task_roles.hpp>
+#include <distrib/hadoop/tfrecord_input.hpp>
+#include <distrib/hadoop/tfrecord_output.hpp>
+#include <distrib/hadoop/token.hpp>
+#include <distrib/hadoop/typed_bytes.hpp>
+#include <distrib/hadoop/writable.hpp>

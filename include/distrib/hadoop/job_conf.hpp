@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/cluster/environment.hpp>
+#include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/hadoop/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace distrib::inline v0::hadoop {
+
+/// The settings of a job, by name: some 1600 of Hadoop's own, and those that were given with `-D name=value`. A value.
+class JobConf {
+ public:
+  using Settings = std::map<std::string, std::string, std::less<>>;
+
+  JobConf() = default;
+
+  /// These and no others; for tests.
+  explicit JobConf(Settings settings) : settings_{std::move(settings)} {}
+
+  /// Those that Streaming hands down as environment variables, with an underscore for each character of their name that
+  /// is no letter and no digit: `mapreduce_task_partition`. They are asked for by their own names, and not counted.
+  [[nodiscard]] static auto of(Environment environment) -> JobConf {
+    JobConf conf;
+    conf.environment_ = std::move(environment);
+    return conf;
+  }
+
+  /// Sets one, in place of what it was.
+  void set(std::string name, std::string value) { settings_.insert_or_assign(std::move(name), std::move(value)); }
+
+  /// What is set; empty optional when it is not. Valid until it is set anew.
+  [[nodiscard]] auto find(std::string_view name) const -> std::optional<std::string_view> {
+    const auto found = settings_.find(name);
+    if (found != settings_.end()) return found->second;
+    if (!environment_) return std::nullopt;
+    std::string variable{name};
+    for (char& letter : variable)
+      if (!is_word(letter)) letter = '_';
+    return environment_->find(variable);
+  }
+
+  /// What is set, or `otherwise`.
+  [[nodiscard]] auto text(std::string_view name, std::string_view otherwise = {}) const -> std::string_view {
+    return find(name).value_or(otherwise);
+  }
+
+  /// Whether it is set to "true", in any case; `otherwise` when it is neither that nor "false", as Hadoop takes it.
+  [[nodiscard]] auto flag(std::string_view name, bool otherwise) const -> bool {
+    std::string value{trimmed(text(name))};
+    for (char& letter : value)
+      if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    return value == "true" || (value != "false" && otherwise);
+  }
+
+  /// The whole number that is set, or `otherwise` when nothing is. Fails with `hadoop_errc::bad_setting`, and its name
+  /// and value as the place, for what is none of 0 .. 2^64 - 1.
+  [[nodiscard]] auto number(std::string_view name, std::uint64_t otherwise, Error& error) const -> std::uint64_t {
+    const std::string_view value = trimmed(text(name));
+    if (value.empty()) return otherwise;
+    const auto number = distrib::detail::parse_whole<std::uint64_t>(value);
+    if (!number) error = {hadoop_errc::bad_setting, std::string{name} + "=" + std::string{value.substr(0, 80)}};
+    return number.value_or(otherwise);
+  }
+
+  /// The same; throws `std::system_error`.
+  [[nodiscard]] auto number(std::string_view name, std::uint64_t otherwise) const -> std::uint64_t {
+    Error error;
+    return distrib::detail::or_throw(number(name, otherwise, error), error);
+  }
+
+  /// How many are set.
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return settings_.size(); }
+
+  /// All of them in the order of their names: pairs of name and value.
+  [[nodiscard]] auto begin() const noexcept { return settings_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return settings_.end(); }
+
+ private:
+  static auto is_word(char letter) noexcept -> bool {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9');
+  }
+  static auto trimmed(std::string_view text) noexcept -> std::string_view {
+    constexpr std::string_view blanks = " \t\r\n";
+    const std::size_t first = text.find_first_not_of(blanks);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+  }
+
+  Settings settings_;
+  std::optional<Environment> environment_;
+};
+
+}  // namespace distrib::inline v0::hadoop

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/hadoop/error.hpp>
+#include <distrib/hadoop/writable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+
+namespace distrib::inline v0::hadoop {
+
+/// Streaming's `-io rawbytes`: each key and each value is an int32 length, big-endian, and so many bytes. Those of a
+/// BytesWritable are its bytes; any other Writable comes as it serialises itself, so of a Text they begin with a VInt
+/// length (`text_in`), and a LongWritable has 8.
+struct RawBytes {
+  /// The next bytes of `reader`, no longer than `most`.
+  static auto read(WritableReader& reader, std::size_t most) -> ByteView { return reader.long_bytes(most); }
+
+  /// Adds bytes.
+  static void append(Bytes& to, ByteView bytes) {
+    append_big_endian(to, static_cast<std::uint32_t>(bytes.size()));
+    append_raw(to, bytes);
+  }
+};
+
+/// The text in a Text that came as it serialises itself. Fails with `hadoop_errc::truncated` or `bad_number` when the
+/// bytes are not exactly that.
+[[nodiscard]] inline auto text_in(ByteView writable, std::error_code& ec) -> ByteView {
+  WritableReader reader{writable};
+  const ByteView text = reader.bytes(writable.size());
+  ec = reader.error();
+  if (!ec && reader.used() != writable.size()) ec = hadoop_errc::bad_number;
+  return ec ? ByteView{} : text;
+}
+
+/// The same; throws `std::system_error`.
+[[nodiscard]] inline auto text_in(ByteView writable) -> ByteView {
+  std::error_code ec;
+  const ByteView text = text_in(writable, ec);
+  if (ec) throw_error(ec, "a Text");
+  return text;
+}
+
+}  // namespace distrib::inline v0::hadoop

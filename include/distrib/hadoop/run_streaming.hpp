@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/cluster/environment.hpp>
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/file_descriptor.hpp>
+#include <distrib/hadoop/job_conf.hpp>
+#include <distrib/hadoop/raw_bytes.hpp>
+#include <distrib/hadoop/serve_streaming.hpp>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace distrib::inline v0::hadoop {
+
+/// Standard input, output and error of this process, or other descriptors, which stay open. One thread at a time.
+class DescriptorLink {
+ public:
+  explicit DescriptorLink(int in = 0, int out = 1, int err = 2) noexcept : in_{in}, out_{out}, err_{err} {}
+
+  /// Waits for a byte or more; 0 at the end.
+  auto read_some(std::span<std::byte> space, std::error_code& ec) const -> std::size_t {
+    ssize_t count = 0;
+    do {
+      count = ::read(in_, space.data(), space.size());
+    } while (count < 0 && errno == EINTR);
+    ec = count < 0 ? distrib::detail::last_os_error() : std::error_code{};
+    return count < 0 ? 0 : static_cast<std::size_t>(count);
+  }
+
+  /// Writes all of `bytes`.
+  void write(ByteView bytes, std::error_code& ec) const { write_to(out_, bytes, ec); }
+
+  /// A line for Hadoop. Whether it arrives is nobody's concern.
+  void tell(std::string_view line) const {
+    std::error_code ignored;
+    write_to(err_, as_bytes(std::string{line} + "\n"), ignored);
+  }
+
+ private:
+  static void write_to(int descriptor, ByteView bytes, std::error_code& ec) {
+    ec.clear();
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) ec = distrib::detail::last_os_error();
+      if (ec) return;
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+  }
+
+  int in_;
+  int out_;
+  int err_;
+};
+
+/// Does the one task that Hadoop Streaming started this program for, and returns main's 0. `roles`: a Mapper, a
+/// Reducer, or both; the same program may be `-mapper` and `-reducer`, since Hadoop tells it which. The job must say
+/// `-io rawbytes`, or `-io typedbytes` for `run_streaming<TypedBytes>`.
+///
+/// What a context is told goes to standard error, as lines that Hadoop understands. Throws what a role throws, and
+/// `std::system_error`; what the program wrote before that does not count.
+template <StreamingCodec Codec = RawBytes, class... Roles>
+  requires StreamingRoles<std::remove_cvref_t<Roles>...>
+auto run_streaming(Roles&&... roles) -> int {
+  DescriptorLink link;
+  constexpr std::size_t most_bytes = (std::size_t{1} << 31) - 1;
+  serve_streaming<Codec>(link, JobConf::of(Environment::of_process()), [] { return std::chrono::steady_clock::now(); },
+                         most_bytes, roles...);
+  return 0;
+}
+
+// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+template <StreamingCodec Codec = RawBytes, class... Roles> auto run_streaming(Roles&&...) -> int {
+  constexpr bool is_task = StreamingRoles<std::remove_cvref_t<Roles>...>;  // named: compilers then add no reasons
+  static_assert(is_task,
+                "distrib: a task of Streaming is a Mapper, which has map(ByteView key, ByteView value, TaskContext&), "
+                "a Reducer, which has reduce(ByteView key, Values&, TaskContext&), or one of each, and nothing else");
+  return 1;
+}
+
+}  // namespace distrib::inline v0::hadoop

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/hadoop/error.hpp>
+#include <distrib/hadoop/raw_bytes.hpp>
+#include <distrib/hadoop/task_context.hpp>
+#include <distrib/hadoop/task_roles.hpp>
+#include <distrib/hadoop/writable.hpp>
+#include <distrib/net/instant.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::hadoop {
+
+/// How Streaming lays out a key or a value: `RawBytes`, `TypedBytes`.
+template <class C>
+concept StreamingCodec = requires(WritableReader& reader, std::size_t most, Bytes& to, ByteView bytes) {
+  { C::read(reader, most) } -> std::same_as<ByteView>;
+  C::append(to, bytes);
+};
+
+/// Standard input, output and error of a task. `read_some` waits for a byte or more, and gives 0 at the end; `write`
+/// takes all bytes; `tell` takes a line for Hadoop.
+template <class L>
+concept StreamingLink = requires(L& link, std::span<std::byte> space, ByteView bytes, std::error_code& ec) {
+  { link.read_some(space, ec) } -> std::convertible_to<std::size_t>;
+  link.write(bytes, ec);
+  link.tell(std::string_view{});
+};
+
+/// What a task of Streaming is put together from: a Mapper and a Reducer, or one of them. All else has commands and
+/// Java classes of its own there.
+template <class... Roles>
+concept StreamingRoles =
+    sizeof...(Roles) != 0 && ((Mapper<Roles> || Reducer<Roles>) && ...) && detail::once_each<Roles...>;
+
+namespace detail {
+
+/// Pairs that come in, pairs and lines that go out.
+template <StreamingCodec Codec, StreamingLink Link> class StreamingTalk {
+ public:
+  StreamingTalk(Link& link, std::size_t most_bytes) : link_{link}, most_bytes_{most_bytes} {}
+
+  /// The next pair, whose bytes live until the one after it; nothing at the end. Throws `std::system_error`.
+  auto next() -> std::optional<KeyValue> {
+    while (true) {
+      WritableReader reader{ByteView{buffer_}.first(filled_).subspan(used_)};
+      const ByteView key = Codec::read(reader, most_bytes_);
+      const ByteView value = Codec::read(reader, most_bytes_);
+      if (!reader.error()) {
+        used_ += reader.used();
+        ++pairs_;
+        return KeyValue{key, value};
+      }
+      const std::string place = "pair " + std::to_string(pairs_) + " of the input";
+      if (reader.error() != hadoop_errc::truncated) throw_error(reader.error(), place);
+      if (!read_until(used_ + reader.wanted())) {
+        if (used_ == filled_) return std::nullopt;
+        throw_error(hadoop_errc::truncated, place);
+      }
+    }
+  }
+
+  void flush() {
+    if (outbox_.empty()) return;
+    std::error_code ec;
+    link_.write(outbox_, ec);
+    outbox_.clear();
+    if (ec) throw_error(ec, "the output");
+  }
+
+  auto outlets() -> TaskOutlets {
+    return {[this](ByteView key, ByteView value) {
+              Codec::append(outbox_, key);
+              Codec::append(outbox_, value);
+              constexpr std::size_t enough = 64 << 10;
+              if (outbox_.size() >= enough) flush();
+            },
+            [this](std::string_view line) { link_.tell("reporter:status:" + one_line(line)); },
+            [this](float done) {
+              link_.tell("reporter:status:" + std::to_string(static_cast<int>(100 * done)) + " %");
+            },
+            [this](std::uint32_t, std::string_view group, std::string_view name) {
+              counters_.push_back("reporter:counter:" + no_comma(group) + "," + no_comma(name) + ",");
+            },
+            [this](std::uint32_t number, std::int64_t amount) {
+              link_.tell(counters_[number] + std::to_string(amount));
+            }};
+  }
+
+ private:
+  /// Reads on until there are `size` bytes in the buffer; false when the input ends before.
+  auto read_until(std::size_t size) -> bool {
+    std::memmove(buffer_.data(), buffer_.data() + used_, filled_ - used_);
+    size -= used_;
+    filled_ -= std::exchange(used_, 0);
+    while (filled_ < size) {
+      constexpr std::size_t piece = 64 << 10;
+      if (buffer_.size() - filled_ < piece) buffer_.resize(std::max(2 * buffer_.size(), filled_ + piece));
+      std::error_code ec;
+      const std::size_t count = link_.read_some(std::span{buffer_}.subspan(filled_), ec);
+      if (ec) throw_error(ec, "the input");
+      if (count == 0) return false;
+      filled_ += count;
+    }
+    return true;
+  }
+
+  static auto one_line(std::string_view text) -> std::string {
+    std::string line{text};
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    return line;
+  }
+  /// Commas are what separates the parts of the line.
+  static auto no_comma(std::string_view text) -> std::string {
+    std::string word = one_line(text);
+    std::replace(word.begin(), word.end(), ',', ';');
+    return word;
+  }
+
+  Link& link_;
+  std::size_t most_bytes_;
+  Bytes buffer_ = Bytes(1);  // never without an address
+  std::size_t used_ = 0;
+  std::size_t filled_ = 0;
+  std::uint64_t pairs_ = 0;
+  Bytes outbox_;
+  std::vector<std::string> counters_;
+};
+
+template <class Talk, class Tick, class M> void stream_map(Talk& talk, TaskContext& context, Tick& tick, M& mapper) {
+  begin_role(mapper, context);
+  while (const std::optional<KeyValue> pair = talk.next()) {
+    mapper.map(pair->key, pair->value, context);
+    tick();
+  }
+  end_role(mapper, context);
+}
+
+/// Pairs come sorted by key, and one by one.
+template <class Talk, class Tick, class R>
+void stream_reduce(Talk& talk, TaskContext& context, Tick& tick, R& reducer) {
+  begin_role(reducer, context);
+  std::optional<KeyValue> pair = talk.next();
+  while (pair) {
+    const Bytes key{pair->key.begin(), pair->key.end()};
+    bool is_first = true;
+    Values values{[&]() -> std::optional<ByteView> {
+      if (std::exchange(is_first, false)) return pair->value;
+      pair = talk.next();
+      tick();
+      if (!pair || !std::equal(key.begin(), key.end(), pair->key.begin(), pair->key.end())) return std::nullopt;
+      return pair->value;
+    }};
+    reducer.reduce(ByteView{key}, values, context);
+    while (values.next()) {
+    }
+  }
+  end_role(reducer, context);
+}
+
+}  // namespace detail
+
+/// Does one task of a Streaming job over `link`: what `run_streaming` does, without the way to the link. Whether it is
+/// a map, `mapreduce.task.ismap` of `conf` says, where there is a choice. No key or value may be longer than
+/// `most_bytes`.
+///
+/// Throws what the roles throw, and `std::system_error` with the number of the pair.
+template <StreamingCodec Codec = RawBytes, StreamingLink Link, class... Roles>
+  requires StreamingRoles<Roles...>
+void serve_streaming(Link& link, JobConf conf, const std::function<Instant()>& now, std::size_t most_bytes,
+                     Roles&... roles) {
+  detail::StreamingTalk<Codec, Link> talk{link, most_bytes};
+  TaskContext context{std::move(conf), talk.outlets()};
+  detail::Nobody nobody;
+  auto& mapper = detail::player<detail::IsMapper>(nobody, roles...);
+  auto& reducer = detail::player<detail::IsReducer>(nobody, roles...);
+  constexpr bool has_mapper = detail::is_played<decltype(mapper)>;
+  constexpr bool has_reducer = detail::is_played<decltype(reducer)>;
+  Instant told = now();
+  std::size_t pairs = 0;
+  const auto tick = [&] {
+    if (++pairs % 16 != 0 || now() - told < std::chrono::seconds{1}) return;
+    told = now();
+    context.tell_counts();
+  };
+  const bool is_map = has_mapper && (!has_reducer || context.conf().flag("mapreduce.task.ismap", true));
+  if constexpr (has_mapper)
+    if (is_map) detail::stream_map(talk, context, tick, mapper);
+  if constexpr (has_reducer)
+    if (!is_map) detail::stream_reduce(talk, context, tick, reducer);
+  context.tell_counts();
+  talk.flush();
+}
+
+}  // namespace distrib::inline v0::hadoop

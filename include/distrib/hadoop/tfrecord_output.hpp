@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/files.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/hadoop/error.hpp>
+#include <distrib/hadoop/file_split.hpp>
+#include <distrib/hadoop/task_context.hpp>
+#include <distrib/hadoop/task_files.hpp>
+#include <distrib/record/compression.hpp>
+#include <distrib/record/record_writer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace distrib::inline v0::hadoop {
+
+/// "part-r-00003", "part-m-00000": the file of a reduce or of a map, by its number.
+[[nodiscard]] inline auto part_name(bool is_map, std::uint32_t index) -> std::string {
+  const std::string digits = std::to_string(index);
+  const std::string zeros(digits.size() < 5 ? 5 - digits.size() : 0, '0');
+  return (is_map ? "part-m-" : "part-r-") + zeros + digits;
+}
+
+/// A RecordWriter of TFRecord files: a pair's key becomes a record and its value is dropped, as upstream's OutputFormat
+/// has it.
+///
+/// Writes `part-r-00003`, of a map `part-m-00003`, into `mapreduce.task.output.dir`, the directory of this attempt,
+/// whose files Hadoop's committer moves to the output when the task is done and drops when it is not: an attempt that
+/// dies or loses a race leaves nothing. The name itself appears when the file is whole. Compressed as the job says:
+/// `mapreduce.output.fileoutputformat.compress`, and `.codec`, GzipCodec (".gz") or Hadoop's own choice, DefaultCodec
+/// (".deflate", which is zlib).
+///
+/// `Files` writes the file: on this machine ("file:") unless told. Throws `std::system_error`:
+/// `hadoop_errc::bad_setting` for no directory, or a codec that TFRecords have not; `unsupported_path`; what the writer
+/// cannot do.
+template <TaskFiles Files = LocalTaskFiles> class BasicTFRecordOutput {
+ public:
+  BasicTFRecordOutput() = default;
+
+  /// With files of another kind.
+  explicit BasicTFRecordOutput(Files files) : files_{std::move(files)} {}
+
+  /// Begins the file of this task.
+  void open(TaskContext& context) {
+    constexpr std::string_view directory = "mapreduce.task.output.dir";
+    const JobConf& conf = context.conf();
+    if (!conf.find(directory)) throw_error(hadoop_errc::bad_setting, directory);
+    const Compression compression = compression_of(conf);
+    constexpr std::string_view endings[] = {"", ".gz", ".deflate"};
+    const std::size_t ending = compression == Compression::gzip ? 1 : compression == Compression::zlib ? 2 : 0;
+    const bool is_map = conf.flag("mapreduce.task.ismap", false);
+    name_ = std::string{conf.text(directory)} + "/" + part_name(is_map, context.task_index()) +
+            std::string{endings[ending]};
+    context_ = &context;
+    Error error;
+    const std::string path = files_.begin(name_, context, error);
+    throw_if(error);
+    distrib::detail::make_directories(distrib::detail::directory_of(path), error.code);
+    if (error) throw_error(error.code, path);
+    writer_.emplace(path, RecordWriterOptions{.compression = compression, .rename_on_close = true});
+  }
+
+  /// Adds the key as a record.
+  void write(ByteView key, ByteView) { writer_->append(key); }
+
+  /// Gives the file its name.
+  void close() {
+    writer_->close();
+    Error error;
+    files_.publish(name_, *context_, error);
+    throw_if(error);
+  }
+
+ private:
+  static auto compression_of(const JobConf& conf) -> Compression {
+    constexpr std::string_view setting = "mapreduce.output.fileoutputformat.compress";
+    if (!conf.flag(setting, false)) return Compression::none;
+    const std::string name = std::string{setting} + ".codec";
+    const std::string_view codec = conf.text(name, "org.apache.hadoop.io.compress.GzipCodec");
+    if (codec.ends_with(".GzipCodec")) return Compression::gzip;
+    if (codec.ends_with(".DefaultCodec") || codec.ends_with(".DeflateCodec")) return Compression::zlib;
+    throw_error(hadoop_errc::bad_setting, name + "=" + std::string{codec});
+  }
+
+  Files files_;
+  TaskContext* context_ = nullptr;  // from `open` to `close`
+  std::string name_;
+  std::optional<distrib::RecordWriter> writer_;
+};
+
+/// On this machine.
+using TFRecordOutput = BasicTFRecordOutput<>;
+
+}  // namespace distrib::inline v0::hadoop

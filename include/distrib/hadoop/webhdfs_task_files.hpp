@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of the optional component distrib::http: not in the facade.
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/file_descriptor.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/hadoop/task_context.hpp>
+#include <distrib/hadoop/task_files.hpp>
+#include <distrib/hadoop/webhdfs_file.hpp>
+#include <distrib/hadoop/webhdfs_url.hpp>
+#include <distrib/hadoop/webhdfs_writer.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distrib::inline v0::hadoop {
+
+/// `TaskFiles` in HDFS, over WebHDFS; those of this machine too. A file of HDFS is copied to the directory in which
+/// Hadoop started the task, or from there when it is whole, so a job of large files should not cut them
+/// (`mapreduce.input.fileinputformat.split.minsize`): each map fetches all of its file.
+///
+/// Without options the job says who is asked and who asks: `dfs.namenode.http-address`, `mapreduce.job.user.name`.
+/// Movable; what it copied is removed with it.
+///
+///     run_task(Words{}, Sum{}, BasicTFRecordInput{WebHdfsTaskFiles{}}, BasicTFRecordOutput{WebHdfsTaskFiles{}});
+class WebHdfsTaskFiles {
+ public:
+  WebHdfsTaskFiles() = default;
+  explicit WebHdfsTaskFiles(WebHdfsOptions options) : options_{std::move(options)} {}
+  WebHdfsTaskFiles(WebHdfsTaskFiles&&) noexcept = default;
+  auto operator=(WebHdfsTaskFiles&&) -> WebHdfsTaskFiles& = delete;
+  ~WebHdfsTaskFiles() {
+    for (const std::string& path : copies_) ::unlink(path.c_str());
+  }
+
+  /// A copy of it. `error` as of `WebHdfsFile`, or the system's reason.
+  [[nodiscard]] auto fetch(const std::string& name, const TaskContext& context, Error& error) -> std::string {
+    if (!is_webhdfs_url(name)) return local_path(name, error);
+    const std::string path = copy_name();
+    distrib::detail::FileDescriptor file{path, O_WRONLY | O_CREAT | O_TRUNC, error.code};
+    if (error) error.where = path;
+    else copies_.push_back(path);
+    WebHdfsFile source{name, options_of(name, context)};
+    std::vector<std::byte> block(block_bytes);
+    while (!error) {
+      const std::size_t count = source.read(block, error);
+      if (error || count == 0) break;
+      file.write(ByteView{block}.first(count), error.code);
+      if (error) error.where = path;
+    }
+    return path;
+  }
+
+  /// Where to write.
+  [[nodiscard]] auto begin(const std::string& name, const TaskContext&, Error& error) -> std::string {
+    if (!is_webhdfs_url(name)) return local_path(name, error);
+    written_ = copy_name();
+    copies_.push_back(written_);
+    return written_;
+  }
+
+  /// Sends it, and gives it its name there in one step.
+  void publish(const std::string& name, const TaskContext& context, Error& error) {
+    if (!is_webhdfs_url(name)) return;
+    const distrib::detail::FileDescriptor opened{written_, O_RDONLY, error.code};
+    if (error) error.where = written_;
+    WebHdfsWriter writer{name, options_of(name, context)};
+    std::vector<std::byte> block(block_bytes);
+    while (!error) {
+      const ssize_t count = ::read(opened.get(), block.data(), block.size());
+      if (count < 0) error = {distrib::detail::last_os_error(), written_};
+      if (count <= 0) break;
+      writer.write(ByteView{block}.first(static_cast<std::size_t>(count)), error);
+    }
+    if (!error) writer.close(error);
+  }
+
+ private:
+  static constexpr std::size_t block_bytes = 1 << 20;
+
+  [[nodiscard]] auto copy_name() const -> std::string {
+    return "./distrib-" + std::to_string(::getpid()) + "-" + std::to_string(copies_.size());
+  }
+
+  /// The job's address is that of the name node, or says its port alone: 0.0.0.0 is every interface of its machine.
+  [[nodiscard]] auto options_of(std::string_view name, const TaskContext& context) const -> WebHdfsOptions {
+    WebHdfsOptions options = options_;
+    const JobConf& conf = context.conf();
+    if (options.user.empty() && options.token.empty()) options.user = conf.text("mapreduce.job.user.name");
+    const std::string_view address = conf.text("dfs.namenode.http-address");
+    if (!options.namenodes.empty() || address.empty() || !name.starts_with("hdfs://")) return options;
+    std::string_view host = name.substr(name.find("://") + 3);
+    host = host.substr(0, host.find_first_of(":/"));
+    const std::string_view port = address.substr(address.rfind(':') + 1);
+    const bool any = address.starts_with("0.0.0.0:");
+    options.namenodes = {"http://" + (any ? std::string{host} + ":" + std::string{port} : std::string{address})};
+    return options;
+  }
+
+  WebHdfsOptions options_;
+  std::vector<std::string> copies_;
+  std::string written_;
+};
+
+}  // namespace distrib::inline v0::hadoop

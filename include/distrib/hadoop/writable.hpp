@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/hadoop/error.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace distrib::inline v0::hadoop {
+
+// Numbers and texts as Hadoop's WritableUtils and DataOutput lay them out. A VInt is one byte for -112 .. 127; else a
+// first byte says the sign and how many bytes follow (-113 .. -120: 1 .. 8 of a positive number; -121 .. -128: of a
+// negative one, of which the complement is written), the highest first. A text or bytes: their length as a VInt, then
+// they. All else is big-endian.
+
+/// Bytes on their way out.
+using Bytes = std::vector<std::byte>;
+
+/// Adds raw bytes.
+inline void append_raw(Bytes& to, ByteView bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+
+/// Adds a number of `sizeof(T)` bytes, the highest first.
+template <class T> void append_big_endian(Bytes& to, T number) {
+  const auto value = static_cast<std::uint64_t>(number);
+  for (std::size_t i = sizeof(T); i-- > 0;) to.push_back(static_cast<std::byte>(value >> (8 * i)));
+}
+
+/// Adds a number as a VInt, which is a VLong: the shortest of its forms.
+inline void append_vint(Bytes& to, std::int64_t number) {
+  if (number >= -112 && number <= 127) {
+    to.push_back(static_cast<std::byte>(number));
+    return;
+  }
+  const bool negative = number < 0;
+  const auto magnitude = static_cast<std::uint64_t>(negative ? ~number : number);
+  const int count = magnitude == 0 ? 1 : (64 - std::countl_zero(magnitude) + 7) / 8;
+  to.push_back(static_cast<std::byte>((negative ? -120 : -112) - count));
+  for (int i = count; i-- > 0;) to.push_back(static_cast<std::byte>(magnitude >> (8 * i)));
+}
+
+/// Adds bytes, or a text: their length as a VInt, then they.
+inline void append_bytes(Bytes& to, ByteView bytes) {
+  append_vint(to, static_cast<std::int64_t>(bytes.size()));
+  append_raw(to, bytes);
+}
+
+/// Adds a float, the highest byte first.
+inline void append_float(Bytes& to, float number) { append_big_endian(to, std::bit_cast<std::uint32_t>(number)); }
+
+/// Reads what the functions above write, from bytes that somebody else owns, and takes no memory: what it hands out are
+/// views of them. The first failure sticks: `hadoop_errc::truncated` when the bytes end early, which for bytes that are
+/// still arriving means to wait; `bad_number` and `too_large` are for good. A value; one thread at a time.
+class WritableReader {
+ public:
+  explicit WritableReader(ByteView bytes) noexcept : bytes_{bytes} {}
+
+  /// The next number; 0 after a failure. Longer forms than need be are taken, as Java does.
+  auto vlong() noexcept -> std::int64_t {
+    const auto first = static_cast<std::int8_t>(byte());
+    if (first >= -112 || error_) return first;
+    const bool negative = first < -120;
+    const ByteView rest = raw(static_cast<std::size_t>(negative ? -120 - first : -112 - first));
+    std::uint64_t magnitude = 0;
+    for (const std::byte next : rest) magnitude = magnitude << 8 | static_cast<std::uint64_t>(next);
+    if (error_) return 0;
+    const auto number = static_cast<std::int64_t>(magnitude);
+    if (number < 0) return fail(hadoop_errc::bad_number);
+    return negative ? ~number : number;
+  }
+
+  /// The next number; fails with `bad_number` outside of `least` .. `most`.
+  auto vint(std::int64_t least = std::numeric_limits<std::int32_t>::min(),
+            std::int64_t most = std::numeric_limits<std::int32_t>::max()) noexcept -> std::int32_t {
+    const std::int64_t number = vlong();
+    if (!error_ && (number < least || number > most)) fail(hadoop_errc::bad_number);
+    return error_ ? 0 : static_cast<std::int32_t>(number);
+  }
+
+  /// Bytes with a VInt length before them, `most` at most: a length beyond that fails before any of them is there.
+  auto bytes(std::size_t most) noexcept -> ByteView { return counted(vint(0), most); }
+
+  /// Bytes with an int32 length before them, as Streaming has them.
+  auto long_bytes(std::size_t most) noexcept -> ByteView {
+    const auto length = static_cast<std::int32_t>(big_endian<std::uint32_t>());
+    if (!error_ && length < 0) fail(hadoop_errc::bad_number);
+    return counted(length, most);
+  }
+
+  /// `bytes`, as text; of no certain encoding.
+  auto text(std::size_t most) noexcept -> std::string_view { return as_text(bytes(most)); }
+
+  /// A number of `sizeof(T)` bytes, the highest first.
+  template <class T> auto big_endian() noexcept -> T {
+    std::uint64_t value = 0;
+    for (const std::byte next : raw(sizeof(T))) value = value << 8 | static_cast<std::uint64_t>(next);
+    return static_cast<T>(value);
+  }
+
+  /// A float, the highest byte first.
+  auto real() noexcept -> float { return std::bit_cast<float>(big_endian<std::uint32_t>()); }
+
+  /// The next byte.
+  auto byte() noexcept -> std::uint8_t {
+    const ByteView one = raw(1);
+    return one.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(one[0]);
+  }
+
+  /// The next `count` bytes; none when there are fewer.
+  auto raw(std::size_t count) noexcept -> ByteView {
+    if (!error_ && count > bytes_.size() - used_) fail(hadoop_errc::truncated);
+    if (error_) return {};
+    const ByteView found = bytes_.subspan(used_, count);
+    used_ += count;
+    return found;
+  }
+
+  /// What was read since so many bytes had been.
+  [[nodiscard]] auto since(std::size_t before) const noexcept -> ByteView {
+    return bytes_.subspan(before, used_ - before);
+  }
+
+  /// Fails, for who finds in what was read that it cannot be.
+  void refuse(hadoop_errc why) noexcept {
+    if (!error_) fail(why);
+  }
+
+  /// The first failure.
+  [[nodiscard]] auto error() const noexcept -> const std::error_code& { return error_; }
+
+  /// How many bytes were read.
+  [[nodiscard]] auto used() const noexcept -> std::size_t { return used_; }
+
+  /// After `truncated`: how many bytes there must be before it is worth to try again.
+  [[nodiscard]] auto wanted() const noexcept -> std::size_t { return wanted_; }
+
+ private:
+  auto counted(std::int32_t length, std::size_t most) noexcept -> ByteView {
+    if (!error_ && static_cast<std::size_t>(length) > most) fail(hadoop_errc::too_large);
+    if (error_) return {};
+    const ByteView found = raw(static_cast<std::size_t>(length));
+    wanted_ = used_ + static_cast<std::size_t>(length);
+    return found;
+  }
+
+  auto fail(hadoop_errc value) noexcept -> std::int64_t {
+    error_ = value;
+    wanted_ = bytes_.size() + 1;
+    return 0;
+  }
+
+  ByteView bytes_;
+  std::size_t used_ = 0;
+  std::size_t wanted_ = 0;
+  std::error_code error_;
+};
+
+}  // namespace distrib::inline v0::hadoop

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kubernetes' own programs, from the Go module proxy, and an API server; for kubernetes.py and kubernetes_server.py."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+import yaml
+
+VERSION, DNS_VERSION = "1.34.4", "1.13.1"
+MODULE = f"k8s.io/kubernetes@v{VERSION}"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / f"distrib/kubernetes-{VERSION}"
+BIN = CACHE / "bin"
+DNS = f"coredns-{DNS_VERSION}"
+FIREWALL = "kube-router-2.1.0"  # enforces NetworkPolicies
+OTHERS = {FIREWALL: ("github.com/cloudnativelabs/kube-router/v2@v2.1.0", "/cmd/kube-router")}  # module, program in it
+# What makes jobs of definitions of its own: its module, its program there, and where it says how it is installed.
+OPERATORS = {"jobset-0.8.0": ("sigs.k8s.io/jobset@v0.8.0", "", "config/default"),
+             "training-operator-1.9.0": ("github.com/kubeflow/training-operator@v1.9.0", "/cmd/training-operator.v1",
+                                         "manifests/overlays/standalone")}
+# CoreDNS with nothing but the names of Services; all of it is twice as much.
+DNS_PROGRAM = """package main
+
+import (
+	"github.com/coredns/coredns/coremain"
+	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/kubernetes"
+)
+
+func main() { coremain.Run() }
+"""
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+def need(**packages):
+    """Programs, and the Debian packages that have them."""
+    for program, package in packages.items():
+        if shutil.which(program) is None:
+            skip(f"there is no {program}: apt-get install {package}")
+
+
+# --- from the Go module proxy ---
+
+def go(*arguments, folder):
+    environment = os.environ | {"GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
+    done = subprocess.run(["go", *arguments], cwd=folder, env=environment, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"error: go {' '.join(arguments)}: {done.stderr[-3000:]}")
+    return done.stdout
+
+
+def module(name, folder=None):
+    return json.loads(go("mod", "download", "-json", name, folder=folder))
+
+
+def build(*programs):
+    """Into the cache directory, what is not there."""
+    if shutil.which("go") is None:
+        skip("Go is missing; Kubernetes wants 1.24 or newer")
+    missing = [program for program in programs if not (BIN / program).exists()]
+    if not missing:
+        return
+    print(f"building {', '.join(missing)}: up to half an hour, 3 GB", flush=True)
+    BIN.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as name:
+        folder = pathlib.Path(name)
+        for program in missing:
+            source, built = folder / f"source-{program}", folder / program
+            source.mkdir()
+            go("mod", "init", "program", folder=source)
+            package = source_of(program, source)
+            go("build", "-ldflags", f"-s -w -X k8s.io/component-base/version.gitVersion=v{VERSION}", "-o", str(built),
+               package, folder=source)
+            built.replace(BIN / program)
+
+
+def source_of(program, folder):
+    """The package; the module in `folder` knows its versions."""
+    if program == DNS:
+        (folder / "main.go").write_text(DNS_PROGRAM)
+        go("get", f"github.com/coredns/coredns@v{DNS_VERSION}", folder=folder)
+        return "."
+    if other := OTHERS.get(program, OPERATORS.get(program)):
+        (name, version), path = other[0].split("@"), other[1]
+    else:
+        replace_parts(folder)
+        name, version, path = "k8s.io/kubernetes", f"v{VERSION}", f"/cmd/{program}"
+    go("get", "-tool", f"{name}{path}@{version}", folder=folder)
+    return f"{name}{path}"
+
+
+def replace_parts(folder):
+    """Kubernetes requires its own parts as v0.0.0, which are published under another version."""
+    required = json.loads(go("mod", "edit", "-json", module(MODULE)["GoMod"], folder=folder))["Require"]
+    for part in (r["Path"] for r in required if r["Version"] == "v0.0.0"):
+        go("mod", "edit", f"-replace={part}={part}@v0{VERSION[1:]}", folder=folder)
+    go("mod", "edit", f"-require={MODULE}", folder=folder)
+
+
+def pause_source():
+    return pathlib.Path(module(MODULE)["Dir"]) / "build/pause/linux/pause.c"
+
+
+def manifest(operator):
+    """What installs it, with the image of its name."""
+    name, _, path = OPERATORS[operator]
+    text = subprocess.run([BIN / "kubectl", "kustomize", pathlib.Path(module(name)["Dir"]) / path], check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    documents = list(yaml.safe_load_all(text))
+    for document in documents:
+        if document["kind"] == "Deployment":
+            for container in document["spec"]["template"]["spec"]["containers"]:
+                container |= {"image": operator, "imagePullPolicy": "Never"}
+    return yaml.safe_dump_all(documents)
+
+
+# --- run ---
+
+def free_ports(count):
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports
+
+
+@contextlib.contextmanager
+def started(command, log):
+    with open(log, "wb") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        yield process
+    except BaseException:
+        said = log.read_text(errors="replace")[-1500:]
+        print(f"--- the end of what {log.stem} said", said, sep="\n", file=sys.stderr)
+        raise
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def until(what, condition, processes=(), seconds=180):
+    """What `condition` gives when it is something."""
+    end = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(OSError):
+            if found := condition():
+                return found
+        for process in processes:
+            if process.poll() is not None:
+                raise SystemExit(f"error: {process.args[0]} has ended, while waiting for {what}")
+        if time.monotonic() > end:
+            raise SystemExit(f"error: waited {seconds} s in vain for {what}")
+        time.sleep(0.2)
+
+
+class Server:
+    """An API server as its administrator sees it."""
+
+    def __init__(self, address, certificate, processes):
+        self.address, self.certificate, self.processes = address, certificate, processes
+        self.context = ssl._create_unverified_context()  # it has signed its certificate itself
+
+    def ask(self, method, path, body=None, kind="application/json"):
+        """(status, answer, warnings)"""
+        request = urllib.request.Request(self.address + path, method=method, data=body and body.encode(),
+                                         headers={"Authorization": "Bearer token-of-admin", "Content-Type": kind})
+        try:
+            with urllib.request.urlopen(request, context=self.context, timeout=30) as answer:
+                return answer.status, answer.read().decode(), answer.headers.get_all("Warning") or []
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode(), error.headers.get_all("Warning") or []
+
+    def make_namespace(self, name, mode):
+        """That enforces Pod Security's level "restricted", or warns of what it forbids."""
+        document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {
+            "name": name, "labels": {f"pod-security.kubernetes.io/{mode}": "restricted"}}}
+        until(f"the namespace {name}", lambda: self.ask(
+            "PATCH", f"/api/v1/namespaces/{name}?fieldManager=test&force=true", json.dumps(document),
+            "application/apply-patch+yaml")[0] in (200, 201), self.processes)
+
+    def kubeconfig(self, path, user, **context):
+        path.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "test",
+            "clusters": [{"name": "test", "cluster": {"server": self.address,
+                                                      "certificate-authority": str(self.certificate)}}],
+            "users": [{"name": user, "user": {"token": f"token-of-{user}"}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": user} | context}]}))
+        return path
+
+
+def start_server(stack, folder, address, *options, users=()):
+    """etcd and kube-apiserver, until `stack` ends. Users are (NAME, GROUPS) and admin, with tokens token-of-NAME."""
+    client, peer, port = free_ports(3)
+    subprocess.run(["openssl", "genrsa", "-out", folder / "key", "2048"], check=True, stderr=subprocess.DEVNULL)
+    (folder / "tokens").write_text("".join(
+        f'token-of-{user},{user},{user},"{groups}"\n' for user, groups in [("admin", "system:masters"), *users]))
+    etcd = f"http://127.0.0.1:{client}"
+    store = stack.enter_context(started([
+        "etcd", f"--data-dir={folder}/etcd", f"--listen-client-urls={etcd}", f"--advertise-client-urls={etcd}",
+        f"--listen-peer-urls=http://127.0.0.1:{peer}"], folder / "etcd.log"))
+    process = stack.enter_context(started([
+        str(BIN / "kube-apiserver"), f"--etcd-servers={etcd}", f"--bind-address={address}", f"--secure-port={port}",
+        f"--cert-dir={folder}/pki", f"--token-auth-file={folder}/tokens", "--service-cluster-ip-range=10.96.0.0/16",
+        "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={folder}/key",
+        f"--service-account-signing-key-file={folder}/key", *options],
+        folder / "kube-apiserver.log"))
+    server = Server(f"https://{address}:{port}", folder / "pki/apiserver.crt", [store, process])
+    until("kube-apiserver", lambda: server.ask("GET", "/readyz")[0] == 200, server.processes)
+    return server

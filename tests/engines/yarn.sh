@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: yarn.sh BUILD
+# YARN of Hadoop's mini cluster runs examples/hadoop/yarn: parameter servers and workers as map tasks of one job; one of
+# each is killed in training, and the job ends by itself with the parameters of an undisturbed one. A job whose program
+# fails ends with its code. YARN's own checks take the service file. See tests/engines/support/job.sh.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+. tests/engines/support/job.sh
+need java openjdk-17-jdk-headless
+need mvn maven
+need ip iproute2
+class_path=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/yarn/class_path
+if [ ! -s "$class_path" ]; then  # before we are alone, without a network
+  mkdir -p "$(dirname "$class_path")"
+  mvn -q -B -f tests/engines/support/yarn.xml dependency:build-classpath -Dmdep.outputFile="$class_path" ||
+    skip 'Maven Central did not give Hadoop'
+fi
+alone "$0" "$@"
+prepare "$1"
+hosts
+top=$PWD
+cd "$work" || exit
+
+show_logs() {
+  tail -n 20 "$work"/*.log "$work"/*.txt
+  find "$work" -path '*logDir*' \( -name stderr -o -name syslog \) -size +0 -exec tail -n 5 {} + | tail -n 60
+}
+
+# --- the cluster ---
+
+java=(java -Xmx512m --add-opens java.base/java.lang=ALL-UNNAMED -cp "$(cat "$class_path")")
+"${java[@]}" -Xmx1g "-Dtest.build.data=$work/data" "-Dhadoop.log.dir=$work/logs" \
+  org.apache.hadoop.mapreduce.MiniHadoopClusterManager -format -datanodes 1 -nodemanagers 1 -nnport 19000 -rmport 18032 \
+  -D dfs.replication=1 -D yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=99.5 \
+  -D yarn.nodemanager.resource.memory-mb=8192 -D yarn.nodemanager.resource.cpu-vcores=16 \
+  -D yarn.scheduler.minimum-allocation-mb=256 -D yarn.nodemanager.vmem-check-enabled=false \
+  -writeConfig "$work/site.xml" -writeDetails "$work/details.json" >cluster.log 2>&1 &
+# What a Hadoop installation has.
+mkdir bin conf
+shim() {  # COMMAND SUBCOMMAND CLASS
+  printf '#!/bin/sh\n[ "$1" = %s ] || exit 64\nshift\nexec %s -cp "%s" %s "$@"\n' "$2" "${java[*]:0:4}" \
+    "$work/conf:$(cat "$class_path")" "$3" >"bin/$1"
+  chmod +x "bin/$1"
+}
+shim hdfs dfs org.apache.hadoop.fs.FsShell
+shim mapred streaming org.apache.hadoop.streaming.HadoopStreaming
+export PATH=$work/bin:$PATH
+written() { test -s details.json && tail -c 100 site.xml | grep -q '</configuration>'; }
+until_true 90 'the mini cluster' written
+# It does not write which framework it is.
+{
+  sed 's|</configuration>$||' site.xml
+  for setting in mapreduce.framework.name=yarn yarn.is.minicluster=true yarn.app.mapreduce.am.resource.mb=512 \
+    yarn.resourcemanager.address=localhost:18032; do
+    echo "<property><name>${setting%%=*}</name><value>${setting#*=}</value></property>"
+  done
+  echo '</configuration>'
+} >conf/core-site.xml
+for name in hdfs mapred yarn; do cp conf/core-site.xml conf/$name-site.xml; done  # each wins over its own defaults
+echo "YARN is ready after $SECONDS s"
+
+# --- the job ---
+
+launch() {  # WORD...
+  python3 -B "$top/examples/hadoop/yarn/launch.py" -D mapreduce.map.memory.mb=512 -D mapreduce.map.java.opts=-Xmx200m "$@"
+}
+program_of() {  # ps|worker INDEX
+  local process
+  for process in /proc/[0-9]*; do
+    if [ "$(cat "$process/comm" 2>/dev/null)" = fashion_mnist_t ] &&
+      cat "$process/environ" 2>/dev/null | tr '\0' '\n' | grep -q "^TF_CONFIG=.*\"type\": \"$1\", \"index\": $2"; then
+      echo "${process#/proc/}"
+      return
+    fi
+  done
+}
+kill_task() {  # ps|worker INDEX
+  local before now
+  before=$(program_of "$1" "$2")
+  [ -n "$before" ] || fail "$1$2 is not there to be killed"
+  kill -KILL "$before"
+  again() { now=$(program_of "$1" "$2"); [ -n "$now" ] && [ "$now" != "$before" ]; }
+  until_true 60 "the restart of $1$2" again "$1" "$2"
+  echo "killed $1$2, process $before: it is $now now"
+}
+saved() { [ -e "main/checkpoint/model.ckpt-$1.index" ]; }
+
+launch --ps 2 --workers 3 "$programs/fashion_mnist_train" "--data=$work/data" "--out=$work/main" "${options[@]}" \
+  >main.txt 2>main.log &
+job=$!
+until_true 120 'step 40' saved 40
+kill_task ps 1
+until_true 90 'step 120' saved 120
+kill_task worker 1
+code=0
+wait $job || code=$?
+grep "exit code" main.txt
+[ $code -eq 0 ] || fail "the job has exit code $code"
+check_result main
+
+code=0
+launch --ps 1 --workers 1 sh -c 'case $TF_CONFIG in *\"ps\",*) exec sleep 600;; esac; exit 65' >failing.txt 2>failing.log ||
+  code=$?
+[ $code -eq 65 ] || fail "a job whose worker fails with 65 has exit code $code"
+left() { ! pgrep -f '^sleep 600' >/dev/null; }
+until_true 30 'the end of its parameter server' left
+echo 'a worker that fails with 65 ends the job with 65'
+
+# --- the service file ---
+
+python3 -B "$top/tools/render.py" "$top/examples/hadoop/yarn/service.json.jinja" --check -D name=mnist -D user=ann \
+  -D "command=$(json_list "$programs/fashion_mnist_train" "${options[@]}")" -D data_dir=/data -D train_dir=/out \
+  >service.json || fail 'the service is not rendered'
+"${java[@]}" "$top/tests/engines/support/CheckService.java" service.json >service.txt 2>service.log ||
+  fail 'YARN refuses the service'
+hosts=ps-0.mnist.ann.hadoop.local:2222,ps-1.mnist.ann.hadoop.local:2222
+[ "$(cat service.txt)" = "ps 2 ON_FAILURE $hosts
+worker 3 ON_FAILURE $hosts" ] || fail 'YARN reads another service than it is'
+echo 'YARN takes the service file'

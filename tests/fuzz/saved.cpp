@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expect.hpp"
+#include "targets.hpp"
+
+#include <distrib/checkpoint/bundle_index.hpp>
+#include <distrib/checkpoint/object_names.hpp>
+#include <distrib/checkpoint/snappy.hpp>
+#include <distrib/checkpoint/state_file.hpp>
+#include <distrib/checkpoint/string_tensor.hpp>
+#include <distrib/checkpoint/table_writer.hpp>
+#include <distrib/cluster/cluster_def.hpp>
+#include <distrib/core/crc32c.hpp>
+#include <distrib/core/protowire.hpp>
+#include <distrib/summary/event.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fuzz {
+
+namespace {
+
+/// A table of LevelDB's format of one block of this kind, with right checksums: without, nothing would be reached.
+auto table_around(ByteView block, std::uint8_t kind) -> std::vector<std::byte> {
+  distrib::WireWriter file;
+  const auto add = [&](ByteView content, std::uint8_t block_kind) {
+    const std::size_t start = file.size();
+    file.raw(content);
+    file.raw_number(block_kind);
+    file.raw_number(distrib::mask_crc(distrib::crc32c(file.view().subspan(start))));
+    return std::pair{start, content.size()};
+  };
+  const auto data = add(block, kind);
+  distrib::detail::BlockBuilder index{1};
+  distrib::WireWriter handle;
+  handle.raw_varint(data.first);
+  handle.raw_varint(data.second);
+  index.add("\xFF", handle.view());
+  const auto at = add(index.finish(), 0);
+  const std::size_t footer = file.size();
+  for (const std::size_t number : {std::size_t{0}, std::size_t{0}, at.first, at.second}) file.raw_varint(number);
+  while (file.size() < footer + distrib::detail::table_handles_bytes) file.raw_number(std::uint8_t{0});
+  file.raw_number(distrib::detail::table_magic);
+  return file.take();
+}
+
+void bundle(ByteView file) {
+  distrib::BundleIndex index;
+  distrib::Error error;
+  if (!distrib::parse_bundle_index(file, index, error)) return expect(error && !error.where.empty(), "why, and where");
+  std::string before;
+  for (const distrib::StoredTensor& tensor : index.tensors) {
+    expect(tensor.name > before, "names ascend");
+    before = tensor.name;
+    for (const distrib::StoredPiece& piece : tensor.pieces) {
+      expect(piece.shard < index.shards, "pieces are in data files that there are");
+      expect(piece.slice.inside(tensor.shape), "pieces are inside their tensor");
+      const std::size_t element = size_bytes(tensor.dtype);
+      if (element != 0)
+        expect(piece.size_bytes == static_cast<std::uint64_t>(piece.slice.extents.elements()) * element,
+               "pieces have the size of their slice");
+    }
+  }
+}
+
+void event(ByteView bytes) {
+  distrib::ParsedEvent first;
+  if (!distrib::parse_event(bytes, first)) return;
+  for (const distrib::ScalarEvent& scalar : first.scalars) {
+    const auto value = static_cast<float>(scalar.value);
+    distrib::WireWriter again;
+    distrib::write_scalar_event(again, scalar.wall_time, scalar.step, scalar.tag, value);
+    distrib::ParsedEvent second;
+    expect(distrib::parse_event(again.view(), second) && second.scalars.size() == 1, "one point");
+    const distrib::ScalarEvent& same = second.scalars.front();
+    expect(same.step == scalar.step && same.tag == scalar.tag, "the same point");
+    expect(static_cast<float>(same.value) == value || value != value, "the same value");
+  }
+}
+
+void state(ByteView bytes) {
+  distrib::Error error;
+  const auto parsed = distrib::parse_checkpoint_state(distrib::as_text(bytes), error);
+  expect(parsed.has_value() == !error, "a state, or why not");
+  if (parsed) expect(distrib::parse_checkpoint_state(to_string(*parsed)) == *parsed, "what is written is read back");
+}
+
+}  // namespace
+
+void saved(ByteView input) {
+  bundle(input);
+  bundle(table_around(input, 0));
+  bundle(table_around(input, 1));
+  std::vector<std::byte> unpacked;
+  if (distrib::unpack_snappy(input, unpacked))
+    expect(unpacked.size() <= 64 * input.size(), "bounded by what was packed");
+  std::vector<distrib::ObjectName> names;
+  static_cast<void>(distrib::parse_object_graph(input, names));
+  expect(names.size() <= input.size(), "not more names than bytes");
+  event(input);
+  state(input);
+
+  std::vector<std::string> texts;
+  static_cast<void>(distrib::parse_strings(input, input.size() / 4, 0, texts));
+  std::error_code ec;
+  const distrib::ClusterSpec cluster = distrib::parse_cluster_def(input, ec);
+  if (!ec) expect(distrib::parse_cluster_def(write_cluster_def(cluster), ec) == cluster && !ec, "the same cluster");
+}
+
+}  // namespace fuzz

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HDFS and YARN of Hadoop 3.4 in one JVM, from Maven Central by way of a cache directory. One at a time on a machine:
+YARN opens ports that are fixed."""
+
+import glob
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"), "distrib", "hadoop-3.4.2")
+OPENS = "--add-opens=java.base/java.lang=ALL-UNNAMED"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def class_path():
+    """What Hadoop's JVMs load, our own small classes too."""
+    listed = CACHE / "class_path.txt"
+    pom = (HERE / "pom.xml").read_text()
+    known = listed.exists() and (CACHE / "pom.xml").exists() and (CACHE / "pom.xml").read_text() == pom
+    if not known or not all(os.path.exists(jar) for jar in listed.read_text().strip().split(":")):
+        CACHE.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["mvn", "-q", "-B", "-f", HERE / "pom.xml", "dependency:build-classpath",
+                        f"-Dmdep.outputFile={listed}"], check=True, stdout=subprocess.DEVNULL)
+        (CACHE / "pom.xml").write_text(pom)
+    jars = listed.read_text().strip()
+    classes = CACHE / "classes"
+    classes.mkdir(exist_ok=True)
+    subprocess.run(["javac", "-nowarn", "-d", classes, "-cp", jars, *sorted(HERE.glob("*.java"))], check=True,
+                   stderr=subprocess.DEVNULL)
+    return f"{classes}:{jars}"
+
+
+class Job:
+    """How a job ended."""
+
+    def __init__(self, code, log):
+        self.succeeded = code == 0
+        self.log = log
+
+    def counter(self, name):
+        """A counter's value; 0 when it was never counted."""
+        found = re.findall(rf"^\s*{re.escape(name)}=(\d+)$", self.log, re.MULTILINE)
+        return int(found[-1]) if found else 0
+
+
+class MiniCluster:
+    """A context: ready when entered, gone when left. `work` keeps its data and logs."""
+
+    def __init__(self, work):
+        self.work = pathlib.Path(work)
+        self.class_path = class_path()
+
+    def __enter__(self):
+        self.namenode, self.http, self.manager = free_port(), free_port(), free_port()
+        self.hdfs = f"hdfs://localhost:{self.namenode}"
+        settings = {
+            "dfs.replication": 1, "yarn.resourcemanager.bind-host": "127.0.0.1",
+            "yarn.nodemanager.bind-host": "127.0.0.1", "mapreduce.jobhistory.bind-host": "127.0.0.1",
+            "mapreduce.jobhistory.admin.address": f"127.0.0.1:{free_port()}",
+            "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": 99.5,
+        }
+        command = ["java", "-Xmx1g", OPENS, f"-Dtest.build.data={self.work}/data", f"-Dhadoop.log.dir={self.work}/logs",
+                   "-cp", self.class_path, "org.apache.hadoop.mapreduce.MiniHadoopClusterManager", "-format",
+                   "-datanodes", "1", "-nodemanagers", "1", "-nnport", self.namenode, "-nnhttpport", self.http,
+                   "-rmport", self.manager, "-jhsport", free_port(), "-writeConfig", self.work / "site.xml",
+                   "-writeDetails", self.work / "details.json"]
+        for name, value in settings.items():
+            command += ["-D", f"{name}={value}"]
+        (self.work / "logs").mkdir(parents=True)
+        self.log = open(self.work / "cluster.log", "w")
+        self.process = subprocess.Popen([str(part) for part in command], cwd=self.work, stdout=self.log,
+                                        stderr=subprocess.STDOUT)
+        deadline = time.monotonic() + 180
+        while not (self.work / "details.json").exists():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.__exit__()
+                sys.exit("the mini cluster did not start:\n" + (self.work / "cluster.log").read_text()[-3000:])
+            time.sleep(0.2)
+        json.loads((self.work / "details.json").read_text())
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self.log.close()
+
+    # ---- files of HDFS, over WebHDFS ----
+
+    def _ask(self, verb, path, query, body=None):
+        url = f"http://localhost:{self.http}/webhdfs/v1{path}?{query}&user.name={os.environ.get('USER', 'root')}"
+        request = urllib.request.Request(url, method=verb, data=body)
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            return reply.read()
+
+    def put(self, path, content, permission="644"):
+        where = json.loads(self._ask("PUT", path, f"op=CREATE&overwrite=true&noredirect=true&permission={permission}"))
+        request = urllib.request.Request(where["Location"], method="PUT", data=content,
+                                         headers={"Content-Type": "application/octet-stream"})
+        urllib.request.urlopen(request, timeout=60).read()
+
+    def read(self, path):
+        return self._ask("GET", path, "op=OPEN")
+
+    def names(self, directory):
+        listed = json.loads(self._ask("GET", directory, "op=LISTSTATUS"))
+        return sorted(entry["pathSuffix"] for entry in listed["FileStatuses"]["FileStatus"])
+
+    def copy(self, directory, target):
+        """The files of a directory, in one of this machine."""
+        pathlib.Path(target).mkdir()
+        for name in self.names(directory):
+            pathlib.Path(target, name).write_bytes(self.read(f"{directory}/{name}"))
+        return target
+
+    # ---- jobs ----
+
+    def java(self, main, *arguments, cwd=None):
+        command = ["java", "-Xmx512m", OPENS, "-cp", self.class_path, main, *map(str, arguments)]
+        run = subprocess.run(command, cwd=cwd or self.work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             timeout=600)
+        return run.returncode, run.stdout
+
+    def pipes(self, program, source, target, settings, conf=()):
+        """Runs a job of Pipes on YARN, to its end."""
+        # The file that the cluster wrote leaves out that there is a framework.
+        settings = {"mapreduce.framework.name": "yarn", "yarn.is.minicluster": "true",
+                    "yarn.resourcemanager.address": f"127.0.0.1:{self.manager}", **settings}
+        arguments = ["-conf", self.work / "site.xml"]
+        for file in conf:
+            arguments += ["-conf", file]
+        for name, value in settings.items():
+            arguments += ["-D", f"{name}={value}"]
+        arguments += ["-program", program, "-input", source, "-output", target]
+        return Job(*self.java("org.apache.hadoop.mapred.pipes.Submitter", *arguments))
+
+    def task_logs(self):
+        """What tasks said last, for who looks at a failure."""
+        pieces = []
+        for path in glob.glob(f"{self.work}/data/**/container_*/stderr", recursive=True):
+            text = pathlib.Path(path).read_text(errors="replace").strip()
+            if text:
+                pieces.append(f"{path}:\n{text[-1500:]}")
+        return "\n".join(pieces[-6:])
