@@ -60,8 +60,8 @@ auto main(int argc, char** argv) -> int {
   if (argc == 1) options.retry.attempts = 1;
   try {
     if (argc > 1) write(directory + "/part-0", options);
-    std::printf("%d records, labels sum up to %d\n", count(directory + "/part-*", options),
-                static_cast<int>(sum(directory, options)));
+    const int records = count(directory + "/part-*", options);
+    std::printf("%d records, labels sum up to %d\n", records, static_cast<int>(sum(directory, options)));
   } catch (const std::system_error& error) {
     std::printf("%s\n", error.what());
     return argc > 1 ? 1 : 0;

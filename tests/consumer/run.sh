@@ -59,6 +59,7 @@ case $way in
     build/rpc_only/rpc_only
     build/separate/separate
     build/message/message
+    [ ! -d build/http ] || build/http/read_url
     refused training "distrib has no component 'training': there are core, record, rpc, tensor, distrib, separate, message,"
     refused rpc "distrib has no component 'rpc' without Asio 1.22 or newer, standalone (libasio-dev)" \
       -DCMAKE_DISABLE_FIND_PACKAGE_asio=ON

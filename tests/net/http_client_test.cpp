@@ -116,7 +116,8 @@ TEST_CASE("HttpClient: what a server can do wrong", "[net]") {
         failure::unavailable);
   std::string many = "HTTP/1.1 200 OK\r\n";
   for (int i = 0; i < 20'000; ++i) many += "X-Header-" + std::to_string(i) + ": value\r\n";
-  CHECK(failure_of({.bytes = many + "\r\n"}).code == http_errc::too_large);
+  const std::error_code too_many = failure_of({.bytes = many + "\r\n"}).code;
+  CHECK((too_many == http_errc::too_large || too_many == http_errc::cut));  // newer versions end it themselves
   CHECK(failure_of({.bytes = begin + "0123456789", .pause_between_bytes = 50ms}).code == http_errc::timed_out);
 }
 

@@ -107,6 +107,7 @@ TEST_CASE("HttpFile: connections that are cut are made again at the byte", "[net
   }};
   distrib::IoPool pool{2};
   distrib::HttpReadOptions options = hasty;
+  options.retry = {.attempts = 8, .first_pause = std::chrono::milliseconds{1}, .progress_bytes = 1};
   options.pool = &pool;
   HttpFile file{server.url() + "/f", options};
   Error error;

@@ -174,14 +174,25 @@ template <class Base> class HttpConnection final : public Base {
   HttpWatch* watch_;
 };
 
-#else
-
-template <class Base> class HttpConnection final : public Base {
- public:
-  HttpConnection(const HttpUrl& url, HttpWatch&) : Base{url.host, url.port} {}
-};
-
 #endif
+
+/// A client of cpp-httplib's, of the class `Base`.
+template <class Base> auto make_http_connection(const HttpUrl& url, HttpWatch& watch) {
+#ifndef CPPHTTPLIB_VERSION_NUM
+  return std::make_unique<HttpConnection<Base>>(url, watch);
+#else
+  static_cast<void>(watch);
+  return std::make_unique<Base>(url.host, url.port);
+#endif
+}
+
+/// Has targets sent as they are.
+void send_targets_as_they_are(auto& client) {
+  if constexpr (requires { client.set_path_encode(false); })
+    client.set_path_encode(false);
+  else
+    client.set_url_encode(false);
+}
 
 }  // namespace detail
 
@@ -204,8 +215,9 @@ class HttpClient {
       error = {http_errc::no_tls, request.place() + " (this cpp-httplib is built without TLS)"};
       return answer;
     }
-    const auto deadline = detail::HttpWatch::Clock::now() + options_.timeout;
-    *watch_ = {.deadline = deadline, .idle = options_.idle_timeout, .ended = {}};
+    using Clock = detail::HttpWatch::Clock;
+    auto progress = Clock::now();
+    *watch_ = {.deadline = progress + options_.timeout, .idle = options_.idle_timeout, .ended = {}};
     bool enough = false;
     httplib::Request sent = to_httplib(request);
     sent.response_handler = [&](const httplib::Response& response) {
@@ -215,6 +227,9 @@ class HttpClient {
     };
     sent.content_receiver = [&](const char* data, std::size_t size, auto, auto) {
       const ByteView bytes = as_bytes({data, size});
+      progress = Clock::now();
+      if (progress >= watch_->deadline) watch_->ended = http_errc::timed_out;
+      if (watch_->ended) return false;
       if (take && answer.good()) {
         enough = !take(answer, bytes);
         return !enough;
@@ -228,7 +243,10 @@ class HttpClient {
     const bool whole = connection->send(sent, response, failure);
     if (whole && answer.status == 0) read_headers(response, answer);  // one that has no body
     if (whole || enough) return answer;
-    error = {watch_->ended ? *watch_->ended : code_of(failure), request.place()};
+    // Newer versions, which wait themselves, do not tell who left from who kept silent.
+    const bool silent = Clock::now() >= std::min(progress + options_.idle_timeout, watch_->deadline);
+    const http_errc code = code_of(failure) == http_errc::cut && silent ? http_errc::timed_out : code_of(failure);
+    error = {watch_->ended.value_or(code), request.place()};
     connection->stop();
     return answer;
   }
@@ -255,10 +273,10 @@ class HttpClient {
       if (known.origin == origin) return known.client.get();
     std::unique_ptr<httplib::ClientImpl> client;
     if (!url.tls) {
-      client = std::make_unique<detail::HttpConnection<httplib::ClientImpl>>(url, *watch_);
+      client = detail::make_http_connection<httplib::ClientImpl>(url, *watch_);
     } else {
 #ifdef CPPHTTPLIB_OPENSSL_SUPPORT
-      client = std::make_unique<detail::HttpConnection<httplib::SSLClient>>(url, *watch_);
+      client = detail::make_http_connection<httplib::SSLClient>(url, *watch_);
       client->enable_server_certificate_verification(true);
       if (!options_.authority.empty()) client->set_ca_cert_path(options_.authority);
 #else
@@ -275,7 +293,7 @@ class HttpClient {
     client->set_tcp_nodelay(true);
     client->set_follow_location(false);
     client->set_decompress(false);
-    client->set_url_encode(false);
+    detail::send_targets_as_they_are(*client);
     if (connections_.size() == most_connections) connections_.erase(connections_.begin());
     connections_.push_back({origin, std::move(client)});
     return connections_.back().client.get();
