@@ -89,7 +89,8 @@ interop() {
   ensure_tensorflow || return
   ensure_spark || return
   build release distrib_interop || return
-  export DISTRIB_SPARK_PYTHON=$spark_python DISTRIB_SPARK_JARS=$spark_jars
+  export DISTRIB_SPARK_PYTHON=$spark_python DISTRIB_SPARK_JARS=$spark_jars \
+    DISTRIB_SPARK_CONNECTOR=$spark_connector
   for script in tests/interop/*.py; do
     [ -e "$script" ] || continue
     counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$tensorflow_python" -B "$script" build/release/tests/interop

@@ -144,6 +144,8 @@ template <class Name> class BasicSequenceExampleBuilder {
   auto add(std::string_view name, std::span<const ByteView> values) -> BasicSequenceExampleBuilder& {
     return step(name, detail::feature_values(values));
   }
+  /// Adds a step without a kind.
+  auto add_none(std::string_view name) -> BasicSequenceExampleBuilder& { return step(name, {}); }
 
   /// The bytes, valid until the next call.
   [[nodiscard]] auto build() -> ByteView {
