@@ -4,10 +4,10 @@
 
 usage: kubernetes.py BUILD
 
-kube-apiserver, kube-controller-manager, kube-scheduler, kubelet and CoreDNS of the Go module proxy (built when the
-cache directory has none: half an hour, 3 GB), with etcd, containerd and a bridge, in namespaces of their own. A
-parameter server is deleted by force and a worker killed in training; the job ends by itself, its parameters are those
-of one undisturbed process. Another is deleted whole, which asks it to stop, and goes on when it is applied again. In a
+kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, CoreDNS and kube-router's firewall of the Go module
+proxy (built when the cache directory has none: half an hour, 3 GB), with etcd, containerd and a bridge, in namespaces
+of their own. A parameter server is deleted by force and a worker killed in training; the job ends by itself, its
+parameters are those of one undisturbed process. Another is deleted whole, which asks it to stop, and goes on when it is applied again. In a
 third one parameter servers are a Job and end too, and a worker is evicted. The last one is wrong for good, and ends at
 once. As root. Exit code 77: skipped.
 """
