@@ -48,7 +48,10 @@ PROXY = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyCon
 
 def run(*command, **options):
     command = [str(part) for part in command]
-    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **options).stdout
+    done = subprocess.run(command, check=False, text=True, capture_output=True, **options)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
+    return done.stdout
 
 
 class Node:
