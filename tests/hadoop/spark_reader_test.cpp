@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,35 @@ TEST_CASE("SparkReader: failures name file, record and column, and stick", "[had
   SparkReader list{list_spark_directory((directory / "d").string()), lists};
   CHECK(!list.try_next());
   CHECK(list.error().code == spark_errc::bad_partition_value);
+}
+
+namespace {
+
+/// The bytes of a file on this machine, a few at a time.
+struct SlowFile {
+  std::ifstream file;
+  auto read(std::span<std::byte> to, distrib::Error&) -> std::size_t {
+    file.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(std::min<std::size_t>(to.size(), 7)));
+    return static_cast<std::size_t>(file.gcount());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("SparkReader: files that are elsewhere", "[hadoop]") {
+  distrib::Error error;
+  std::vector<distrib::SparkPath> paths;
+  for (const std::string& path : list_spark_directory(fixture("partitioned")).paths())
+    paths.push_back({"far", path.substr(fixture("partitioned/").size())});
+  std::vector<std::string> lines;
+  distrib::SparkReadOptions options;
+  options.open = [](const std::string& path) {
+    return distrib::AnyByteSource{SlowFile{std::ifstream{fixture("partitioned") + path.substr(3), std::ios::binary}}};
+  };
+  for (const auto& row : SparkReader{distrib::arrange_spark_files(paths, error), canonical::partitioned, options})
+    lines.push_back(canonical::line(canonical::partitioned, row));
+  std::ranges::sort(lines);
+  CHECK(lines == rows_of("partitioned", canonical::partitioned));
 }
 
 TEST_CASE("SparkReader: files that are gone, and columns inferred from those of Spark", "[hadoop]") {

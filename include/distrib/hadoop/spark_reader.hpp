@@ -8,6 +8,7 @@
 #include <distrib/hadoop/spark_partitions.hpp>
 #include <distrib/hadoop/spark_schema.hpp>
 #include <distrib/hadoop/spark_type.hpp>
+#include <distrib/record/byte_source.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/record_reader.hpp>
 
@@ -28,6 +29,9 @@ struct SparkReadOptions {
   SparkRecordType record_type = SparkRecordType::example;
   SparkRules rules = SparkRules::checked;
   RecordReaderOptions records{};  ///< How the files are.
+  /// Opens files that are elsewhere: `[files = webhdfs(...)](const std::string& path) { return
+  /// AnyByteSource{files.open(path)}; }`, of a table made by `arrange_spark_files`. Empty: they are on this machine.
+  OpenRemote open{};
 };
 
 /// Reads the rows of a table, file after file:
@@ -103,7 +107,10 @@ template <class E, SparkMember... Ms> class SparkReader {
     std::apply([&](const auto&... column) { (fill(i++, column, file), ...); }, schema_.bound());
     if (error_) return;
     std::error_code ec;
-    reader_.emplace(file.path, options_.records, ec);
+    if (options_.open)
+      reader_.emplace(options_.open(file.path), file.path, options_.records);
+    else
+      reader_.emplace(file.path, options_.records, ec);
     if (ec) error_ = reader_->error();
   }
 
