@@ -29,8 +29,8 @@ struct SparkReadOptions {
   SparkRecordType record_type = SparkRecordType::example;
   SparkRules rules = SparkRules::checked;
   RecordReaderOptions records{};  ///< How the files are.
-  /// Opens files that are elsewhere: `[files = webhdfs(...)](const std::string& path) { return
-  /// AnyByteSource{files.open(path)}; }`, of a table made by `arrange_spark_files`. Empty: they are on this machine.
+  /// Opens files that are elsewhere: `open_webhdfs`, or one's own, of a table made by `arrange_spark_files`. Empty: they
+  /// are on this machine.
   OpenRemote open{};
 };
 
