@@ -90,7 +90,7 @@ interop() {  # SCRIPT...
   ensure_tensorflow || return
   if [[ $* == *spark* ]]; then
     ensure_spark || return
-    export DISTRIB_SPARK_PYTHON=$spark_python DISTRIB_SPARK_JARS=$spark_jars
+    export DISTRIB_SPARK_PYTHON=$spark_python DISTRIB_SPARK_JARS=$spark_jars DISTRIB_SPARK_CONNECTOR=$spark_connector
   fi
   build release distrib_interop || return
   for script in "$@"; do

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced after tools/setup.sh by the scripts that need Spark. Gives
-#   ensure_spark   Spark from PyPI and TensorFlow's formats for Hadoop from Maven Central in a cache directory; Python
-#                  that has pyspark is $spark_python, the jars are $spark_jars
+#   ensure_spark   from PyPI Spark, from Maven Central TensorFlow's formats for Hadoop and the connector, in a cache
+#                  directory. Python that has pyspark is $spark_python, the formats' jars are in $spark_jars, the class
+#                  path of the connector and the older Spark it is for is $spark_connector
 
 ensure_spark() {
   local venv=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/spark
   local packages=('pyspark==3.5.*' 'protobuf==4.21.*')  # protobuf: of Debian's protoc
+  local made="${packages[*]} tensorflow-hadoop connector"
   spark_python=$venv/bin/python spark_jars=$venv/jars
-  [ "$(cat "$venv/installed" 2>/dev/null)" != "${packages[*]} tensorflow-hadoop" ] || return 0
-  phase "create a Python environment" python3 -m venv --clear "$venv" &&
-    phase "install ${packages[*]}" "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}" &&
-    phase "fetch tensorflow-hadoop" mvn -q -B -f tests/interop/spark/pom.xml dependency:copy-dependencies \
-      -DoutputDirectory="$spark_jars" &&
-    echo "${packages[*]} tensorflow-hadoop" >"$venv/installed"
+  if [ "$(cat "$venv/installed" 2>/dev/null)" != "$made" ]; then
+    phase "create a Python environment" python3 -m venv --clear "$venv" &&
+      phase "install ${packages[*]}" "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}" &&
+      phase "fetch tensorflow-hadoop" mvn -q -B -f tests/interop/spark/formats.xml dependency:copy-dependencies \
+        -DoutputDirectory="$spark_jars" &&
+      phase "fetch spark-tensorflow-connector" mvn -q -B -f tests/interop/spark/connector.xml dependency:copy-dependencies \
+        -DoutputDirectory="$venv/connector" &&
+      echo "$made" >"$venv/installed" || return
+  fi
+  spark_connector=$venv/connector/*
 }

@@ -154,6 +154,7 @@ auto add_list(distrib::SequenceExampleBuilder& builder, std::string_view name, c
   for (const Json& step : steps) {
     if (step.contains("int64_list")) builder.add(name, step["int64_list"].get<std::vector<std::int64_t>>());
     if (step.contains("float_list")) builder.add(name, step["float_list"].get<std::vector<float>>());
+    if (step.empty()) builder.add_none(name);
     if (!step.contains("bytes_list_hex")) continue;
     std::vector<Bytes> values;
     from_json(step["bytes_list_hex"], values);
@@ -237,7 +238,7 @@ auto encode(const Json& input) -> Json {
     const std::string type = input.at("type");
     const Json value = input.contains("value") ? input["value"] : Json::array();
     const Bytes bytes = encoded(type, value, input.value("nullable", true), record);
-    if (sequence && type.starts_with("Array<Array<")) {
+    if (sequence && type.starts_with("Array<Array<") && !value.is_null()) {
       Json list;
       distrib::SequenceExampleView{bytes}.for_each_list([&](const distrib::FeatureListView& found) {
         list = Json::array();

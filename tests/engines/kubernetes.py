@@ -4,12 +4,13 @@
 
 usage: kubernetes.py BUILD
 
-kube-apiserver, kube-controller-manager, kube-scheduler, kubelet and CoreDNS of the Go module proxy (built when the
-cache directory has none: half an hour, 3 GB), with etcd, containerd and a bridge, in namespaces of their own. A
-parameter server is deleted by force and a worker killed in training; the job ends by itself, its parameters are those
-of one undisturbed process. Another is deleted whole, which asks it to stop, and goes on when it is applied again. In a
-third one parameter servers are a Job and end too, and a worker is evicted. The last one is wrong for good, and ends at
-once. As root. Exit code 77: skipped.
+kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, CoreDNS and kube-router's firewall of the Go module
+proxy (built when the cache directory has none: half an hour, 3 GB), with etcd, containerd and a bridge, in namespaces
+of their own. A parameter server is deleted by force and a worker killed in training; the job ends by itself, its
+parameters are those of one undisturbed process. Another is deleted whole, which asks it to stop, and goes on when it is
+applied again. In a third one parameter servers are a Job and end too, and a worker is evicted. The next is rendered for
+older Kubernetes, and loses a parameter server without a word. The last one is wrong for good, and ends at once.
+As root. Exit code 77: skipped.
 """
 
 import pathlib
@@ -75,6 +76,22 @@ def ends(job, node, expected):
     job.delete()
 
 
+def old(job, node, expected):
+    """A StatefulSet or a Job for each task. A parameter server vanishes without a word, as with its node."""
+    job.apply()
+
+    def vanish(pod):
+        node.cut_off(pod)
+        node.kubectl("delete", "pod", "--force", pod["metadata"]["name"])
+
+    job.lose("ps", 1, job.steps // 4, "connections cut, kubectl delete pod --force", vanish)
+    job.lose("worker", 1, job.steps // 2, "kill -9 of", node.kill)
+    for index in range(WORKERS):
+        job.ended(f"job/{job.name}-worker-{index}", "complete", 1 if index == 1 else 0)
+    job.check(expected)
+    job.delete()
+
+
 def wrong(job, node, expected):
     """No restart helps."""
     job.apply()
@@ -86,7 +103,9 @@ def wrong(job, node, expected):
 
 if __name__ == "__main__":
     sys.exit(main(__file__, [
-        (first, "statefulset", {"probe": ["fashion_mnist_train", "--probe"]}),
+        (first, "statefulset", {"probe": ["fashion_mnist_train", "--probe"], "token_secret_name": "token",
+                                "tls_secret_name": "tls"}),
         (again, "statefulset", {"train_claim": "kept"}),
         (ends, "statefulset", {"ps_kind": "Job"}),
+        (old, "statefulset", {"kubernetes_minor": 21}),
         (wrong, "statefulset", {"data_flag": "--date"})]))

@@ -22,6 +22,7 @@ def killed(job, node, expected, what, condition, how, action):
     job.apply()
     until("all pods to be ready", job.all_running, node.processes, 180)
     job.say(f"{PS} ps and {WORKERS} workers are ready")
+    job.policies()
     job.lose("ps", 0, job.steps // 4, how, action)
     job.lose("worker", 1, job.steps // 2, "kill -9 of", node.kill)
     job.ended(f"{what}/{job.name}", condition)

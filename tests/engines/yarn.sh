@@ -115,6 +115,6 @@ python3 -B "$top/tools/render.py" "$top/examples/hadoop/yarn/service.json.jinja"
 "${java[@]}" "$top/tests/engines/support/CheckService.java" service.json >service.txt 2>service.log ||
   fail 'YARN refuses the service'
 hosts=ps-0.mnist.ann.hadoop.local:2222,ps-1.mnist.ann.hadoop.local:2222
-[ "$(cat service.txt)" = "ps 2 ON_FAILURE $hosts
+[ "$(tail -n 2 service.txt)" = "ps 2 ON_FAILURE $hosts
 worker 3 ON_FAILURE $hosts" ] || fail 'YARN reads another service than it is'
 echo 'YARN takes the service file'

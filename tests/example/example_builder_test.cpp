@@ -82,7 +82,7 @@ TEST_CASE("ExampleBuilder: protobuf reads the same values", "[example]") {
 TEST_CASE("SequenceExampleBuilder: lists without steps, steps without values", "[example]") {
   SequenceExampleBuilder builder;
   builder.list("none").add("floats", std::vector<float>{}).add("floats", std::vector<float>{1});
-  builder.add("words", std::vector<ByteView>{distrib::as_bytes("hi")});
+  builder.add("words", std::vector<ByteView>{distrib::as_bytes("hi")}).add_none("words");
   const ByteView bytes = builder.build();
   distrib::proto::SequenceExample sequence;
   REQUIRE(sequence.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
@@ -93,6 +93,7 @@ TEST_CASE("SequenceExampleBuilder: lists without steps, steps without values", "
   CHECK(lists.at("floats").feature(0).has_float_list());
   CHECK(lists.at("floats").feature(1).float_list().value(0) == 1.0F);
   CHECK(lists.at("words").feature(0).bytes_list().value(0) == "hi");
+  CHECK(lists.at("words").feature(1).kind_case() == distrib::proto::Feature::KIND_NOT_SET);
   builder.clear();
   CHECK(builder.build().empty());
 }

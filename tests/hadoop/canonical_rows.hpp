@@ -43,11 +43,13 @@ template <class T> auto json(const T& value) -> std::string {
     return distrib::json_text(value);
 }
 inline auto json(const distrib::SparkDecimal& value) -> std::string { return '"' + digits(value.value) + '"'; }
-inline auto json(const std::vector<std::byte>& value) -> std::string { return "\"b64:" + base64(value) + '"'; }
+inline auto json(const std::vector<std::byte>& value) -> std::string {
+  return std::string{"\"b64:"}.append(base64(value)).append("\"");
+}
 template <class T> auto json(const std::vector<T>& values) -> std::string {
-  std::string text;
-  for (const auto& value : values) text += (text.empty() ? "[" : ",") + json(static_cast<const T&>(value));
-  return text.empty() ? "[]" : text + ']';
+  std::string text = "[";
+  for (const auto& value : values) text.append(text.size() == 1 ? "" : ",").append(json(static_cast<const T&>(value)));
+  return text += ']';
 }
 inline auto json(const distrib::SparkVector& value) -> std::string { return json(value.values); }
 template <class T> auto json(const std::optional<T>& value) -> std::string { return value ? json(*value) : "null"; }
@@ -55,9 +57,10 @@ template <class T> auto json(const std::optional<T>& value) -> std::string { ret
 template <class E, class... Ms> auto line(const distrib::SparkSchema<E, Ms...>& schema, const E& row) -> std::string {
   std::map<std::string_view, std::string> columns;
   schema.for_each(row, [&](const auto& column, const auto& value) { columns[column.name()] = json(value); });
-  std::string text;
-  for (const auto& [name, value] : columns) text += (text.empty() ? "{" : ",") + distrib::json_text(name) + ':' + value;
-  return text + '}';
+  std::string text = "{";
+  for (const auto& [name, value] : columns)
+    text.append(text.size() == 1 ? "" : ",").append(distrib::json_text(name)).append(":").append(value);
+  return text += '}';
 }
 
 /// A row with a column of each kind that the stored directories have.

@@ -13,6 +13,7 @@ import collections
 import hashlib
 import pathlib
 import random
+import subprocess
 import sys
 import tempfile
 
@@ -66,6 +67,21 @@ def run(cluster, what, *arguments, **options):
     print(f"{what}: {job.counter('Launched map tasks')} maps, {job.counter('Launched reduce tasks')} reduces, "
           f"{job.counter('Failed map tasks')} + {job.counter('Failed reduce tasks')} failed", flush=True)
     return job
+
+
+def replay(program, folder):
+    """Conversations that a job kept are gone through again, without Hadoop."""
+    kept = sorted(pathlib.Path(folder, "data").glob("**/container_*/downlink.data"))
+    same("conversations: 2 maps, 2 reduces", len(kept), 4)
+    for path in kept:
+        where = tempfile.mkdtemp(dir=folder)
+        (pathlib.Path(where, "downlink.data")).write_bytes(path.read_bytes())
+        environment = {"mapreduce.pipes.commandfile": "downlink.data",
+                       "hadoop.pipes.shared.secret.location": str(path.parent / "jobTokenPassword")}
+        subprocess.run([program], cwd=where, env=environment, check=True)
+        answers = pathlib.Path(where, "downlink.data.out").read_bytes()
+        same("authentication first, done last", (answers[0], answers[-1]), (57, 54))
+    print(f"replay: {len(kept)} conversations", flush=True)
 
 
 def main():
@@ -147,9 +163,10 @@ def main():
         # Java reads text and writes text.
         run(cluster, "Java's text", binary("hadoop_task"), "/text", "/words",
             {"mapreduce.pipes.isjavarecordreader": "true", "mapreduce.pipes.isjavarecordwriter": "true",
-             "mapreduce.job.reduces": 2, "test.words.in": "value"})
+             "mapreduce.job.reduces": 2, "test.words.in": "value", "mapreduce.pipes.commandfile.preserve": "true"})
         text = b"".join(cluster.read(f"/words/{name}") for name in cluster.names("/words") if name.startswith("part-"))
         same("counts", sorted(text.split(b"\t\n")[:-1]), sorted(as_records))  # an empty value follows a tab
+        replay(programs / "hadoop_task", folder)
     print("done")
 
 

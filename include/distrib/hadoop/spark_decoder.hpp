@@ -30,7 +30,7 @@ namespace distrib::inline v0 {
 namespace detail {
 
 /// How many bytes at the front of `bytes`, which begin with no character, Java replaces by one U+FFFD: as many as could
-/// have begun one.
+/// have begun one, and a surrogate as a whole.
 [[nodiscard]] constexpr auto malformed_length(std::string_view bytes) noexcept -> std::size_t {
   const auto lead = static_cast<unsigned char>(bytes.front());
   if (lead < 0xC2 || lead > 0xF4) return 1;
@@ -40,7 +40,7 @@ namespace detail {
     const auto byte = static_cast<unsigned char>(bytes[length]);
     const bool second = length == 1;
     const unsigned least = second && lead == 0xE0 ? 0xA0U : second && lead == 0xF0 ? 0x90U : 0x80U;
-    const unsigned most = second && lead == 0xED ? 0x9FU : second && lead == 0xF4 ? 0x8FU : 0xBFU;
+    const unsigned most = second && lead == 0xF4 ? 0x8FU : 0xBFU;
     if (byte < least || byte > most) break;
   }
   return length;

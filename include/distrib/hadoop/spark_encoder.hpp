@@ -102,8 +102,8 @@ struct SparkFeature {
 
 /// Encodes rows of struct E as serialized Examples or SequenceExamples, as the connector does: columns that are null are
 /// left out, arrays of arrays are feature lists of a SequenceExample, doubles and decimals are rounded to float32. Equal
-/// rows give equal bytes. `checked` refuses doubles that would become infinite, where the connector writes infinity.
-/// Memory is reused. Movable; one thread at a time.
+/// rows give equal bytes. `checked` refuses doubles that would become infinite, where the connector writes infinity;
+/// `like_connector` refuses arrays of arrays of Booleans. Memory is reused. Movable; one thread at a time.
 template <class E, SparkMember... Ms> class SparkEncoder {
  public:
   explicit SparkEncoder(const SparkSchema<E, Ms...>& schema, SparkRecordType record_type = SparkRecordType::example,
@@ -150,6 +150,10 @@ template <class E, SparkMember... Ms> class SparkEncoder {
     } else if constexpr (detail::SparkTraits<T>::type.arrays == 2) {
       if (record_type_ == SparkRecordType::example) {
         error = {spark_errc::unsupported_type, place(column) + ": " + to_text(column.type()) + " in an Example"};
+        return;
+      }
+      if (column.type().kind == SparkKind::boolean && feature_.rules == SparkRules::like_connector) {
+        error = {spark_errc::unsupported_type, place(column) + ": " + to_text(column.type())};
         return;
       }
       builder_.list(column.name());

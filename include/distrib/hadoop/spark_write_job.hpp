@@ -61,7 +61,8 @@ class SparkWriteJob {
   SparkWriteJob(std::string path, std::string id, SaveMode mode = SaveMode::error_if_exists)
       : path_{std::move(path)}, id_{std::move(id)}, mode_{mode} {
     while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
-    staging_ = detail::join_path(detail::directory_of(path_), "." + std::string{detail::file_of(path_)} + "." + id_);
+    staging_ = detail::directory_of(path_);
+    staging_.append("/.").append(detail::file_of(path_)).append(".").append(id_);
   }
 
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }

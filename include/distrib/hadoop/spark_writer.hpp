@@ -202,7 +202,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
     });
     std::string directory;
     for (std::size_t k = 0; k < values_.size(); ++k)
-      directory += (k == 0 ? "" : "/") + partition_directory({options_.partition_by[k], values_[k]});
+      directory.append(k == 0 ? "" : "/").append(partition_directory({options_.partition_by[k], values_[k]}));
     return directory;
   }
 

@@ -126,7 +126,8 @@ class Job:
 
     def pods(self, role, index=None):
         pods = self.node.pods(f"app.kubernetes.io/instance={self.name},app.kubernetes.io/component={role}")
-        names = {f"{self.name}-{role}-{index}", f"{self.name}-{role}-0-{index}"}  # the latter is JobSet's
+        # JobSet has another number before the index, a StatefulSet of one pod has one behind it.
+        names = {f"{self.name}-{role}-{index}", f"{self.name}-{role}-0-{index}", f"{self.name}-{role}-{index}-0"}
         return [pod for pod in pods if index is None or {pod["metadata"]["name"], pod["spec"].get("hostname")} & names]
 
     def step(self):

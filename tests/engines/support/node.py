@@ -48,7 +48,10 @@ PROXY = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyCon
 
 def run(*command, **options):
     command = [str(part) for part in command]
-    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **options).stdout
+    done = subprocess.run(command, check=False, text=True, capture_output=True, **options)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
+    return done.stdout
 
 
 class Node:
@@ -78,9 +81,7 @@ class Node:
         self.server.make_namespace(namespace, "enforce")
         until("the service account", lambda: self.server.ask(
             "GET", f"/api/v1/namespaces/{namespace}/serviceaccounts/default")[0] == 200, self.processes, 60)
-        key = folder / "key.json"
-        key.write_text('{"password": "$secret"}\n')
-        self.kubectl("create", "secret", "generic", "cloud", f"--from-file={key}")
+        self.make_secrets()
         info = json.loads(self.server.ask("GET", f"/api/v1/nodes/{NAME}")[1])["status"]["nodeInfo"]
         self.start(stack, FIREWALL, "--run-firewall", "--run-router=false", "--run-service-proxy=false",
                    "--enable-cni=false", f"--kubeconfig={admin}", f"--hostname-override={NAME}", "--health-port=0")
@@ -163,6 +164,9 @@ class Node:
     def kubectl(self, *arguments):
         return run(BIN / "kubectl", *self.to_server, *arguments, cwd=self.folder, timeout=400)
 
+    def apply(self, *documents):
+        run(BIN / "kubectl", *self.to_server, "apply", "-f", "-", input=yaml.safe_dump_all(documents))
+
     def claim(self, name, folder, made):
         """A volume for the claim of that name, and the claim itself if nobody else makes it."""
         folder.mkdir(exist_ok=True)
@@ -173,8 +177,7 @@ class Node:
             "claimRef": {"namespace": self.namespace, "name": name}}}
         claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": {
             "accessModes": ["ReadWriteMany"], "resources": {"requests": size}}}
-        text = yaml.safe_dump_all([volume, claim] if made else [volume])
-        run(BIN / "kubectl", *self.to_server, "apply", "-f", "-", input=text)
+        self.apply(*([volume, claim] if made else [volume]))
 
     # --- pods ---
 
@@ -203,6 +206,15 @@ class Node:
         return self.server.ask("POST", f"/api/v1/namespaces/{self.namespace}/pods/{name['name']}/eviction",
                                json.dumps(body))[:2]
 
+    def make_secrets(self):
+        key = self.folder / "key.json"
+        key.write_text('{"password": "$secret"}\n')
+        self.kubectl("create", "secret", "generic", "cloud", f"--from-file={key}")
+        self.kubectl("create", "secret", "generic", "token", "--from-literal=token=of the test")
+        certificate, private = [(self.folder / f"pki/apiserver.{end}").read_text() for end in ("crt", "key")]
+        self.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tls"}, "type": "kubernetes.io/tls",
+                    "stringData": {"tls.crt": certificate, "tls.key": private, "ca.crt": certificate}})
+
     def process(self, pod):
         tasks = run("ctr", "-n", "k8s.io", "tasks", "ls").splitlines()
         return next(line.split()[1] for line in tasks if line.startswith(self.container(pod)))
@@ -214,9 +226,14 @@ class Node:
                         "name": "pause", "image": "pause", "imagePullPolicy": "Never", "securityContext": {
                             "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}],
                         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}}}
-        run(BIN / "kubectl", *self.to_server, "apply", "-f", "-", input=json.dumps(document))
+        self.apply(document)
         self.kubectl("wait", "--for=condition=ready", "--timeout=60s", "pod/stranger")
         return self.pods("app=stranger")[0]
+
+    def cut_off(self, pod):
+        """Not a word from it or to it, as when its node is gone."""
+        for way in ("-s", "-d"):
+            run("iptables", "-I", "FORWARD", "1", way, pod["status"]["podIP"], "-j", "DROP")
 
     def reaches(self, pod, address, port):
         """Whether a process of the pod is connected within two seconds."""
@@ -230,8 +247,11 @@ class Node:
                       if ":\t" in line)
         got = [status["Uid"].split()[0], status["CapEff"], status["NoNewPrivs"], status["Seccomp"]]
         assert got == ["65532", "0000000000000000", "1", "2"], f"user, capabilities, no new privileges, seccomp: {got}"
-        key = pathlib.Path("/proc", process, "root", "etc/credential/key.json")
-        assert key.read_text() == (self.folder / "key.json").read_text(), "it has no credential"
+        root = pathlib.Path("/proc", process, "root")
+        for name in ("etc/credential/key.json", "etc/distrib/secret/token", "etc/distrib/tls/tls.key"):
+            found = (root / name).stat()
+            assert (found.st_gid, found.st_mode & 0o777) == (65532, 0o440), f"it cannot read {name}: {found}"
+        assert (root / "etc/credential/key.json").read_text() == (self.folder / "key.json").read_text()
 
     def tell(self):
         """How things stand, when they stand badly."""

@@ -70,6 +70,7 @@ class MiniCluster:
             "dfs.replication": 1, "yarn.resourcemanager.bind-host": "127.0.0.1",
             "yarn.nodemanager.bind-host": "127.0.0.1", "mapreduce.jobhistory.bind-host": "127.0.0.1",
             "mapreduce.jobhistory.admin.address": f"127.0.0.1:{free_port()}",
+            "yarn.nodemanager.delete.debug-delay-sec": 86400,  # what tasks leave is looked at
             "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": 99.5,
         }
         command = ["java", "-Xmx1g", OPENS, f"-Dtest.build.data={self.work}/data", f"-Dhadoop.log.dir={self.work}/logs",
