@@ -51,3 +51,4 @@ TEST_CASE("saved") { replay("saved", fuzz::saved); }
 TEST_CASE("schedulers") { replay("schedulers", fuzz::schedulers); }
 TEST_CASE("hadoop_pipes") { replay("hadoop_pipes", fuzz::hadoop_pipes); }
 TEST_CASE("spark") { replay("spark", fuzz::spark); }
+TEST_CASE("webhdfs") { replay("webhdfs", fuzz::webhdfs); }

@@ -23,5 +23,6 @@ void saved(ByteView input);             ///< Indexes and state files of checkpoi
 void schedulers(ByteView input);        ///< Environment variables and lists of Slurm, answers of Kubernetes.
 void hadoop_pipes(ByteView input);      ///< What Hadoop says to a task, cut anywhere, and its codecs.
 void spark(ByteView input);             ///< A record of Spark's, and names of its directories.
+void webhdfs(ByteView input);           ///< Answers of name nodes, data nodes and HTTP servers, and their URLs.
 
 }  // namespace fuzz

@@ -110,7 +110,7 @@ TEST_CASE("RemoteException: class and message, one line, bounded", "[hadoop]") {
   REQUIRE(found);
   CHECK(found->message.size() == 400);
   for (const char* body : {"", "<html>404</html>", "{}", R"({"RemoteException":1})", R"({"RemoteException":{}})",
-                           R"({"RemoteException":{"message":"x"}})"}) {
+                           R"({"RemoteException":{"message":"x"}})", R"({"RemoteException":{"exception":"org.apache."}})"}) {
     CAPTURE(body);
     CHECK_FALSE(RemoteException::parse(body));
   }

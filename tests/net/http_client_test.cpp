@@ -36,6 +36,21 @@ auto failure_of(HttpSaid said, const distrib::HttpOptions& options = hasty) -> E
   return error;
 }
 
+/// A socket that listens, at a port that the system chose.
+auto listen_on(std::uint16_t& port) -> int {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ::sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ::socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<::sockaddr*>(&address);
+  REQUIRE(::bind(listener, generic, size) == 0);
+  REQUIRE(::listen(listener, 1) == 0);
+  REQUIRE(::getsockname(listener, generic, &size) == 0);
+  port = ntohs(address.sin_port);
+  return listener;
+}
+
 }  // namespace
 
 TEST_CASE("HttpClient: request and answer, on one connection", "[net]") {
@@ -162,17 +177,10 @@ TEST_CASE("HttpClient: nobody there", "[net]") {
 }
 
 TEST_CASE("HttpClient: a request that the server does not read ends by the deadline", "[net]") {
-  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);  // takes connections, reads nothing
-  ::sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ::socklen_t size = sizeof address;
-  auto* const generic = reinterpret_cast<::sockaddr*>(&address);
-  REQUIRE(::bind(listener, generic, size) == 0);
-  REQUIRE(::listen(listener, 1) == 0);
-  REQUIRE(::getsockname(listener, generic, &size) == 0);
+  std::uint16_t port = 0;
+  const int listener = listen_on(port);  // takes connections, reads nothing
   const std::string body(32 << 20, 'x');
-  const std::string url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  const std::string url = "http://127.0.0.1:" + std::to_string(port);
   HttpRequest put{.method = "PUT", .url = HttpUrl::parse(url)};
   put.body = distrib::as_bytes(body);
   HttpClient client{hasty};
@@ -215,5 +223,36 @@ TEST_CASE("HttpClient: https, with certificates that are looked at", "[net]") {
   CHECK(error.code == http_errc::no_tls);
   server.stop();
   serving.join();
+}
+
+TEST_CASE("HttpClient: an https server that leaves while it is written to ends nothing but the request", "[net]") {
+  const support::Authority authority{"authority"};
+  const auto files = authority.issue("server", "DNS:localhost,IP:127.0.0.1");
+  ::SSL_CTX* const context = ::SSL_CTX_new(::TLS_server_method());
+  REQUIRE(::SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) == 1);
+  REQUIRE(::SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) == 1);
+  std::uint16_t port = 0;
+  const int listener = listen_on(port);
+  std::thread serving{[&] {
+    const int socket = ::accept(listener, nullptr, nullptr);
+    ::SSL* const ssl = ::SSL_new(context);
+    ::SSL_set_fd(ssl, socket);
+    ::SSL_accept(ssl);
+    ::SSL_free(ssl);
+    ::close(socket);
+  }};
+  ::signal(SIGPIPE, SIG_DFL);  // servers of cpp-httplib's, in other tests, have it ignored by the whole process
+  distrib::HttpOptions options = hasty;
+  options.authority = authority.file();
+  HttpClient client{options};
+  const std::string body(32 << 20, 'x');
+  HttpRequest put{.method = "PUT", .url = HttpUrl::parse("https://localhost:" + std::to_string(port) + "/f")};
+  put.body = distrib::as_bytes(body);
+  Error error;
+  static_cast<void>(client.send(put, {}, error));
+  CHECK(error.code == http_errc::cut);
+  serving.join();
+  ::close(listener);
+  ::SSL_CTX_free(context);
 }
 #endif

@@ -111,4 +111,42 @@ if [ -w /dev/full ]; then
   [ $? -eq 74 ] || fail "exit code is not 74"
 fi
 
+# Files behind an HTTP server that gives parts of them, whose connections are cut now and then.
+python3 - "$fixtures" >port 2>/dev/null <<'EOF' &
+import http.server, pathlib, re, sys
+class Files(http.server.BaseHTTPRequestHandler):
+    asked = 0
+    def do_GET(self):
+        path = pathlib.Path(sys.argv[1]) / self.path[1:]
+        if not path.is_file():
+            return self.send_error(404)
+        data = path.read_bytes()
+        first, last = map(int, re.match(r"bytes=(\d+)-(\d+)", self.headers["Range"]).groups())
+        part = data[first:last + 1]
+        self.send_response(206 if part else 416)
+        self.send_header("Content-Range", f"bytes {first}-{first + len(part) - 1}/{len(data)}" if part else f"bytes */{len(data)}")
+        self.send_header("Content-Length", str(len(part)))
+        self.end_headers()
+        Files.asked += 1
+        self.wfile.write(part if Files.asked % 3 else part[:len(part) // 2])
+        self.close_connection = True
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files)
+print(f"http://127.0.0.1:{server.server_port}", flush=True)
+server.serve_forever()
+EOF
+server=$!
+trap 'kill $server; rm -rf "$work"' EXIT
+until [ -s port ]; do sleep 0.05; done
+url=$(cat port)
+if "$distrib" records count "$url/lines-0.tfrecord" 2>&1 | grep -q 'built without the component http'; then
+  records 64 count "$url/lines-0.tfrecord"
+else
+  records 0 count "$url/lines-0.tfrecord" "$url/example.tfrecord.gz" data/lines-0.tfrecord; says $'100\t'"$url/lines-0.tfrecord"
+  records 0 cat "$url/example.tfrecord.gz"; cp out far; records 0 cat data/example.tfrecord.gz; cmp out far >&2 || fail 'cat says other things of files elsewhere'
+  records 1 check "$url/bad_data_crc.tfrecord"; says 'DAMAGED'
+  records 0 merge "$url/lines-0.tfrecord" -o from_far; cmp from_far data/lines-0.tfrecord >&2 || fail 'a file from far is not the same'
+  records 74 count "$url/none"; says 'status 404' err
+  records 64 index "$url/lines-0.tfrecord"; says 'copy it here first' err
+fi
+
 [ $failures -eq 0 ]

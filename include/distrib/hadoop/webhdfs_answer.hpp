@@ -111,8 +111,8 @@ inline auto RemoteException::parse(std::string_view body) -> std::optional<Remot
       reader.skip();
     });
   });
-  if (!is_one || found.exception.empty()) return std::nullopt;
   found.exception.erase(0, found.exception.find_last_of(".$") + 1);  // npos + 1 is 0
+  if (!is_one || found.exception.empty()) return std::nullopt;
   found.message.resize(std::min(found.message.find('\n'), found.message.size()));
   constexpr std::size_t most = 400;
   if (found.message.size() > most) found.message.resize(most);

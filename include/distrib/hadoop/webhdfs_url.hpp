@@ -4,7 +4,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/hadoop/webhdfs_error.hpp>
-#include <distrib/net/http_client.hpp>
+#include <distrib/net/http_message.hpp>
 #include <distrib/net/http_retry.hpp>
 #include <distrib/net/http_url.hpp>
 #include <distrib/net/io_pool.hpp>

@@ -11,7 +11,9 @@
 
 #include <httplib.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -29,15 +31,6 @@
 #include <vector>
 
 namespace distrib::inline v0 {
-
-/// How long a client waits, and whom it trusts. Names are resolved by the system, by deadlines of its own.
-struct HttpOptions {
-  std::chrono::milliseconds connect_timeout{10'000};  ///< For a connection.
-  std::chrono::milliseconds idle_timeout{30'000};     ///< For the next byte, in either direction.
-  std::chrono::milliseconds timeout{300'000};         ///< For a request and its answer.
-  /// Certificates, in PEM, of who signs those of https servers; empty: those of the system.
-  std::string authority = {};
-};
 
 /// Takes a piece of the body of an answer whose status is good. False: it wants no more of it.
 using HttpTake = std::function<bool(const HttpAnswer& answer, ByteView bytes)>;
@@ -176,6 +169,32 @@ template <class Base> class HttpConnection final : public Base {
 
 #endif
 
+/// While it lives, a peer that has left does not end the process: OpenSSL writes without MSG_NOSIGNAL. For this thread.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() noexcept {
+    ::sigset_t pending;
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::sigemptyset(&sigpipe_);
+    ::sigaddset(&sigpipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  auto operator=(const WithoutSigpipe&) -> WithoutSigpipe& = delete;
+  ~WithoutSigpipe() {
+    constexpr ::timespec at_once{};
+    while (!was_pending_ && ::sigtimedwait(&sigpipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  ::sigset_t sigpipe_;
+  ::sigset_t before_;
+  bool was_pending_;
+};
+
 /// A client of cpp-httplib's, of the class `Base`.
 template <class Base> auto make_http_connection(const HttpUrl& url, HttpWatch& watch) {
 #ifndef CPPHTTPLIB_VERSION_NUM
@@ -238,6 +257,7 @@ class HttpClient {
       else answer.body.append(data, size);
       return !watch_->ended;
     };
+    const detail::WithoutSigpipe no_signal;
     httplib::Response response;
     auto failure = httplib::Error::Success;
     const bool whole = connection->send(sent, response, failure);

@@ -5,7 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/http_client.hpp>
-#include <distrib/net/http_error.hpp>
+#include <distrib/net/http_message.hpp>
 #include <distrib/net/io_pool.hpp>
 
 #include <algorithm>
