@@ -74,13 +74,13 @@ kill_hard() {  # CONTAINER
 status_of() {  # CONTAINER FIELD    what /proc says about its first process
   local pid
   pid=$(docker inspect -f '{{.State.Pid}}' "$1")
-  nsenter -t "$(first_of_namespace)" -p -m -- sed -nE "s/^$2:\s+(\S+).*/\1/p" "/proc/$pid/status"
+  nsenter -t "$(first_of_namespace)" -p -m -r -- sed -nE "s/^$2:\s+(\S+).*/\1/p" "/proc/$pid/status"
 }
 
 has_credential() {  # CONTAINER     the file that its template promises
   local pid
   pid=$(docker inspect -f '{{.State.Pid}}' "$1")
-  nsenter -t "$(first_of_namespace)" -p -m -- cmp -s "$work/key.json" "/proc/$pid/root"/etc/credential/key.json ||
+  nsenter -t "$(first_of_namespace)" -p -m -r -- cmp -s "$work/key.json" "/proc/$pid/root"/etc/credential/key.json ||
     fail "$1 has no credential"
 }
 
