@@ -210,7 +210,7 @@ class Node:
         key = self.folder / "key.json"
         key.write_text('{"password": "$secret"}\n')
         self.kubectl("create", "secret", "generic", "cloud", f"--from-file={key}")
-        self.kubectl("create", "secret", "generic", "token", "--from-literal=token=of the test")
+        self.kubectl("create", "secret", "generic", "token", "--from-literal=token=sixteen bytes or more, of the test")
         certificate, private = [(self.folder / f"pki/apiserver.{end}").read_text() for end in ("crt", "key")]
         self.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tls"}, "type": "kubernetes.io/tls",
                     "stringData": {"tls.crt": certificate, "tls.key": private, "ca.crt": certificate}})
