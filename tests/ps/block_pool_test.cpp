@@ -3,6 +3,9 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <set>
@@ -66,4 +69,29 @@ TEST_CASE("BlockPool: whichever are held, others are found, and few more are mad
 TEST_CASE("BlockPool: blocks of no size", "[ps]") {
   BlockPool pool{0};
   CHECK(pool.take()->size() == 0);
+}
+
+TEST_CASE("BlockPool: many blocks lie in large slabs, outlive the pool, and are zero and apart", "[ps]") {
+  for (const std::size_t size : {4'160U, 100'000U, 3'000'000U}) {
+    CAPTURE(size);
+    std::vector<std::shared_ptr<distrib::AlignedBuffer>> held;
+    {
+      BlockPool pool{size};
+      for (std::size_t bytes = 0; bytes < (std::size_t{20} << 20); bytes += size) {
+        held.push_back(pool.take());
+        REQUIRE(held.back()->size() == size);
+        const auto at = reinterpret_cast<std::uintptr_t>(held.back()->data());
+        REQUIRE(at % distrib::AlignedBuffer::alignment_of(size) == 0);
+        for (const std::byte b : held.back()->bytes())
+          if (b != std::byte{0}) FAIL("not zero");
+        std::ranges::fill(held.back()->bytes(), static_cast<std::byte>(held.size()));
+      }
+      held.front() = nullptr;
+      CHECK(pool.take(size / 2)->size() == size / 2);  // which is used again
+      pool.take(2 * size)->data()[2 * size - 1] = std::byte{1};  // has room elsewhere
+    }
+    for (std::size_t i = 1; i < held.size(); ++i)
+      for (const std::byte b : held[i]->bytes())
+        if (b != static_cast<std::byte>(i + 1)) FAIL("another block's bytes");
+  }
 }

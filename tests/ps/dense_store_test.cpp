@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/dense_store.hpp>
 
+#include <distrib/core/philox.hpp>
 #include <distrib/optimizer/momentum.hpp>
+#include <distrib/optimizer/reduce.hpp>
 #include <distrib/optimizer/sgd.hpp>
 
 #include "ps/story.hpp"
@@ -11,6 +13,8 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <utility>
 #include <vector>
 
 using distrib::AlignedBuffer;
@@ -57,7 +61,12 @@ auto values(float number) -> AlignedBuffer {
   return block;
 }
 
-auto gradient() -> std::vector<float> { return std::vector<float>(32, 1.0F); }
+/// One contribution, of ones.
+auto gradient() -> std::span<const distrib::ByteView> {
+  static const AlignedBuffer block = values(1.0F);
+  static const distrib::ByteView bytes = block.bytes();
+  return {&bytes, 1};
+}
 
 }  // namespace
 
@@ -191,6 +200,7 @@ TEST_CASE("DenseStore: counters are added to, in the order of the contributions,
   std::vector<distrib::ByteView> contributions;
   for (std::size_t i = 0; i < 3; ++i) {
     blocks[i] = AlignedBuffer{256};
+    std::ranges::fill(blocks[i].as<float>().first(32), 1.0F);
     std::ranges::copy(seen[i], blocks[i].as<std::int64_t>().begin() + 16);
     std::ranges::copy(sums[i], blocks[i].as<double>().begin() + 24);
     blocks[i].as<double>()[27] = 5;  // the gaps stay what they are
@@ -204,7 +214,7 @@ TEST_CASE("DenseStore: counters are added to, in the order of the contributions,
     const auto numbers = block->as<double>().subspan(24, 3);
     return std::vector<double>{numbers.begin(), numbers.end()};
   };
-  store.apply(1, gradient(), contributions);
+  store.apply(1, contributions);
   const SharedBuffer first = store.values();
   CHECK(counts(first) == std::vector<std::int64_t>{-89, std::numeric_limits<std::int64_t>::min() + 1});
   CHECK(doubles(first) == std::vector<double>{0.0, 0.0, 0.1 + 0.2 + 0.3});  // 1e16 + 1 is 1e16
@@ -215,13 +225,47 @@ TEST_CASE("DenseStore: counters are added to, in the order of the contributions,
   CHECK(cut.slots[0]->size() == 128);
 
   std::ranges::reverse(contributions);
-  store.apply(2, gradient(), contributions);
+  store.apply(2, contributions);
   CHECK(counts(store.values()) == std::vector<std::int64_t>{-178, 2});
   CHECK(doubles(store.values()) == std::vector<double>{0.0, 1.0, 0.1 + 0.2 + 0.3 + 0.3 + 0.2 + 0.1});
-  store.apply(3, gradient());  // of nobody
-  CHECK(counts(store.values()) == std::vector<std::int64_t>{-178, 2});
   CHECK(counts(first) == std::vector<std::int64_t>{-89, std::numeric_limits<std::int64_t>::min() + 1});
   store.load(cut);
-  store.apply(2, gradient(), std::span{contributions}.first(1));
+  store.apply(2, std::span{contributions}.first(1));
   CHECK(counts(store.values()) == std::vector<std::int64_t>{-189, std::numeric_limits<std::int64_t>::min() + 2});
+}
+
+TEST_CASE("DenseStore: the mean of contributions is the same in pieces, at every element", "[ps]") {
+  distrib::Job large;
+  large.updaters_of = {{"wide/", "counting "}};
+  for (const auto& [name, elements] : {std::pair{"deep/w", 40'000}, {"wide/w", 16'385}}) {
+    large.variables.push_back({name, distrib::DType::float32, distrib::Shape{elements}, distrib::ZerosInitializer{}});
+    large.parts.push_back({large.variables.size() - 1, distrib::Slice::whole(distrib::Shape{elements}), 0});
+  }
+  const distrib::ShardLayout layout{large, 0};
+  const distrib::JobUpdaters updaters{Momentum{.learning_rate = 0.1F}, Counting{}};
+  DenseStore store{layout, updaters, AlignedBuffer{layout.block_bytes()}};
+  DenseStore of_mean{layout, updaters, AlignedBuffer{layout.block_bytes()}};
+  distrib::Philox random{1, 2, 3};
+  for (std::uint64_t count = 1; count <= 2; ++count) {
+    std::vector<AlignedBuffer> blocks;
+    std::vector<distrib::ByteView> contributions;
+    std::vector<std::span<const float>> floats;
+    for (int i = 0; i < 3; ++i) {
+      for (float& one : blocks.emplace_back(layout.block_bytes()).as<float>())
+        one = static_cast<float>(random()) * 1e-9F - 2.0F;
+      contributions.push_back(blocks.back().bytes());
+      floats.push_back(blocks.back().as<float>());
+    }
+    store.apply(count, contributions);
+    AlignedBuffer mean{layout.block_bytes()};
+    distrib::reduce_mean(floats, mean.as<float>());
+    const distrib::ByteView whole = mean.bytes();
+    of_mean.apply(count, std::span{&whole, 1});
+  }
+  CHECK(std::ranges::equal(store.values()->bytes(), of_mean.values()->bytes()));
+  const distrib::Cut cut = store.cut(2);
+  const distrib::Cut expected = of_mean.cut(2);
+  REQUIRE(cut.slots.size() == 3);
+  for (std::size_t i = 0; i < cut.slots.size(); ++i)
+    CHECK(std::ranges::equal(cut.slots[i]->bytes(), expected.slots[i]->bytes()));
 }

@@ -169,6 +169,10 @@ TEST_CASE("FrameReader: how much is read behind a frame depends on its body", "[
   stream::give(reader, distrib::ByteView{ping}.subspan(20), 12);
   REQUIRE(reader.next(frame));
   reader.keep();
+  CHECK(reader.read_space(lent).front.size() == (behind == 4 << 10 ? behind : 64 << 10));  // the next one may be large again
+  stream::give(reader, ping, ping.size());
+  REQUIRE(reader.next(frame));
+  reader.keep();
   CHECK(reader.read_space(lent).front.size() == 64 << 10);
 }
 

@@ -30,7 +30,8 @@ auto by_hand(const distrib::Job& whole_job) -> small_job::Whole {
       spans.push_back(blocks.back()->as<float>());
     }
     distrib::reduce_mean(spans, mean.as<float>());
-    store.apply(step, mean.as<float>());
+    const distrib::ByteView contribution = mean.bytes();
+    store.apply(step, std::span{&contribution, 1});
   }
   const distrib::SharedBuffer values = store.values();
   return small_job::whole(job, std::span{&values, 1});

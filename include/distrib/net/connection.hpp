@@ -223,7 +223,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   }
 
   void on_readable() {
-    const detail::ReadScratch scratch;
+    detail::ReadScratch scratch;
     std::error_code ec;
     for (std::uint32_t reads = 1; open_; ++reads) {
       const ReadSpace space = is_finishing() || core_.reads() ? space_in(scratch.bytes()) : ReadSpace{};

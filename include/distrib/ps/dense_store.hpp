@@ -5,6 +5,7 @@
 #include <distrib/core/detail/rounded.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/reduce.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/block_pool.hpp>
 #include <distrib/ps/job_updaters.hpp>
@@ -60,15 +61,22 @@ class DenseStore {
   [[nodiscard]] auto values() const noexcept -> const SharedBuffer& { return current_; }
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return current_->size(); }
 
-  /// Applies the `count`-th update (from 1) and publishes the result: by `gradient` to all that is trained. To the
-  /// counters is added what each of `contributions` says, whole blocks of the layout, in their order.
-  template <class = void>
-  void apply(std::uint64_t count, std::span<const float> gradient, std::span<const ByteView> contributions = {}) {
+  /// Applies the `count`-th update (from 1) and publishes the result: by the mean of `contributions`, whole blocks of the
+  /// layout, one at least, to all that is trained, as `reduce_mean` gives it. To the counters each is added, in order.
+  template <class = void> void apply(std::uint64_t count, std::span<const ByteView> contributions) {
     const std::shared_ptr<AlignedBuffer> next = next_block();
+    // In pieces, so that the mean is still in the cache when the updater reads it.
+    const std::size_t piece = contributions.size() == 1 ? std::size_t(-1) : mean_elements;
     for (const Group& group : groups_)
-      group.updater.apply(UpdateStep{count}, gradient.subspan(group.first, group.size),
-                          current_->as<float>().subspan(group.first, group.size),
-                          next->as<float>().subspan(group.first, group.size), group.slots);
+      for (std::size_t done = 0; done < group.size; done += std::min(piece, group.size - done)) {
+        const std::size_t first = group.first + done;
+        const std::size_t size = std::min(piece, group.size - done);
+        slots_at_.clear();
+        for (const std::span<float> slot : group.slots) slots_at_.push_back(slot.subspan(done, size));
+        group.updater.apply(UpdateStep{count}, mean_of(contributions, first, size),
+                            current_->as<float>().subspan(first, size), next->as<float>().subspan(first, size),
+                            slots_at_);
+      }
     for (const Counter& counter : counters_) {
       if (next != current_)
         std::copy_n(current_->data() + counter.offset_bytes, counter.size_bytes, next->data() + counter.offset_bytes);
@@ -115,6 +123,21 @@ class DenseStore {
     std::vector<std::span<float>> slots;
   };
 
+  static constexpr std::size_t mean_elements = 16'384;  // 64 KiB
+
+  /// Of these elements; of one contribution they are what is asked for.
+  template <class = void>
+  auto mean_of(std::span<const ByteView> contributions, std::size_t first, std::size_t size) -> std::span<const float> {
+    of_each_.clear();
+    for (const ByteView one : contributions)
+      of_each_.push_back({reinterpret_cast<const float*>(one.data()) + first, size});
+    if (of_each_.size() == 1) return of_each_.front();
+    mean_.resize(mean_elements * sizeof(float));
+    const std::span<float> mean = mean_.as<float>().first(size);
+    reduce_mean(of_each_, mean);
+    return mean;
+  }
+
   auto next_block() -> std::shared_ptr<AlignedBuffer> {
     const bool alone = newest_ == current_ && newest_.use_count() == 3;  // the pool has it, and we have it twice
     if (!alone) newest_ = blocks_.take();
@@ -131,6 +154,9 @@ class DenseStore {
   std::vector<AlignedBuffer> slots_;  // group by group
   std::vector<Group> groups_;
   std::vector<Counter> counters_;
+  AlignedBuffer mean_;                             // of some elements
+  std::vector<std::span<const float>> of_each_;    // these two are kept for their capacity
+  std::vector<std::span<float>> slots_at_;
 };
 
 /// Memory that a store takes in steady state, in bytes: three versions of the values, and the slots.

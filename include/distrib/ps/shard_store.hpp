@@ -4,7 +4,6 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/float_format.hpp>
-#include <distrib/optimizer/reduce.hpp>
 #include <distrib/ps/block_pool.hpp>
 #include <distrib/ps/check_numerics.hpp>
 #include <distrib/ps/dense_store.hpp>
@@ -92,12 +91,7 @@ class ShardStore {
     }
     of_blocks_.clear();
     for (const ReadContribution& one : contributions) of_blocks_.push_back(one.block->bytes());
-    if (contributions.size() == 1) return dense_.apply(count, floats_of(contributions.front()), of_blocks_);
-    of_dense_.clear();
-    for (const ReadContribution& one : contributions) of_dense_.push_back(floats_of(one));
-    gradient_.resize(layout_.float_bytes());
-    reduce_mean(of_dense_, gradient_.as<float>());
-    dense_.apply(count, gradient_.as<float>(), of_blocks_);
+    dense_.apply(count, of_blocks_);
   }
 
   /// Whether a pull may ask for these rows: `ps_errc::no_such_row` when one is not of this shard.
@@ -148,10 +142,6 @@ class ShardStore {
   }
 
  private:
-  auto floats_of(const ReadContribution& contribution) const -> std::span<const float> {
-    return contribution.block->as<float>().first(layout_.float_bytes() / sizeof(float));
-  }
-
   // A block for everybody who asks for these values.
   template <class = void> auto to_send(const SharedBuffer& dense) -> SharedBuffer {
     if (layout_.wire_format() == FloatFormat::float32) return dense;
@@ -197,9 +187,7 @@ class ShardStore {
   SharedBuffer sent_;                               // the last of them without rows,
   SharedBuffer sent_of_;                            // and the dense block that it is of
   BlockPool decoded_;                               // of contributions
-  AlignedBuffer gradient_;                          // the mean of the step being completed
-  std::vector<ByteView> of_blocks_;                 // these three are kept for their capacity
-  std::vector<std::span<const float>> of_dense_;
+  std::vector<ByteView> of_blocks_;                 // these two are kept for their capacity
   std::vector<const TableGradients*> of_tables_;
 };
 

@@ -175,11 +175,13 @@ class FrameReader {
   }
   [[nodiscard]] auto large_head_bytes() const noexcept -> std::size_t { return checked(header_.head_bytes); }
 
-  /// So much of what is lent is taken. What comes next is taken to be like this frame, or the last one.
+  /// So much of what is lent is taken. What comes next is taken to be like this frame, or the one before: often each
+  /// large one is followed by a small one.
   [[nodiscard]] auto most_wanted() const noexcept -> std::size_t {
+    if (state_ == State::chunks) return piece_bytes;
+    if (large_lately_ != 0) return here_.size() + most_behind_bytes;
     // Sixteen of the largest small bodies: with more in one read, the sender waits while the receiver works.
-    if (state_ == State::chunks || header_.body_bytes <= most_small_body_bytes) return piece_bytes;
-    if (header_.body_bytes >= piece_bytes) return here_.size() + most_behind_bytes;
+    if (header_.body_bytes <= most_small_body_bytes) return piece_bytes;
     return std::size_t(-1);  // several bodies in one read are worth their copies
   }
 
@@ -193,6 +195,8 @@ class FrameReader {
     }
     here_ = here_.subspan(frame_header_bytes);
     filled_ = 0;
+    if (header_.body_bytes >= piece_bytes) large_lately_ = 2;
+    else if (large_lately_ != 0) --large_lately_;
     if (header_.head_bytes <= most_small_head_bytes && header_.body_bytes <= most_small_body_bytes) {
       state_ = State::small;
     } else if (header_.head_bytes != 0) {
@@ -340,6 +344,7 @@ class FrameReader {
   detail::BodyMemory memory_;  // of bodies
   std::size_t filled_ = 0;  // of head or body
   std::uint32_t sum_ = 0;   // of the body's bytes so far
+  std::uint8_t large_lately_ = 0;  // so many frames from the last one with a large body on, itself included
   std::error_code error_;
 };
 

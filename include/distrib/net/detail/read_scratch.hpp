@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/bytes.hpp>
+
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <utility>
 
@@ -13,25 +14,25 @@ namespace distrib::inline v0::detail {
 /// memory of their own.
 class ReadScratch {
  public:
-  ReadScratch() : memory_{std::move(idle())} {
-    if (memory_ == nullptr) memory_ = std::make_unique_for_overwrite<std::byte[]>(size);
+  ReadScratch() : memory_{std::exchange(idle(), {})} {
+    if (memory_.size() == 0) memory_ = AlignedBuffer::for_overwrite(size);
   }
   ReadScratch(const ReadScratch&) = delete;
   auto operator=(const ReadScratch&) -> ReadScratch& = delete;
   ~ReadScratch() { idle() = std::move(memory_); }
 
-  [[nodiscard]] auto bytes() const noexcept -> std::span<std::byte> { return {memory_.get(), size}; }
+  [[nodiscard]] auto bytes() noexcept -> std::span<std::byte> { return memory_.bytes(); }
 
  private:
   static constexpr std::size_t size = std::size_t{256} << 10;
 
   /// This thread's, while nobody has it.
-  static auto idle() noexcept -> std::unique_ptr<std::byte[]>& {
-    static thread_local std::unique_ptr<std::byte[]> memory;
+  static auto idle() noexcept -> AlignedBuffer& {
+    static thread_local AlignedBuffer memory;
     return memory;
   }
 
-  std::unique_ptr<std::byte[]> memory_;
+  AlignedBuffer memory_;
 };
 
 }  // namespace distrib::inline v0::detail
