@@ -74,3 +74,26 @@ TEST_CASE("bytes_of: a value as it lies in memory", "[core]") {
   CHECK(bytes.data() == reinterpret_cast<const std::byte*>(&number));
   CHECK(distrib::as_text(bytes) == "\x01\x02\x03\x04");
 }
+
+TEST_CASE("AlignedBuffer: large ones begin at a page, and within memory of others it stays theirs", "[core]") {
+  const auto misplaced = [](const AlignedBuffer& buffer, std::size_t alignment) {
+    return reinterpret_cast<std::uintptr_t>(buffer.data()) % alignment;
+  };
+  for (const std::size_t size : {1U, 32'767U}) CHECK(misplaced(AlignedBuffer{size}, 64) == 0);
+  for (const std::size_t size : {32'768U, 100'001U, 5'000'000U}) CHECK(misplaced(AlignedBuffer{size}, 4096) == 0);
+
+  AlignedBuffer owner{10'000};
+  {
+    AlignedBuffer lent = AlignedBuffer::within(owner.bytes().first(5'000));
+    CHECK(lent.data() == owner.data());
+    CHECK(lent.size() == 5'000);
+    lent.data()[4'999] = std::byte{7};
+    AlignedBuffer moved = std::move(lent);
+    moved.resize(100);
+    CHECK(moved.data() == owner.data());
+    moved.resize(5'001);  // has no room there
+    CHECK(moved.data() != owner.data());
+    CHECK(moved.bytes().back() == std::byte{0});
+  }
+  CHECK(owner.data()[4'999] == std::byte{7});
+}
