@@ -16,8 +16,8 @@
 namespace distrib::inline v0 {
 
 /// Blocks that are used again once nobody else holds them: no allocation in steady state. A pool that grows beyond 2 MiB
-/// takes its memory in huge pages, because touching each small page of what a worker keeps to send again costs more than
-/// all that is done with the bytes; it is given back when the pool and all its blocks are gone.
+/// takes its memory for eight blocks or 2 MiB at a time, pages included, as touching each page of what a worker keeps to
+/// send again would cost it more; that is given back when the pool and all its blocks are gone.
 ///
 /// Threads: `take` on one thread. Other threads may hold blocks, but must hand their references back to that thread
 /// (by a message to it) rather than drop them at any moment, so that it sees all that was done with them.
@@ -71,7 +71,7 @@ class BlockPool {
     if (slab_ == nullptr || slab_->memory.size() - slab_used_ < stride) {
       std::error_code ec;
       auto slab = std::make_shared<Slab>();
-      slab->memory = {detail::round_up(8 * stride, detail::huge_page_bytes), detail::Pages::huge, slab->budget, ec};
+      slab->memory = {detail::round_up(8 * stride, detail::huge_page_bytes), detail::Pages::filled, slab->budget, ec};
       if (ec) return make_apart(size_bytes);
       slab_ = std::move(slab);
       slab_used_ = 0;
