@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace distrib::inline v0 {
 
 /// A worker's own contributions that a shard might ask for again: for each step one block a shard. Of step 0, the custom
-/// initial values, for ever and beside the budget. A value; threads: one at a time.
+/// initial values, for ever and beside the budget. Movable; threads: one at a time.
 class ReplayBuffer {
  public:
   /// `initial`: contribution 0; empty: there is none.
@@ -25,17 +26,14 @@ class ReplayBuffer {
   template <class = void> void keep(Step step, std::vector<SharedBuffer> blocks) {
     if (budget_bytes_ == 0) clear();
     last_bytes_ = size_bytes(blocks);
-    std::vector<SharedBuffer>& kept = steps_[step];
+    std::vector<SharedBuffer>& kept = entry(step);
     bytes_ += last_bytes_ - size_bytes(kept);  // a step made again takes the place of the first
-    kept = std::move(blocks);
+    kept.assign(std::move_iterator{blocks.begin()}, std::move_iterator{blocks.end()});
   }
 
   /// Forgets everything up to and with `step`: every shard has it in a cut.
   template <class = void> void drop_through(Step step) {
-    while (!steps_.empty() && steps_.begin()->first <= step) {
-      bytes_ -= size_bytes(steps_.begin()->second);
-      steps_.erase(steps_.begin());
-    }
+    while (!steps_.empty() && steps_.begin()->first <= step) forget(steps_.begin());
   }
 
   /// Forgets the oldest until another one has room: whoever asks for them has everybody make them again.
@@ -45,12 +43,11 @@ class ReplayBuffer {
 
   /// Forgets everything after `step`: it will be made again.
   template <class = void> void drop_after(Step step) {
-    for (auto at = steps_.upper_bound(step); at != steps_.end(); at = steps_.erase(at)) bytes_ -= size_bytes(at->second);
+    for (auto at = steps_.upper_bound(step); at != steps_.end();) forget(at++);
   }
 
   template <class = void> void clear() {
-    steps_.clear();
-    bytes_ = 0;
+    while (!steps_.empty()) forget(steps_.begin());
   }
 
   /// How many steps it keeps.
@@ -73,6 +70,23 @@ class ReplayBuffer {
   }
 
  private:
+  using Steps = std::map<Step, std::vector<SharedBuffer>>;
+
+  // Small pieces of memory that were taken one by one and come back many at once keep the allocator busy, so an entry
+  // is used again, with its vector.
+  template <class = void> auto entry(Step step) -> std::vector<SharedBuffer>& {
+    if (idle_.empty() || steps_.contains(step)) return steps_[step];
+    Steps::node_type idle = std::move(idle_.back());
+    idle_.pop_back();
+    idle.key() = step;
+    return steps_.insert(steps_.end(), std::move(idle))->second;
+  }
+  template <class = void> void forget(Steps::iterator at) {
+    bytes_ -= size_bytes(at->second);
+    at->second.clear();
+    idle_.push_back(steps_.extract(at));
+  }
+
   static auto size_bytes(const std::vector<SharedBuffer>& blocks) -> std::size_t {
     std::size_t bytes = 0;
     for (const SharedBuffer& block : blocks) bytes += block->size();
@@ -83,7 +97,8 @@ class ReplayBuffer {
   std::vector<SharedBuffer> initial_;
   std::size_t bytes_ = 0;
   std::size_t last_bytes_ = 0;
-  std::map<Step, std::vector<SharedBuffer>> steps_;
+  Steps steps_;
+  std::vector<Steps::node_type> idle_;  // entries of no step
 };
 
 }  // namespace distrib::inline v0
