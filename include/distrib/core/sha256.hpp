@@ -21,6 +21,8 @@ using Sha256Digest = std::array<std::byte, 32>;
 /// never fails. Threads: one at a time.
 class Sha256 {
  public:
+  static constexpr std::size_t block_bytes = 64;  ///< What HMAC pads a key to.
+
   /// Adds `bytes`; how the whole is cut into pieces does not matter.
   void update(ByteView bytes) noexcept { blocks_.update(bytes); }
 
@@ -28,8 +30,6 @@ class Sha256 {
   [[nodiscard]] auto finish() noexcept -> Sha256Digest { return blocks_.finish(); }
 
  private:
-  static constexpr std::size_t block_bytes = 64;
-
   using State = std::array<std::uint32_t, 8>;
   static constexpr State start{0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A,
                                0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
