@@ -1,4 +1,3 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by tests of the command `distrib`, which ctest calls in build/PRESET/tests. Gives $distrib, the command;
 # $programs, the directory of the examples; $tests, this one's; a new directory to be in, $work, until the end.

@@ -1,4 +1,3 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by tests of what the command `distrib` says; sources tests/support/command.sh.
 . "$(dirname "${BASH_SOURCE[0]}")/../../support/command.sh"
