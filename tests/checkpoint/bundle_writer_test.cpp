@@ -55,8 +55,8 @@ TEST_CASE("three scalars give the bytes that TensorFlow wrote", "[checkpoint][bu
   const std::vector<float> three{3.0f};
   const std::vector<BundlePart> parts{{{whole("a", {}, half), whole("b", {}, three), whole("c", {}, three)}, {}}};
   const FilePlan plan = distrib::plan_bundle("/m/c-1", parts);
-  CHECK(support::to_hex(written(plan, 0)) == "0000003f0000404000004040");
-  CHECK(support::to_hex(written(plan, 1)) ==
+  CHECK(distrib::to_hex(written(plan, 0)) == "0000003f0000404000004040");
+  CHECK(distrib::to_hex(written(plan, 1)) ==
         "00000608011a02080100010b61080112002804350638271f00010d62080112002004280435efd682c300010d6308011200200828"
         "0435efd682c3000000000100000000c1e619df000000000100000000c0f2a1b000010264004200000000010000000058b2e9f747"
         "08540e00000000000000000000000000000000000000000000000000000000000000000000000057fb808b247547db");

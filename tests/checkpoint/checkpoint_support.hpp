@@ -4,8 +4,10 @@
 
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/core/sha256.hpp>
 
 #include "support/catch.hpp"
+#include "support/hex.hpp"
 #include "support/test_dir.hpp"
 
 #include <cstddef>
@@ -21,22 +23,6 @@
 namespace support {
 
 using Bytes = std::vector<std::byte>;
-
-inline auto from_hex(std::string_view hex) -> Bytes {
-  Bytes bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes.push_back(static_cast<std::byte>(std::stoi(std::string{hex.substr(i, 2)}, nullptr, 16)));
-  return bytes;
-}
-
-inline auto to_hex(distrib::ByteView bytes) -> std::string {
-  std::string hex;
-  for (const std::byte byte : bytes) {
-    hex += "0123456789abcdef"[static_cast<unsigned>(byte) >> 4];
-    hex += "0123456789abcdef"[static_cast<unsigned>(byte) & 15];
-  }
-  return hex;
-}
 
 inline auto read_file(const std::string& path) -> Bytes {
   std::ifstream file{path, std::ios::binary};

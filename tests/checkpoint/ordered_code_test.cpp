@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-using support::to_hex;
+using distrib::to_hex;
 
 namespace {
 auto signed_code(std::int64_t value) -> std::string {

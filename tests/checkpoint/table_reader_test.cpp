@@ -4,6 +4,7 @@
 #include <distrib/checkpoint/table_writer.hpp>
 
 #include "checkpoint/checkpoint_support.hpp"
+#include "support/table_around.hpp"
 
 #include <map>
 #include <string>
@@ -42,33 +43,6 @@ auto some_entries(int count) -> Entries {
   for (int i = 0; i < count; ++i)
     sorted["layer" + std::to_string(i % 7) + "/variable" + std::to_string(i)] = std::to_string(i * i);
   return {sorted.begin(), sorted.end()};
-}
-
-// A table of one block, given as hex, of this kind, with right checksums around it.
-auto around(const std::string& block_hex, std::uint8_t kind = 0) -> Bytes {
-  distrib::WireWriter file;
-  const auto add = [&](const Bytes& block, std::uint8_t block_kind) {
-    const auto start = file.size();
-    file.raw(block);
-    file.raw_number(block_kind);
-    file.raw_number(distrib::mask_crc(distrib::crc32c(file.view().subspan(start))));
-    return std::pair{start, block.size()};
-  };
-  const auto data = add(support::from_hex(block_hex), kind);
-  distrib::detail::BlockBuilder index{1};
-  distrib::WireWriter handle;
-  handle.raw_varint(data.first);
-  handle.raw_varint(data.second);
-  index.add("x", handle.view());
-  const auto at = add(index.finish(), 0);
-  const std::size_t footer = file.size();
-  file.raw_varint(0);
-  file.raw_varint(0);
-  file.raw_varint(at.first);
-  file.raw_varint(at.second);
-  while (file.size() < footer + 40) file.raw_number(std::uint8_t{0});
-  file.raw_number(distrib::detail::table_magic);
-  return file.take();
 }
 
 }  // namespace
@@ -156,7 +130,7 @@ TEST_CASE("damage that checksums do not show", "[checkpoint][table_reader]") {
   for (const auto& c : cases) {
     CAPTURE(c.what);
     Error error;
-    entries_of(around(c.block, c.kind), error);
+    entries_of(support::table_around(support::from_hex(c.block), c.kind), error);
     CHECK(error.code == c.expected);
     CHECK_THAT(error.where, ContainsSubstring("block at 0"));
   }
@@ -170,7 +144,7 @@ TEST_CASE("short entries cannot repeat a long key without end", "[checkpoint][ta
     block.raw_varint(60'000 + i), block.raw_varint(1), block.raw_varint(0), block.raw_number(std::uint8_t{'a'});
   block.raw_number(std::uint32_t{0}), block.raw_number(std::uint32_t{1});
   Error error;
-  const Bytes file = around(support::to_hex(block.view()));
+  const Bytes file = support::table_around(block.view());
   std::size_t bytes = 0;
   distrib::BlockKind kind{};
   CHECK_FALSE(distrib::read_table(

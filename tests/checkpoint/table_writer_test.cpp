@@ -14,7 +14,7 @@ const std::string magic = "57fb808b247547db";
 TEST_CASE("a table without entries", "[checkpoint][table_writer]") {
   distrib::TableWriter table;
   const std::string handles = "0008" "0d08";  // meta-index at 0, index at 13, 8 bytes each
-  CHECK(support::to_hex(table.finish()) == empty_block + empty_block + handles + std::string(72, '0') + magic);
+  CHECK(distrib::to_hex(table.finish()) == empty_block + empty_block + handles + std::string(72, '0') + magic);
 }
 
 TEST_CASE("keys leave out what they share, and are whole again after 16", "[checkpoint][table_writer]") {
@@ -25,7 +25,7 @@ TEST_CASE("keys leave out what they share, and are whole again after 16", "[chec
   block.add("abe", {});
   const std::size_t expected = 7 + 6 + 6 + 4 * 2 + 4;
   CHECK(block.size() == expected);
-  CHECK(support::to_hex(block.finish()) ==
+  CHECK(distrib::to_hex(block.finish()) ==
         "000301" "61626331" "020102" "643232" "000300" "616265" "00000000" "0d000000" "02000000");
   CHECK(block.empty());
 }

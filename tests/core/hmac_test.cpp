@@ -72,4 +72,7 @@ TEST_CASE("equal_in_constant_time: any difference counts", "[core][hmac]") {
       other[i] ^= std::byte{1} << bit;
       CHECK_FALSE(distrib::equal_in_constant_time(digest, other));
     }
+  const distrib::ByteView whole = digest;
+  CHECK_FALSE(distrib::equal_in_constant_time(whole, whole.first(31)));
+  CHECK_FALSE(distrib::equal_in_constant_time(whole.first(31), whole));
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/core/protowire.hpp>
 
+#include <distrib/core/sha256.hpp>
+
 #include "support/catch.hpp"
+#include "support/hex.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,30 +13,12 @@
 #include <vector>
 
 using distrib::ByteView;
+using distrib::to_hex;
 using distrib::wire_tag;
 using distrib::WireReader;
 using distrib::WireType;
 using distrib::WireWriter;
-
-namespace {
-
-auto from_hex(const std::string& hex) -> std::vector<std::byte> {
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes.push_back(static_cast<std::byte>(std::stoi(hex.substr(i, 2), nullptr, 16)));
-  return bytes;
-}
-
-auto to_hex(ByteView bytes) -> std::string {
-  std::string hex;
-  for (const std::byte byte : bytes) {
-    hex += "0123456789abcdef"[static_cast<unsigned>(byte) >> 4];
-    hex += "0123456789abcdef"[static_cast<unsigned>(byte) & 15];
-  }
-  return hex;
-}
-
-}  // namespace
+using support::from_hex;
 
 TEST_CASE("varints are protobuf's", "[protowire]") {
   const struct {

@@ -25,7 +25,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-import render_check  # noqa: E402
+import render_marathon  # noqa: E402
 
 IMAGES = pathlib.Path(os.environ.get("FASHION_MNIST_DIR", "/usr/share/datasets/fashion-mnist"))
 PS, WORKERS, STEPS, LIMIT = 2, 3, 600, 120
@@ -119,7 +119,7 @@ class App:
 def make_names_known(group, folder):
     """Mesos-DNS: names of the apps lead to the agent."""
     hosts = folder / "hosts"
-    names = [render_check.mesos_dns_name(app_id) for app_id, _ in render_check.marathon_apps(group)]
+    names = [render_marathon.mesos_dns_name(app_id) for app_id, _ in render_marathon.marathon_apps(group)]
     hosts.write_text("127.0.0.1 localhost\n" + "".join(f"127.0.0.1 {name}\n" for name in names))
     subprocess.run(["mount", "--bind", str(hosts), "/etc/hosts"], check=True)
 
@@ -141,7 +141,7 @@ def emulate(build, folder):
     make_names_known(group, folder)
 
     apps = {app_id: App(app_id, app, train, folder / "sandboxes" / app_id.strip("/"))
-            for app_id, app in render_check.marathon_apps(group)}
+            for app_id, app in render_marathon.marathon_apps(group)}
 
     def tend():
         for app in apps.values():

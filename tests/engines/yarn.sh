@@ -10,12 +10,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 need java openjdk-17-jdk-headless
 need mvn maven
 need ip iproute2
-class_path=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/yarn/class_path
-if [ ! -s "$class_path" ]; then  # before we are alone, without a network
-  mkdir -p "$(dirname "$class_path")"
-  mvn -q -B -f tests/engines/support/yarn.xml dependency:build-classpath -Dmdep.outputFile="$class_path" ||
-    skip 'Maven Central did not give Hadoop'
-fi
+# Before we are alone, without a network.
+class_path=$(python3 -B tests/interop/hadoop/jars.py) || skip 'Maven Central did not give Hadoop'
 alone "$0" "$@"
 prepare "$1"
 hosts
@@ -29,7 +25,7 @@ show_logs() {
 
 # --- the cluster ---
 
-java=(java -Xmx512m --add-opens java.base/java.lang=ALL-UNNAMED -cp "$(cat "$class_path")")
+java=(java -Xmx512m --add-opens java.base/java.lang=ALL-UNNAMED -cp "$class_path")
 "${java[@]}" -Xmx1g "-Dtest.build.data=$work/data" "-Dhadoop.log.dir=$work/logs" \
   org.apache.hadoop.mapreduce.MiniHadoopClusterManager -format -datanodes 1 -nodemanagers 1 -nnport 19000 -rmport 18032 \
   -D dfs.replication=1 -D yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=99.5 \
@@ -40,7 +36,7 @@ java=(java -Xmx512m --add-opens java.base/java.lang=ALL-UNNAMED -cp "$(cat "$cla
 mkdir bin conf
 shim() {  # COMMAND SUBCOMMAND CLASS
   printf '#!/bin/sh\n[ "$1" = %s ] || exit 64\nshift\nexec %s -cp "%s" %s "$@"\n' "$2" "${java[*]:0:4}" \
-    "$work/conf:$(cat "$class_path")" "$3" >"bin/$1"
+    "$work/conf:$class_path" "$3" >"bin/$1"
   chmod +x "bin/$1"
 }
 shim hdfs dfs org.apache.hadoop.fs.FsShell

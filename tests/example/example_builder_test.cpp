@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/example/example_builder.hpp>
 
+#include <distrib/core/sha256.hpp>
 #include <distrib/example.pb.h>
 #include <distrib/example/example_writer.hpp>
 
@@ -13,29 +14,17 @@
 using distrib::ByteView;
 using distrib::ExampleBuilder;
 using distrib::SequenceExampleBuilder;
-
-namespace {
-
-auto hex(ByteView bytes) -> std::string {
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> 4];
-    text += "0123456789abcdef"[std::to_integer<unsigned>(byte) & 15];
-  }
-  return text;
-}
-
-}  // namespace
+using distrib::to_hex;
 
 TEST_CASE("ExampleBuilder: the bytes that TensorFlow writes", "[example]") {
   ExampleBuilder builder;
   CHECK(builder.build().empty());
-  CHECK(hex(builder.set("label", 7).build()) == "0a100a0e0a056c6162656c12051a030a0107");
+  CHECK(to_hex(builder.set("label", 7).build()) == "0a100a0e0a056c6162656c12051a030a0107");
 
   SequenceExampleBuilder sequence;
   sequence.context().set("id", "v1");
   sequence.add("rgb", std::vector<std::int64_t>{1, 2}).add("rgb", std::vector<std::int64_t>{3});
-  CHECK(hex(sequence.build()) ==
+  CHECK(to_hex(sequence.build()) ==
         "0a0e0a0c0a02696412060a040a02763112180a160a03726762120f0a061a040a0201020a051a030a0103");
 }
 
@@ -44,7 +33,7 @@ TEST_CASE("ExampleBuilder: the order of setting does not matter, the last value 
   one.set("b", 1.5F).set("a", std::vector<std::int64_t>{9}).set("a", std::vector<std::int64_t>{1, 2});
   ExampleBuilder other;
   other.set("a", std::vector<std::int64_t>{1, 2}).set("b", 1.5F);
-  CHECK(hex(one.build()) == hex(other.build()));
+  CHECK(to_hex(one.build()) == to_hex(other.build()));
   one.clear();
   CHECK(one.build().empty());
 
@@ -55,7 +44,7 @@ TEST_CASE("ExampleBuilder: the order of setting does not matter, the last value 
   distrib::ExampleWriter writer{
       distrib::schema<Pair>(distrib::feature("b", &Pair::b), distrib::feature("a", &Pair::a))};
   const std::vector<std::int64_t> values{1, 2};
-  CHECK(hex(writer.write({values, 1.5F})) == hex(other.build()));
+  CHECK(to_hex(writer.write({values, 1.5F})) == to_hex(other.build()));
 }
 
 TEST_CASE("ExampleBuilder: protobuf reads the same values", "[example]") {

@@ -2,14 +2,14 @@
 #include "expect.hpp"
 #include "targets.hpp"
 
+#include "support/table_around.hpp"
+
 #include <distrib/checkpoint/bundle_index.hpp>
 #include <distrib/checkpoint/object_names.hpp>
 #include <distrib/checkpoint/snappy.hpp>
 #include <distrib/checkpoint/state_file.hpp>
 #include <distrib/checkpoint/string_tensor.hpp>
-#include <distrib/checkpoint/table_writer.hpp>
 #include <distrib/cluster/cluster_def.hpp>
-#include <distrib/core/crc32c.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/summary/event.hpp>
 
@@ -22,30 +22,6 @@
 namespace fuzz {
 
 namespace {
-
-/// A table of LevelDB's format of one block of this kind, with right checksums: without, nothing would be reached.
-auto table_around(ByteView block, std::uint8_t kind) -> std::vector<std::byte> {
-  distrib::WireWriter file;
-  const auto add = [&](ByteView content, std::uint8_t block_kind) {
-    const std::size_t start = file.size();
-    file.raw(content);
-    file.raw_number(block_kind);
-    file.raw_number(distrib::mask_crc(distrib::crc32c(file.view().subspan(start))));
-    return std::pair{start, content.size()};
-  };
-  const auto data = add(block, kind);
-  distrib::detail::BlockBuilder index{1};
-  distrib::WireWriter handle;
-  handle.raw_varint(data.first);
-  handle.raw_varint(data.second);
-  index.add("\xFF", handle.view());
-  const auto at = add(index.finish(), 0);
-  const std::size_t footer = file.size();
-  for (const std::size_t number : {std::size_t{0}, std::size_t{0}, at.first, at.second}) file.raw_varint(number);
-  while (file.size() < footer + distrib::detail::table_handles_bytes) file.raw_number(std::uint8_t{0});
-  file.raw_number(distrib::detail::table_magic);
-  return file.take();
-}
 
 void bundle(ByteView file) {
   distrib::BundleIndex index;
@@ -92,8 +68,8 @@ void state(ByteView bytes) {
 
 void saved(ByteView input) {
   bundle(input);
-  bundle(table_around(input, 0));
-  bundle(table_around(input, 1));
+  bundle(support::table_around(input, 0));
+  bundle(support::table_around(input, 1));
   std::vector<std::byte> unpacked;
   if (distrib::unpack_snappy(input, unpacked))
     expect(unpacked.size() <= 64 * input.size(), "bounded by what was packed");

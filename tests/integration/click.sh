@@ -4,15 +4,9 @@
 # servers and in one process, Criteo's text in place of what is generated, clear answers to bad input. Called by ctest
 # in build/PRESET/tests, where the programs are ../examples/click_* and ../tools/distrib.
 set -euo pipefail
-programs=$PWD/../examples distrib=$PWD/../tools/distrib
-[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 export OPENBLAS_NUM_THREADS=1
 unset TF_CONFIG
-failures=0
-fail() { echo "FAILED: $*" >&2; failures=$((failures + 1)); }
 field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))[sys.argv[2]])' "$@"; }
 
 "$programs/click_convert" data --generate 6000 2000 >convert.txt

@@ -5,15 +5,9 @@
 # ../examples/fashion_mnist_* and ../tools/distrib. By hand from there: cluster.sh --full, the whole job, ten kills, and
 # its figures checked.
 set -euo pipefail
-programs=$PWD/../examples distrib=$PWD/../tools/distrib
-[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 export OPENBLAS_NUM_THREADS=1
 unset TF_CONFIG NO_COLOR
-failures=0
-fail() { echo "FAILED: $*" >&2; failures=$((failures + 1)); }
 
 full=
 steps=600 kills=4 loose_steps=300 loose_accuracy=0.6 accuracy=0.8

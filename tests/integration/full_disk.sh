@@ -9,11 +9,8 @@ if [ "${1:-}" != --inside ]; then
   unshare --map-root-user --mount true 2>/dev/null || { echo 'skipped: this user cannot mount anything here'; exit 77; }
   exec unshare --map-root-user --mount bash "$0" --inside
 fi
-programs=$PWD/../examples distrib=$PWD/../tools/distrib
-[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
-work=$(mktemp -d)
+. "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 trap 'umount "$work/job/checkpoint" 2>/dev/null || true; rm -rf "$work"' EXIT
-cd "$work"
 export OPENBLAS_NUM_THREADS=1
 unset TF_CONFIG NO_COLOR
 fail() { echo "FAILED: $*" >&2; [ ! -e job.log ] || tail -n 40 job.log >&2; exit 1; }

@@ -28,7 +28,7 @@ def same(what, found, expected):
 
 
 def stream(folder, source, target, program, *options):
-    command = ["java", "-Xmx512m", mini_cluster.OPENS, "-cp", mini_cluster.class_path(),
+    command = [*mini_cluster.JAVA, "-cp", mini_cluster.with_our_classes(),
                "org.apache.hadoop.streaming.HadoopStreaming", "-D", "mapreduce.framework.name=local",
                "-D", "fs.defaultFS=file:///", "-D", f"hadoop.tmp.dir={folder}/tmp", *options, "-numReduceTasks", "2",
                "-input", f"{folder}/{source}", "-output", f"{folder}/{target}", "-mapper", program, "-reducer", program]

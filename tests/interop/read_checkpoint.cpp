@@ -2,6 +2,7 @@
 // usage: read_checkpoint PREFIX
 // Prints a JSON line for each tensor: its name, dtype, shape, and its bytes, or the texts that it holds, as hex.
 #include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/core/sha256.hpp>
 
 #include <cstdio>
 #include <exception>
@@ -11,14 +12,7 @@
 
 namespace {
 
-auto hex(distrib::ByteView bytes) -> std::string {
-  std::string text = "\"";
-  for (const std::byte byte : bytes) {
-    text += "0123456789abcdef"[static_cast<unsigned>(byte) >> 4];
-    text += "0123456789abcdef"[static_cast<unsigned>(byte) & 15];
-  }
-  return text += '"';
-}
+auto hex(distrib::ByteView bytes) -> std::string { return '"' + distrib::to_hex(bytes) + '"'; }
 
 auto content_of(const distrib::BundleReader& reader, const distrib::StoredTensor& tensor) -> std::string {
   if (tensor.dtype != distrib::DType::string) {

@@ -18,7 +18,7 @@ import tempfile
 import threading
 import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "hadoop"))
 import mini_hdfs  # noqa: E402
 
 MIB = 1 << 20

@@ -3,6 +3,7 @@
 #include <distrib/checkpoint/merge_parts.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
 #include <distrib/checkpoint/save.hpp>
+#include <distrib/core/sha256.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/example/example_builder.hpp>
 #include <distrib/example/example_writer.hpp>
@@ -38,14 +39,7 @@ using distrib::Shape;
 using distrib::Slice;
 using Bytes = std::vector<std::byte>;
 
-auto hex(distrib::ByteView bytes) -> std::string {
-  std::string text = "\"";
-  for (const std::byte byte : bytes) {
-    text += "0123456789abcdef"[static_cast<unsigned>(byte) >> 4];
-    text += "0123456789abcdef"[static_cast<unsigned>(byte) & 15];
-  }
-  return text += '"';
-}
+auto hex(distrib::ByteView bytes) -> std::string { return '"' + distrib::to_hex(bytes) + '"'; }
 
 template <class Items, class Text>
 auto list(const Items& items, Text text) -> std::string {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/summary/event.hpp>
 
+#include <distrib/core/sha256.hpp>
+
 #include "support/catch.hpp"
+#include "support/hex.hpp"
 
 #include <cstddef>
 #include <string>
@@ -11,25 +14,11 @@
 using distrib::ParsedEvent;
 using distrib::DataClass;
 using distrib::ScalarEvent;
+using distrib::to_hex;
 using distrib::WireWriter;
+using support::from_hex;
 
 namespace {
-
-auto from_hex(std::string_view hex) -> std::vector<std::byte> {
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes.push_back(static_cast<std::byte>(std::stoi(std::string{hex.substr(i, 2)}, nullptr, 16)));
-  return bytes;
-}
-
-auto to_hex(const WireWriter& writer) -> std::string {
-  std::string hex;
-  for (const std::byte byte : writer.view()) {
-    hex += "0123456789abcdef"[static_cast<unsigned>(byte) >> 4];
-    hex += "0123456789abcdef"[static_cast<unsigned>(byte) & 15];
-  }
-  return hex;
-}
 
 // An event of step 3 with one value: what stands in it beside the tag "x", given as hex.
 auto with_value(const std::string& hex) -> std::vector<std::byte> {
@@ -53,15 +42,15 @@ const ScalarEvent loss{1465000001.5, 100, "loss", 0.25, "scalars", DataClass::sc
 TEST_CASE("events have TensorFlow's bytes", "[summary][event]") {
   WireWriter out;
   distrib::write_version_event(out, 1465000000.0);
-  CHECK(to_hex(out) == "090000001088d4d5411a0d627261696e2e4576656e743a32");
+  CHECK(to_hex(out.view()) == "090000001088d4d5411a0d627261696e2e4576656e743a32");
   distrib::write_scalar_event(out, 1465000001.5, 100, "loss", 0.25f);
-  CHECK(to_hex(out) == scalar_hex);
+  CHECK(to_hex(out.view()) == scalar_hex);
   distrib::write_scalar_event(out, 1465000001.5, 100, "loss", 0.25f, distrib::ScalarForm::simple_value);
-  CHECK(to_hex(out) == "090000601088d4d54110642a0d0a0b0a046c6f7373150000803e");
+  CHECK(to_hex(out.view()) == "090000601088d4d54110642a0d0a0b0a046c6f7373150000803e");
   distrib::write_session_event(out, 1465000002.0, 100, distrib::SessionStatus::checkpoint, "/t/model.ckpt");
-  CHECK(to_hex(out) == "090000801088d4d54110643a110803120d2f742f6d6f64656c2e636b7074");
+  CHECK(to_hex(out.view()) == "090000801088d4d54110643a110803120d2f742f6d6f64656c2e636b7074");
   distrib::write_session_event(out, 1465000002.0, 0, distrib::SessionStatus::start);
-  CHECK(to_hex(out) == "090000801088d4d5413a020801");
+  CHECK(to_hex(out.view()) == "090000801088d4d5413a020801");
 }
 
 TEST_CASE("both forms of a scalar are read", "[summary][event]") {

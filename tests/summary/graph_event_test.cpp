@@ -15,7 +15,7 @@ TEST_CASE("graphs have TensorFlow's fields", "[summary][graph_event]") {
   const auto graph = support::field_of(out.view(), 4);
   std::vector<std::string> fields;
   distrib::WireReader reader{graph};
-  while (reader.next()) fields.push_back(support::hex_of(reader.bytes()));
+  while (reader.next()) fields.push_back(distrib::to_hex(reader.bytes()));
   REQUIRE(fields.size() == 3);
   CHECK(fields[0].starts_with("0a0177" "120b" "56617248616e646c654f70" "2207" "2f6a6f623a7073" "2a"));
   CHECK_THAT(fields[0], ContainsSubstring("0a05" "6474797065" "1202" "3001"));        // dtype: 1

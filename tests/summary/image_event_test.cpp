@@ -11,5 +11,5 @@ TEST_CASE("images have TensorFlow's fields", "[summary][image_event]") {
   distrib::WireWriter out;
   const std::array encoded{std::byte{0xff}, std::byte{0xd8}};
   distrib::write_image_event(out, 1.5, 7, "i", {.height = 2, .width = 3, .channels = 4, .encoded = encoded});
-  CHECK(support::hex_of(support::field_of(support::field_of(out.view(), 5), 1)) == "0a0169220a0802100318042202ffd8");
+  CHECK(distrib::to_hex(support::field_of(support::field_of(out.view(), 5), 1)) == "0a0169220a0802100318042202ffd8");
 }

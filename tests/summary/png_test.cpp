@@ -49,11 +49,11 @@ TEST_CASE("encode_png: header and pixels of every kind of picture", "[summary][p
     std::vector<std::byte> pixels(std::size_t{height} * width * channels);
     for (std::byte& byte : pixels) byte = static_cast<std::byte>(chance());  // which nothing makes smaller
     const auto png = distrib::encode_png(pixels, height, width, channels);
-    CHECK(support::hex_of(distrib::ByteView{png}.first(8)) == "89504e470d0a1a0a");
+    CHECK(distrib::to_hex(distrib::ByteView{png}.first(8)) == "89504e470d0a1a0a");
     const auto chunks = chunks_of(png);
     REQUIRE(chunks.size() == 3);
     CHECK(chunks[0].type == "IHDR");
-    CHECK(support::hex_of(chunks[0].content) ==
+    CHECK(distrib::to_hex(chunks[0].content) ==
           "0000012d0000002808" + std::string{channels == 1 ? "00" : channels == 2 ? "04" : channels == 3 ? "02" : "06"} +
               "000000");
     CHECK(chunks[1].type == "IDAT");

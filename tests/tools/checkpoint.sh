@@ -1,29 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # `distrib checkpoint` on what TensorFlow wrote: tensors whole and in slices, of every type; damage is found and named.
-# Called by ctest in build/PRESET/tests, where the command is ../tools/distrib.
 set -uo pipefail
-distrib=$PWD/../tools/distrib
-[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
-fixtures=$(cd "$(dirname "${BASH_SOURCE[0]}")/../checkpoint/fixtures" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit
-failures=0
-fail() { echo "FAILED: $what: $*" >&2; failures=$((failures + 1)); }
-checkpoint() {  # EXPECTED_CODE ARGS...
-  local status=0
-  what="checkpoint ${*:2}"
-  "$distrib" checkpoint "${@:2}" >out 2>err </dev/null || status=$?
-  [ $status -eq "$1" ] || { fail "exit code $status, not $1"; sed 's/^/    /' out err >&2; }
-}
-says() { grep -qF -e "$1" "${2:-out}" || { fail "no '$1' in ${2:-out}"; head -n 20 "${2:-out}" | sed 's/^/    /' >&2; }; }
-json() {  # EXPRESSION      of `lines`, the objects of the output, and `by_name`
-  python3 -c 'import hashlib, json, struct, sys
-lines = [json.loads(line) for line in open("out")]
-by_name = {line.get("name"): line for line in lines}
-sys.exit(0 if eval(sys.argv[1]) else 1)' "$1" || { fail "not $1"; sed 's/^/    /' out >&2; }
-}
+. "$(dirname "${BASH_SOURCE[0]}")/support/output.sh"
+fixtures=$tests/checkpoint/fixtures
+checkpoint() { run "$1" checkpoint "${@:2}"; }  # EXPECTED_CODE ARGS...
+
 cp -r "$fixtures/partitioned" "$fixtures/object" .
 whole=partitioned/model.ckpt-1234
 

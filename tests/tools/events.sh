@@ -1,28 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `distrib events` on a file that TensorFlow wrote, in a directory and below it, and on what is none. Called by ctest in
-# build/PRESET/tests, where the command is ../tools/distrib.
+# `distrib events` on a file that TensorFlow wrote, in a directory and below it, and on what is none.
 set -uo pipefail
-distrib=$PWD/../tools/distrib
-[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
-fixtures=$(cd "$(dirname "${BASH_SOURCE[0]}")/../summary/fixtures" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit
-failures=0
-fail() { echo "FAILED: $what: $*" >&2; failures=$((failures + 1)); }
-events() {  # EXPECTED_CODE ARGS...
-  local status=0
-  what="events ${*:2}"
-  "$distrib" events "${@:2}" >out 2>err </dev/null || status=$?
-  [ $status -eq "$1" ] || { fail "exit code $status, not $1"; sed 's/^/    /' out err >&2; }
-}
-says() { grep -qF -e "$1" "${2:-out}" || { fail "no '$1' in ${2:-out}"; head -n 20 "${2:-out}" | sed 's/^/    /' >&2; }; }
-json() {  # EXPRESSION      of `lines`, the objects of the output
-  python3 -c 'import json, sys
-lines = [json.loads(line) for line in open("out")]
-sys.exit(0 if eval(sys.argv[1]) else 1)' "$1" || { fail "not $1"; head -n 5 out | sed 's/^/    /' >&2; }
-}
+. "$(dirname "${BASH_SOURCE[0]}")/support/output.sh"
+fixtures=$tests/summary/fixtures
+events() { run "$1" events "${@:2}"; }  # EXPECTED_CODE ARGS...
+
 mkdir -p runs/a/b
 cp "$fixtures"/*tfevents* runs/a
 cp "$fixtures"/*tfevents* runs/a/b

@@ -1,16 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # `distrib launch` with little programs as tasks: what they are told, one log, exit codes, restarts, and that nothing is
-# left behind however it ends. Called by ctest in build/PRESET/tests, where the command is ../tools/distrib.
+# left behind however it ends.
 set -uo pipefail
-distrib=$PWD/../tools/distrib
-[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit
+. "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 unset TF_CONFIG NO_COLOR
-failures=0
-fail() { echo "FAILED: $*" >&2; failures=$((failures + 1)); }
 
 # A task: notes its process, then does `act` of the script that defines it, in which $name is "worker1" and $run counts
 # its starts.
@@ -33,12 +27,12 @@ END
 launch() {  # EXPECTED_CODE OPTION...
   local status=0
   "$distrib" launch "${@:2}" -- ./task >log 2>&1 </dev/null || status=$?
-  [ $status -eq "$1" ] || { fail "$what: exit code $status, not $1"; sed 's/^/    /' log >&2; }
+  [ $status -eq "$1" ] || { fail "exit code $status, not $1"; sed 's/^/    /' log >&2; }
   all_gone
 }
-says() { grep -qE -e "$1" log || { fail "$what: no '$1' in the log"; tail -n 30 log | sed 's/^/    /' >&2; }; }
-says_not() { ! grep -E -e "$1" log >&2 || fail "$what: '$1' in the log"; }
-runs() { [ "$(wc -l <"$1.runs")" -eq "$2" ] || fail "$what: $1 ran $(wc -l <"$1.runs") times, not $2"; }
+says() { grep -qE -e "$1" log || { fail "no '$1' in the log"; tail -n 30 log | sed 's/^/    /' >&2; }; }
+says_not() { ! grep -E -e "$1" log >&2 || fail "'$1' in the log"; }
+runs() { [ "$(wc -l <"$1.runs")" -eq "$2" ] || fail "$1 ran $(wc -l <"$1.runs") times, not $2"; }
 
 until_true() {  # COMMAND...      for at most 20 s
   local tries=0
@@ -51,19 +45,19 @@ is_gone() { ! grep -qsE '^[0-9]+ \(.*\) [^Z]' "/proc/$1/stat"; }  # a zombie is 
 all_gone() {
   local pid
   while read -r pid; do
-    until_true is_gone "$pid" || { fail "$what: process $pid is left: $(tr '\0' ' ' <"/proc/$pid/cmdline")"; kill -9 "$pid"; }
+    until_true is_gone "$pid" || { fail "process $pid is left: $(tr '\0' ' ' <"/proc/$pid/cmdline")"; kill -9 "$pid"; }
   done <pids
 }
 lines_of() { [ "$(cat "$1" 2>/dev/null | wc -l)" -ge "$2" ]; }
 in_background() {  # COUNT OPTION...      returns when COUNT processes are noted; $launch is the command's process
   "$distrib" launch "${@:2}" -- ./task >log 2>&1 </dev/null &
   launch=$!
-  until_true lines_of pids "$1" || fail "$what: the tasks did not start"
+  until_true lines_of pids "$1" || fail "the tasks did not start"
 }
 ends_with() {  # EXPECTED_CODE
   local status=0
   wait "$launch" 2>/dev/null || status=$?
-  [ $status -eq "$1" ] || { fail "$what: exit code $status, not $1"; sed 's/^/    /' log >&2; }
+  [ $status -eq "$1" ] || { fail "exit code $status, not $1"; sed 's/^/    /' log >&2; }
   all_gone
 }
 supervisor() { cat "/proc/$launch/task/$launch/children"; }
@@ -73,8 +67,8 @@ what='flags and TF_CONFIG'
 task 'python3 -c "import json,os,sys; print(json.dumps([sys.argv[1:], json.loads(os.environ[\"TF_CONFIG\"]), sys.stdin.read()]))" "$@"'
 status=0
 TF_CONFIG=old "$distrib" launch --ps 2 --workers 3 -- ./task --data 'a b' '' -- --ps 9 '*' >log 2>&1 <<<'nothing of this' || status=$?
-[ $status -eq 0 ] || fail "$what: exit code $status"
-python3 - <<'END' || { fail "$what"; cat log >&2; }
+[ $status -eq 0 ] || fail "exit code $status"
+python3 - <<'END' || { fail 'not so'; cat log >&2; }
 import json
 tasks = dict(line.split(" | ", 1) for line in open("log") if not line.startswith("launch"))
 assert sorted(tasks) == ["ps0", "ps1", "worker0", "worker1", "worker2"], sorted(tasks)
@@ -102,7 +96,7 @@ for name in ps0 worker0 worker1; do
   says "^launch \| $name is process [0-9]+\$"
 done
 says '^launch \| exit code 0: all 3 tasks are done$'
-awk '/^launch . ps0 ended/ {ended = 1} /^ps0 / && ended {late = 1} END {exit late}' log || fail "$what: words after the end"
+awk '/^launch . ps0 ended/ {ended = 1} /^ps0 / && ended {late = 1} END {exit late}' log || fail "words after the end"
 says_not $'\x1b|\r|20%'
 
 what='lines stay whole'
@@ -115,7 +109,7 @@ for number in range(400):
 os.write(1, b\"y\" * 200000)
 " "$name"'
 launch 0 --ps 2 --workers 3
-python3 - <<'END' || fail "$what"
+python3 - <<'END' || fail 'not so'
 import collections
 count, long = collections.Counter(), collections.Counter()
 for line in open("log", newline="\n"):
@@ -156,7 +150,7 @@ says '^ps0 \| run 3$'
 what='--restart with the same flags'
 task 'echo "$TF_CONFIG $*"; [ $run = 2 ] || exit 1'
 launch 0 --ps 1 --workers 1 --restart
-[ "$(grep -c '^ps0 | {' log)" = 2 ] && [ "$(grep '^ps0 | {' log | sort -u | wc -l)" = 1 ] || fail "$what"
+[ "$(grep -c '^ps0 | {' log)" = 2 ] && [ "$(grep '^ps0 | {' log | sort -u | wc -l)" = 1 ] || fail 'not so'
 
 what='--restart gives up'
 task "[ \$name = ps0 ] || exit 1; $forever"
@@ -224,7 +218,7 @@ in_background 15 --ps 1 --workers 2
 other=$(supervisor)
 kill -9 "$launch"
 ends_with 137
-until_true is_gone "$other" || fail "$what: its child $other is left"
+until_true is_gone "$other" || fail "its child $other is left"
 
 what='kill -9 of its child'
 task "trap '' TERM INT HUP; $family; wait"
@@ -236,8 +230,8 @@ says '^error: the supervising process was ended by signal 9'
 what='nobody reads'
 task "$family; exec yes"
 "$distrib" launch --ps 1 --workers 1 --grace 0.2 -- ./task 2>errors </dev/null | head -n 20 >log
-[ "${PIPESTATUS[0]}" -eq 74 ] || fail "$what: exit code"
-grep -qx 'error: stdout: Broken pipe' errors || fail "$what: no word of it"
+[ "${PIPESTATUS[0]}" -eq 74 ] || fail "exit code"
+grep -qx 'error: stdout: Broken pipe' errors || fail "no word of it"
 all_gone
 
 what='a reader that pauses'
@@ -246,7 +240,7 @@ mkfifo pipe
 "$distrib" launch --ps 1 --workers 1 --grace 1000 -- ./task >pipe 2>&1 </dev/null &
 launch=$!
 exec 3<pipe
-until_true lines_of pids 4 || fail "$what: the tasks did not start"
+until_true lines_of pids 4 || fail "the tasks did not start"
 kill -INT "$launch"
 all_gone
 kill -INT "$launch"
@@ -255,7 +249,7 @@ exec 3<&-
 
 what='a terminal'
 task 'trap "echo term >>$name.terms; exit 1" TERM; note $BASHPID; echo hello; while :; do sleep 0.05; done'
-python3 - "$distrib" >log <<'END' || fail "$what"
+python3 - "$distrib" >log <<'END' || fail 'not so'
 import os, pty, sys
 pid, terminal = pty.fork()
 if pid == 0:
@@ -278,7 +272,7 @@ sys.stdout.write(seen.decode())
 assert os.waitstatus_to_exitcode(status) == 1, status
 assert b"\x1b[36mps0 | \x1b[0mhello\x1b[0m\r\n" in seen and b"\x1b[33mworker0 | \x1b[0mhello\x1b[0m\r\n" in seen, seen
 END
-for name in ps0 worker0; do [ "$(cat $name.terms | wc -l)" = 1 ] || fail "$what: $name was not asked once to end"; done
+for name in ps0 worker0; do [ "$(cat $name.terms | wc -l)" = 1 ] || fail "$name was not asked once to end"; done
 all_gone
 
 # Bad input: a clear error, and nothing started.
@@ -286,7 +280,7 @@ refused() {  # CODE TEXT ARGUMENTS...
   local status=0
   "$distrib" "${@:3}" >log 2>&1 </dev/null || status=$?
   what="distrib ${*:3}"
-  [ $status -eq "$1" ] || fail "$what: exit code $status, not $1"
+  [ $status -eq "$1" ] || fail "exit code $status, not $1"
   says "$2"
   says_not '^launch \|'
 }
@@ -313,7 +307,7 @@ launch 126 --ps 1 --workers 1
 says '^(ps0|worker0) \| cannot run \./task: No such file or directory$'
 
 what='--help'
-"$distrib" launch --help >log || fail "$what: exit code"
+"$distrib" launch --help >log || fail "exit code"
 says '-- PROGRAM ARGS'
 
 [ $failures -eq 0 ] && echo 'all is as it should be'

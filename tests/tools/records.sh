@@ -1,35 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # `distrib records` on real files: what it says, its JSON, its exit codes, that outputs appear whole and are not replaced
-# unasked. Called by ctest in build/PRESET/tests, where the command is ../tools/distrib.
+# unasked.
 set -uo pipefail
-distrib=$PWD/../tools/distrib
-[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
-fixtures=$(cd "$(dirname "${BASH_SOURCE[0]}")/../record/fixtures" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit
-failures=0
-fail() { echo "FAILED: $what: $*" >&2; failures=$((failures + 1)); }
-
-# Runs `distrib records` and looks at its exit code; its output is in out, its errors in err.
-records() {  # EXPECTED_CODE ARGS...
-  local status=0
-  what="records ${*:2}"
-  "$distrib" records "${@:2}" >out 2>err </dev/null || status=$?
-  [ $status -eq "$1" ] || { fail "exit code $status, not $1"; sed 's/^/    /' out err >&2; }
-}
-says() { grep -qF -e "$1" "${2:-out}" || { fail "no '$1' in ${2:-out}"; head -n 20 "${2:-out}" | sed 's/^/    /' >&2; }; }
+. "$(dirname "${BASH_SOURCE[0]}")/support/output.sh"
+fixtures=$tests/record/fixtures
+records() { run "$1" records "${@:2}"; }  # EXPECTED_CODE ARGS...
 says_not() { ! grep -F -e "$1" "${2:-out}" >&2 || fail "'$1' in ${2:-out}"; }
 lines() { [ "$(wc -l <out)" -eq "$1" ] || fail "$(wc -l <out) lines, not $1"; }
 silent() { [ ! -s err ] || { fail "errors"; cat err >&2; }; }
 there() { [ -e "$1" ] || fail "there is no $1"; }
 not_there() { [ ! -e "$1" ] || fail "there is $1"; }
-json() {  # EXPRESSION      of `lines`, the objects of the output
-  python3 -c 'import json, sys
-lines = [json.loads(line) for line in open("out")]
-sys.exit(0 if eval(sys.argv[1]) else 1)' "$1" || { fail "not $1"; sed 's/^/    /' out >&2; }
-}
 
 mkdir data
 cp "$fixtures"/example.tfrecord "$fixtures"/example.tfrecord.gz "$fixtures"/lines-0.tfrecord data

@@ -1,16 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # `distrib render`: what it takes for values, what it refuses and how; then every template of examples/, see
-# render_templates.py. Called by ctest in build/PRESET/tests, where the command is ../tools/distrib.
+# render_templates.py.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-distrib=$PWD/../tools/distrib
-[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit
-failures=0
-fail() { echo "FAILED: $*" >&2; failures=$((failures + 1)); }
+. "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 
 gives() {  # TEXT ARGUMENT...      exactly that on stdout, and nothing on stderr
   local text=$1 said status=0
@@ -75,6 +68,6 @@ chmod +x bin/python3
 said=$(PATH=$PWD/bin "$distrib" render a.jinja 2>&1)
 [ $? -eq 69 ] && [[ $said == *'apt-get install python3-jinja2'* ]] || fail "without Jinja2 it says: $said"
 
-python3 -B "$here/render_templates.py" "$distrib" || fail 'a template'
+python3 -B "$tests/tools/render_templates.py" "$distrib" || fail 'a template'
 [ $failures -eq 0 ] && echo 'all passed'
 exit $((failures != 0))

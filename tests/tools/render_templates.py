@@ -22,6 +22,10 @@ import jinja2
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import render_check  # noqa: E402
+import render_compose  # noqa: E402
+import render_hosts  # noqa: E402
+import render_kubernetes  # noqa: E402
+import render_marathon  # noqa: E402
 
 NASTY = ["--a='single' \"double\"", "key: value # no comment", "two\nlines\n", "${HOME} $$ $(id) `id` %d \\ \\n",
          "- {a: [b]}",
@@ -78,20 +82,20 @@ def documents_of(name, text):
 
 def hosts_agree(documents, values):
     """Names of tasks that variables tell, and those that the file makes: computed apart from each other."""
-    told = dict(render_check.told_hosts(documents))
+    told = dict(render_hosts.told_hosts(documents))
     count = {"DISTRIB_PS_HOSTS": values.get("ps_replicas", 2), "DISTRIB_WORKER_HOSTS": values.get("worker_replicas", 3)}
     if not told:
         assert documents[-1].get("kind") == "TFJob", "nothing tells the tasks' hosts"
         return  # its operator does
     if "kind" in documents[0]:
-        made = render_check.created_hosts(documents)
+        made = render_kubernetes.created_hosts(documents)
         exact = True
     elif "services" in documents[0]:
-        made, exact = render_check.compose_hosts(documents[0]), False
+        made, exact = render_compose.compose_hosts(documents[0]), False
     else:
-        apps = [app_id for app_id, app in render_check.marathon_apps(documents[0])
+        apps = [app_id for app_id, app in render_marathon.marathon_apps(documents[0])
                 if app["labels"]["distrib"] != "tensorboard"]
-        made, exact = {render_check.mesos_dns_name(app_id) for app_id in apps}, True
+        made, exact = {render_marathon.mesos_dns_name(app_id) for app_id in apps}, True
     names = [address.rpartition(":")[0] for text in told.values() for address in text.split(",")]
     if "kind" in documents[0]:
         tail = f".{values.get('namespace_name', 'default')}.svc.{values.get('cluster_domain', 'cluster.local')}"
@@ -107,7 +111,7 @@ def hosts_agree(documents, values):
 def restricted(documents):
     """What Pod Security's level "restricted" wants, and read-only images without a token of Kubernetes."""
     for document in documents:
-        for _, pod, name, _ in render_check.pods(document):
+        for _, pod, name, _ in render_kubernetes.pods(document):
             security = pod["securityContext"]
             assert security["runAsNonRoot"] and security["runAsUser"] > 0, name
             assert security["seccompProfile"] == {"type": "RuntimeDefault"}, name

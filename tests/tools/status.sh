@@ -1,13 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # `distrib status` where nobody answers: what it says, in both forms, and how it ends. What is shown of a server that
-# answers is in ask_status_test.cpp and status_text_test.cpp. Called by ctest in build/PRESET/tests, where the command is
-# ../tools/distrib.
+# answers is in ask_status_test.cpp and status_text_test.cpp.
 set -uo pipefail
-distrib=$PWD/../tools/distrib
-[ -x "$distrib" ] || { echo "there is no $distrib" >&2; exit 1; }
-failures=0
-fail() { echo "FAILED: $*" >&2; failures=$((failures + 1)); }
+. "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 
 expect() {  # CODE TEXT ARGUMENT...      TEXT is among what it says
   local code=$1 text=$2 said status=0

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/hash_blocks.hpp>
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace distrib::inline v0 {
 
@@ -17,6 +17,8 @@ using Md5Digest = std::array<std::byte, 16>;
 namespace detail {
 
 using Md5State = std::array<std::uint32_t, 4>;
+
+inline constexpr Md5State md5_start{0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476};
 
 // 2^32 * abs(sin(i + 1)), without its fraction (RFC 1321, section 3.4).
 inline constexpr std::array<std::uint32_t, 64> md5_sines{
@@ -53,21 +55,9 @@ inline void md5_compress(Md5State& state, const std::byte* block) noexcept {
 /// MD5 of `bytes` (RFC 1321). No security: anybody can make two texts with one digest. It is here for what others
 /// compute with it, such as TensorFlow's placement by name. Never allocates, never fails.
 [[nodiscard]] inline auto md5(ByteView bytes) noexcept -> Md5Digest {
-  constexpr std::size_t block_bytes = 64;
-  detail::Md5State state{0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476};
-  const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
-  for (; bytes.size() >= block_bytes; bytes = bytes.subspan(block_bytes)) detail::md5_compress(state, bytes.data());
-
-  std::array<std::byte, 2 * block_bytes> rest{};
-  if (!bytes.empty()) std::memcpy(rest.data(), bytes.data(), bytes.size());
-  rest[bytes.size()] = std::byte{0x80};
-  const std::size_t end = bytes.size() < block_bytes - sizeof bits ? block_bytes : 2 * block_bytes;
-  store_le(rest.data() + end - sizeof bits, bits);
-  for (std::size_t at = 0; at < end; at += block_bytes) detail::md5_compress(state, rest.data() + at);
-
-  Md5Digest digest;
-  for (std::size_t i = 0; i < state.size(); ++i) store_le(digest.data() + 4 * i, state[i]);
-  return digest;
+  detail::HashBlocks<Md5Digest, 64, std::endian::little, detail::md5_start, detail::md5_compress> blocks;
+  blocks.update(bytes);
+  return blocks.finish();
 }
 
 }  // namespace distrib::inline v0

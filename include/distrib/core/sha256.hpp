@@ -2,13 +2,12 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/hash_blocks.hpp>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,44 +21,18 @@ using Sha256Digest = std::array<std::byte, 32>;
 /// never fails. Threads: one at a time.
 class Sha256 {
  public:
+  static constexpr std::size_t block_bytes = 64;  ///< What HMAC pads a key to.
+
   /// Adds `bytes`; how the whole is cut into pieces does not matter.
-  void update(ByteView bytes) noexcept {
-    length_ += bytes.size();
-    if (filled_ != 0) {
-      const std::size_t piece = std::min(bytes.size(), block_bytes - filled_);
-      if (piece != 0) std::memcpy(block_.data() + filled_, bytes.data(), piece);
-      filled_ += piece;
-      bytes = bytes.subspan(piece);
-      if (filled_ < block_bytes) return;
-      compress(block_.data());
-      filled_ = 0;
-    }
-    for (; bytes.size() >= block_bytes; bytes = bytes.subspan(block_bytes)) compress(bytes.data());
-    if (!bytes.empty()) std::memcpy(block_.data(), bytes.data(), bytes.size());
-    filled_ = bytes.size();
-  }
+  void update(ByteView bytes) noexcept { blocks_.update(bytes); }
 
   /// The digest of all that was added; afterwards the object is as new.
-  [[nodiscard]] auto finish() noexcept -> Sha256Digest {
-    const std::uint64_t bits = length_ * 8;
-    block_[filled_++] = std::byte{0x80};
-    if (filled_ > block_bytes - sizeof bits) {
-      std::fill(block_.begin() + static_cast<std::ptrdiff_t>(filled_), block_.end(), std::byte{0});
-      compress(block_.data());
-      filled_ = 0;
-    }
-    std::fill(block_.begin() + static_cast<std::ptrdiff_t>(filled_), block_.end(), std::byte{0});
-    store_le(block_.data() + block_bytes - sizeof bits, __builtin_bswap64(bits));
-    compress(block_.data());
-
-    Sha256Digest digest;
-    for (std::size_t i = 0; i < state_.size(); ++i) store_le(digest.data() + 4 * i, __builtin_bswap32(state_[i]));
-    *this = Sha256{};
-    return digest;
-  }
+  [[nodiscard]] auto finish() noexcept -> Sha256Digest { return blocks_.finish(); }
 
  private:
-  static constexpr std::size_t block_bytes = 64;
+  using State = std::array<std::uint32_t, 8>;
+  static constexpr State start{0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A,
+                               0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
 
   // First 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4, section 4.2.2).
   static constexpr std::array<std::uint32_t, 64> round_constants{
@@ -72,16 +45,16 @@ class Sha256 {
       0x19A4C116, 0x1E376C08, 0x2748774C, 0x34B0BCB5, 0x391C0CB3, 0x4ED8AA4A, 0x5B9CCA4F, 0x682E6FF3,
       0x748F82EE, 0x78A5636F, 0x84C87814, 0x8CC70208, 0x90BEFFFA, 0xA4506CEB, 0xBEF9A3F7, 0xC67178F2};
 
-  void compress(const std::byte* block) noexcept {
+  static void compress(State& state, const std::byte* block) noexcept {
     std::array<std::uint32_t, 64> schedule;
-    for (std::size_t i = 0; i < 16; ++i) schedule[i] = __builtin_bswap32(load_le<std::uint32_t>(block + 4 * i));
+    for (std::size_t i = 0; i < 16; ++i) schedule[i] = detail::big_endian(load_le<std::uint32_t>(block + 4 * i));
     for (std::size_t i = 16; i < 64; ++i) {
       const std::uint32_t early = schedule[i - 15];
       const std::uint32_t late = schedule[i - 2];
       schedule[i] = schedule[i - 16] + (std::rotr(early, 7) ^ std::rotr(early, 18) ^ (early >> 3)) + schedule[i - 7] +
                     (std::rotr(late, 17) ^ std::rotr(late, 19) ^ (late >> 10));
     }
-    auto [a, b, c, d, e, f, g, h] = state_;  // the standard's letters
+    auto [a, b, c, d, e, f, g, h] = state;  // the standard's letters
     for (std::size_t i = 0; i < 64; ++i) {
       const std::uint32_t first = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & f) ^ (~e & g)) +
                                   round_constants[i] + schedule[i];
@@ -96,15 +69,11 @@ class Sha256 {
       b = a;
       a = first + second;
     }
-    const std::array<std::uint32_t, 8> added{a, b, c, d, e, f, g, h};
-    for (std::size_t i = 0; i < added.size(); ++i) state_[i] += added[i];
+    const State added{a, b, c, d, e, f, g, h};
+    for (std::size_t i = 0; i < added.size(); ++i) state[i] += added[i];
   }
 
-  std::array<std::uint32_t, 8> state_{0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A,
-                                      0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
-  std::array<std::byte, block_bytes> block_{};
-  std::size_t filled_ = 0;
-  std::uint64_t length_ = 0;
+  detail::HashBlocks<Sha256Digest, block_bytes, std::endian::big, start, compress> blocks_;
 };
 
 /// SHA-256 of `bytes`.

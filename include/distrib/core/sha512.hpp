@@ -2,13 +2,12 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/detail/hash_blocks.hpp>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace distrib::inline v0 {
 
@@ -58,46 +57,25 @@ class BasicSha512 {
   static constexpr std::size_t block_bytes = 128;  ///< What HMAC pads a key to.
 
   /// Adds `bytes`; how the whole is cut into pieces does not matter.
-  void update(ByteView bytes) noexcept {
-    length_ += bytes.size();
-    while (!bytes.empty()) {
-      const std::size_t piece = std::min(bytes.size(), block_bytes - filled_);
-      std::memcpy(block_.data() + filled_, bytes.data(), piece);
-      bytes = bytes.subspan(piece);
-      filled_ += piece;
-      if (filled_ == block_bytes) compress();
-    }
-  }
+  void update(ByteView bytes) noexcept { blocks_.update(bytes); }
 
   /// The digest of all that was added; afterwards the object is as new.
-  [[nodiscard]] auto finish() noexcept -> Digest {
-    const std::uint64_t bits = length_ * 8;  // of the standard's 128 bits the upper 64 stay 0: no message is so long
-    const std::array<std::byte, 1> mark{std::byte{0x80}};
-    update(mark);
-    if (filled_ > block_bytes - 2 * sizeof bits) {
-      std::fill(block_.begin() + static_cast<std::ptrdiff_t>(filled_), block_.end(), std::byte{0});
-      compress();
-    }
-    std::fill(block_.begin() + static_cast<std::ptrdiff_t>(filled_), block_.end(), std::byte{0});
-    store_le(block_.data() + block_bytes - sizeof bits, __builtin_bswap64(bits));
-    compress();
-    Digest digest;
-    for (std::size_t i = 0; i < DigestBytes / 8; ++i) store_le(digest.data() + 8 * i, __builtin_bswap64(state_[i]));
-    *this = BasicSha512{};
-    return digest;
-  }
+  [[nodiscard]] auto finish() noexcept -> Digest { return blocks_.finish(); }
 
  private:
-  void compress() noexcept {
+  using State = std::array<std::uint64_t, 8>;
+  static constexpr State start = DigestBytes == 64 ? detail::sha512_start : detail::sha384_start;
+
+  static void compress(State& state, const std::byte* block) noexcept {
     std::array<std::uint64_t, 80> schedule;
-    for (std::size_t i = 0; i < 16; ++i) schedule[i] = __builtin_bswap64(load_le<std::uint64_t>(block_.data() + 8 * i));
+    for (std::size_t i = 0; i < 16; ++i) schedule[i] = detail::big_endian(load_le<std::uint64_t>(block + 8 * i));
     for (std::size_t i = 16; i < 80; ++i) {
       const std::uint64_t early = schedule[i - 15];
       const std::uint64_t late = schedule[i - 2];
       schedule[i] = schedule[i - 16] + (std::rotr(early, 1) ^ std::rotr(early, 8) ^ (early >> 7)) + schedule[i - 7] +
                     (std::rotr(late, 19) ^ std::rotr(late, 61) ^ (late >> 6));
     }
-    auto [a, b, c, d, e, f, g, h] = state_;  // the standard's letters
+    auto [a, b, c, d, e, f, g, h] = state;  // the standard's letters
     for (std::size_t i = 0; i < 80; ++i) {
       const std::uint64_t first = h + (std::rotr(e, 14) ^ std::rotr(e, 18) ^ std::rotr(e, 41)) + ((e & f) ^ (~e & g)) +
                                   detail::sha512_rounds[i] + schedule[i];
@@ -112,15 +90,11 @@ class BasicSha512 {
       b = a;
       a = first + second;
     }
-    const std::array<std::uint64_t, 8> added{a, b, c, d, e, f, g, h};
-    for (std::size_t i = 0; i < added.size(); ++i) state_[i] += added[i];
-    filled_ = 0;
+    const State added{a, b, c, d, e, f, g, h};
+    for (std::size_t i = 0; i < added.size(); ++i) state[i] += added[i];
   }
 
-  std::array<std::uint64_t, 8> state_ = DigestBytes == 64 ? detail::sha512_start : detail::sha384_start;
-  std::array<std::byte, block_bytes> block_{};
-  std::size_t filled_ = 0;
-  std::uint64_t length_ = 0;
+  detail::HashBlocks<Digest, block_bytes, std::endian::big, start, compress> blocks_;
 };
 
 /// Digests of 64 bytes.

@@ -2,16 +2,14 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/hmac.hpp>
 #include <distrib/core/sha1.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/sha512.hpp>
 #include <distrib/hadoop/error.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,28 +18,10 @@ namespace distrib::inline v0::hadoop {
 
 namespace detail {
 
-/// HMAC of RFC 2104 by any hash.
-template <class Hash> auto hmac(ByteView key, ByteView message, std::size_t block_bytes) noexcept {
-  std::array<std::byte, 128> pad{};
-  if (key.size() > block_bytes) {
-    Hash shorten;
-    shorten.update(key);
-    const auto digest = shorten.finish();
-    std::memcpy(pad.data(), digest.data(), digest.size());
-  } else if (!key.empty()) {
-    std::memcpy(pad.data(), key.data(), key.size());
-  }
-  const std::span<std::byte> block{pad.data(), block_bytes};
-  for (std::byte& byte : block) byte ^= std::byte{0x36};
-  Hash inner;
-  inner.update(block);
-  inner.update(message);
-  const auto middle = inner.finish();
-  for (std::byte& byte : block) byte ^= std::byte{0x36} ^ std::byte{0x5c};
-  Hash outer;
-  outer.update(block);
-  outer.update(middle);
-  return outer.finish();
+template <class Hash> auto hmac(ByteView key, ByteView message) noexcept {
+  Hmac<Hash> code{key};
+  code.update(message);
+  return code.finish();
 }
 
 inline auto base64(ByteView bytes) -> std::string {
@@ -67,10 +47,10 @@ inline auto base64(ByteView bytes) -> std::string {
   const ByteView message = as_bytes(text);
   ec.clear();
   switch (characters) {
-    case 28: return detail::base64(detail::hmac<Sha1>(token, message, Sha1::block_bytes));
-    case 44: return detail::base64(detail::hmac<Sha256>(token, message, 64));
-    case 64: return detail::base64(detail::hmac<Sha384>(token, message, Sha384::block_bytes));
-    case 88: return detail::base64(detail::hmac<Sha512>(token, message, Sha512::block_bytes));
+    case 28: return detail::base64(detail::hmac<Sha1>(token, message));
+    case 44: return detail::base64(detail::hmac<Sha256>(token, message));
+    case 64: return detail::base64(detail::hmac<Sha384>(token, message));
+    case 88: return detail::base64(detail::hmac<Sha512>(token, message));
     default: ec = hadoop_errc::unknown_digest; return {};
   }
 }
@@ -88,11 +68,7 @@ inline auto base64(ByteView bytes) -> std::string {
 [[nodiscard]] inline auto token_digest_matches(ByteView token, std::string_view text, std::string_view digest,
                                                std::error_code& ec) -> bool {
   const std::string right = token_digest(token, text, digest.size(), ec);
-  if (ec) return false;
-  volatile unsigned char difference = 0;  // volatile: the compiler must not leave the loop at the first
-  for (std::size_t i = 0; i < right.size(); ++i)
-    difference = static_cast<unsigned char>(difference | static_cast<unsigned char>(right[i] ^ digest[i]));
-  return difference == 0;
+  return !ec && equal_in_constant_time(as_bytes(right), as_bytes(digest));
 }
 
 }  // namespace distrib::inline v0::hadoop

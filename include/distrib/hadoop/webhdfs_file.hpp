@@ -2,7 +2,6 @@
 // Of the optional component distrib::http: not in the facade.
 #pragma once
 
-#include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/hadoop/webhdfs_client.hpp>
 #include <distrib/hadoop/webhdfs_core.hpp>
@@ -16,7 +15,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,11 +48,7 @@ class WebHdfsFile {
     void operator()(HttpClient& client, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& stop,
                     Error& error) const {
       WebHdfsCore core{WebHdfsRequest::open(place.path, first, to.size()), place.servers, options, *active};
-      const auto take = [&to](ByteView bytes) {
-        std::memcpy(to.data(), bytes.data(), bytes.size());
-        to = to.subspan(bytes.size());
-      };
-      detail::take_http_steps(client, core, take, error, &stop);
+      detail::fill_by_http_steps(client, core, to, error, stop);
       *active = core.active();
     }
   };

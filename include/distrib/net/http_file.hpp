@@ -15,7 +15,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -62,11 +61,7 @@ class HttpFile {
     void operator()(HttpClient& client, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& stop,
                     Error& error) const {
       HttpRangeCore core{url, first, to.size(), etag, retry};
-      const auto take = [&to](ByteView bytes) {
-        std::memcpy(to.data(), bytes.data(), bytes.size());
-        to = to.subspan(bytes.size());
-      };
-      detail::take_http_steps(client, core, take, error, &stop);
+      detail::fill_by_http_steps(client, core, to, error, stop);
     }
   };
 

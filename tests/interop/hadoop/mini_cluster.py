@@ -1,46 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HDFS and YARN of Hadoop 3.4 in one JVM, from Maven Central by way of a cache directory. One at a time on a machine:
-YARN opens ports that are fixed."""
+"""HDFS and YARN in one JVM. One at a time on a machine: YARN opens ports that are fixed."""
 
 import glob
 import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 
-HERE = pathlib.Path(__file__).resolve().parent
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"), "distrib", "hadoop-3.4.2")
-OPENS = "--add-opens=java.base/java.lang=ALL-UNNAMED"
+from jars import CACHE, HERE, JAVA, class_path, free_port
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def class_path():
+def with_our_classes():
     """What Hadoop's JVMs load, our own small classes too."""
-    listed = CACHE / "class_path.txt"
-    pom = (HERE / "pom.xml").read_text()
-    known = listed.exists() and (CACHE / "pom.xml").exists() and (CACHE / "pom.xml").read_text() == pom
-    if not known or not all(os.path.exists(jar) for jar in listed.read_text().strip().split(":")):
-        CACHE.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["mvn", "-q", "-B", "-f", HERE / "pom.xml", "dependency:build-classpath",
-                        f"-Dmdep.outputFile={listed}"], check=True, stdout=subprocess.DEVNULL)
-        (CACHE / "pom.xml").write_text(pom)
-    jars = listed.read_text().strip()
-    classes = CACHE / "classes"
+    hadoop, classes = class_path(), CACHE / "classes"
     classes.mkdir(exist_ok=True)
-    subprocess.run(["javac", "-nowarn", "-d", classes, "-cp", jars, *sorted(HERE.glob("*.java"))], check=True,
+    subprocess.run(["javac", "-nowarn", "-d", classes, "-cp", hadoop, *sorted(HERE.glob("*.java"))], check=True,
                    stderr=subprocess.DEVNULL)
-    return f"{classes}:{jars}"
+    return f"{classes}:{hadoop}"
 
 
 class Job:
@@ -61,7 +42,7 @@ class MiniCluster:
 
     def __init__(self, work):
         self.work = pathlib.Path(work)
-        self.class_path = class_path()
+        self.class_path = with_our_classes()
 
     def __enter__(self):
         self.namenode, self.http, self.manager = free_port(), free_port(), free_port()
@@ -73,7 +54,7 @@ class MiniCluster:
             "yarn.nodemanager.delete.debug-delay-sec": 86400,  # what tasks leave is looked at
             "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": 99.5,
         }
-        command = ["java", "-Xmx1g", OPENS, f"-Dtest.build.data={self.work}/data", f"-Dhadoop.log.dir={self.work}/logs",
+        command = [*JAVA, "-Xmx1g", f"-Dtest.build.data={self.work}/data", f"-Dhadoop.log.dir={self.work}/logs",
                    "-cp", self.class_path, "org.apache.hadoop.mapreduce.MiniHadoopClusterManager", "-format",
                    "-datanodes", "1", "-nodemanagers", "1", "-nnport", self.namenode, "-nnhttpport", self.http,
                    "-rmport", self.manager, "-jhsport", free_port(), "-writeConfig", self.work / "site.xml",
@@ -132,7 +113,7 @@ class MiniCluster:
     # ---- jobs ----
 
     def java(self, main, *arguments, cwd=None):
-        command = ["java", "-Xmx512m", OPENS, "-cp", self.class_path, main, *map(str, arguments)]
+        command = [*JAVA, "-cp", self.class_path, main, *map(str, arguments)]
         run = subprocess.run(command, cwd=cwd or self.work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              timeout=600)
         return run.returncode, run.stdout

@@ -11,7 +11,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -52,6 +54,17 @@ void take_http_steps(HttpClient& client, Core& core, const std::function<void(By
     }
   }
   error = {http_errc::stopped, "read ahead"};
+}
+
+/// The same; the body is as long as `to`, and is put there.
+template <class Core>
+void fill_by_http_steps(HttpClient& client, Core& core, std::span<std::byte> to, Error& error,
+                        const std::atomic<bool>& stop) {
+  const auto take = [&to](ByteView bytes) {
+    std::memcpy(to.data(), bytes.data(), bytes.size());
+    to = to.subspan(bytes.size());
+  };
+  take_http_steps(client, core, take, error, &stop);
 }
 
 }  // namespace distrib::inline v0::detail

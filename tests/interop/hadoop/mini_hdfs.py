@@ -1,39 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small real HDFS: a name node, data nodes and HttpFS, a Java process each, so that any of them can be killed.
 
-Hadoop comes from Maven Central, once. All ports are on loopback; they are chosen by the system before they are used.
+All ports are on loopback; they are chosen by the system before they are used.
 """
 
 import getpass
-import os
 import pathlib
-import shutil
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
 
-HERE = pathlib.Path(__file__).resolve().parent
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "distrib/hdfs"
-
-
-def class_path():
-    """The jars, by Maven: looked for only once for each pom."""
-    pom, listed, known = HERE / "hdfs.pom.xml", CACHE / "class_path.txt", CACHE / "pom.xml"
-    if not known.exists() or known.read_bytes() != pom.read_bytes() or not all(
-            pathlib.Path(jar).exists() for jar in listed.read_text().split(":")):
-        CACHE.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["mvn", "-q", "-B", "-f", pom, "dependency:build-classpath", f"-Dmdep.outputFile={listed}",
-                        "-Dmdep.includeScope=runtime"], check=True)
-        shutil.copy(pom, known)
-    return listed.read_text().strip()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from jars import JAVA, class_path, free_port
 
 
 def site(path, values):
@@ -106,8 +84,7 @@ class MiniHdfs:
         where = self.directory / name
         with open(where / "log.txt", "ab") as log:
             return subprocess.Popen(
-                ["java", "-Xmx512m", "--add-opens", "java.base/java.lang=ALL-UNNAMED", f"-Dhadoop.log.dir={where}",
-                 *options, "-cp", f"{where}/conf:{self.jars}", main, *arguments],
+                [*JAVA, f"-Dhadoop.log.dir={where}", *options, "-cp", f"{where}/conf:{self.jars}", main, *arguments],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
 
     def start(self, name):

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no cluster manager tells: an address in DISTRIB_PS_HOSTS or DISTRIB_WORKER_HOSTS by which nothing in the file is
+reached."""
+
+import re
+
+
+def told_hosts(documents):
+    """Values of DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS, and of the flags, wherever in the documents they stand."""
+    found = []
+
+    def look(value):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                if key in ("DISTRIB_PS_HOSTS", "DISTRIB_WORKER_HOSTS") and isinstance(inner, str):
+                    found.append((key, inner))
+                look(inner)
+            if value.get("name") in ("DISTRIB_PS_HOSTS", "DISTRIB_WORKER_HOSTS") and "value" in value:
+                found.append((value["name"], value["value"]))
+        elif isinstance(value, list):
+            for inner in value:
+                look(inner)
+        elif isinstance(value, str):
+            if flag := re.match(r"(?:--(ps|worker)_hosts|DISTRIB_(PS|WORKER)_HOSTS)=(.*)", value):
+                found.append((f"DISTRIB_{(flag[1] or flag[2]).upper()}_HOSTS", flag[3]))
+
+    look(documents)
+    return found
+
+
+def hosts_without_task(documents, created, seen=lambda host: host):
+    """What names a host that is, as it is seen here, not among those that are created."""
+    found = []
+    for variable, value in dict.fromkeys(told_hosts(documents)):
+        for address in value.split(","):
+            host, _, port = address.rpartition(":")
+            if seen(host) not in created:
+                found.append(f"{variable} names {host or address!r}, but nothing here is reached by that name: "
+                             f"{', '.join(sorted(created)) or 'there is none'}")
+            elif not port.isdigit():
+                found.append(f"{variable}: {address!r} has no port")
+    return list(dict.fromkeys(found))

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of Kubernetes between keys and between documents; those of one key are in render_shapes.py."""
+
+import functools
+import importlib.util
+import re
+
+import render_shapes
+from render_hosts import hosts_without_task
+
+
+def check(documents):
+    found = [problem for document in documents for problem in render_shapes.problems(document)]
+    said = f"{len(documents)} Kubernetes documents, by own check of keys"
+    if found:
+        return found, said
+    seen = functools.partial(seen_within, documents)
+    found = list(kubernetes_rules(documents)) + hosts_without_task(documents, created_hosts(documents), seen)
+    if importlib.util.find_spec("kubernetes_validate") is not None:
+        found += by_kubernetes_validate(documents)
+        said += " and kubernetes-validate"
+    return found, said
+
+
+def by_kubernetes_validate(documents):
+    import kubernetes_validate
+
+    found = []
+    for document in documents:
+        try:
+            kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
+        except kubernetes_validate.SchemaNotFoundError:
+            pass  # of a custom resource
+        except kubernetes_validate.ValidationError as error:
+            found.append(f"{title(document)}: {str(error).splitlines()[0]}")
+    return found
+
+
+def title(document):
+    return f"{document['kind']} {document['metadata']['name']}"
+
+
+def pods(document):
+    """(labels, PodSpec, name of what makes them, how it is named in DNS) of each pod template: the last is a list of
+    host names without their subdomain."""
+    kind, name, spec = document["kind"], document["metadata"]["name"], document.get("spec", {})
+    if kind in ("StatefulSet", "Deployment"):
+        hosts = [f"{name}-{i}" for i in range(spec.get("replicas", 1))] if kind == "StatefulSet" else []
+        yield (*template_of(spec["template"]), name, hosts)
+    elif kind == "Job":
+        yield (*template_of(spec["template"]), name, hosts_of_job(name, spec))
+    elif kind == "JobSet":
+        for jobs in spec["replicatedJobs"]:
+            inner, full = jobs["template"]["spec"], f"{name}-{jobs['name']}"
+            hosts = [host for i in range(jobs.get("replicas", 1)) for host in hosts_of_job(f"{full}-{i}", inner)]
+            yield (*template_of(inner["template"]), full, hosts)
+    elif kind == "TFJob":
+        for role, replicas in spec["tfReplicaSpecs"].items():
+            yield (*template_of(replicas["template"]), f"{name}-{role.lower()}", [])
+    elif kind == "Pod":
+        yield document["metadata"].get("labels", {}), spec, name, [spec.get("hostname", name)]
+
+
+def template_of(template):
+    return template.get("metadata", {}).get("labels", {}), template["spec"]
+
+
+def hosts_of_job(name, spec):
+    if spec.get("completionMode") == "Indexed":
+        return [f"{name}-{i}" for i in range(spec.get("completions", 1))]
+    hostname = spec["template"]["spec"].get("hostname")
+    return [hostname] if hostname else []
+
+
+def kubernetes_rules(documents):
+    """Rules between keys, and between documents, which are not in any schema."""
+    seen, every = set(), [(d, *pod) for d in documents for pod in pods(d)]
+    labels = [pod[1] for pod in every]
+    services = {d["metadata"]["name"]: d["spec"] for d in documents if d["kind"] == "Service"}
+    own = {kind: {d["metadata"]["name"] for d in documents if d["kind"] == kind}
+           for kind in ("ConfigMap", "PersistentVolumeClaim")}
+    for document in documents:
+        kind, name, spec = document["kind"], document["metadata"]["name"], document.get("spec", {})
+        if (kind, name) in seen:
+            yield f"{title(document)} stands twice"
+        seen.add((kind, name))
+        if len(name) > 63 or not re.fullmatch(r"[a-z]([a-z0-9-]*[a-z0-9])?" if kind == "Service" else
+                                              r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", name):
+            yield f"{title(document)}: the name must be a DNS label: small letters, digits and '-', 63 at most"
+        if kind in ("StatefulSet", "Deployment"):
+            wanted = spec["selector"].get("matchLabels", {})
+            if not wanted or not wanted.items() <= template_of(spec["template"])[0].items():
+                yield f"{title(document)}: its selector does not match the labels of its own pods"
+        if kind == "StatefulSet" and services.get(spec["serviceName"], {}).get("clusterIP") != "None":
+            yield f"{title(document)}: serviceName {spec['serviceName']!r} is no headless Service of this file"
+        if kind == "Service" and not matches(spec["selector"], labels) and not made_elsewhere(spec["selector"]):
+            yield f"{title(document)}: no pod of this file has the labels {spec['selector']}"
+        if kind in ("PodDisruptionBudget", "NetworkPolicy"):
+            key = "selector" if kind == "PodDisruptionBudget" else "podSelector"
+            wanted = spec[key].get("matchLabels", {})
+            if wanted and not matches(wanted, labels) and not made_elsewhere(wanted):
+                yield f"{title(document)}: no pod of this file has the labels {wanted}"
+        if kind == "PodDisruptionBudget" and "maxUnavailable" in spec:
+            wanted = spec["selector"].get("matchLabels", {})
+            if any(d["kind"] in ("Job", "JobSet", "TFJob") and wanted.items() <= have.items() for d, have, *_ in every):
+                yield f"{title(document)}: of a Job's pods Kubernetes knows minAvailable only"
+        jobs = {"Job": [spec], "JobSet": [j["template"]["spec"] for j in spec.get("replicatedJobs", [])]}
+        for job in jobs.get(kind, []):
+            yield from (f"{title(document)}: {problem}" for problem in job_rules(job))
+    for document, _, pod, name, _ in every:
+        yield from (f"{title(document)}: {problem}" for problem in pod_rules(pod, own))
+        subdomain = pod.get("subdomain")
+        if document["kind"] in ("Job", "Pod") and subdomain and services.get(subdomain, {}).get("clusterIP") != "None":
+            yield f"{title(document)}: subdomain {subdomain!r} is no headless Service of this file"
+
+
+def matches(wanted, labels):
+    return any(wanted.items() <= have.items() for have in labels)
+
+
+def made_elsewhere(wanted):
+    """Labels that a controller gives to pods."""
+    controllers = ("jobset.sigs.k8s.io/", "training.kubeflow.org/", "batch.kubernetes.io/")
+    return any(key.startswith(controllers) for key in wanted)
+
+
+def job_rules(spec):
+    pod = spec["template"]["spec"]
+    if pod.get("restartPolicy") not in ("Never", "OnFailure"):
+        yield "restartPolicy of a Job's pods must be Never or OnFailure"
+    if "podFailurePolicy" in spec and pod.get("restartPolicy") != "Never":
+        yield "with podFailurePolicy, restartPolicy must be Never"
+    if spec.get("completionMode") != "Indexed":
+        for key in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
+            if key in spec:
+                yield f"{key} is for completionMode Indexed only"
+    if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
+        yield "maxFailedIndexes needs backoffLimitPerIndex"
+    if "backoffLimitPerIndex" in spec and pod.get("restartPolicy") != "Never":
+        yield "with backoffLimitPerIndex, restartPolicy must be Never"
+    if spec.get("podReplacementPolicy") == "TerminatingOrFailed" and "podFailurePolicy" in spec:
+        yield "with podFailurePolicy, podReplacementPolicy must be Failed"
+    containers = {c["name"] for c in pod["containers"]}
+    for rule in spec.get("podFailurePolicy", {}).get("rules", []):
+        codes = rule.get("onExitCodes")
+        if bool(codes) == bool(rule.get("onPodConditions")):
+            yield "a rule of podFailurePolicy has either onExitCodes or onPodConditions"
+        values = codes["values"] if codes else []
+        if values != sorted(set(values)) or values and codes["operator"] == "In" and 0 in values:
+            yield "exit codes of podFailurePolicy must be in order, each once, and without 0"
+        if codes and codes.get("containerName", next(iter(containers))) not in containers:
+            yield f"podFailurePolicy names no container: {codes['containerName']}"
+
+
+def pod_rules(pod, own):
+    volumes = {}
+    for volume in pod.get("volumes", []):
+        if len(volume) != 2:
+            yield f"volume {volume['name']!r} must have one source"
+        if volume["name"] in volumes:
+            yield f"volume {volume['name']!r} stands twice"
+        volumes[volume["name"]] = volume
+    names, ports, used = set(), set(), set()
+    for container in [*pod.get("initContainers", []), *pod["containers"]]:
+        if container["name"] in names:
+            yield f"container {container['name']!r} stands twice"
+        names.add(container["name"])
+        mounts, variables = [m["mountPath"] for m in container.get("volumeMounts", [])], \
+            [v["name"] for v in container.get("env", [])]
+        for path in mounts:
+            if not path.startswith("/") or mounts.count(path) > 1 or ":" in path:
+                yield f"mountPath {path!r} must be absolute, without ':', and stand once"
+        for variable in variables:
+            if not re.fullmatch(r"[-._a-zA-Z][-._a-zA-Z0-9]*", variable) or variables.count(variable) > 1:
+                yield f"variable {variable!r} must be a name and stand once"
+        for mount in container.get("volumeMounts", []):
+            used.add(mount["name"])
+            if mount["name"] not in volumes:
+                yield f"container {container['name']!r} mounts {mount['name']!r}, which is no volume"
+        for port in container.get("ports", []):
+            if "name" in port and not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?", port["name"]):
+                yield f"port {port['name']!r} must have a name of 15 small letters, digits and '-' at most"
+            if not 1 <= port["containerPort"] <= 65535:
+                yield f"port {port['containerPort']} must be from 1 to 65535"
+            ports |= {port.get("name"), port["containerPort"]}
+        for key in ("startupProbe", "readinessProbe", "livenessProbe"):
+            target = container.get(key, {}).get("tcpSocket", container.get(key, {}).get("httpGet", {})).get("port")
+            if isinstance(target, str) and target not in ports:
+                yield f"{key} asks at port {target!r}, which no container has"
+    for name in volumes.keys() - used:
+        yield f"volume {name!r} is mounted nowhere"
+
+
+def created_hosts(documents):
+    """Names that pods of these documents are reached by, as they are seen from their own namespace: without what
+    `seen_within` takes away."""
+    names = set()
+    services = {d["metadata"]["name"]: d["spec"] for d in documents if d["kind"] == "Service"}
+    for document in documents:
+        for labels, pod, _, hosts in pods(document):
+            if document["kind"] == "JobSet":
+                network = document["spec"].get("network", {})
+                subdomain = network.get("subdomain", document["metadata"]["name"])
+                serves = network.get("enableDNSHostnames", True)
+            else:
+                subdomain = document["spec"].get("serviceName") or pod.get("subdomain")
+                selector = services.get(subdomain, {}).get("selector", {"": ""})
+                serves = matches(selector, [labels])
+            if subdomain and serves:
+                names |= {f"{host}.{subdomain}" for host in hosts}
+    return names
+
+
+def seen_within(documents, host):
+    """A name as it is seen from the namespace of these documents: without that, and what stands behind it."""
+    for namespace in {d["metadata"].get("namespace", "default") for d in documents}:
+        host = re.sub(rf"\.{re.escape(namespace)}(\.svc(\.[a-z0-9.-]+)?)?$", "", host)
+    return host
