@@ -127,7 +127,7 @@ class ShardService final : private ShardSink {
   void cut_loaded(const Cut& cut, Instant now) {
     if (!over_at(now)) core_->cut_loaded(cut, *this);
   }
-  /// Of a cut that is damaged or not there the one before it is loaded.
+  /// Of a cut that is damaged or not there the newest is loaded.
   void load_failed(const Error& why, Instant now) {
     if (over_at(now)) return;
     const bool is_bad = why.code == failure::corrupt || why.code == checkpoint_errc::not_found;

@@ -288,7 +288,7 @@ class SyncWorkerCore {
     const Step done = view.progress.done;
     if (!replicas_.some_of(shard, [done](const ReplicaView& v) { return v.live && v.progress.done > done; }))
       return replicas_.some_of(shard, [](const ReplicaView& v) { return v.connected && !v.live && !v.lame; });
-    view.lame = view.helped_at == done && !replicas_.lags(replica, done + 1);
+    view.lame = view.helped_at == done && !replicas_.has_helper(replica);
     view.live = false;
     view.doubtful = view.doubtful || view.lame;
     view.lame ? ask_another(replica, out) : catch_up(replica, out);
@@ -301,7 +301,7 @@ class SyncWorkerCore {
       const ReplicaView& view = replicas_[replica];
       const Step done = view.progress.done;
       const bool is_behind = view.live && done < total_steps_ && replicas_.lags(replica, total_steps_);
-      if (is_behind || (view.lame && replicas_.lags(replica, done + 1))) catch_up(replica, out);
+      if (is_behind || (view.lame && replicas_.has_helper(replica))) catch_up(replica, out);
     }
   }
 
