@@ -338,6 +338,38 @@ TEST_CASE("ShardService: a replica that cannot be served asks the other one", "[
   });
 }
 
+TEST_CASE("ShardService: a replica that everybody has left asks the other one for what it lacks", "[ps]") {
+  const distrib::ShardOptions options{.lease = 1s, .restart_window = 4s, .save_again_after = 2s, .linger = 3s};
+  for (const bool is_there : {true, false}) {
+    Bench bench{replicated(), {.tasks = 2}, options};
+    bench.tell({
+        {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+        {"opened", bench.opened_from(3, -1, {3}), {"shell ask sibling, have 3"}},
+        {"none is newer", bench.state_came(0, 0), {"a1 joined k=3 cuts=0,3"}},
+        {"", bench.join('b', 1, 1), {"b1 joined k=3 cuts=0,3"}},
+        {"gone", bench.closed('a'), {}},
+        {"gone", bench.closed('b'), {}},
+        {"at once", [&] { bench.service.woken(bench.now); }, {"shell ask sibling, have 3"}},
+        {"none", bench.state_came(0, 0), {}},
+        {"again", bench.wakes_after(2s), {"shell ask sibling, have 3"}},
+    });
+    if (is_there)
+      bench.tell({
+          {"the end", bench.state_came(9, -9), {"shell save 9 w=-9"}},
+          {"durable", bench.saved(9), {}},
+          {"nobody comes", bench.wakes_after(3s), {"shell ended 0"}},
+      });
+    else
+      bench.tell({
+          {"none", bench.state_came(0, 0), {}},
+          {"again", bench.wakes_after(2s), {"shell ask sibling, have 3"}},
+          {"none", bench.state_came(0, 0), {}},
+          {"nobody comes", bench.wakes_after(1s),
+           {"shell ended 70: a worker is lost for good (rank 0; no other replica is ahead of step 3)"}},
+      });
+  }
+}
+
 TEST_CASE("ShardService: the other replica is sent the newest cut, or one that is made for it", "[ps]") {
   Bench bench{replicated(), {.tasks = 2}};
   const auto other_job = bench.call<distrib::State>('c', 2, {"another", 0, 0});

@@ -149,8 +149,7 @@ class SyncWorkerCore {
     }
     replicas_.want_anew();
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
-      const bool too_late = has_backups_ && replicas_[replica].progress.done >= *t_;
-      if (too_late) push(replica, *t_, out);  // to be counted as such
+      if (has_backups_ && replicas_[replica].progress.done >= *t_) push(replica, *t_, out);  // to be counted as stale
       serve(replica, out, !stopping_ && replicas_.is_source(replica, *t_));
     }
     if (!t_) return;
@@ -359,7 +358,8 @@ class SyncWorkerCore {
     }
     done_ = true;
     computing_ = false;
-    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendGoodbye{replica});
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)  // it lingers for one that is behind
+      replicas_.some_lack(total_steps_, replica) ? out(SendLeave{replica}) : out(SendGoodbye{replica});
     out(std::move(ended));
   }
 
