@@ -55,6 +55,7 @@ TEST_CASE("metrics_text: every fact of every shard", "[ps]") {
     shard.task = 1;
     shard.shard = s;
     shard.open = true;
+    shard.no_values = s == 1;
     shard.step = hundreds + 1;
     shard.total_steps = hundreds + 2;
     shard.newest_cut = hundreds + 3;
@@ -96,6 +97,7 @@ TEST_CASE("metrics_text: every fact of every shard", "[ps]") {
     CHECK(samples->at("distrib_ps_pull_seconds_bucket" + of + ",le=\"+Inf\"}") == 1);
     CHECK(samples->at("distrib_ps_pull_seconds_sum" + of + "}") == 3600);
     CHECK(samples->at("distrib_ps_open" + of + "}") == 1);
+    CHECK(samples->at("distrib_ps_waits_for_values" + of + "}") == s);
     CHECK(samples->at("distrib_ps_rank_here" + of + ",rank=\"0\"}") == 1);
     CHECK(samples->at("distrib_ps_rank_here" + of + ",rank=\"5\"}") == 0);
     CHECK(samples->at("distrib_ps_rank_step" + of + ",rank=\"5\"}") == 6);

@@ -47,6 +47,30 @@ TEST_CASE("ShardClock: nobody brings a job", "[ps]") {
   CHECK(verdict(clock) == "finished at 3s");
 }
 
+TEST_CASE("ShardClock: where nobody is joined any more the other replica is asked, once each pause", "[ps]") {
+  ShardClock clock = clock_of(2);
+  clock.opened(start, true);
+  CHECK_FALSE(clock.asks_sibling(start + 1000h));  // nobody was there yet: that is asked at the beginning
+  clock.joined(0);
+  clock.joined(1);
+  clock.parted(0, start + 1s);
+  CHECK_FALSE(clock.asks_sibling(start + 1000h));
+  clock.parted(1, start + 2s);
+  CHECK(clock.wake(true) == start + 5s);  // it has all
+  CHECK(clock.wake(false) == start + 2s);
+  CHECK(clock.asks_sibling(start + 2s));
+  CHECK_FALSE(clock.asks_sibling(start + 5s));
+  CHECK(clock.wake(false) == start + 6s);
+  CHECK(clock.asks_sibling(start + 6s));
+  clock.joined(0);
+  CHECK_FALSE(clock.asks_sibling(start + 1000h));
+  ShardClock alone = clock_of(1);
+  alone.opened(start);
+  alone.joined(0);
+  alone.parted(0, start);
+  CHECK_FALSE(alone.asks_sibling(start + 1000h));
+}
+
 TEST_CASE("ShardClock: a rank is lost when it was away for lease and restart window", "[ps]") {
   ShardClock clock = clock_of(2);
   clock.opened(start + 5s);  // all leases begin then

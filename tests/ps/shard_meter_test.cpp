@@ -148,6 +148,20 @@ TEST_CASE("ShardMeter: from when a call came to the end of the event that answer
   CHECK(bench.status() == status);
 }
 
+TEST_CASE("ShardMeter: whether it waits for custom initial values", "[ps]") {
+  Job job = job_of(1, 1);
+  CHECK_FALSE(Bench{job}.status().no_values);
+  const distrib::AlignedBuffer values{2 * 8 * sizeof(float)};
+  job.variables[0].initializer = distrib::CustomInitializer{distrib::sha256(values.bytes())};
+  job.initial_blocks = {distrib::sha256(values.bytes())};
+  for (const char* const consistency : {"bulk_synchronous_parallel", "asynchronous_parallel"}) {
+    job.consistency = consistency;
+    const ShardStatus status = Bench{job}.status();
+    CHECK(status.open);
+    CHECK(status.no_values);
+  }
+}
+
 TEST_CASE("ShardMeter: with backup workers, what counted and what came too late", "[ps]") {
   Job job = job_of(1, 3);
   job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=2";

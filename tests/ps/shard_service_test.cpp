@@ -338,6 +338,38 @@ TEST_CASE("ShardService: a replica that cannot be served asks the other one", "[
   });
 }
 
+TEST_CASE("ShardService: a replica that everybody has left asks the other one for what it lacks", "[ps]") {
+  const distrib::ShardOptions options{.lease = 1s, .restart_window = 4s, .save_again_after = 2s, .linger = 3s};
+  for (const bool is_there : {true, false}) {
+    Bench bench{replicated(), {.tasks = 2}, options};
+    bench.tell({
+        {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+        {"opened", bench.opened_from(3, -1, {3}), {"shell ask sibling, have 3"}},
+        {"none is newer", bench.state_came(0, 0), {"a1 joined k=3 cuts=0,3"}},
+        {"", bench.join('b', 1, 1), {"b1 joined k=3 cuts=0,3"}},
+        {"gone", bench.closed('a'), {}},
+        {"gone", bench.closed('b'), {}},
+        {"at once", [&] { bench.service.woken(bench.now); }, {"shell ask sibling, have 3"}},
+        {"none", bench.state_came(0, 0), {}},
+        {"again", bench.wakes_after(2s), {"shell ask sibling, have 3"}},
+    });
+    if (is_there)
+      bench.tell({
+          {"the end", bench.state_came(9, -9), {"shell save 9 w=-9"}},
+          {"durable", bench.saved(9), {}},
+          {"nobody comes", bench.wakes_after(3s), {"shell ended 0"}},
+      });
+    else
+      bench.tell({
+          {"none", bench.state_came(0, 0), {}},
+          {"again", bench.wakes_after(2s), {"shell ask sibling, have 3"}},
+          {"none", bench.state_came(0, 0), {}},
+          {"nobody comes", bench.wakes_after(1s),
+           {"shell ended 70: a worker is lost for good (rank 0; no other replica is ahead of step 3)"}},
+      });
+  }
+}
+
 TEST_CASE("ShardService: the other replica is sent the newest cut, or one that is made for it", "[ps]") {
   Bench bench{replicated(), {.tasks = 2}};
   const auto other_job = bench.call<distrib::State>('c', 2, {"another", 0, 0});
@@ -483,14 +515,14 @@ TEST_CASE("ShardService: cuts are saved, loaded and dropped by the shell", "[ps]
       {"3", push(4, 3, 2), {"shell save 3 w=-3", "a4 pushed k=3 cuts=0,1,2"}},
       {"durable", bench.saved(3), {"a1 notice k=3 cuts=0,1,2,3"}},
       {"the common cut", push(5, 3, 3), {"shell drop 1", "a5 pushed k=3 cuts=0,2,3"}},
-      {"back", bench.call<distrib::Restore>('a', 6, {0}), {"shell drop 2", "shell drop 3", "shell load 0", "a6 ok"}},
-      {"loaded", [&] { bench.service.cut_loaded({0, block(0), {}, {}}, bench.now); }, {"a1 joined k=0 cuts=0"}},
-      {"1", push(7, 1, 0), {"shell save 1 w=-1", "a7 pushed k=1 cuts=0"}},
+      {"back", bench.call<distrib::Restore>('a', 6, {0}), {"shell load 0", "a6 ok"}},
+      {"loaded", [&] { bench.service.cut_loaded({0, block(0), {}, {}}, bench.now); }, {"a1 joined k=0 cuts=0,2,3"}},
+      {"1", push(7, 1, 0), {"shell save 1 w=-1", "a7 pushed k=1 cuts=0,2,3"}},
       {"there is one under way", bench.call<distrib::Save>('a', 8), {"a8 ok"}},
   });
 }
 
-TEST_CASE("ShardService: of a cut that is damaged or not there the one before is loaded; what cannot be read ends it", "[ps]") {
+TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loaded; what cannot be read ends it", "[ps]") {
   Bench bench{job_of(1, 9, 1)};
   bench.join_all();
   const auto push = [&](std::uint64_t number, Step step) {
@@ -504,11 +536,11 @@ TEST_CASE("ShardService: of a cut that is damaged or not there the one before is
     bench.saved(step)();
   }
   bench.tell({
-      {"back", bench.call<distrib::Restore>('a', 7, {3}), {"shell drop 4", "shell drop 5", "shell load 3", "a7 ok"}},
-      {"not there", fails(distrib::checkpoint_errc::not_found), {"shell load 2"}},
-      {"damaged", fails(distrib::checkpoint_errc::corrupt_data), {"shell load 1"}},
-      {"loaded", [&] { bench.service.cut_loaded({1, block(-1), {}, {}}, bench.now); }, {"a1 joined k=1 cuts=0,1"}},
-      {"back", bench.call<distrib::Restore>('a', 8, {0}), {"shell drop 1", "shell load 0", "a8 ok"}},
+      {"back", bench.call<distrib::Restore>('a', 7, {3}), {"shell load 3", "a7 ok"}},
+      {"not there", fails(distrib::checkpoint_errc::not_found), {"shell load 5"}},
+      {"damaged", fails(distrib::checkpoint_errc::corrupt_data), {"shell load 4"}},
+      {"loaded", [&] { bench.service.cut_loaded({4, block(-4), {}, {}}, bench.now); }, {"a1 joined k=4 cuts=0,1,2,4"}},
+      {"back", bench.call<distrib::Restore>('a', 8, {0}), {"shell load 0", "a8 ok"}},
       {"there is none before", fails(distrib::checkpoint_errc::not_found),
        {"a1 end", "shell ended 74: not found in checkpoint (cut)"}},
   });

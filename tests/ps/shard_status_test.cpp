@@ -25,7 +25,7 @@ auto full() -> ShardStatus {
   status.job_hash = "abc";
   status.consistency = "asynchronous_parallel";
   status.total_steps = 1ULL << 41;
-  status.open = true;
+  status.open = status.no_values = true;
   status.step = 7;
   status.newest_cut = 6;
   status.contributions = 35;

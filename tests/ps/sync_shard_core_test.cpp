@@ -243,8 +243,10 @@ TEST_CASE("SyncShardCore: cuts that the others do not make are let go, but for t
       {"eight after the common one", shard.saved(9), {"notice 10 k=9 cuts=0,1,2,3,4,5,6,7,8,9"}},
       {"due", shard.push(0, 10, 1, 1), {"save 10 w=-10", "pushed 10 step=10 k=10 cuts=0,1,2,3,4,5,6,7,8,9"}},
       {"one more", shard.saved(10), {"drop 2 in vain", "notice 10 k=10 cuts=0,1,3,4,5,6,7,8,9,10"}},
-      {"back to the common one", shard.restore(10, 1),
-       {"drop 3", "drop 4", "drop 5", "drop 6", "drop 7", "drop 8", "drop 9", "drop 10", "load 1"}},
+      {"back to the common one", shard.restore(10, 1), {"load 1"}},
+      {"", shard.loaded(1, -1), {"joined 10 k=1 cuts=0,1,3,4,5,6,7,8,9,10"}},
+      {"due", shard.push(0, 2, 1, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0,1,3,4,5,6,7,8,9,10"}},
+      {"those ahead are not counted", shard.saved(2), {"notice 10 k=2 cuts=0,1,2,3,4,5,6,7,8,9,10"}},
   });
 }
 
@@ -280,39 +282,63 @@ TEST_CASE("SyncShardCore: restore to an older cut (rule 11)", "[ps]") {
       {"parked", shard.pull(10, 5), {}},
       {"a cut it has not", shard.restore(11, 3), {"joined 11 k=4 cuts=0,2,4"}},
       {"where it is already", shard.restore(11, 4), {"joined 11 k=4 cuts=0,2,4"}},
-      {"newer cuts are deleted", shard.restore(11, 2), {"drop 4", "load 2"}},
+      {"newer cuts stay", shard.restore(11, 2), {"load 2"}},
       {"a repeat", shard.restore(10, 2), {}},
-      {"another one, late", shard.restore(10, 0), {"joined 10 k=2 cuts=0,2"}},
-      {"a join meanwhile", shard.join(10), {"joined 10 k=2 cuts=0,2"}},
+      {"another one, late", shard.restore(10, 0), {"joined 10 k=2 cuts=0,2,4"}},
+      {"a join meanwhile", shard.join(10), {"joined 10 k=2 cuts=0,2,4"}},
       {"what it has not yet is parked", shard.pull(11, 2), {}},
       {"even what is not kept", shard.pull(11, 0), {}},
-      {"stored meanwhile", shard.push(1, 3, 4), {"pushed 11 step=3 k=2 cuts=0,2"}},
-      {"no old cut is dropped meanwhile", shard.push(0, 3, 2, 9), {"pushed 10 step=3 k=2 cuts=0,2"}},
+      {"stored meanwhile", shard.push(1, 3, 4), {"pushed 11 step=3 k=2 cuts=0,2,4"}},
+      {"no old cut is dropped meanwhile", shard.push(0, 3, 2, 9), {"pushed 10 step=3 k=2 cuts=0,2,4"}},
       {"all are told, all parked are looked at", shard.loaded(2, -5),
-       {"joined 10 k=2 cuts=0,2", "joined 11 k=2 cuts=0,2", "values 11 step=2 w=-5 k=2 cuts=0,2",
-        "gone 11 step=0 k=2 cuts=0,2"}},
+       {"joined 10 k=2 cuts=0,2,4", "joined 11 k=2 cuts=0,2,4", "values 11 step=2 w=-5 k=2 cuts=0,2,4",
+        "gone 11 step=0 k=2 cuts=0,2,4"}},
       {"a second time is none", shard.loaded(2, 99), {}},
   });
   CHECK(shard.core.step() == 3);  // the contributions that came meanwhile completed it
   CHECK(shard.core.store().dense()->as<float>()[0] == -8.0F);
   tell(Events{
-      {"5 was forgotten, its checksum too", shard.push(0, 5, 6, 0, 2), {"pushed 10 step=5 k=3 cuts=0,2"}},
-      {"4", shard.push(0, 4, 0), {"pushed 10 step=4 k=3 cuts=0,2"}},
-      {"4", shard.push(1, 4, 0), {"save 4 w=-8", "pushed 11 step=4 k=4 cuts=0,2"}},
+      {"5 was forgotten, its checksum too", shard.push(0, 5, 6, 0, 2), {"pushed 10 step=5 k=3 cuts=0,2,4"}},
+      {"4", shard.push(0, 4, 0), {"pushed 10 step=4 k=3 cuts=0,2,4"}},
+      {"4, made again", shard.push(1, 4, 0), {"save 4 w=-8", "pushed 11 step=4 k=4 cuts=0,2,4"}},
       {"the parked pull stayed", shard.push(1, 5, 0),
-       {"values 10 step=5 w=-11 k=5 cuts=0,2", "pushed 11 step=5 k=5 cuts=0,2"}},
+       {"values 10 step=5 w=-11 k=5 cuts=0,2,4", "pushed 11 step=5 k=5 cuts=0,2,4"}},
+      {"durable again", shard.saved(4), {"notice 10 k=5 cuts=0,2,4", "notice 11 k=5 cuts=0,2,4"}},
   });
 }
 
-TEST_CASE("SyncShardCore: a cut that cannot be read is none of its cuts; it goes to the one before (rule 11)", "[ps]") {
+TEST_CASE("SyncShardCore: who sends it back has not heard of the newest common cut; it and what is saved then stay", "[ps]") {
+  Shard shard = one_rank(9, 2);
+  ShardActions ignored;
+  shard.join(10)(ignored);
+  for (const Step step : {1U, 2U}) shard.push(0, step, 1)(ignored);
+  shard.saved(2)(ignored);
+  for (const Step step : {3U, 4U}) shard.push(0, step, 1, 2)(ignored);
+  shard.saved(4)(ignored);
+  for (const Step step : {5U, 6U}) shard.push(0, step, 1, 4)(ignored);
+  tell(Events{
+      {"back", shard.restore(10, 2), {"load 2"}},
+      {"on its way then", shard.saved(6), {"notice 10 k=2 cuts=0,2,4,6"}},
+      {"there", shard.loaded(2, -2), {"joined 10 k=2 cuts=0,2,4,6"}},
+      {"names are compared again", shard.push(0, 4, 1, 0, 1), {"pushed 10 step=4 k=2 cuts=0,2,4,6"}},
+      {"other bytes", shard.push(0, 4, 1, 0, 2),
+       {"refused 10 step=4 rank=0: " + make_error_code(distrib::ps_errc::not_repeatable).message(),
+        "pushed 10 step=4 k=2 cuts=0,2,4,6"}},
+      {"forward to the newest", shard.restore(10, 6), {"load 6"}},
+      {"there", shard.loaded(6, -6), {"joined 10 k=6 cuts=0,2,4,6"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: a cut that cannot be read is none of its cuts; it goes to the newest (rule 11)", "[ps]") {
   Shard shard = came_back(1, 9, 2, 8, -8, {0, 2, 4, 8});
   const auto refused = [&shard](ShardActions& out) { shard.core.cut_refused(out); };
   tell(Events{
       {"", shard.join(10), {"joined 10 k=8 cuts=0,2,4,8"}},
       {"nothing is loaded", refused, {}},
-      {"", shard.restore(10, 4), {"drop 8", "load 4"}},
-      {"it is not there", refused, {"load 2"}},
-      {"", shard.push(0, 3, 1), {"pushed 10 step=3 k=2 cuts=0,2"}},
+      {"", shard.restore(10, 4), {"load 4"}},
+      {"it is not there", refused, {"load 8"}},
+      {"", shard.push(0, 9, 1), {"pushed 10 step=9 k=8 cuts=0,2,8"}},
+      {"nor is that", refused, {"load 2"}},
       {"nor is that", refused, {"load 0"}},
       {"cut 0 always is", refused, {}},
       {"", shard.loaded(0, 0), {"joined 10 k=0 cuts=0"}},
@@ -325,10 +351,11 @@ TEST_CASE("SyncShardCore: restore to a newer cut (rule 11)", "[ps]") {
   Shard shard = came_back(1, 99, 2, 8, -1, {0, 2, 4, 8});
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=8 cuts=0,2,4,8"}},
-      {"back", shard.restore(10, 0), {"drop 2", "drop 4", "drop 8", "load 0"}},
-      {"at 0", shard.loaded(0, 0), {"joined 10 k=0 cuts=0"}},
+      {"back", shard.restore(10, 0), {"load 0"}},
+      {"at 0", shard.loaded(0, 0), {"joined 10 k=0 cuts=0,2,4,8"}},
+      {"forward again", shard.restore(10, 8), {"load 8"}},
+      {"at 8", shard.loaded(8, -1), {"joined 10 k=8 cuts=0,2,4,8"}},
   });
-  // A list may name cuts ahead of k only when a shard was moved back by hand; it goes forward all the same.
   Shard behind = came_back(1, 99, 9, 2, -1, {0, 2, 6});
   tell(Events{
       {"join", behind.join(10), {"joined 10 k=2 cuts=0,2,6"}},
@@ -345,10 +372,10 @@ TEST_CASE("SyncShardCore: the last cut stays, for workers may have gone home bec
   Shard shard = came_back(1, 4, 2, 4, -4, {0, 2, 4});
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
-      {"back, by one who did not know", shard.restore(10, 0), {"drop 2", "load 0"}},
-      {"at 0", shard.loaded(0, 0), {"joined 10 k=0 cuts=0,4"}},
-      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0,4"}},
-      {"2 is due again", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0,4"}},
+      {"back, by one who did not know", shard.restore(10, 0), {"load 0"}},
+      {"at 0", shard.loaded(0, 0), {"joined 10 k=0 cuts=0,2,4"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0,2,4"}},
+      {"2 is due again", shard.push(0, 2, 1), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0,2,4"}},
       {"durable", shard.saved(2), {"notice 10 k=2 cuts=0,2,4"}},
       {"3", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0,2,4"}},
       {"4 is there already", shard.push(0, 4, 1), {"pushed 10 step=4 k=4 cuts=0,2,4"}},
@@ -368,7 +395,7 @@ TEST_CASE("SyncShardCore: restore does nothing when the values are kept (rule 11
   });
 }
 
-TEST_CASE("SyncShardCore: a cut under way when it goes back is not one of its cuts", "[ps]") {
+TEST_CASE("SyncShardCore: a cut under way when it goes back is one of its cuts, and is made again when due", "[ps]") {
   Shard shard = one_rank(99, 2);
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -380,7 +407,7 @@ TEST_CASE("SyncShardCore: a cut under way when it goes back is not one of its cu
       {"back", shard.loaded(0, 0), {"joined 10 k=0 cuts=0"}},
       {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
       {"2 is due again and waits", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
-      {"one at a time", shard.saved(2), {"drop 2", "save 2 w=-2", "notice 10 k=2 cuts=0"}},
+      {"one at a time", shard.saved(2), {"save 2 w=-2", "notice 10 k=2 cuts=0,2"}},
       {"now it is", shard.saved(2), {"notice 10 k=2 cuts=0,2"}},
   });
 }
@@ -465,11 +492,11 @@ TEST_CASE("SyncShardCore: who is told Gone hears whether another process of his 
       {"who made 2 is not known", restored.pull(20, 0), {"gone 20 step=0 k=2 cuts=0,2"}},
       {"3", push(10, 3), {"pushed 10 step=3 k=3 cuts=0,2"}},
       {"now it is", restored.pull(20, 0), {"gone 20 step=0 k=3 cuts=0,2 doubled"}},
-      {"11: back", restored.restore(20, 0), {"drop 2", "load 0"}},
-      {"11: everybody is told", restored.loaded(0, 0), {"joined 10 k=0 cuts=0", "joined 20 k=0 cuts=0"}},
-      {"a repeat of what was forgotten", push(20, 1), {"pushed 20 step=1 k=1 cuts=0"}},
-      {"its own", push(20, 2), {"pushed 20 step=2 k=2 cuts=0"}},
-      {"the other one is told", restored.pull(10, 0), {"gone 10 step=0 k=2 cuts=0 doubled"}},
+      {"11: back", restored.restore(20, 0), {"load 0"}},
+      {"11: everybody is told", restored.loaded(0, 0), {"joined 10 k=0 cuts=0,2", "joined 20 k=0 cuts=0,2"}},
+      {"a repeat of what was forgotten", push(20, 1), {"pushed 20 step=1 k=1 cuts=0,2"}},
+      {"its own", push(20, 2), {"pushed 20 step=2 k=2 cuts=0,2"}},
+      {"the other one is told", restored.pull(10, 0), {"gone 10 step=0 k=2 cuts=0,2 doubled"}},
   });
 }
 
@@ -847,13 +874,13 @@ TEST_CASE("SyncShardCore: whenever it begins at step 0 it waits for custom initi
   tell(Events{
       {"a cut has its values", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
       {"so contribution 0 is a repeat", shard.push(0, 0, 8), {"pushed 10 step=0 k=4 cuts=0,2,4"}},
-      {"back to the beginning", shard.restore(10, 0), {"drop 2", "drop 4", "load 0"}},
-      {"too early", shard.push(0, 0, 8), {"pushed 10 step=0 k=0 cuts=0"}},
+      {"back to the beginning", shard.restore(10, 0), {"load 0"}},
+      {"too early", shard.push(0, 0, 8), {"pushed 10 step=0 k=0 cuts=0,2,4"}},
       {"", shard.pull(10, 0), {}},
-      {"what the initializers give is not it", shard.loaded(0, 0), {"joined 10 k=0 cuts=0 no values"}},
-      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=0 cuts=0 no values"}},
-      {"the values again", shard.push(0, 0, 8), {"values 10 step=0 w=8 k=0 cuts=0", "pushed 10 step=0 k=1 cuts=0"}},
-      {"", shard.pull(10, 1), {"values 10 step=1 w=7 k=1 cuts=0"}},
+      {"what the initializers give is not it", shard.loaded(0, 0), {"joined 10 k=0 cuts=0,2,4 no values"}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=0 cuts=0,2,4 no values"}},
+      {"the values again", shard.push(0, 0, 8), {"values 10 step=0 w=8 k=0 cuts=0,2,4", "pushed 10 step=0 k=1 cuts=0,2,4"}},
+      {"", shard.pull(10, 1), {"values 10 step=1 w=7 k=1 cuts=0,2,4"}},
   });
   Shard another{Core{job, 0, sgd()}};
   const Cut state{3, block(5), {}, {}};

@@ -768,6 +768,21 @@ TEST_CASE("SyncWorkerCore: of two replicas either gives the values, and both are
   });
 }
 
+TEST_CASE("SyncWorkerCore: no goodbye for a shard of which a replica is behind: the other one lingers for it", "[ps]") {
+  distrib::Job job = story::job(2, 1, 9, 0);
+  job.replicas = 2;
+  Worker w{SyncWorkerCore{job, 0}};
+  const auto lost = [&w](WorkerActions& out) { w.core.disconnected(2, out); };
+  tell(Events{
+      {"", w.joined(0, 9, {0, 4}), {}},
+      {"", w.joined(1, 9, {0, 9}), {"pull 0 step=9", "pull 1 step=9"}},
+      {"behind", w.joined(2, 5, {0, 4}), {"catch up 2 k=5", "pull 2 step=9"}},
+      {"", w.joined(3, 9, {0, 9}), {"pull 3 step=9"}},
+      {"one that is there is waited for", w.notice(0, 9, {0, 9}), {}},
+      {"it is not", lost, {"leave 0", "goodbye 1", "leave 2", "goodbye 3", "done"}},
+  });
+}
+
 TEST_CASE("SyncWorkerCore: where a replica joins anew, one that was not ahead of it may be there first", "[ps]") {
   distrib::Job job = story::job(1, 2, 9, 0);
   job.replicas = 2;

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -364,6 +365,7 @@ class Carrier {
         const Cut cut = *std::exchange(shards_[shard].saving, std::nullopt);
         shards_[shard].disk.insert_or_assign(cut.step, cut);
         on_shard(shard, [&](auto& core, auto& out) { core.cut_saved(cut.step, out); });
+        check_common_cut();
       }
       if (shards_[shard].loading && dice_.percent(50)) load(shard);
     }
@@ -535,6 +537,7 @@ class Carrier {
         shards_[shard].loading = wanted->step;
       } else if (auto* drop = std::get_if<distrib::DropCut>(&action)) {
         if (!keeps_dropped_cuts_) shards_[shard].disk.erase(drop->step);
+        check_common_cut();
       } else if (auto* state = std::get_if<distrib::SendState>(&action)) {
         send_state(shard, *state);
       } else if (std::holds_alternative<distrib::ShardDone>(action)) {
@@ -608,6 +611,25 @@ class Carrier {
     if (at_once) prepare(id);
   }
 
+  // The newest cut that all shards have, some replica of each: whatever is let go, that is not, nor is it for an older one.
+  void check_common_cut() {
+    if constexpr (requires(typename Rules::Shard& core) { core.progress().cuts; }) {
+      std::vector<Step> common;
+      for (std::uint32_t shard = 0; shard < rules_.job.shards(); ++shard) {
+        std::set<Step> cuts;
+        for (std::uint32_t replica = shard; replica < shard_count(); replica += rules_.job.shards()) {
+          const ShardState& state = shards_[replica];
+          if (state.core == nullptr) for (const auto& cut : state.disk) cuts.insert(cut.first);
+          else for (const Step step : state.core->progress().cuts) cuts.insert(step);
+        }
+        if (shard == 0) common.assign(cuts.begin(), cuts.end());
+        else std::erase_if(common, [&cuts](Step step) { return !cuts.contains(step); });
+      }
+      if (!loses_disks_ && common.back() < newest_common_cut_) fail("the newest cut that all shards have is let go");
+      newest_common_cut_ = common.back();
+    }
+  }
+
   [[nodiscard]] auto worker_ids() const -> std::vector<std::uint64_t> {
     std::vector<std::uint64_t> ids;
     for (const auto& entry : workers_) ids.push_back(entry.first);
@@ -637,6 +659,7 @@ class Carrier {
   std::map<std::uint64_t, Rank> rank_of_;         // every incarnation there ever was
   std::uint64_t newest_worker_ = 0;
   Peer newest_peer_ = 0;
+  Step newest_common_cut_ = 0;
   std::vector<Choice> choices_;
   std::string wrong_;
 };

@@ -67,6 +67,11 @@ TEST_CASE("status_text: a shard for people", "[tools]") {
   ShardStatus with_backups = running();
   with_backups.stale = 7;
   CHECK(tools::status_text(with_backups, nullptr).find(" behind, 7 came too late\n") != std::string::npos);
+  ShardStatus waiting = running();
+  waiting.no_values = true;
+  CHECK_THAT(tools::status_text(waiting, nullptr),
+             ContainsSubstring("durable 100\n  values         none yet; any worker sends the initial ones\n  contributions"));
+  CHECK_THAT(tools::status_json(waiting, nullptr), ContainsSubstring(R"("open":true,"no_values":true,"step")"));
 }
 
 TEST_CASE("status_text: before the job", "[tools]") {
@@ -86,7 +91,7 @@ TEST_CASE("status_json: a line for programs", "[tools]") {
   CHECK(json ==
         R"({"task":1,"shard":2,"shards":3,"tasks":2,"workers":12,"uptime_seconds":61.5,"job":")" +
             std::string(64, 'a') +
-            R"(","consistency":"bulk_synchronous_parallel","open":true,"step":120,"total_steps":6000,"newest_cut":100,)"
+            R"(","consistency":"bulk_synchronous_parallel","open":true,"no_values":false,"step":120,"total_steps":6000,"newest_cut":100,)"
             R"("contributions":1440,"stale":0,"staleness":1,"pushes":1441,"pushed_bytes":2000000000,"pulls":1450,)"
             R"("pulled_bytes":999,"parked":3,"push_p50_seconds":1.5872e-05,"push_p99_seconds":1.5872e-05,"push_max_seconds":0.002,)"
             R"("pull_p50_seconds":0,"pull_p99_seconds":0,"pull_max_seconds":0,"value_bytes":1234567,"slot_bytes":512,"variables":1002,)"

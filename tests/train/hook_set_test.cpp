@@ -5,6 +5,7 @@
 
 #include <distrib/train/stop_at_step.hpp>
 
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -23,7 +24,26 @@ struct Everything {
   void on_event(const distrib::Event&) { *heard += "event "; }
   void on_end(const distrib::JobEnd&) { *heard += "end "; }
 };
+/// Has something to tell after the second step.
+struct Reporter {
+  int steps = 0;
+  void on_step(const distrib::StepDone&) { ++steps; }
+  auto report() -> std::optional<distrib::Event> {
+    if (steps != 2) return std::nullopt;
+    steps = 0;
+    return distrib::Event{distrib::Event::Kind::no_room, {}, {}, {}, "told"};
+  }
+};
 }  // namespace
+
+TEST_CASE("HookSet: what a hook reports, all hear", "[train]") {
+  std::string before;
+  std::string behind;
+  distrib::HookSet hooks{std::tuple{Everything{&before}, Reporter{}, Everything{&behind}}};
+  for (distrib::Step step = 1; step <= 3; ++step) hooks.tell(distrib::StepDone{step, 0, 1});
+  CHECK(before == "step step event step ");
+  CHECK(behind == before);
+}
 
 TEST_CASE("HookSet: each hook hears the events it has members for", "[train]") {
   std::vector<distrib::Step> steps;

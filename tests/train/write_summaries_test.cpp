@@ -6,10 +6,129 @@
 
 #include <distrib/summary/event_reader.hpp>
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
+
+namespace {
+
+// What a process of its own finds out about a disk in memory that only it sees: empty if all was well; nothing where
+// this user cannot mount one.
+template <class Test>
+auto on_small_disk(const std::string& directory, Test test) -> std::optional<std::string> {
+  int pipe_ends[2];
+  REQUIRE(::pipe(pipe_ends) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const std::string user = "0 " + std::to_string(::getuid()) + " 1";
+    const std::string group = "0 " + std::to_string(::getgid()) + " 1";
+    const auto put = [](const char* file, const std::string& text) {
+      return static_cast<bool>(std::ofstream{file} << text << std::flush);
+    };
+    const bool is_apart = ::unshare(CLONE_NEWNS) == 0 ||
+                          (::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && put("/proc/self/uid_map", user) &&
+                           put("/proc/self/setgroups", "deny") && put("/proc/self/gid_map", group));
+    const bool is_mounted = is_apart && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                            ::mount("tmpfs", directory.c_str(), "tmpfs", 0, "size=64k") == 0;
+    std::string wrong = is_mounted ? "" : "no disk";
+    try {
+      if (is_mounted) wrong = test();
+    } catch (const std::exception& error) {
+      wrong = error.what();
+    }
+    static_cast<void>(::write(pipe_ends[1], wrong.data(), wrong.size()));
+    ::_exit(0);
+  }
+  ::close(pipe_ends[1]);
+  std::string wrong;
+  for (char c; ::read(pipe_ends[0], &c, 1) == 1;) wrong += c;
+  ::close(pipe_ends[0]);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  if (wrong == "no disk") return std::nullopt;
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("WriteSummaries: a full disk is reported once, and training goes on; with room again, so do summaries", "[train]") {
+  const support::TempDirectory directory;
+  const std::string path = directory.path().string();
+  const auto wrong = on_small_disk(path, [&]() -> std::string {
+    distrib::WriteSummaries hook{path + "/events", 1};
+    const auto step = [&hook](distrib::Step number) { hook.on_step({number, 1, 64}); };
+    const auto fill = [&path] {
+      std::ofstream filler{path + "/filler", std::ios::binary};
+      while (filler << std::string(4096, 'x') << std::flush) {
+      }
+    };
+    hook.on_start({});
+    step(1);
+    if (hook.report()) return "a report for nothing";
+    fill();
+    distrib::Step at = 1;
+    std::optional<distrib::Event> report;
+    for (; !report && at < 1000; report = hook.report()) step(++at);  // until the page is full
+    if (!report || report->kind != distrib::Event::Kind::no_room) return "no report";
+    if (report->text.find(path + "/events (No space left on device): training goes on") == std::string::npos) return report->text;
+    for (distrib::Step more = 0; more < 50; ++more) step(++at);
+    hook.on_evaluated({at, {10, {{"accuracy", 0.75}}, {}}});
+    if (hook.report()) return "reported twice";
+    std::size_t files = 0;
+    for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator{path + "/events"}) ++files;
+    if (files != 1) return "files in vain";
+    std::filesystem::remove(path + "/filler");
+    step(++at);
+    const distrib::Step again = at;
+    if (hook.report()) return "a report of nothing";
+    fill();
+    report.reset();
+    for (; !report && at < 9000; report = hook.report()) step(++at);
+    if (!report) return "not reported again";
+    hook.on_end({});
+    const auto scalars = distrib::read_scalars(path + "/events");
+    for (const auto& event : scalars)
+      if (event.tag == "loss" && event.step == static_cast<std::int64_t>(again)) return "";
+    return "nothing in the second file";
+  });
+  if (!wrong) WARN("skipped: this user cannot mount a disk");
+  else CHECK(*wrong == "");
+}
+
+TEST_CASE("WriteSummaries: full from the beginning, or not writable at all", "[train]") {
+  const support::TempDirectory directory;
+  const std::string path = directory.path().string();
+  const auto wrong = on_small_disk(path, [&]() -> std::string {
+    std::ofstream filler{path + "/filler", std::ios::binary};
+    while (filler << std::string(4096, 'x') << std::flush) {
+    }
+    distrib::WriteSummaries hook{path + "/events"};
+    hook.on_start({7, 20, 1, 64, {}});
+    const auto report = hook.report();
+    hook.on_step({8, 1, 64});
+    hook.on_end({});
+    return report && !hook.report() ? "" : "not reported once";
+  });
+  if (!wrong) WARN("skipped: this user cannot mount a disk");
+  else CHECK(*wrong == "");
+  std::ofstream{path + "/file"} << "no directory";
+  distrib::WriteSummaries hook{path + "/file"};
+  CHECK_THROWS_AS(hook.on_start({}), std::system_error);
+}
 
 TEST_CASE("WriteSummaries: after the first step and then every so many, evaluations whenever they come", "[train]") {
   const support::TempDirectory directory;

@@ -61,6 +61,7 @@ struct StatusRates {
   for (const auto& rank : shard.of_ranks) here += rank.here ? 1U : 0U;
   text += "  step           " + number(shard.step) + " of " + number(shard.total_steps) + ", durable " +
           number(shard.newest_cut) + "\n";
+  if (shard.no_values) text += "  values         none yet; any worker sends the initial ones\n";
   text += "  contributions  " + number(shard.contributions) + ", the slowest rank is " + number(shard.staleness) +
           " behind";
   text += shard.stale == 0 ? "\n" : ", " + number(shard.stale) + " came too late\n";
@@ -102,6 +103,7 @@ struct StatusRates {
   line.add("task", shard.task).add("shard", shard.shard).add("shards", shard.shards).add("tasks", shard.tasks);
   line.add("workers", shard.ranks).add("uptime_seconds", std::chrono::duration<double>{shard.uptime}.count());
   line.add("job", shard.job_hash).add("consistency", shard.consistency).add("open", shard.open);
+  line.add("no_values", shard.no_values);
   line.add("step", shard.step).add("total_steps", shard.total_steps).add("newest_cut", shard.newest_cut);
   line.add("contributions", shard.contributions).add("stale", shard.stale);
   line.add("staleness", shard.staleness);

@@ -18,7 +18,7 @@ struct Event {
     lost,                ///< The connection to `peer` is lost.
     joined_twice,        ///< Two processes speak for one rank: no harm is done.
     not_repeatable,      ///< A contribution came twice with different bytes; the first one counts.
-    no_room,             ///< The disk is full: a cut could not be written, and is tried again. Training goes on.
+    no_room,             ///< The disk is full: a cut or summary is not written, another one is tried. Training goes on.
     ended,               ///< The task ends because of `peer`.
   };
   Kind kind{};

@@ -105,6 +105,8 @@ template <class = void> [[nodiscard]] auto metrics_text(std::span<const ShardSta
     to.sample(shard, detail::seconds_text(shard.uptime));
   to.metric("open", gauge, "1 when the job is known and its cuts are read.");
   for (const ShardStatus& shard : shards) to.sample(shard, shard.open ? "1" : "0");
+  to.metric("waits_for_values", gauge, "1 while no worker has sent the custom initial values.");
+  for (const ShardStatus& shard : shards) to.sample(shard, shard.no_values ? "1" : "0");
   to.metric("ranks", gauge, "Workers of the cluster.");
   for (const ShardStatus& shard : shards) to.sample(shard, std::to_string(shard.ranks));
   to.numbers("step", gauge, "Steps done; asynchronous: contributions counted.", &ShardStatus::step);

@@ -58,21 +58,25 @@ class ShardClock {
       : away_{options.lease + options.restart_window}, linger_{options.linger}, pause_{options.save_again_after},
         was_finished_{place.finished}, since_{now}, ranks_(place.ranks) {}
 
-  /// The job is known: leases begin.
-  void opened(Instant now) {
+  /// The job is known: leases begin. `replicated`: there is another replica to ask.
+  void opened(Instant now, bool replicated = false) {
     opened_ = true;
+    replicated_ = replicated;
     since_ = now;
     for (RankState& rank : ranks_) rank.since = now;
   }
   /// True: somebody else speaks for this rank already.
   auto joined(Rank rank) -> bool {
     ++joined_;
+    ask_ = Instant::max();
     return ++ranks_[rank].peers > 1;
   }
   void parted(Rank rank, Instant now) {
     ranks_[rank].since = now;
     --ranks_[rank].peers;
-    if (--joined_ == 0) since_ = now;
+    if (--joined_ != 0) return;
+    since_ = now;
+    if (replicated_) ask_ = now;
   }
   /// A cut is durable, perhaps the last one: the linger time begins, unless somebody is joined.
   void saved(Instant now) {
@@ -89,10 +93,19 @@ class ShardClock {
     return now >= again_ && std::exchange(again_, Instant::max()) != Instant::max();
   }
 
-  /// When the next verdict is due, or a cut to be tried; `complete`: the last cut is durable.
+  /// Whether the other replica is to be asked for what this one lacks, as everybody may have gone home: nobody is joined
+  /// any more. True once each pause.
+  template <class = void> auto asks_sibling(Instant now) -> bool {
+    const bool asks = now >= ask_;
+    if (asks) ask_ = now + pause_;
+    return asks;
+  }
+
+  /// When the next verdict is due, a cut to be tried, or the other replica to be asked; `complete`: the last cut is durable.
   [[nodiscard]] auto wake(bool complete) const -> std::optional<Instant> {
     const auto verdict = verdict_at(complete);
-    return again_ == Instant::max() ? verdict : std::min(again_, verdict.value_or(again_));
+    const Instant first = complete ? again_ : std::min(again_, ask_);
+    return first == Instant::max() ? verdict : std::min(first, verdict.value_or(first));
   }
 
   template <class = void> [[nodiscard]] auto look(Instant now, bool complete) const -> Verdict {
@@ -129,7 +142,9 @@ class ShardClock {
   bool was_finished_;
   Instant since_;  // nobody is joined, or a cut was durable after that
   Instant again_ = Instant::max();  // a cut is to be tried then
+  Instant ask_ = Instant::max();    // and the other replica to be asked
   bool opened_ = false;
+  bool replicated_ = false;
   std::size_t joined_ = 0;
   std::vector<RankState> ranks_;
 };

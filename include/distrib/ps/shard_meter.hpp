@@ -104,6 +104,7 @@ class ShardMeter {
     Step slowest = 0;
     Step fastest = 0;
     const Progress common = core.progress(0);
+    status.no_values = common.no_values;
     for (Rank rank = 0; rank < job.ranks; ++rank) {
       const Progress progress = synchronous ? Progress{common.done, {}} : core.progress(rank);
       const Step last = synchronous ? std::max(progress.done, newest_[rank]) : progress.done;

@@ -81,7 +81,7 @@ class ShardService final : private ShardSink {
   void opened(std::vector<Step> cuts, const Cut* newest, Instant now) {
     now_ = now;
     core_ = job_.make_shard(std::move(cuts), newest);
-    clock_.opened(now);
+    clock_.opened(now, job_->replicas > 1);
     meter_.opened(*job_.get());
     if (sending_.peer() != 0) core_->state(sending_.peer(), sending_.have(), *this);
     if (job_->replicas == 1) return enter_all();
@@ -127,7 +127,7 @@ class ShardService final : private ShardSink {
   void cut_loaded(const Cut& cut, Instant now) {
     if (!over_at(now)) core_->cut_loaded(cut, *this);
   }
-  /// Of a cut that is damaged or not there the one before it is loaded.
+  /// Of a cut that is damaged or not there the newest is loaded.
   void load_failed(const Error& why, Instant now) {
     if (over_at(now)) return;
     const bool is_bad = why.code == failure::corrupt || why.code == checkpoint_errc::not_found;
@@ -164,13 +164,15 @@ class ShardService final : private ShardSink {
     ends_without_ = ends_without_ || (finished && job_ && job_->replicas > 1);
     if (over_ || (job_ && core_ == nullptr)) return;
     save_again(now);
+    if (!is_complete() && clock_.asks_sibling(now)) ask_sibling();
     const ShardClock::Verdict verdict = clock_.look(now, is_complete());
     if (verdict.kind == ShardClock::Verdict::Kind::finished) return end(exit_code::done, {});
     if (verdict.kind == ShardClock::Verdict::Kind::nobody_came)
       return end(exit_code::again, {ps_errc::nobody_joined, "/job:ps/task:" + std::to_string(job_.place().task)});
     if (verdict.kind != ShardClock::Verdict::Kind::lost) return;
     for (auto& [peer, state] : peers_) state.calls.tell_lost(verdict.rank);
-    end(exit_code::somebody_lost, {ps_errc::rank_lost, "rank " + std::to_string(verdict.rank)});
+    const std::string at = job_->replicas == 1 ? "" : "; no other replica is ahead of step " + std::to_string(core_->step());
+    end(exit_code::somebody_lost, {ps_errc::rank_lost, "rank " + std::to_string(verdict.rank) + at});
   }
 
   /// How it is, for whoever asks; changes nothing.

@@ -76,6 +76,7 @@ struct ShardStatus {
   std::string consistency;
   Step total_steps = 0;
   bool open = false;                   ///< Its cuts are read. What follows is 0 or empty until then.
+  bool no_values = false;              ///< It waits for the custom initial values, which any worker sends.
 
   Step step = 0;                       ///< Steps done; asynchronous: contributions of all ranks together.
   Step newest_cut = 0;                 ///< What the newest durable cut holds, counted likewise.
@@ -127,6 +128,7 @@ struct ShardStatus {
     head.message(25, [&](WireWriter& message) { push_times.encode(message); });
     head.message(26, [&](WireWriter& message) { pull_times.encode(message); });
     head.varint(27, stale);
+    head.varint(28, no_values ? 1 : 0);
   }
   template <class = void> [[nodiscard]] auto decode(ByteView head) -> bool {
     bool good = true;
@@ -163,6 +165,7 @@ struct ShardStatus {
         case wire_tag(25, WireType::bytes): good = push_times.decode(reader.bytes()); break;
         case wire_tag(26, WireType::bytes): good = pull_times.decode(reader.bytes()); break;
         case wire_tag(27, WireType::varint): stale = reader.uint64(); break;
+        case wire_tag(28, WireType::varint): no_values = reader.boolean(); break;
       }
     return good && reader.ok();
   }

@@ -125,15 +125,13 @@ class SyncShardCore {
   void restore(Peer peer, Step c, auto& out) {
     if (loading_ && c == k_) return;  // everybody is told when the values are there
     const bool kept = c == k_ || (previous_ != nullptr && c + 1 == k_);
-    if (kept || loading_ || !std::binary_search(cuts_.begin(), cuts_.end(), c))
-      return out(JoinedReply{peer, progress()});
-    if (c < k_) forget_after(c, out);
-    if (std::exchange(copying_, std::nullopt)) store_.drop_cut();  // of another history, or older than one all have
+    if (kept || loading_ || !has_cut(c)) return out(JoinedReply{peer, progress()});
+    if (c < k_) forget_after(c);
+    if (std::exchange(copying_, std::nullopt)) store_.drop_cut();  // of values that are no longer there
     k_ = c;
     common_ = std::min(common_, c);
     newest_.assign(ranks_, {k_});
     previous_ = nullptr;
-    due_.reset();
     contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
     loading_ = true;
     awaited_.forget();
@@ -152,13 +150,12 @@ class SyncShardCore {
     static_cast<void>(advance(out));  // what it has no memory for is refused when it is sent again
   }
 
-  /// The cut that `LoadCut` asked for is damaged, or not there any more: goes to the one before it.
+  /// The cut that `LoadCut` asked for is damaged, or not there any more: goes to the newest that it has, as at a start.
   template <class = void> void cut_refused(auto& out) {
     if (!loading_ || k_ == 0) return;
-    const auto refused = std::lower_bound(cuts_.begin(), cuts_.end(), k_);
-    k_ = *std::prev(refused);
-    cuts_.erase(refused);
-    newest_.assign(ranks_, {k_});
+    std::erase(cuts_, k_);
+    newest_.assign(ranks_, {k_ = cuts_.back()});
+    contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
     common_ = std::min(common_, k_);
     out(LoadCut{k_});
   }
@@ -177,13 +174,9 @@ class SyncShardCore {
     if (saving_ != step) return;
     saving_.reset();
     no_room_ = false;
-    if (std::exchange(outdated_, false)) {  // overtaken by a restore to an older one
-      out(DropCut{step});
-    } else {
-      cuts_.insert(std::upper_bound(cuts_.begin(), cuts_.end(), step), step);
-      drop_in_vain(out);
-      checksums_.erase(checksums_.begin(), checksums_.upper_bound({step, ranks_}));
-    }
+    if (!has_cut(step)) cuts_.insert(std::upper_bound(cuts_.begin(), cuts_.end(), step), step);
+    drop_in_vain(out);
+    checksums_.erase(checksums_.begin(), checksums_.upper_bound({step, ranks_}));
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
     notice(out);
     answer_states(out);
@@ -202,7 +195,6 @@ class SyncShardCore {
   void save_again(auto& out) {
     if (!saving_) return;
     saving_.reset();
-    outdated_ = false;
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
     else if (k_ == total_steps_ && !loading_) cut_due(out);
   }
@@ -238,7 +230,7 @@ class SyncShardCore {
 
   /// Make a cut of the present step soon, unless there is one: before the process stops.
   void save(auto& out) {
-    if (saving_ != k_ || outdated_) cut_due(out);
+    if (saving_ != k_) cut_due(out);
   }
 
   /// This rank is done (rule 12).
@@ -250,18 +242,15 @@ class SyncShardCore {
  private:
   using Parked = detail::ParkedPull;
 
-  // Going back to cut c: what lies beyond belongs to another history. But the cut N stays: workers may have gone home
-  // because of it.
-  void forget_after(Step c, auto& out) {
+  // Going back to cut c: contributions beyond may be other ones now. But cuts stay, those that are on their way, too: who
+  // sent it back may not have heard of them, and a newer one may be common. They are made again where they are due again.
+  template <class = void> void forget_after(Step c) {
     contributions_.clear();
     checksums_.erase(checksums_.upper_bound({c, ranks_}), checksums_.end());
-    outdated_ = saving_.has_value();
-    std::erase_if(cuts_, [&](Step cut) {
-      const bool beyond = cut > c && cut != total_steps_;
-      if (beyond) out(DropCut{cut});
-      return beyond;
-    });
+    before_ = std::max(before_, k_);
   }
+
+  [[nodiscard]] auto has_cut(Step step) const -> bool { return std::binary_search(cuts_.begin(), cuts_.end(), step); }
 
   // Whether it has no values yet.
   [[nodiscard]] auto waits() const noexcept -> bool { return loading_ || awaited_.missing(); }
@@ -281,7 +270,8 @@ class SyncShardCore {
   template <class = void> auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
     if (replicas_ < ranks_) return true;
     if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, 0}));
-    if (step <= cuts_.back() || step > k_ + window_) return true;
+    const Step cut = *std::prev(std::upper_bound(cuts_.begin(), cuts_.end(), k_));
+    if (step <= cut || step > k_ + window_) return true;
     return checksums_.insert({{step, rank}, checksum}).first->second == checksum;
   }
 
@@ -298,13 +288,16 @@ class SyncShardCore {
     }
   }
 
-  // Where another shard has no room, cuts after the common one would become more and more: the newest stay.
+  // Where another shard has no room, cuts after the common one would become more and more: the newest stay, and those from
+  // before it was sent back.
   void drop_in_vain(auto& out) {
     constexpr std::ptrdiff_t most = 8;
     if (loading_) return;
-    for (auto first = std::upper_bound(cuts_.begin(), cuts_.end(), common_); cuts_.end() - first > most;
-         first = cuts_.erase(first))
+    auto first = std::upper_bound(cuts_.begin(), cuts_.end(), common_);
+    for (auto left = std::upper_bound(first, cuts_.end(), k_) - first; left > most; --left) {
       out(DropCut{*first, true});
+      first = cuts_.erase(first);
+    }
   }
 
   // Rule 1. Why the next step cannot be completed although all is there: no memory for new rows.
@@ -319,7 +312,8 @@ class SyncShardCore {
       previous_ = std::move(before);
       ++k_;
       contributions_.erase(next);
-      if (k_ == total_steps_ || (cut_interval_ != 0 && k_ % cut_interval_ == 0)) cut_due(out);
+      if (k_ == total_steps_) cut_due(out);
+      else if (cut_interval_ != 0 && k_ % cut_interval_ == 0) cut_due(out, k_ <= before_);
       answer_parked(out);
     }
     return ec;
@@ -327,8 +321,8 @@ class SyncShardCore {
 
   // Rule 5: the running one finishes, the newest due one is next. A cut whose copying is not done when the next one is due
   // is copied at once: it would be of two steps.
-  void cut_due(auto& out) {
-    if (copying_ == k_ || std::binary_search(cuts_.begin(), cuts_.end(), k_)) return;
+  void cut_due(auto& out, bool again = false) {
+    if (copying_ == k_ || (has_cut(k_) && !again)) return;
     if (copying_) {
       static_cast<void>(store_.copy_cut(std::numeric_limits<std::size_t>::max()));
       copied(out);
@@ -388,7 +382,7 @@ class SyncShardCore {
   std::optional<Step> copying_;
   bool asked_to_copy_ = false;                               // and not called yet
   std::optional<Step> saving_;
-  bool outdated_ = false;                                    // `saving_` belongs to another history
+  Step before_ = 0;                                          // where it was when it was sent back
   bool no_room_ = false;                                     // for the last one that was tried
   std::optional<SaveCut> due_;
   bool loading_ = false;                                     // the values of k are on their way

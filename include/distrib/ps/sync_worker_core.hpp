@@ -149,8 +149,7 @@ class SyncWorkerCore {
     }
     replicas_.want_anew();
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
-      const bool too_late = has_backups_ && replicas_[replica].progress.done >= *t_;
-      if (too_late) push(replica, *t_, out);  // to be counted as such
+      if (has_backups_ && replicas_[replica].progress.done >= *t_) push(replica, *t_, out);  // to be counted as stale
       serve(replica, out, !stopping_ && replicas_.is_source(replica, *t_));
     }
     if (!t_) return;
@@ -288,7 +287,7 @@ class SyncWorkerCore {
     const Step done = view.progress.done;
     if (!replicas_.some_of(shard, [done](const ReplicaView& v) { return v.live && v.progress.done > done; }))
       return replicas_.some_of(shard, [](const ReplicaView& v) { return v.connected && !v.live && !v.lame; });
-    view.lame = view.helped_at == done && !replicas_.lags(replica, done + 1);
+    view.lame = view.helped_at == done && !replicas_.has_helper(replica);
     view.live = false;
     view.doubtful = view.doubtful || view.lame;
     view.lame ? ask_another(replica, out) : catch_up(replica, out);
@@ -301,7 +300,7 @@ class SyncWorkerCore {
       const ReplicaView& view = replicas_[replica];
       const Step done = view.progress.done;
       const bool is_behind = view.live && done < total_steps_ && replicas_.lags(replica, total_steps_);
-      if (is_behind || (view.lame && replicas_.lags(replica, done + 1))) catch_up(replica, out);
+      if (is_behind || (view.lame && replicas_.has_helper(replica))) catch_up(replica, out);
     }
   }
 
@@ -359,7 +358,8 @@ class SyncWorkerCore {
     }
     done_ = true;
     computing_ = false;
-    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendGoodbye{replica});
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica)  // it lingers for one that is behind
+      replicas_.some_lack(total_steps_, replica) ? out(SendLeave{replica}) : out(SendGoodbye{replica});
     out(std::move(ended));
   }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/event.hpp>
 #include <distrib/train/events.hpp>
 
 #include <concepts>
+#include <optional>
 
 namespace distrib::inline v0 {
 
@@ -17,12 +19,15 @@ template <class H>
 inline constexpr bool hears_evaluated = requires(H& hook, const Evaluated& event) { hook.on_evaluated(event); };
 template <class H> inline constexpr bool hears_event = requires(H& hook, const Event& event) { hook.on_event(event); };
 template <class H> inline constexpr bool hears_end = requires(H& hook, const JobEnd& event) { hook.on_end(event); };
+template <class H>
+inline constexpr bool reports = requires(H hook) { { hook.report() } -> std::same_as<std::optional<Event>>; };
 template <class H> inline constexpr bool is_setting = requires { typename H::Setting; };
 }  // namespace detail
 
 /// Something that runs beside the training: it has at least one of `on_start(JobStart)`, `on_step(StepDone)`,
 /// `on_saved(CheckpointSaved)`, `on_evaluated(Evaluated)`, `on_event(Event)`, `on_end(JobEnd)`, or is one of the
-/// settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`), which have a member type `Setting`.
+/// settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`), which have a member type `Setting`. It may have a `report()` that
+/// gives an `Event`, if there is one, for all hooks.
 /// A value: copies of a hook that was not told anything yet are as good as the original. Semantics: called on the thread of `run()`, one call at a time, in the order of events. What it throws ends the job.
 template <class H>
 concept Hook = std::copy_constructible<H> &&

@@ -20,11 +20,18 @@ class HookSet {
  public:
   template <Hook... Hs> explicit HookSet(std::tuple<Hs...> hooks) {
     tell_ = [kept = std::make_shared<std::tuple<Hs...>>(std::move(hooks))](const TrainingEvent& event) {
+      const auto pass_on = [&kept](auto& from) {
+        if constexpr (detail::reports<decltype(from)>)
+          if (const auto report = from.report())
+            std::apply([told = TrainingEvent{*report}](auto&... hook) { (tell_one(hook, told), ...); }, *kept);
+      };
       std::apply([&event](auto&... hook) { (tell_one(hook, event), ...); }, *kept);
+      std::apply([&pass_on](auto&... hook) { (pass_on(hook), ...); }, *kept);
     };
   }
 
-  /// Gives an event to every hook that hears its kind, in the order the hooks were given.
+  /// Gives an event to every hook that hears its kind, in the order the hooks were given, and then likewise what each
+  /// that has a `report()` has to tell.
   void tell(const TrainingEvent& event) { tell_(event); }
 
  private:

@@ -1,32 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/error.hpp>
+#include <distrib/core/event.hpp>
 #include <distrib/summary/event_writer.hpp>
 #include <distrib/train/events.hpp>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace distrib::inline v0 {
 
 /// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step and then every so many, and
-/// `evaluation/NAME` of each metric. Every run of a job adds a file to the directory.
+/// `evaluation/NAME` of each metric. Every run of a job adds a file to the directory. What finds no room on the disk is
+/// left out, and that is reported; any other failure ends the job.
 class WriteSummaries {
  public:
   explicit WriteSummaries(std::string directory, std::uint64_t every_steps = 100)
       : directory_{std::move(directory)}, every_steps_{every_steps == 0 ? 1 : every_steps} {}
 
   template <class = void> void on_start(const JobStart& event) {
-    writer_ = std::make_shared<EventWriter>(directory_);
-    // TensorBoard drops what an earlier run, killed after this step, wrote beyond it.
-    if (event.first_step > 0) writer_->session_log(SessionStatus::start, static_cast<std::int64_t>(event.first_step) + 1);
+    writer_ = nullptr;
     written_.reset();
     examples_ = 0;
     since_ = Clock::now();
+    write([&event](EventWriter& writer, std::error_code& ec) {
+      // TensorBoard drops what an earlier run, killed after this step, wrote beyond it.
+      const auto first = static_cast<std::int64_t>(event.first_step);
+      if (first > 0) writer.session_log(SessionStatus::start, first + 1, {}, ec);
+    });
   }
 
   template <class = void> void on_step(const StepDone& event) {
@@ -34,26 +43,51 @@ class WriteSummaries {
     if (written_ && event.step < *written_ + every_steps_) return;
     const auto now = Clock::now();
     const std::chrono::duration<double> spent = now - since_;
-    const auto step = static_cast<std::int64_t>(event.step);
-    writer_->scalar("loss", step, event.loss);
-    if (written_ && spent.count() > 0)
-      writer_->scalar("examples_per_second", step, static_cast<float>(static_cast<double>(examples_) / spent.count()));
-    writer_->flush();
+    write([&](EventWriter& writer, std::error_code& ec) {
+      const auto step = static_cast<std::int64_t>(event.step);
+      writer.scalar("loss", step, event.loss, {}, ec);
+      const auto rate = static_cast<float>(static_cast<double>(examples_) / spent.count());
+      if (!ec && written_ && spent.count() > 0) writer.scalar("examples_per_second", step, rate, {}, ec);
+    });
     written_ = event.step;
     since_ = now;
     examples_ = 0;
   }
 
   template <class = void> void on_evaluated(const Evaluated& event) {
-    for (const auto& [name, value] : event.metrics.values())
-      writer_->scalar("evaluation/" + name, static_cast<std::int64_t>(event.step), static_cast<float>(value));
-    writer_->flush();
+    write([&event](EventWriter& writer, std::error_code& ec) {
+      for (const auto& [name, value] : event.metrics.values())
+        if (!ec) writer.scalar("evaluation/" + name, static_cast<std::int64_t>(event.step), static_cast<float>(value), {}, ec);
+    });
   }
 
-  template <class = void> void on_end(const JobEnd&) { writer_->close(); }
+  template <class = void> void on_end(const JobEnd&) {
+    if (writer_) write([](EventWriter&, std::error_code&) {}, true);
+  }
+
+  /// That a disk without room is found, once until there is room again.
+  [[nodiscard]] auto report() -> std::optional<Event> { return std::exchange(report_, std::nullopt); }
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  // Where there is no room, another file is begun the next time.
+  template <class = void> void write(const auto& add, bool last = false) {
+    std::error_code ec;
+    const bool begins = writer_ == nullptr;
+    if (begins) writer_ = std::make_shared<EventWriter>(directory_, ec);
+    if (!ec) add(*writer_, ec);
+    if (!ec) last ? writer_->close(ec) : writer_->flush(ec);
+    is_full_ = is_full_ && ec;
+    if (!ec) return;
+    const auto failed = std::exchange(writer_, nullptr);
+    if (ec.value() != ENOSPC && ec.value() != EDQUOT) throw_if(failed->error());
+    if (begins) std::remove(failed->path().c_str());
+    if (std::exchange(is_full_, true)) return;
+    report_ = Event{Event::Kind::no_room, {}, failed->error().where, ec,
+                    "no room for summaries in " + directory_ + " (" + ec.message() +
+                        "): training goes on without them; with room again they go on in another file"};
+  }
 
   std::string directory_;
   std::uint64_t every_steps_;
@@ -61,6 +95,8 @@ class WriteSummaries {
   std::optional<Step> written_;
   Clock::time_point since_{};
   std::uint64_t examples_ = 0;
+  bool is_full_ = false;
+  std::optional<Event> report_;
 };
 
 }  // namespace distrib::inline v0

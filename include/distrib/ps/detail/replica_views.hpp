@@ -74,6 +74,19 @@ class ReplicaViews : public std::vector<ReplicaView> {
            some_of(shard_of(replica), [step](const ReplicaView& v) { return v.live && v.progress.has_cut_from(step); });
   }
 
+  /// Whether another live replica of its shard has a cut that is ahead of it.
+  template <class = void> [[nodiscard]] auto has_helper(std::uint32_t replica) const -> bool {
+    const ReplicaView& behind = (*this)[replica];
+    return some_of(shard_of(replica), [&behind](const ReplicaView& v) {
+      return &v != &behind && v.live && v.progress.has_cut_from(behind.progress.done + 1);
+    });
+  }
+
+  /// Whether some replica of its shard has no cut of this step or a later one.
+  template <class = void> [[nodiscard]] auto some_lack(Step step, std::uint32_t replica) const -> bool {
+    return some_of(shard_of(replica), [step](const ReplicaView& v) { return !v.progress.has_cut_from(step); });
+  }
+
   /// Whether every shard has the last cut. A replica that is connected and can have it of another one is waited for.
   [[nodiscard]] auto all_saved(Step last) const -> bool {
     if (!some_of_each([last](const ReplicaView& v) { return v.progress.has_cut_from(last); })) return false;
