@@ -46,7 +46,7 @@ process_of() { docker inspect -f '{{.State.Pid}}' "$1"; }  # CONTAINER
 # Not `docker kill`, after which Docker takes a container for one that is not wanted any more.
 kill_hard() { local pid; pid=$(process_of "$1") && [ "$pid" -gt 0 ] && kill -9 "$pid"; }  # CONTAINER
 has_credential() {  # CONTAINER     the file that its template promises
-  cmp -s "$work/key.json" "/proc/$(process_of "$1")/root/etc/credential/key.json" || fail "$1 has no credential"
+  cmp -s "$work/key.json" "/proc/$(process_of "$1")/root"/etc/credential/key.json || fail "$1 has no credential"
 }
 
 # --- images ---
