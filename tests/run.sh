@@ -104,7 +104,7 @@ engine() {  # SCRIPT
   local log=$logs/engine-$(basename "$1").log code
   mkdir -p "$logs"
   echo "$1"
-  "$1" build/release </dev/null 2>&1 | tee "$log" | sed 's/^/  /'
+  "$1" build/release </dev/null 2>&1 | tee "$log" | sed -u 's/^/  /'
   code=${PIPESTATUS[0]}
   case $code in
     0) passed=$((passed + 1)) ;;

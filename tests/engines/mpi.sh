@@ -3,17 +3,13 @@
 # usage: mpi.sh BUILD
 # Open MPI's mpirun runs examples/mpi, without host lists and with five hosts, all of them this machine; a parameter
 # server and a worker are killed in training, and the job ends by itself with the parameters of an undisturbed one. See
-# tests/engines/support/job.sh.
+# tests/engines/support.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
-. tests/engines/support/job.sh
+. "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
 need mpirun openmpi-bin
-need ip iproute2
-alone "$0" "$@"
-PATH=$PATH:/usr/sbin:/sbin
+alone "$@"
 prepare "$1"
 hosts
-template=$PWD/examples/mpi/train.sh.jinja render=$PWD/tools/render.py
 cd "$work" || exit
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
@@ -23,11 +19,9 @@ show_logs() {
     [ ! -s "$log" ] || { echo "--- ${log#"$work/"}"; tail -n 10 "$log"; }
   done
 }
-command=$(json_list "$programs/fashion_mnist_train" "${options[@]}")
 submit() {  # NAME RENDER_OPTION...
   name=$1
-  python3 -B "$render" "$template" -D name="$1" -D "command=$command" -D data_dir="$work/data" -D train_dir="$work/$1" \
-    "${@:2}" >"$1.sh" || fail 'the template is not rendered'
+  render mpi/train.sh.jinja "$1.sh" "${values[@]}" -D name="$1" -D train_dir="$work/$1" "${@:2}"
   bash "$1.sh" >"$1.out" 2>&1 &
   job=$!
   echo "bash $1.sh${2:+, rendered with ${*:2}}"
@@ -40,7 +34,6 @@ ends_with() {  # CODE
   echo "mpirun of $name: exit code $code"
   [ $code -eq "$1" ] || fail "$name: exit code $code, not $1"
 }
-reached() { has_done "$name/logs/worker0.log" "$1" || over; }  # STEP
 # Each rank is a child of mpirun, and the program a child of the rank.
 kill_task() {  # ps|worker INDEX
   local rank=$2 mpirun pid child

@@ -2,19 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: slurm.sh BUILD
 # Slurm on five nodes, all of them this machine, runs examples/slurm; a parameter server and a worker are killed in
-# training, and the job ends by itself with the parameters of an undisturbed one. See tests/engines/support/job.sh.
+# training, and the job ends by itself with the parameters of an undisturbed one. See tests/engines/support.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
-. tests/engines/support/job.sh
+. "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
 for program in slurmctld slurmd srun munged; do
-  PATH=$PATH:/usr/sbin need $program slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
+  need $program 'slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge'
 done
-need ip iproute2
-alone "$0" "$@"
-PATH=$PATH:/usr/sbin:/sbin
+alone "$@"
 prepare "$1"
 hosts
-template=$PWD/examples/slurm/train.sbatch.jinja render=$PWD/tools/render.py
 cd "$work" || exit
 
 show_logs() {
@@ -74,11 +70,9 @@ echo "$(slurmctld -V): five nodes idle"
 
 # --- the job ---
 
-command=$(json_list "$programs/fashion_mnist_train" "${options[@]}")
 submit() {  # NAME RENDER_OPTION...
   name=$1
-  python3 -B "$render" "$template" -D name="$1" -D "command=$command" -D data_dir="$work/data" -D train_dir="$work/$1" \
-    "${@:2}" >"$1.sbatch" || fail 'the template is not rendered'
+  render slurm/train.sbatch.jinja "$1.sbatch" "${values[@]}" -D name="$1" -D train_dir="$work/$1" "${@:2}"
   job=$(sbatch --parsable "$1.sbatch") || fail 'sbatch refused it'
   echo "sbatch $1.sbatch: job $job"
 }
@@ -102,7 +96,6 @@ kill_task() {  # ps|worker INDEX
   echo "killed $1$2, process $pid of node $node, after step $(step_of main/logs/worker0.log)"
   until_true 60 "the restart of $1$2" grep -q 'ended with 137: starting it again' "main/logs/$1$2.log"
 }
-reached() { has_done "$name/logs/worker0.log" "$1" || over; }  # STEP
 ends_with() {  # STATE EXIT_CODE
   until_true 120 'the end of the job' over
   echo "job $job: $(state), exit code $(exit_code)"

@@ -3,19 +3,16 @@
 # usage: yarn.sh BUILD
 # YARN of Hadoop's mini cluster runs examples/hadoop/yarn: parameter servers and workers as map tasks of one job; one of
 # each is killed in training, and the job ends by itself with the parameters of an undisturbed one. A job whose program
-# fails ends with its code. YARN's own checks take the service file. See tests/engines/support/job.sh.
+# fails ends with its code. YARN's own checks take the service file. See tests/engines/support.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
-. tests/engines/support/job.sh
+. "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
 need java openjdk-17-jdk-headless
 need mvn maven
-need ip iproute2
-# Before we are alone, without a network.
-class_path=$(python3 -B tests/interop/hadoop/jars.py) || skip 'Maven Central did not give Hadoop'
-alone "$0" "$@"
+outside() { python3 -B "$root/tests/interop/hadoop/jars.py" >/dev/null || skip 'Maven Central did not give Hadoop'; }
+alone "$@"
+class_path=$(python3 -B "$root/tests/interop/hadoop/jars.py") || fail 'no Hadoop in the cache'
 prepare "$1"
 hosts
-top=$PWD
 cd "$work" || exit
 
 show_logs() {
@@ -59,7 +56,7 @@ echo "YARN is ready after $SECONDS s"
 # --- the job ---
 
 launch() {  # WORD...
-  python3 -B "$top/examples/hadoop/yarn/launch.py" -D mapreduce.map.memory.mb=512 -D mapreduce.map.java.opts=-Xmx200m "$@"
+  python3 -B "$root/examples/hadoop/yarn/launch.py" -D mapreduce.map.memory.mb=512 -D mapreduce.map.java.opts=-Xmx200m "$@"
 }
 program_of() {  # ps|worker INDEX
   local process
@@ -105,10 +102,8 @@ echo 'a worker that fails with 65 ends the job with 65'
 
 # --- the service file ---
 
-python3 -B "$top/tools/render.py" "$top/examples/hadoop/yarn/service.json.jinja" --check -D name=mnist -D user=ann \
-  -D "command=$(json_list "$programs/fashion_mnist_train" "${options[@]}")" -D data_dir=/data -D train_dir=/out \
-  >service.json || fail 'the service is not rendered'
-"${java[@]}" "$top/tests/engines/support/CheckService.java" service.json >service.txt 2>service.log ||
+render hadoop/yarn/service.json.jinja service.json "${values[@]}" --check -D name=mnist -D user=ann -D train_dir=/out
+"${java[@]}" "$root/tests/engines/support/CheckService.java" service.json >service.txt 2>service.log ||
   fail 'YARN refuses the service'
 hosts=ps-0.mnist.ann.hadoop.local:2222,ps-1.mnist.ann.hadoop.local:2222
 [ "$(tail -n 2 service.txt)" = "ps 2 ON_FAILURE $hosts

@@ -7,22 +7,21 @@
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/docker.sh"
 
-start_docker
-prepare_job || { over; exit 1; }
+start_docker "$@"
+prepare_job
 images=(trainer pause)
 image_of() {  # NAME PROGRAM PATH
-  mkdir "$work/context-$1" && cp "$2" "$work/context-$1/program" &&
-    printf '%s\n' 'FROM scratch' "COPY program $3" 'USER 65532:65532' "ENTRYPOINT [\"$3\"]" \
-      >"$work/context-$1/Dockerfile" &&
-    docker build -q -t "$1" "$work/context-$1" >"$work/image-$1.log" 2>&1 || { fail "the image $1"; exit 1; }
+  mkdir "$work/context-$1" && cp "$2" "$work/context-$1/program" || fail "there is no $2"
+  printf '%s\n' 'FROM scratch' "COPY program $3" 'USER 65532:65532' "ENTRYPOINT [\"$3\"]" >"$work/context-$1/Dockerfile"
+  must "docker build: $1" docker build -q -t "$1" "$work/context-$1"
 }
-"${CC:-gcc}" -x c -O2 -static -o "$work/pause" "$2" || { fail "pause is not built"; exit 1; }
+"${CC:-gcc}" -x c -O2 -static -o "$work/pause" "$2" || fail 'pause is not built'
 image_of pause "$work/pause" /pause
 for program in "${@:3}"; do
   image_of "$(basename "$program")" "$program" /manager
   images+=("$(basename "$program")")
 done
-docker save -o "$1/images.tar" "${images[@]}" && cp -a "$(volume_file trainer-data .)" "$1/records" ||
-  { fail "images and records are not saved"; exit 1; }
-python3 -c 'import json, sys; json.dump(sys.argv[1:], sys.stdout)' fashion_mnist_train "${own[@]}" >"$1/command.json"
+docker save -o "$1/images.tar" "${images[@]}" && cp -a "$(volume trainer-data)/." "$1/records" ||
+  fail 'images and records are not saved'
+json_list "${command[@]}" >"$1/command.json"
 echo "$expected" >"$1/expected"
