@@ -21,6 +21,7 @@ import rpc
 from rpc import Case, Line, Peer, note
 
 rpc.PATIENCE = 60
+SECONDS = "4"  # of a turn: a worker of rows is full, and has a cut made, once a second or two
 ALL_OFF = "none of them"
 # what, arguments of both ends, workers, MiB of a worker's buffer
 CASES = [
@@ -63,7 +64,7 @@ def main():
         targets = {ALL_OFF: 0.90, "no buffers": None, "no names, no buffers": None, "no checksums": None}
         rpc.run_case(Case({what}, f"{workers} workers, {what}", list(known), [
             Line(f"push and pull {what}", operations, "k/s", targets),
-        ], [*both, "--warm_budget", str(budget), "--seconds", "0.8"], both), known)
+        ], [*both, "--warm_budget", str(budget), "--seconds", SECONDS], both), known)
     note(f"  {time.monotonic() - began:.0f} s")
     return 0
 

@@ -7,7 +7,8 @@ if(NOT TARGET distrib_separate)
                                                        ${CMAKE_CURRENT_LIST_DIR}/separate/cluster.cpp
                                                        ${CMAKE_CURRENT_LIST_DIR}/separate/ps.cpp
                                                        ${CMAKE_CURRENT_LIST_DIR}/separate/shard.cpp
-                                                       ${CMAKE_CURRENT_LIST_DIR}/separate/train.cpp)
+                                                       ${CMAKE_CURRENT_LIST_DIR}/separate/train.cpp
+                                                       ${CMAKE_CURRENT_LIST_DIR}/separate/trainer.cpp)
   add_library(distrib::separate ALIAS distrib_separate)
   set_target_properties(distrib_separate PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_definitions(distrib_separate PUBLIC DISTRIB_SEPARATE_COMPILATION)

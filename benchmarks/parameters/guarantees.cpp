@@ -17,8 +17,8 @@
 
 #include "values.hpp"  // whose names are global
 
-#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -75,7 +75,7 @@ auto requests_of(const Options& options, const distrib::ShardLayout& layout) -> 
     std::vector<std::byte> bytes;
     distrib::append_pull_rows(rows, bytes);
     auto asked = std::make_shared<distrib::AlignedBuffer>(bytes.size());
-    std::ranges::copy(bytes, asked->bytes().begin());
+    std::memcpy(asked->bytes().data(), bytes.data(), bytes.size());
     requests.push_back(
         {std::move(keys), {std::move(asked), layout.wire_block_bytes() + distrib::answer_bytes(layout, rows)}});
   }
@@ -162,8 +162,7 @@ class Worker final : public distrib::WorkerOwner {
       places.write_keys(block->bytes());
       at = places.rows_at(0);
     }
-    const auto bytes = std::as_bytes(std::span{bench_.gradients});
-    std::ranges::copy(bytes, block->bytes().begin() + static_cast<std::ptrdiff_t>(at));
+    std::memcpy(block->bytes().data() + at, bench_.gradients.data(), bench_.gradients.size() * sizeof(float));
     return block;
   }
 

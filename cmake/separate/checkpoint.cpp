@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What depends on no model, compiled once: see ../DistribSeparate.cmake.
+#include <distrib/ps/cut_store.hpp>
 #include <distrib/train/detail/checkpoint_store_members.hpp>
 
 namespace distrib::inline v0 {
+
+template class CutStore<PosixFiles>;
 
 template CheckpointStore::CheckpointStore(const SaveCheckpoint&, const Job&, const JobUpdaters&);
 template auto CheckpointStore::restore() const -> RestoredCuts;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What depends on no model, compiled once: see ../DistribSeparate.cmake.
+#include <distrib/ps/cut_store.hpp>
 #include <distrib/ps/detail/server_task_shell.hpp>
 
 namespace distrib::inline v0 {
+
+extern template class CutStore<PosixFiles>;  // in checkpoint.cpp
 
 namespace detail {
 

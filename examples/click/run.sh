@@ -3,7 +3,7 @@
 # Predicts clicks from a fresh Debian machine on: installs what is missing, builds, generates examples of Criteo's shape
 # or takes Criteo's files, trains a model with embeddings on a cluster of processes, measures its AUC, draws the curves.
 usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--steps N] [--mode sync|ssp|async] [--shards N]
-                             [--out DIR] [--examples N | --data FILE...] [--min_count N]
+                             [--replicas N] [--out DIR] [--examples N | --data FILE...] [--min_count N]
   --ps N        parameter servers, a process each (2); 0 trains in one process without sockets
   --workers N   workers, a process each; with --ps 0 inside the one process (3)
   --restart     start a process again that died

@@ -3,7 +3,7 @@
 # Trains a model on Fashion-MNIST from a fresh Debian machine on: installs what is missing, builds, makes TFRecords,
 # trains on a cluster of processes, evaluates, draws the curves.
 usage='usage: examples/fashion_mnist/run.sh [--ps N] [--workers N] [--restart] [--steps N] [--mode sync|ssp|async] [--parts N]
-                                     [--shards N] [--out DIR] [--hold_out]
+                                     [--shards N] [--replicas N] [--out DIR] [--hold_out]
   --ps N        parameter servers, a process each (2); 0 trains in one process without sockets
   --workers N   workers, a process each; with --ps 0 inside the one process (3)
   --restart     start a process again that died

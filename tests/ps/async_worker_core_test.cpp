@@ -192,6 +192,28 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
   });
 }
 
+TEST_CASE("AsyncWorkerCore: it asks for a cut once, for what is on its way when one is there asks for another", "[ps]") {
+  // Room for eight, three quarters are six.
+  Worker w = worker(40, {.replay_budget_bytes = 1024});
+  carry_to(w, 5);
+  // How many shards are asked when it has made this one.
+  Step durable = 0;
+  const auto asks = [&](Step step) {
+    WorkerActions told;
+    for (std::uint32_t shard : {0U, 1U}) w.values(shard, step - 1, durable)(told);
+    told.clear();
+    w.computed(step)(told);
+    return std::ranges::count_if(told, [](const auto& action) { return std::holds_alternative<distrib::SendSave>(action); });
+  };
+  CHECK(asks(6) == 2);
+  CHECK(asks(7) == 0);
+  CHECK(asks(8) == 2);  // it makes no other one before there is a cut
+  durable = 7;
+  for (Step t = 9; t < 13; ++t) CHECK(asks(t) == 0);
+  CHECK(asks(13) == 2);  // room is short again
+  CHECK(asks(14) == 0);
+}
+
 TEST_CASE("AsyncWorkerCore: it waits for no cut that a shard has no room for", "[ps]") {
   Worker w = worker(40, {.replay_budget_bytes = 128});
   carry_to(w, 1);

@@ -109,6 +109,18 @@ struct Cluster {
   double clock = 1e9;
 };
 
+// A disk on which there is no room for an index while it is full.
+struct Full {
+  void operator()(std::span<const FileAction> plan) const {
+    for (const FileAction& action : plan)
+      if (*is_full && action.kind == FileAction::Kind::rename && action.path.ends_with(".index"))
+        throw_error(checkpoint_errc::no_room, action.path);
+    distrib::perform(plan);
+  }
+  static auto now() -> double { return 1e9; }
+  const bool* is_full;
+};
+
 auto newest_of(const Cluster& cluster) -> std::string {
   std::vector<Error> refused;
   const auto reader = distrib::newest_complete(cluster.settings.directory, refused);
@@ -301,16 +313,6 @@ TEST_CASE("CutStore: what the others will not save is let go in vain, also when 
 }
 
 TEST_CASE("CutStore: where only an index finds no room the cut is durable, and the index is made later", "[ps][cut_store]") {
-  struct Full {
-    void operator()(std::span<const FileAction> plan) const {
-      for (const FileAction& action : plan)
-        if (*is_full && action.kind == FileAction::Kind::rename && action.path.ends_with(".index"))
-          throw_error(checkpoint_errc::no_room, action.path);
-      distrib::perform(plan);
-    }
-    static auto now() -> double { return 1e9; }
-    const bool* is_full;
-  };
   Cluster cluster{2};
   bool is_full = true;
   const auto store = [&](std::uint32_t shard) {
@@ -336,6 +338,63 @@ TEST_CASE("CutStore: where only an index finds no room the cut is durable, and t
   is_full = false;
   CHECK(store(1).save(cluster.cut(1, 1000)) == cluster.path(1000, ""));
   CHECK(cluster.has(1000, ".index"));
+}
+
+TEST_CASE("CutStore: where only the state file finds no room the checkpoint is named later", "[ps][cut_store]") {
+  const Cluster cluster{2};
+  bool is_full = true;
+  const Performer perform{[&](std::span<const FileAction> plan) {
+    for (const FileAction& action : plan) {
+      if (is_full && action.path.ends_with("/checkpoint")) throw_error(checkpoint_errc::no_room, action.path);
+      distrib::perform(std::span{&action, 1});
+    }
+  }};
+  const auto save = [&](Step step) {
+    for (const std::uint32_t shard : {0U, 1U})
+      CutStore{cluster.settings, cluster.job, shard, cuts::updaters, perform}.save(cluster.cut(shard, step));
+  };
+  save(20);
+  CHECK(cluster.has(20, ".index"));
+  CHECK_FALSE(distrib::latest_checkpoint(cluster.settings.directory));
+  is_full = false;
+  save(40);
+  CHECK(distrib::latest_checkpoint(cluster.settings.directory) == cluster.path(40, ""));
+  CHECK(cluster.files().size() == 1 + 2 * 3);  // no part is left
+  CHECK(cluster.list(0) == Steps{20, 40});
+}
+
+TEST_CASE("CutStore: a checkpoint that got its index late is not named the newest", "[ps][cut_store]") {
+  const std::uint64_t max_to_keep = GENERATE(0U, 2U);
+  Cluster cluster{2, 3, 20, max_to_keep};
+  bool is_full = true;
+  const auto save = [&](Step step) {
+    for (const std::uint32_t shard : {0U, 1U})
+      CutStore<Full>{cluster.settings, cluster.job, shard, cuts::updaters, {&is_full}}.save(cluster.cut(shard, step));
+  };
+  const auto named = [&] {
+    Error error;
+    const auto state = distrib::read_checkpoint_state(cluster.settings.directory, error);
+    CHECK(state->model_checkpoint_path == state->all_model_checkpoint_paths.back());
+    return state->all_model_checkpoint_paths;
+  };
+  using Names = std::vector<std::string>;
+  save(20);
+  CHECK_FALSE(cluster.has(20, ".index"));
+  is_full = false;
+  save(40);  // there is room again, and they let go of what is older
+  CHECK(named() == Names{"model.ckpt-20", "model.ckpt-40"});
+  CHECK(cluster.has(20, ".index"));
+
+  is_full = true;
+  for (const Step step : {60U, 80U, 100U}) save(step);
+  is_full = false;
+  save(120);
+  Names names;
+  for (const int step : {20, 40, 60, 80, 100, 120}) names.push_back("model.ckpt-" + std::to_string(step));
+  if (max_to_keep != 0) names.erase(names.begin(), names.end() - static_cast<std::ptrdiff_t>(max_to_keep));
+  CHECK(named() == names);
+  CHECK(cluster.files().size() == 1 + 3 * names.size());  // the state file; an index and the data of two shards
+  CHECK(cluster.list(0).back() == 120);
 }
 
 TEST_CASE("CutStore: killed at any point, it has the cut before or the new one", "[ps][cut_store]") {
@@ -669,6 +728,30 @@ TEST_CASE("CutStore: a start makes a checkpoint whole with what second replicas 
   CHECK(newest_of(cluster) == cluster.path(20, ""));
 }
 
+TEST_CASE("CutStore: whoever makes the last index is killed at any point, and its replica ends it", "[ps][cut_store]") {
+  bool killed = true;
+  for (std::size_t actions = 0; killed; ++actions) {
+    CAPTURE(actions);
+    Cluster cluster{2};
+    cluster.job.replicas = 2;
+    cluster.save_all(20);
+    cluster.store(1).save(cluster.cut(1, 1000));
+    cluster.left = actions;
+    killed = false;
+    try {
+      cluster.store(0).save(cluster.cut(0, 1000));
+    } catch (const Killed&) {
+      killed = true;
+    }
+    cluster.left = static_cast<std::size_t>(-1);
+    for (const std::uint32_t replica : {2U, 3U}) cluster.store(replica).save(cluster.cut(replica % 2, 1000));
+    CHECK(distrib::latest_checkpoint(cluster.settings.directory) == cluster.path(1000, ""));
+    for (const std::uint32_t number : {1U, 2U, 3U}) cluster.store(number).finish();
+    CHECK(cluster.files().size() == 1 + 2 * 3);
+    CHECK(newest_of(cluster) == cluster.path(1000, ""));
+  }
+}
+
 TEST_CASE("CutStore: replicas' parts of another run are not for a job without replicas", "[ps][cut_store]") {
   Cluster cluster{2};
   cluster.job.replicas = 2;
@@ -699,6 +782,21 @@ TEST_CASE("CutStore: a place that cannot be written is an error at once", "[ps][
   std::ofstream{folder / "file"} << "not a directory";
   CHECK_THROWS_WITH((CutStore{{.directory = (folder / "file").string()}, cuts::make_job(1, 1), 0, cuts::updaters}),
                     ContainsSubstring("file") && ContainsSubstring("("));
+}
+
+TEST_CASE("CutStore: checkpoints that somebody removes while it starts are no harm", "[ps][cut_store]") {
+  const Cluster cluster{2};
+  for (const Step step : {20U, 40U}) {
+    cluster.save_all(step);
+    std::ofstream{cluster.path(step, ".part-00000-of-00003")};  // to be cleared away
+  }
+  const Performer perform{[&](std::span<const FileAction> plan) {
+    distrib::perform(plan);
+    for (const std::string& name : cluster.files()) std::filesystem::remove(cluster.folder / name);
+  }};
+  std::vector<Error> refused;
+  CHECK(CutStore{cluster.settings, cluster.job, 0, cuts::updaters, perform}.list(refused).empty());
+  CHECK(refused.empty());
 }
 
 TEST_CASE("CutStore: two that merge one step at the same time do no harm, even without locks", "[ps][cut_store]") {

@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <fstream>
+
 using namespace distrib;
 
 TEST_CASE("finished_checkpoint: only the last step of a job counts", "[ps]") {
@@ -25,4 +27,8 @@ TEST_CASE("finished_checkpoint: only the last step of a job counts", "[ps]") {
   cut.step = 8;
   store.save(cut);
   CHECK(finished_checkpoint(path) == path + "/model.ckpt-8");
+  for (const char* state : {"damaged", ""}) {  // then the newest index counts
+    std::ofstream{directory / "checkpoint"} << state;
+    CHECK(finished_checkpoint(path) == path + "/model.ckpt-8");
+  }
 }

@@ -180,14 +180,15 @@ TEST_CASE("KeyIndex: goes through the keys in pieces, each once, while it grows"
   MemoryBudget budget{std::size_t{64} << 20};
   KeyIndex index{budget};
   std::vector<std::uint64_t> seen;
-  CHECK(index.keys_from(0, seen) == std::uint64_t{1} << 32);
+  const auto see = [&](const KeySlot& slot) { seen.push_back(slot.key()); };
+  CHECK(index.for_each_from(0, see) == std::uint64_t{1} << 32);
   std::vector<std::uint64_t> before;
   std::mt19937_64 random{5};
   for (int i = 0; i < 50'000; ++i) insert(index, before.emplace_back(random()), 0);
   std::size_t pieces = 0;
   for (std::uint64_t place = 0, next = 0; place < std::uint64_t{1} << 32; place = next, ++pieces) {
     const std::size_t first = seen.size();
-    next = index.keys_from(place, seen);
+    next = index.for_each_from(place, see);
     for (std::size_t i = first; i < seen.size(); ++i) {
       REQUIRE(KeyIndex::place_of(seen[i]) >= place);
       REQUIRE(KeyIndex::place_of(seen[i]) < next);

@@ -2,6 +2,7 @@
 #include <distrib/ps/server.hpp>
 
 #include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/net/detail/run_on.hpp>
 #include <distrib/ps/cut_store.hpp>
 #include <distrib/ps/initial_cut.hpp>
 
@@ -11,6 +12,8 @@
 #include "support/loopback.hpp"
 #include "support/temp_directory.hpp"
 
+#include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,6 +78,26 @@ TEST_CASE("Server: two servers and two workers, to the end", "[ps]") {
   CHECK(code_of(first) == 0);
   CHECK(code_of(second) == 0);
   CHECK_FALSE(first.why());
+}
+
+TEST_CASE("Server: the thread of files gives way to those of shards", "[ps]") {
+  for (const std::size_t threads : {1U, 3U}) {
+    IoPool pool{threads};
+    const Server server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0};
+    const Server another{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0};
+    for (std::size_t thread = 0; thread < threads; ++thread) {
+      int policy = -1;
+      int nicer = -1;
+      detail::run_on(pool, thread, [&] {
+        policy = ::sched_getscheduler(0);
+        nicer = ::getpriority(PRIO_PROCESS, 0);
+      });
+      const bool is_of_files = thread > 0 && thread == threads - 1;
+      CAPTURE(threads, thread);
+      CHECK(policy == (is_of_files ? SCHED_BATCH : ::sched_getscheduler(::getpid())));
+      CHECK(nicer - ::getpriority(PRIO_PROCESS, static_cast<::id_t>(::getpid())) == (is_of_files ? 5 : 0));
+    }
+  }
 }
 
 TEST_CASE("Server: stopped in the middle, started again, the same bits", "[ps]") {

@@ -445,6 +445,29 @@ TEST_CASE("TableStore: a copy holds what was there when it began, while the inde
   CHECK(plain(taken(store)) == before);
 }
 
+TEST_CASE("TableStore: a copy has rows that went while it was made, to whomever their memory was given", "[ps]") {
+  Job job = one_table(table_info("word", 4, 0));
+  job.tables[0].evict_after = 64;
+  const ShardLayout layout{job, 0};
+  TableStore store{job, layout, {distrib::Sgd{}}, plenty};
+  std::uint64_t count = 0;
+  const auto update = [&](std::uint64_t first_key) {
+    ++count;
+    apply(store, layout, count, {gradients(job, {range(first_key, first_key + 3000)}, static_cast<float>(count))});
+  };
+  update(0);
+  const auto before = plain(cut_of(store));
+  store.begin_copy();
+  REQUIRE_FALSE(store.copy_some(20'000));  // in the middle of a segment
+  const std::size_t bytes = store.sizes()[0].bytes;
+  while (count < 192) update(100'000);
+  while (count < 384) update(200'000);
+  CHECK(store.sizes()[0].rows == 3000);
+  CHECK(store.sizes()[0].bytes <= 3 * bytes);
+  while (!store.copy_some(20'000)) {}
+  CHECK(plain(taken(store)) == before);
+}
+
 TEST_CASE("TableStore: a copy has keys whose last use, in a cut that was loaded, is later than all updates", "[ps]") {
   const Job job = one_table(table_info("word", 4, 0));
   const ShardLayout layout{job, 0};

@@ -537,6 +537,7 @@ class Carrier {
         shards_[shard].loading = wanted->step;
       } else if (auto* drop = std::get_if<distrib::DropCut>(&action)) {
         if (!keeps_dropped_cuts_) shards_[shard].disk.erase(drop->step);
+        if (drop->in_vain) newest_common_cut_ = 0;  // the eight newest after the one it was told of stay, no more
         check_common_cut();
       } else if (auto* state = std::get_if<distrib::SendState>(&action)) {
         send_state(shard, *state);

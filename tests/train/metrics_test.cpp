@@ -19,6 +19,15 @@ TEST_CASE("Metrics: nothing merged changes nothing", "[train]") {
   CHECK(all == distrib::Metrics{10, {{"loss", 3.0}}});
 }
 
+TEST_CASE("Metrics: a mean that only one side has stays, and counts for all examples", "[train]") {
+  distrib::Metrics all{10, {{"loss", 3.0}}};
+  all.merge({30, {{"accuracy", 0.5}}});
+  CHECK(all == distrib::Metrics{40, {{"loss", 3.0}, {"accuracy", 0.5}}});
+  all.merge({40, {{"loss", 1.0}, {"accuracy", 1.0}}});
+  CHECK(*all.find("loss") == Approx(2.0));
+  CHECK(*all.find("accuracy") == Approx(0.75));
+}
+
 TEST_CASE("Metrics: areas are counted over all batches, not averaged", "[train]") {
   const auto batch = [](float negative, float positive) {
     distrib::Metrics metrics{2, {{"loss", 1.0}}, {{"auc", distrib::RocAuc{}}}};

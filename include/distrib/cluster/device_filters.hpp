@@ -22,7 +22,7 @@ namespace distrib::inline v0 {
 
 /// Which devices of a cluster each task sees, as TensorFlow's ClusterDeviceFilters: a task with filters sees its own
 /// devices and those that match one of them, a task without filters all. A value. Nobody here acts on it: parameter
-/// servers and workers speak to each other only. It is for who hands a `ServerDef` to TensorFlow.
+/// servers and workers speak to each other only. It is for whoever hands a `ServerDef` to TensorFlow.
 class ClusterDeviceFilters {
  public:
   /// Filters are parts of devices, as "/job:ps" or "/job:worker/task:1"; those that the task had are gone, and no filter

@@ -27,8 +27,8 @@ enum class cluster_errc {
   device_conflict,      ///< Two devices cannot be one: they name different jobs, tasks or types. Make them agree.
   bad_address,          ///< An address of a server has no port at its end, or a slash in its host. Write host:port.
   unknown_protocol,     ///< No server speaks this protocol. Leave it out, or write grpc.
-  bad_cluster_def,      ///< The bytes are no ClusterDef, ServerDef or ClusterDeviceFilters. Look who wrote them.
-  bad_flag_file,        ///< A file of flags is too long, no text, or includes itself. Write one flag a line.
+  bad_cluster_def,      ///< The bytes are no ClusterDef, ServerDef or ClusterDeviceFilters. Find out who wrote them.
+  bad_flag_file,        ///< A file of flags is too long, is no text, or includes itself. Write one flag a line.
 };
 
 namespace detail {

@@ -47,8 +47,8 @@ struct ServerDefOptions {
 
 /// The definition of a server of `cluster`. A job that is not given is the only one that there is; an index that is not
 /// given is that of the job's only task, be it 0 or not; the protocol is "grpc" unless given. Looks at nothing else:
-/// see `check_server_def`. Fails with `cluster_errc::missing_job`, `missing_index`, and with `no_such_job` when the
-/// index of a job that there is not would have to be found.
+/// see `check_server_def`. Fails with `cluster_errc::missing_job`, `missing_index`, and with `no_such_job` when an
+/// index would have to be found in a job that there is not.
 [[nodiscard]] inline auto make_server_def(const ClusterSpec& cluster, const ServerDefOptions& options,
                                           std::error_code& ec) -> ServerDef {
   ec.clear();

@@ -26,9 +26,9 @@ struct AdoptedJob {
   ShardKind kind;
 };
 
-/// The job whose text a worker brought to the shard at `place`, which may take as much memory as `options` say. `known`: the job that it
-/// has already, if any. Fails with `ps_errc::bad_job` (also when the hash is another text's), `job_mismatch` (there is
-/// another job, or it is not one for this place), `unknown_updater`, `too_large`.
+/// The job whose text a worker brought to the shard at `place`, which may take as much memory as `options` say.
+/// `known`: the job that the shard has already, if any. Fails with `ps_errc::bad_job` (also when the hash is another
+/// text's), `job_mismatch` (there is another job, or it is not one for this place), `unknown_updater`, `too_large`.
 template <class = void>
 [[nodiscard]] inline auto adopt_job(const JoinRequest& request, const std::optional<Job>& known, const ShardPlace& place,
                                     const ShardKinds& kinds, const ShardOptions& options, Error& error) -> AdoptedJob {

@@ -42,8 +42,8 @@ class ShardSink {
   virtual void operator()(ShardDone action) = 0;
 };
 
-/// The core of a shard behind one type, whatever its consistency: for a server, which learns both when it
-/// runs. The members are those of `SyncShardCore` and `AsyncShardCore`.
+/// The core of a shard behind one type, whatever its consistency: for a server, which learns that only when it runs.
+/// The members are those of `SyncShardCore` and `AsyncShardCore`.
 class AnyShard {
  public:
   virtual ~AnyShard() = default;
@@ -139,7 +139,7 @@ struct ShardKind {
   std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max();  ///< What the tables of a shard may take.
 };
 
-/// Finds out how the shards of a job are made; `ps_errc::unknown_updater` when it knows one of its updaters not.
+/// Finds out how the shards of a job are made; `ps_errc::unknown_updater` when it does not know one of its updaters.
 using ShardKinds = std::function<ShardKind(const Job& job, Error& error)>;
 
 /// The kinds of shards that these updaters make possible.

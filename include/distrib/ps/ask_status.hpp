@@ -28,7 +28,7 @@ struct AskOptions {
 };
 
 /// How one shard of a task is. Waits, at most twice `how.within`; what is not there is told at once. Fails with a
-/// `net_errc`, `rpc_errc` or `ps_errc`, and where with whom it waited for. Threads: any.
+/// `net_errc`, `rpc_errc` or `ps_errc`, and `where` names whom it waited for. Threads: any.
 template <class = void>
 [[nodiscard]] auto ask_shard(const Address& server, std::uint32_t shard, const AskOptions& how, Error& error)
     -> ShardStatus {

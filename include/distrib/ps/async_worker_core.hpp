@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/ps/detail/rows_to_pull.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/replay_buffer.hpp>
@@ -28,7 +29,7 @@ class AsyncWorkerCore {
   AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank}, last_{job.steps_of(rank)}, shards_(job.shards()),
         buffer_{options.replay_budget_bytes, std::move(options.initial_values)},
-        wants_result_{options.wants_result}, has_tables_{!job.tables.empty()}, wanted_(job.shards()) {}
+        wants_result_{options.wants_result}, rows_{job} {}
 
   /// The last contribution made.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -58,15 +59,14 @@ class AsyncWorkerCore {
   void pushed(std::uint32_t shard, Progress progress, auto& out) { learn(shard, std::move(progress), out); }
 
   void values(std::uint32_t shard, Step finished, SharedBuffer block, Progress progress, auto& out) {
-    if (finished == asked() && !computing_ && is_wanted(shard, block)) shards_[shard].got = std::move(block);
+    if (finished == asked() && !computing_ && rows_.fit(*t_ + 1, shard, block)) shards_[shard].got = std::move(block);
     learn(shard, std::move(progress), out);
   }
 
   /// The rows that the contribution of `step` needs, one a shard, as `Prepare` asked.
   void prepared(Step step, std::vector<WantedRows> rows, auto& out) {
-    if (!t_ || done_ || step != *t_ + 1 || !has_tables_ || wanted_for_ == step) return;  // overtaken
-    wanted_for_ = step;
-    wanted_ = std::move(rows);
+    if (!t_ || done_ || step != *t_ + 1 || rows_.known_for(step)) return;  // overtaken
+    rows_.know(step, std::move(rows));
     pull_all(out);
   }
 
@@ -77,14 +77,10 @@ class AsyncWorkerCore {
     t_ = *t_ + 1;
     buffer_.drop_through(durable());
     buffer_.keep(*t_, std::move(blocks));
-    if (has_tables_) {
-      wanted_for_ = *t_ + 1;
-      wanted_ = std::move(next);
-    }
+    rows_.know(*t_ + 1, std::move(next));
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) push(shard, *t_, out);
     if (stopping_) return leave(out);
-    if (buffer_.filling())
-      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendSave{shard});
+    ask_to_save(out);
     ask(out);
   }
 
@@ -102,6 +98,7 @@ class AsyncWorkerCore {
   struct ShardView {
     Progress progress;   // done: this rank's contributions counted; cuts: the last one that is durable there
     bool joined = false;
+    bool asked_to_save = false;  // since room became short
     SharedBuffer got;
 
     [[nodiscard]] auto durable() const -> Step { return progress.cuts.empty() ? 0 : progress.cuts.back(); }
@@ -128,6 +125,16 @@ class AsyncWorkerCore {
     go_on(out);
   }
 
+  // Once each time that room becomes short, because what is on its way when a cut becomes durable is asking for another
+  // one; and with each contribution that may be the last, or while the shard says that its cuts find no room.
+  void ask_to_save(auto& out) {
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
+      ShardView& view = shards_[shard];
+      const bool asked = std::exchange(view.asked_to_save, buffer_.filling());
+      if (view.asked_to_save && (!asked || buffer_.full() || view.progress.no_room)) out(SendSave{shard});
+    }
+  }
+
   void push(std::uint32_t shard, Step step, auto& out) {
     out(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, durable()}});
   }
@@ -141,20 +148,16 @@ class AsyncWorkerCore {
   void ask(auto& out) {
     for (ShardView& view : shards_) view.got = nullptr;
     if (!asked()) return;
-    if (has_tables_ && wanted_for_ != *t_ + 1) return out(Prepare{*t_ + 1});
+    if (!rows_.known_for(*t_ + 1)) return out(Prepare{*t_ + 1});
     pull_all(out);
   }
 
   // Not before it is known which rows are wanted.
   void pull(std::uint32_t shard, auto& out) const {
-    if (!has_tables_) return out(SendPull{shard, *asked()});
-    if (wanted_for_ == *t_ + 1) out(SendPull{shard, *asked(), wanted_[shard]});
+    if (rows_.known_for(*t_ + 1)) out(SendPull{shard, *asked(), rows_.of(shard)});
   }
   void pull_all(auto& out) const {
     for (std::uint32_t shard = 0; shard < shards_.size() && asked(); ++shard) pull(shard, out);
-  }
-  [[nodiscard]] auto is_wanted(std::uint32_t shard, const SharedBuffer& block) const -> bool {
-    return !has_tables_ || (wanted_for_ == *t_ + 1 && block->size() == wanted_[shard].answer_bytes);
   }
 
   // A shard says where this rank stands: send what follows, or make it again when it is no longer kept (rule 5).
@@ -223,9 +226,7 @@ class AsyncWorkerCore {
   std::vector<ShardView> shards_;
   ReplayBuffer buffer_;
   bool wants_result_;
-  bool has_tables_;
-  Step wanted_for_ = 0;              // the contribution that needs these rows; 0: it is not known which
-  std::vector<WantedRows> wanted_;   // one a shard
+  detail::RowsToPull rows_;  // for the contribution after t
   std::optional<Step> t_;
   bool computing_ = false;
   std::uint64_t ticket_ = 0;

@@ -43,7 +43,7 @@ class BatchKeys {
   }
 
   /// The rows of `lookups`, of each table keys in any order with repeats, and of `others`, keys whose rows are wanted but
-  /// change nothing; empty: none. Whether digests of the tables are wanted, too. Throws `ps_errc::no_such_row`, naming
+  /// change nothing; empty: none. `digests`: those of the tables are wanted, too. Throws `ps_errc::no_such_row`, naming
   /// table and key.
   template <class = void>
   void find(std::span<const std::vector<std::uint64_t>> lookups, const KeyLists& others, bool digests = false) {

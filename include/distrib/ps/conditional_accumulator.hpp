@@ -77,13 +77,8 @@ class ConditionalAccumulator {
   /// Asks for the mean of at least `required` gradients. Fails with `ps_errc::not_positive`. The ids of takes that wait
   /// are the caller's matter; `cancel` takes the first of one id.
   void take(std::uint64_t id, std::int64_t required, auto& out, std::error_code& ec) {
-    ec.clear();
-    if (required <= 0) {
-      ec = ps_errc::not_positive;
-      return;
-    }
-    line_.wait(id, static_cast<std::uint64_t>(required));
-    serve(out);
+    line_.wait(id, required, ec);
+    if (!ec) serve(out);
   }
   void take(std::uint64_t id, std::int64_t required, auto& out) {
     std::error_code ec;

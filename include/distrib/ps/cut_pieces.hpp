@@ -79,7 +79,8 @@ class CutAssembly {
     if (reply.step != step_ || filling_ == blocks_.size()) return reply.step == step_ && reply.body == nullptr;
     const std::span<std::byte> rest = blocks_[filling_]->bytes().subspan(filled_);
     if (reply.body == nullptr || reply.body->size() > rest.size()) return false;
-    std::ranges::copy(reply.body->bytes(), rest.begin());
+    const ByteView piece = reply.body->bytes();
+    std::copy(piece.begin(), piece.end(), rest.begin());  // std::ranges::copy goes by the byte in libstdc++ 12
     bytes_ += reply.body->size();
     filled_ += reply.body->size();
     pass_full_blocks();

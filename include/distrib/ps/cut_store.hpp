@@ -42,13 +42,12 @@ namespace distrib::inline v0 {
 /// With an empty directory cuts are kept in memory. Of checkpoints the two newest are kept whatever `max_to_keep` says,
 /// because workers may yet go back to the one before. A second replica of a shard has its cuts in the same directory, as
 /// `replica-1.ckpt-STEP`; what the first has not of a checkpoint is taken from there. Which older ones stay is decided,
-/// for all shards, by whoever
-/// makes a checkpoint, from the times in the state file, of which each is the clock of whoever made that one.
+/// for all shards, by whoever makes a checkpoint, from the times in the state file, of which each is the clock of
+/// whoever made that one.
 ///
 /// Blocks. Threads: one at a time. Stores of other shards may work in the directory at the same time, in other threads,
 /// processes or machines; there must be one store of a shard. Throws `std::system_error` that names the file or tensor.
-/// `Perform` performs a plan and throws where it cannot go on, and tells the time; a test's stops at the action that
-/// shall be the last.
+/// `Perform` performs a plan, throws where it cannot go on, and tells the time; a test's stops where it shall die.
 template <class Perform = PosixFiles>
 class CutStore {
  public:
@@ -148,14 +147,14 @@ class CutStore {
 
     const detail::FileLock lock{lock_file()};
     bool last = false;
-    const auto merge_and_let_go = [&] {
+    const auto merge_it = [&] {
       last = merge_if_whole(cut.step, error);
       if (error.code == failure::io) throw_if(error);
-      let_older_go(cut);
     };
     // It is durable without an index, which another start makes; but who is done relies on that of the last step.
-    if (cut.step == last_step_) merge_and_let_go();
-    else if_there_is_room(merge_and_let_go);
+    if (cut.step == last_step_) merge_it();
+    else if_there_is_room(merge_it);
+    let_older_go(cut);
     return last ? files_.users_prefix(cut.step) : std::string{};
   }
 
@@ -245,10 +244,8 @@ class CutStore {
     for (const Found& found : list)
       if (!found.complete.empty()) newest = &found;
     for (const Found& found : list) {
-      if (found.has_index) {
-        if (is_users(found.step) && !found.part_files.empty()) perform_(plan_settled(found));
-        continue;
-      }
+      settle(found);
+      if (found.has_index) continue;
       if (!is_users(found.step) && (newest == nullptr || found.step != newest->step)) continue;
       for (const std::uint32_t shards : found.complete) {
         Error error;
@@ -261,12 +258,19 @@ class CutStore {
   // Second replicas may have parts of checkpoints that were let go: those count of a step after the newest one only.
   auto merge_if_whole(Step step, Error& error) -> bool {
     if (!is_users(step)) return false;
+    const std::vector<Found> list = scan();
     bool is_whole = files_.is_first() && files_.has_all_parts(step, false);
-    if (!is_whole && files_.replicated && files_.has_all_parts(step, true)) {
-      const std::vector<Found> list = scan();
+    if (!is_whole && files_.replicated && files_.has_all_parts(step, true))
       is_whole = std::ranges::none_of(list, [step](const Found& found) { return found.has_index && found.step >= step; });
-    }
-    return is_whole && merge(step, files_.shards, error);
+    if (is_whole) return merge(step, files_.shards, error);
+    for (const Found& found : list)
+      if (found.step == step) settle(found);
+    return false;
+  }
+
+  // Ends what whoever made the index of a step that the user wants could not, being killed or without room.
+  void settle(const Found& found) const {
+    if (found.has_index && is_users(found.step) && !found.part_files.empty()) perform_(plan_settled(found));
   }
 
   // Makes the index of a step of which the parts of all `shards` are there. False: `error` says why it cannot be.
@@ -297,15 +301,17 @@ class CutStore {
     return true;
   }
 
-  // What follows when a checkpoint that the user wants has its index: it is named as the newest, older ones are let go
-  // (but the one before it, to which workers may yet go back), and nobody needs its part files any more.
+  // What follows when a checkpoint that the user wants has its index: the newest is named, which is another one where
+  // this index found no room before; older ones are let go (but the one before the newest, to which workers may yet go
+  // back), and nobody needs its part files any more.
   auto plan_settled(const Found& checkpoint) const -> FilePlan {
-    const std::vector<SavedCheckpoint> saved = checkpoints();
+    const std::vector<SavedCheckpoint> saved = checkpoints(checkpoint.step);
     const std::size_t most =
         settings_.max_to_keep == 0 ? 0 : std::max<std::size_t>(2, static_cast<std::size_t>(settings_.max_to_keep));
     const SaveOptions options{most, settings_.keep_checkpoint_every_n_hours};
-    const std::string name = detail::CutFiles::name_of(detail::CutFiles::users, checkpoint.step);
-    FilePlan plan = plan_keep_newest(settings_.directory, name, saved, options, writer(),
+    const std::string newest = detail::relative_path(
+        saved.empty() ? files_.users_prefix(checkpoint.step) : saved.back().prefix, settings_.directory);
+    FilePlan plan = plan_keep_newest(settings_.directory, newest, saved, options, writer(),
                                      {perform_.now(), detail::last_preserved(settings_.directory)});
     append(plan, plan_leftovers(checkpoint.step, saved));
     for (const std::string& file : checkpoint.part_files) plan.push_back(FileAction::remove(file));
@@ -314,8 +320,9 @@ class CutStore {
   }
 
   // The checkpoints of the directory, as the state file should name them: those of other names, then ours as they are
-  // found there, because whoever wrote the state file may have been killed before it had removed what it left out.
-  auto checkpoints() const -> std::vector<SavedCheckpoint> {
+  // found there, because whoever wrote the state file may have been killed before it had removed what it left out. The
+  // last one is the newest. That of `merged` counts, whose index may be about to come.
+  auto checkpoints(Step merged) const -> std::vector<SavedCheckpoint> {
     Error unreadable;  // a damaged state file is replaced by a good one
     const auto told = list_checkpoints(settings_.directory, unreadable);
     std::vector<SavedCheckpoint> saved;
@@ -324,11 +331,13 @@ class CutStore {
       return !step || other.prefix != files_.users_prefix(static_cast<Step>(*step));
     });
     for (Found& found : scan()) {
-      if (!found.has_index || (!is_users(found.step) && !found.part_files.empty())) continue;  // merged at a start
+      const bool for_a_start = !is_users(found.step) && !found.part_files.empty();  // merged there, and not the user's
+      if (found.step != merged && (!found.has_index || for_a_start)) continue;
       const auto at = find_prefix(told, found.prefix);
       SavedCheckpoint& own = saved.emplace_back(at != told.end() ? *at : SavedCheckpoint{found.prefix, {}});
       own.files = std::move(found.files);
-      if (at == told.end()) own.timestamp = detail::index_seconds(own);
+      if (at == told.end()) own.timestamp = found.has_index ? detail::index_seconds(own) : perform_.now();
+      if (!found.has_index) own.files.insert(own.files.begin(), index_file_name(own.prefix));
     }
     return saved;
   }
@@ -365,7 +374,7 @@ class CutStore {
     }
     if (asynchronous && !own.empty()) own.pop_back();
     for (const Step step : own)
-      if (asynchronous || (is_users(step) && step < newest_users)) let_go(step);
+      if (asynchronous || (is_users(step) && step < newest_users)) if_there_is_room([&] { let_go(step); });
   }
 
   // Removes the shard's own part of a step, first what makes others believe in it. What all shards have of a step that
@@ -373,7 +382,7 @@ class CutStore {
   void let_go(Step step) {
     const std::string prefix = files_.prefix_of(step);
     Error error;
-    if (files_.is_first() && is_users(step) && (files_.has_index(step) || merge_if_whole(step, error))) return;
+    if (files_.is_first() && is_users(step) && (merge_if_whole(step, error) || files_.has_index(step))) return;
     perform_(FilePlan{FileAction::remove(index_file_name(prefix)), FileAction::sync_directory(settings_.directory),
                       FileAction::remove(files_.own_part(prefix)), FileAction::sync_directory(settings_.directory),
                       FileAction::remove(files_.own_data(prefix))});

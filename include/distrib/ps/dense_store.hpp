@@ -65,18 +65,7 @@ class DenseStore {
   /// layout, one at least, to all that is trained, as `reduce_mean` gives it. To the counters each is added, in order.
   template <class = void> void apply(std::uint64_t count, std::span<const ByteView> contributions) {
     const std::shared_ptr<AlignedBuffer> next = next_block();
-    // In pieces, so that the mean is still in the cache when the updater reads it.
-    const std::size_t piece = contributions.size() == 1 ? std::size_t(-1) : mean_elements;
-    for (const Group& group : groups_)
-      for (std::size_t done = 0; done < group.size; done += std::min(piece, group.size - done)) {
-        const std::size_t first = group.first + done;
-        const std::size_t size = std::min(piece, group.size - done);
-        slots_at_.clear();
-        for (const std::span<float> slot : group.slots) slots_at_.push_back(slot.subspan(done, size));
-        group.updater.apply(UpdateStep{count}, mean_of(contributions, first, size),
-                            current_->as<float>().subspan(first, size), next->as<float>().subspan(first, size),
-                            slots_at_);
-      }
+    for (const Group& group : groups_) update(group, count, contributions, next->as<float>());
     for (const Counter& counter : counters_) {
       if (next != current_)
         std::copy_n(current_->data() + counter.offset_bytes, counter.size_bytes, next->data() + counter.offset_bytes);
@@ -124,6 +113,20 @@ class DenseStore {
   };
 
   static constexpr std::size_t mean_elements = 16'384;  // 64 KiB
+
+  // In pieces, so that the mean is still in the cache when the updater reads it.
+  template <class = void>
+  void update(const Group& group, std::uint64_t count, std::span<const ByteView> contributions, std::span<float> next) {
+    const std::size_t piece = contributions.size() == 1 ? group.size : mean_elements;
+    for (std::size_t done = 0; done < group.size; done += piece) {
+      const std::size_t first = group.first + done;
+      const std::size_t size = std::min(piece, group.size - done);
+      slots_at_.clear();
+      for (const std::span<float> slot : group.slots) slots_at_.push_back(slot.subspan(done, size));
+      group.updater.apply(UpdateStep{count}, mean_of(contributions, first, size),
+                          current_->as<float>().subspan(first, size), next.subspan(first, size), slots_at_);
+    }
+  }
 
   /// Of these elements; of one contribution they are what is asked for.
   template <class = void>

@@ -77,24 +77,6 @@ class EmbeddingTable {
         });
   }
 
-  /// The same, with what `uses` gives of each key: calls `hand(first, uses, rows)`.
-  template <class Hand>
-  void visit_with_uses(std::span<const std::uint64_t> keys, Hand hand) const {
-    std::array<KeyUse, 2 * detail::table_window> uses;
-    in_windows(
-        keys, layout().row_bytes(),
-        [&](std::size_t i, KeySlot* begin, float*& row) {
-          const KeySlot* const slot = index_.find(keys[i], begin);
-          uses[i % uses.size()] = slot == nullptr ? KeyUse{} : slot->use();
-          row = slot == nullptr || !slot->has_row() ? nullptr : rows_.at(slot->row());
-          return true;
-        },
-        [&](std::size_t first, std::span<float* const> rows) {
-          hand(first, std::span<const KeyUse>{&uses[first % uses.size()], rows.size()},
-               std::span<const float* const>{rows.data(), rows.size()});
-        });
-  }
-
   /// The same, all at once: rows[i] is the row of keys[i] or null. As long as `keys`.
   template <class = void> void find(std::span<const std::uint64_t> keys, std::span<const float*> rows) const {
     assert(rows.size() >= keys.size());
@@ -274,10 +256,11 @@ class EmbeddingTable {
     index_.for_each([&](const KeySlot& slot) { f(slot.key(), slot.use(), row_at(slot)); });
   }
 
-  /// Goes through the keys in pieces, between which the table may change: as `KeyIndex`.
+  /// Goes through the keys in pieces, between which the table may change: as `KeyIndex`, with `f(key, use, row)`.
   [[nodiscard]] static auto place_of(std::uint64_t key) noexcept -> std::uint32_t { return KeyIndex::place_of(key); }
-  template <class = void> auto keys_from(std::uint64_t place, std::vector<std::uint64_t>& keys) const -> std::uint64_t {
-    return index_.keys_from(place, keys);
+  template <class F>
+  auto for_each_from(std::uint64_t place, F f) const -> std::uint64_t {
+    return index_.for_each_from(place, [&](const KeySlot& slot) { f(slot.key(), slot.use(), row_at(slot)); });
   }
 
   /// Rows.

@@ -70,7 +70,7 @@ auto read_initial(const BundleReader& reader, const TablePlace& table, const Any
   const std::size_t rows = cut.rows->size() / info.row_bytes();
   if (info.any_key()) {
     auto keys = std::make_shared<AlignedBuffer>(rows * sizeof(std::uint64_t));
-    std::ranges::copy(cut.keys->bytes().first(keys->size()), keys->bytes().begin());
+    std::copy_n(cut.keys->data(), keys->size(), keys->data());
     auto uses = std::make_shared<AlignedBuffer>(rows * sizeof(KeyUse));
     std::ranges::fill(uses->as<KeyUse>(), KeyUse{1, 0});
     cut.keys = std::move(keys);
@@ -95,7 +95,7 @@ auto read_initial(const BundleReader& reader, const TablePlace& table, const Any
 ///
 /// What the job's `initial_checkpoint` has of its variables and tables is read from there, in whatever slices and from
 /// however many shards; from an object-based checkpoint of TensorFlow 2 by full name or path, see `find_by_object`; of
-/// tables of any keys only what this library saved. Variables and tables that it has not begin as their initializers
+/// tables of any keys only what this library saved. Variables and tables that are not in it begin as their initializers
 /// say, counters at zeros. Then it blocks, and throws `std::system_error` that names file or tensor: as
 /// `BundleReader::open` and `read`, `find_by_object`, `TableTensors::read`; `checkpoint_errc::mismatch` when type or
 /// shape is another.

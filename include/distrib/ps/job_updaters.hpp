@@ -31,8 +31,8 @@ template <class = void> [[nodiscard]] auto check_table_updaters(const Job& job, 
   return {};
 }
 
-/// The updaters of a job, all of them. Fails with `ps_errc::unknown_updater`, saying the first text that `find` does not
-/// know, and as `check_table_updaters`.
+/// The updaters of a job, all of them. Fails with `ps_errc::unknown_updater`, naming the first text that `find` does
+/// not know, and as `check_table_updaters`.
 template <class = void>
 [[nodiscard]] auto find_updaters(const Job& job, const UpdaterFinder& find, Error& error) -> JobUpdaters {
   error = {};

@@ -150,18 +150,19 @@ class KeyIndex {
         if (!slots_of(segment)[i].is_empty()) f(std::as_const(slots_of(segment)[i]));
   }
 
-  /// Where a key lies in the order of `keys_from`, below 2^32. A function of its hash: growth moves no key.
+  /// Where a key lies in the order of `for_each_from`, below 2^32. A function of its hash: growth moves no key.
   [[nodiscard]] static auto place_of(std::uint64_t key) noexcept -> std::uint32_t {
     return reversed(static_cast<std::uint32_t>(hash_key(key) >> first_directory_bit));
   }
 
-  /// Appends the keys of the segment that begins at `place`: 0, or what this gave. Gives the place behind it, 2^32 behind
-  /// the last. Between two calls the index may change.
-  template <class = void> auto keys_from(std::uint64_t place, std::vector<std::uint64_t>& keys) const -> std::uint64_t {
+  /// Calls `f(const KeySlot&)` for each key of the segment that begins at `place`: 0, or what this gave. Gives the place
+  /// behind it, 2^32 behind the last. Between two calls the index may change.
+  template <class F>
+  auto for_each_from(std::uint64_t place, F f) const -> std::uint64_t {
     if (segments_.empty()) return std::uint64_t{1} << 32;
     const Segment& segment = segments_[entries()[reversed(static_cast<std::uint32_t>(place)) & directory_mask_].segment];
     for (const KeySlot& slot : std::span{slots_of(segment), segment.size})
-      if (!slot.is_empty()) keys.push_back(slot.key());
+      if (!slot.is_empty()) f(std::as_const(slot));
     return place + (std::uint64_t{1} << (32 - segment.depth));
   }
 

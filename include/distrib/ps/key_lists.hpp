@@ -23,8 +23,8 @@ using KeyLists = std::vector<std::vector<std::uint64_t>>;
 
 /// Adds one table's keys to a message. Twice how many there are, as a varint; then the first one and the differences of
 /// the others, as varints. Or, one more than twice how many there are, and then each as 8 bytes, little endian: where
-/// differences would not save a quarter of them, as of keys without order, which are hashes often, reading them costs
-/// more than their bytes do. The keys ascend and are unique (programmer error otherwise).
+/// differences would not save a quarter of that, as of keys that are hashes, reading them costs more than the bytes
+/// that they save. The keys ascend and are unique (programmer error otherwise).
 template <class = void> inline void append_keys(std::span<const std::uint64_t> keys, std::vector<std::byte>& to) {
   const auto append = [&to](std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) to.push_back(static_cast<std::byte>(value | 0x80));

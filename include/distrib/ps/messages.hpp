@@ -38,9 +38,9 @@ struct Progress {
   [[nodiscard]] auto operator==(const Progress&) const -> bool = default;
 };
 
-/// One gradient: the name (step, rank) and the shard's block of it, see `ps/table_gradients.hpp`. Whoever carries it fills the checksum, which is
-/// compared only between repeats of one name. Of step 0 the block is the dense block itself, in float32: the initial
-/// values of a job that has custom ones.
+/// One gradient: the name (step, rank) and the shard's block of it, see `ps/table_gradients.hpp`. Whoever carries it
+/// fills in the checksum, which is compared only between repeats of one name. Of step 0 the block is the dense block
+/// itself, in float32: the initial values of a job that has custom ones.
 struct Contribution {
   Step step = 0;
   Rank rank = 0;

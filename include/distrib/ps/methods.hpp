@@ -190,7 +190,7 @@ struct PushRequest {
   Rank rank = 0;
   Step common_cut = 0;  ///< The newest cut that the worker knows every shard to have.
   SharedBuffer body;
-  bool pull_follows = false;  ///< The worker waits for the values that he asks for next: the answer may come with those.
+  bool pull_follows = false;  ///< The worker waits for the values that it asks for next: the answer may come with them.
   std::uint32_t body_checksum = 0;  ///< At the shard: CRC-32C of the body.
 
   void encode(WireWriter& head) const {

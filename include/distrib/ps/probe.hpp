@@ -18,8 +18,8 @@ namespace distrib::inline v0 {
 ///
 /// A ps task is well when its shards answer, and have read their cuts if they know the job: until then
 /// `std::errc::resource_unavailable_try_again`, else as `ask_shard`. It is asked at its address in the cluster, or at
-/// this machine's loopback when nobody answers there: its name may be known later than it is well. Other tasks listen to
-/// nobody and are as well as their process. Waits as `ask_status`, twice.
+/// this machine's loopback when nobody answers there: its name may not be known yet when it is well. Other tasks listen
+/// to nobody and are as well as their process. Waits as `ask_status`, twice.
 template <class = void>
 [[nodiscard]] auto probe(const ClusterFlags& flags, const AskOptions& how = {}) -> Error {
   if (flags.job_name != "ps") return {};

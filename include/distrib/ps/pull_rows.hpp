@@ -37,7 +37,7 @@ template <class = void> inline void append_pull_rows(const PullRows& rows, std::
 
 /// Reads what `append_pull_rows` wrote, a stranger's perhaps; without a body nothing is asked. Fails with
 /// `ps_errc::unsorted_keys` when it is no request to these tables, and `pull_too_large` when the answer would be more than
-/// `max_bytes`; whether the shard has the keys says `ShardStore::check`. Memory: at most eight times the body's.
+/// `max_bytes`; `ShardStore::check` says whether the shard has the keys. Memory: at most eight times the body's.
 template <class = void>
 [[nodiscard]] inline auto read_pull_rows(const ShardLayout& layout, const SharedBuffer& body, std::uint64_t max_bytes,
                                          PullRows& rows) -> Error {

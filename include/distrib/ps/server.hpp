@@ -35,10 +35,11 @@ namespace distrib::inline v0 {
 /// brings the job, so a server knows no model, only a list of updaters: `updaters<MyUpdater>` adds to the standard
 /// ones. Of any other job it listens on nothing: workers speak to parameter servers only.
 ///
-/// Files are read and written on the last thread of `io`. Shards live on the others, with their connections: shard s of
-/// the task on thread s modulo their number, so that `IoPool{n + 1}` gives each of n shards its own; one thread has all.
-/// What `RpcServerOptions` limits for all connections of a thread is limited for each. Threads: one at a time; not from
-/// a thread of `io`, which must outlive it.
+/// Files are read and written on the last thread of `io`, which from then on gives way to others where processors are
+/// short (a batch thread, five steps nicer than the process). Shards live on the others, with their connections: shard
+/// s of the task on thread s modulo their number, so that `IoPool{n + 1}` gives each of n shards its own; one thread has
+/// all. What `RpcServerOptions` limits for all connections of a thread is limited for each. Threads: one at a time; not
+/// from a thread of `io`, which must outlive it.
 class Server {
  public:
   /// `updaters`: a list, or whatever finds an updater by its text, on the threads of shards. Throws `cluster_errc` when

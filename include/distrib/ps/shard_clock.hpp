@@ -35,7 +35,7 @@ struct ShardOptions {
   /// as a cut that is under way may hold another copy of the tables.
   std::uint64_t task_memory_bytes = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t max_pull_bytes = std::uint64_t{1} << 30;       ///< A pull whose rows would be more is refused.
-  std::size_t copy_bytes = std::size_t{512} << 10;  ///< Of tables a cut is copied in pieces of so much, other events between.
+  std::size_t copy_bytes = std::size_t{512} << 10;  ///< A cut of tables is copied in such pieces, other events between.
 };
 
 /// How long a shard has not heard of each rank, and what follows from it (protocol, "Loss, leaving, exit codes").

@@ -173,7 +173,8 @@ class ShardStore {
     std::fill(digests.begin(), digests.end(), std::byte{0});
     if (rows.digests) {
       const std::vector<TableDigest> of_tables = tables_->digests();
-      std::ranges::copy(std::as_bytes(std::span{of_tables}), digests.begin());
+      const ByteView bytes = std::as_bytes(std::span{of_tables});
+      std::copy(bytes.begin(), bytes.end(), digests.begin());
     }
     return block;
   }

@@ -80,13 +80,8 @@ class SparseConditionalAccumulator {
 
   /// Asks for what at least `required` gradients make. Fails with `ps_errc::not_positive`.
   void take(std::uint64_t id, std::int64_t required, auto& out, std::error_code& ec) {
-    ec.clear();
-    if (required <= 0) {
-      ec = ps_errc::not_positive;
-      return;
-    }
-    line_.wait(id, static_cast<std::uint64_t>(required));
-    serve(out);
+    line_.wait(id, required, ec);
+    if (!ec) serve(out);
   }
   void take(std::uint64_t id, std::int64_t required, auto& out) {
     std::error_code ec;

@@ -33,9 +33,9 @@ struct TokenGiven {
   Step step = 0;
 };
 
-/// What TensorFlow's SyncReplicasOptimizer does, without its graph: accumulators, queue of tokens, steps. For who ports
-/// a program that used it and wants to know what it did; training here uses `BulkSynchronousParallel`, which repeats
-/// its bits unless it has backup workers, too: its own `replicas_to_aggregate`.
+/// What TensorFlow's SyncReplicasOptimizer does, without its graph: accumulators, queue of tokens, steps. For whoever
+/// ports a program that used it and wants to know what it did. Training here uses `BulkSynchronousParallel`, which
+/// repeats its bits unless it is given backup workers of its own (`replicas_to_aggregate`).
 ///
 /// The chief calls `set_variables` and `begin`. A worker's step: compute; `apply` its gradients, which count unless its
 /// local step is below the global one; `take_token`, and wait for `TokenGiven`. R counted gradients make an

@@ -154,7 +154,8 @@ class SyncShardCore {
   template <class = void> void cut_refused(auto& out) {
     if (!loading_ || k_ == 0) return;
     std::erase(cuts_, k_);
-    newest_.assign(ranks_, {k_ = cuts_.back()});
+    k_ = cuts_.back();
+    newest_.assign(ranks_, {k_});
     contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
     common_ = std::min(common_, k_);
     out(LoadCut{k_});
@@ -266,7 +267,8 @@ class SyncShardCore {
     if (!bad || bad == ps_errc::not_repeatable) out(PushedReply{peer, 0, progress()});
   }
 
-  // Rule 2: checksums of names since the newest own cut, of as many steps as the window has. False: the same name came with other bytes.
+  // Rule 2: checksums of names since the newest own cut, of as many steps as the window has. False: the same name came
+  // with other bytes.
   template <class = void> auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
     if (replicas_ < ranks_) return true;
     if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, 0}));

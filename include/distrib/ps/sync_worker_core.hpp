@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/ps/detail/replica_views.hpp>
+#include <distrib/ps/detail/rows_to_pull.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/replay_buffer.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,9 +23,9 @@ namespace distrib::inline v0 {
 /// sends it to all, and keeps it until every shard has it in a cut. Serves shards that came back, sends everybody to
 /// the common cut when it cannot. The rules are those of the protocol ("Synchronous rules").
 ///
-/// With backup workers (`replicas_to_aggregate` of the job) nobody is sent back because of one: who is told Gone, or
-/// cannot serve a shard, goes on at the smallest k. What he has not he makes again. When shards are so far apart that
-/// no step is left that all of them give, because one came back, each gives the step where it is.
+/// With backup workers (`replicas_to_aggregate` of the job) nobody is sent back because of one: a worker that is told
+/// Gone, or cannot serve a shard, goes on at the smallest k, and makes again what it does not have. When shards are so
+/// far apart that no step is left that all of them give, because one came back, each gives the step where it is.
 ///
 /// With replicas (`Job::replicas`) what is a shard to the events and actions is a replica of one, by its number: they
 /// are sent the same, and whichever answers gives the values. Of those of a shard the live ones count, and nobody waits
@@ -37,8 +39,7 @@ class SyncWorkerCore {
   template <class = void> SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank}, total_steps_{job.total_steps}, replicas_{job.shards(), job.num_replicas()},
         buffer_{options.replay_budget_bytes, std::move(options.initial_values)}, window_{contribution_window(job)},
-        wants_result_{options.wants_result}, has_tables_{!job.tables.empty()},
-        has_backups_{replicas_to_aggregate(job) < job.ranks}, wanted_(job.shards()) {}
+        wants_result_{options.wants_result}, has_backups_{replicas_to_aggregate(job) < job.ranks}, rows_{job} {}
 
   /// The step whose values the worker has or waits for.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -103,9 +104,9 @@ class SyncWorkerCore {
 
   void values(std::uint32_t replica, Step step, SharedBuffer block, Progress progress, auto& out) {
     const std::uint32_t shard = replicas_.shard_of(replica);
-    if (t_ && step == replicas_[replica].asked && !computing_ && is_wanted(shard, block)) {
+    if (t_ && step == replicas_[replica].asked && !computing_ && rows_.fit(*t_ + 1, shard, block)) {
       const SharedBuffer& known = replicas_.values_of(shard);
-      if (replicas_.replicated() && known && !std::ranges::equal(known->bytes(), block->bytes()))
+      if (replicas_.replicated() && known && !is_same(*known, *block))
         return out(ReplicasDiffer{shard, step});
       replicas_[replica].got = std::move(block);
     }
@@ -129,9 +130,8 @@ class SyncWorkerCore {
 
   /// The rows that the contribution of `step` needs, one a shard, as `Prepare` asked.
   void prepared(Step step, std::vector<WantedRows> rows, auto& out) {
-    if (!t_ || done_ || step != *t_ + 1 || !has_tables_ || wanted_for_ == step) return;  // overtaken
-    wanted_for_ = step;
-    wanted_ = std::move(rows);
+    if (!t_ || done_ || step != *t_ + 1 || rows_.known_for(step)) return;  // overtaken
+    rows_.know(step, std::move(rows));
     pull_all(out);
   }
 
@@ -143,10 +143,7 @@ class SyncWorkerCore {
     buffer_.drop_through(common_cut());
     t_ = *t_ + 1;
     buffer_.keep(*t_, std::move(blocks));
-    if (has_tables_) {
-      wanted_for_ = *t_ + 1;
-      wanted_ = std::move(next);
-    }
+    rows_.know(*t_ + 1, std::move(next));
     replicas_.want_anew();
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
       if (has_backups_ && replicas_[replica].progress.done >= *t_) push(replica, *t_, out);  // to be counted as stale
@@ -172,6 +169,11 @@ class SyncWorkerCore {
 
  private:
   using ReplicaView = detail::ReplicaView;
+
+  // Not std::ranges::equal, which goes by the byte in libstdc++ 12.
+  static auto is_same(const AlignedBuffer& a, const AlignedBuffer& b) noexcept -> bool {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+  }
 
   void join_all(auto& out) {
     forget();
@@ -201,7 +203,7 @@ class SyncWorkerCore {
     const Step from = *std::exchange(t_, replicas_[replica].progress.done);
     replicas_.leave(replica, from, *t_);
     replicas_.want_anew();
-    if (has_tables_ && wanted_for_ != *t_ + 1) out(Prepare{*t_ + 1});
+    if (!rows_.known_for(*t_ + 1)) out(Prepare{*t_ + 1});
     pull_all(out);
   }
 
@@ -218,7 +220,7 @@ class SyncWorkerCore {
     while (has_backups_ && buffer_.has(*t_ + 1)) ++*t_;  // a shard came back, and these are made already
     buffer_.drop_after(*t_);  // made again from here
     if (everything_saved() && (!wants_result_ || *t_ < total_steps_)) return go_on(out);
-    if (has_tables_ && wanted_for_ != *t_ + 1) out(Prepare{*t_ + 1});
+    if (!rows_.known_for(*t_ + 1)) out(Prepare{*t_ + 1});
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
       if (replicas_.is_source(replica, *t_)) pull(replica, out);
       serve(replica, out);
@@ -227,19 +229,14 @@ class SyncWorkerCore {
 
   // The values of t; not before it is known which rows are wanted with them.
   void pull(std::uint32_t replica, auto& out) {
-    if (has_tables_ && wanted_for_ != *t_ + 1) return;
+    if (!rows_.known_for(*t_ + 1)) return;
     ReplicaView& view = replicas_[replica];
     const bool apart = has_backups_ && gone_at_ == t_ && view.progress.done > *t_;
     view.asked = apart ? view.progress.done : *t_;
-    out(SendPull{replica, *view.asked, has_tables_ ? wanted_[replicas_.shard_of(replica)] : WantedRows{}});
+    out(SendPull{replica, *view.asked, rows_.of(replicas_.shard_of(replica))});
   }
   void pull_all(auto& out) {
     for (std::uint32_t shard = 0; shard < replicas_.shards(); ++shard) pull(replicas_.source(shard, *t_), out);
-  }
-
-  // Not the answer to a pull that only asked when there is room.
-  [[nodiscard]] auto is_wanted(std::uint32_t shard, const SharedBuffer& block) const -> bool {
-    return !has_tables_ || (wanted_for_ == *t_ + 1 && block->size() == wanted_[shard].answer_bytes);
   }
 
   void push(std::uint32_t replica, Step step, auto& out, bool pull_follows = false) const {
@@ -247,8 +244,9 @@ class SyncWorkerCore {
     out(SendPush{replica, {step, rank_, block, 0, common_cut()}, pull_follows});
   }
 
-  // Sends what the shard has not yet, as far as it stores ahead (rules 3 and 8); what is not kept: rule 10, or with
-  // backup workers the other ranks may have it, until the shard waits for just that; a replica takes its sibling's state.
+  // Sends what the shard does not have yet, as far as it stores ahead (rules 3 and 8). What is not kept: rule 10; with
+  // backup workers the other ranks may have it, until the shard waits for just that; a replica takes the state of
+  // another one.
   void serve(std::uint32_t replica, auto& out, bool pull_follows = false) {
     ReplicaView& view = replicas_[replica];
     if (replicas_.replicated() && !view.live && !view.lame) return;
@@ -258,7 +256,7 @@ class SyncWorkerCore {
       if (!buffer_.has(step)) {
         if (replicas_.is_left(step)) continue;
         if (view.lame) continue;  // somebody else may have sent it
-        if (replicas_.replicated() && is_helped(replica, out)) return;
+        if (replicas_.replicated() && find_help(replica, out)) return;
         if (!has_backups_) return restore(out);
         if (step == view.progress.done + 1) return join_all(out);
         last = step - 1;
@@ -271,8 +269,8 @@ class SyncWorkerCore {
       out(SendPull{replica, last});  // answered when there is room for the rest
   }
 
-  // A replica that was lost, joined anew or is left behind may be waited for in vain: the others are asked as well, also
-  // those that were not ahead of it when they were last heard.
+  // A replica that was lost, joined anew or is left behind may be waited for in vain: the others are asked as well,
+  // even those that were not ahead of it when they were last heard.
   template <class = void> void ask_another(std::uint32_t replica, auto& out) {
     const std::uint32_t shard = replicas_.shard_of(replica);
     if (computing_ || replicas_.values_of(shard) || !replicas_.some_of(shard, &ReplicaView::doubtful)) return;
@@ -280,8 +278,8 @@ class SyncWorkerCore {
       if (replicas_[other].asked != t_ && replicas_.may_give(other, *t_)) pull(other, out);
   }
 
-  // Whether a replica that cannot be served catches up with another one, or may when that has joined.
-  template <class = void> auto is_helped(std::uint32_t replica, auto& out) -> bool {
+  // A replica that cannot be served catches up with another one. Whether it does, or may when that has joined.
+  template <class = void> auto find_help(std::uint32_t replica, auto& out) -> bool {
     ReplicaView& view = replicas_[replica];
     const std::uint32_t shard = replicas_.shard_of(replica);
     const Step done = view.progress.done;
@@ -346,7 +344,8 @@ class SyncWorkerCore {
     out(Compute{*t_ + 1, ++ticket_, replicas_.all_values()});
   }
 
-  // Whoever wants the result takes it before he says goodbye; shards that somebody sent back go to their cut N for it.
+  // A worker that wants the result takes it before it says goodbye; shards that somebody sent back go to their cut N
+  // for it.
   void end(auto& out) {
     WorkerDone ended;
     if (wants_result_ && !stopping_) {
@@ -384,10 +383,8 @@ class SyncWorkerCore {
   ReplayBuffer buffer_;
   Step window_;
   bool wants_result_;
-  bool has_tables_;
   bool has_backups_;
-  Step wanted_for_ = 0;              // the contribution that needs these rows; 0: it is not known which
-  std::vector<WantedRows> wanted_;   // one a shard
+  detail::RowsToPull rows_;  // for the contribution after t
   std::optional<Step> t_;
   bool computing_ = false;
   std::uint64_t ticket_ = 0;

@@ -43,8 +43,8 @@ class TableGradients {
  public:
   /// Reads a contribution, which may be a stranger's; its address is a multiple of `tensor_alignment`.
   /// `ps_errc::wrong_size`: it has another size than it says or the layout asks; `unsorted_keys`: keys do not ascend, or
-  /// one comes twice, or they are no keys at all; `no_such_row`: a key that the table has not, or not on this shard.
-  /// Rows that are no float32 are to be decoded then. Memory: at most eight times the contribution's.
+  /// one comes twice, or they are no keys at all; `no_such_row`: a key that the table does not have, or not on this
+  /// shard. Rows that are no float32 are to be decoded then. Memory: at most eight times the contribution's.
   template <class = void> [[nodiscard]] auto read(const ShardLayout& layout, ByteView contribution) -> std::error_code {
     keys_.resize(layout.tables().size());
     sent_.assign(layout.tables().size(), nullptr);

@@ -117,7 +117,7 @@ class TableStore {
   }
 
   /// Whether `keys`, a stranger's perhaps, are lists of this shard's tables. `ps_errc::no_such_row`: there is another
-  /// number of lists, or a key that a table has not, or not on this shard.
+  /// number of lists, or a key that a table does not have, or not on this shard.
   template <class = void> [[nodiscard]] auto check(const KeyLists& keys) const noexcept -> std::error_code {
     if (keys.size() != tables_.size()) return ps_errc::no_such_row;
     for (std::size_t i = 0; i < keys.size(); ++i)

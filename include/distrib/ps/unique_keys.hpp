@@ -89,7 +89,7 @@ template <class = void> [[nodiscard]] auto unique_keys(std::span<const std::uint
 /// The opposite for gradients: row i of `rows` is added to row `index[i]` of `sums`, which begin as zeros. Rows have
 /// `row_size` elements. Equal keys are added in the order of positions, each addition rounded to float: the same bits
 /// on every machine. Fails with `ps_errc::shape_mismatch` (`rows` are not as many as `index` says, or `sums` not whole
-/// rows), `ps_errc::no_such_row` (`index` names a row that `sums` has not); `sums` is then untouched.
+/// rows), `ps_errc::no_such_row` (`index` names a row that `sums` does not have); `sums` is then untouched.
 inline void sum_by_key(std::span<const std::int64_t> index, std::span<const float> rows, std::size_t row_size,
                        std::span<float> sums, std::error_code& ec) {
   ec.clear();

@@ -26,7 +26,8 @@ inline void encode_block(const ShardLayout& layout, ByteView block, std::span<st
   const auto used = to.begin() + static_cast<std::ptrdiff_t>(floats * element_bytes(layout.wire_format()));
   const auto counters = to.begin() + static_cast<std::ptrdiff_t>(layout.wire_float_bytes());
   std::fill(used, counters, std::byte{0});
-  std::ranges::copy(block.first(layout.block_bytes()).subspan(layout.float_bytes()), counters);
+  const ByteView known = block.first(layout.block_bytes()).subspan(layout.float_bytes());
+  std::copy(known.begin(), known.end(), counters);
 }
 
 /// The opposite: `to` has `block_bytes`, and an address for its elements.
@@ -34,8 +35,8 @@ template <class = void>
 inline void decode_block(const ShardLayout& layout, ByteView received, std::span<std::byte> to) noexcept {
   const std::size_t floats = layout.float_bytes() / sizeof(float);
   decode_elements(layout.wire_format(), received.data(), {reinterpret_cast<float*>(to.data()), floats});
-  std::ranges::copy(received.first(layout.wire_block_bytes()).subspan(layout.wire_float_bytes()),
-                    to.begin() + static_cast<std::ptrdiff_t>(layout.float_bytes()));
+  const ByteView counters = received.first(layout.wire_block_bytes()).subspan(layout.wire_float_bytes());
+  std::copy(counters.begin(), counters.end(), to.begin() + static_cast<std::ptrdiff_t>(layout.float_bytes()));
 }
 
 /// The block as it travels, in memory of its own; of float32 the block itself.

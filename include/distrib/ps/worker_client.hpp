@@ -33,14 +33,15 @@
 
 namespace distrib::inline v0 {
 
-/// What a worker tells who computes for it, on the executor. None may call the client back from inside.
+/// What a worker tells whoever computes for it, on the executor. None may call the client back from inside.
 class WorkerOwner {
  public:
   virtual ~WorkerOwner() = default;
-  virtual void prepare(Prepare work) = 0;                ///< Then `prepared`. Only of jobs with tables.
-  virtual void compute(Compute work, Step counted) = 0;  ///< Then `computed`. `counted`: steps, or contributions of all, heard of.
-  virtual void saved(Step step) = 0;                     ///< Every shard has a durable cut of this step. Synchronous only.
-  virtual void ended(WorkerEnd end) = 0;                 ///< Once; nothing follows.
+  virtual void prepare(Prepare work) = 0;  ///< Then `prepared`. Only of jobs with tables.
+  /// Then `computed`. `counted`: steps, or contributions of all ranks, that are known to be counted.
+  virtual void compute(Compute work, Step counted) = 0;
+  virtual void saved(Step step) = 0;       ///< Every shard has a durable cut of this step. Synchronous only.
+  virtual void ended(WorkerEnd end) = 0;   ///< Once; nothing follows.
 };
 
 /// One worker over TCP: a connection to each replica of each shard, made anew whenever it is lost, and the node that

@@ -24,8 +24,8 @@ struct WorkerClientOptions {
 
 /// How a worker's part of a job ended.
 struct WorkerEnd {
-  int code = 0;                      ///< The protocol's exit code: 0 done, 1 stopped or nobody there, 70 somebody is lost for good.
-  Error why;                         ///< When it failed. A refusal of the job has code 65.
+  int code = 0;                      ///< An exit code: 0 done, 1 stopped or nobody there, 65 refused, 70 somebody lost.
+  Error why;                         ///< When it failed.
   std::vector<SharedBuffer> result;  ///< See `WorkerDone`.
 };
 

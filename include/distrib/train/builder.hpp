@@ -15,16 +15,20 @@
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/cluster_trainer.hpp>
+#include <distrib/train/detail/compiled_once.hpp>
 #include <distrib/train/hook.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>
 #include <distrib/train/trainer.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace distrib::inline v0 {
 
@@ -44,8 +48,9 @@ struct NoTrainer {
   constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_row_mean(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_wire_format(auto&&...) const -> NoTrainer { return {}; }
-  constexpr auto with_local_mode(auto&&...) const -> NoTrainer { return {}; }
-  constexpr auto with_cluster_mode(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_local_mode(const LocalMode&) const -> NoTrainer { return {}; }  // which may be just braces
+  constexpr auto with_cluster_mode(const ClusterMode&) const -> NoTrainer { return {}; }
+  constexpr auto with_replicas(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto build(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto run() const -> int { return 0; }
   auto result() const -> TrainingResult { return {}; }
@@ -81,7 +86,8 @@ class TrainerBuilder {
   [[nodiscard]] auto with_data(D data) const {
     static_assert(detail::data_of_model<D, typename R::ModelType>,
                   "distrib: with_data: the schema of the data fills another type than the model's Example");
-    return rebuild(recipe_.model, std::move(data), recipe_.placement, recipe_.partitioner, recipe_.consistency, recipe_.hooks);
+    return rebuild(recipe_.model, std::move(data), recipe_.placement, recipe_.partitioner, recipe_.consistency,
+                   recipe_.hooks);
   }
   template <class D>
   auto with_data(D) const -> detail::NoTrainer {
@@ -92,7 +98,8 @@ class TrainerBuilder {
   /// Which parameter server task each part of a variable goes to. Default: round robin.
   template <PlacementStrategy P>
   [[nodiscard]] auto with_placement(P placement) const {
-    return rebuild(recipe_.model, recipe_.data, std::move(placement), recipe_.partitioner, recipe_.consistency, recipe_.hooks);
+    return rebuild(recipe_.model, recipe_.data, std::move(placement), recipe_.partitioner, recipe_.consistency,
+                   recipe_.hooks);
   }
   template <class P>
   auto with_placement(P) const -> detail::NoTrainer {
@@ -103,7 +110,8 @@ class TrainerBuilder {
   /// How variables are cut into parts. Default: not at all.
   template <Partitioner P>
   [[nodiscard]] auto with_partitioner(P partitioner) const {
-    return rebuild(recipe_.model, recipe_.data, recipe_.placement, std::move(partitioner), recipe_.consistency, recipe_.hooks);
+    return rebuild(recipe_.model, recipe_.data, recipe_.placement, std::move(partitioner), recipe_.consistency,
+                   recipe_.hooks);
   }
   template <class P>
   auto with_partitioner(P) const -> detail::NoTrainer {
@@ -114,7 +122,8 @@ class TrainerBuilder {
   /// When contributions count. Default: `BulkSynchronousParallel`.
   template <Consistency C>
   [[nodiscard]] auto with_consistency(C consistency) const {
-    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner, std::move(consistency), recipe_.hooks);
+    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner, std::move(consistency),
+                   recipe_.hooks);
   }
   template <class C>
   auto with_consistency(C) const -> detail::NoTrainer {
@@ -129,9 +138,7 @@ class TrainerBuilder {
   template <Updater U>
   [[nodiscard]] auto with_updater(U updater) const -> TrainerBuilder {
     check_updater(updater);
-    TrainerBuilder next = *this;
-    next.recipe_.updater = std::move(updater);
-    return next;
+    return with(&R::updater, std::move(updater));
   }
   template <class U>
   auto with_updater(U) const -> detail::NoTrainer {
@@ -176,11 +183,7 @@ class TrainerBuilder {
   }
 
   /// Seeds initial values and everything random of the model. Default: 0.
-  [[nodiscard]] auto with_seed(std::uint64_t seed) const -> TrainerBuilder {
-    TrainerBuilder next = *this;
-    next.recipe_.seed = seed;
-    return next;
-  }
+  [[nodiscard]] auto with_seed(std::uint64_t seed) const -> TrainerBuilder { return with(&R::seed, seed); }
 
   /// The checkpoint, "dir/model.ckpt-100", whose values variables and tables begin with, where it has them by their names:
   /// one of TensorFlow or of this library, of tables of any keys the latter. Whatever it lacks keeps its initializer;
@@ -188,48 +191,32 @@ class TrainerBuilder {
   /// servers read it, also when everybody goes back to the beginning, so it must stay. It is part of the job's identity,
   /// by its absolute path. What is missing, damaged, or of another type or shape is refused, and named, before training.
   [[nodiscard]] auto with_initial_checkpoint(std::string prefix) const -> TrainerBuilder {
-    TrainerBuilder next = *this;
-    next.recipe_.initial_checkpoint = std::move(prefix);
-    return next;
+    return with(&R::initial_checkpoint, std::move(prefix));
   }
 
   /// Whether a gradient that is NaN or infinite ends the job with `ps_errc::not_finite`, at every worker, naming step,
   /// rank and variable; nothing was changed by it. As tf.debugging.enable_check_numerics. Default: not.
   [[nodiscard]] auto with_check_numerics(bool check = true) const -> TrainerBuilder {
-    TrainerBuilder next = *this;
-    next.recipe_.check_numerics = check;
-    return next;
+    return with(&R::check_numerics, check);
   }
 
   /// What gradients of one key of a table are divided by. Default: by how many contributions of the step had the key.
-  [[nodiscard]] auto with_row_mean(RowMean mean) const -> TrainerBuilder {
-    TrainerBuilder next = *this;
-    next.recipe_.row_mean = mean;
-    return next;
-  }
+  [[nodiscard]] auto with_row_mean(RowMean mean) const -> TrainerBuilder { return with(&R::row_mean, mean); }
 
   /// As what values and gradients travel: `FloatFormat::bfloat16` and `FloatFormat::float16` take half of the bytes. What
   /// a model sees are rounded values, and what an updater sees is the mean of rounded gradients, in a job of one process,
   /// too; so are the dense variables in `TrainingResult::parameters_sha256`. Parameter servers keep float32, and
   /// checkpoints are of that. Default: float32.
   [[nodiscard]] auto with_wire_format(FloatFormat format) const -> TrainerBuilder {
-    TrainerBuilder next = *this;
-    next.recipe_.wire_format = format;
-    return next;
+    return with(&R::wire_format, format);
   }
 
   /// How many workers and shards a job in one process has. Default: one of each.
-  [[nodiscard]] auto with_local_mode(LocalMode local) const -> TrainerBuilder {
-    TrainerBuilder next = *this;
-    next.recipe_.local = local;
-    return next;
-  }
+  [[nodiscard]] auto with_local_mode(LocalMode local) const -> TrainerBuilder { return with(&R::local, local); }
 
   /// How a job of several processes behaves.
   [[nodiscard]] auto with_cluster_mode(ClusterMode cluster) const -> TrainerBuilder {
-    TrainerBuilder next = *this;
-    next.recipe_.cluster = cluster;
-    return next;
+    return with(&R::cluster, std::move(cluster));
   }
 
   /// How many replicas a cluster keeps of each shard, on different parameter servers: with 2 training goes on without a
@@ -237,9 +224,7 @@ class TrainerBuilder {
   /// that count every rank only, with 2 servers or more: else `run` throws `train_errc::no_replicas`. A job in one process
   /// has none. Default: 1.
   [[nodiscard]] auto with_replicas(std::uint32_t replicas) const -> TrainerBuilder {
-    TrainerBuilder next = *this;
-    next.recipe_.replicas = replicas;
-    return next;
+    return with(&R::replicas, replicas);
   }
 
   /// The trainer, all on the thread that calls `run()`.
@@ -262,6 +247,13 @@ class TrainerBuilder {
   }
 
  private:
+  template <class T> auto with(T R::*role, std::type_identity_t<T> value) const -> TrainerBuilder {
+    TrainerBuilder next = *this;
+    next.recipe_.*role = std::move(value);
+    return next;
+  }
+
+  // The same where the role is a part of the recipe's type.
   template <class M, class D, class P, class S, class C, class H>
   auto rebuild(M model, D data, P placement, S partitioner, C consistency, H hooks) const {
     using Next = Recipe<M, D, P, S, C, H>;

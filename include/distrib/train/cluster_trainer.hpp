@@ -177,7 +177,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     if (end.code == exit_code::refused) throw_if(end.why);
     tell_end(end.why);
     if (end.code == exit_code::done) this->result_.steps = job.total_steps;
-    if (this->result_.steps >= start.first_step) this->tell_speed(job, start, this->result_.steps, spent);
+    if (this->result_.steps >= start.first_step) this->sum_up(job, start, this->result_.steps, spent);
     if (end.code == exit_code::done && chief) {
       if (this->save_) this->result_.checkpoint = finished_checkpoint(this->save_->directory);
       Whole whole{job.variables};
@@ -230,8 +230,8 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     return !prefix.empty() && checkpoint_step(prefix) == static_cast<std::int64_t>(job.total_steps);
   }
 
-  // A worker that starts late finds nobody any more: the job may have been done without him.
-  // `rows`: what is wanted of each shard's tables.
+  // A worker that starts late finds nobody any more: the job may have been done without it. `rows`: what is wanted of
+  // each shard's tables.
   auto look_for_result(const Job& job, std::span<const PullRows> rows, WorkerEnd end) const -> WorkerEnd {
     if (!is_done(job)) return end;
     WorkerEnd done;

@@ -54,7 +54,7 @@ template <Model M, class Source> class Contributor {
   /// Reads the batch of (step, rank) ahead of its contribution, while somebody waits for values; with tables, that of the
   /// step after may be read before the contribution is made. Gives the rows that are needed, one a shard; without tables
   /// nothing. `others`: keys whose rows are wanted beside them, and are not changed. What the data throw comes out here or
-  /// there; `ps_errc::no_such_row` when the model looks up what a table has not.
+  /// there; `ps_errc::no_such_row` when the model looks up a row that a table does not have.
   auto prepare(Rank rank, Step step, const KeyLists& others = {}) -> std::vector<WantedRows> {
     Ahead& ahead = ranks_[rank]->ahead(step);
     if (ahead.step != step) {
@@ -131,7 +131,7 @@ template <Model M, class Source> class Contributor {
   }
 
   /// Takes the rows of the others, which `prepare` of this step asked for, out of the values that came for it. False:
-  /// none were asked for. Before anything is prepared in its place, two steps later.
+  /// none were asked for. To be called before another step is prepared in its place: that is two steps later.
   auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, Values<Variables>& to) -> bool {
     Ahead& ahead = ranks_[rank]->ahead(step);
     if (ahead.step != step) return false;

@@ -10,7 +10,7 @@ namespace distrib::inline v0 {
 /// Why a training could not begin.
 enum class train_errc {
   no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Give `StopAtStep{n}`, or `.repeat(n)` to the data.
-  too_little_data, ///< The data make not one whole step. Add records, or make the batch or the number of workers smaller.
+  too_little_data, ///< The data do not make one whole step. Add records, or make the batch or the number of workers smaller.
   no_workers,      ///< Local mode was asked for 0 workers or 0 shards. Give at least one of each.
   no_evaluator,    ///< The flags name an evaluator, and the chief evaluates here. Start chief, workers and parameter servers only.
   no_such_variable, ///< `with_updater` names a prefix with which no variable begins. Give one of the names, or a part.
@@ -25,7 +25,7 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::no_end, failure::invalid_argument,
      "nothing says when the job ends: give StopAtStep{n}, or .repeat(n) to the data"},
     {train_errc::too_little_data, failure::invalid_argument,
-     "the data make not one whole step: add records, or make the batch or the number of workers smaller"},
+     "the data do not make one whole step: add records, or make the batch or the number of workers smaller"},
     {train_errc::no_workers, failure::invalid_argument, "local mode needs at least one worker and one shard"},
     {train_errc::no_evaluator, failure::unsupported, "there is no evaluator: the chief evaluates"},
     {train_errc::no_such_variable, failure::invalid_argument, "no variable's name begins with it"},

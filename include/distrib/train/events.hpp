@@ -52,7 +52,7 @@ struct TrainingResult {
   double examples_per_second = 0;     ///< Of this run.
   float loss = std::numeric_limits<float>::quiet_NaN();  ///< Of the last step of this run; NaN when it had none.
   Metrics metrics;                    ///< Of the last evaluation; empty without `Evaluate`.
-  std::string parameters_sha256;      ///< Of all variables' bytes, in the order of their names; empty when a cluster was interrupted.
+  std::string parameters_sha256;      ///< Of all variables' bytes, by name; empty when a cluster was interrupted.
   std::string checkpoint;             ///< Prefix of the newest checkpoint; empty without `SaveCheckpoint`.
 };
 

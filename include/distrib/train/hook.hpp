@@ -26,9 +26,11 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 
 /// Something that runs beside the training: it has at least one of `on_start(JobStart)`, `on_step(StepDone)`,
 /// `on_saved(CheckpointSaved)`, `on_evaluated(Evaluated)`, `on_event(Event)`, `on_end(JobEnd)`, or is one of the
-/// settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`), which have a member type `Setting`. It may have a `report()` that
-/// gives an `Event`, if there is one, for all hooks.
-/// A value: copies of a hook that was not told anything yet are as good as the original. Semantics: called on the thread of `run()`, one call at a time, in the order of events. What it throws ends the job.
+/// settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`), which have a member type `Setting`. It may have a `report()`
+/// that gives an `Event`, if there is one, for all hooks.
+///
+/// A value: copies of a hook that was not told anything yet are as good as the original. Semantics: called on the
+/// thread of `run()`, one call at a time, in the order of events. What it throws ends the job.
 template <class H>
 concept Hook = std::copy_constructible<H> &&
                (detail::hears_start<H> || detail::hears_step<H> || detail::hears_saved<H> ||

@@ -12,6 +12,15 @@
 
 namespace distrib::inline v0 {
 
+namespace detail {
+/// The value called `name` in a list; null: there is none.
+template <class T> auto find_named(std::vector<std::pair<std::string, T>>& list, std::string_view name) -> T* {
+  for (auto& [known, value] : list)
+    if (known == name) return &value;
+  return nullptr;
+}
+}  // namespace detail
+
 /// What an evaluation found: named means over a number of examples, and areas under ROC curves. A value.
 struct Metrics {
   std::uint64_t examples = 0;
@@ -35,30 +44,21 @@ struct Metrics {
   }
 
   /// Joins the metrics of further examples: means weighted by the numbers of examples, counts of areas added. A mean
-  /// that only one side has counts as if the other side had no examples for it only when that side has none at all;
-  /// models give every batch the same names.
+  /// that only one side has stays as it is, and counts for all examples from then on; models give every batch the same
+  /// names.
   template <class = void> void merge(const Metrics& other) {
-    const auto total = static_cast<double>(examples + other.examples);
     if (other.examples == 0) return;
-    for (const auto& [name, mean] : other.means) {
-      bool known = false;
-      for (auto& [own_name, own] : means) {
-        if (own_name != name) continue;
-        own = (own * static_cast<double>(examples) + mean * static_cast<double>(other.examples)) / total;
-        known = true;
-      }
-      if (!known) means.emplace_back(name, mean);
-    }
-    for (const auto& [name, area] : other.areas) {
-      bool known = false;
-      for (auto& [own_name, own] : areas) {
-        if (own_name != name) continue;
-        own.merge(area);
-        known = true;
-      }
-      if (!known) areas.emplace_back(name, area);
-    }
+    const auto before = static_cast<double>(examples);
+    const auto added = static_cast<double>(other.examples);
     examples += other.examples;
+    for (const auto& [name, mean] : other.means)
+      if (double* const own = detail::find_named(means, name))
+        *own = (*own * before + mean * added) / static_cast<double>(examples);
+      else
+        means.emplace_back(name, mean);
+    for (const auto& [name, area] : other.areas)
+      if (RocAuc* const own = detail::find_named(areas, name)) own->merge(area);
+      else areas.emplace_back(name, area);
   }
 };
 

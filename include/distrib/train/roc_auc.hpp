@@ -12,8 +12,8 @@
 
 namespace distrib::inline v0 {
 
-/// The area under the ROC curve (AUC) of scores: how likely an example that is positive has a higher score than one that
-/// is not. It is no mean over examples, so a batch's counts are joined, not its area.
+/// The area under the ROC curve (AUC) of scores: how likely it is that a positive example has a higher score than a
+/// negative one. It is no mean over examples, so a batch's counts are joined, not its area.
 ///
 /// Counted as `tf.keras.metrics.AUC(num_thresholds=thresholds)` does, trapezoids between the curve's points: scores of
 /// one bucket, between two neighbours of thresholds that are spread evenly over [0, 1], count as equal. The more

@@ -105,7 +105,8 @@ class Trainer {
   }
 
   /// Trains to the last step, or until a signal asks to stop. Returns the exit code: 0 done; 1 interrupted: with
-  /// `SaveCheckpoint` what was done is saved, and a new start goes on from there. Throws `std::system_error` that says what and where.
+  /// `SaveCheckpoint` what was done is saved, and a new start goes on from there. Throws `std::system_error` that says
+  /// what and where.
   [[nodiscard]] auto run() -> int {
     const auto source = data_.open();
     if (local_.workers == 0 || local_.shards == 0) throw_error(train_errc::no_workers, "LocalMode");
@@ -251,7 +252,8 @@ class Trainer {
   auto last_step(const Source& source, std::uint32_t ranks) const -> Step {
     std::optional<Step> last;
     if (stop_) last = stop_->last_step;
-    if (const auto batches = source.batches()) last = std::min(last.value_or(*batches), *batches / batches_per_step(ranks));
+    if (const auto batches = source.batches())
+      last = std::min(last.value_or(*batches), *batches / batches_per_step(ranks));
     if (!last || (stop_ && stop_->last_step == 0)) throw_error(train_errc::no_end, "StopAtStep");
     if (*last == 0) throw_error(train_errc::too_little_data, source.describe());
     return *last;
@@ -294,11 +296,12 @@ class Trainer {
                             }};
       local->run();
     }
-    tell_speed(job, start, local->step(), std::chrono::steady_clock::now() - begun);
+    sum_up(job, start, local->step(), std::chrono::steady_clock::now() - begun);
     return local;
   }
 
-  void tell_speed(const Job& job, const JobStart& start, Step steps, std::chrono::duration<double> spent) {
+  // How far the run came, and how fast.
+  void sum_up(const Job& job, const JobStart& start, Step steps, std::chrono::duration<double> spent) {
     result_.steps = steps;
     result_.complete = steps >= job.total_steps;
     result_.seconds = spent.count();

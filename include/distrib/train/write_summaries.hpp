@@ -31,11 +31,12 @@ class WriteSummaries {
     written_.reset();
     examples_ = 0;
     since_ = Clock::now();
-    write([&event](EventWriter& writer, std::error_code& ec) {
-      // TensorBoard drops what an earlier run, killed after this step, wrote beyond it.
-      const auto first = static_cast<std::int64_t>(event.first_step);
-      if (first > 0) writer.session_log(SessionStatus::start, first + 1, {}, ec);
-    });
+    std::error_code ec;
+    open(ec);
+    // TensorBoard drops what an earlier run, killed after this step, wrote beyond it.
+    const auto first = static_cast<std::int64_t>(event.first_step);
+    if (!ec && first > 0) writer_->session_log(SessionStatus::start, first + 1, {}, ec);
+    write_out(ec);
   }
 
   template <class = void> void on_step(const StepDone& event) {
@@ -43,26 +44,30 @@ class WriteSummaries {
     if (written_ && event.step < *written_ + every_steps_) return;
     const auto now = Clock::now();
     const std::chrono::duration<double> spent = now - since_;
-    write([&](EventWriter& writer, std::error_code& ec) {
-      const auto step = static_cast<std::int64_t>(event.step);
-      writer.scalar("loss", step, event.loss, {}, ec);
-      const auto rate = static_cast<float>(static_cast<double>(examples_) / spent.count());
-      if (!ec && written_ && spent.count() > 0) writer.scalar("examples_per_second", step, rate, {}, ec);
-    });
+    std::error_code ec;
+    open(ec);
+    const auto step = static_cast<std::int64_t>(event.step);
+    if (!ec) writer_->scalar("loss", step, event.loss, {}, ec);
+    const auto rate = static_cast<float>(static_cast<double>(examples_) / spent.count());
+    if (!ec && written_ && spent.count() > 0) writer_->scalar("examples_per_second", step, rate, {}, ec);
+    write_out(ec);
     written_ = event.step;
     since_ = now;
     examples_ = 0;
   }
 
   template <class = void> void on_evaluated(const Evaluated& event) {
-    write([&event](EventWriter& writer, std::error_code& ec) {
-      for (const auto& [name, value] : event.metrics.values())
-        if (!ec) writer.scalar("evaluation/" + name, static_cast<std::int64_t>(event.step), static_cast<float>(value), {}, ec);
-    });
+    std::error_code ec;
+    open(ec);
+    const auto step = static_cast<std::int64_t>(event.step);
+    for (const auto& [name, value] : event.metrics.values())
+      if (!ec) writer_->scalar("evaluation/" + name, step, static_cast<float>(value), {}, ec);
+    write_out(ec);
   }
 
   template <class = void> void on_end(const JobEnd&) {
-    if (writer_) write([](EventWriter&, std::error_code&) {}, true);
+    begins_ = false;
+    if (writer_) write_out({}, true);
   }
 
   /// That a disk without room is found, once until there is room again.
@@ -71,18 +76,19 @@ class WriteSummaries {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Where there is no room, another file is begun the next time.
-  template <class = void> void write(const auto& add, bool last = false) {
-    std::error_code ec;
-    const bool begins = writer_ == nullptr;
-    if (begins) writer_ = std::make_shared<EventWriter>(directory_, ec);
-    if (!ec) add(*writer_, ec);
+  template <class = void> void open(std::error_code& ec) {
+    begins_ = writer_ == nullptr;
+    if (begins_) writer_ = std::make_shared<EventWriter>(directory_, ec);
+  }
+
+  // What was added since `open`, which `ec` tells of. Where there is no room, another file is begun the next time.
+  template <class = void> void write_out(std::error_code ec, bool last = false) {
     if (!ec) last ? writer_->close(ec) : writer_->flush(ec);
     is_full_ = is_full_ && ec;
     if (!ec) return;
     const auto failed = std::exchange(writer_, nullptr);
     if (ec.value() != ENOSPC && ec.value() != EDQUOT) throw_if(failed->error());
-    if (begins) std::remove(failed->path().c_str());
+    if (begins_) std::remove(failed->path().c_str());
     if (std::exchange(is_full_, true)) return;
     report_ = Event{Event::Kind::no_room, {}, failed->error().where, ec,
                     "no room for summaries in " + directory_ + " (" + ec.message() +
@@ -95,6 +101,7 @@ class WriteSummaries {
   std::optional<Step> written_;
   Clock::time_point since_{};
   std::uint64_t examples_ = 0;
+  bool begins_ = false;  // the file has nothing yet
   bool is_full_ = false;
   std::optional<Event> report_;
 };

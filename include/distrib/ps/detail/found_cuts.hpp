@@ -20,7 +20,7 @@ namespace distrib::inline v0::detail {
 struct FoundCut {
   Step step = 0;
   std::string prefix;
-  std::vector<std::string> files;        ///< Paths; the index first, if there is one.
+  std::vector<std::string> files;        ///< Paths; the index first, if there is one, data last: to be removed so.
   bool has_index = false;
   bool own_part = false;
   bool own_data = false;
@@ -33,16 +33,16 @@ template <class = void>
 auto find_cuts(const std::string& directory, std::string_view series, std::uint32_t shard, std::uint32_t shards,
                Error& error) -> std::vector<FoundCut> {
   std::vector<FoundCut> list;
-  for (SavedCheckpoint& checkpoint : scan_checkpoints(directory, error)) {
+  for (const SavedCheckpoint& checkpoint : scan_checkpoints(directory, error)) {
     const std::string& prefix = checkpoint.prefix;
     const auto step = checkpoint_step(prefix);
     if (!step || prefix != join_path(directory, std::string{series} + "-" + std::to_string(*step))) continue;
     FoundCut found;
     found.step = static_cast<Step>(*step);
     found.prefix = prefix;
-    found.files = std::move(checkpoint.files);
+    std::vector<std::string> data;
     std::map<std::uint64_t, std::uint64_t> parts;
-    for (const std::string& file : found.files) {
+    for (const std::string& file : checkpoint.files) {
       const auto shard_file = parse_shard_file(file);
       if (shard_file && shard_file->part) {
         found.part_files.push_back(file);
@@ -52,7 +52,9 @@ auto find_cuts(const std::string& directory, std::string_view series, std::uint3
       found.has_index = found.has_index || file == index_file_name(prefix);
       found.own_part = found.own_part || file == part_file_name(prefix, shard, shards);
       found.own_data = found.own_data || file == data_file_name(prefix, shard, shards);
+      (shard_file && !shard_file->part ? data : found.files).push_back(file);
     }
+    found.files.insert(found.files.end(), data.begin(), data.end());
     list.push_back(std::move(found));
   }
   return list;

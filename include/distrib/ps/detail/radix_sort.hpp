@@ -1,33 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace distrib::inline v0::detail {
 
-/// Sorts by ascending keys; those that are equal stay in their order. A byte at a time, the last one first, and none that
-/// is the same in all: several times as fast as comparing once there are some thousands. Needs the memory of a copy.
-template <class Value>
-void radix_sort(std::vector<std::pair<std::uint64_t, Value>>& items) {
-  constexpr std::size_t digits = sizeof(std::uint64_t);
-  std::array<std::array<std::size_t, 256>, digits> counts{};
-  const auto digit_of = [](std::uint64_t key, std::size_t digit) { return key >> (8 * digit) & 255U; };
-  for (const auto& [key, value] : items)
-    for (std::size_t digit = 0; digit < digits; ++digit) ++counts[digit][digit_of(key, digit)];
-  std::vector<std::pair<std::uint64_t, Value>> sorted;
-  for (std::size_t digit = 0; digit < digits; ++digit) {
-    auto& places = counts[digit];
-    if (items.empty() || places[digit_of(items.front().first, digit)] == items.size()) continue;
+/// One range of `radix_sort`, and as much memory beside it.
+template <class Item> class RadixRange {
+ public:
+  RadixRange(std::span<Item> items, std::span<Item> other) : items_{items}, other_{other} {}
+
+  /// Sorts the range; in the end it lies in the other memory when it is `moved` there.
+  void sort(bool moved) {
+    std::uint64_t differing = 0;
+    for (const Item& item : items_) differing |= item.first ^ items_.front().first;
+    if (differing == 0 || items_.size() <= few) {
+      insert_in_order();
+      if (moved) std::ranges::copy(items_, other_.begin());
+      return;
+    }
+    const int shift = std::max(0, 56 - std::countl_zero(differing));
+    const Ends ends = distribute(shift);
+    std::size_t first = 0;
+    for (const std::size_t end : ends) {
+      RadixRange part{other_.subspan(first, end - first), items_.subspan(first, end - first)};
+      if (end != first) part.sort(!moved);
+      first = end;
+    }
+  }
+
+ private:
+  static constexpr std::size_t few = 24;
+  using Ends = std::array<std::size_t, 256>;
+
+  // Into the other memory, by the eight bits from `shift` on; above those all are the same.
+  auto distribute(int shift) -> Ends {
+    const auto digit_of = [shift](const Item& item) { return item.first >> shift & 255U; };
+    Ends places{};
+    for (const Item& item : items_) ++places[digit_of(item)];
     std::size_t next = 0;
     for (std::size_t& place : places) next += std::exchange(place, next);
-    sorted.resize(items.size());
-    for (const auto& item : items) sorted[places[digit_of(item.first, digit)]++] = item;
-    std::swap(items, sorted);
+    for (const Item& item : items_) other_[places[digit_of(item)]++] = item;
+    return places;
   }
+
+  void insert_in_order() {
+    for (std::size_t i = 1; i < items_.size(); ++i) {
+      const Item item = items_[i];
+      std::size_t to = i;
+      for (; to > 0 && item.first < items_[to - 1].first; --to) items_[to] = items_[to - 1];
+      items_[to] = item;
+    }
+  }
+
+  std::span<Item> items_;
+  std::span<Item> other_;
+};
+
+/// Sorts by ascending keys; those that are equal stay in their order. By eight bits at a time, from the first in which
+/// keys differ: after one or two passes what is left of a range lies in the nearest cache. Needs the memory of a copy.
+template <class Value>
+void radix_sort(std::vector<std::pair<std::uint64_t, Value>>& items) {
+  std::vector<std::pair<std::uint64_t, Value>> other(items.size());
+  RadixRange<std::pair<std::uint64_t, Value>>{items, other}.sort(false);
 }
 
 }  // namespace distrib::inline v0::detail

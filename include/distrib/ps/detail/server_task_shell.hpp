@@ -10,6 +10,7 @@
 #include <distrib/core/usable_memory.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/net/detail/give_way.hpp>
 #include <distrib/net/detail/run_on.hpp>
 #include <distrib/net/error.hpp>
 #include <distrib/net/io_pool.hpp>
@@ -71,6 +72,8 @@ class ServerTaskShell final : public ServerTask {
     for (std::size_t i = 0; i < lanes; ++i)
       lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_));
     tallies_.resize(lanes);
+    // Cuts are written beside what workers wait for.
+    if (io.size() > 1) asio::post(disk_, [] { give_way(); });
   }
 
   /// Nothing of it runs any more then.

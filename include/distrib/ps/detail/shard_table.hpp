@@ -183,7 +183,7 @@ class ShardTable {
     place_of_copy_ = next_place_ = 0;
     newest_use_before_copy_ = newest_use_;
     if (numbered_) in_copy_.assign(numbered_->size(), false);
-    being_copied_.clear();
+    to_copy_.clear();
   }
 
   /// Copies on, about `most_bytes`, and takes from them what it did. Whether the copy is whole.
@@ -244,6 +244,12 @@ class ShardTable {
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return any_ ? any_->bytes() : numbered_->bytes(); }
 
  private:
+  struct ToCopy {
+    std::uint64_t key;
+    KeyUse use;
+    const float* row;  // null: it has none
+  };
+
   [[noreturn]] void fail(std::error_code ec) const { throw_error(ec, "table " + place_.info().name); }
 
   // To the nearest, so that a pull of a key without a row gives what the row will be.
@@ -271,13 +277,10 @@ class ShardTable {
   [[nodiscard]] auto place_in_copy(std::uint64_t key) const noexcept -> std::uint64_t {
     return any_ ? EmbeddingTable::place_of(key) : key - place_.first();
   }
-  [[nodiscard]] auto end_of_copy() const noexcept -> std::uint64_t {
-    return any_ ? std::uint64_t{1} << 32 : numbered_->size();
+  [[nodiscard]] auto is_copied() const noexcept -> bool {
+    return place_of_copy_ >= (any_ ? std::uint64_t{1} << 32 : numbered_->size());
   }
-  [[nodiscard]] auto is_copied() const noexcept -> bool { return place_of_copy_ >= end_of_copy(); }
-  [[nodiscard]] auto is_to_be_copied(std::uint64_t key) const noexcept -> bool {
-    return place_in_copy(key) >= place_of_copy_;
-  }
+  auto is_to_be_copied(std::uint64_t key) const noexcept -> bool { return place_in_copy(key) >= place_of_copy_; }
   // Whether it is known to be: it has changed since the copy was begun. Of use of that time one cannot tell.
   [[nodiscard]] auto is_in_copy(std::uint64_t key, KeyUse use) const noexcept -> bool {
     return numbered_ ? in_copy_[key - place_.first()] : use.last_use > newest_use_before_copy_;
@@ -287,32 +290,33 @@ class ShardTable {
     return numbered_ || before_[i].frequency >= min_count();
   }
 
-  // Some keys of a segment, or of a range of numbers. What changes before their turn comes is added as it was.
+  // What is there of a segment, or of a range of numbers, and was not copied yet. Gives how many keys were looked at.
+  template <class = void> auto list_to_copy() -> std::size_t {
+    std::size_t seen = 0;
+    const auto list = [&](std::uint64_t key, KeyUse use, const float* row) {
+      ++seen;
+      if (!is_in_copy(key, use)) to_copy_.push_back({key, use, row});
+    };
+    next_place_ = any_ ? any_->for_each_from(place_of_copy_, list)
+                       : numbered_->for_each_from(place_of_copy_, [&](auto key, auto* row) { list(key, {}, row); });
+    return seen;
+  }
+
+  // Some of those that are listed. What has changed since is in the copy already, as it was, and counts: so it does not
+  // matter what is in its row now, which may be another key's.
   template <class = void> void copy_piece(std::size_t& most_bytes) {
-    constexpr std::size_t range = 4096;
-    const std::size_t key_bytes = layout_.row_bytes() + sizeof(KeySlot);
-    if (being_copied_.empty()) {
-      if (any_) next_place_ = any_->keys_from(place_of_copy_, being_copied_);
-      else for (; next_place_ < end_of_copy() && being_copied_.size() < range; ++next_place_)
-        being_copied_.push_back(place_.first() + next_place_);
-      most_bytes -= std::min(most_bytes, being_copied_.size() * sizeof(std::uint64_t));
-    }
-    const std::size_t size = std::min(being_copied_.size(), most_bytes / key_bytes + 1);
-    const auto keys = std::span<const std::uint64_t>{being_copied_}.last(size);
-    if (any_) {
-      any_->visit_with_uses(keys, [&](std::size_t first, std::span<const KeyUse> uses, std::span<const float* const> rows) {
-        for (std::size_t i = 0; i < rows.size(); ++i)
-          if (!is_in_copy(keys[first + i], uses[i])) copy_->add(keys[first + i], uses[i], rows[i]);
-      });
-    } else {
-      std::as_const(*numbered_).visit(keys, [&](std::size_t first, std::span<const float* const> rows) {
-        for (std::size_t i = 0; i < rows.size(); ++i)
-          if (!is_in_copy(keys[first + i], {})) copy_->add(keys[first + i], {}, rows[i]);
-      });
+    if (to_copy_.empty()) most_bytes -= std::min(most_bytes, list_to_copy() * sizeof(KeySlot));
+    const std::size_t key_bytes = layout_.row_bytes() + sizeof(ToCopy);
+    const std::size_t size = std::min(to_copy_.size(), most_bytes / key_bytes + 1);
+    const auto piece = std::span<const ToCopy>{to_copy_}.last(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (const std::size_t ahead = i + table_window; ahead < size && piece[ahead].row != nullptr)
+        prefetch_row(piece[ahead].row, layout_.row_bytes());
+      copy_->add(piece[i].key, piece[i].use, piece[i].row);
     }
     most_bytes -= std::min(most_bytes, size * key_bytes);
-    being_copied_.resize(being_copied_.size() - size);
-    if (being_copied_.empty()) place_of_copy_ = next_place_;
+    to_copy_.resize(to_copy_.size() - size);
+    if (to_copy_.empty()) place_of_copy_ = next_place_;
   }
 
   [[nodiscard]] auto cut_row_bytes() const noexcept -> std::size_t { return layout_.floats() * sizeof(float); }
@@ -385,8 +389,8 @@ class ShardTable {
   mutable std::vector<float> one_;  // a row
   std::optional<TableCopy> copy_;   // that is being made, of keys before this place, and of those that changed since
   std::uint64_t place_of_copy_ = 0;
-  std::uint64_t next_place_ = 0;            // behind these, which are not in it yet
-  std::vector<std::uint64_t> being_copied_;
+  std::uint64_t next_place_ = 0;  // behind these, which are not in it yet
+  std::vector<ToCopy> to_copy_;
   std::uint32_t newest_use_ = 0;  // of any key
   std::uint32_t newest_use_before_copy_ = 0;
   std::vector<bool> in_copy_;  // those of numbered keys that have changed since it was begun

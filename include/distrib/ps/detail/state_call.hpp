@@ -14,8 +14,8 @@
 
 namespace distrib::inline v0::detail {
 
-/// What the other replica of a shard is sent of a cut; one at a time, whoever asks newly takes the place of who asked
-/// before. Threads: one at a time.
+/// What the other replica of a shard is sent of a cut; one at a time, whoever asks anew takes the place of whoever
+/// asked before. Threads: one at a time.
 template <class Connection>
 class StateCall {
  public:

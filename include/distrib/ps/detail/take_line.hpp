@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/ps/error.hpp>
 #include <distrib/ps/messages.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <system_error>
 
 namespace distrib::inline v0::detail {
 
@@ -21,7 +23,12 @@ class TakeLine {
   }
   void counted() noexcept { ++count_; }
 
-  void wait(std::uint64_t id, std::uint64_t required) { takes_.push_back({id, required}); }
+  /// A take of at least `required` gradients comes last in line. Fails with `ps_errc::not_positive`.
+  void wait(std::uint64_t id, std::int64_t required, std::error_code& ec) {
+    ec.clear();
+    if (required > 0) takes_.push_back({id, static_cast<std::uint64_t>(required)});
+    else ec = ps_errc::not_positive;
+  }
   /// The first take in line, when it has enough; `done` is then to be called.
   [[nodiscard]] auto ready() const -> std::optional<std::uint64_t> {
     if (takes_.empty() || count_ < takes_.front().required) return std::nullopt;
