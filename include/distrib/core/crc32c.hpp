@@ -18,6 +18,7 @@ namespace detail {
 [[gnu::noinline]] inline auto crc32c_many(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
 #if defined(__x86_64__)
   if (crc32c_has_wide()) return crc32c_wide(state, bytes);
+  if (crc32c_has_twos()) return crc32c_twos(state, bytes);
   if (crc32c_has_pclmul()) return crc32c_pclmul(state, bytes);
 #elif defined(__aarch64__)
   if (crc32c_has_arm()) return crc32c_arm(state, bytes);

@@ -172,7 +172,7 @@ class SyncWorkerCore {
 
   // Not std::ranges::equal, which goes by the byte in libstdc++ 12.
   static auto is_same(const AlignedBuffer& a, const AlignedBuffer& b) noexcept -> bool {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+    return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size()) == 0);
   }
 
   void join_all(auto& out) {

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #define DISTRIB_CRC32C_TARGET __attribute__((target("sse4.2,pclmul")))
+#define DISTRIB_CRC32C_TWOS_TARGET __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
 #define DISTRIB_CRC32C_WIDE_TARGET __attribute__((target("sse4.2,pclmul,avx512f,avx512bw,bmi2,vpclmulqdq")))
 
 namespace distrib::inline v0::detail {
@@ -51,6 +52,18 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_pair_state(Crc32cPair last) noexcept ->
                                 static_cast<std::uint64_t>(last[1]));
 }
 
+/// What four states leave behind: of `front`, and of three chains of `lane` bytes each that follow it.
+template <std::size_t lane>
+DISTRIB_CRC32C_TARGET inline auto crc32c_join(std::uint64_t front, std::uint64_t x, std::uint64_t y,
+                                              std::uint64_t z) noexcept -> std::uint32_t {
+  constexpr std::uint64_t one = crc32c_shift(lane);
+  constexpr std::uint64_t two = crc32c_shift(2 * lane);
+  constexpr std::uint64_t three = crc32c_shift(3 * lane);
+  const Crc32cPair sum = crc32c_products(crc32c_pair(front, x), crc32c_pair(three, two)) ^
+                         crc32c_products(crc32c_pair(y, 0), crc32c_pair(one, 0));
+  return static_cast<std::uint32_t>(__builtin_ia32_crc32di(0, static_cast<std::uint64_t>(sum[0])) ^ z);
+}
+
 /// `steps` times 64 bytes through four carry-less folds, and, because those keep another port of the processor busy,
 /// as many times 24 bytes through each of three chains of the crc instruction; then everything is put together.
 template <std::size_t steps>
@@ -83,13 +96,7 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_block(std::uint32_t state, const std::b
     d = crc32c_fold<64>(d) ^ crc32c_pair(at + 48);
   }
   d ^= crc32c_fold<48>(a) ^ crc32c_fold<32>(b) ^ crc32c_fold<16>(c);
-  const std::uint64_t front = crc32c_pair_state(d);
-  constexpr std::uint64_t one = crc32c_shift(lane);
-  constexpr std::uint64_t two = crc32c_shift(2 * lane);
-  constexpr std::uint64_t three = crc32c_shift(3 * lane);
-  const Crc32cPair sum = crc32c_products(crc32c_pair(front, x), crc32c_pair(three, two)) ^
-                         crc32c_products(crc32c_pair(y, 0), crc32c_pair(one, 0));
-  return static_cast<std::uint32_t>(__builtin_ia32_crc32di(0, static_cast<std::uint64_t>(sum[0])) ^ z);
+  return crc32c_join<lane>(crc32c_pair_state(d), x, y, z);
 }
 
 /// `size` bytes, of which `head` holds the first `size` modulo 8 in its upper end and anything below. Bytes in front
@@ -125,6 +132,83 @@ inline auto crc32c_head(ByteView bytes) noexcept -> std::uint64_t {
 /// Call it only where the processor has SSE4.2 and PCLMULQDQ.
 DISTRIB_CRC32C_TARGET inline auto crc32c_pclmul(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
   return crc32c_headed(state, crc32c_head(bytes), bytes.data(), bytes.size());
+}
+
+using Crc32cTwo = long long __attribute__((vector_size(32)));
+
+DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_load_two(const std::byte* at) noexcept -> Crc32cTwo {
+  Crc32cTwo two;
+  std::memcpy(&two, at, sizeof two);
+  return two;
+}
+
+/// Moves both 128-bit lanes over 128 zero bytes.
+DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_fold_two(const Crc32cTwo& folded) noexcept -> Crc32cTwo {
+  constexpr auto low = static_cast<long long>(crc32c_shift(128 + 8));
+  constexpr auto high = static_cast<long long>(crc32c_shift(128));
+  const Crc32cTwo shifts{low, high, low, high};
+#if defined(__clang__)
+  return __builtin_ia32_pclmulqdq256(folded, shifts, 0x00) ^ __builtin_ia32_pclmulqdq256(folded, shifts, 0x11);
+#else
+  return __builtin_ia32_vpclmulqdq_v4di(folded, shifts, 0x00) ^ __builtin_ia32_vpclmulqdq_v4di(folded, shifts, 0x11);
+#endif
+}
+
+/// Of both lanes of `two`, that of the second after `behind` zero bytes.
+template <std::size_t behind>
+DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_gather_two(const Crc32cTwo& two) noexcept -> Crc32cPair {
+  const Crc32cPair second{two[2], two[3]};
+  const Crc32cPair first = crc32c_fold<behind + 16>(Crc32cPair{two[0], two[1]});
+  if constexpr (behind == 0) return first ^ second;
+  else return first ^ crc32c_fold<behind>(second);
+}
+
+/// The steps of a block of `crc32c_twos`, and what each of them takes: by folds, and by each chain.
+inline constexpr std::size_t crc32c_two_steps = 15;
+inline constexpr std::size_t crc32c_two_folded = 128;
+inline constexpr std::size_t crc32c_two_chained = 48;
+inline constexpr std::size_t crc32c_two_step = crc32c_two_folded + 3 * crc32c_two_chained;
+inline constexpr std::size_t crc32c_two_block = crc32c_two_steps * crc32c_two_step;
+
+/// As `crc32c_block` does it, but folds go by 32 bytes, so that the chains have twice as much to do meanwhile.
+DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_block_of_twos(std::uint32_t state, const std::byte* at) noexcept
+    -> std::uint32_t {
+  constexpr std::size_t lane = crc32c_two_chained * crc32c_two_steps;
+  const std::byte* chains = at + crc32c_two_folded * crc32c_two_steps;
+  Crc32cTwo a = crc32c_load_two(at) ^ Crc32cTwo{static_cast<long long>(state)};
+  Crc32cTwo b = crc32c_load_two(at + 32);
+  Crc32cTwo c = crc32c_load_two(at + 64);
+  Crc32cTwo d = crc32c_load_two(at + 96);
+  std::uint64_t x = 0;
+  std::uint64_t y = 0;
+  std::uint64_t z = 0;
+  const std::byte* ahead = at + crc32c_ahead;
+  for (std::size_t step = 1;; ++step) {
+    for (std::size_t word = 0; word < crc32c_two_chained; word += 8) {
+      x = crc32c_word(x, chains + word);
+      y = crc32c_word(y, chains + word + lane);
+      z = crc32c_word(z, chains + word + 2 * lane);
+    }
+    chains += crc32c_two_chained;
+    if (step == crc32c_two_steps) break;
+    at += crc32c_two_folded;
+    for (std::size_t line = 0; line < crc32c_two_step; line += 64) __builtin_prefetch(ahead + line);
+    ahead += crc32c_two_step;
+    a = crc32c_fold_two(a) ^ crc32c_load_two(at);
+    b = crc32c_fold_two(b) ^ crc32c_load_two(at + 32);
+    c = crc32c_fold_two(c) ^ crc32c_load_two(at + 64);
+    d = crc32c_fold_two(d) ^ crc32c_load_two(at + 96);
+  }
+  const Crc32cPair last =
+      crc32c_gather_two<96>(a) ^ crc32c_gather_two<64>(b) ^ crc32c_gather_two<32>(c) ^ crc32c_gather_two<0>(d);
+  return crc32c_join<lane>(crc32c_pair_state(last), x, y, z);
+}
+
+/// Call it only where `crc32c_has_twos()`.
+inline auto crc32c_twos(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
+  for (; bytes.size() >= crc32c_two_block; bytes = bytes.subspan(crc32c_two_block))
+    state = crc32c_block_of_twos(state, bytes.data());
+  return crc32c_pclmul(state, bytes);
 }
 
 using Crc32cWide = long long __attribute__((vector_size(64)));
@@ -293,6 +377,10 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide(std::uint32_t state, ByteView
 
 inline auto crc32c_has_pclmul() noexcept -> bool {
   return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+}
+
+inline auto crc32c_has_twos() noexcept -> bool {
+  return __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx2") && crc32c_has_pclmul();
 }
 
 inline auto crc32c_has_wide() noexcept -> bool {
