@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""guarantees.py BUILD [CASE...]: what the promises to count each contribution once, on whatever dies, and to find each
-damaged byte cost; prints lines of results.jsonl, and each case to stderr when it is finished. CASEs are parts of their
-names; all unless told.
+"""guarantees.py BUILD RECORDS [CASE...]: what the promises to count each contribution once, on whatever dies, and to
+find each damaged byte cost; prints lines of results.jsonl, and each case to stderr when it is finished. CASEs are parts
+of their names; all unless told.
 
 A real `Server` and so many real `WorkerClient`s in one other process, over 127.0.0.1, asynchronous, with an update rule
 of one multiplication: each worker pulls, pushes, and begins again. Counted are pushes and pulls. Beside the library as
@@ -11,14 +11,20 @@ it is stand programs that were compiled without some of these (benchmarks/parame
   checksums  CRC-32C of each message's header, head and body
 Nothing in the library turns off the first or the last. Without names there is nothing to empty a buffer by, so those go
 together. Step and rank still travel where nobody looks at them. Buffers are smaller than the 256 MiB of a default where
-those would take long to fill: cuts are only made more often so.
-Turns, rounds and medians are those of rpc.py."""
+those would take long to fill: cuts are only made more often so. Turns, rounds and medians are those of rpc.py.
+
+Then the same of a job that computes something, too: the main job (main_job/train.cpp), asynchronous, on 2 parameter
+servers and 3 workers, with buffers of 256 MiB, beside one compiled without all of these."""
 import os
+import statistics
 import sys
+import tempfile
 import time
 
 import rpc
+from result import result
 from rpc import Case, Line, Peer, note
+from running_job import LIMIT, Job
 
 rpc.PATIENCE = 60
 SECONDS = "4"  # of a turn: a worker of rows is full, and has a cut made, once a second or two
@@ -50,8 +56,26 @@ def operations(measured):
     return 2 * measured["rate"] / 1e3
 
 
+def run_main_job(build, records):
+    """Its steps a second, with all and with none of them."""
+    programs = {"ours": f"{build}/benchmarks/benchmark_main_job_train",
+                ALL_OFF: f"{build}/benchmarks/benchmark_main_job_unguarded"}
+    rates = {name: [] for name in programs}
+    deadline = time.monotonic() + LIMIT
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(rpc.ROUNDS):
+            for name in list(programs)[::1 if number % 2 == 0 else -1]:
+                with Job(folder, deadline) as job:
+                    job.launch(build, [programs[name], records, str(job.counter_file)])
+                    rates[name].append(job.measure()["rate"])
+    note("  2 parameter servers, 3 workers, main job")
+    note("    steps of the main job [1/s]: " + "; ".join(
+        f"{name} {statistics.median(of):.0f} ({min(of):.0f}-{max(of):.0f})" for name, of in rates.items()))
+    print(result("steps of the main job", *map(statistics.median, rates.values()), ALL_OFF, "1/s", 0.90), flush=True)
+
+
 def main():
-    build, wanted = sys.argv[1], sys.argv[2:]
+    build, records, wanted = sys.argv[1], sys.argv[2], sys.argv[3:]
     began = time.monotonic()
     for what, both, workers, budget in CASES:
         if wanted and not any(text in what for text in wanted):
@@ -65,6 +89,8 @@ def main():
         rpc.run_case(Case({what}, f"{workers} workers, {what}", list(known), [
             Line(f"push and pull {what}", operations, "k/s", targets),
         ], [*both, "--warm_budget", str(budget), "--seconds", SECONDS], both), known)
+    if not wanted or any(text in "main job" for text in wanted):
+        run_main_job(build, records)
     note(f"  {time.monotonic() - began:.0f} s")
     return 0
 

@@ -9,146 +9,40 @@ between-graph replication, ClusterCoordinator, and one process without a cluster
 which instructions they multiply matrices, so what the environment tells OpenBLAS alone is left out. What a job with
 tables would do beside it, gathering and scattering rows, is what tables_tensorflow.py measures after that.
 
-All take turns, ROUNDS (5) times; medians are compared. When time is short 3 rounds must do. A figure is of SECONDS in a
+All take turns, ROUNDS (5) times; medians are compared. When time is short 3 rounds must do. A figure is of 4 s in a
 steady state: the steps of all workers, told through shared memory, and the CPU time of processes. Where this user may,
 all of this runs in the round-robin real-time class. The clusters are started by `distrib launch`."""
 import importlib.metadata
-import mmap
 import os
 import pathlib
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 import tables_tensorflow
 from result import result
-from rpc import machine_cpu, note, prepare
+from rpc import note, prepare
+from running_job import LIMIT, Job
 
-ROUNDS, LEAST_ROUNDS, PS, WORKERS = 5, 3, 2, 3
-WARM, SECONDS = 2.0, 4.0
+ROUNDS, LEAST_ROUNDS = 5, 3
 ENOUGH = 240  # seconds after which no round begins that need not be
-LIMIT = 340  # seconds after which all ends
 FOREIGN = 0.3  # cores that others may use without a word
 OURS, BETWEEN, COORDINATOR, ALONE = "ours", "between-graph", "coordinator", "one-process"
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def cpu(pid):
-    """CPU seconds that a process has used."""
-    return time.clock_gettime(~pid << 3 | 2)
-
-
-def peak_mib(pid):
-    """The most memory that was ever resident."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
-
-
-class Job:
-    """A job that runs. Throws `RuntimeError` with what it printed when it ends, or does nothing for too long."""
-
-    def __init__(self, form, build, records, folder, deadline):
-        self.deadline, self.processes, self.tasks = deadline, [], {}
-        self.log = pathlib.Path(folder, "log")
-        self.log.write_bytes(b"")
-        counter = pathlib.Path(folder, "counter")
-        counter.write_bytes(bytes(8 * WORKERS))
-        with open(counter, "r+b") as file:
-            self.counter = memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
-        peer = [sys.executable, "-B", str(HERE / "main_job_tensorflow_peer.py"), form, records, str(counter)]
-        try:
-            self.began = time.monotonic()
-            if form == ALONE:
-                self.tasks["one"] = self.start(peer)
-                return
-            ours = [f"{build}/benchmarks/benchmark_main_job_train", records, str(counter)]
-            self.start([f"{build}/tools/distrib", "launch", "--grace", "1", "--ps", str(PS), "--workers", str(WORKERS),
-                        "--", *(ours if form == OURS else peer)])
-            hosts = self.read_tasks()
-            if form == COORDINATOR:
-                self.tasks["chief"] = self.start([*peer, "--job_name=chief", *hosts])
-        except BaseException:
-            self.stop()
-            raise
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def start(self, command):
-        """The process id. Should we be killed, it ends by SIGALRM; `distrib launch` takes its tasks along."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
-        environment["OPENBLAS_NUM_THREADS"] = "1"
-        environment.pop("TF_CONFIG", None)
-        with open(self.log, "ab") as log:
-            self.processes.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log,
-                                                   stderr=subprocess.STDOUT, preexec_fn=lambda: signal.alarm(LIMIT)))
-        return self.processes[-1].pid
-
-    def read_tasks(self):
-        """Waits for what `distrib launch` says first, "launch | ps0 is process 21050"; gives the flags with the hosts."""
-        while len(self.tasks) < PS + WORKERS:
-            self.pause()
-            whole_lines = self.log.read_text(errors="replace").split("\n")[:-1]
-            said = [line.split()[2:] for line in whole_lines if line.startswith("launch | ")]
-            self.tasks = {words[0]: int(words[3]) for words in said if words[1:3] == ["is", "process"]}
-        return said[0]
-
-    def pause(self):
-        """A millisecond."""
-        if any(process.poll() is not None for process in self.processes) or time.monotonic() > self.deadline:
-            end = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
-            raise RuntimeError(f"it ended, or took too long: {end}")
-        time.sleep(0.001)
-
-    def steps(self):
-        return sum(self.counter)
-
-    def at_next_step(self):
-        """(now, steps done, CPU seconds of each task) when the number of steps has just changed."""
-        steps = self.steps()
-        while self.steps() == steps:
-            self.pause()
-        return time.monotonic(), self.steps(), {name: cpu(pid) for name, pid in self.tasks.items()}
-
-    def sleep(self, seconds):
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            self.pause()
-
-    def measure(self):
-        """What one job comes to, all by name."""
-        self.at_next_step()
-        first = time.monotonic() - self.began
-        self.sleep(WARM)
-        begin, machine = self.at_next_step(), machine_cpu()
-        self.sleep(SECONDS)
-        end, machine = self.at_next_step(), machine_cpu() - machine
-        seconds, steps = end[0] - begin[0], end[1] - begin[1]
-        used = {name: end[2][name] - begin[2][name] for name in self.tasks}
-        workers = [used[name] for name in used if name.startswith("worker")]
-        if workers and min(workers) < 0.2 * max(workers):
-            raise RuntimeError(f"a worker does not work: CPU seconds {used}")
-        servers = [name for name in self.tasks if name.startswith("ps")]
-        return {"first": first, "rate": steps / seconds, "cpu": 1e3 * sum(used.values()) / steps,
-                "ps_cpu": 1e3 * sum(used[name] for name in servers) / steps,
-                "ps_mib": max((peak_mib(self.tasks[name]) for name in servers), default=0),
-                "foreign": (machine - sum(used.values())) / seconds}
-
-    def stop(self):
-        for process in self.processes:
-            process.terminate()
-        for process in self.processes:
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+def begin(job, form, build, records):
+    """Starts the processes of one form."""
+    peer = [sys.executable, "-B", str(HERE / "main_job_tensorflow_peer.py"), form, records, str(job.counter_file)]
+    if form == ALONE:
+        job.tasks["one"] = job.start(peer)
+        return
+    ours = [f"{build}/benchmarks/benchmark_main_job_train", records, str(job.counter_file)]
+    hosts = job.launch(build, ours if form == OURS else peer)
+    if form == COORDINATOR:
+        job.tasks["chief"] = job.start([*peer, "--job_name=chief", *hosts])
 
 
 def play(build, records, rounds):
@@ -162,7 +56,8 @@ def play(build, records, rounds):
                 break
             for form, list_ in measured.items():
                 try:
-                    with Job(form, build, records, folder, began + LIMIT) as job:
+                    with Job(folder, began + LIMIT) as job:
+                        begin(job, form, build, records)
                         m = job.measure()
                 except RuntimeError as error:
                     sys.exit(f"error: {form}: {error}")

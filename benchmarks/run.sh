@@ -3,7 +3,8 @@
 # usage: benchmarks/run.sh [NAME...]     installs what is missing, builds, measures; all of them unless told. NAMEs:
 #   cuts       what the owner of a shard of 512 MiB does while it is saved under load, beside a copy in one piece; and how
 #              long pushes to such a parameter server take meanwhile
-#   guarantees pushes and pulls with and without names of contributions, buffers for sending them again, checksums
+#   guarantees pushes and pulls, and the main job, with and without names of contributions, buffers for sending them
+#              again, checksums
 #   kernels    update rules beside plain loops
 #   main-job   CPU of the main job on 2 parameter servers and 3 workers, outside of its model, beside bare sockets that
 #              move the same bytes and beside the whole job
@@ -21,7 +22,7 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,20s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,21s/^# //p' benchmarks/run.sh)
 
 names=()
 for name in "$@"; do
@@ -46,7 +47,7 @@ targets=()
 for name in "${names[@]}"; do
   case $name in
     cuts) targets+=(benchmark_ps_cuts_benchmark benchmark_ps_saves_benchmark) ;;
-    guarantees) targets+=(distrib_guarantees_benchmarks) ;;
+    guarantees) targets+=(distrib_guarantees_benchmarks distrib_command fashion_mnist_convert) ;;
     kernels) targets+=(benchmark_optimizer_kernels_benchmark) ;;
     parameters)
       ensure_packages grpc ${PS_LITE:+ps_lite}
@@ -88,7 +89,7 @@ convert() {  # Fashion-MNIST, once
 measure() {  # NAME
   case $1 in
     cuts) python3 -B benchmarks/cuts.py $build ;;
-    guarantees) python3 -B benchmarks/guarantees.py $build ;;
+    guarantees) convert && python3 -B benchmarks/guarantees.py $build $records ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;
     records) python3 -B benchmarks/records.py $build ;;
     records-tensorflow)
