@@ -17,7 +17,7 @@ import tempfile
 from result import result
 from rpc import prepare
 
-ROUNDS, PS, WORKERS = 3, 2, 3
+ROUNDS, PS, WORKERS = 5, 2, 3
 BATCH, LARGE_BATCH = 64, 512
 ENVIRONMENT = dict(os.environ, OPENBLAS_NUM_THREADS="1")
 ENVIRONMENT.pop("TF_CONFIG", None)
