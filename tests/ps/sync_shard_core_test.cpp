@@ -824,6 +824,15 @@ TEST_CASE("SyncShardCore: another replica is sent the newest cut, or one that is
       {"the newest durable one", state(51, 0), {"state 51 1"}},
       {"waits", state(52, 1), {}},
       {"no room: it need not wait", shard.no_room(), {"notice 10 k=2 cuts=0,1 no room", "state 52 none"}},
+      {"for that one it is tried again", shard.save_again(), {"save 2 w=-2"}},
+      {"", shard.no_room(), {"notice 10 k=2 cuts=0,1 no room"}},
+      {"as often as need be", shard.save_again(), {"save 2 w=-2"}},
+      {"", shard.saved(2), {"notice 10 k=2 cuts=0,1,2"}},
+      {"", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0,1,2"}},
+      {"", shard.push(0, 4, 1), {"save 4 w=-4", "pushed 10 step=4 k=4 cuts=0,1,2"}},
+      {"", shard.no_room(), {"notice 10 k=4 cuts=0,1,2 no room"}},
+      {"nobody has asked", shard.save_again(), {}},
+      {"now somebody does", state(53, 2), {"save 4 w=-4"}},
   });
 }
 

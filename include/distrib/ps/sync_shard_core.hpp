@@ -192,18 +192,21 @@ class SyncShardCore {
   }
 
   /// It is time to try again: the newest one that is due, or else the next; of the last step that one, because workers
-  /// wait for it.
+  /// wait for it, and of any one where another replica does.
   void save_again(auto& out) {
     if (!saving_) return;
     saving_.reset();
+    const bool wanted = cuts_.back() <= refused_ && refused_ < k_;
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
-    else if (k_ == total_steps_ && !loading_) cut_due(out);
+    else if ((k_ == total_steps_ || wanted) && !loading_) cut_due(out);
   }
 
   /// Another replica of this shard, which has a cut of step `have`, asks for a newer one: it is sent the newest that is
-  /// durable, or one that is made for it.
+  /// durable, or one that is made for it. While there is no room for that it is refused.
   template <class = void> void state(Peer peer, Step have, auto& out) {
-    if (cuts_.back() > have || k_ <= have || loading_ || no_room_)
+    const bool pauses = no_room_ && saving_;
+    if (pauses) refused_ = have;
+    if (cuts_.back() > have || k_ <= have || loading_ || pauses)
       return out(SendState{peer, cuts_.back() > have ? cuts_.back() : 0});
     wanted_states_.push_back({peer, have});
     save(out);
@@ -389,6 +392,7 @@ class SyncShardCore {
   std::optional<SaveCut> due_;
   bool loading_ = false;                                     // the values of k are on their way
   std::vector<std::pair<Peer, Step>> wanted_states_;         // by other replicas, with what they have
+  std::optional<Step> refused_;                              // what the last one had for which there was no room
   std::set<Rank> goodbyes_;
   bool done_ = false;
 };
