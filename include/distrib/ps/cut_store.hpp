@@ -258,11 +258,11 @@ class CutStore {
   // Second replicas may have parts of checkpoints that were let go: those count of a step after the newest one only.
   auto merge_if_whole(Step step, Error& error) -> bool {
     if (!is_users(step)) return false;
+    if (files_.is_first() && files_.has_all_parts(step, false)) return merge(step, files_.shards, error);
     const std::vector<Found> list = scan();
-    bool is_whole = files_.is_first() && files_.has_all_parts(step, false);
-    if (!is_whole && files_.replicated && files_.has_all_parts(step, true))
-      is_whole = std::ranges::none_of(list, [step](const Found& found) { return found.has_index && found.step >= step; });
-    if (is_whole) return merge(step, files_.shards, error);
+    const auto is_let_go = [step](const Found& found) { return found.has_index && found.step >= step; };
+    if (files_.replicated && files_.has_all_parts(step, true) && std::ranges::none_of(list, is_let_go))
+      return merge(step, files_.shards, error);
     for (const Found& found : list)
       if (found.step == step) settle(found);
     return false;

@@ -32,11 +32,11 @@ class WriteSummaries {
     examples_ = 0;
     since_ = Clock::now();
     std::error_code ec;
-    open(ec);
+    const bool begins = open(ec);
     // TensorBoard drops what an earlier run, killed after this step, wrote beyond it.
     const auto first = static_cast<std::int64_t>(event.first_step);
     if (!ec && first > 0) writer_->session_log(SessionStatus::start, first + 1, {}, ec);
-    write_out(ec);
+    write_out(ec, begins);
   }
 
   template <class = void> void on_step(const StepDone& event) {
@@ -45,12 +45,12 @@ class WriteSummaries {
     const auto now = Clock::now();
     const std::chrono::duration<double> spent = now - since_;
     std::error_code ec;
-    open(ec);
+    const bool begins = open(ec);
     const auto step = static_cast<std::int64_t>(event.step);
     if (!ec) writer_->scalar("loss", step, event.loss, {}, ec);
     const auto rate = static_cast<float>(static_cast<double>(examples_) / spent.count());
     if (!ec && written_ && spent.count() > 0) writer_->scalar("examples_per_second", step, rate, {}, ec);
-    write_out(ec);
+    write_out(ec, begins);
     written_ = event.step;
     since_ = now;
     examples_ = 0;
@@ -58,16 +58,15 @@ class WriteSummaries {
 
   template <class = void> void on_evaluated(const Evaluated& event) {
     std::error_code ec;
-    open(ec);
+    const bool begins = open(ec);
     const auto step = static_cast<std::int64_t>(event.step);
     for (const auto& [name, value] : event.metrics.values())
       if (!ec) writer_->scalar("evaluation/" + name, step, static_cast<float>(value), {}, ec);
-    write_out(ec);
+    write_out(ec, begins);
   }
 
   template <class = void> void on_end(const JobEnd&) {
-    begins_ = false;
-    if (writer_) write_out({}, true);
+    if (writer_) write_out({}, false, true);
   }
 
   /// That a disk without room is found, once until there is room again.
@@ -76,19 +75,22 @@ class WriteSummaries {
  private:
   using Clock = std::chrono::steady_clock;
 
-  template <class = void> void open(std::error_code& ec) {
-    begins_ = writer_ == nullptr;
-    if (begins_) writer_ = std::make_shared<EventWriter>(directory_, ec);
+  // Whether it begins a file.
+  template <class = void> auto open(std::error_code& ec) -> bool {
+    if (writer_) return false;
+    writer_ = std::make_shared<EventWriter>(directory_, ec);
+    return true;
   }
 
-  // What was added since `open`, which `ec` tells of. Where there is no room, another file is begun the next time.
-  template <class = void> void write_out(std::error_code ec, bool last = false) {
+  // What was added since `open`, which `ec` and `begins` tell of. Where there is no room, another file is begun the next
+  // time.
+  template <class = void> void write_out(std::error_code ec, bool begins, bool last = false) {
     if (!ec) last ? writer_->close(ec) : writer_->flush(ec);
     is_full_ = is_full_ && ec;
     if (!ec) return;
     const auto failed = std::exchange(writer_, nullptr);
     if (ec.value() != ENOSPC && ec.value() != EDQUOT) throw_if(failed->error());
-    if (begins_) std::remove(failed->path().c_str());
+    if (begins) std::remove(failed->path().c_str());
     if (std::exchange(is_full_, true)) return;
     report_ = Event{Event::Kind::no_room, {}, failed->error().where, ec,
                     "no room for summaries in " + directory_ + " (" + ec.message() +
@@ -101,7 +103,6 @@ class WriteSummaries {
   std::optional<Step> written_;
   Clock::time_point since_{};
   std::uint64_t examples_ = 0;
-  bool begins_ = false;  // the file has nothing yet
   bool is_full_ = false;
   std::optional<Event> report_;
 };

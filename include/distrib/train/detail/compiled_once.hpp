@@ -83,8 +83,8 @@ DISTRIB_COMPILED_ONCE void EventWriter::session_log(SessionStatus, std::int64_t,
 DISTRIB_COMPILED_ONCE void EventWriter::scalar(std::string_view, std::int64_t, float, std::optional<double>,
                                                std::error_code&);
 DISTRIB_COMPILED_ONCE void ShowProgress::on_evaluated(const Evaluated&);
-DISTRIB_COMPILED_ONCE void WriteSummaries::open(std::error_code&);
-DISTRIB_COMPILED_ONCE void WriteSummaries::write_out(std::error_code, bool);
+DISTRIB_COMPILED_ONCE auto WriteSummaries::open(std::error_code&) -> bool;
+DISTRIB_COMPILED_ONCE void WriteSummaries::write_out(std::error_code, bool, bool);
 DISTRIB_COMPILED_ONCE void write_summary(const std::string&, const TrainingResult&, std::string_view,
                                          const std::vector<std::pair<std::string, double>>&);
 
