@@ -16,6 +16,7 @@ those would take long to fill: cuts are only made more often so. Turns, rounds a
 Then the same of a job that computes something, too: the main job (main_job/train.cpp), asynchronous, on 2 parameter
 servers and 3 workers, with buffers of 256 MiB, beside one compiled without all of these."""
 import os
+import signal
 import statistics
 import sys
 import tempfile
@@ -40,15 +41,18 @@ CASES = [
 ]
 
 
+PROGRAMS = ["benchmark_parameters_" + name for name in ("guarded", "unnamed", "unchecked", "unguarded")]
+MAIN_JOBS = {"ours": "benchmark_main_job_train", ALL_OFF: "benchmark_main_job_unguarded"}
+
+
 def peers(build, budget):
     """All, by name."""
-    program = f"{build}/benchmarks/benchmark_parameters_"
+    guarded, unnamed, unchecked, unguarded = (f"{build}/benchmarks/{program}" for program in PROGRAMS)
     with_buffers, without = ["--budget", str(budget)], ["--budget", "0"]
-    found = [Peer("ours", program + "guarded", with_buffers), Peer("no buffers", program + "guarded", without),
-             Peer("no names, no buffers", program + "unnamed", without),
-             Peer("no checksums", program + "unchecked", with_buffers),
-             Peer(ALL_OFF, program + "unguarded", without)]
-    return {peer.name: peer for peer in found if os.access(peer.program, os.X_OK)}
+    found = [Peer("ours", guarded, with_buffers), Peer("no buffers", guarded, without),
+             Peer("no names, no buffers", unnamed, without), Peer("no checksums", unchecked, with_buffers),
+             Peer(ALL_OFF, unguarded, without)]
+    return {peer.name: peer for peer in found}
 
 
 def operations(measured):
@@ -58,15 +62,13 @@ def operations(measured):
 
 def run_main_job(build, records):
     """Its steps a second, with all and with none of them."""
-    programs = {"ours": f"{build}/benchmarks/benchmark_main_job_train",
-                ALL_OFF: f"{build}/benchmarks/benchmark_main_job_unguarded"}
-    rates = {name: [] for name in programs}
+    rates = {name: [] for name in MAIN_JOBS}
     deadline = time.monotonic() + LIMIT
     with tempfile.TemporaryDirectory() as folder:
         for number in range(rpc.ROUNDS):
-            for name in list(programs)[::1 if number % 2 == 0 else -1]:
+            for name in list(MAIN_JOBS)[::1 if number % 2 == 0 else -1]:
                 with Job(folder, deadline) as job:
-                    job.launch(build, [programs[name], records, str(job.counter_file)])
+                    job.launch(build, [f"{build}/benchmarks/{MAIN_JOBS[name]}", records, str(job.counter_file)])
                     rates[name].append(job.measure()["rate"])
     note("  2 parameter servers, 3 workers, main job")
     note("    steps of the main job [1/s]: " + "; ".join(
@@ -76,14 +78,17 @@ def run_main_job(build, records):
 
 def main():
     build, records, wanted = sys.argv[1], sys.argv[2], sys.argv[3:]
+    missing = [program for program in [*PROGRAMS, *MAIN_JOBS.values()]
+               if not os.access(f"{build}/benchmarks/{program}", os.X_OK)]
+    if missing:
+        note(f"error: no {', '.join(missing)} in {build}/benchmarks; benchmarks/run.sh guarantees builds them")
+        return 70
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C does: what was started is ended
     began = time.monotonic()
     for what, both, workers, budget in CASES:
         if wanted and not any(text in what for text in wanted):
             continue
         known = peers(build, budget)
-        if len(known) != 5:
-            note(f"error: {build} has not all five; benchmarks/run.sh guarantees builds them")
-            return 70
         both = both + ["--connections", str(workers)]
         targets = {ALL_OFF: 0.90, "no buffers": None, "no names, no buffers": None, "no checksums": None}
         rpc.run_case(Case({what}, f"{workers} workers, {what}", list(known), [

@@ -16,8 +16,9 @@ import tempfile
 
 from result import result
 from rpc import prepare
+from running_job import PS, WORKERS
 
-ROUNDS, PS, WORKERS = 5, 2, 3
+ROUNDS = 5
 BATCH, LARGE_BATCH = 64, 512
 ENVIRONMENT = dict(os.environ, OPENBLAS_NUM_THREADS="1")
 ENVIRONMENT.pop("TF_CONFIG", None)
