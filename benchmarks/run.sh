@@ -58,7 +58,7 @@ for name in "${names[@]}"; do
     main-job-tensorflow)
       targets+=(benchmark_main_job_train benchmark_parameters_ours distrib_command fashion_mnist_convert)
       ;;
-    *) targets+=(distrib_benchmarks distrib_command fashion_mnist_convert fashion_mnist_train) ;;
+    *) targets+=(distrib_benchmarks distrib_command fashion_mnist_convert) ;;
   esac
 done
 
