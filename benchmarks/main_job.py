@@ -28,12 +28,12 @@ ENVIRONMENT.pop("TF_CONFIG", None)
 
 
 def run(command):
-    """What it printed, (stdout, stderr); when it fails, all that, and the end of this program."""
+    """Its stdout; when it fails, all it printed, and the end of this program."""
     done = subprocess.run(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=False, timeout=600)
     if done.returncode != 0:
         sys.exit(f"{done.stdout}{done.stderr}error: exit code {done.returncode}: {' '.join(command)}")
-    return done.stdout, done.stderr
+    return done.stdout
 
 
 def cpu_seconds():
@@ -55,9 +55,9 @@ def job(build, records, steps, batch):
             summary = json.load(file)
     if [summary[key] for key in ("ps", "workers", "steps")] != [PS, WORKERS, steps]:
         sys.exit(f"error: this was another job: {summary}")
-    of_model = [float(seconds) for seconds in re.findall(r"worker\d+ \| model: ([\d.]+) CPU seconds", "".join(said))]
+    of_model = [float(seconds) for seconds in re.findall(r"worker\d+ \| model: ([\d.]+) CPU seconds", said)]
     if len(of_model) != WORKERS or min(of_model) == 0:
-        sys.exit(f"error: not every worker said what its model took: {''.join(said)}")
+        sys.exit(f"error: not every worker said what its model took: {said}")
     return cost, sum(of_model), summary["steps_per_second"]
 
 
@@ -67,11 +67,11 @@ def main():
     steps = int(sys.argv[3]) if len(sys.argv) > 3 else 3000
     large_steps = max(steps // 3, 1)
     program = f"{build}/benchmarks/benchmark_main_job_"
-    shard_bytes = run([program + "plan", str(PS)])[0].strip()
+    shard_bytes = run([program + "plan", str(PS)]).strip()
 
     def alone(name, *arguments):
         """What a program prints that does one part of the job's work in as many processes."""
-        return json.loads(run([program + name, *arguments, "--workers", str(WORKERS)])[0])
+        return json.loads(run([program + name, *arguments, "--workers", str(WORKERS)]))
 
     rounds, large_rounds = [], []
     print(f"{steps} steps, {shard_bytes} bytes a shard; {large_steps} steps of {LARGE_BATCH}. CPU seconds:",
