@@ -89,197 +89,226 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
 
   // --- a worker ---
 
-  auto work() -> int {
-    const ClusterSpec cluster = flags_.cluster();
-    const Rank rank = id_in_cluster(cluster, flags_.task());
-    const bool chief = is_chief(cluster, flags_.task());
-    const bool synchronous = this->kind_.consistency.synchronous;
-    const auto source = this->data_.open();
-    Job job = this->make_job(source, static_cast<std::uint32_t>(flags_.ps_hosts.size()),
-                             static_cast<std::uint32_t>(worker_count(cluster, "worker")), this->replicas_);
-    job.cut_interval = cut_interval(job, synchronous, this->save_ ? this->save_->every_steps : 0,
-                                    mode_.replay_budget_bytes);
-    std::vector<SharedBuffer> initial = make_initial_values(this->model_, job);
-    const std::vector<ShardLayout> layouts = shard_layouts(job);
-    const auto measure = chief && this->open_evaluation_ ? this->open_evaluation_(this->model_) : typename Base::Measure{};
-    Contributor<M, std::remove_const_t<decltype(source)>> contributor{this->model_, source, job, layouts};
-    const Step last = synchronous ? job.total_steps : job.steps_of(rank);
+  auto work() -> int { return Worker{*this}.run(); }
 
-    JobStart start = this->begin(job, source);
-    start.first_step = job.total_steps;  // until it is known: who starts late may find that all is done
-    this->result_.ps = job.tasks;
-    auto begun = std::chrono::steady_clock::now();
-    bool started = false;
-    std::unique_ptr<ClusterJob> running;
-    ClusterJobEvents events;
-    Step made = 0;  // the contribution for which the values came that are told last
-    events.contribute = [&](Step step, auto values, auto gradients) {
-      return contributor(rank, made = step, values, gradients);
-    };
-    // Rows that the evaluation needs come with the values that it measures.
-    const KeyLists none;
-    const auto others = [&](Step step) -> const KeyLists& {
-      return is_measured_before(step, last, synchronous ? 1 : job.ranks) ? measure.keys : none;
-    };
-    events.prepare = [&](Step step) -> std::vector<WantedRows> {
-      if (step <= last) return contributor.prepare(rank, step, others(step));
-      return step == last + 1 ? contributor.prepare_end(rank, step, others(step)) : std::vector<WantedRows>{};
-    };
-    const auto tell_start = [&](Step first) {
-      started = true;
-      start.first_step = this->result_.steps = first;
-      begun = std::chrono::steady_clock::now();
-      if (chief) this->hooks_.tell(start);
-    };
-    events.started = tell_start;
-    events.step_done = [&, told = Step{0}](Step step, float loss, const std::vector<SharedBuffer>& values) mutable {
-      this->result_.loss = loss;
-      this->result_.steps = step;
-      const Step before = std::max(told, start.first_step);
-      told = step;
-      if (!chief) return;
-      this->hooks_.tell(StepDone{step, loss, (step - before) * start.examples_per_step});
-      if (!measure.of || this->evaluate_every_ == 0 || step >= job.total_steps) return;
-      auto whole = std::make_shared<Whole>(job.variables);
-      const bool due = measure.keys.empty() ? step / this->evaluate_every_ != before / this->evaluate_every_
-                                            : contributor.take_others(rank, made, values, *whole);
-      if (due) measure_in_background(running->context(), layouts, step, values, std::move(whole), measure);
-    };
-    events.saved = [&](Step step) {
-      if (!chief || !this->save_ || step == 0) return;
-      const std::uint64_t every = this->save_->every_steps;
-      if (step != job.total_steps && (every == 0 || step % every != 0)) return;
-      this->result_.checkpoint = this->save_->directory + "/model.ckpt-" + std::to_string(step);
-      this->hooks_.tell(CheckpointSaved{step, this->result_.checkpoint});
-    };
-    events.told = [&](const Event& event) { this->hooks_.tell(event); };
-    const auto make = synchronous ? make_cluster_job<SyncWorkerCore> : make_cluster_job<AsyncWorkerCore>;
-    running = make(job, rank, addresses(), options(job, chief, std::move(initial)), cuts(), std::move(events));
-    const AllMeasured all_measured{*this};  // whatever is thrown
+  /// One run of it, all on the thread of `run()` but for what is measured.
+  class Worker {
+    using Source = std::remove_cvref_t<decltype(std::declval<D&>().open())>;
 
-    WorkerEnd end;
-    {
-      const Signals signals{running->context(), [&] {
-                              this->hooks_.tell(Event{Event::Kind::interrupted, to_string(flags_.task()), {}, {},
-                                                      "asked to stop: finishing the step in flight"});
-                              running->stop();
+   public:
+    explicit Worker(ClusterTrainer& trainer)
+        : trainer_{trainer}, source_{trainer.data_.open()}, job_{make_job()},
+          initial_{make_initial_values(trainer.model_, job_)}, layouts_{shard_layouts(job_)},
+          contributor_{trainer.model_, source_, job_, layouts_}, start_{trainer.begin(job_, source_)} {
+      if (chief_ && trainer.open_evaluation_) measure_ = trainer.open_evaluation_(trainer.model_);
+      start_.first_step = job_.total_steps;  // until it is known: who starts late may find that all is done
+      trainer.result_.ps = job_.tasks;
+    }
+    Worker(const Worker&) = delete;
+    ~Worker() { wait_for_measures(); }  // whatever was thrown
+
+    auto run() -> int {
+      const auto make = synchronous_ ? make_cluster_job<SyncWorkerCore> : make_cluster_job<AsyncWorkerCore>;
+      running_ = make(job_, rank_, addresses(), options(), cuts(), events());
+      WorkerEnd end = run_job();
+      const auto spent = std::chrono::steady_clock::now() - begun_;
+      wait_for_measures();
+      running_.reset();
+      if (end.code == exit_code::again && end.why) end = look_for_result(std::move(end));
+      if (end.code == exit_code::refused) throw_if(end.why);
+      trainer_.tell_end(end.why);
+      if (end.code == exit_code::done) trainer_.result_.steps = job_.total_steps;
+      const bool came_on = trainer_.result_.steps >= start_.first_step;
+      if (came_on) trainer_.sum_up(job_, start_, trainer_.result_.steps, spent);
+      if (chief_ && end.code == exit_code::done) finish(end.result);
+      else if (chief_ && came_on) trainer_.hooks_.tell(JobEnd{trainer_.result_});
+      return end.code;
+    }
+
+   private:
+    auto make_job() const -> Job {
+      Job job = trainer_.make_job(source_, static_cast<std::uint32_t>(trainer_.flags_.ps_hosts.size()),
+                                  static_cast<std::uint32_t>(worker_count(cluster_, "worker")), trainer_.replicas_);
+      const std::uint64_t every = trainer_.save_ ? trainer_.save_->every_steps : 0;
+      job.cut_interval = cut_interval(job, synchronous_, every, trainer_.mode_.replay_budget_bytes);
+      return job;
+    }
+
+    [[nodiscard]] auto addresses() const -> std::vector<Address> {
+      std::vector<Address> servers;
+      for (const std::string& host : trainer_.flags_.ps_hosts) servers.push_back(Address::parse(host));
+      return servers;
+    }
+
+    [[nodiscard]] auto options() -> WorkerClientOptions {
+      const ClusterMode& mode = trainer_.mode_;
+      WorkerClientOptions options;
+      options.rpc.secret = mode.secret;
+      options.start_within = mode.start_within;
+      // All that is left is to say goodbye, to whoever waits for it.
+      if (is_done()) options.start_within = std::min(options.start_within, options.goodbye_within);
+      options.lost_after = mode.lease + mode.restart_window;
+      options.worker.replay_budget_bytes = mode.replay_budget_bytes;
+      options.worker.initial_values = std::move(initial_);
+      options.worker.wants_result = chief_;
+      return options;
+    }
+
+    [[nodiscard]] auto cuts() const -> CutSettings {
+      const auto& save = trainer_.save_;
+      if (!save) return {};
+      return {detail::absolute_path(save->directory), save->every_steps, save->max_to_keep,
+              save->keep_checkpoint_every_n_hours};
+    }
+
+    auto events() -> ClusterJobEvents {
+      return {.contribute = [this](Step step, auto values,
+                                   auto gradients) { return contributor_(rank_, made_ = step, values, gradients); },
+              .prepare = [this](Step step) { return prepare(step); },
+              .started = [this](Step first) { started(first); },
+              .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
+              .saved = [this](Step step) { saved(step); },
+              .told = [this](const Event& event) { trainer_.hooks_.tell(event); }};
+    }
+
+    auto run_job() -> WorkerEnd {
+      const Signals signals{running_->context(), [this] {
+                              trainer_.hooks_.tell(Event{Event::Kind::interrupted, to_string(trainer_.flags_.task()),
+                                                         {}, {}, "asked to stop: finishing the step in flight"});
+                              running_->stop();
                             }};
-      end = running->run();
+      return running_->run();
     }
-    const auto spent = std::chrono::steady_clock::now() - begun;
-    wait_for_measures();
-    running.reset();
-    if (end.code == exit_code::again && end.why) {
-      contributor.prepare_end(rank, last + 1, measure.keys);
-      end = look_for_result(job, contributor.requests(rank, last + 1), std::move(end));
-      if (end.code == exit_code::done && !started) tell_start(job.total_steps);
+
+    // Rows that the evaluation needs come with the values that it measures.
+    auto prepare(Step step) -> std::vector<WantedRows> {
+      const KeyLists none;
+      const KeyLists& others = is_measured_before(step) ? measure_.keys : none;
+      if (step <= last_) return contributor_.prepare(rank_, step, others);
+      if (step == last_ + 1) return contributor_.prepare_end(rank_, step, others);
+      return {};
     }
-    if (end.code == exit_code::refused) throw_if(end.why);
-    tell_end(end.why);
-    if (end.code == exit_code::done) this->result_.steps = job.total_steps;
-    if (this->result_.steps >= start.first_step) this->sum_up(job, start, this->result_.steps, spent);
-    if (end.code == exit_code::done && chief) {
-      if (this->save_) this->result_.checkpoint = finished_checkpoint(this->save_->directory);
-      Whole whole{job.variables};
-      assemble<typename M::Variables>(layouts, end.result, whole);
-      contributor.take_others(rank, last + 1, end.result, whole);
-      this->finish(job, whole, contributor.digests(rank, last + 1, end.result), measure);
-    } else if (chief && this->result_.steps >= start.first_step) {
-      this->hooks_.tell(JobEnd{this->result_});
+
+    // Whether the values that the contribution `step` is made of are measured: every so many contributions of all, and
+    // at the end.
+    [[nodiscard]] auto is_measured_before(Step step) const -> bool {
+      if (step > last_) return true;
+      const std::uint64_t every = trainer_.evaluate_every_;
+      const std::uint64_t ranks = synchronous_ ? 1 : job_.ranks;  // that make a step
+      return every != 0 && step > 1 && (step - 1) * ranks / every != (step - 2) * ranks / every;
     }
-    return end.code;
-  }
 
-  [[nodiscard]] auto addresses() const -> std::vector<Address> {
-    std::vector<Address> servers;
-    for (const std::string& host : flags_.ps_hosts) servers.push_back(Address::parse(host));
-    return servers;
-  }
-
-  [[nodiscard]] auto options(const Job& job, bool chief, std::vector<SharedBuffer> initial) const
-      -> WorkerClientOptions {
-    WorkerClientOptions options;
-    options.rpc.secret = mode_.secret;
-    options.start_within = mode_.start_within;
-    // All that is left is to say goodbye, to whoever waits for it.
-    if (is_done(job)) options.start_within = std::min(options.start_within, options.goodbye_within);
-    options.lost_after = mode_.lease + mode_.restart_window;
-    options.worker.replay_budget_bytes = mode_.replay_budget_bytes;
-    options.worker.initial_values = std::move(initial);
-    options.worker.wants_result = chief;
-    return options;
-  }
-
-  [[nodiscard]] auto cuts() const -> CutSettings {
-    if (!this->save_) return {};
-    return {detail::absolute_path(this->save_->directory), this->save_->every_steps, this->save_->max_to_keep,
-            this->save_->keep_checkpoint_every_n_hours};
-  }
-
-  // Whether the values that the contribution `step` is made of are measured: every so many contributions of all, and at
-  // the end. `ranks`: how many make a step.
-  [[nodiscard]] auto is_measured_before(Step step, Step last, std::uint64_t ranks) const -> bool {
-    if (step > last) return true;
-    const std::uint64_t every = this->evaluate_every_;
-    return every != 0 && step > 1 && (step - 1) * ranks / every != (step - 2) * ranks / every;
-  }
-
-  // Whether there is a checkpoint of the last step.
-  auto is_done(const Job& job) const -> bool {
-    const std::string prefix = this->save_ ? finished_checkpoint(this->save_->directory) : std::string{};
-    return !prefix.empty() && checkpoint_step(prefix) == static_cast<std::int64_t>(job.total_steps);
-  }
-
-  // A worker that starts late finds nobody any more: the job may have been done without it. `rows`: what is wanted of
-  // each shard's tables.
-  auto look_for_result(const Job& job, std::span<const PullRows> rows, WorkerEnd end) const -> WorkerEnd {
-    if (!is_done(job)) return end;
-    WorkerEnd done;
-    const RestoredCuts restored = CheckpointStore{*this->save_, job, this->kind_.updaters}.restore();
-    for (std::uint32_t shard = 0; shard < restored.cuts.size(); ++shard) {
-      if constexpr (M::Variables::tables == 0) {
-        done.result.push_back(wire_block(ShardLayout{job, shard}, restored.cuts[shard].values));
-      } else {
-        ShardStore store{job, shard, this->kind_.updaters, std::numeric_limits<std::uint64_t>::max()};
-        store.load(restored.cuts[shard]);
-        done.result.push_back(store.values(rows[shard]));
-      }
+    void started(Step first) {
+      is_started_ = true;
+      start_.first_step = trainer_.result_.steps = told_ = first;
+      begun_ = std::chrono::steady_clock::now();
+      if (chief_) trainer_.hooks_.tell(start_);
     }
-    return done;
-  }
 
-  // On one thread of the pool, so that they come in order; what came of it is told on the thread of `run()`.
-  // `whole` has the rows that are needed.
-  void measure_in_background(asio::io_context& here, const std::vector<ShardLayout>& layouts, Step step,
-                             const std::vector<SharedBuffer>& blocks, std::shared_ptr<Whole> whole,
-                             const typename Base::Measure& measure) {
-    ++measures_;
-    asio::post(this->pool_->executor(0), [this, &here, &layouts, step, blocks, whole = std::move(whole), &measure] {
-      Evaluated evaluated{step, {}};
-      std::exception_ptr failure;
-      try {
-        assemble<typename M::Variables>(layouts, blocks, *whole);
-        evaluated.metrics = measure.of(*whole);
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      asio::post(here, [this, evaluated = std::move(evaluated), failure = std::move(failure)] {
-        if (failure) std::rethrow_exception(failure);
-        this->result_.metrics = evaluated.metrics;
-        this->hooks_.tell(evaluated);
+    void step_done(Step step, float loss, const std::vector<SharedBuffer>& values) {
+      trainer_.result_.loss = loss;
+      trainer_.result_.steps = step;
+      const Step before = std::exchange(told_, step);
+      if (!chief_) return;
+      trainer_.hooks_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step});
+      const std::uint64_t every = trainer_.evaluate_every_;
+      if (!measure_.of || every == 0 || step >= job_.total_steps) return;
+      auto whole = std::make_shared<Whole>(job_.variables);
+      const bool due = measure_.keys.empty() ? step / every != before / every
+                                             : contributor_.take_others(rank_, made_, values, *whole);
+      if (due) measure_in_background(step, values, std::move(whole));
+    }
+
+    // On one thread of the pool, so that they come in order; what came of it is told on the thread of `run()`.
+    // `whole` has the rows that are needed.
+    void measure_in_background(Step step, const std::vector<SharedBuffer>& blocks, std::shared_ptr<Whole> whole) {
+      ++measures_;
+      asio::post(trainer_.pool_->executor(0), [this, step, blocks, whole = std::move(whole)] {
+        Evaluated evaluated{step, {}};
+        std::exception_ptr failure;
+        try {
+          assemble<typename M::Variables>(layouts_, blocks, *whole);
+          evaluated.metrics = measure_.of(*whole);
+        } catch (...) {
+          failure = std::current_exception();
+        }
+        asio::post(running_->context(), [this, evaluated = std::move(evaluated), failure = std::move(failure)] {
+          if (failure) std::rethrow_exception(failure);
+          trainer_.result_.metrics = evaluated.metrics;
+          trainer_.hooks_.tell(evaluated);
+        });
+        --measures_;
+        measures_.notify_all();
       });
-      --measures_;
-      measures_.notify_all();
-    });
-  }
+    }
+    void wait_for_measures() {
+      for (int left = measures_; left != 0; left = measures_) measures_.wait(left);
+    }
 
-  struct AllMeasured {
-    ClusterTrainer& trainer;
-    ~AllMeasured() { trainer.wait_for_measures(); }
+    void saved(Step step) {
+      const auto& save = trainer_.save_;
+      if (!chief_ || !save || step == 0) return;
+      if (step != job_.total_steps && (save->every_steps == 0 || step % save->every_steps != 0)) return;
+      trainer_.result_.checkpoint = save->directory + "/model.ckpt-" + std::to_string(step);
+      trainer_.hooks_.tell(CheckpointSaved{step, trainer_.result_.checkpoint});
+    }
+
+    // Whether there is a checkpoint of the last step.
+    [[nodiscard]] auto is_done() const -> bool {
+      const std::string prefix = trainer_.save_ ? finished_checkpoint(trainer_.save_->directory) : std::string{};
+      return !prefix.empty() && checkpoint_step(prefix) == static_cast<std::int64_t>(job_.total_steps);
+    }
+
+    // A worker that starts late finds nobody any more: the job may have been done without it.
+    auto look_for_result(WorkerEnd end) -> WorkerEnd {
+      contributor_.prepare_end(rank_, last_ + 1, measure_.keys);
+      if (!is_done()) return end;
+      const std::vector<AnyUpdater>& updaters = trainer_.kind_.updaters;
+      const std::span<const PullRows> rows = contributor_.requests(rank_, last_ + 1);
+      WorkerEnd done;
+      const RestoredCuts restored = CheckpointStore{*trainer_.save_, job_, updaters}.restore();
+      for (std::uint32_t shard = 0; shard < restored.cuts.size(); ++shard) {
+        if constexpr (M::Variables::tables == 0) {
+          done.result.push_back(wire_block(layouts_[shard], restored.cuts[shard].values));
+        } else {
+          ShardStore store{job_, shard, updaters, std::numeric_limits<std::uint64_t>::max()};
+          store.load(restored.cuts[shard]);
+          done.result.push_back(store.values(rows[shard]));
+        }
+      }
+      if (!is_started_) started(job_.total_steps);
+      return done;
+    }
+
+    // The chief's last words. `blocks`: the values at the end.
+    void finish(const std::vector<SharedBuffer>& blocks) {
+      if (trainer_.save_) trainer_.result_.checkpoint = finished_checkpoint(trainer_.save_->directory);
+      Whole whole{job_.variables};
+      assemble<typename M::Variables>(layouts_, blocks, whole);
+      contributor_.take_others(rank_, last_ + 1, blocks, whole);
+      trainer_.finish(job_, whole, contributor_.digests(rank_, last_ + 1, blocks), measure_);
+    }
+
+    ClusterTrainer& trainer_;
+    const ClusterSpec cluster_ = trainer_.flags_.cluster();
+    const Rank rank_ = id_in_cluster(cluster_, trainer_.flags_.task());
+    const bool chief_ = is_chief(cluster_, trainer_.flags_.task());
+    const bool synchronous_ = trainer_.kind_.consistency.synchronous;
+    const Source source_;
+    Job job_;
+    std::vector<SharedBuffer> initial_;
+    const Step last_ = synchronous_ ? job_.total_steps : job_.steps_of(rank_);  // of its own
+    const std::vector<ShardLayout> layouts_;
+    typename Base::Measure measure_;
+    Contributor<M, Source> contributor_;
+    JobStart start_;
+    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+    bool is_started_ = false;
+    Step made_ = 0;  // the contribution for which the values came that are told last
+    Step told_ = 0;
+    std::atomic<int> measures_ = 0;
+    std::unique_ptr<ClusterJob> running_;
   };
-  void wait_for_measures() {
-    for (int left = measures_; left != 0; left = measures_) measures_.wait(left);
-  }
 
   void tell_end(const Error& why) {
     if (why)
@@ -289,7 +318,6 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
 
   ClusterFlags flags_;
   ClusterMode mode_;
-  std::atomic<int> measures_ = 0;
 };
 
 }  // namespace distrib::inline v0
