@@ -93,20 +93,8 @@ class EmbeddingTable {
   template <class Init, class Hand>
   auto visit_or_make(std::span<const std::uint64_t> keys, std::uint32_t step, Init init, Hand hand, std::error_code& ec)
       -> std::size_t {
-    ec.clear();
-    return in_windows(
-        keys, layout().row_bytes(),
-        [&](std::size_t i, KeySlot* begin, float*& row) {
-          KeySlot* slot = index_.find(keys[i], begin);
-          if (slot == nullptr) slot = index_.insert(keys[i], ec);
-          if (ec) return false;
-          const KeyUse use{slot->use().frequency + 1, step};  // the slot knows how far it counts
-          row = row_of(*slot, use.frequency, init, ec);
-          if (ec) return false;
-          slot->set_use(use);
-          return true;
-        },
-        hand);
+    return use_or_make(
+        keys, layout().row_bytes(), [step](std::size_t, KeyUse use) { return counted(use, step); }, init, hand, ec);
   }
 
   /// The same, all at once: rows[i] is the row of keys[i] or null. As long as `keys`.
@@ -130,22 +118,10 @@ class EmbeddingTable {
   void count(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows,
              std::span<KeyUse> before, Init init, std::error_code& ec) {
     assert(rows.size() >= keys.size() && before.size() >= keys.size());
-    ec.clear();
     // Rows are not asked for: of a large batch they would be gone again before anybody uses them.
-    const std::size_t served = in_windows(
-        keys, 0,
-        [&](std::size_t i, KeySlot* begin, float*& row) {
-          KeySlot* slot = index_.find(keys[i], begin);
-          if (slot == nullptr) slot = index_.insert(keys[i], ec);
-          if (ec) return false;
-          before[i] = slot->use();
-          const KeyUse use{before[i].frequency + 1, step};
-          row = row_of(*slot, use.frequency, init, ec);
-          if (ec) return false;
-          slot->set_use(use);
-          return true;
-        },
-        detail::CopyRows<float*>{rows});
+    const std::size_t served = use_or_make(
+        keys, 0, [step, before](std::size_t i, KeyUse use) { return counted(before[i] = use, step); }, init,
+        detail::CopyRows<float*>{rows}, ec);
     if (ec) uncount(keys.first(served), before);
   }
 
@@ -189,19 +165,9 @@ class EmbeddingTable {
   auto restore(std::span<const std::uint64_t> keys, std::span<const KeyUse> uses, std::span<float*> rows,
                std::error_code& ec) -> std::size_t {
     assert(rows.size() >= keys.size() && uses.size() >= keys.size());
-    ec.clear();
-    return in_windows(
-        keys, layout().row_bytes(),
-        [&](std::size_t i, KeySlot* begin, float*& row) {
-          KeySlot* slot = index_.find(keys[i], begin);
-          if (slot == nullptr) slot = index_.insert(keys[i], ec);
-          if (ec) return false;
-          row = row_of(*slot, uses[i].frequency, [](std::uint64_t, std::span<float>) {}, ec);
-          if (ec) return false;
-          slot->set_use(uses[i]);
-          return true;
-        },
-        detail::CopyRows<float*>{rows});
+    return use_or_make(
+        keys, layout().row_bytes(), [uses](std::size_t i, KeyUse) { return uses[i]; },
+        [](std::uint64_t, std::span<float>) {}, detail::CopyRows<float*>{rows}, ec);
   }
   /// The same. Throws `std::system_error` where the other sets `ec`.
   template <class = void>
@@ -304,6 +270,30 @@ class EmbeddingTable {
       if (begin >= 2 * window) hand_window(begin - 2 * window, keys.size());
     }
     return keys.size();
+  }
+
+  /// Once more, at `step`; the slot knows how far it counts.
+  static auto counted(KeyUse use, std::uint32_t step) noexcept -> KeyUse { return {use.frequency + 1, step}; }
+
+  /// Gives keys[i] the use `use_of(i, before)`, a slot if it had none, and a row if it is due one, which `init` writes.
+  /// Gives how many keys were served: where `ec` is set, nothing is changed of the next one.
+  template <class UseOf, class Init, class Hand>
+  auto use_or_make(std::span<const std::uint64_t> keys, std::size_t ahead_bytes, UseOf use_of, Init init, Hand hand,
+                   std::error_code& ec) -> std::size_t {
+    ec.clear();
+    return in_windows(
+        keys, ahead_bytes,
+        [&](std::size_t i, KeySlot* begin, float*& row) {
+          KeySlot* slot = index_.find(keys[i], begin);
+          if (slot == nullptr) slot = index_.insert(keys[i], ec);
+          if (ec) return false;
+          const KeyUse use = use_of(i, slot->use());
+          row = row_of(*slot, use.frequency, init, ec);
+          if (ec) return false;
+          slot->set_use(use);
+          return true;
+        },
+        hand);
   }
 
   [[nodiscard]] auto row_at(const KeySlot& slot) const noexcept -> const float* {
