@@ -276,7 +276,7 @@ class EmbeddingTable {
   static auto counted(KeyUse use, std::uint32_t step) noexcept -> KeyUse { return {use.frequency + 1, step}; }
 
   /// Gives keys[i] the use `use_of(i, before)`, a slot if it had none, and a row if it is due one, which `init` writes.
-  /// Gives how many keys were served: where `ec` is set, nothing is changed of the next one.
+  /// Gives how many keys were served: where `ec` is set, nothing is counted of the next one.
   template <class UseOf, class Init, class Hand>
   auto use_or_make(std::span<const std::uint64_t> keys, std::size_t ahead_bytes, UseOf use_of, Init init, Hand hand,
                    std::error_code& ec) -> std::size_t {
