@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: tests/run.sh           installs what is missing, builds (g++, release), runs every test
-#        tests/run.sh all       the same, then with clang: each header alone, under sanitizers; and budgets
+#        tests/run.sh all       the same, then with clang: wrong programs, each header alone, under sanitizers; and budgets
 #        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
 #        tests/run.sh soak [SECONDS]   a server under storms of resets, a parameter server under all that workers make, a
 #                               job of processes killed in turn, 60 seconds each unless told; 1000 orders of stops; kills
@@ -10,7 +10,8 @@
 #                               tests/soak/kills.py names the options
 #        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from N seeds, 100000 from 0 unless
 #                               told; a seed that fails is named, and runs again by --from SEED --count 1
-#        tests/run.sh packages  our guide typed on a bare Debian, clang, Conan (from PyPI), newer Debians, aarch64; as root
+#        tests/run.sh packages  all ways to consume the library, our guide typed on a bare Debian, clang, Conan (from PyPI),
+#                               newer Debians, aarch64; as root
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark and Hadoop (from PyPI and
 #                               Maven, in a cache directory), or those of tests/interop whose names begin so
 #        tests/run.sh engines [NAME...]   jobs on real cluster managers, all of them or those of tests/engines that are
@@ -44,18 +45,13 @@ run_ctest() {  # PRESET [OPTION...]
 }
 
 release() { build release && run_ctest release; }
-headers() { phase "compile each header alone" configure_and_build clang all_verify_interface_header_sets; }
+headers() { phase "compile each header alone" configure_and_build headers all_verify_interface_header_sets; }
+wrong_programs() { run_ctest clang-words; }
 address() { build asan-ubsan && run_ctest asan-ubsan; }
-thread() {  # the rooms with threads, and whole jobs
-  local rooms=() room
-  for room in net rpc ps data train integration soak; do
-    ! compgen -G "tests/$room/*_test.cpp" >/dev/null || rooms+=("$room")
-  done
-  local targets=("${rooms[@]/#/distrib_}") label
-  label=$(IFS='|'; echo "^(${rooms[*]})$")
+thread() {  # the rooms with threads, and whole jobs: tests/CMakeLists.txt names them
   # Thread sanitizer needs the address space where it expects it, which some kernels randomise too far.
   ! setarch -R true 2>/dev/null || run_under=(setarch -R)
-  build tsan "${targets[@]/%/_tests}" && run_ctest tsan -L "$label"
+  build tsan distrib_thread_tests && run_ctest tsan -L '^threads$'
   local status=$?
   run_under=()
   return $status
@@ -122,6 +118,9 @@ conan() {
   counted "Conan recipe" tests/consumer/conan.sh "$venv/bin/conan" "$PWD/build/conan"
 }
 
+# The default tests build two of them.
+consumers() { phase "configure release" cmake --preset release && run_ctest packages; }
+
 # The default tests build consumers with g++.
 clang_consumers() {
   phase "configure release" cmake --preset release || return
@@ -183,14 +182,13 @@ whole_number() {  # WHO VALUE OF-WHAT
 case ${1:-} in
   "")
     ensure_packages build tests
-    release
-    status=$?
+    part "g++ release: all tests" release
     [ -z "$summary" ] || echo "$summary"
-    exit $status
     ;;
   all)
     ensure_packages build tests clang
     part "g++ release: all tests" release
+    part "clang: wrong programs" wrong_programs
     part "clang: each header alone" headers
     part "clang, address and undefined: all tests" address
     part "clang, threads" thread
@@ -230,6 +228,7 @@ case ${1:-} in
     ;;
   packages)
     ensure_packages build tests clang packages
+    part "all ways to consume the library" consumers
     part "the guide, typed on a bare Debian 12" counted "docs/guide/use.md" tests/consumer/debian.sh bookworm \
       tests/consumer/typed.sh /typed
     part "clang" clang_consumers
@@ -260,7 +259,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,17s/^# //p' "$0" >&2
+    sed -n '3,18s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

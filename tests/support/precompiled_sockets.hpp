@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once for the tests of rooms with sockets and threads: what the others have, and Asio.
+#pragma once
+
+#include "support/precompiled_values.hpp"
+
+#include <distrib/net/asio.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <thread>
