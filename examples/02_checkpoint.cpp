@@ -35,9 +35,7 @@ void list(const distrib::BundleReader& reader) {
                 distrib::to_string(tensor.shape).c_str(), tensor.pieces.size());
 }
 
-void damage(const std::string& file) {
-  std::fstream{file, std::ios::binary | std::ios::in | std::ios::out}.put('?');
-}
+void damage(const std::string& file) { std::fstream{file, std::ios::binary | std::ios::in | std::ios::out}.put('?'); }
 
 // Rows 2 and 3 lie in different files; whoever reads need not know.
 auto read_last_rows(const distrib::BundleReader& reader) -> std::array<float, 6> {

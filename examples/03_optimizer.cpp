@@ -24,8 +24,7 @@ auto main() -> int {
   std::array<float, 2> at{-1.5F, 2.0F};
   std::array<float, 2> mean{}, square{};  // its slots: zeros before the first update
   const std::array<std::span<float>, 2> slots{mean, square};
-  for (std::uint64_t update = 1; update <= 4000; ++update)
-    adam.apply({.count = update}, gradient(at), at, at, slots);
+  for (std::uint64_t update = 1; update <= 4000; ++update) adam.apply({.count = update}, gradient(at), at, at, slots);
 
   std::printf("%s %s\n", std::string{distrib::Adam::name}.c_str(), adam.describe().c_str());
   std::printf("(%.3f, %.3f)\n", double{at[0]}, double{at[1]});

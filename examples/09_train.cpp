@@ -17,7 +17,10 @@
 
 struct Linear {
   using Variables = distrib::VariableList<distrib::Variable<"weights", float, 1>, distrib::Variable<"bias", float, 0>>;
-  struct Example { std::array<float, 3> x; float y; };
+  struct Example {
+    std::array<float, 3> x;
+    float y;
+  };
   auto variables() const -> Variables { return {{{3}}, {{}}}; }  // extents; values start as zeros unless told
 
   // Mean of (w.x + b - y)^2 over the batch, and how it grows with each element of w and b.

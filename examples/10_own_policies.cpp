@@ -47,7 +47,9 @@ struct PrintEach {
 // The model: one number, which moves to the middle of the data.
 struct Middle {
   using Variables = distrib::VariableList<distrib::Variable<"middle", float, 0>>;
-  struct Example { float x; };
+  struct Example {
+    float x;
+  };
   auto variables() const -> Variables { return {{{}}}; }
   auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
                  distrib::Gradients<Variables>& gradients, distrib::StepContext) const -> float {
@@ -70,8 +72,10 @@ auto main() -> int try {
 
   auto trainer = distrib::train(Middle{})
                      .with_data(distrib::tfrecords(file).schema(schema).batch(4))
-                     .with_updater(Signum{.learning_rate = distrib::Linear{0.5F, 0.0F, 40}}).with_placement(LastTaskStrategy{})
-                     .with_hooks(distrib::StopAtStep{40}, PrintEach{10}).build();
+                     .with_updater(Signum{.learning_rate = distrib::Linear{0.5F, 0.0F, 40}})
+                     .with_placement(LastTaskStrategy{})
+                     .with_hooks(distrib::StopAtStep{40}, PrintEach{10})
+                     .build();
   const int code = trainer.run();
   std::remove(file.c_str());
   return code == 0 && std::abs(trainer.result().loss - 1.25F) < 0.001F ? 0 : 1;  // half the variance stays

@@ -18,7 +18,9 @@
 
 struct Line {  // y = slope * x + offset
   using Variables = distrib::VariableList<distrib::Variable<"slope", float, 0>, distrib::Variable<"offset", float, 0>>;
-  struct Example { float x, y; };
+  struct Example {
+    float x, y;
+  };
   auto variables() const -> Variables { return {{{}}, {{}}}; }
 
   auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,

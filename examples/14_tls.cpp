@@ -51,8 +51,10 @@ auto main() -> int try {
   distrib::RpcServerOptions options;
   options.secret = distrib::SharedSecret::from_file(directory + "/secret");
   const distrib::TlsContext tls{distrib::TlsSide::server, {certificate, directory + "/key.pem", {}}};
-  distrib::RpcServer server{context.get_executor(), {"127.0.0.1", 0},
-                            distrib::Router{distrib::on<Echo>([](std::string text) { return text; })}, options,
+  distrib::RpcServer server{context.get_executor(),
+                            {"127.0.0.1", 0},
+                            distrib::Router{distrib::on<Echo>([](std::string text) { return text; })},
+                            options,
                             distrib::TlsAccept{tls}};
 
   const distrib::Address address{"127.0.0.1", server.port()};

@@ -17,7 +17,11 @@ struct Ratings {
   // Users come as 64-bit numbers that nobody has counted; films are numbered 0 .. 49.
   using Variables = distrib::VariableList<distrib::Variable<"mean", float, 1>, distrib::Embedding<"users", float, 4>,
                                           distrib::Embedding<"films", float, 4>>;
-  struct Example { std::int64_t user; std::int64_t film; float stars; };
+  struct Example {
+    std::int64_t user;
+    std::int64_t film;
+    float stars;
+  };
   auto variables() const -> Variables {
     const distrib::UniformInitializer small{-0.5F, 0.5F};
     return {{{1}}, {small, {.min_count = 2}}, {small, {.rows = 50}}};
@@ -75,12 +79,13 @@ void write_data(const std::string& file) {
 auto main() -> int try {
   write_data("20_embeddings.tfrecord");
   distrib::IoPool pool{2};
-  auto trainer = distrib::train(Ratings{})
-                     .with_data(distrib::tfrecords("20_embeddings.tfrecord").schema(user, film, stars).shuffle(1).batch(50))
-                     .with_updater(distrib::Adagrad{.learning_rate = 0.5F})
-                     .with_hooks(distrib::StopAtStep{300}, distrib::SaveCheckpoint{.directory = "20_embeddings.out"})
-                     .with_local_mode({.workers = 3, .shards = 2})
-                     .build(pool);
+  auto trainer =
+      distrib::train(Ratings{})
+          .with_data(distrib::tfrecords("20_embeddings.tfrecord").schema(user, film, stars).shuffle(1).batch(50))
+          .with_updater(distrib::Adagrad{.learning_rate = 0.5F})
+          .with_hooks(distrib::StopAtStep{300}, distrib::SaveCheckpoint{.directory = "20_embeddings.out"})
+          .with_local_mode({.workers = 3, .shards = 2})
+          .build(pool);
   const int code = trainer.run();
   const bool learnt = trainer.result().loss < 0.05F;
   std::printf("%s\n", learnt ? "learnt" : "not learnt");

@@ -40,8 +40,7 @@ void send_at_once(int socket) {
 }
 
 /// So many times the same message, in as few calls as there can be. False: the other end is gone.
-auto send_times(int socket, std::size_t times, const Header& header, std::span<const float> body)
-    -> bool {
+auto send_times(int socket, std::size_t times, const Header& header, std::span<const float> body) -> bool {
   std::array<::iovec, 64> pieces;
   for (std::size_t i = 0; i < pieces.size(); i += 2) {
     pieces[i] = {const_cast<Header*>(&header), sizeof header};
@@ -97,8 +96,8 @@ class Reader {
       if (filled_ - at < sizeof header + header.bytes) break;
       take(header, reinterpret_cast<const float*>(memory_.data() + at + sizeof header));
     }
-    std::copy(memory_.begin() + static_cast<std::ptrdiff_t>(at),
-              memory_.begin() + static_cast<std::ptrdiff_t>(filled_), memory_.begin());
+    std::copy(memory_.begin() + static_cast<std::ptrdiff_t>(at), memory_.begin() + static_cast<std::ptrdiff_t>(filled_),
+              memory_.begin());
     filled_ -= at;
     return true;
   }

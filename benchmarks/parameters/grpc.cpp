@@ -75,17 +75,13 @@ class Table {
 
   void push(const Block& request, Block&) {
     const std::scoped_lock lock{mutex_};
-    if (request.keys().empty())
-      apply(request);
-    else
-      rows_.push(request);
+    if (request.keys().empty()) apply(request);
+    else rows_.push(request);
   }
   void pull(const Block& request, Block& reply) {
     const std::scoped_lock lock{mutex_};
-    if (request.keys().empty())
-      reply.set_values(values_of(request).data(), elements_ * sizeof(float));
-    else
-      rows_.pull(request, reply);
+    if (request.keys().empty()) reply.set_values(values_of(request).data(), elements_ * sizeof(float));
+    else rows_.pull(request, reply);
   }
   void push_pull(const Block& request, Block& reply) {
     const std::scoped_lock lock{mutex_};
@@ -191,10 +187,8 @@ void serve(const Options& options) {
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
   builder.SetMaxReceiveMessageSize(-1);
-  if (options.style == "sync")
-    builder.RegisterService(&sync);
-  else
-    builder.RegisterService(&service);
+  if (options.style == "sync") builder.RegisterService(&sync);
+  else builder.RegisterService(&service);
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues;
   for (std::size_t i = 0; i < options.threads && options.style != "sync"; ++i)
     queues.push_back(builder.AddCompletionQueue());

@@ -203,24 +203,23 @@ class Worker {
   void begin_push(std::size_t slot, Shard& shard, const ShardRequest& asked) {
     ++unanswered_[slot];
     const distrib::PushRequest request = push_request(shard, asked);
-    shard.client.async_call<Push>(request, 10s,
-                                  [this, slot, step = request.step](std::error_code ec,
-                                                                    const distrib::PushReply& reply) {
-                                    if (ec) fail(ec.message());
-                                    if (reply.progress.done < step) fail("a push was not counted");
-                                    ended(slot);
-                                  });
+    shard.client.async_call<Push>(
+        request, 10s, [this, slot, step = request.step](std::error_code ec, const distrib::PushReply& reply) {
+          if (ec) fail(ec.message());
+          if (reply.progress.done < step) fail("a push was not counted");
+          ended(slot);
+        });
   }
 
   void begin_pull(std::size_t slot, Shard& shard, const ShardRequest& asked) {
     ++unanswered_[slot];
-    shard.client.async_call<Pull>({shard.step, asked.pull}, 10s,
-                                  [this, slot, size = asked.value_bytes](std::error_code ec,
-                                                                          const distrib::PullReply& reply) {
-                                    if (ec) fail(ec.message());
-                                    if (reply.body->size() != size) fail("values of another size");
-                                    ended(slot);
-                                  });
+    shard.client.async_call<Pull>(
+        {shard.step, asked.pull}, 10s,
+        [this, slot, size = asked.value_bytes](std::error_code ec, const distrib::PullReply& reply) {
+          if (ec) fail(ec.message());
+          if (reply.body->size() != size) fail("values of another size");
+          ended(slot);
+        });
   }
 
   void ended(std::size_t slot) {

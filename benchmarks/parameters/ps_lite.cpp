@@ -149,12 +149,9 @@ class Worker {
       load_.completed();
       free_.release();
     };
-    if (options_.method == "push")
-      worker_.ZPush(keys, gradient_, {}, 0, ended);
-    else if (options_.method == "pull")
-      worker_.ZPull(keys, &values, nullptr, 0, ended);
-    else
-      worker_.ZPushPull(keys, gradient_, &values, nullptr, 0, ended);
+    if (options_.method == "push") worker_.ZPush(keys, gradient_, {}, 0, ended);
+    else if (options_.method == "pull") worker_.ZPull(keys, &values, nullptr, 0, ended);
+    else worker_.ZPushPull(keys, gradient_, &values, nullptr, 0, ended);
   }
 
   const Options& options_;
@@ -226,7 +223,7 @@ auto main(int argc, char** argv) -> int {
     tell_port(0);
     wait_for_ever();
   }
-  struct ::sigaction interrupt {};
+  struct ::sigaction interrupt{};
   interrupt.sa_handler = [](int) {};
   ::sigaction(SIGALRM, &interrupt, nullptr);
   for (int i = 0; i < 3; ++i)

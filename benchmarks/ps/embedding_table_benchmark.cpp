@@ -91,8 +91,7 @@ class MapAndSlab {
     const auto find = [this](std::uint64_t key) { return slab_.at(map_.find(key)->second); };
     if constexpr (requires(std::uint64_t key) { map_.prefetch(key); })
       in_windows_ahead(keys, [this](std::uint64_t key) { map_.prefetch(key); }, find, hand);
-    else
-      in_windows<at_a_time>(keys, find, hand);
+    else in_windows<at_a_time>(keys, find, hand);
   }
 
  private:
@@ -116,8 +115,7 @@ class FlatAndSlab {
     const auto find = [this](std::uint64_t key) { return slab_.at(search(key).row - 1); };
     if constexpr (is_prefetching)
       in_windows_ahead(keys, [this](std::uint64_t key) { __builtin_prefetch(&slots_[home(key)]); }, find, hand);
-    else
-      in_windows<1>(keys, find, hand);
+    else in_windows<1>(keys, find, hand);
   }
 
  private:
@@ -238,10 +236,8 @@ void adagrad(benchmark::State& state) {
     update(rows, &gradients[first * dim]);
   };
   batches<T>(state, [&](T& made, Keys keys) {
-    if constexpr (requires { made.visit_to_change(keys, update_window); })
-      made.visit_to_change(keys, update_window);
-    else
-      made.visit(keys, update_window);
+    if constexpr (requires { made.visit_to_change(keys, update_window); }) made.visit_to_change(keys, update_window);
+    else made.visit(keys, update_window);
   });
 }
 
@@ -311,8 +307,8 @@ void growth_map(benchmark::State& state) {
 
 void draws(benchmark::internal::Benchmark* one) { one->ArgName("zipf")->Arg(0)->Arg(1); }
 
-#define BENCHMARK_TABLE(T, name)                           \
-  BENCHMARK(pull<T>)->Name("pull/" name)->Apply(draws);    \
+#define BENCHMARK_TABLE(T, name)                        \
+  BENCHMARK(pull<T>)->Name("pull/" name)->Apply(draws); \
   BENCHMARK(adagrad<T>)->Name("adagrad/" name)->Apply(draws)
 
 BENCHMARK_TABLE(MapOfVectors, "map_of_vectors");

@@ -115,13 +115,12 @@ class Grouped {
     for (std::size_t n = 0; n < count; ++n) {
       const std::size_t i = (n + thread * count / threads_) % count;
       const std::scoped_lock lock{parts_[i]->mutex};
-      parts_[i]->push(Keys{grouped}.subspan(begins[i], begins[i + 1] - begins[i]),
-                      [&](std::size_t first, std::size_t rows) {
-                        for (std::size_t row = 0; row < rows; ++row)
-                          std::memcpy(&gathered[row * dim], gradients + places[begins[i] + first + row] * dim,
-                                      dim * sizeof(float));
-                        return gathered.data();
-                      });
+      parts_[i]->push(
+          Keys{grouped}.subspan(begins[i], begins[i + 1] - begins[i]), [&](std::size_t first, std::size_t rows) {
+            for (std::size_t row = 0; row < rows; ++row)
+              std::memcpy(&gathered[row * dim], gradients + places[begins[i] + first + row] * dim, dim * sizeof(float));
+            return gathered.data();
+          });
     }
   }
 
@@ -151,11 +150,10 @@ auto requests(bool is_zipf, bool is_routed, std::uint32_t threads, std::uint32_t
   std::vector<std::uint64_t>& keys = made[{is_zipf, is_routed, threads, thread}];
   if (!keys.empty()) return keys;
   const distrib::ConsistentHashSharding sharding{threads};
-  keys = keys_of(Draw{is_zipf}.batches(request_count, request_size, 1 + thread,
-                                       [&](std::uint64_t n) {
-                                         return !is_routed || sharding.shard(any_key(n)) == thread;
-                                       }),
-                 request_size, any_key);
+  keys = keys_of(
+      Draw{is_zipf}.batches(request_count, request_size, 1 + thread,
+                            [&](std::uint64_t n) { return !is_routed || sharding.shard(any_key(n)) == thread; }),
+      request_size, any_key);
   return keys;
 }
 

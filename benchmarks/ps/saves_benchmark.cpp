@@ -107,7 +107,7 @@ struct Measured {
   Part part = Part::filling;
   std::array<std::vector<double>, 4> times;
   std::array<Clock::time_point, 4> begun;
-  double longest = 0;        // of those during the cut, in milliseconds,
+  double longest = 0;  // of those during the cut, in milliseconds,
   double longest_after = 0;  // and when it ended, in seconds since the cut was asked for
 
   void begin(Part next) {
@@ -125,7 +125,8 @@ struct Measured {
   [[nodiscard]] auto of(Part which) -> std::vector<double>& { return times[static_cast<std::size_t>(which)]; }
   [[nodiscard]] auto seconds_of_cut() const -> double {
     return std::chrono::duration<double>(begun[static_cast<std::size_t>(Part::after)] -
-                                         begun[static_cast<std::size_t>(Part::during)]).count();
+                                         begun[static_cast<std::size_t>(Part::during)])
+        .count();
   }
 };
 
@@ -135,8 +136,13 @@ class Worker {
  public:
   Worker(asio::io_context& context, const distrib::Job& job, distrib::Rank rank, std::uint16_t port,
          std::string directory, Measured& measured)
-      : job_{job}, layout_{job, 0}, rank_{rank}, directory_{std::move(directory)}, measured_{measured},
-        client_{connect(context, port)}, random_{rank + 1U} {}
+      : job_{job},
+        layout_{job, 0},
+        rank_{rank},
+        directory_{std::move(directory)},
+        measured_{measured},
+        client_{connect(context, port)},
+        random_{rank + 1U} {}
 
   void start(asio::io_context& context, std::function<void()> filled) {
     filled_ = std::move(filled);
@@ -180,8 +186,8 @@ class Worker {
 
   // Joins, makes its share of all rows, and from then on hears of cuts.
   auto run() -> asio::awaitable<void> {
-    auto stream = client_.open<distrib::Join>(
-        {rank_, distrib::to_hex(job_hash(job_)), to_text(job_), {.directory = directory_}});
+    auto stream =
+        client_.open<distrib::Join>({rank_, distrib::to_hex(job_hash(job_)), to_text(job_), {.directory = directory_}});
     auto item = co_await stream.async_read(asio::use_awaitable);
     if (!item || item->kind != distrib::JoinItem::Kind::joined) throw std::runtime_error{"not joined"};
     constexpr std::uint64_t at_once = 4096;

@@ -144,8 +144,8 @@ void add_resynchronise(const std::string& name, std::vector<std::byte> bytes) {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  const std::pair<const char*, std::size_t> sizes[] = {{"100 B", 100}, {"1 KiB", 1 << 10}, {"10 KiB", 10 << 10},
-                                                       {"100 KiB", 100 << 10}};
+  const std::pair<const char*, std::size_t> sizes[] = {
+      {"100 B", 100}, {"1 KiB", 1 << 10}, {"10 KiB", 10 << 10}, {"100 KiB", 100 << 10}};
   for (const auto& [name, size] : sizes) {
     const std::string row10 = std::string{"row10/"} + name;
     const std::string row11 = std::string{"row11/"} + name;

@@ -145,8 +145,7 @@ template <class Deflater>
 void write(benchmark::State& state, int level) {
   const std::string path = one_stream() + ".written";
   for ([[maybe_unused]] auto iteration : state) {
-    distrib::BasicRecordWriter<Deflater> writer{path,
-                                                {.compression = Compression::gzip, .deflate = {.level = level}}};
+    distrib::BasicRecordWriter<Deflater> writer{path, {.compression = Compression::gzip, .deflate = {.level = level}}};
     for (const std::string& one : records()) writer.append(distrib::as_bytes(one));
     writer.close();
   }
@@ -188,9 +187,9 @@ auto add(const char* name, Run run) -> benchmark::internal::Benchmark* {
 }  // namespace
 
 auto main(int argc, char** argv) -> int {
+  using benchmark::State;
   using distrib::Deflater;
   using distrib::Inflater;
-  using benchmark::State;
   add("row13/read/ours", [](State& state) { read<Inflater>(state, one_stream()); });
   add("row13/read/zlib", [](State& state) { read_zlib(state, one_stream()); });
   add("row13/members/ours_two_threads", [](State& state) { read_ahead<Inflater>(state, members()); })->UseRealTime();
@@ -199,11 +198,12 @@ auto main(int argc, char** argv) -> int {
   add("write_gzip/level1/zlib", [](State& state) { write_zlib(state, 1); });
 #if __has_include(<isa-l/igzip_lib.h>)
   add("row13/read/ours_isal", [](State& state) { read<distrib::IsalInflater>(state, one_stream()); });
-  add("row13/members_isal/ours_two_threads",
-      [](State& state) { read_ahead<distrib::IsalInflater>(state, members()); })
-      ->UseRealTime();
-  add("row13/members_isal/one_thread", [](State& state) { read<distrib::IsalInflater>(state, members()); })
-      ->UseRealTime();
+  add("row13/members_isal/ours_two_threads", [](State& state) {
+    read_ahead<distrib::IsalInflater>(state, members());
+  })->UseRealTime();
+  add("row13/members_isal/one_thread", [](State& state) {
+    read<distrib::IsalInflater>(state, members());
+  })->UseRealTime();
   add("write_gzip/level1/ours_isal", [](State& state) { write<distrib::IsalDeflater>(state, 1); });
 #endif
   benchmark::Initialize(&argc, argv);

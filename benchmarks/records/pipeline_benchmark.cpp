@@ -35,8 +35,8 @@ struct Click {
   std::int64_t user = 0;
   std::int64_t label = 0;
 };
-constexpr auto digits = distrib::schema<Digit>(distrib::feature("image", &Digit::image),
-                                               distrib::feature("label", &Digit::label));
+constexpr auto digits =
+    distrib::schema<Digit>(distrib::feature("image", &Digit::image), distrib::feature("label", &Digit::label));
 constexpr auto clicks =
     distrib::schema<Click>(distrib::feature("dense", &Click::dense), distrib::feature("user", &Click::user),
                            distrib::feature("label", &Click::label));
@@ -95,10 +95,8 @@ void sequential_parse(benchmark::State& state, const char* name, const Schema& s
   for ([[maybe_unused]] auto iteration : state) {
     views.clear();
     while (views.size() < batch_size) {
-      if (const auto record = reader.try_next())
-        views.push_back(record->bytes);
-      else
-        reader = distrib::RecordReader{files().path(name)}, views.clear();
+      if (const auto record = reader.try_next()) views.push_back(record->bytes);
+      else reader = distrib::RecordReader{files().path(name)}, views.clear();
     }
     distrib::parse_examples(schema, views, batch);
     benchmark::DoNotOptimize(look_at(batch));
@@ -157,8 +155,7 @@ void stream(benchmark::State& state, auto make) {
   add("pipeline/15 numbers shuffled/ours", [](auto& state) { fill<Click>(state, "clicks", clicks); });
   add("pipeline/15 numbers shuffled/sequential_parse", [](auto& s) { sequential_parse<Click>(s, "clicks", clicks); });
   add("pipeline/15 numbers prefetched/ours", [](auto& state) { prefetch<Click>(state, "clicks", clicks); });
-  add("pipeline/15 numbers prefetched/sequential_parse",
-      [](auto& s) { sequential_parse<Click>(s, "clicks", clicks); });
+  add("pipeline/15 numbers prefetched/sequential_parse", [](auto& s) { sequential_parse<Click>(s, "clicks", clicks); });
 
   const auto elements = distrib::elements({1'000'000, 900'000, 1'100'000});
   add("pipeline/order shuffle repeat/ours", [=](auto& s) { order(s, elements.shuffle(7).repeat()); });

@@ -62,8 +62,8 @@ struct Block {
         b = __builtin_ia32_crc32di(b, load_le<std::uint64_t>(at + lane + i));
         c = __builtin_ia32_crc32di(c, load_le<std::uint64_t>(at + 2 * lane + i));
       }
-      state = moved(moved(static_cast<std::uint32_t>(a)) ^ static_cast<std::uint32_t>(b)) ^
-              static_cast<std::uint32_t>(c);
+      state =
+          moved(moved(static_cast<std::uint32_t>(a)) ^ static_cast<std::uint32_t>(b)) ^ static_cast<std::uint32_t>(c);
     }
     return state;
   }
@@ -150,8 +150,12 @@ struct Case {
   std::size_t most;
 };
 constexpr Case cases[] = {
-    {"100 B", 100, 100},         {"50-150 B random", 50, 150},     {"1 KiB", 1 << 10, 1 << 10},
-    {"0.5-1.5 KiB random", 512, 1536}, {"10 KiB", 10 << 10, 10 << 10}, {"100 KiB", 100 << 10, 100 << 10},
+    {"100 B", 100, 100},
+    {"50-150 B random", 50, 150},
+    {"1 KiB", 1 << 10, 1 << 10},
+    {"0.5-1.5 KiB random", 512, 1536},
+    {"10 KiB", 10 << 10, 10 << 10},
+    {"100 KiB", 100 << 10, 100 << 10},
     {"1 MiB", 1 << 20, 1 << 20},
 };
 constexpr std::size_t file_bytes = 128 << 20;

@@ -51,8 +51,7 @@ void deadline(const Options& options) {
   std::size_t neighbours = 0;
   for (int i = 0; i < 40; ++i) {
     if (i % 10 == 0)
-      client.async_call<Sleep>(small(), 5s,
-                               [&](std::error_code ec, const Small&) { neighbours += ec ? 0U : 1U; });
+      client.async_call<Sleep>(small(), 5s, [&](std::error_code ec, const Small&) { neighbours += ec ? 0U : 1U; });
     bool done = false;
     const auto began = Clock::now();
     client.async_call<Hang>(small(), 50ms, [&](std::error_code ec, const Small&) {
@@ -163,16 +162,11 @@ void overload(const Options& options) {
 
 auto main(int argc, char** argv) -> int {
   const Options options{argc, argv};
-  if (options.role == "deadline")
-    deadline(options);
-  else if (options.role == "pending")
-    pending(options);
-  else if (options.role == "drain")
-    drain(options);
-  else if (options.role == "overload")
-    overload(options);
-  else
-    fail("no such role");
+  if (options.role == "deadline") deadline(options);
+  else if (options.role == "pending") pending(options);
+  else if (options.role == "drain") drain(options);
+  else if (options.role == "overload") overload(options);
+  else fail("no such role");
   std::fflush(stdout);
   std::_Exit(0);
 }

@@ -32,12 +32,9 @@ struct Connection {
       for (; count < std::min(parts.size(), pieces.size()); ++count)
         pieces[count] = {const_cast<char*>(parts[count].data()), parts[count].size()};
       const ::ssize_t written = ::writev(socket, pieces.data(), static_cast<int>(count));
-      if (written > 0)
-        out.written(static_cast<std::size_t>(written));
-      else if (errno == EAGAIN)
-        return wait_for_room(true);
-      else if (errno != EINTR)
-        return false;
+      if (written > 0) out.written(static_cast<std::size_t>(written));
+      else if (errno == EAGAIN) return wait_for_room(true);
+      else if (errno != EINTR) return false;
     }
   }
 
@@ -116,10 +113,8 @@ void load(const Options& options) {
   const int loop = ::epoll_create1(EPOLL_CLOEXEC);
   std::vector<Connection*> connections;
   for (std::size_t i = 0; i < options.connections; ++i) connections.push_back(&add(loop, connect_to(options.port)));
-  if (options.role == "idle")
-    tell_connected(connections.size());
-  else
-    caller.started();
+  if (options.role == "idle") tell_connected(connections.size());
+  else caller.started();
   for (Connection* const connection : connections) {
     if (options.role == "idle" && !options.used) break;
     caller.begin(connection->out);

@@ -145,10 +145,8 @@ void load(const Options& options) {
     socket.connect({asio::ip::address_v4::loopback(), options.port});
     connections.push_back(new Connection{std::move(socket), take});
   }
-  if (options.role == "idle")
-    tell_connected(connections.size());
-  else
-    caller.started();
+  if (options.role == "idle") tell_connected(connections.size());
+  else caller.started();
   for (auto* const connection : connections) {
     if (options.role != "idle" || options.used) caller.begin(connection->out());
     connection->start();

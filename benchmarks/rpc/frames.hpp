@@ -20,7 +20,7 @@
 // calls can be made of. Those who read ahead use `Inbox` and `Outbox`.
 
 struct Header {
-  std::uint32_t size = 0;    ///< Of the body.
+  std::uint32_t size = 0;  ///< Of the body.
   std::uint32_t method = 0;  ///< A `MethodNumber`.
   std::uint64_t call = 0;
 };
@@ -84,10 +84,8 @@ class Outbox {
  public:
   void add(const Header& header, std::span<const char> body) {
     copy({reinterpret_cast<const char*>(&header), sizeof header});
-    if (body.size() <= most_copied)
-      copy(body);
-    else
-      next_.pieces.push_back({body.data(), body.size()});
+    if (body.size() <= most_copied) copy(body);
+    else next_.pieces.push_back({body.data(), body.size()});
   }
 
   /// Parts of what is to be written now; empty: nothing. Unchanged until `written`.

@@ -185,10 +185,8 @@ void serve(const Options& options) {
   if (options.style == "callback") {
     builder.RegisterService(&callback);
   } else {
-    if (options.style == "generic")
-      builder.RegisterAsyncGenericService(&generic);
-    else
-      builder.RegisterService(&service);
+    if (options.style == "generic") builder.RegisterAsyncGenericService(&generic);
+    else builder.RegisterService(&service);
     for (std::size_t i = 0; i < options.threads; ++i) queues.push_back(builder.AddCompletionQueue());
   }
   const auto server = builder.BuildAndStart();
@@ -208,10 +206,8 @@ void serve(const Options& options) {
   tell_port(port);
   std::vector<std::jthread> threads;
   for (std::size_t i = 1; i < queues.size(); ++i) threads.emplace_back([&queue = *queues[i]] { run(queue); });
-  if (queues.empty())
-    server->Wait();
-  else
-    run(*queues[0]);
+  if (queues.empty()) server->Wait();
+  else run(*queues[0]);
 }
 
 // --- clients ---
@@ -318,16 +314,12 @@ void load(const Options& options) {
   }
   for (const auto& channel : channels)
     if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds{60})) fail("no connection");
-  if (options.role == "load")
-    loop.load.start();
-  else
-    tell_connected(channels.size());
+  if (options.role == "load") loop.load.start();
+  else tell_connected(channels.size());
   for (std::size_t c = 0; c < channels.size() && (options.role == "load" || options.used); ++c)
     for (std::size_t i = 0; i < options.in_flight; ++i)
-      if (options.style == "generic")
-        new GenericClientCall{loop, *generic_stubs[c]};
-      else
-        new Call{loop, *stubs[c]};
+      if (options.style == "generic") new GenericClientCall{loop, *generic_stubs[c]};
+      else new Call{loop, *stubs[c]};
   run(loop.queue);
 }
 

@@ -70,10 +70,8 @@ struct Options {
       const auto take = [&](std::string_view option, auto& to) {
         if (name != option) return;
         known = true;
-        if constexpr (std::is_same_v<decltype(to), std::string&>)
-          to = value;
-        else
-          to = static_cast<std::remove_reference_t<decltype(to)>>(std::atof(value));
+        if constexpr (std::is_same_v<decltype(to), std::string&>) to = value;
+        else to = static_cast<std::remove_reference_t<decltype(to)>>(std::atof(value));
       };
       take("--style", style);
       take("--method", method);

@@ -73,9 +73,8 @@ auto push(const Options& options) {
 }
 
 auto push_in_chunks(const Options& options) {
-  return distrib::on_chunks<Push>([counts = options.apply != 0](Bulk, auto call, std::size_t) {
-    return Chunks{call, Sum{counts}};
-  });
+  return distrib::on_chunks<Push>(
+      [counts = options.apply != 0](Bulk, auto call, std::size_t) { return Chunks{call, Sum{counts}}; });
 }
 
 auto router(auto push) {
@@ -88,7 +87,8 @@ auto router(auto push) {
         auto fresh = std::make_shared<distrib::AlignedBuffer>(wanted_size(request));
         call.reply({std::move(fresh)});
       }),
-      distrib::on<Hang>([](Small, auto) {}), distrib::on<Sleep>([](Small request, auto call) {
+      distrib::on<Hang>([](Small, auto) {}),
+      distrib::on<Sleep>([](Small request, auto call) {
         const auto timer = std::make_shared<asio::steady_timer>(call.connection()->get_executor(), 300ms);
         timer->async_wait([timer, call, request](std::error_code) { call.reply(request); });
       })};
@@ -123,10 +123,8 @@ void serve_with(auto router, const Options& options, Observes& observer) {
 }
 
 void serve(const Options& options, auto& observer) {
-  if (options.chunks != 0)
-    serve_with(router(push_in_chunks(options)), options, observer);
-  else
-    serve_with(router(push(options)), options, observer);
+  if (options.chunks != 0) serve_with(router(push_in_chunks(options)), options, observer);
+  else serve_with(router(push(options)), options, observer);
 }
 
 /// Keeps calls in flight: whenever one ends, the next begins.
@@ -188,16 +186,11 @@ void load(const Options& options, Observes& observer) {
   std::optional<Loop<Push, Client>> pushes;
   std::optional<Loop<Pull, Client>> pulls;
   std::optional<Loop<Make, Client>> makes;
-  if (options.method == "push")
-    pushes.emplace(options, clients);
-  else if (options.method == "pull")
-    pulls.emplace(options, clients);
-  else if (options.method == "make")
-    makes.emplace(options, clients);
-  else if (options.bytes == small_bytes)
-    echoes.emplace(options, clients);
-  else
-    large_echoes.emplace(options, clients);
+  if (options.method == "push") pushes.emplace(options, clients);
+  else if (options.method == "pull") pulls.emplace(options, clients);
+  else if (options.method == "make") makes.emplace(options, clients);
+  else if (options.bytes == small_bytes) echoes.emplace(options, clients);
+  else large_echoes.emplace(options, clients);
   if (options.role == "idle") {
     context.run_for(1s);
     tell_connected(clients.size());

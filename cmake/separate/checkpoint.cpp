@@ -3,7 +3,8 @@
 #include <distrib/ps/cut_store.hpp>
 #include <distrib/train/detail/checkpoint_store_members.hpp>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 template class CutStore<PosixFiles>;
 
@@ -11,4 +12,5 @@ template CheckpointStore::CheckpointStore(const SaveCheckpoint&, const Job&, con
 template auto CheckpointStore::restore() const -> RestoredCuts;
 template auto CheckpointStore::save(Step, std::span<const Cut>) const -> std::string;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -3,12 +3,14 @@
 #include <distrib/cluster/launched_task.hpp>
 #include <distrib/ps/probe.hpp>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 template auto ClusterFlags::from(std::span<const char* const>, std::string_view, std::vector<std::string>&, Error&,
-                                  UnlistedTask) -> ClusterFlags;
+                                 UnlistedTask) -> ClusterFlags;
 template auto LaunchedTask::from(std::span<const char* const>, const Environment&, std::vector<std::string>&, Error&)
     -> LaunchedTask;
 template auto probe(const ClusterFlags&, const AskOptions&) -> Error;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -3,7 +3,8 @@
 #include <distrib/ps/cut_store.hpp>
 #include <distrib/ps/detail/server_task_shell.hpp>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 extern template class CutStore<PosixFiles>;  // in checkpoint.cpp
 
@@ -14,4 +15,5 @@ template auto make_server_task<Listener>(IoPool&, const ClusterSpec&, std::uint3
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

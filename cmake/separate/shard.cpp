@@ -5,7 +5,8 @@
 #include <distrib/ps/detail/state_fetch.hpp>
 #include <distrib/ps/initial_cut.hpp>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -28,4 +29,5 @@ template auto make_shard(const Job&, std::uint32_t, const ShardKind&, std::vecto
     -> std::unique_ptr<AnyShard>;
 template auto initial_cut(const Job&, const ShardLayout&, const JobUpdaters&) -> Cut;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

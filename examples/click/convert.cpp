@@ -146,8 +146,10 @@ int main(int argc, char** argv) try {
     for (std::size_t i = 1; i < count; ++i) convert(arguments[i], target, lines);
     target.close();
   } else {
-    std::fprintf(stderr, "usage: %s TARGET_DIR --generate TRAIN TEST [SEED]\n       %s TARGET_DIR FILE...\n"
-                 "       %s --criteo FILE EXAMPLES [SEED]\n", argv[0], argv[0], argv[0]);
+    std::fprintf(stderr,
+                 "usage: %s TARGET_DIR --generate TRAIN TEST [SEED]\n       %s TARGET_DIR FILE...\n"
+                 "       %s --criteo FILE EXAMPLES [SEED]\n",
+                 argv[0], argv[0], argv[0]);
     return 64;
   }
 } catch (const std::exception& error) {

@@ -81,16 +81,27 @@ class ClickGenerator {
     std::int64_t spread;  // in 1 / 65536
   };
 
-  static constexpr std::array<Number, ClickExample::numbers_count> numbers{{{2, 45, 9000}, {5, 0, -2500}, {8, 21, 2000},
-      {6, 21, -5000}, {1200, 2, -4000}, {40, 22, -2500}, {4, 4, 6000}, {8, 0, 1500}, {40, 4, -2000}, {1, 45, 9000},
-      {2, 4, 4000}, {1, 76, 6000}, {6, 21, -2000}}};
+  static constexpr std::array<Number, ClickExample::numbers_count> numbers{{{2, 45, 9000},
+                                                                            {5, 0, -2500},
+                                                                            {8, 21, 2000},
+                                                                            {6, 21, -5000},
+                                                                            {1200, 2, -4000},
+                                                                            {40, 22, -2500},
+                                                                            {4, 4, 6000},
+                                                                            {8, 0, 1500},
+                                                                            {40, 4, -2000},
+                                                                            {1, 45, 9000},
+                                                                            {2, 4, 4000},
+                                                                            {1, 76, 6000},
+                                                                            {6, 21, -2000}}};
   // As many values as Criteo's columns have, the largest of them cut.
-  static constexpr std::array<Column, ClickExample::categories_count> columns{{{1460, 0, 30000}, {583, 0, 30000},
-      {200'000, 3, 8000}, {200'000, 3, 8000}, {305, 0, 30000}, {24, 12, 30000}, {12'517, 0, 16000}, {633, 0, 30000},
-      {3, 0, 30000}, {93'145, 0, 12000}, {5683, 0, 20000}, {200'000, 3, 8000}, {3194, 0, 24000}, {27, 0, 30000},
-      {14'992, 0, 16000}, {200'000, 3, 8000}, {10, 0, 30000}, {5652, 0, 20000}, {2173, 44, 24000}, {4, 44, 30000},
-      {200'000, 3, 8000}, {18, 76, 30000}, {15, 0, 30000}, {286'181, 3, 8000}, {105, 44, 30000},
-      {142'572, 44, 8000}}};
+  static constexpr std::array<Column, ClickExample::categories_count> columns{
+      {{1460, 0, 30000},   {583, 0, 30000},    {200'000, 3, 8000}, {200'000, 3, 8000}, {305, 0, 30000},
+       {24, 12, 30000},    {12'517, 0, 16000}, {633, 0, 30000},    {3, 0, 30000},      {93'145, 0, 12000},
+       {5683, 0, 20000},   {200'000, 3, 8000}, {3194, 0, 24000},   {27, 0, 30000},     {14'992, 0, 16000},
+       {200'000, 3, 8000}, {10, 0, 30000},     {5652, 0, 20000},   {2173, 44, 24000},  {4, 44, 30000},
+       {200'000, 3, 8000}, {18, 76, 30000},    {15, 0, 30000},     {286'181, 3, 8000}, {105, 44, 30000},
+       {142'572, 44, 8000}}};
   static constexpr std::array<std::array<std::size_t, 2>, 6> pairs{
       {{4, 8}, {5, 13}, {5, 22}, {8, 22}, {13, 16}, {16, 22}}};
   static constexpr std::int64_t constant = -44000;
@@ -136,9 +147,9 @@ class ClickGenerator {
   // exp(-x / 65536) in 1 / 2^32: the product of exp(-2^i / 65536) for the bits i of x.
   static constexpr auto exp_of_minus(std::uint64_t x) -> std::uint64_t {
     constexpr std::array<std::uint64_t, 21> powers{
-        0xffff0000, 0xfffe0002, 0xfffc0008, 0xfff80020, 0xfff00080, 0xffe00200, 0xffc007ff, 0xff801ffb, 0xff007fd5,
-        0xfe01feab, 0xfc07f560, 0xf81fab54, 0xf07d5fde, 0xe1eb5127, 0xc75f7cf5, 0x9b4597e3, 0x5e2d58d9, 0x22a55547,
-        0x4b0556e, 0x15fc21, 0x1e3};
+        0xffff0000, 0xfffe0002, 0xfffc0008, 0xfff80020, 0xfff00080, 0xffe00200, 0xffc007ff,
+        0xff801ffb, 0xff007fd5, 0xfe01feab, 0xfc07f560, 0xf81fab54, 0xf07d5fde, 0xe1eb5127,
+        0xc75f7cf5, 0x9b4597e3, 0x5e2d58d9, 0x22a55547, 0x4b0556e,  0x15fc21,   0x1e3};
     if (x >> powers.size() != 0) return 0;
     std::uint64_t product = std::uint64_t{1} << 32;
     for (std::size_t i = 0; i < powers.size(); ++i)

@@ -21,28 +21,34 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--mode", s.mode, "sync, ssp or async")->check(CLI::IsMember({"sync", "ssp", "async"}));
   app.add_option("--steps", s.steps, "Global steps; 0: 3000, or 9000 contributions when not sync")->check(count);
   app.add_option("--workers", s.workers, "Workers when it is one process")->check(count)->capture_default_str();
-  app.add_option("--shards", s.shards, "Shards of each parameter server, or of the one process")->check(count)
+  app.add_option("--shards", s.shards, "Shards of each parameter server, or of the one process")
+      ->check(count)
       ->capture_default_str();
-  app.add_option("--replicas", s.replicas, "Replicas of each shard, on different parameter servers: 1 or 2")->check(count)
+  app.add_option("--replicas", s.replicas, "Replicas of each shard, on different parameter servers: 1 or 2")
+      ->check(count)
       ->capture_default_str();
   app.add_option("--batch", s.batch, "Examples of one worker's step")->check(count)->capture_default_str();
-  app.add_option("--wide_rate", s.wide_rate, "Learning rate of Ftrl on the wide part")->check(rate)
+  app.add_option("--wide_rate", s.wide_rate, "Learning rate of Ftrl on the wide part")
+      ->check(rate)
       ->capture_default_str();
-  app.add_option("--deep_rate", s.deep_rate, "Learning rate of Adagrad on the deep part")->check(rate)
+  app.add_option("--deep_rate", s.deep_rate, "Learning rate of Adagrad on the deep part")
+      ->check(rate)
       ->capture_default_str();
   app.add_option("--min_count", s.min_count, "Contributions that have a value before it gets a row in the tables")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))->capture_default_str();
-  app.add_option("--staleness", s.staleness, "How far workers may be apart with --mode ssp")->check(count)
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
+      ->capture_default_str();
+  app.add_option("--staleness", s.staleness, "How far workers may be apart with --mode ssp")
+      ->check(count)
       ->capture_default_str();
   app.add_option("--seed", s.seed, "Seed of initial values and order")->check(count)->capture_default_str();
   app.add_option("--save_every", s.save_every, "Steps between checkpoints")->check(count)->capture_default_str();
   app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a tenth of the job")
       ->check(count);
   app.add_option("--start_within", s.start_within, "Seconds a worker waits at its start for parameter servers")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))->capture_default_str();
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
+      ->capture_default_str();
   app.footer("In a cluster also, where no scheduler says it (docs/guide/schedulers.md):\n" +
-             distrib::ClusterFlags::help() +
-             "\n--probe alone asks whether this task is well: 0, or 1.\n");
+             distrib::ClusterFlags::help() + "\n--probe alone asks whether this task is well: 0, or 1.\n");
   try {
     app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});  // CLI11 wants them backwards
   } catch (const CLI::ParseError& error) {

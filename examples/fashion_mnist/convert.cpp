@@ -63,7 +63,8 @@ void convert(const std::filesystem::path& source, const std::string& idx_name, c
     std::snprintf(name, sizeof name, "%s-%05zu-of-%05zu", shard_name.c_str(), shard, shards);
     distrib::RecordWriter writer{target / name, {.rename_on_close = true}};
     for (std::size_t i = shard * images.items / shards; i < (shard + 1) * images.items / shards; ++i)
-      writer.append(encode.write({std::span{images.bytes}.subspan(i * 784, 784), std::to_integer<std::int64_t>(labels.bytes[i])}));
+      writer.append(encode.write(
+          {std::span{images.bytes}.subspan(i * 784, 784), std::to_integer<std::int64_t>(labels.bytes[i])}));
     writer.close();
   }
   std::printf("%s: %zu examples in %zu files\n", shard_name.c_str(), images.items, shards);

@@ -36,8 +36,9 @@ auto picture(const std::string& tag, const std::vector<Point>& curve) -> std::st
   const auto y = [&](double value) {
     return height - bottom - (value - bottom_value) / (top_value - bottom_value) * (height - top - bottom);
   };
-  std::string svg = "<h2>" + tag + " <small>last: " + number(curve.back().value) + "</small></h2>\n<svg viewBox=\"0 0 " +
-                    number(width) + " " + number(height) + "\" role=\"img\" aria-label=\"" + tag + "\">\n";
+  std::string svg = "<h2>" + tag + " <small>last: " + number(curve.back().value) +
+                    "</small></h2>\n<svg viewBox=\"0 0 " + number(width) + " " + number(height) +
+                    "\" role=\"img\" aria-label=\"" + tag + "\">\n";
   for (int i = 0; i <= 4; ++i) {
     const double value = bottom_value + (top_value - bottom_value) * i / 4, step = last * i / 4;
     svg += "<path class=\"grid\" d=\"M" + number(left) + " " + number(y(value)) + "H" + number(width - right) + "\"/>" +

@@ -68,7 +68,8 @@ struct Sum {
 
 int main() {
   try {
-    return distrib::hadoop::run_task(Words{}, Sum{}, distrib::hadoop::TFRecordInput{}, distrib::hadoop::TFRecordOutput{});
+    return distrib::hadoop::run_task(Words{}, Sum{}, distrib::hadoop::TFRecordInput{},
+                                     distrib::hadoop::TFRecordOutput{});
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "%s\n", failure.what());
     return 1;

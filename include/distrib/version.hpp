@@ -7,9 +7,11 @@
 /// of distrib: everything is source, nothing is promised between object files of different versions.
 #define DISTRIB_VERSION 100
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The version in words, "major.minor.patch". CMake reads it from this line.
 inline constexpr std::string_view version = "0.1.0";
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

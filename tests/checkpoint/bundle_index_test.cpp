@@ -136,16 +136,35 @@ TEST_CASE("entries that are refused", "[checkpoint][bundle_index]") {
       {"size is not that of the shape", "08011204120208022807"},
       {"size is that of another dtype", "08021204120208022808"},
       {"shard beyond the header's", "0801120018012804"},
-      {"unknown rank", "080112021801" "2804"},
+      {"unknown rank",
+       "080112021801"
+       "2804"},
       {"negative extent", "0801120d120b08ffffffffffffffffff01"},
-      {"too many elements", "08011218" "120a0880808080808080804012" "0a088080808080808080" "40"},
-      {"nine axes", "08011224" "120208011202080112020801120208011202080112020801120208011202080112020801" "2804"},
+      {"too many elements",
+       "08011218"
+       "120a0880808080808080804012"
+       "0a088080808080808080"
+       "40"},
+      {"nine axes",
+       "08011224"
+       "120208011202080112020801120208011202080112020801120208011202080112020801"
+       "2804"},
       {"dtype beyond all", "08800412002804"},
-      {"more texts than bytes", "080712051203088008" "2804"},
-      {"a slice without its entry", "0801120412020802" "3a040a021001"},
-      {"a slice of another rank", "0801120412020802" "3a080a0210010a021001"},
-      {"a slice outside", "0801120412020802" "3a060a0408021001"},
-      {"a slice of negative length", "0801120412020802" "3a0d0a0b10feffffffffffffffff01"},
+      {"more texts than bytes",
+       "080712051203088008"
+       "2804"},
+      {"a slice without its entry",
+       "0801120412020802"
+       "3a040a021001"},
+      {"a slice of another rank",
+       "0801120412020802"
+       "3a080a0210010a021001"},
+      {"a slice outside",
+       "0801120412020802"
+       "3a060a0408021001"},
+      {"a slice of negative length",
+       "0801120412020802"
+       "3a0d0a0b10feffffffffffffffff01"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.what);
@@ -198,7 +217,12 @@ TEST_CASE("slices cut along two axes", "[checkpoint][bundle_index]") {
 TEST_CASE("a slice may leave the length of a whole axis out", "[checkpoint][bundle_index]") {
   // [2,3] in rows: extent 0 has start and length, extent 1 neither; the key says -1 for its length.
   std::map<std::string, Bytes> entries;
-  entries["v"] = from_hex("0801" "120812020802" "12020803" "3a060a0210010a00" "3a080a04080110010a00");
+  entries["v"] = from_hex(
+      "0801"
+      "120812020802"
+      "12020803"
+      "3a060a0210010a00"
+      "3a080a04080110010a00");
   for (const std::int64_t row : {0, 1}) {
     const std::int64_t starts[] = {row, 0};
     const std::int64_t lengths[] = {1, distrib::whole_axis};

@@ -140,8 +140,14 @@ TEST_CASE("rows come some at a time", "[checkpoint][bundle_reader]") {
   distrib::perform(distrib::plan_bundle((directory / "c").string(), parts));
   const auto reader = BundleReader::open(directory / "c");
   for (const char* name : {"cut", "whole"})
-    for (const auto& [first, count] : {std::pair<std::int64_t, std::int64_t>{0, 300'000}, {200'000, 100'000},
-                                       {0, 1}, {299'999, 1}, {199'990, 20}, {5, 200'000}, {7, 0}, {300'000, 0}}) {
+    for (const auto& [first, count] : {std::pair<std::int64_t, std::int64_t>{0, 300'000},
+                                       {200'000, 100'000},
+                                       {0, 1},
+                                       {299'999, 1},
+                                       {199'990, 20},
+                                       {5, 200'000},
+                                       {7, 0},
+                                       {300'000, 0}}) {
       CAPTURE(name, first, count);
       std::vector<std::uint32_t> read(static_cast<std::size_t>(count) * 3);
       std::size_t rows = 0;
@@ -189,8 +195,8 @@ TEST_CASE("rows that cannot be read are told", "[checkpoint][bundle_reader]") {
   }
 
   // A part of a tensor alone: its own rows only.
-  const BundlePart part{{{"cut", DType::float32, {7, 5}, Slice::along({7, 5}, 0, 2, 3),
-                          support::bytes_of(counted).first(60)}}, {}};
+  const BundlePart part{
+      {{"cut", DType::float32, {7, 5}, Slice::along({7, 5}, 0, 2, 3), support::bytes_of(counted).first(60)}}, {}};
   Error error;
   distrib::perform(distrib::plan_part((directory / "p").string(), part, 0, 2, nullptr, error));
   const auto alone = BundleReader::open_part(directory / "p", 0, 2, error);

@@ -11,12 +11,18 @@ TEST_CASE("every checkpoint error has words and a kind", "[checkpoint][error]") 
     checkpoint_errc value;
     failure kind;
   } cases[] = {
-      {checkpoint_errc::not_found, failure::not_found},         {checkpoint_errc::bad_magic, failure::corrupt},
-      {checkpoint_errc::corrupt_index, failure::corrupt},       {checkpoint_errc::corrupt_data, failure::corrupt},
-      {checkpoint_errc::missing_data_file, failure::corrupt},   {checkpoint_errc::corrupt_state, failure::corrupt},
-      {checkpoint_errc::mismatch, failure::mismatch},           {checkpoint_errc::incomplete, failure::mismatch},
-      {checkpoint_errc::duplicate, failure::invalid_argument},  {checkpoint_errc::unsupported, failure::unsupported},
-      {checkpoint_errc::cannot_read, failure::io},              {checkpoint_errc::cannot_write, failure::io},
+      {checkpoint_errc::not_found, failure::not_found},
+      {checkpoint_errc::bad_magic, failure::corrupt},
+      {checkpoint_errc::corrupt_index, failure::corrupt},
+      {checkpoint_errc::corrupt_data, failure::corrupt},
+      {checkpoint_errc::missing_data_file, failure::corrupt},
+      {checkpoint_errc::corrupt_state, failure::corrupt},
+      {checkpoint_errc::mismatch, failure::mismatch},
+      {checkpoint_errc::incomplete, failure::mismatch},
+      {checkpoint_errc::duplicate, failure::invalid_argument},
+      {checkpoint_errc::unsupported, failure::unsupported},
+      {checkpoint_errc::cannot_read, failure::io},
+      {checkpoint_errc::cannot_write, failure::io},
   };
   for (const auto& c : cases) {
     const std::error_code code = c.value;

@@ -76,7 +76,9 @@ TEST_CASE("a full disk is reported", "[checkpoint][file_shell]") {
 
 TEST_CASE("of a plan that failed nothing is left behind that has not its name yet", "[checkpoint][file_shell]") {
   const support::TempDirectory directory;
-  const auto write = [&](const char* name) { return FileAction::write(directory / name, {distrib::as_bytes("x")}, {}); };
+  const auto write = [&](const char* name) {
+    return FileAction::write(directory / name, {distrib::as_bytes("x")}, {});
+  };
   Error error;
   distrib::perform(FilePlan{write("a.tmp"), write("b.tmp"), FileAction::rename(directory / "a.tmp", directory / "a"),
                             FileAction::write(directory / "none/c", {}, {}), write("d")},

@@ -64,10 +64,8 @@ struct CheckpointManager {
       const auto [oldest, timestamp] = maybe_delete.front();
       maybe_delete.erase(maybe_delete.begin());
       const double hours = options.keep_checkpoint_every_n_hours;
-      if (hours != 0 && timestamp - hours * 3600.0 >= last_preserved)
-        last_preserved = timestamp;
-      else
-        there.erase(oldest);
+      if (hours != 0 && timestamp - hours * 3600.0 >= last_preserved) last_preserved = timestamp;
+      else there.erase(oldest);
     }
   }
 

@@ -98,8 +98,8 @@ TEST_CASE("parts that do not fit together are refused by name", "[checkpoint][me
        checkpoint_errc::mismatch, "step: two parts disagree"},
       {"another text", changed(2, [](BundlePart& p) { p.strings[0].values = {"another"}; }), checkpoint_errc::mismatch,
        "job: two parts disagree"},
-      {"another dtype", changed(2, [](BundlePart& p) { p.tensors[0].dtype = DType::int32; }),
-       checkpoint_errc::mismatch, "v: two slices disagree"},
+      {"another dtype", changed(2, [](BundlePart& p) { p.tensors[0].dtype = DType::int32; }), checkpoint_errc::mismatch,
+       "v: two slices disagree"},
       {"a hole", changed(1, [](BundlePart& p) { p.tensors.erase(p.tensors.begin()); }), checkpoint_errc::incomplete,
        "v"},
       {"a slice twice", changed(1, [&](BundlePart& p) { p.tensors[0] = parts.own[0].tensors[0]; }),
@@ -139,8 +139,7 @@ TEST_CASE("a part that is missing, damaged or another shard's is named", "[check
   const Error no_data =
       read([](const std::string& prefix) { std::filesystem::remove(prefix + ".data-00002-of-00003"); });
   CHECK(no_data.code == checkpoint_errc::missing_data_file);
-  const Error cut =
-      read([](const std::string& prefix) { support::write_file(prefix + ".data-00002-of-00003", "x"); });
+  const Error cut = read([](const std::string& prefix) { support::write_file(prefix + ".data-00002-of-00003", "x"); });
   CHECK(cut.code == checkpoint_errc::corrupt_data);
   const Error noise =
       read([](const std::string& prefix) { support::write_file(prefix + ".part-00000-of-00003", "x"); });

@@ -41,9 +41,9 @@ auto save(const std::string& prefix, const std::string& graph) -> BundleReader {
   const std::vector<float> a{1.0F};
   const std::vector<float> b{2.0F};
   const std::vector<float> c{3.0F};
-  distrib::BundlePart part{{support::whole("m/a" + suffix, {1}, a), support::whole("m/b" + suffix, {1}, b),
-                            support::whole("plain", {1}, c)},
-                           {{std::string{distrib::object_graph_name}, {}, {graph}}}};
+  distrib::BundlePart part{
+      {support::whole("m/a" + suffix, {1}, a), support::whole("m/b" + suffix, {1}, b), support::whole("plain", {1}, c)},
+      {{std::string{distrib::object_graph_name}, {}, {graph}}}};
   distrib::perform(distrib::plan_bundle(prefix, std::vector{part}));
   return BundleReader::open(prefix);
 }

@@ -57,17 +57,37 @@ TEST_CASE("unsigned numbers and texts", "[checkpoint][ordered_code]") {
   distrib::append_ordered_uint64(code, 2);
   distrib::append_ordered_uint64(code, 0x1234);
   distrib::append_ordered_uint64(code, std::numeric_limits<std::uint64_t>::max());
-  CHECK(to_hex(distrib::as_bytes(code)) == "00" "0102" "021234" "08ffffffffffffffff");
+  CHECK(to_hex(distrib::as_bytes(code)) ==
+        "00"
+        "0102"
+        "021234"
+        "08ffffffffffffffff");
   code.clear();
-  distrib::append_ordered_text(code, std::string_view{"a\0\xff" "b", 4});
-  CHECK(to_hex(distrib::as_bytes(code)) == "61" "00ff" "ff00" "62" "0001");
+  distrib::append_ordered_text(code, std::string_view{"a\0\xff"
+                                                      "b",
+                                                      4});
+  CHECK(to_hex(distrib::as_bytes(code)) ==
+        "61"
+        "00ff"
+        "ff00"
+        "62"
+        "0001");
 }
 
 TEST_CASE("the key of a slice, as TensorFlow wrote it", "[checkpoint][ordered_code]") {
   const distrib::Slice slice{{4, 0}, {3, 4}};
   CHECK(to_hex(distrib::as_bytes(distrib::slice_key("emb/table", slice))) ==
-        "00" "656d622f7461626c65" "0001" "0102" "8483" "8084");
+        "00"
+        "656d622f7461626c65"
+        "0001"
+        "0102"
+        "8483"
+        "8084");
   const std::int64_t starts[] = {0};
   const std::int64_t lengths[] = {distrib::whole_axis};
-  CHECK(to_hex(distrib::as_bytes(distrib::slice_key("v", starts, lengths))) == "00" "760001" "0101" "807f");
+  CHECK(to_hex(distrib::as_bytes(distrib::slice_key("v", starts, lengths))) ==
+        "00"
+        "760001"
+        "0101"
+        "807f");
 }

@@ -5,8 +5,8 @@
 #include "support/catch.hpp"
 
 #include <distrib/core/philox.hpp>
-#include <distrib/example/example_writer.hpp>
 #include <distrib/example/example_parser.hpp>
+#include <distrib/example/example_writer.hpp>
 
 #include <algorithm>
 #include <cmath>

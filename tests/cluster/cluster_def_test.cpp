@@ -15,9 +15,10 @@ TEST_CASE("ClusterDef: TensorFlow's bytes, jobs by name and tasks by index", "[c
   const ClusterSpec cluster = ClusterSpec::from_sparse({{"worker", {{2, "w"}}}, {"ps", {{0, "p"}}}});
   const auto bytes = write_cluster_def(cluster);
   // job { name: "ps" tasks { key: 0 value: "p" } } job { name: "worker" tasks { key: 2 value: "w" } }
-  const std::string_view expected{"\x0a\x0b\x0a\x02ps\x12\x05\x08\x00\x12\x01p"
-                                  "\x0a\x0f\x0a\x06worker\x12\x05\x08\x02\x12\x01w",
-                                  30};
+  const std::string_view expected{
+      "\x0a\x0b\x0a\x02ps\x12\x05\x08\x00\x12\x01p"
+      "\x0a\x0f\x0a\x06worker\x12\x05\x08\x02\x12\x01w",
+      30};
   CHECK(distrib::as_text(bytes) == expected);
   CHECK(distrib::parse_cluster_def(bytes) == cluster);
   CHECK(distrib::parse_cluster_def({}) == ClusterSpec{});
@@ -31,10 +32,10 @@ TEST_CASE("ClusterDef: what is none", "[cluster]") {
   };
   using namespace std::string_view_literals;
   CHECK(refused("\x0a\x0b\x0a\x02ps"sv) == cluster_errc::bad_cluster_def);                                // cut off
-  CHECK(refused("\x0a\x06\x0a\x02ps\x12\x05"sv) == cluster_errc::bad_cluster_def);                        // a task, too
+  CHECK(refused("\x0a\x06\x0a\x02ps\x12\x05"sv) == cluster_errc::bad_cluster_def);  // a task, too
   CHECK(refused("\x0a\x04\x0a\x02ps\x0a\x04\x0a\x02ps"sv) == cluster_errc::duplicate_job);
-  const std::string_view negative{
-      "\x0a\x14\x0a\x02ps\x12\x0e\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x12\x01p", 22};
+  const std::string_view negative{"\x0a\x14\x0a\x02ps\x12\x0e\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x12\x01p",
+                                  22};
   CHECK(refused(negative) == cluster_errc::bad_cluster_def);
   CHECK_THROWS_WITH(distrib::parse_cluster_def(distrib::as_bytes("\x0a\x7f"sv)), ContainsSubstring("ClusterDef"));
 }

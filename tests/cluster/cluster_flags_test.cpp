@@ -87,9 +87,9 @@ TEST_CASE("ClusterFlags: without a job name there is one process", "[cluster][fl
 }
 
 TEST_CASE("ClusterFlags: what belongs to somebody else is left in order", "[cluster][flags]") {
-  const Arguments arguments = {"--steps", "5",          "--job_name=worker", "train", "--ps_hosts=p:1",
-                               "-",       "--lr=0.1",   "--worker_hosts=w:1", "--nojob_name", "--",
-                               "--job_name=ps", "last"};
+  const Arguments arguments = {"--steps",        "5",  "--job_name=worker", "train",
+                               "--ps_hosts=p:1", "-",  "--lr=0.1",          "--worker_hosts=w:1",
+                               "--nojob_name",   "--", "--job_name=ps",     "last"};
   const auto [flags, rest, error] = known(arguments);
   REQUIRE_FALSE(error);
   CHECK(rest == Strings{"--steps", "5", "train", "-", "--lr=0.1", "--nojob_name", "--", "--job_name=ps", "last"});
@@ -109,10 +109,12 @@ TEST_CASE("ClusterFlags: refusals say what to pass", "[cluster][flags]") {
       {{"--job_name=ps", ps}, cluster_errc::missing_hosts, "--worker_hosts: must be given"},
       {{"--job_name=ps", ps, "--worker_hosts="}, cluster_errc::missing_hosts, "--worker_hosts: must be given"},
       {{"--job_name=ps", ps, "--worker_hosts=w:1,,"}, cluster_errc::empty_address, "--worker_hosts=w:1,,: a piece"},
-      {{"--job_name=worker", ps, workers, "--task_index=2"}, cluster_errc::no_such_task,
+      {{"--job_name=worker", ps, workers, "--task_index=2"},
+       cluster_errc::no_such_task,
        "--task_index=2: job 'worker' has 2 hosts: no task"},
       {{"--job_name=ps", ps, workers, "--task_index=1"}, cluster_errc::no_such_task, "job 'ps' has 1 host:"},
-      {{"--job_name=ps", ps, workers, "--task_index=1.5"}, cluster_errc::bad_integer,
+      {{"--job_name=ps", ps, workers, "--task_index=1.5"},
+       cluster_errc::bad_integer,
        "--task_index=1.5: a whole number"},
       {{"--job_name=ps", ps, workers, "--task_index=4294967296"}, cluster_errc::bad_integer, "a whole number"},
       {{"--job_name=ps", ps, workers, "--task_index=-1"}, cluster_errc::bad_integer, "--task_index=-1: a whole"},
@@ -191,9 +193,9 @@ TEST_CASE("ClusterFlags: TF_CONFIG with a chief", "[cluster][flags]") {
 }
 
 TEST_CASE("ClusterFlags: TF_CONFIG of one process is local", "[cluster][flags]") {
-  for (const char* text : {"", "{}", R"({"task": {"type": "worker", "index": 0}})",
-                           R"({"cluster": {"worker": ["w:1"]}})",
-                           R"({"cluster": {"chief": ["c:1"]}, "task": {"type": "chief", "index": 0}})"}) {
+  for (const char* text :
+       {"", "{}", R"({"task": {"type": "worker", "index": 0}})", R"({"cluster": {"worker": ["w:1"]}})",
+        R"({"cluster": {"chief": ["c:1"]}, "task": {"type": "chief", "index": 0}})"}) {
     const auto [flags, rest, error] = known({}, text);
     CHECK_FALSE(error);
     CHECK(flags.local());

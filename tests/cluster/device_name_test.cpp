@@ -97,8 +97,7 @@ TEST_CASE("merge_device_names: symmetric, and may fail", "[cluster][device]") {
       const DeviceSpec merged = merge_device_names(first, second, DeviceConflict::refuse, ec);
       CHECK(ec == (c.merged == "?" ? distrib::cluster_errc::device_conflict : std::error_code{}));
       CHECK(to_string(merged) == (c.merged == "?" ? "" : c.merged));
-      if (ec)
-        CHECK_THROWS_WITH(merge_device_names(first, second), ContainsSubstring("incompatible " + c.differ));
+      if (ec) CHECK_THROWS_WITH(merge_device_names(first, second), ContainsSubstring("incompatible " + c.differ));
       const DeviceSpec soft = merge_device_names(first, second, DeviceConflict::soften, ec);
       CHECK(ec == (c.softened == "?" ? distrib::cluster_errc::device_conflict : std::error_code{}));
       CHECK(soft == parse_device_name(c.softened == "?" ? "" : c.softened));

@@ -41,9 +41,11 @@ auto arguments_of(const std::vector<std::string>& texts, Error& error) -> String
 TEST_CASE("read_flag_files: lines stand where the file was named", "[cluster][flags]") {
   const Files files;
   const std::string more = files("more", "--nested\n");
-  const std::string path = files("flags", "# who\n\n  --job_name=worker \t\r\n// where\n--ps_hosts=a:1,b:1\n--flagfile=" +
-                                              more + "\n--data=a directory");
-  const Strings expected{"--first", "--job_name=worker", "--ps_hosts=a:1,b:1", "--nested", "--data=a directory", "last"};
+  const std::string path =
+      files("flags", "# who\n\n  --job_name=worker \t\r\n// where\n--ps_hosts=a:1,b:1\n--flagfile=" + more +
+                         "\n--data=a directory");
+  const Strings expected{"--first",  "--job_name=worker",  "--ps_hosts=a:1,b:1",
+                         "--nested", "--data=a directory", "last"};
   const Strings forms[] = {{"--flagfile=" + path}, {"-flagfile=" + path}, {"--flagfile", path}, {"-flagfile", path}};
   for (const Strings& form : forms) {
     Strings given{"--first"};
@@ -102,13 +104,17 @@ TEST_CASE("read_flag_files: refused by name", "[cluster][flags]") {
       {{"--flagfile"}, cluster_errc::missing_value, "--flagfile"},
       {{"--flagfile=" + one}, cluster_errc::bad_flag_file, "--flagfile=" + one + ": includes itself"},
       {{"--flagfile=" + files.path("none")},
-       std::make_error_code(std::errc::no_such_file_or_directory), "--flagfile=" + files.path("none")},
+       std::make_error_code(std::errc::no_such_file_or_directory),
+       "--flagfile=" + files.path("none")},
       {{"--flagfile="}, std::make_error_code(std::errc::no_such_file_or_directory), "--flagfile="},
-      {{"--flagfile=" + files.path(".")}, std::make_error_code(std::errc::is_a_directory),
+      {{"--flagfile=" + files.path(".")},
+       std::make_error_code(std::errc::is_a_directory),
        "--flagfile=" + files.path(".")},
-      {{"--flagfile=" + files("zero", std::string("--a\0", 4))}, cluster_errc::bad_flag_file,
+      {{"--flagfile=" + files("zero", std::string("--a\0", 4))},
+       cluster_errc::bad_flag_file,
        "--flagfile=" + files.path("zero") + ": not a text"},
-      {{"--flagfile=" + files("long", std::string((std::size_t{1} << 20) + 1, 'a'))}, cluster_errc::bad_flag_file,
+      {{"--flagfile=" + files("long", std::string((std::size_t{1} << 20) + 1, 'a'))},
+       cluster_errc::bad_flag_file,
        "--flagfile=" + files.path("long") + ": more than 1 MiB, with the files before"},
   };
   for (const Case& c : cases) {

@@ -98,8 +98,8 @@ TEST_CASE("KubernetesResolver: pods by name, selectors in order, all at one port
   const KubernetesResolver two{.jobs = {{"worker", {"b", "a"}}, {"ps", {"p", "b"}}}, .port = 2222};
   CHECK(two.selectors() == std::vector<std::string>{"b", "a", "p"});
   const ClusterSpec cluster = two.cluster({{"a", two_pods()}, {"b", {{"x", "Running", "fd00::1", ""}}}});
-  CHECK(cluster == ClusterSpec{{"worker", {"[fd00::1]:2222", "10.1.2.3:2222", "10.1.2.4:2222"}},
-                               {"ps", {"[fd00::1]:2222"}}});
+  CHECK(cluster ==
+        ClusterSpec{{"worker", {"[fd00::1]:2222", "10.1.2.3:2222", "10.1.2.4:2222"}}, {"ps", {"[fd00::1]:2222"}}});
   CHECK(cluster.jobs() == std::vector<std::string>{"worker", "ps"});
 }
 
@@ -138,8 +138,8 @@ TEST_CASE("task_of_service: the last two of four parts and more", "[cluster][kub
   CHECK(task_of_service("a-b-evaluator-0") == TaskId{"evaluator", 0});
   CHECK_FALSE(task_of_service("a-b-tensorboard-0"));
   CHECK_FALSE(task_of_service("a-b-c-d"));
-  for (const char* name : {"", "-", "kubernetes", "worker-0", "job-worker-0", "a-b-worker-x", "a-b-worker-",
-                           "a-b-worker-4294967296"}) {
+  for (const char* name :
+       {"", "-", "kubernetes", "worker-0", "job-worker-0", "a-b-worker-x", "a-b-worker-", "a-b-worker-4294967296"}) {
     CAPTURE(name);
     std::error_code ec;
     CHECK_FALSE(task_of_service(name, ec));
@@ -162,12 +162,12 @@ TEST_CASE("cluster_of_services: tasks by name, those without an address left out
     scheduler_errc code;
     std::string where;
   };
-  for (const Refusal& refusal : {Refusal{{}, scheduler_errc::no_service, "0 services"},
-                                 Refusal{{{"x-y-worker-0", ""}}, scheduler_errc::no_service, "1 services"},
-                                 Refusal{{{"x-y-worker-0", "a"}, {"x-y-worker-2", "b"}},
-                                         scheduler_errc::missing_service, "worker"},
-                                 Refusal{{{"x-y-ps-4294967295", "a"}}, scheduler_errc::missing_service, "ps"},
-                                 Refusal{{{"web", "a"}}, scheduler_errc::bad_service_name, "'web'"}}) {
+  for (const Refusal& refusal :
+       {Refusal{{}, scheduler_errc::no_service, "0 services"},
+        Refusal{{{"x-y-worker-0", ""}}, scheduler_errc::no_service, "1 services"},
+        Refusal{{{"x-y-worker-0", "a"}, {"x-y-worker-2", "b"}}, scheduler_errc::missing_service, "worker"},
+        Refusal{{{"x-y-ps-4294967295", "a"}}, scheduler_errc::missing_service, "ps"},
+        Refusal{{{"web", "a"}}, scheduler_errc::bad_service_name, "'web'"}}) {
     Error error;
     CHECK_FALSE(cluster_of_services(refusal.services, 1, error));
     CHECK(error.code == refusal.code);

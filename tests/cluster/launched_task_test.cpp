@@ -118,10 +118,9 @@ TEST_CASE("LaunchedTask: find reads the command line and this process's environm
 
 TEST_CASE("LaunchedTask: which index, in the environment", "[cluster][launched]") {
   const auto index = [](const Variables& more) {
-    const Answer answer = launched(joined({{{"DISTRIB_JOB_NAME", "worker"},
-                                            {"DISTRIB_PS_HOSTS", "p:1"},
-                                            {"DISTRIB_WORKER_HOSTS", "a:1,b:1,c:1"}},
-                                           more}));
+    const Answer answer = launched(
+        joined({{{"DISTRIB_JOB_NAME", "worker"}, {"DISTRIB_PS_HOSTS", "p:1"}, {"DISTRIB_WORKER_HOSTS", "a:1,b:1,c:1"}},
+                more}));
     CHECK_FALSE(answer.error);
     return answer.task.flags.task_index;
   };
@@ -139,7 +138,8 @@ TEST_CASE("LaunchedTask: what is wrong with variables names them", "[cluster][la
     std::string where;
   };
   const Refusal refusals[] = {
-      {{{"DISTRIB_JOB_NAME", "gardener"}}, cluster_errc::no_such_job,
+      {{{"DISTRIB_JOB_NAME", "gardener"}},
+       cluster_errc::no_such_job,
        "DISTRIB_JOB_NAME=gardener (known are ps and worker)"},
       {{{"DISTRIB_TASK_INDEX", "2"}}, cluster_errc::no_such_task, "DISTRIB_TASK_INDEX=2: job 'ps' has 2 hosts"},
       {{{"DISTRIB_TASK_INDEX", "one"}}, cluster_errc::bad_integer, "DISTRIB_TASK_INDEX=one"},
@@ -207,9 +207,8 @@ TEST_CASE("LaunchedTask: a step of Slurm", "[cluster][launched]") {
   CHECK(launched(reserved).task.flags.ps_hosts == Strings{"n1:21004"});
   CHECK(launched(joined({reserved, {{"DISTRIB_PORT_BASE", "3000"}}})).task.flags.ps_hosts == Strings{"n1:3000"});
 
-  const Variables groups{{"SLURM_HET_SIZE", "2"},
-                         {"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"},
-                         {"SLURM_JOB_NODELIST_HET_GROUP_1", "n[2-3]"}};
+  const Variables groups{
+      {"SLURM_HET_SIZE", "2"}, {"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"}, {"SLURM_JOB_NODELIST_HET_GROUP_1", "n[2-3]"}};
   CHECK(launched(joined({slurm, groups})).task.flags.ps_hosts == Strings{"n1:8888", "n1:8889"});
   CHECK(launched(joined({slurm, groups, one_ps})).task.flags.ps_hosts == Strings{"n1:8888"});
 }

@@ -11,7 +11,7 @@ using distrib::pmi_rank;
 using distrib::scheduler_errc;
 
 TEST_CASE("open_mpi_rank: mpirun -np 2 ps : -np 3 worker, of Open MPI 4.1", "[cluster][mpi]") {
-  const Environment environment{{"OMPI_APP_CTX_NUM_PROCS", "2 3"},  {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+  const Environment environment{{"OMPI_APP_CTX_NUM_PROCS", "2 3"},   {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                                 {"OMPI_COMM_WORLD_LOCAL_SIZE", "5"}, {"OMPI_COMM_WORLD_NODE_RANK", "1"},
                                 {"OMPI_COMM_WORLD_RANK", "1"},       {"OMPI_COMM_WORLD_SIZE", "5"},
                                 {"OMPI_FIRST_RANKS", "0 0"},         {"PMIX_RANK", "1"}};
@@ -45,19 +45,27 @@ TEST_CASE("open_mpi_rank, pmi_rank: refusals name the variable", "[cluster][mpi]
   const Refusal refusals[] = {
       {{{"OMPI_COMM_WORLD_RANK", "x"}}, scheduler_errc::bad_variable, "OMPI_COMM_WORLD_RANK=x"},
       {{{"OMPI_COMM_WORLD_RANK", "0"}}, scheduler_errc::no_such_rank, "OMPI_COMM_WORLD_RANK=0, OMPI_COMM_WORLD_SIZE=0"},
-      {{{"OMPI_COMM_WORLD_RANK", "4"}, {"OMPI_COMM_WORLD_SIZE", "4"}}, scheduler_errc::no_such_rank,
+      {{{"OMPI_COMM_WORLD_RANK", "4"}, {"OMPI_COMM_WORLD_SIZE", "4"}},
+       scheduler_errc::no_such_rank,
        "OMPI_COMM_WORLD_RANK=4, OMPI_COMM_WORLD_SIZE=4"},
-      {{{"OMPI_COMM_WORLD_RANK", "4"}, {"OMPI_COMM_WORLD_SIZE", "4000000000"}}, scheduler_errc::too_many_tasks,
+      {{{"OMPI_COMM_WORLD_RANK", "4"}, {"OMPI_COMM_WORLD_SIZE", "4000000000"}},
+       scheduler_errc::too_many_tasks,
        "4000000000 ranks"},
       {{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_APP_CTX_NUM_PROCS", "2 1"}},
-       scheduler_errc::bad_variable, "OMPI_APP_CTX_NUM_PROCS=2 1 of 2 ranks"},
+       scheduler_errc::bad_variable,
+       "OMPI_APP_CTX_NUM_PROCS=2 1 of 2 ranks"},
       {{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_APP_CTX_NUM_PROCS", "2 x"}},
-       scheduler_errc::bad_variable, "OMPI_APP_CTX_NUM_PROCS=2 x of 2 ranks"},
-      {{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},
+       scheduler_errc::bad_variable,
+       "OMPI_APP_CTX_NUM_PROCS=2 x of 2 ranks"},
+      {{{"OMPI_COMM_WORLD_RANK", "0"},
+        {"OMPI_COMM_WORLD_SIZE", "2"},
+        {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},
         {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}},
-       scheduler_errc::bad_variable, "OMPI_COMM_WORLD_LOCAL_RANK"},
+       scheduler_errc::bad_variable,
+       "OMPI_COMM_WORLD_LOCAL_RANK"},
       {{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "3"}},
-       scheduler_errc::bad_variable, "OMPI_COMM_WORLD_LOCAL_RANK"},
+       scheduler_errc::bad_variable,
+       "OMPI_COMM_WORLD_LOCAL_RANK"},
   };
   for (const Refusal& refusal : refusals) {
     CAPTURE(refusal.where);

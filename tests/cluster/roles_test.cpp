@@ -21,9 +21,10 @@ TEST_CASE("is_chief, id_in_cluster, worker_count: who does what", "[cluster]") {
     std::size_t count;
   };
   const Case cases[] = {
-      {workers, {"worker", 0}, true, 0, 3},  {workers, {"worker", 1}, false, 1, 3}, {full, {"chief", 0}, true, 0, 3},
-      {full, {"worker", 0}, false, 1, 3},    {full, {"worker", 1}, false, 2, 3},
-      {full, {"evaluator", 0}, true, 0, 1},  {workers, {"evaluator", 0}, true, 0, 0},
+      {workers, {"worker", 0}, true, 0, 3},    {workers, {"worker", 1}, false, 1, 3},
+      {full, {"chief", 0}, true, 0, 3},        {full, {"worker", 0}, false, 1, 3},
+      {full, {"worker", 1}, false, 2, 3},      {full, {"evaluator", 0}, true, 0, 1},
+      {workers, {"evaluator", 0}, true, 0, 0},
   };
   for (const Case& c : cases) {
     CAPTURE(to_string(c.task));

@@ -14,8 +14,7 @@ using Counts = std::vector<std::uint32_t>;
 TEST_CASE("expand_host_list: what each part stands for", "[cluster][slurm]") {
   CHECK(expand_host_list("n1") == Strings{"n1"});
   CHECK(expand_host_list("n[1,3]") == Strings{"n1", "n3"});
-  CHECK(expand_host_list("n[1-2],m5,o[3-4,6,7-9]") ==
-        Strings{"n1", "n2", "m5", "o3", "o4", "o6", "o7", "o8", "o9"});
+  CHECK(expand_host_list("n[1-2],m5,o[3-4,6,7-9]") == Strings{"n1", "n2", "m5", "o3", "o4", "o6", "o7", "o8", "o9"});
   CHECK(expand_host_list("[7-8]") == Strings{"7", "8"});
   CHECK(expand_host_list("").empty());
   CHECK(expand_host_list("n1,") == Strings{"n1"});
@@ -36,9 +35,17 @@ TEST_CASE("expand_host_list: order and doubles are kept, backward ranges are emp
 }
 
 TEST_CASE("expand_host_list: what has no meaning is refused, with its place", "[cluster][slurm]") {
-  for (const char* list : {"n[1-2", "n1-2]", "n]", "n[]", "[", ",", ",n1", "n1,,n2", "n[1-2]x", "n[1][2]", "n[1[2]]",
-                           "n[a]", "n[1-b]", "n[-1]", "n[1-]", "n[1-2-3]", "n[1,]", "n[,1]", "n[1-9:2]", "n[ 1]",
-                           "n[+1]", "n[99999999999999999999]"}) {
+  for (const char* list : {"n[1-2",    "n1-2]",
+                           "n]",       "n[]",
+                           "[",        ",",
+                           ",n1",      "n1,,n2",
+                           "n[1-2]x",  "n[1][2]",
+                           "n[1[2]]",  "n[a]",
+                           "n[1-b]",   "n[-1]",
+                           "n[1-]",    "n[1-2-3]",
+                           "n[1,]",    "n[,1]",
+                           "n[1-9:2]", "n[ 1]",
+                           "n[+1]",    "n[99999999999999999999]"}) {
     CAPTURE(list);
     Error error;
     CHECK(expand_host_list(list, error).empty());

@@ -171,8 +171,7 @@ TEST_CASE("SlurmResolver: GPUs that Slurm has bound stay as they are", "[cluster
 
 TEST_CASE("SlurmResolver: GPUs that there are not", "[cluster][slurm]") {
   const Environment environment = with(three_nodes, {{"CUDA_VISIBLE_DEVICES", "0,1,2"}});
-  refused({.gpus_per_task = 2}, environment, scheduler_errc::gpu_count,
-          "2 tasks with 2 GPUs each on nodes with 3");
+  refused({.gpus_per_task = 2}, environment, scheduler_errc::gpu_count, "2 tasks with 2 GPUs each on nodes with 3");
   refused({.gpus_per_node = 4'000'000'000, .gpus_per_task = 4'000'000'000}, environment, scheduler_errc::gpu_count,
           "2 tasks with 4000000000 GPUs each on nodes with 4000000000");
   // As TensorFlow counts an empty list: one GPU, which two tasks cannot share.
@@ -230,8 +229,8 @@ TEST_CASE("SlurmResolver: the groups of a heterogeneous job are one step", "[clu
 TEST_CASE("slurm_group_sizes: tasks of each group", "[cluster][slurm]") {
   using Sizes = std::vector<std::uint32_t>;
   CHECK(distrib::slurm_group_sizes(Environment{two_groups}) == Sizes{2, 3});
-  const Environment newer = with(two_groups, {{"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"},
-                                              {"SLURM_JOB_NODELIST_HET_GROUP_1", "n[2-4]"}});
+  const Environment newer =
+      with(two_groups, {{"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"}, {"SLURM_JOB_NODELIST_HET_GROUP_1", "n[2-4]"}});
   CHECK(distrib::slurm_group_sizes(newer) == Sizes{1, 4});
   CHECK(distrib::slurm_group_sizes(Environment{three_nodes}).empty());
   const std::vector<std::pair<std::string, std::string>> changes{{"SLURM_HET_SIZE", "3"},

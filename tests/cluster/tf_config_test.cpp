@@ -19,8 +19,8 @@ const std::string cluster = R"("cluster": {"ps": ["ps0:2222", "ps1:2222"],
 
 TEST_CASE("parse_tf_config: what resolvers read out of it", "[cluster]") {
   const TfConfig config = parse_tf_config("{" + cluster + R"(, "task": {"type": "ps", "index": 0}})");
-  CHECK(config.cluster == ClusterSpec{{"ps", {"ps0:2222", "ps1:2222"}},
-                                      {"worker", {"worker0:2222", "worker1:2222", "worker2:2222"}}});
+  CHECK(config.cluster ==
+        ClusterSpec{{"ps", {"ps0:2222", "ps1:2222"}}, {"worker", {"worker0:2222", "worker1:2222", "worker2:2222"}}});
   CHECK(config.cluster.jobs() == std::vector<std::string>{"ps", "worker"});
   CHECK(config.task_type == "ps");
   CHECK(config.task_index == 0U);
@@ -127,7 +127,7 @@ TEST_CASE("parse_tf_config: refusals tell the place", "[cluster]") {
     std::error_code ec;
     (void)parse_tf_config(refusal.text, ec);
     CHECK(ec == refusal.code);
-    CHECK_THROWS_WITH(parse_tf_config(refusal.text), ContainsSubstring("TF_CONFIG at offset " +
-                                                                       std::to_string(refusal.offset) + ": "));
+    CHECK_THROWS_WITH(parse_tf_config(refusal.text),
+                      ContainsSubstring("TF_CONFIG at offset " + std::to_string(refusal.offset) + ": "));
   }
 }

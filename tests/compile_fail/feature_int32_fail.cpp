@@ -11,5 +11,5 @@ struct Digit {
 #endif
 };
 
-const auto digits = distrib::schema<Digit>(distrib::feature("image", &Digit::image),
-                                           distrib::feature("label", &Digit::label));
+const auto digits =
+    distrib::schema<Digit>(distrib::feature("image", &Digit::image), distrib::feature("label", &Digit::label));

@@ -13,5 +13,5 @@ struct Digit {
 #endif
 };
 
-const auto digits = distrib::schema<Digit>(distrib::feature("image", &Digit::image),
-                                           distrib::feature("label", &Digit::label));
+const auto digits =
+    distrib::schema<Digit>(distrib::feature("image", &Digit::image), distrib::feature("label", &Digit::label));

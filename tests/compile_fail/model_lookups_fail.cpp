@@ -1,4 +1,4 @@
-// error: a model with an Embedding needs: void lookups\(const distrib::Batch<Example>&, 
+// error: a model with an Embedding needs: void lookups\(const distrib::Batch<Example>&,
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/builder.hpp>
 

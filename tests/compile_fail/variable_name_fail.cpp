@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/tensor/values.hpp>
 
-using Variables = distrib::VariableList<distrib::Variable<"hidden/weights", float, 2>,
-                                        distrib::Variable<"hidden/bias", float, 1>>;
+using Variables =
+    distrib::VariableList<distrib::Variable<"hidden/weights", float, 2>, distrib::Variable<"hidden/bias", float, 1>>;
 
 auto first(const distrib::Values<Variables>& values) {
 #ifdef DISTRIB_COMPILE_FAIL

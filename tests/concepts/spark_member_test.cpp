@@ -20,7 +20,8 @@ TEST_CASE("SparkMember: the types that are columns, and their neighbours that ar
                          std::vector<std::byte>, distrib::SparkVector, distrib::SparkSparseVector>);
   STATIC_REQUIRE(all_fit<std::vector<bool>, std::vector<std::vector<std::byte>>, std::vector<std::vector<double>>,
                          std::vector<std::vector<std::vector<std::byte>>>, std::optional<std::vector<std::string>>>);
-  STATIC_REQUIRE(none_fits<short, char, std::uint32_t, std::uint64_t, long double, std::string_view, std::vector<char>>);
+  STATIC_REQUIRE(
+      none_fits<short, char, std::uint32_t, std::uint64_t, long double, std::string_view, std::vector<char>>);
   STATIC_REQUIRE(none_fits<std::vector<distrib::SparkVector>, std::vector<std::vector<std::vector<float>>>,
                            std::vector<std::optional<float>>, std::optional<std::optional<float>>>);
 }

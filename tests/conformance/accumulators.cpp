@@ -42,8 +42,10 @@ auto accumulate(const Json& input) -> Json {
 class Workers {
  public:
   explicit Workers(const Json& input)
-      : sgd_{.learning_rate = input.at("learning_rate").get<float>()}, value_{input.at("v0").get<float>()},
-        gradients_(input.at("grads").get<std::vector<float>>()), sync_{plan(input)} {
+      : sgd_{.learning_rate = input.at("learning_rate").get<float>()},
+        value_{input.at("v0").get<float>()},
+        gradients_(input.at("grads").get<std::vector<float>>()),
+        sync_{plan(input)} {
     if (gradients_.size() != count()) throw Refused{"ValueError"};
     sync_.set_variables({1}, 0);
     sync_.begin(input.contains("init_tokens") ? std::optional{input["init_tokens"].get<std::int64_t>()} : std::nullopt);

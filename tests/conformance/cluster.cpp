@@ -170,8 +170,7 @@ auto tf_config(const Json& input) -> Json {
               {"master", master},
               {"resolver_environment", optional_json(config.environment)},
               {"cluster", as_dict(config.cluster)}};
-  for (const std::string& job : config.cluster.jobs())
-    answer["task_indices"][job] = config.cluster.task_indices(job);
+  for (const std::string& job : config.cluster.jobs()) answer["task_indices"][job] = config.cluster.task_indices(job);
   return answer;
 }
 
@@ -240,9 +239,12 @@ auto flags(const Json& input) -> Json {
 
 auto device_spec_parse(const Json& input) -> Json {
   const auto spec = distrib::DeviceSpec::parse(input.at("spec").get<std::string>());
-  return {{"job", optional_json(spec.job)},          {"replica", optional_json(spec.replica)},
-          {"task", optional_json(spec.task)},        {"device_type", optional_json(spec.type)},
-          {"device_index", optional_json(spec.index)}, {"to_string", to_string(spec)}};
+  return {{"job", optional_json(spec.job)},
+          {"replica", optional_json(spec.replica)},
+          {"task", optional_json(spec.task)},
+          {"device_type", optional_json(spec.type)},
+          {"device_index", optional_json(spec.index)},
+          {"to_string", to_string(spec)}};
 }
 
 template <class T>

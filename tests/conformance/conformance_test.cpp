@@ -19,13 +19,26 @@ using conformance::Json;
 
 /// Groups that answer as the originals do, each case of the sample.
 const std::set<std::string> answered{
-    "accumulator", "checkpoint_bundle", "checkpoint_state", "cluster_roles", "cluster_spec", "crc32c", "data_batch",
-    "data_interleave", "data_shard", "device_spec_merge", "device_spec_parse", "embedding_combine",
-    "embedding_partition", "event_file", "example_proto", "flags", "greedy_placement", "hadoop_reader",
-    "kubernetes_resolver", "kubernetes_service_name", "optimizer_dense", "optimizer_sparse", "parse_example",
-    "partition_slices", "partitioner", "ps_strategy_placement", "random_placement", "replica_device_setter",
-    "server_def", "sharded_variable", "slurm_hostlist", "slurm_resolver", "slurm_tasks_per_node", "spark_decode",
-    "spark_encode", "spark_infer_schema", "sync_replicas", "tf_config", "tf_config_run_config", "tfrecord_bytes",
+    "accumulator",          "checkpoint_bundle",
+    "checkpoint_state",     "cluster_roles",
+    "cluster_spec",         "crc32c",
+    "data_batch",           "data_interleave",
+    "data_shard",           "device_spec_merge",
+    "device_spec_parse",    "embedding_combine",
+    "embedding_partition",  "event_file",
+    "example_proto",        "flags",
+    "greedy_placement",     "hadoop_reader",
+    "kubernetes_resolver",  "kubernetes_service_name",
+    "optimizer_dense",      "optimizer_sparse",
+    "parse_example",        "partition_slices",
+    "partitioner",          "ps_strategy_placement",
+    "random_placement",     "replica_device_setter",
+    "server_def",           "sharded_variable",
+    "slurm_hostlist",       "slurm_resolver",
+    "slurm_tasks_per_node", "spark_decode",
+    "spark_encode",         "spark_infer_schema",
+    "sync_replicas",        "tf_config",
+    "tf_config_run_config", "tfrecord_bytes",
     "tfrecord_compression", "tfrecord_corruption",
 };
 
@@ -38,9 +51,8 @@ auto agrees(const Json& answer, const Json& expected, double rtol, std::string_v
   if (expected.is_number()) return answer.is_number() && close(answer.get<double>(), expected.get<double>(), rtol);
   // Some of the addresses, where the answer tells all.
   if (name == "task_address" && expected.is_array() && answer.is_array())
-    return std::all_of(expected.begin(), expected.end(), [&](const Json& task) {
-      return std::find(answer.begin(), answer.end(), task) != answer.end();
-    });
+    return std::all_of(expected.begin(), expected.end(),
+                       [&](const Json& task) { return std::find(answer.begin(), answer.end(), task) != answer.end(); });
   if (expected.is_array()) {
     if (!answer.is_array() || answer.size() != expected.size()) return false;
     for (std::size_t i = 0; i < expected.size(); ++i)

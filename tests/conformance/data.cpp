@@ -41,9 +41,9 @@ auto interleave(const Json& input) -> Json {
 auto batch(const Json& input) -> Json {
   const auto size = input.at("batch_size").get<std::int64_t>();
   const std::uint64_t elements = input.value("elements", std::uint64_t{0});
-  const distrib::Batching batching{size < 0 ? 0 : static_cast<std::uint64_t>(size),
-                                   input.value("drop_remainder", false) ? distrib::Remainder::drop
-                                                                        : distrib::Remainder::keep};
+  const distrib::Batching batching{size < 0 ? 0 : static_cast<std::uint64_t>(size), input.value("drop_remainder", false)
+                                                                                        ? distrib::Remainder::drop
+                                                                                        : distrib::Remainder::keep};
   if (const std::error_code ec = batching.check()) throw std::system_error(ec);
   Json batches = Json::array();
   for (std::uint64_t number = 0; number < batching.batches(elements); ++number) {

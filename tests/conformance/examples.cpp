@@ -77,10 +77,8 @@ class Values {
 void set(distrib::ExampleBuilder& builder, const Json& features) {
   for (const auto& [name, feature] : features.items())
     Values{feature}.give([&builder, &key = name](auto... values) {
-      if constexpr (sizeof...(values) == 0)
-        builder.set_none(key);
-      else
-        builder.set(key, values...);
+      if constexpr (sizeof...(values) == 0) builder.set_none(key);
+      else builder.set(key, values...);
     });
 }
 
@@ -99,10 +97,8 @@ auto serialized_sequence(const Json& input) -> Bytes {
     builder.list(name);
     for (const Json& step : steps)
       Values{step}.give([&builder, &key = name](auto... values) {
-        if constexpr (sizeof...(values) == 0)
-          throw Unsupported{};
-        else
-          builder.add(key, values...);
+        if constexpr (sizeof...(values) == 0) throw Unsupported{};
+        else builder.add(key, values...);
       });
   }
   return copy(builder.build());
@@ -161,12 +157,9 @@ void append_default(const Json& value, FeatureKind kind, distrib::FeatureDefault
   if (value.is_null()) return;
   if (value.is_array())
     for (const Json& part : value) append_default(part, kind, to);
-  else if (kind == FeatureKind::int64s)
-    to.int64s.push_back(value.get<std::int64_t>());
-  else if (kind == FeatureKind::floats)
-    to.floats.push_back(number(value));
-  else
-    to.bytes.push_back(value.get<std::string>());
+  else if (kind == FeatureKind::int64s) to.int64s.push_back(value.get<std::int64_t>());
+  else if (kind == FeatureKind::floats) to.floats.push_back(number(value));
+  else to.bytes.push_back(value.get<std::string>());
 }
 
 auto partition_of(const Json& partition) -> distrib::RaggedPartition {
@@ -196,10 +189,8 @@ auto spec_of(const Json& spec) -> distrib::FeatureSpec {
   if (form == "FixedLenSequence") {
     distrib::FixedLenSequence sequence{.shape = shape_of(item(spec, 1)), .kind = kind_of(item(spec, 2))};
     for (std::size_t i = 3; i < spec.size(); ++i)
-      if (spec[i].is_boolean())
-        sequence.allow_missing = spec[i].get<bool>();
-      else
-        append_default(spec[i], sequence.kind, sequence.otherwise);
+      if (spec[i].is_boolean()) sequence.allow_missing = spec[i].get<bool>();
+      else append_default(spec[i], sequence.kind, sequence.otherwise);
     return sequence;
   }
   if (form == "Sparse") {

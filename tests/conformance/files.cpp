@@ -24,10 +24,8 @@ auto checkpoint_state(const Json& input) -> Json {
   if (input.contains("file_text") || input.contains("files")) {
     const support::TempDirectory directory;
     std::ofstream file{directory / "checkpoint"};
-    if (input.contains("file_text"))
-      file << input["file_text"].get<std::string>();
-    else
-      file << to_string(distrib::CheckpointState{input.at("model_checkpoint_path").get<std::string>(), {}, {}, {}});
+    if (input.contains("file_text")) file << input["file_text"].get<std::string>();
+    else file << to_string(distrib::CheckpointState{input.at("model_checkpoint_path").get<std::string>(), {}, {}, {}});
     file.close();
     if (!input.value("files", Json::array()).empty()) throw Unsupported{};
     const auto latest = distrib::latest_checkpoint(directory.path().string());
@@ -37,8 +35,8 @@ auto checkpoint_state(const Json& input) -> Json {
   const auto all = input.at("all").get<std::vector<std::string>>();
   const auto newest = input.value("model_checkpoint_path", all.empty() ? std::string{} : all.back());
   const auto directory = input.value("save_dir", std::string{});
-  const auto state = distrib::make_checkpoint_state(directory, newest, all,
-                                                    input.value("timestamps", std::vector<double>{}), error);
+  const auto state =
+      distrib::make_checkpoint_state(directory, newest, all, input.value("timestamps", std::vector<double>{}), error);
   throw_if(error);
   return {{"model_checkpoint_path", state->model_checkpoint_path},
           {"all_model_checkpoint_paths", state->all_model_checkpoint_paths},
@@ -147,16 +145,14 @@ auto event_file(const Json& input) -> Json {
   }
   distrib::WireWriter event;
   const double wall_time = input.at("wall_time");
-  if (input.contains("file_version"))
-    distrib::write_version_event(event, wall_time);
+  if (input.contains("file_version")) distrib::write_version_event(event, wall_time);
   else if (input.contains("simple_value"))
     distrib::write_scalar_event(event, wall_time, input.at("step"), input.at("tag").get<std::string>(),
                                 input["simple_value"].get<float>(), distrib::ScalarForm::simple_value);
   else if (input.at("status") == "CHECKPOINT")
     distrib::write_session_event(event, wall_time, input.at("step"), distrib::SessionStatus::checkpoint,
-                                     input.at("checkpoint_path").get<std::string>());
-  else
-    throw Unsupported{};
+                                 input.at("checkpoint_path").get<std::string>());
+  else throw Unsupported{};
   return {{"event_hex", to_hex(event.view())}, {"record_hex", framed(event.view())}};
 }
 

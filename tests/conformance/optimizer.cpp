@@ -131,8 +131,8 @@ auto named(const Json& input) -> Named {
     made.initial_accumulator_value = hyper.value("initial_accumulator_value", made.initial_accumulator_value);
     made.l1 = hyper.value("l1_regularization_strength", hyper.value("l1", made.l1));
     made.l2 = hyper.value("l2_regularization_strength", hyper.value("l2", made.l2));
-    made.l2_shrinkage = hyper.value("l2_shrinkage_regularization_strength",
-                                    hyper.value("l2_shrinkage", made.l2_shrinkage));
+    made.l2_shrinkage =
+        hyper.value("l2_shrinkage_regularization_strength", hyper.value("l2_shrinkage", made.l2_shrinkage));
     return {checked(made), {"accum", "linear"}};
   }
   const auto with_powers = [](auto made, std::vector<std::string> slots) {
@@ -198,8 +198,7 @@ auto sparse(const Json& input) -> Json {
     answer["var_after_each_step"].push_back(shown(variable.part(0)));
   }
   Json slots = Json::object();
-  for (std::size_t i = 0; i < optimizer.slots.size(); ++i)
-    slots[optimizer.slots[i]] = shown(variable.part(i + 1));
+  for (std::size_t i = 0; i < optimizer.slots.size(); ++i) slots[optimizer.slots[i]] = shown(variable.part(i + 1));
   answer["slots_at_end"] = std::move(slots);
   return answer;
 }

@@ -109,8 +109,8 @@ auto greedy_placement(const Json& input) -> Json {
   if (input.contains("op")) {  // one that a placement request cannot say: it has one output, of a shape that is known
     const Json& op = input["op"];
     if (op.value("outputs", 1) != 1) throw Refused{"ValueError"};
-    return {{"load", distrib::byte_size_load({.dtype = dtype_of(op.value("dtype", "float32")),
-                                              .shape = shape_of(op.at("shape"))})}};
+    return {{"load", distrib::byte_size_load(
+                         {.dtype = dtype_of(op.value("dtype", "float32")), .shape = shape_of(op.at("shape"))})}};
   }
   const auto load = input.at("load_fn").get<std::string>();
   if (load == "byte_size") return greedy(input, distrib::byte_size_load);
@@ -254,7 +254,7 @@ auto embedding_partition(const Json& input) -> Json {
 
 auto sharded_variable_of(const Json& input) -> distrib::ShardedVariable {
   std::vector<distrib::VariableInfo> shards;
-  for (const Json& rows : input.value("shard_rows", Json::array())) 
+  for (const Json& rows : input.value("shard_rows", Json::array()))
     shards.push_back({.name = {}, .shape = shape_of(Json::array({rows}))});
   for (const Json& shape : input.value("shard_shapes", Json::array()))
     shards.push_back({.name = {}, .shape = shape_of(shape)});
@@ -368,12 +368,10 @@ auto placements(const Json& input) -> Json {
   distrib::ParameterServerStrategy strategy{some_cluster(input.at("num_ps").get<std::uint32_t>()), partitioner};
   Json list = Json::array();
   for (const Json& variable : input.at("variables"))
-    for (const distrib::PlacedVariable& placed :
-         strategy.create({.name = variable.at("name").get<std::string>(),
-                          .dtype = dtype_of(variable.value("dtype", "float32")),
-                          .shape = shape_of(variable.at("shape"))}))
-      list.push_back(
-          {{"name", placed.name}, {"shape", placed.slice.extents.extents()}, {"device", placed.device}});
+    for (const distrib::PlacedVariable& placed : strategy.create({.name = variable.at("name").get<std::string>(),
+                                                                  .dtype = dtype_of(variable.value("dtype", "float32")),
+                                                                  .shape = shape_of(variable.at("shape"))}))
+      list.push_back({{"name", placed.name}, {"shape", placed.slice.extents.extents()}, {"device", placed.device}});
   return {{"placements", list}};
 }
 

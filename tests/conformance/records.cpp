@@ -157,10 +157,8 @@ auto compression_names() -> Json {
   for (const char* name : {"", "ZLIB", "GZIP", "gzip", "BZ2"}) {
     std::error_code ec;
     static_cast<void>(distrib::parse_compression(name, ec));
-    if (ec)
-      answer["rejected"][name] = "ValueError Not a valid compression_type";
-    else
-      answer["accepted"].push_back(name);
+    if (ec) answer["rejected"][name] = "ValueError Not a valid compression_type";
+    else answer["accepted"].push_back(name);
   }
   return answer;
 }

@@ -71,9 +71,8 @@ auto slurm_resolver_of(const Json& args) -> distrib::SlurmResolver {
 auto slurm_resolver(const Json& input) -> Json {
   const distrib::SlurmResolver resolver = slurm_resolver_of(input.value("args", Json::object()));
   if (!input.contains("env"))
-    return {{"port_base", resolver.port_base},
-            {"rpc_layer", resolver.rpc_layer},
-            {"auto_set_gpu", resolver.auto_set_gpu}};
+    return {
+        {"port_base", resolver.port_base}, {"rpc_layer", resolver.rpc_layer}, {"auto_set_gpu", resolver.auto_set_gpu}};
   distrib::Environment::Variables variables;
   for (const auto& [name, value] : input["env"].items()) variables.emplace(name, value.get<std::string>());
   const auto cuda = variables.find("CUDA_VISIBLE_DEVICES");
@@ -100,8 +99,8 @@ auto kubernetes_resolver(const Json& input) -> Json {
   distrib::KubernetesResolver::Pods pods;
   for (const auto& [selector, list] : input.at("pods_by_selector").items())
     for (const Json& pod : list)
-      pods[selector].push_back({pod.at(0).get<std::string>(), pod.at(1).get<std::string>(), "",
-                                pod.at(2).get<std::string>()});
+      pods[selector].push_back(
+          {pod.at(0).get<std::string>(), pod.at(1).get<std::string>(), "", pod.at(2).get<std::string>()});
   const distrib::ClusterSpec cluster = resolver.cluster(pods);
   Json answer{{"cluster", job_lists(cluster)},
               {"master_without_task", master_url(cluster, std::nullopt, resolver.rpc_layer)}};
@@ -119,8 +118,8 @@ auto kubernetes_service_name(const Json& input) -> Json {
   }
   std::vector<distrib::KubernetesService> services;
   for (const Json& service : input.at("services"))
-    services.push_back({service.at(0).get<std::string>(),
-                        service.at(1).is_null() ? std::string{} : service.at(1).get<std::string>()});
+    services.push_back(
+        {service.at(0).get<std::string>(), service.at(1).is_null() ? std::string{} : service.at(1).get<std::string>()});
   std::uint16_t port = 5000;
   read(input, "port", port);
   return {{"cluster", job_lists(distrib::cluster_of_services(services, port))}};

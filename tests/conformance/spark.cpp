@@ -126,10 +126,8 @@ template <class T> auto schema_of(bool nullable) {
 // ---- features ----
 
 auto set(distrib::ExampleBuilder& builder, std::string_view name, const Json& feature) -> void {
-  if (feature.contains("int64_list"))
-    builder.set(name, feature["int64_list"].get<std::vector<std::int64_t>>());
-  else if (feature.contains("float_list"))
-    builder.set(name, feature["float_list"].get<std::vector<float>>());
+  if (feature.contains("int64_list")) builder.set(name, feature["int64_list"].get<std::vector<std::int64_t>>());
+  else if (feature.contains("float_list")) builder.set(name, feature["float_list"].get<std::vector<float>>());
   else if (feature.contains("bytes_list_hex")) {
     std::vector<Bytes> values;
     from_json(feature["bytes_list_hex"], values);
@@ -180,7 +178,8 @@ auto infer(const Json& input) -> Json {
   if (input.empty()) {
     std::vector<SparkType> types;
     for (const unsigned arrays : {2U, 0U, 1U})
-      for (const SparkKind kind : {SparkKind::string, SparkKind::long_, SparkKind::float_}) types.push_back({kind, arrays});
+      for (const SparkKind kind : {SparkKind::string, SparkKind::long_, SparkKind::float_})
+        types.push_back({kind, arrays});
     std::ranges::sort(types, {}, distrib::precedence);
     Json order = Json::array();
     for (const SparkType type : types) order.push_back(text_of(type));
@@ -282,8 +281,8 @@ auto decode(const Json& input) -> Json {
   const Bytes record = copy(list ? builder.build() : builder.context().build());
   return with_type(type, [&]<class T>(Named<T>) -> Json {
     const auto schema = schema_of<T>(input.value("nullable", true));
-    distrib::SparkDecoder decoder{
-        schema, list ? SparkRecordType::sequence_example : record_type(input), like_connector};
+    distrib::SparkDecoder decoder{schema, list ? SparkRecordType::sequence_example : record_type(input),
+                                  like_connector};
     const auto row = decoder.decode(record);
     return {{"value", row.x ? to_json(*row.x) : Json()}};
   });

@@ -13,11 +13,11 @@ TEST_CASE("DType: TensorFlow's numbers, names and sizes", "[core]") {
     std::size_t size;
   };
   const Row rows[] = {
-      {DType::float32, 1, "float32", 4},  {DType::float64, 2, "float64", 8},   {DType::int32, 3, "int32", 4},
-      {DType::uint8, 4, "uint8", 1},      {DType::int16, 5, "int16", 2},       {DType::int8, 6, "int8", 1},
-      {DType::string, 7, "string", 0},    {DType::int64, 9, "int64", 8},       {DType::boolean, 10, "bool", 1},
+      {DType::float32, 1, "float32", 4},    {DType::float64, 2, "float64", 8}, {DType::int32, 3, "int32", 4},
+      {DType::uint8, 4, "uint8", 1},        {DType::int16, 5, "int16", 2},     {DType::int8, 6, "int8", 1},
+      {DType::string, 7, "string", 0},      {DType::int64, 9, "int64", 8},     {DType::boolean, 10, "bool", 1},
       {DType::bfloat16, 14, "bfloat16", 2}, {DType::uint16, 17, "uint16", 2},  {DType::float16, 19, "float16", 2},
-      {DType::uint32, 22, "uint32", 4},   {DType::uint64, 23, "uint64", 8},
+      {DType::uint32, 22, "uint32", 4},     {DType::uint64, 23, "uint64", 8},
   };
   for (const Row& row : rows) {
     CAPTURE(row.number);

@@ -22,8 +22,7 @@ TEST_CASE("Embedding: what run-time code sees of it", "[core]") {
   const TableInfo as_it_comes = User{}.info();
   CHECK(as_it_comes == TableInfo{"user", 16, 0, UniformInitializer{-0.05F, 0.05F}, 1, 0});
   CHECK(as_it_comes.any_key());
-  const User told{ZerosInitializer{},
-                  {.rows = 100, .min_count = 2, .evict_after = 3, .kept_as = FloatFormat::float16}};
+  const User told{ZerosInitializer{}, {.rows = 100, .min_count = 2, .evict_after = 3, .kept_as = FloatFormat::float16}};
   CHECK(told.info() == TableInfo{"user", 16, 100, ZerosInitializer{}, 2, 3, FloatFormat::float16});
   CHECK_FALSE(told.info().any_key());
 }

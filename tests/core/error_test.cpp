@@ -44,11 +44,16 @@ TEST_CASE("failure: every one has words", "[core]") {
     const char* text;
   };
   const Row rows[] = {
-      {failure::invalid_argument, "invalid argument"}, {failure::not_found, "not found"},
-      {failure::corrupt, "corrupt"},                   {failure::mismatch, "mismatch"},
-      {failure::unsupported, "unsupported"},           {failure::exhausted, "limit reached"},
-      {failure::unavailable, "unavailable"},           {failure::timeout, "deadline passed"},
-      {failure::cancelled, "cancelled"},               {failure::io, "input or output failed"},
+      {failure::invalid_argument, "invalid argument"},
+      {failure::not_found, "not found"},
+      {failure::corrupt, "corrupt"},
+      {failure::mismatch, "mismatch"},
+      {failure::unsupported, "unsupported"},
+      {failure::exhausted, "limit reached"},
+      {failure::unavailable, "unavailable"},
+      {failure::timeout, "deadline passed"},
+      {failure::cancelled, "cancelled"},
+      {failure::io, "input or output failed"},
   };
   for (const Row& row : rows) {
     const std::error_condition condition = row.value;
@@ -78,9 +83,9 @@ TEST_CASE("failure: what the operating system says belongs to one", "[core]") {
     std::errc code;
     failure value;
   };
-  for (const Row& row : {Row{std::errc::no_such_file_or_directory, failure::not_found},
-                         Row{std::errc::operation_canceled, failure::cancelled},
-                         Row{std::errc::no_space_on_device, failure::io}}) {
+  for (const Row& row :
+       {Row{std::errc::no_such_file_or_directory, failure::not_found},
+        Row{std::errc::operation_canceled, failure::cancelled}, Row{std::errc::no_space_on_device, failure::io}}) {
     const std::error_code generic = std::make_error_code(row.code);
     const std::error_code system{static_cast<int>(row.code), std::system_category()};
     for (const failure other : {failure::not_found, failure::cancelled, failure::io, failure::corrupt}) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 using distrib::decode_elements;
-using distrib::encode_elements;
 using distrib::element_bytes;
+using distrib::encode_elements;
 using distrib::FloatFormat;
 
 TEST_CASE("FloatFormat: words, sizes, and what nobody chose", "[core]") {

@@ -168,21 +168,21 @@ TEST_CASE("to_float16, to_bfloat16: where things change", "[core]") {
   const Case cases[] = {
       {0.0F, 0, 0},
       {-0.0F, 0x8000, 0x8000},
-      {65504.0F, 0x7BFF, 0x4780},                       // the largest of binary16
+      {65504.0F, 0x7BFF, 0x4780},  // the largest of binary16
       {65519.996F, 0x7BFF, 0x4780},
       {65520.0F, 0x7C00, 0x4780},
       {-1e6F, 0xFC00, 0xC974},
       {std::numeric_limits<float>::max(), 0x7C00, 0x7F80},
       {infinity, 0x7C00, 0x7F80},
       {-infinity, 0xFC00, 0xFF80},
-      {float_of(0x3880'0000), 0x0400, 0x3880},          // 2^-14
-      {float_of(0x3380'0000), 0x0001, 0x3380},          // 2^-24
-      {float_of(0x3300'0000), 0x0000, 0x3300},          // 2^-25: a tie
+      {float_of(0x3880'0000), 0x0400, 0x3880},  // 2^-14
+      {float_of(0x3380'0000), 0x0001, 0x3380},  // 2^-24
+      {float_of(0x3300'0000), 0x0000, 0x3300},  // 2^-25: a tie
       {float_of(0x3300'0001), 0x0001, 0x3300},
-      {float_of(0x0000'0001), 0x0000, 0x0000},          // subnormal float32
+      {float_of(0x0000'0001), 0x0000, 0x0000},  // subnormal float32
       {float_of(0x0001'0000), 0x0000, 0x0001},
-      {1.00390625F, 0x3C04, 0x3F80},                    // 1 + 2^-8: a tie of bfloat16
-      {1.01171875F, 0x3C0C, 0x3F82},                    // 1 + 3 * 2^-8
+      {1.00390625F, 0x3C04, 0x3F80},  // 1 + 2^-8: a tie of bfloat16
+      {1.01171875F, 0x3C0C, 0x3F82},  // 1 + 3 * 2^-8
   };
   for (const Case& c : cases) {
     CAPTURE(c.from);

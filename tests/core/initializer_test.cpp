@@ -185,14 +185,39 @@ TEST_CASE("parse_initializer: the opposite of describe()", "[initializer]") {
 }
 
 TEST_CASE("parse_initializer: nothing else", "[initializer]") {
-  for (const char* text :
-       {"", "zero", "zeros ", " zeros", "Zeros", "glorot_uniform low=1", "constant", "constant value=", "constant 0.1",
-        "constant value=0.10", "constant value=.1", "constant value=1e999", "constant value=0x1", "constant value=1 ",
-        "constant  value=1", "constant value=1 value=1", "constant value=infinity", "uniform", "uniform low=0",
-        "uniform high=1 low=0", "uniform low=0 high=", "uniform low=0  high=1", "uniform low=0 high=1 ",
-        "uniform low=1 high=0", "uniform low=-inf high=0", "uniform low=0 high=inf", "uniform low=nan high=nan",
-        "custom", "custom sha256=", "custom sha256=00", "uniform low=0 high=nan",
-        "uniform low=0=0 high=1", "normal mean=0"}) {
+  for (const char* text : {"",
+                           "zero",
+                           "zeros ",
+                           " zeros",
+                           "Zeros",
+                           "glorot_uniform low=1",
+                           "constant",
+                           "constant value=",
+                           "constant 0.1",
+                           "constant value=0.10",
+                           "constant value=.1",
+                           "constant value=1e999",
+                           "constant value=0x1",
+                           "constant value=1 ",
+                           "constant  value=1",
+                           "constant value=1 value=1",
+                           "constant value=infinity",
+                           "uniform",
+                           "uniform low=0",
+                           "uniform high=1 low=0",
+                           "uniform low=0 high=",
+                           "uniform low=0  high=1",
+                           "uniform low=0 high=1 ",
+                           "uniform low=1 high=0",
+                           "uniform low=-inf high=0",
+                           "uniform low=0 high=inf",
+                           "uniform low=nan high=nan",
+                           "custom",
+                           "custom sha256=",
+                           "custom sha256=00",
+                           "uniform low=0 high=nan",
+                           "uniform low=0=0 high=1",
+                           "normal mean=0"}) {
     CAPTURE(text);
     CHECK_FALSE(distrib::parse_initializer(text));
   }

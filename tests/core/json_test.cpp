@@ -80,13 +80,13 @@ TEST_CASE("JsonReader: tokens in the order of the text", "[core][json]") {
     std::size_t offset;
   };
   const Expected story[] = {
-      {JsonToken::begin_object, "", 1}, {JsonToken::name, "a", 2},       {JsonToken::begin_array, "", 7},
-      {JsonToken::number, "1", 8},      {JsonToken::number, "-2.5e1", 11}, {JsonToken::string, "x\ty", 19},
-      {JsonToken::end_array, "", 25},   {JsonToken::name, "b", 28},      {JsonToken::begin_object, "", 33},
-      {JsonToken::end_object, "", 34},  {JsonToken::name, "a", 37},      {JsonToken::boolean, "true", 42},
-      {JsonToken::name, "c", 48},       {JsonToken::begin_array, "", 53}, {JsonToken::null, "null", 54},
-      {JsonToken::boolean, "false", 60}, {JsonToken::end_array, "", 65}, {JsonToken::end_object, "", 66},
-      {JsonToken::end, "", 68},         {JsonToken::end, "", 68},
+      {JsonToken::begin_object, "", 1},  {JsonToken::name, "a", 2},         {JsonToken::begin_array, "", 7},
+      {JsonToken::number, "1", 8},       {JsonToken::number, "-2.5e1", 11}, {JsonToken::string, "x\ty", 19},
+      {JsonToken::end_array, "", 25},    {JsonToken::name, "b", 28},        {JsonToken::begin_object, "", 33},
+      {JsonToken::end_object, "", 34},   {JsonToken::name, "a", 37},        {JsonToken::boolean, "true", 42},
+      {JsonToken::name, "c", 48},        {JsonToken::begin_array, "", 53},  {JsonToken::null, "null", 54},
+      {JsonToken::boolean, "false", 60}, {JsonToken::end_array, "", 65},    {JsonToken::end_object, "", 66},
+      {JsonToken::end, "", 68},          {JsonToken::end, "", 68},
   };
   for (const Expected& expected : story) {
     CAPTURE(expected.offset);
@@ -111,10 +111,8 @@ TEST_CASE("JsonReader::skip: passes over whole values", "[core][json]") {
   reader.next();
   std::int64_t wanted = 0;
   while (reader.next() == JsonToken::name)
-    if (reader.text() == "wanted" && reader.next() == JsonToken::number)
-      wanted = reader.int64().value_or(0);
-    else
-      reader.skip();
+    if (reader.text() == "wanted" && reader.next() == JsonToken::number) wanted = reader.int64().value_or(0);
+    else reader.skip();
   CHECK(wanted == 4);
   CHECK(reader.token() == JsonToken::end_object);
   CHECK(reader.next() == JsonToken::end);
@@ -215,9 +213,7 @@ TEST_CASE("JsonReader: every refusal says where", "[core][json]") {
   CHECK(std::error_code{json_errc::too_deep} == distrib::failure::exhausted);
 }
 
-TEST_CASE("JsonReader: 64 levels are allowed", "[core][json]") {
-  compare(std::string(64, '[') + std::string(64, ']'));
-}
+TEST_CASE("JsonReader: 64 levels are allowed", "[core][json]") { compare(std::string(64, '[') + std::string(64, ']')); }
 
 TEST_CASE("JsonReader: agrees with nlohmann on every character number", "[core][json]") {
   for (unsigned character = 0; character < 0x10000; character += character < 0x900 || character > 0xD700 ? 1 : 37) {

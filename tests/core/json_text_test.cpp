@@ -14,8 +14,9 @@ TEST_CASE("json_text: strings", "[core][json]") {
   CHECK(json_text("out/model-6000") == R"("out/model-6000")");
   CHECK(json_text("a\"b\\c\nd\te\x01\x1f") == R"("a\"b\\c\nd\u0009e\u0001\u001f")");
   CHECK(json_text("Gr\xC3\xBC\xC3\x9F"
-                  "e \xE2\x82\xAC \xF0\x9F\x98\x80") == "\"Gr\xC3\xBC\xC3\x9F"
-                                                        "e \xE2\x82\xAC \xF0\x9F\x98\x80\"");
+                  "e \xE2\x82\xAC \xF0\x9F\x98\x80") ==
+        "\"Gr\xC3\xBC\xC3\x9F"
+        "e \xE2\x82\xAC \xF0\x9F\x98\x80\"");
   CHECK(json_text("cut \xE2\x82") == "\"cut \xEF\xBF\xBD\xEF\xBF\xBD\"");
 }
 

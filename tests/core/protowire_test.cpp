@@ -74,7 +74,12 @@ TEST_CASE("what WireWriter wrote, WireReader reads", "[protowire]") {
   });
   writer.fixed64(536870911, 9);  // the largest field number
   CHECK(to_hex(writer.view()) ==
-        "089601" "10ffffffffffffffffff01" "1d0000803e" "2100000000000004c0" "2a0774657374696e67" "320408071200"
+        "089601"
+        "10ffffffffffffffffff01"
+        "1d0000803e"
+        "2100000000000004c0"
+        "2a0774657374696e67"
+        "320408071200"
         "f9ffffff0f0900000000000000");
 
   WireReader reader{writer.view()};
@@ -145,7 +150,10 @@ TEST_CASE("damaged messages are refused where the damage is", "[protowire]") {
       {"length of more than five bytes", "12808080808000", 0},
       {"length 2^64 - 1", "12ffffffffffffffffff01", 0},
       {"fixed32 cut", "0d010203", 0},
-      {"fixed64 cut", "0801" "0901020304050607", 2},
+      {"fixed64 cut",
+       "0801"
+       "0901020304050607",
+       2},
       {"varint without an end", "08ffffffffffffffffffff01", 0},
   };
   for (const auto& c : cases) {

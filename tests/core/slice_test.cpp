@@ -53,9 +53,15 @@ TEST_CASE("Slice: whole, along, inside, text", "[core]") {
     bool inside;
   };
   const Row rows[] = {
-      {Slice::whole(shape), true},       {{{4, 0}, {0, 16}}, true},      {{{3, 15}, {1, 1}}, true},
-      {{{3, 15}, {2, 1}}, false},        {{{0}, {4}}, false},            {{{0, 0}, {4}}, false},
-      {{{5, 0}, {0, 1}}, false},         {{{1LL << 61, 0}, {1, 1}}, false}, {{{0, 0}, {1, 1LL << 61}}, false},
+      {Slice::whole(shape), true},
+      {{{4, 0}, {0, 16}}, true},
+      {{{3, 15}, {1, 1}}, true},
+      {{{3, 15}, {2, 1}}, false},
+      {{{0}, {4}}, false},
+      {{{0, 0}, {4}}, false},
+      {{{5, 0}, {0, 1}}, false},
+      {{{1LL << 61, 0}, {1, 1}}, false},
+      {{{0, 0}, {1, 1LL << 61}}, false},
   };
   for (const Row& row : rows) CHECK(row.slice.inside(shape) == row.inside);
   CHECK(Slice{}.inside({}));
@@ -104,9 +110,27 @@ TEST_CASE("parse_slice: the opposite of to_string", "[core]") {
 }
 
 TEST_CASE("parse_slice: nothing else", "[core]") {
-  for (const char* text : {"0", "0,", ",4", "0,4:", ":0,4", "0,4::0,4", "0:4", "0,4,5", "-1,4", "0,-4", "00,4", "0,+4",
-                           "0, 4", "0,4 ", "a,4", ":", ",", "0,1:0,1:0,1:0,1:0,1:0,1:0,1:0,1:0,1",
-                           "9223372036854775808,1", "0,4294967296:0,4294967296", "4294967296,0:4294967296,0"}) {
+  for (const char* text : {"0",
+                           "0,",
+                           ",4",
+                           "0,4:",
+                           ":0,4",
+                           "0,4::0,4",
+                           "0:4",
+                           "0,4,5",
+                           "-1,4",
+                           "0,-4",
+                           "00,4",
+                           "0,+4",
+                           "0, 4",
+                           "0,4 ",
+                           "a,4",
+                           ":",
+                           ",",
+                           "0,1:0,1:0,1:0,1:0,1:0,1:0,1:0,1:0,1",
+                           "9223372036854775808,1",
+                           "0,4294967296:0,4294967296",
+                           "4294967296,0:4294967296,0"}) {
     CAPTURE(text);
     CHECK_FALSE(distrib::parse_slice(text));
   }

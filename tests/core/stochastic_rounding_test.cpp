@@ -53,7 +53,8 @@ constexpr FloatFormat halves[] = {FloatFormat::bfloat16, FloatFormat::float16};
 
 TEST_CASE("rounding at random: the mean over all random numbers is the number itself", "[core]") {
   for (const FloatFormat format : halves)
-    for (const float value : {1.1F, -1.1F, 3.14159F, 1e-3F, -0.3F, 65503.0F, 6.1e-5F, 5.9e-5F, -3e-5F, 1.3e-7F, 4e-8F}) {
+    for (const float value :
+         {1.1F, -1.1F, 3.14159F, 1e-3F, -0.3F, 65503.0F, 6.1e-5F, 5.9e-5F, -3e-5F, 1.3e-7F, 4e-8F}) {
       CAPTURE(to_text(format), value);
       // Of float16 the last 3 of 16 bits decide nothing; below 2^-14 its steps are of 2^-24, random ones of 2^-40.
       const double step = std::ldexp(static_cast<double>(std::fabs(value)), -24) + std::ldexp(1.0, -40);
@@ -79,7 +80,8 @@ TEST_CASE("rounding at random: to one of the two neighbours, and what needs no r
     }
 }
 
-TEST_CASE("rounding at random: zeros keep their sign, infinity and NaN stay, nothing finite becomes infinite", "[core]") {
+TEST_CASE("rounding at random: zeros keep their sign, infinity and NaN stay, nothing finite becomes infinite",
+          "[core]") {
   for (const FloatFormat format : halves)
     for (const std::uint32_t random : {0U, 0x8000U, 0xFFFFU}) {
       CHECK(std::bit_cast<std::uint32_t>(rounded(format, -0.0F, random)) == 0x8000'0000U);
@@ -110,7 +112,8 @@ TEST_CASE("rounding at random: by eights and one by one give the same bits", "[c
     CHECK(to.back() == 0xAAAA);
     return to;
   };
-  for (const std::size_t size : {floats.size(), std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{13}})
+  for (const std::size_t size :
+       {floats.size(), std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{13}})
     for (std::uint64_t random = 0; random < 20; ++random) {
       CHECK(converted(detail::ToBfloat16AtRandom{}, size, random, true) ==
             converted(detail::ToBfloat16AtRandom{}, size, random, false));

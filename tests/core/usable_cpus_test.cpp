@@ -35,7 +35,9 @@ TEST_CASE("usable_cpus: quotas of control groups", "[core]") {
   };
   const Case cases[] = {
       {"no groups", {}, {}},
-      {"version 2, as in a container", {{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "150000 100000\n"}}, 1.5},
+      {"version 2, as in a container",
+       {{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "150000 100000\n"}},
+       1.5},
       {"version 2, no limit", {{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "max 100000\n"}}, {}},
       {"version 2, a group above has less",
        {{"proc/self/cgroup", "0::/pods/one/main\n"},
@@ -54,7 +56,8 @@ TEST_CASE("usable_cpus: quotas of control groups", "[core]") {
         {"sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}},
        {}},
       {"of a group outside, the mount counts",
-       {{"proc/self/cgroup", "0::/../../other\n"}, {"sys/fs/cgroup/cpu.max", "200000 100000\n"}}, 2.0},
+       {{"proc/self/cgroup", "0::/../../other\n"}, {"sys/fs/cgroup/cpu.max", "200000 100000\n"}},
+       2.0},
       {"damaged",
        {{"proc/self/cgroup", "\n:\n0\n0::\n1:cpu\n"},
         {"sys/fs/cgroup/cpu.max", "1e5 100000\n"},

@@ -37,7 +37,8 @@ TEST_CASE("usable_memory: limits of control groups", "[core]") {
   const Case cases[] = {
       {"no groups", {}, {}},
       {"version 2, as in a container",
-       {{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/memory.max", "536870912\n"}}, 536870912},
+       {{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/memory.max", "536870912\n"}},
+       536870912},
       {"version 2, no limit", {{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/memory.max", "max\n"}}, {}},
       {"version 2, a group above has less",
        {{"proc/self/cgroup", "0::/pods/one\n"},

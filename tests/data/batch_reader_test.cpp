@@ -142,8 +142,8 @@ TEST_CASE("BatchReader: a state of other data is refused", "[data]") {
   BatchReader of_other{other};
   of_other.resume(state, ec);
   CHECK(ec == data_errc::other_data);
-  CHECK_THROWS_WITH(of_other.resume(state), ContainsSubstring("resume of distrib-data-1 ") &&
-                                                ContainsSubstring("other files or other steps"));
+  CHECK_THROWS_WITH(of_other.resume(state),
+                    ContainsSubstring("resume of distrib-data-1 ") && ContainsSubstring("other files or other steps"));
   reader.resume({state.data, 0, UINT64_MAX}, ec);
   CHECK(ec == data_errc::no_such_batch);
   CHECK(reader.state() == state);

@@ -20,10 +20,10 @@ TEST_CASE("DataState: as text and as bytes, at most a hundred of them", "[data]"
 }
 
 TEST_CASE("DataState: everything else is refused", "[data]") {
-  const char* texts[] = {"",        "distrib-data-1",         "distrib-data-2 1 2 3", "distrib-data-1 1 2",
-                         "1 2 3",   "distrib-data-1 1 2 3 ",  "distrib-data-1 1 2 x", "distrib-data-1 1 2 3 4",
-                         " 1 2 3 ", "distrib-data-1  1 2 3 ", "distrib-data-1 1 2 -3",
-                         "distrib-data-1 1 2 18446744073709551616"};
+  const char* texts[] = {
+      "",        "distrib-data-1",         "distrib-data-2 1 2 3",  "distrib-data-1 1 2",
+      "1 2 3",   "distrib-data-1 1 2 3 ",  "distrib-data-1 1 2 x",  "distrib-data-1 1 2 3 4",
+      " 1 2 3 ", "distrib-data-1  1 2 3 ", "distrib-data-1 1 2 -3", "distrib-data-1 1 2 18446744073709551616"};
   for (const char* text : texts) {
     CAPTURE(text);
     std::error_code ec;

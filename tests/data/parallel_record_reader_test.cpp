@@ -22,7 +22,9 @@ namespace {
 
 static_assert(std::ranges::input_range<ParallelRecordReader>);
 
-auto payload(int i) -> std::string { return std::string(static_cast<std::size_t>(i * 31 % 900), 'x') + std::to_string(i); }
+auto payload(int i) -> std::string {
+  return std::string(static_cast<std::size_t>(i * 31 % 900), 'x') + std::to_string(i);
+}
 
 void write(const std::filesystem::path& path, int records, std::uint64_t member_bytes = 5000,
            Compression compression = Compression::gzip) {
@@ -181,9 +183,9 @@ TEST_CASE("ParallelRecordReader: records that are damaged under sound compressio
       std::string member(4000, '\0');
       distrib::ByteView in = distrib::as_bytes(content);
       const std::span<std::byte> room = std::as_writable_bytes(std::span{member});
-      const std::size_t size = distrib::detail::gzip_extra_bytes +
-                               deflater.deflate(in, room.subspan(distrib::detail::gzip_extra_bytes),
-                                                distrib::DeflateFlush::finish);
+      const std::size_t size =
+          distrib::detail::gzip_extra_bytes +
+          deflater.deflate(in, room.subspan(distrib::detail::gzip_extra_bytes), distrib::DeflateFlush::finish);
       distrib::detail::announce_gzip_member(room.first(size), content.size(), 1);
       file += member.substr(0, size);
     }

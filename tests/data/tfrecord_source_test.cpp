@@ -207,6 +207,5 @@ TEST_CASE("TfRecordSource: describe is one canonical line", "[data]") {
   CHECK_THAT(line, ContainsSubstring("tfrecords records=10 batch=4 shuffle=7 repeat=forever fingerprint="));
   CHECK(line.find('\n') == std::string::npos);
   CHECK(elsewhere.batch(4).shuffle(7).open().describe() == line);
-  CHECK_THAT(ten.batch(3).repeat(2).open().describe(),
-             ContainsSubstring("records=10 batch=3 shuffle=none repeat=2 "));
+  CHECK_THAT(ten.batch(3).repeat(2).open().describe(), ContainsSubstring("records=10 batch=3 shuffle=none repeat=2 "));
 }

@@ -28,8 +28,7 @@ struct Files {
     std::uint64_t number = 0;
     for (std::size_t f = 0; f < lengths.size(); ++f) {
       distrib::RecordWriter writer{directory / ("part-" + std::to_string(f)), {.compression = compression}};
-      for (std::uint64_t i = 0; i < lengths[f]; ++i)
-        writer.append(distrib::as_bytes(std::to_string(number++)));
+      for (std::uint64_t i = 0; i < lengths[f]; ++i) writer.append(distrib::as_bytes(std::to_string(number++)));
       writer.close();
     }
   }
@@ -80,8 +79,7 @@ TEST_CASE("TfRecordStream: after damage it goes on with the next file, as Tensor
   CHECK_THAT(error.where, ContainsSubstring("part-0: record 1 at offset 17"));
   CHECK(stream.next(error) == 3);
   std::vector<Error> report;
-  CHECK(all(tfrecords(files.pattern()).stream().ignore_errors(1, &report).map(number)) ==
-        numbers::Numbers{0, 3, 4, 5});
+  CHECK(all(tfrecords(files.pattern()).stream().ignore_errors(1, &report).map(number)) == numbers::Numbers{0, 3, 4, 5});
   CHECK(report.size() == 1);
 }
 

@@ -146,8 +146,8 @@ TEST_CASE("tfrecords: ignore_errors passes over so many damaged records, and tel
   std::error_code ec;
   CHECK(!data.ignore_errors(1).open(ec));
   CHECK(ec == data_errc::too_many_errors);
-  CHECK_THROWS_WITH(data.ignore_errors(0).open(), ContainsSubstring("record 3 at offset") &&
-                                                      ContainsSubstring("more records are damaged"));
+  CHECK_THROWS_WITH(data.ignore_errors(0).open(),
+                    ContainsSubstring("record 3 at offset") && ContainsSubstring("more records are damaged"));
   CHECK(!data.filter([](const Item&) { return true; }).open(ec));  // a filter must see every record
   CHECK(ec == distrib::record_errc::corrupt_payload);
   CHECK(data.ignore_errors(2).filter([](const Item& item) { return item.number > 1; }).open().records() == 6);

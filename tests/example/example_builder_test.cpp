@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/example/example_builder.hpp>
 
-#include <distrib/core/sha256.hpp>
 #include <distrib/example.pb.h>
+#include <distrib/core/sha256.hpp>
 #include <distrib/example/example_writer.hpp>
 
 #include "support/catch.hpp"

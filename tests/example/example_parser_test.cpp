@@ -396,13 +396,14 @@ TEST_CASE("ExampleParser: tells names of every length apart", "[example]") {
   struct Names {
     std::int64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0;
   };
-  constexpr auto names = schema<Names>(
-      feature("1234567", &Names::a), feature("12345678", &Names::b), feature("x12345678", &Names::c),
-      feature("y12345678", &Names::d), feature("_______x12345678", &Names::e), feature("________x12345678", &Names::f));
+  constexpr auto names = schema<Names>(feature("1234567", &Names::a), feature("12345678", &Names::b),
+                                       feature("x12345678", &Names::c), feature("y12345678", &Names::d),
+                                       feature("_______x12345678", &Names::e), feature("________x12345678", &Names::f));
   const std::array<std::string_view, 12> written{
-      "1234567",          "12345678",         "x12345678",         "y12345678",         "_______x12345678",
-      "________x12345678", "z12345678",        "2345678",           "_______y12345678",  "________y12345678",
-      "_-______x12345678", "another name, and one that is longer than the others"};
+      "1234567",           "12345678",          "x12345678",
+      "y12345678",         "_______x12345678",  "________x12345678",
+      "z12345678",         "2345678",           "_______y12345678",
+      "________y12345678", "_-______x12345678", "another name, and one that is longer than the others"};
   for (std::size_t first = 0; first < written.size(); ++first) {
     const auto record = example([&](WireWriter& map) {
       for (std::size_t i = 0; i < written.size(); ++i) {

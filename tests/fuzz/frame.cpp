@@ -33,8 +33,8 @@ auto read(const std::string& path, ByteView file, const distrib::RecordReaderOpt
     expect(record->offset >= behind, "records come in order and do not overlap");
     behind = record->offset + distrib::record_frame_bytes + record->bytes.size();
     expect(behind <= file.size(), "a record lies in the file");
-    const ByteView there = file.subspan(static_cast<std::size_t>(record->offset) + distrib::record_header_bytes,
-                                        record->bytes.size());
+    const ByteView there =
+        file.subspan(static_cast<std::size_t>(record->offset) + distrib::record_header_bytes, record->bytes.size());
     expect(std::ranges::equal(there, record->bytes), "a record's bytes are those of the file");
     expect(distrib::payload_matches(there, file.subspan(static_cast<std::size_t>(behind) - 4).first<4>()),
            "a record's payload is verified");
@@ -101,10 +101,8 @@ void look_at(ByteView file) {
 void frame(ByteView input) {
   if (input.empty()) return look_at(input);
   const bool made = (static_cast<unsigned>(input[0]) & 1) != 0;
-  if (made)
-    look_at(MadeFile{input.subspan(1)}.bytes());
-  else
-    look_at(input.subspan(1));
+  if (made) look_at(MadeFile{input.subspan(1)}.bytes());
+  else look_at(input.subspan(1));
 }
 
 }  // namespace fuzz

@@ -57,7 +57,8 @@ auto hear(ByteView bytes, std::size_t piece, std::optional<Bytes> token) -> Hear
       line += distrib::as_text(event->first);
       heard.events.push_back(line + "|" + std::string{distrib::as_text(event->second)});
     }
-    expect(core.space(1).size() <= 4 * bytes.size() + 4 * piece + 16, "memory is for what arrived, not what is announced");
+    expect(core.space(1).size() <= 4 * bytes.size() + 4 * piece + 16,
+           "memory is for what arrived, not what is announced");
   }
   std::size_t conf_bytes = 0;
   for (const auto& [name, value] : core.conf()) conf_bytes += name.size() + value.size();

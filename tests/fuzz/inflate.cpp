@@ -89,8 +89,8 @@ void look_at(ByteView packed) {
   const MemoryFile memory{packed};
   for (const auto action : {distrib::OnDamage::stop, distrib::OnDamage::skip, distrib::OnDamage::salvage}) {
     std::error_code ec;
-    distrib::RecordReader reader{memory.path(),
-                                 {.damage = {action, 1'000'000, 1U << 30}, .max_record_bytes = most}, ec};
+    distrib::RecordReader reader{
+        memory.path(), {.damage = {action, 1'000'000, 1U << 30}, .max_record_bytes = most}, ec};
     std::uint64_t behind = 0;
     for (std::size_t i = 0; i < 10'000; ++i) {
       const auto record = reader.try_next();

@@ -237,10 +237,8 @@ void to_client(Script& script) {
 
 void rpc_head(ByteView input) {
   Script script{input};
-  if ((script.number(1) & 1) == 0)
-    to_server(script);
-  else
-    to_client(script);
+  if ((script.number(1) & 1) == 0) to_server(script);
+  else to_client(script);
 }
 
 }  // namespace fuzz

@@ -75,7 +75,8 @@ void names(std::string_view text) {
     const auto partition = distrib::parse_partition_directory(line);
     if (!partition || !partition->value || partition->value->empty() || *partition->value == distrib::null_partition)
       continue;
-    expect(distrib::parse_partition_directory(distrib::partition_directory(*partition)) == partition, "a name comes back");
+    expect(distrib::parse_partition_directory(distrib::partition_directory(*partition)) == partition,
+           "a name comes back");
     std::error_code ec;
     std::int32_t number = 0;
     distrib::read_partition(partition->value, number, ec);

@@ -18,11 +18,11 @@ void example(ByteView input);           ///< A tf.train.Example; protobuf is the
 void sequence_example(ByteView input);  ///< A tf.train.SequenceExample; protobuf is the judge.
 void rpc_frame(ByteView input);         ///< A stream of frames, cut anywhere; a slow reader is the judge.
 void rpc_greeting(ByteView input);      ///< What the two ends of a connection hear before they know each other.
-void rpc_head(ByteView input);          ///< Frames with good checksums and any content, to both ends of a connection.
-void saved(ByteView input);             ///< Indexes and state files of checkpoints, object graphs, events.
-void schedulers(ByteView input);        ///< Environment variables and lists of Slurm, answers of Kubernetes.
-void hadoop_pipes(ByteView input);      ///< What Hadoop says to a task, cut anywhere, and its codecs.
-void spark(ByteView input);             ///< A record of Spark's, and names of its directories.
-void webhdfs(ByteView input);           ///< Answers of name nodes, data nodes and HTTP servers, and their URLs.
+void rpc_head(ByteView input);  ///< Frames with good checksums and any content, to both ends of a connection.
+void saved(ByteView input);  ///< Indexes and state files of checkpoints, object graphs, events.
+void schedulers(ByteView input);  ///< Environment variables and lists of Slurm, answers of Kubernetes.
+void hadoop_pipes(ByteView input);  ///< What Hadoop says to a task, cut anywhere, and its codecs.
+void spark(ByteView input);  ///< A record of Spark's, and names of its directories.
+void webhdfs(ByteView input);  ///< Answers of name nodes, data nodes and HTTP servers, and their URLs.
 
 }  // namespace fuzz

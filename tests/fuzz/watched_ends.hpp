@@ -79,7 +79,8 @@ class Written {
 
 /// A server's core that must keep its promises, whatever it is sent. Bodies for method 2 come in chunks.
 struct WatchedServer {
-  WatchedServer(const distrib::RpcServerOptions& how, distrib::Instant at) : options{how}, now{at}, core{budget(), at} {}
+  WatchedServer(const distrib::RpcServerOptions& how, distrib::Instant at)
+      : options{how}, now{at}, core{budget(), at} {}
 
   [[nodiscard]] auto budget() const -> std::shared_ptr<distrib::ServerBudget> {
     auto made = std::make_shared<distrib::ServerBudget>(options);
@@ -204,8 +205,7 @@ struct WatchedClient {
       if (event.kind == Kind::begun)
         expect((event.call & 1) != 0 && begun.insert(event.call).second, "begun once, if it wants chunks");
       if (event.kind == Kind::chunk) expect(begun.contains(event.call), "a chunk of what has begun");
-      if (event.kind == Kind::reply)
-        expect(event.body.empty() || !begun.contains(event.call), "no body after chunks");
+      if (event.kind == Kind::reply) expect(event.body.empty() || !begun.contains(event.call), "no body after chunks");
       if (event.ends_call()) open.erase(event.call);
     }
     distrib::ClientEvent none;

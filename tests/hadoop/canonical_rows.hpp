@@ -39,8 +39,7 @@ inline auto digits(double value) -> std::string {
 template <class T> auto json(const T& value) -> std::string {
   if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float>)
     return '"' + digits(static_cast<double>(value)) + '"';
-  else
-    return distrib::json_text(value);
+  else return distrib::json_text(value);
 }
 inline auto json(const distrib::SparkDecimal& value) -> std::string { return '"' + digits(value.value) + '"'; }
 inline auto json(const std::vector<std::byte>& value) -> std::string {

@@ -106,7 +106,10 @@ inline auto answers(ByteView up) -> std::vector<std::string> {
     const auto code = static_cast<PipesMessage>(reader.vlong());
     std::ostringstream line;
     switch (code) {
-      case PipesMessage::output: line << "output " << text(); line << '=' << text(); break;
+      case PipesMessage::output:
+        line << "output " << text();
+        line << '=' << text();
+        break;
       case PipesMessage::partitioned_output:
         line << "partitioned " << reader.vlong();
         line << ' ' << text();

@@ -20,7 +20,9 @@ TEST_CASE("RawBytes: a length of four bytes, and the bytes", "[hadoop][raw_bytes
   Bytes bytes;
   RawBytes::append(bytes, as_bytes("abc"));
   RawBytes::append(bytes, {});
-  CHECK(distrib::to_hex(bytes) == "00000003616263" "00000000");
+  CHECK(distrib::to_hex(bytes) ==
+        "00000003616263"
+        "00000000");
   WritableReader reader{bytes};
   CHECK(as_text(RawBytes::read(reader, 3)) == "abc");
   CHECK(RawBytes::read(reader, 3).empty());

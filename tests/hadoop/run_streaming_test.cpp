@@ -34,7 +34,9 @@ TEST_CASE("DescriptorLink: pairs in and out, lines aside", "[hadoop][run_streami
   const auto text = [&](int from) {
     return text_of(ByteView{space}.first(static_cast<std::size_t>(::read(from, space.data(), space.size()))));
   };
-  CHECK(text(out[0]) == std::string("\0\0\0\1a\0\0\0\1" "1", 10));
+  CHECK(text(out[0]) == std::string("\0\0\0\1a\0\0\0\1"
+                                    "1",
+                                    10));
   CHECK(text(err[0]) == "reporter:counter:words,lines,1\n");
   std::error_code ec;
   CHECK(link.read_some(space, ec) == 0);

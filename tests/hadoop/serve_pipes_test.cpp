@@ -200,8 +200,8 @@ TEST_CASE("serve_pipes: a map without reduces writes the output itself", "[hadoo
 TEST_CASE("serve_pipes: a combiner makes less of much", "[hadoop][serve_pipes]") {
   Said said{{{"mapreduce.task.io.sort.mb", "0"}}};  // after each pair
   said.run_map({}, 1, true).item("", "b a b").item("", "b").close();
-  CHECK(served(said.said, Words{}, Sum{}) == Lines{"counter 0 words/lines", "output b=1", "output a=1", "output b=1",
-                                                   "output b=1", "count 0 2", "done"});
+  CHECK(served(said.said, Words{}, Sum{}) ==
+        Lines{"counter 0 words/lines", "output b=1", "output a=1", "output b=1", "output b=1", "count 0 2", "done"});
   Said all{{}};
   all.run_map({}, 1, true).item("", "b a b").item("", "b").close();
   CHECK(served(all.said, Words{}, Sum{}) ==

@@ -80,7 +80,8 @@ TEST_CASE("serve_streaming: one program is mapper and reducer", "[hadoop][serve_
   CHECK(served({}, false, 9, Words{}, Sum{}).first.empty());
 }
 
-TEST_CASE("serve_streaming: what a reducer leaves is passed over; large values come whole", "[hadoop][serve_streaming]") {
+TEST_CASE("serve_streaming: what a reducer leaves is passed over; large values come whole",
+          "[hadoop][serve_streaming]") {
   struct First {
     void reduce(ByteView key, Values& values, TaskContext& context) {
       if (key.size() == 2) return;

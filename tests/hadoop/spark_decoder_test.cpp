@@ -39,11 +39,11 @@ struct Row {
   std::vector<std::vector<float>> xs;
   friend auto operator==(const Row&, const Row&) -> bool = default;
 };
-constexpr auto rows = spark_schema<Row>(
-    spark_column("flag", &Row::flag), spark_column("i", &Row::i), spark_column("id", &Row::id),
-    spark_column("d", &Row::d), spark_column("dec", &Row::dec), spark_column("s", &Row::s), spark_column("b", &Row::b),
-    spark_column("flags", &Row::flags), spark_column("texts", &Row::texts), spark_column("v", &Row::v),
-    spark_column("xs", &Row::xs));
+constexpr auto rows =
+    spark_schema<Row>(spark_column("flag", &Row::flag), spark_column("i", &Row::i), spark_column("id", &Row::id),
+                      spark_column("d", &Row::d), spark_column("dec", &Row::dec), spark_column("s", &Row::s),
+                      spark_column("b", &Row::b), spark_column("flags", &Row::flags),
+                      spark_column("texts", &Row::texts), spark_column("v", &Row::v), spark_column("xs", &Row::xs));
 
 /// A table of one column.
 template <class T> struct One {
@@ -128,7 +128,9 @@ TEST_CASE("SparkDecoder: where the connector loses data", "[hadoop]") {
   const auto text = [](std::string_view bytes) {
     ExampleBuilder builder;
     builder.set("x", bytes);
-    return SparkDecoder{one<std::string>, SparkRecordType::example, SparkRules::like_connector}.decode(builder.build()).x;
+    return SparkDecoder{one<std::string>, SparkRecordType::example, SparkRules::like_connector}
+        .decode(builder.build())
+        .x;
   };
   const std::string bad = "\xEF\xBF\xBD";
   CHECK(text("Zürich") == "Zürich");

@@ -52,13 +52,12 @@ TEST_CASE("arrange_spark_files: directories are columns", "[hadoop]") {
 
 TEST_CASE("arrange_spark_files: what does not fit together", "[hadoop]") {
   Error error;
-  for (const auto& paths : std::vector<std::vector<SparkPath>>{
-           {{"t", "a=1/part-0"}, {"t", "part-1"}},
-           {{"t", "part-1"}, {"t", "a=1/part-0"}},
-           {{"t", "a=1/part-0"}, {"t", "b=1/part-0"}},
-           {{"t", "a=1/b=1/part-0"}, {"t", "a=1/part-0"}},
-           {{"t", "a=1/part-0"}, {"t", "a=1/b=1/part-0"}},
-           {{"t", "sub/part-0"}}}) {
+  for (const auto& paths : std::vector<std::vector<SparkPath>>{{{"t", "a=1/part-0"}, {"t", "part-1"}},
+                                                               {{"t", "part-1"}, {"t", "a=1/part-0"}},
+                                                               {{"t", "a=1/part-0"}, {"t", "b=1/part-0"}},
+                                                               {{"t", "a=1/b=1/part-0"}, {"t", "a=1/part-0"}},
+                                                               {{"t", "a=1/part-0"}, {"t", "a=1/b=1/part-0"}},
+                                                               {{"t", "sub/part-0"}}}) {
     (void)arranged(paths, error);
     CHECK(error.code == spark_errc::mixed_partitions);
     CHECK(error.where.starts_with("t/"));
@@ -71,8 +70,8 @@ TEST_CASE("arrange_spark_files: what does not fit together", "[hadoop]") {
 
 TEST_CASE("list_spark_directory: what is hidden, files, patterns, shards", "[hadoop]") {
   const support::TempDirectory directory;
-  for (const char* const name : {"t/part-2", "t/part-0.gz", "t/other", "t/_SUCCESS", "t/.part-0.gz.crc", "t/_temporary/x",
-                                 "t/part-1._COPYING_", "t/.hidden/part-9", "u/_c=1/part-0"})
+  for (const char* const name : {"t/part-2", "t/part-0.gz", "t/other", "t/_SUCCESS", "t/.part-0.gz.crc",
+                                 "t/_temporary/x", "t/part-1._COPYING_", "t/.hidden/part-9", "u/_c=1/part-0"})
     touch(directory / name);
   const std::string base = directory.path().string();
   const auto table = list_spark_directory(base + "/t");

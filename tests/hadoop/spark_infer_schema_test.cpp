@@ -46,7 +46,8 @@ TEST_CASE("infer_spark_schema: scalars, arrays, and what nobody saw", "[hadoop]"
   const std::vector<Record> records{
       record(ExampleBuilder{}.set("a", 1).set("b", 1.5F).set("c", "x").set("grows", 1).set("never", Int64s{})),
       record(ExampleBuilder{}.set("a", 2).set("grows", Int64s{1, 2}).set("late", Floats{1, 2}))};
-  CHECK(texts(infer_spark_schema(records)) == "a:Long b:Float? c:String? grows:Array<Long> late:Array<Float>? never:String? ");
+  CHECK(texts(infer_spark_schema(records)) ==
+        "a:Long b:Float? c:String? grows:Array<Long> late:Array<Float>? never:String? ");
   distrib::Error error;
   CHECK(inferred(records, SparkRules::like_connector, error) ==
         "a:Long? b:Float? c:String? grows:Array<Long>? late:Array<Float>? never:String? ");
@@ -63,7 +64,8 @@ TEST_CASE("infer_spark_schema: kinds that differ", "[hadoop]") {
 }
 
 TEST_CASE("infer_spark_schema: a feature without a kind", "[hadoop]") {
-  const std::vector<Record> records{record(ExampleBuilder{}.set_none("a").set("b", 1)), record(ExampleBuilder{}.set("b", 1))};
+  const std::vector<Record> records{record(ExampleBuilder{}.set_none("a").set("b", 1)),
+                                    record(ExampleBuilder{}.set("b", 1))};
   distrib::Error error;
   CHECK(inferred(records, SparkRules::checked, error) == "a:String? b:Long ");
   (void)inferred(records, SparkRules::like_connector, error);
@@ -89,7 +91,8 @@ TEST_CASE("infer_spark_schema: feature lists", "[hadoop]") {
   CHECK(ec == spark_errc::no_steps);
 }
 
-TEST_CASE("infer_spark_schema: of equal names the last one counts; bytes that are no record; too many names", "[hadoop]") {
+TEST_CASE("infer_spark_schema: of equal names the last one counts; bytes that are no record; too many names",
+          "[hadoop]") {
   Record twice = record(ExampleBuilder{}.set("a", 1.5F));
   const Record last = record(ExampleBuilder{}.set("a", 1));
   twice.insert(twice.end(), last.begin(), last.end());

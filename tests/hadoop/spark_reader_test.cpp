@@ -35,7 +35,8 @@ auto expected(const std::string& name) -> std::vector<std::string> {
 
 template <class Schema> auto rows_of(const std::string& name, const Schema& schema) -> std::vector<std::string> {
   std::vector<std::string> lines;
-  for (const auto& row : SparkReader{list_spark_directory(fixture(name)), schema}) lines.push_back(canonical::line(schema, row));
+  for (const auto& row : SparkReader{list_spark_directory(fixture(name)), schema})
+    lines.push_back(canonical::line(schema, row));
   std::ranges::sort(lines);
   return lines;
 }
@@ -103,10 +104,13 @@ TEST_CASE("SparkReader: failures name file, record and column, and stick", "[had
   CHECK(reader.error().code == spark_errc::wrong_kind);
   CHECK(reader.error().where.find("part-1: record 1 at offset ") != std::string::npos);
   CHECK(reader.error().where.ends_with("column \"id\""));
-  CHECK_THROWS_AS([&] {
-    for (const auto& row : SparkReader{list_spark_directory((directory / "part-1").string()), canonical::partitioned})
-      (void)row;
-  }(), std::system_error);
+  CHECK_THROWS_AS(
+      [&] {
+        for (const auto& row :
+             SparkReader{list_spark_directory((directory / "part-1").string()), canonical::partitioned})
+          (void)row;
+      }(),
+      std::system_error);
 
   struct Lists {
     std::vector<float> shard;
@@ -166,6 +170,7 @@ TEST_CASE("SparkReader: files that are gone, and columns inferred from those of 
   std::string text;
   for (const auto& column : inference.columns()) text += column.name + ":" + to_text(column.type) + " ";
   CHECK(inference.records() == 24);
-  CHECK(text == "ab:Array<String> ad:Array<Float> af:Array<Float> ai:Array<Long> al:Array<Long> asx:Array<String> "
-                "b:String d:Float dec:Float f:Float i:Long id:Long s:String ");
+  CHECK(text ==
+        "ab:Array<String> ad:Array<Float> af:Array<Float> ai:Array<Long> al:Array<Long> asx:Array<String> "
+        "b:String d:Float dec:Float f:Float i:Long id:Long s:String ");
 }

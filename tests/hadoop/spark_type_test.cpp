@@ -13,8 +13,8 @@ using distrib::SparkKind;
 using distrib::SparkType;
 
 TEST_CASE("SparkType: texts and back", "[hadoop]") {
-  for (const char* const text : {"Boolean", "Integer", "Long", "Float", "Double", "Decimal", "String", "Binary", "Vector",
-                                 "Array<Long>", "Array<Array<Binary>>"})
+  for (const char* const text : {"Boolean", "Integer", "Long", "Float", "Double", "Decimal", "String", "Binary",
+                                 "Vector", "Array<Long>", "Array<Array<Binary>>"})
     CHECK(to_text(parse_spark_type(text)) == text);
   CHECK(parse_spark_type("Array<Float>") == SparkType{SparkKind::float_, 1});
   CHECK(to_text(SparkType{}) == "Null");

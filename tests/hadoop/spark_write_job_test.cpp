@@ -120,7 +120,8 @@ TEST_CASE("SparkWriteJob: somebody else is faster", "[hadoop]") {
     CHECK(static_cast<bool>(error) == refused);
     job.abort();
     CHECK(std::filesystem::exists(directory / "t/part-theirs") == (mode != SaveMode::overwrite));
-    CHECK(std::filesystem::exists(directory / "t/part-mine") == (mode >= SaveMode::append && mode <= SaveMode::overwrite));
+    CHECK(std::filesystem::exists(directory / "t/part-mine") ==
+          (mode >= SaveMode::append && mode <= SaveMode::overwrite));
     std::filesystem::remove_all(directory / "t");
     CHECK(tree(directory.path()).empty());
   }

@@ -35,7 +35,8 @@ template <class Schema> auto lines_of(const std::string& path, const Schema& sch
 
 auto names_in(const std::filesystem::path& directory) -> std::vector<std::string> {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator{directory}) names.push_back(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator{directory})
+    names.push_back(entry.path().filename().string());
   std::ranges::sort(names);
   return names;
 }
@@ -79,7 +80,8 @@ TEST_CASE("SparkWriter: SequenceExamples", "[hadoop]") {
   writer.write({.id = 2, .s = {}, .af = {}, .xs = {}, .fs = {}, .ts = {}});
   writer.commit();
   std::string text;
-  for (const auto& one : SparkReader{list_spark_directory(path), canonical::sequence,
+  for (const auto& one : SparkReader{list_spark_directory(path),
+                                     canonical::sequence,
                                      {.record_type = distrib::SparkRecordType::sequence_example}})
     text += canonical::line(canonical::sequence, one);
   CHECK(text == R"({"af":["1.5"],"fs":[],"id":1,"s":"a","ts":[["x"]],"xs":[[1,2],[]]})"

@@ -82,8 +82,7 @@ TEST_CASE("TFRecordOutput: keys as records in the attempt's directory, whole or 
     CHECK(files_of(attempt) == std::vector<std::string>{row.name});
     std::vector<std::string> records;
     distrib::RecordReader reader{attempt + "/" + row.name, {.compression = row.compression}};
-    for (const distrib::Record& record : reader)
-      records.emplace_back(distrib::as_text(record.bytes));
+    for (const distrib::Record& record : reader) records.emplace_back(distrib::as_text(record.bytes));
     CHECK(records == std::vector<std::string>{"one", ""});
   }
 }

@@ -59,7 +59,7 @@ TEST_CASE("typed_bytes: the bytes of each kind, and what they say", "[hadoop][ty
 }
 
 TEST_CASE("typed_bytes: values one after the other, those within others passed over", "[hadoop][typed_bytes]") {
-  Bytes bytes = bytes_of({8, 0, 0, 0, 2, 1, 7, 10, 0, 0, 0, 1, 3, 0, 0, 0, 1, 7, 0, 0, 0, 0,  // [7, {1: ""}]
+  Bytes bytes = bytes_of({8, 0, 0, 0, 2,   1,  7, 10, 0, 0, 0, 1, 3, 0, 0, 0, 1, 7, 0, 0, 0, 0,  // [7, {1: ""}]
                           9, 1, 5, 9, 255, 255});                                             // (5, ())
   append_typed(bytes, std::int64_t{9});
   WritableReader reader{bytes};

@@ -30,13 +30,11 @@ TEST_CASE("parse_webhdfs_status: of a file and a directory", "[hadoop]") {
 }
 
 TEST_CASE("parse_webhdfs_status: what is none", "[hadoop]") {
-  for (const char* body : {"", "<html>", "{}", "[]", R"({"FileStatus":3})", R"({"FileStatus":{"type":"FILE"}})",
-                           R"({"FileStatus":{"length":-1,"type":"FILE"}})",
-                           R"({"FileStatus":{"length":"1","type":"FILE"}})",
-                           R"({"FileStatus":{"length":1.5,"type":"FILE"}})",
-                           R"({"FileStatus":{"length":1,"type":"PIPE"}})",
-                           R"({"FileStatus":{"length":1,"type":"FILE"})",
-                           R"({"FileStatus":{"length":1,"type":"FILE"}}x)"}) {
+  for (const char* body :
+       {"", "<html>", "{}", "[]", R"({"FileStatus":3})", R"({"FileStatus":{"type":"FILE"}})",
+        R"({"FileStatus":{"length":-1,"type":"FILE"}})", R"({"FileStatus":{"length":"1","type":"FILE"}})",
+        R"({"FileStatus":{"length":1.5,"type":"FILE"}})", R"({"FileStatus":{"length":1,"type":"PIPE"}})",
+        R"({"FileStatus":{"length":1,"type":"FILE"})", R"({"FileStatus":{"length":1,"type":"FILE"}}x)"}) {
     CAPTURE(body);
     std::error_code ec;
     static_cast<void>(distrib::parse_webhdfs_status(body, ec));
@@ -58,20 +56,21 @@ TEST_CASE("parse_webhdfs_list: of a directory, an empty one, a file", "[hadoop]"
   CHECK(list[1].type == WebHdfsStatus::Type::directory);
   CHECK(distrib::parse_webhdfs_list(R"({"FileStatuses":{"FileStatus":[]}})", ec).empty());
   CHECK_FALSE(ec);
-  list = distrib::parse_webhdfs_list(
-      R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"","length":1,"type":"FILE"}]}})", ec);
+  list = distrib::parse_webhdfs_list(R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"","length":1,"type":"FILE"}]}})",
+                                     ec);
   CHECK_FALSE(ec);
   REQUIRE(list.size() == 1);
   CHECK(list[0].name.empty());
 }
 
 TEST_CASE("parse_webhdfs_list: what is none", "[hadoop]") {
-  for (const char* body : {"", "{}", R"({"FileStatuses":[]})", R"({"FileStatuses":{}})",
-                           R"({"FileStatuses":{"FileStatus":{}}})", R"({"FileStatuses":{"FileStatus":[1]}})",
-                           R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"x"}]}})",
-                           R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"../x","length":1,"type":"FILE"}]}})",
-                           R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"x","length":1,"type":"FILE"})",
-                           R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"x","length":1,"type":"FILE"}]}})" "]"}) {
+  for (const char* body :
+       {"", "{}", R"({"FileStatuses":[]})", R"({"FileStatuses":{}})", R"({"FileStatuses":{"FileStatus":{}}})",
+        R"({"FileStatuses":{"FileStatus":[1]}})", R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"x"}]}})",
+        R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"../x","length":1,"type":"FILE"}]}})",
+        R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"x","length":1,"type":"FILE"})",
+        R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"x","length":1,"type":"FILE"}]}})"
+        "]"}) {
     CAPTURE(body);
     std::error_code ec;
     CHECK(distrib::parse_webhdfs_list(body, ec).empty());
@@ -105,12 +104,13 @@ TEST_CASE("RemoteException: class and message, one line, bounded", "[hadoop]") {
       R"("message":"\u0007x"}})");
   REQUIRE(found);
   CHECK(found->text() == "InvalidToken:  x");
-  found = RemoteException::parse(R"({"RemoteException":{"exception":"E","message":")" + std::string(5000, 'm') +
-                                 "\"}}");
+  found =
+      RemoteException::parse(R"({"RemoteException":{"exception":"E","message":")" + std::string(5000, 'm') + "\"}}");
   REQUIRE(found);
   CHECK(found->message.size() == 400);
-  for (const char* body : {"", "<html>404</html>", "{}", R"({"RemoteException":1})", R"({"RemoteException":{}})",
-                           R"({"RemoteException":{"message":"x"}})", R"({"RemoteException":{"exception":"org.apache."}})"}) {
+  for (const char* body :
+       {"", "<html>404</html>", "{}", R"({"RemoteException":1})", R"({"RemoteException":{}})",
+        R"({"RemoteException":{"message":"x"}})", R"({"RemoteException":{"exception":"org.apache."}})"}) {
     CAPTURE(body);
     CHECK_FALSE(RemoteException::parse(body));
   }

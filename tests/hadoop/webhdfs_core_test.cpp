@@ -28,8 +28,7 @@ const Error lost{http_errc::cut, "GET http://dn1:9864/x"};
 const Error down{http_errc::unreachable, "GET http://nn:9870/x"};
 
 auto exception(int status, const std::string& name) -> HttpAnswer {
-  return {.status = status,
-          .body = R"({"RemoteException":{"exception":")" + name + R"(","message":"because"}})"};
+  return {.status = status, .body = R"({"RemoteException":{"exception":")" + name + R"(","message":"because"}})"};
 }
 auto redirect(const std::string& to) -> HttpAnswer { return {.status = 307, .location = to}; }
 
@@ -180,9 +179,9 @@ TEST_CASE("WebHdfsCore: the standby, or a name node that is down, leads to the n
 }
 
 TEST_CASE("WebHdfsCore: what is worth another try, and what is not", "[hadoop]") {
-  for (const HttpAnswer& busy : {exception(403, "RetriableException"), exception(403, "SafeModeException"),
-                                 HttpAnswer{.status = 503}, HttpAnswer{.status = 502}, HttpAnswer{.status = 500},
-                                 HttpAnswer{.status = 429}}) {
+  for (const HttpAnswer& busy :
+       {exception(403, "RetriableException"), exception(403, "SafeModeException"), HttpAnswer{.status = 503},
+        HttpAnswer{.status = 502}, HttpAnswer{.status = 500}, HttpAnswer{.status = 429}}) {
     CAPTURE(busy.status, busy.body);
     WebHdfsCore core{WebHdfsRequest::list("/"), one, {.retry = {.attempts = 3}}};
     for (int i = 0; i < 3; ++i) {
@@ -264,8 +263,9 @@ TEST_CASE("WebHdfsCore: the answers of Hadoop 3.4.2", "[hadoop]") {
     ++cases;
     const std::string bytes = "x";
     const bool creates = name.starts_with("create");
-    WebHdfsCore core{creates ? WebHdfsRequest::create("/f", distrib::as_bytes(bytes))
-                             : name.starts_with("open") ? WebHdfsRequest::open("/f", 0, 1) : WebHdfsRequest::list("/f"),
+    WebHdfsCore core{creates                    ? WebHdfsRequest::create("/f", distrib::as_bytes(bytes))
+                     : name.starts_with("open") ? WebHdfsRequest::open("/f", 0, 1)
+                                                : WebHdfsRequest::list("/f"),
                      one,
                      {.retry = {.attempts = 1}}};
     static_cast<void>(sent(core));

@@ -65,8 +65,8 @@ TEST_CASE("WebHdfsFile: connections cut midway, a data node that is gone, one th
   FakeHdfs hdfs;
   hdfs.files["/f"] = some_bytes(200'000);
   std::size_t sent = 0;
-  hdfs.instead = [&, n = 0](const HttpAsked&, bool data_node, const HttpSaid& right) mutable
-      -> std::optional<HttpSaid> {
+  hdfs.instead = [&, n = 0](const HttpAsked&, bool data_node,
+                            const HttpSaid& right) mutable -> std::optional<HttpSaid> {
     if (!data_node) return std::nullopt;
     const std::size_t body = right.bytes.find("\r\n\r\n") + 4;
     const std::size_t size = right.bytes.size() - body;

@@ -23,8 +23,7 @@ TEST_CASE("WebHdfsRequest: methods and targets", "[hadoop]") {
       {WebHdfsRequest::create("/f", {}), "PUT", "/webhdfs/v1/f?op=CREATE&overwrite=true"},
       {WebHdfsRequest::rename("/f", "/g&h", true), "PUT",
        "/webhdfs/v1/f?op=RENAME&destination=/g%26h&renameoptions=OVERWRITE"},
-      {WebHdfsRequest::rename("/f", "/g", false), "PUT",
-       "/webhdfs/v1/f?op=RENAME&destination=/g&renameoptions=NONE"},
+      {WebHdfsRequest::rename("/f", "/g", false), "PUT", "/webhdfs/v1/f?op=RENAME&destination=/g&renameoptions=NONE"},
       {WebHdfsRequest::concat("/t/a", sources), "POST", "/webhdfs/v1/t/a?op=CONCAT&sources=/t/a.1,/t/a.2"},
   };
   for (const auto& row : rows) {

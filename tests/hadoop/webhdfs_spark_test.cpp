@@ -29,14 +29,13 @@ void upload(support::FakeHdfs& hdfs, const std::filesystem::path& from) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator{from}) {
     const std::string path = "/t/" + std::filesystem::relative(entry.path(), from).string();
     std::ifstream file{entry.path(), std::ios::binary};
-    if (entry.is_directory())
-      hdfs.directories.insert(path);
-    else
-      hdfs.files[path] = {std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
+    if (entry.is_directory()) hdfs.directories.insert(path);
+    else hdfs.files[path] = {std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
   }
 }
 
-auto rows_of(const distrib::SparkDirectory& table, const distrib::SparkReadOptions& options) -> std::vector<std::string> {
+auto rows_of(const distrib::SparkDirectory& table, const distrib::SparkReadOptions& options)
+    -> std::vector<std::string> {
   std::vector<std::string> lines;
   for (const auto& row : distrib::SparkReader{table, canonical::partitioned, options})
     lines.push_back(canonical::line(canonical::partitioned, row));

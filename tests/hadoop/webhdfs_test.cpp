@@ -64,8 +64,8 @@ auto names(const FakeHdfs& hdfs, const distrib::WebHdfsFiles& files) -> std::vec
 
 TEST_CASE("webhdfs: files, directories and patterns", "[hadoop]") {
   FakeHdfs hdfs;
-  for (const char* path : {"/d/part-2", "/d/part-1", "/d/_SUCCESS", "/d/.part-1.crc", "/d/part-1.crc", "/d/x",
-                           "/d/s/y", "/e"})
+  for (const char* path :
+       {"/d/part-2", "/d/part-1", "/d/_SUCCESS", "/d/.part-1.crc", "/d/part-1.crc", "/d/x", "/d/s/y", "/e"})
     hdfs.files[path] = "";
   hdfs.directories = {"/", "/d", "/d/s", "/empty"};
   using Names = std::vector<std::string>;

@@ -57,8 +57,9 @@ TEST_CASE("WebHdfsPlace: name nodes that are named come before the host", "[hado
 }
 
 TEST_CASE("WebHdfsPlace: what is none", "[hadoop]") {
-  const std::string urls[] = {"", "/x", "http://nn/x", "hdfs:/x", "hdfs://nn", "hdfs:///x", "webhdfs://", "HDFS://nn/x",
-                              std::string{"hdfs://nn/a\0b", 13}};
+  const std::string urls[] = {"",           "/x",          "http://nn/x",
+                              "hdfs:/x",    "hdfs://nn",   "hdfs:///x",
+                              "webhdfs://", "HDFS://nn/x", std::string{"hdfs://nn/a\0b", 13}};
   for (const std::string& url : urls) {
     CAPTURE(url);
     Error error;

@@ -50,8 +50,8 @@ TEST_CASE("WebHdfsWriter: parts that are joined, and appear under their name whe
 
 TEST_CASE("WebHdfsWriter: lost connections, in every operation, before and after it was done", "[hadoop]") {
   FakeHdfs hdfs;
-  hdfs.instead = [n = 0](const HttpAsked& asked, bool data_node, const HttpSaid& right) mutable
-      -> std::optional<HttpSaid> {
+  hdfs.instead = [n = 0](const HttpAsked& asked, bool data_node,
+                         const HttpSaid& right) mutable -> std::optional<HttpSaid> {
     if (++n % 7 > 2) return std::nullopt;
     if (asked.parameter("op") == "CREATE" && data_node && n % 5 == 0)
       return HttpSaid::exception(403, "IOException", "no data node");

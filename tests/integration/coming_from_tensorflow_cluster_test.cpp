@@ -83,7 +83,8 @@ TEST_CASE("Coming from TensorFlow: P082 Slurm", "[integration]") {
                                          {"CUDA_VISIBLE_DEVICES", "0,1,2,3"}};
   const distrib::SlurmResolver resolver{.jobs = {{"ps", 2}, {"worker", 3}}, .port_base = 2222};
   const auto task = resolver.resolve(environment);
-  CHECK(task.cluster == distrib::ClusterSpec{{"ps", {"n1:2222", "n1:2223"}}, {"worker", {"n1:2224", "n2:2222", "n2:2223"}}});
+  CHECK(task.cluster ==
+        distrib::ClusterSpec{{"ps", {"n1:2222", "n1:2223"}}, {"worker", {"n1:2224", "n2:2222", "n2:2223"}}});
   CHECK(task.task == distrib::TaskId{"worker", 1});
   CHECK(distrib::master_url(task.cluster, task.task, "grpc") == "grpc://n2:2222");
 }

@@ -85,7 +85,9 @@ TEST_CASE("Coming from TensorFlow: P020 to P023 strategies", "[integration]") {
 
 TEST_CASE("Coming from TensorFlow: P025 to P029 partitioners and parts", "[integration]") {
   const distrib::Shape shape{10, 4};
-  const auto parts = [&](const auto& partitioner) { return partitioner.partition(shape, distrib::DType::float32).parts; };
+  const auto parts = [&](const auto& partitioner) {
+    return partitioner.partition(shape, distrib::DType::float32).parts;
+  };
   CHECK(parts(distrib::FixedShardsPartitioner{.num_shards = 3, .axis = 0}) == 3);
   CHECK(parts(distrib::MaxSizePartitioner{.max_shard_bytes = 64, .max_shards = 4}) == 3);
   CHECK(parts(distrib::MinSizePartitioner{.max_shards = 4}) == 1);

@@ -101,9 +101,8 @@ TEST_CASE("Coming from TensorFlow: P038 asynchronous, P042 backup workers", "[in
   CHECK(asynchronous.run() == 0);
   auto stale = line_job::builder(data).with_consistency(distrib::StaleSynchronousParallel{.staleness = 3}).build();
   CHECK(stale.run() == 0);
-  auto backup = line_job::builder(data)
-                    .with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2})
-                    .build();
+  auto backup =
+      line_job::builder(data).with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2}).build();
   CHECK(backup.run() == 0);
   auto rows = line_job::builder(data).with_row_mean(distrib::RowMean::of_all).build();
   CHECK(rows.run() == 0);
@@ -184,7 +183,8 @@ TEST_CASE("Coming from TensorFlow: P075 slots and their names", "[integration]")
   CHECK(saved.find("weights/Momentum") != nullptr);
 }
 
-TEST_CASE("Coming from TensorFlow: P076 gradients apart from their application, P077 clipped before it", "[integration]") {
+TEST_CASE("Coming from TensorFlow: P076 gradients apart from their application, P077 clipped before it",
+          "[integration]") {
   const support::TempDirectory directory;
   auto trainer = distrib::train(Clipped{})
                      .with_data(line_model::write(directory.path()).shuffle(3).batch(10))

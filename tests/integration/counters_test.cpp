@@ -82,12 +82,14 @@ TEST_CASE("counters: two workers on any number of parameter servers count each e
     CAPTURE(servers);
     const SaveCheckpoint to{.directory = directory / std::to_string(servers), .every_steps = 10};
     const line_job::Setup setup{.shards = 1, .parts = 2, .steps = steps};
-    const TrainingResult result = loopback_cluster::run(counting_model::builder(data, setup).with_hooks(to), servers, 2);
+    const TrainingResult result =
+        loopback_cluster::run(counting_model::builder(data, setup).with_hooks(to), servers, 2);
     CHECK(result.parameters_sha256 == local.result().parameters_sha256);
     CHECK(counted_in(result.checkpoint) == all);
 
     const line_job::Setup more{.shards = 2, .parts = 3, .steps = 2 * steps};
-    const TrainingResult end = loopback_cluster::run(counting_model::builder(data, more).with_hooks(to), 4 - servers, 2);
+    const TrainingResult end =
+        loopback_cluster::run(counting_model::builder(data, more).with_hooks(to), 4 - servers, 2);
     CHECK(end.parameters_sha256 == longer.result().parameters_sha256);
     CHECK(counted_in(end.checkpoint) == expected(data, 2 * 2 * steps));
   }

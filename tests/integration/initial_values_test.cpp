@@ -53,8 +53,9 @@ TEST_CASE("initial values: from a checkpoint, the same bits in one process and o
     const auto kept = warm.with_hooks(SaveCheckpoint{.directory = (directory / std::to_string(shards)).string()});
     CHECK(loopback_cluster::run(kept.with_local_mode({}), shards, 2).parameters_sha256 == first);
     CHECK(kept.build().run() == 0);
-    CHECK_THROWS_WITH(plain.with_hooks(SaveCheckpoint{.directory = (directory / std::to_string(shards)).string()}).build().run(),
-                      ContainsSubstring("it has 'initial_checkpoint " + saved + "/model.ckpt-15'"));
+    CHECK_THROWS_WITH(
+        plain.with_hooks(SaveCheckpoint{.directory = (directory / std::to_string(shards)).string()}).build().run(),
+        ContainsSubstring("it has 'initial_checkpoint " + saved + "/model.ckpt-15'"));
   }
 }
 

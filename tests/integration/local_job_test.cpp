@@ -17,8 +17,9 @@ TEST_CASE("Local job: learns the line, and the same bits for any parts, shards a
   const auto data = line_model::write(directory.path());
   distrib::IoPool pool{2};
   std::set<std::string> hashes;
-  for (const Setup& setup : {Setup{.steps = 200}, Setup{.shards = 2, .steps = 200},
-                             Setup{.shards = 3, .parts = 2, .steps = 200}, Setup{.shards = 2, .parts = 2, .steps = 200}}) {
+  for (const Setup& setup :
+       {Setup{.steps = 200}, Setup{.shards = 2, .steps = 200}, Setup{.shards = 3, .parts = 2, .steps = 200},
+        Setup{.shards = 2, .parts = 2, .steps = 200}}) {
     auto alone = builder(data, setup).build();
     auto trainer = builder(data, setup).with_hooks(distrib::Evaluate{data.batch(64)}).build(pool);
     CHECK(alone.run() == 0);

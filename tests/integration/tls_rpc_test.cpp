@@ -59,7 +59,9 @@ struct House {
   auto connect(std::uint16_t port, const TlsContext& tls) -> std::optional<TlsStream> {
     std::optional<TlsStream> connected;
     bool called = false;
-    const TlsConnector connector{context.get_executor(), {"127.0.0.1", port}, {},
+    const TlsConnector connector{context.get_executor(),
+                                 {"127.0.0.1", port},
+                                 {},
                                  [&](const Error& error, std::optional<TlsStream> stream) {
                                    CHECK_FALSE(error);
                                    connected = std::move(stream);
@@ -90,7 +92,10 @@ struct House {
 
 TEST_CASE("RpcServer over TLS: large messages both ways, small ones beside them", "[tls]") {
   House house;
-  RpcServer server{house.context.get_executor(), anywhere, router(), {},
+  RpcServer server{house.context.get_executor(),
+                   anywhere,
+                   router(),
+                   {},
                    TlsAccept{TlsContext{TlsSide::server, house.files("server")}}};
   TlsRpcClient client{*house.connect(server.port(), house.client_context())};
   const SharedBuffer body = stream::body(16U << 20);
@@ -134,14 +139,17 @@ TEST_CASE("RpcServer over TLS: certificates of clients, and certificates anew", 
   House house;
   std::vector<Error> refused;
   TlsContext tls{TlsSide::server, house.mutual("server")};
-  RpcServer server{house.context.get_executor(), anywhere, router(), {},
+  RpcServer server{house.context.get_executor(),
+                   anywhere,
+                   router(),
+                   {},
                    TlsAccept{.context = tls, .refused = [&](const Error& error) { refused.push_back(error); }}};
   TlsRpcClient worker{*house.connect(server.port(), TlsContext{TlsSide::client, house.mutual("worker")})};
   CHECK_FALSE(house.echo(worker, "a"));
 
   Error reason;
-  TlsRpcClient stranger{*house.connect(server.port(), house.client_context()), {},
-                        [&](const Error& error) { reason = error; }};
+  TlsRpcClient stranger{
+      *house.connect(server.port(), house.client_context()), {}, [&](const Error& error) { reason = error; }};
   CHECK(house.echo(stranger, "b") == rpc_errc::lost);
   CHECK_THAT(reason.where, ContainsSubstring("certificate required"));
   REQUIRE(refused.size() == 1);
@@ -156,14 +164,19 @@ TEST_CASE("RpcServer over TLS: certificates of clients, and certificates anew", 
 
 TEST_CASE("RpcServer over TLS: who does not speak it hears so at once, and so does who speaks it alone", "[tls]") {
   House house;
-  RpcServer secure{house.context.get_executor(), anywhere, router(), {},
+  RpcServer secure{house.context.get_executor(),
+                   anywhere,
+                   router(),
+                   {},
                    TlsAccept{TlsContext{TlsSide::server, house.files("server")}}};
   RpcClient plain{loopback::connect(house.context, secure.port())};
   CHECK(house.echo(plain, "a") == rpc_errc::lost);
 
   RpcServer open{house.context.get_executor(), anywhere, router()};
   Error reason;
-  const TlsConnector connector{house.context.get_executor(), {"127.0.0.1", open.port()}, {},
+  const TlsConnector connector{house.context.get_executor(),
+                               {"127.0.0.1", open.port()},
+                               {},
                                [&](const Error& error, const std::optional<TlsStream>&) { reason = error; },
                                TlsConnect{house.client_context()}};
   run_until(house.context, [&] { return static_cast<bool>(reason); });

@@ -63,8 +63,8 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
         CAPTURE(to_text(format), servers, shards);
         const std::string name = std::to_string(servers) + "-" + std::to_string(shards);
         std::vector<std::pair<Step, Metrics>> heard;
-        const TrainingResult result =
-            loopback_cluster::run(builder(shards).with_hooks(table_model::Evaluations{&heard}, saving(name)), servers, 2);
+        const TrainingResult result = loopback_cluster::run(
+            builder(shards).with_hooks(table_model::Evaluations{&heard}, saving(name)), servers, 2);
         CHECK(result.metrics == local.metrics);
         CHECK(result.parameters_sha256 == local.parameters_sha256);
         CHECK(heard == expected);

@@ -22,7 +22,8 @@ auto main(int argc, char** argv) -> int try {
     std::ofstream{directory + "/" + name + ".index"} << "x";
     distrib::Error error;
     const auto state = distrib::read_checkpoint_state(directory, error);
-    const distrib::SaveTimes times{std::strtod(argv[i], nullptr), state ? state->last_preserved_timestamp : std::nullopt};
+    const distrib::SaveTimes times{std::strtod(argv[i], nullptr),
+                                   state ? state->last_preserved_timestamp : std::nullopt};
     auto saved_before = distrib::list_checkpoints(directory, error);
     distrib::perform(distrib::plan_keep_newest(directory, name, std::move(saved_before), options, {}, times));
     std::string line;

@@ -122,8 +122,7 @@ auto write_checkpoint(const std::string& directory) -> std::string {
   distrib::perform(distrib::plan_merge(merged, distrib::read_parts(merged, 2, error), "0", error));
   throw_if(error);
   return "{\"directory\": \"" + directory + "\", \"latest\": \"model.ckpt-42\", \"merged\": \"" + merged +
-         "\", \"tensors\": " + checkpoint.expected() +
-         "}";
+         "\", \"tensors\": " + checkpoint.expected() + "}";
 }
 
 template <class T>
@@ -171,8 +170,8 @@ auto write_tables(const std::string& directory) -> std::string {
     parts.push_back(distrib::CutTensors{job, shard, updaters}.part(cuts[shard]));
   distrib::CutTensors{job, 0, updaters}.describe(cuts[0], parts[0]);
   distrib::save_checkpoint(directory, "model.ckpt-70", parts);
-  return "{\"prefix\": \"" + directory + "/model.ckpt-70\", \"words\": " +
-         list(words, [](std::uint64_t word) { return std::to_string(word); }) + "}";
+  return "{\"prefix\": \"" + directory +
+         "/model.ckpt-70\", \"words\": " + list(words, [](std::uint64_t word) { return std::to_string(word); }) + "}";
 }
 
 auto write_records(const std::string& path, const distrib::RecordWriterOptions& options) -> std::string {
@@ -340,8 +339,8 @@ auto main(int argc, char** argv) -> int try {
   const std::string kinds = write_kinds(directory + "/kinds");
   std::ofstream file{directory + "/expected.json"};
   file << "{\"checkpoint\": " << checkpoint << ",\n\"tables\": " << tables << ",\n\"records\": " << records
-       << ",\n\"examples\": " << examples
-       << ",\n\"sequences\": " << sequences << ",\n\"events\": " << events << ",\n\"kinds\": " << kinds << "}\n";
+       << ",\n\"examples\": " << examples << ",\n\"sequences\": " << sequences << ",\n\"events\": " << events
+       << ",\n\"kinds\": " << kinds << "}\n";
   return file.flush() ? 0 : 1;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());

@@ -31,10 +31,10 @@ TEST_CASE("Address: what is none", "[net]") {
   const std::string longest(Address::max_host_bytes, 'h');
   CHECK(Address::parse(longest + ":1").host == longest);
   const std::string texts[] = {
-      "",          "ps0",      "ps0:",       "ps0:port", "ps0:-1",     "ps0:+1",       "ps0:65536", "ps0:1 ",
-      "ps0:0x10",  " ps0:1",   "ps 0:1",     "::1:2222", "[::1]",      "[::1:2222",    "::1]:2222", "[]:1",
-      "[ps0]:1",   "[[::1]:1", "http://a:1", "a/b:1",    "ps0:1:2222", "ps0:1,ps1:1",  "[::1]]:1",  "\xc3\xa4:1",
-      "ps0\n:1",   ":",        longest + "h:1",
+      "",         "ps0",      "ps0:",          "ps0:port", "ps0:-1",     "ps0:+1",      "ps0:65536", "ps0:1 ",
+      "ps0:0x10", " ps0:1",   "ps 0:1",        "::1:2222", "[::1]",      "[::1:2222",   "::1]:2222", "[]:1",
+      "[ps0]:1",  "[[::1]:1", "http://a:1",    "a/b:1",    "ps0:1:2222", "ps0:1,ps1:1", "[::1]]:1",  "\xc3\xa4:1",
+      "ps0\n:1",  ":",        longest + "h:1",
   };
   for (const std::string& text : texts) {
     CAPTURE(text);

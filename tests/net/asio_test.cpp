@@ -25,9 +25,7 @@ TEST_CASE("asio: the completion tokens under one name", "[net]") {
   asio::io_context context{1};
   asio::steady_timer timer{context, std::chrono::nanoseconds{0}};
   bool waited = false;
-  timer.async_wait(distrib::as_tuple([&waited](std::tuple<std::error_code> result) {
-    waited = !std::get<0>(result);
-  }));
+  timer.async_wait(distrib::as_tuple([&waited](std::tuple<std::error_code> result) { waited = !std::get<0>(result); }));
   auto later = timer.async_wait(distrib::deferred);
   context.run();
   CHECK(waited);

@@ -172,9 +172,9 @@ TEST_CASE("async_connect: the handler is called where it wants to be", "[net]") 
   asio::cancellation_signal stop;
   Heard heard;
   const bool cancels = GENERATE(false, true);
-  async_connect(context.get_executor(), address_of(acceptor), {},
-                asio::bind_cancellation_slot(stop.slot(),
-                                             asio::bind_executor(elsewhere.get_executor(), heard.listen())));
+  async_connect(
+      context.get_executor(), address_of(acceptor), {},
+      asio::bind_cancellation_slot(stop.slot(), asio::bind_executor(elsewhere.get_executor(), heard.listen())));
   if (cancels) stop.emit(asio::cancellation_type::terminal);
   while (elsewhere.poll() == 0) {
     elsewhere.restart();
@@ -227,8 +227,7 @@ TEST_CASE("async_connect: a future, from another thread", "[net]") {
   const TakenPort taken{context};
   const auto work = asio::make_work_guard(context);
   std::thread thread{[&] { context.run(); }};
-  std::future<TcpSocket> connected =
-      async_connect(context.get_executor(), address_of(acceptor), {}, asio::use_future);
+  std::future<TcpSocket> connected = async_connect(context.get_executor(), address_of(acceptor), {}, asio::use_future);
   std::future<TcpSocket> refused = async_connect(context.get_executor(), taken.address(), once(), asio::use_future);
   CHECK(connected.get().is_open());
   refused.wait();

@@ -54,7 +54,9 @@ TEST_CASE("Connector: somebody listens", "[net]") {
   for (const char* host : {"127.0.0.1", "localhost", ""}) {
     CAPTURE(host);
     Answer answer;
-    const Connector connector{context.get_executor(), Address{host, acceptor.local_endpoint().port()}, {},
+    const Connector connector{context.get_executor(),
+                              Address{host, acceptor.local_endpoint().port()},
+                              {},
                               [&](const Error& error, auto socket) { answer(error, std::move(socket)); }};
     context.restart();
     context.run();
@@ -186,8 +188,10 @@ TEST_CASE("Connector: nobody answers", "[net]") {
   }
   SECTION("a deadline that is over") {
     Answer answer;
-    const Connector connector{context.get_executor(), address, {.deadline = Instant::min()},
-                              [&](const Error& error, auto socket) { answer(error, std::move(socket)); }};
+    const Connector connector{
+        context.get_executor(), address, {.deadline = Instant::min()}, [&](const Error& error, auto socket) {
+          answer(error, std::move(socket));
+        }};
     context.run();
     REQUIRE(answer.error);
     CHECK(answer.error->code == net_errc::timed_out);
@@ -211,8 +215,8 @@ TEST_CASE("Connector: silent after cancel, also from callbacks and with handlers
     }
   }
   SECTION("when connected already") {
-    connector.emplace(context.get_executor(), Address{"127.0.0.1", acceptor.local_endpoint().port()},
-                      ConnectOptions{}, connected);
+    connector.emplace(context.get_executor(), Address{"127.0.0.1", acceptor.local_endpoint().port()}, ConnectOptions{},
+                      connected);
     const auto peer = acceptor.accept();
     connector.reset();
   }
@@ -225,8 +229,8 @@ TEST_CASE("Connector: silent after cancel, also from callbacks and with handlers
   CHECK(called == 0);
 
   SECTION("destroyed by its answer") {
-    connector.emplace(context.get_executor(), Address{"127.0.0.1", acceptor.local_endpoint().port()},
-                      ConnectOptions{}, [&](const Error&, std::optional<TcpSocket> socket) {
+    connector.emplace(context.get_executor(), Address{"127.0.0.1", acceptor.local_endpoint().port()}, ConnectOptions{},
+                      [&](const Error&, std::optional<TcpSocket> socket) {
                         ++called;
                         connector.reset();
                         CHECK(socket->is_open());
@@ -246,7 +250,9 @@ TEST_CASE("Connector: port 0 is nobody's", "[net]") {
 TEST_CASE("Connector: an exception of the callback comes out of run", "[net]") {
   asio::io_context context{1};
   Acceptor acceptor{context, support::loopback()};
-  const Connector connector{context.get_executor(), Address{"127.0.0.1", acceptor.local_endpoint().port()}, {},
+  const Connector connector{context.get_executor(),
+                            Address{"127.0.0.1", acceptor.local_endpoint().port()},
+                            {},
                             [](const Error&, std::optional<TcpSocket>) { throw std::runtime_error{"not now"}; }};
   CHECK_THROWS_WITH(context.run(), Equals("not now"));
 }
@@ -291,8 +297,10 @@ TEST_CASE("Connector: times that stand for ever", "[net]") {
     if (++tries == 3) port.acceptor.listen();
   };
   Answer answer;
-  const Connector connector{context.get_executor(), {"localhost", port.address().port}, options,
-                            [&](const Error& error, auto socket) { answer(error, std::move(socket)); }};
+  const Connector connector{
+      context.get_executor(), {"localhost", port.address().port}, options, [&](const Error& error, auto socket) {
+        answer(error, std::move(socket));
+      }};
   context.run();
   REQUIRE(answer.error);
   CHECK_FALSE(*answer.error);

@@ -111,8 +111,7 @@ struct Story {
   SocketPair sockets{context};
   Owner owner;
   TcpSocket& peer = sockets.peer;
-  std::shared_ptr<TapeConnection> connection =
-      std::make_shared<TapeConnection>(std::move(sockets.socket), owner);
+  std::shared_ptr<TapeConnection> connection = std::make_shared<TapeConnection>(std::move(sockets.socket), owner);
   Tape& core = connection->core();
 
   void send(std::string_view text) { asio::write(peer, asio::buffer(text)); }
@@ -238,9 +237,8 @@ TEST_CASE("Connection: both ways at once", "[net]") {
   b->core().pending = {to_a};
   a->settle();
   b->settle();
-  run_until(context, [&] {
-    return a->core().received.size() == to_a.size() && b->core().received.size() == to_b.size();
-  });
+  run_until(context,
+            [&] { return a->core().received.size() == to_a.size() && b->core().received.size() == to_b.size(); });
   CHECK((a->core().received == to_a));
   CHECK((b->core().received == to_b));
   a->close();
@@ -602,8 +600,7 @@ TEST_CASE("Connection: over another stream", "[net]") {
   asio::io_context context{1};
   SocketPair sockets{context};
   Owner owner;
-  const auto connection =
-      std::make_shared<Connection<Tape, Owner, Dribble>>(Dribble{std::move(sockets.socket)}, owner);
+  const auto connection = std::make_shared<Connection<Tape, Owner, Dribble>>(Dribble{std::move(sockets.socket)}, owner);
   connection->core().pending = {"abcdefgh", "i", "", "jkl"};
   connection->settle();
   run_until(context, [&] { return connection->core().writes_done == 1; });
@@ -626,9 +623,7 @@ TEST_CASE("Connection: two threads talk", "[net]") {
   Owner owners[2];
   const auto a = std::make_shared<TapeConnection>(std::move(sockets.socket), owners[0]);
   const auto b = std::make_shared<TapeConnection>(std::move(sockets.peer), owners[1]);
-  owners[0].activity = [&] {
-    a->core().is_finished = a->core().received.size() == rounds;
-  };
+  owners[0].activity = [&] { a->core().is_finished = a->core().received.size() == rounds; };
   owners[1].activity = [&] {
     if (!b->core().received.empty()) b->core().pending.push_back(std::exchange(b->core().received, ""));
   };
@@ -694,7 +689,8 @@ TEST_CASE("Connection: what some reads of something large have brought leaves in
   }
 }
 
-TEST_CASE("Connection: what is large is read on however it began, and what is small behind it is written first", "[net]") {
+TEST_CASE("Connection: what is large is read on however it began, and what is small behind it is written first",
+          "[net]") {
   LargeStory story;
   story.core.is_large = false;
   story.owner.activity = [&] {
@@ -788,7 +784,8 @@ TEST_CASE("Connection: an owner for whom the core has something is called althou
   story.connection->close();
 }
 
-TEST_CASE("Connection: memory that is lent goes back after each event, and a nested run has memory of its own", "[net]") {
+TEST_CASE("Connection: memory that is lent goes back after each event, and a nested run has memory of its own",
+          "[net]") {
   Story outer;
   Story inner;
   std::span<std::byte> lent;

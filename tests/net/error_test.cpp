@@ -11,11 +11,16 @@ TEST_CASE("net_errc: each belongs to a shared condition and has a text", "[net]"
     net_errc value;
     failure kind;
   } rows[] = {
-      {net_errc::bad_address, failure::invalid_argument}, {net_errc::address_in_use, failure::unavailable},
-      {net_errc::not_local, failure::invalid_argument},   {net_errc::unresolved, failure::unavailable},
-      {net_errc::refused, failure::unavailable},          {net_errc::unreachable, failure::unavailable},
-      {net_errc::timed_out, failure::timeout},            {net_errc::bad_tls_file, failure::invalid_argument},
-      {net_errc::untrusted, failure::mismatch},           {net_errc::no_tls, failure::mismatch},
+      {net_errc::bad_address, failure::invalid_argument},
+      {net_errc::address_in_use, failure::unavailable},
+      {net_errc::not_local, failure::invalid_argument},
+      {net_errc::unresolved, failure::unavailable},
+      {net_errc::refused, failure::unavailable},
+      {net_errc::unreachable, failure::unavailable},
+      {net_errc::timed_out, failure::timeout},
+      {net_errc::bad_tls_file, failure::invalid_argument},
+      {net_errc::untrusted, failure::mismatch},
+      {net_errc::no_tls, failure::mismatch},
   };
   for (const auto& row : rows) {
     const std::error_code ec = row.value;

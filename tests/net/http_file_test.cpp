@@ -5,8 +5,8 @@
 #include "support/http_server.hpp"
 
 #include <distrib/data/remote_tfrecords.hpp>
-#include <distrib/record/remote_files.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/remote_files.hpp>
 
 #include <map>
 
@@ -43,8 +43,7 @@ auto part_of(const std::string& bytes, const HttpAsked& asked, const std::string
   if (first >= bytes.size())
     return HttpSaid::answer(416, "", "Content-Range: bytes */" + std::to_string(bytes.size()) + "\r\n");
   const auto has = [&asked](const std::string& text) { return asked.headers.find(text) != std::string::npos; };
-  if (has("If-Range") && !has("If-Range: " + etag))
-    return HttpSaid::answer(200, bytes);
+  if (has("If-Range") && !has("If-Range: " + etag)) return HttpSaid::answer(200, bytes);
   return HttpSaid::answer(206, bytes.substr(first, last - first + 1),
                           "Content-Range: bytes " + std::to_string(first) + '-' + std::to_string(last) + '/' +
                               std::to_string(bytes.size()) + "\r\nETag: " + etag + "\r\n");
@@ -118,9 +117,8 @@ TEST_CASE("HttpFile: connections that are cut are made again at the byte", "[net
 
 TEST_CASE("HttpFile: a file that changes is noticed", "[net]") {
   const std::string bytes = some_bytes(100'000);
-  HttpServer server{[&, n = 0](const HttpAsked& asked) mutable {
-    return part_of(bytes, asked, ++n < 4 ? "\"v1\"" : "\"v2\"");
-  }};
+  HttpServer server{
+      [&, n = 0](const HttpAsked& asked) mutable { return part_of(bytes, asked, ++n < 4 ? "\"v1\"" : "\"v2\""); }};
   HttpFile file{server.url() + "/f?key=secret", hasty};
   Error error;
   CHECK(read_all(file, error).size() == 20'000);

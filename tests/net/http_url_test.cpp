@@ -28,9 +28,23 @@ TEST_CASE("HttpUrl: taken apart", "[net]") {
 
 TEST_CASE("HttpUrl: what is none", "[net]") {
   const std::string texts[] = {
-      "",          "h",        "ftp://h/",       "http://",         "http:///x",       "http://u:p@h/", "http://h:0/",
-      "http://h:65536/", "http://h:x/", "http://h\r\nX: y/", "http://h/a b", "http://h/\xc3\xa4", "http://[h]/",
-      "http://[::1/",    "http://[::1]x/",  "http://h,i/", "http://h/" + std::string(HttpUrl::max_bytes, 'a'),
+      "",
+      "h",
+      "ftp://h/",
+      "http://",
+      "http:///x",
+      "http://u:p@h/",
+      "http://h:0/",
+      "http://h:65536/",
+      "http://h:x/",
+      "http://h\r\nX: y/",
+      "http://h/a b",
+      "http://h/\xc3\xa4",
+      "http://[h]/",
+      "http://[::1/",
+      "http://[::1]x/",
+      "http://h,i/",
+      "http://h/" + std::string(HttpUrl::max_bytes, 'a'),
   };
   for (const std::string& text : texts) {
     CAPTURE(text);

@@ -3,8 +3,8 @@
 
 #include "support/catch.hpp"
 
-using distrib::instant_after;
 using distrib::Instant;
+using distrib::instant_after;
 using namespace std::chrono_literals;
 
 TEST_CASE("instant_after: a sum that cannot be represented is for ever", "[net]") {

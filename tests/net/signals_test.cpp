@@ -14,7 +14,7 @@ using distrib::Signals;
 namespace {
 
 auto has_default_action(int signal) -> bool {
-  struct sigaction action {};
+  struct sigaction action{};
   ::sigaction(signal, nullptr, &action);
   return action.sa_handler == SIG_DFL;
 }
@@ -39,7 +39,9 @@ TEST_CASE("Signals: one callback, then the default action again", "[net]") {
 TEST_CASE("Signals: without a signal nothing is called, and the default action is back", "[net]") {
   asio::io_context context{1};
   int calls = 0;
-  { const Signals signals{context, [&calls] { ++calls; }}; }
+  {
+    const Signals signals{context, [&calls] { ++calls; }};
+  }
   CHECK(has_default_action(SIGTERM));
   CHECK(has_default_action(SIGINT));
   context.run();

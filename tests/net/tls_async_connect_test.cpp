@@ -49,8 +49,7 @@ auto connect(asio::io_context& context, Address address, std::error_code& code) 
   const TlsConnect tls = client();
   const ConnectOptions options;
   try {
-    auto stream =
-        co_await async_connect(context.get_executor(), address, options, tls, asio::use_awaitable);
+    auto stream = co_await async_connect(context.get_executor(), address, options, tls, asio::use_awaitable);
     CHECK(stream.has_value());
     code = {};
   } catch (const std::system_error& error) {

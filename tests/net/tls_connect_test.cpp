@@ -120,8 +120,8 @@ TEST_CASE("TlsConnector: a context whose files could not be read", "[net][tls]")
   const TlsContext broken{TlsSide::client, {{}, {}, "/nobody.pem"}, unreadable};
   CHECK(unreadable);
   Heard heard;
-  const TlsConnector connector{context.get_executor(), Address{"127.0.0.1", port_of(acceptor)}, {},
-                               heard.listen(), {broken}};
+  const TlsConnector connector{
+      context.get_executor(), Address{"127.0.0.1", port_of(acceptor)}, {}, heard.listen(), {broken}};
   run_until(context, [&] { return heard.calls == 1; });
   CHECK(heard.error.code == net_errc::bad_tls_file);
   CHECK_FALSE(heard.stream);
@@ -151,13 +151,14 @@ TEST_CASE("TlsConnector: destroyed by who is called", "[net][tls]") {
   const TlsListener listener{context.get_executor(), {"127.0.0.1", 0}, [](TlsStream) {}, server()};
   std::optional<TlsConnector> connector;
   bool called = false;
-  connector.emplace(context.get_executor(), Address{"127.0.0.1", listener.port()}, ConnectOptions{},
-                    [&](const Error& error, std::optional<TlsStream>) {
-                      CHECK_FALSE(error);
-                      connector.reset();
-                      called = true;
-                    },
-                    client());
+  connector.emplace(
+      context.get_executor(), Address{"127.0.0.1", listener.port()}, ConnectOptions{},
+      [&](const Error& error, std::optional<TlsStream>) {
+        CHECK_FALSE(error);
+        connector.reset();
+        called = true;
+      },
+      client());
   run_until(context, [&] { return called; });
 }
 

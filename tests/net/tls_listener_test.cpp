@@ -46,12 +46,13 @@ struct House {
   }
   /// A client that does all right.
   auto connector() -> std::unique_ptr<TlsConnector> {
-    return std::make_unique<TlsConnector>(context.get_executor(), Address{"127.0.0.1", listener->port()}, ConnectOptions{},
-                                          [this](const Error& error, std::optional<TlsStream> stream) {
-                                            CHECK_FALSE(error);
-                                            if (stream) guests.push_back(*std::move(stream));
-                                          },
-                                          TlsConnect{TlsContext{TlsSide::client, {{}, {}, authority().file()}}});
+    return std::make_unique<TlsConnector>(
+        context.get_executor(), Address{"127.0.0.1", listener->port()}, ConnectOptions{},
+        [this](const Error& error, std::optional<TlsStream> stream) {
+          CHECK_FALSE(error);
+          if (stream) guests.push_back(*std::move(stream));
+        },
+        TlsConnect{TlsContext{TlsSide::client, {{}, {}, authority().file()}}});
   }
 
   asio::io_context context{1};
@@ -161,12 +162,13 @@ TEST_CASE("TlsListener: closed by who is called", "[net][tls]") {
   House house;
   std::unique_ptr<TlsListener> listener;
   bool called = false;
-  listener = std::make_unique<TlsListener>(house.context.get_executor(), Address{"127.0.0.1", 0},
-                                           [&](TlsStream) {
-                                             listener.reset();
-                                             called = true;
-                                           },
-                                           house.accept);
+  listener = std::make_unique<TlsListener>(
+      house.context.get_executor(), Address{"127.0.0.1", 0},
+      [&](TlsStream) {
+        listener.reset();
+        called = true;
+      },
+      house.accept);
   house.listener = std::move(listener);
   const auto connector = house.connector();
   listener = std::move(house.listener);

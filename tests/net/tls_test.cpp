@@ -173,9 +173,9 @@ TEST_CASE("TlsContext: files that are none are named", "[net][tls]") {
   CHECK(failure_of(TlsSide::server, {missing, good.key, {}}).where == missing);
   CHECK(failure_of(TlsSide::server, {good.certificate, missing, {}}).where == missing);
   CHECK(failure_of(TlsSide::client, {{}, {}, missing}).where == missing);
-  for (const Error& error : {failure_of(TlsSide::server, {garbage, good.key, {}}),
-                             failure_of(TlsSide::server, {good.certificate, garbage, {}}),
-                             failure_of(TlsSide::client, {{}, {}, garbage})}) {
+  for (const Error& error :
+       {failure_of(TlsSide::server, {garbage, good.key, {}}),
+        failure_of(TlsSide::server, {good.certificate, garbage, {}}), failure_of(TlsSide::client, {{}, {}, garbage})}) {
     CHECK(error.code == net_errc::bad_tls_file);
     CHECK_THAT(error.where, ContainsSubstring(garbage + " ("));
   }

@@ -28,7 +28,8 @@ TEST_CASE("Adagrad: what it says of itself", "[optimizer]") {
   CHECK(Adagrad{}.describe() == "learning_rate=0.01 initial_accumulator_value=0.1");
   CHECK(Adagrad{.initial_accumulator_value = 0.5F}.slots()[0] == distrib::Slot{"Adagrad", 0.5F});
   CHECK_FALSE(distrib::updates_every_row<Adagrad>);
-  check_texts({Adagrad{}, Adagrad{.learning_rate = distrib::Linear{0.02F, 0.0F, 12}, .initial_accumulator_value = 1.0F}});
+  check_texts(
+      {Adagrad{}, Adagrad{.learning_rate = distrib::Linear{0.02F, 0.0F, 12}, .initial_accumulator_value = 1.0F}});
 }
 
 TEST_CASE("Adagrad: the accumulator must be positive", "[optimizer]") {

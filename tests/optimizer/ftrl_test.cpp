@@ -47,8 +47,7 @@ TEST_CASE("Ftrl: as TensorFlow's, the first step throws the weights away", "[opt
 TEST_CASE("Ftrl: any power up to 0, close to libm's", "[optimizer]") {
   for (const float exponent : {0.25F, 0.3F, 0.5F, 0.9F, 1.0F, 2.5F})
     for (const float base : {1e-30F, 3e-5F, 0.1F, 0.999F, 1.0F, 1.5F, 7.0F, 1e6F, 3e12F})
-      CHECK(distrib::detail::power(base, exponent) ==
-            Approx(std::pow(double{base}, double{exponent})).epsilon(1e-11));
+      CHECK(distrib::detail::power(base, exponent) == Approx(std::pow(double{base}, double{exponent})).epsilon(1e-11));
   CHECK(distrib::detail::power(5.0F, 0.0F) == 1.0);
   CHECK(distrib::detail::power(0.0F, 0.5F) == 0.0);
   CHECK(std::isinf(distrib::detail::power(1e38F, 100.0F)));

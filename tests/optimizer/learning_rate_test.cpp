@@ -70,10 +70,27 @@ TEST_CASE("LearningRate: parse is the opposite of describe()", "[optimizer]") {
   CHECK(Constant::parse("0.05") == Constant{0.05F});
   CHECK(Linear::parse("linear(0.02,0,12000)") == Linear{0.02F, 0.0F, 12000});
 
-  for (const char* text : {"", "0.050", " 0.05", "0.05 ", "5e-02", "1e99", "x", "linear", "linear()", "linear(1,2)",
-                           "linear(1,2,3", "linear(1,2,3))", "linear(1,2,-3)", "linear(1,2,3.5)", "linear(1, 2,3)",
-                           "linear(1,2,3,4)", "linear(1,2,18446744073709551616)", "Linear(1,2,3)", "cosine(1,2,3)",
-                           "(1,2,3)", "linear(1.0,2,3)"}) {
+  for (const char* text : {"",
+                           "0.050",
+                           " 0.05",
+                           "0.05 ",
+                           "5e-02",
+                           "1e99",
+                           "x",
+                           "linear",
+                           "linear()",
+                           "linear(1,2)",
+                           "linear(1,2,3",
+                           "linear(1,2,3))",
+                           "linear(1,2,-3)",
+                           "linear(1,2,3.5)",
+                           "linear(1, 2,3)",
+                           "linear(1,2,3,4)",
+                           "linear(1,2,18446744073709551616)",
+                           "Linear(1,2,3)",
+                           "cosine(1,2,3)",
+                           "(1,2,3)",
+                           "linear(1.0,2,3)"}) {
     CAPTURE(text);
     CHECK_FALSE(LearningRate::parse(text));
   }

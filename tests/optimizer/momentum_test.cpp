@@ -102,9 +102,9 @@ TEST_CASE("Momentum: parse is the opposite of describe()", "[optimizer]") {
        {Momentum{}, Momentum{.learning_rate = distrib::Linear{0.02F, 0.0F, 12000}, .momentum = 0.5F},
         Momentum{.use_nesterov = true}})
     CHECK(Momentum::parse(momentum.describe()) == momentum);
-  for (const char* text : {"", "learning_rate=0.05", "learning_rate=0.05 momentum=0.9",
-                           "learning_rate=0.05 use_nesterov=false momentum=0.9",
-                           "learning_rate=0.05 momentum=0.9 use_nesterov=0",
-                           "learning_rate=0.05 momentum=0.9 use_nesterov=false "})
+  for (const char* text :
+       {"", "learning_rate=0.05", "learning_rate=0.05 momentum=0.9",
+        "learning_rate=0.05 use_nesterov=false momentum=0.9", "learning_rate=0.05 momentum=0.9 use_nesterov=0",
+        "learning_rate=0.05 momentum=0.9 use_nesterov=false "})
     CHECK_FALSE(Momentum::parse(text));
 }

@@ -83,10 +83,10 @@ void print_kernel(const char* kernel, Factors factors) {
     }
     for (std::uint64_t count = 1; count <= 20; ++count) {
       const std::vector<float> gradient = numbers(static_cast<std::uint32_t>(2 + count));
-      distrib::detail::update_block(factors(count),
-                                    {gradient.data(), values.data(), values.data(),
-                                     {slots[0].data(), slots[1].data(), slots[2].data()}, size},
-                                    instructions);
+      distrib::detail::update_block(
+          factors(count),
+          {gradient.data(), values.data(), values.data(), {slots[0].data(), slots[1].data(), slots[2].data()}, size},
+          instructions);
       distrib::detail::update_rows(factors(count), {rows.data(), gradient.data(), rows.size(), dim}, instructions);
     }
     std::size_t other = 0;
@@ -154,7 +154,8 @@ auto main() -> int {
                [&](auto count) { return CenteredRMSPropFactors{linear.at(count), blend(0.9F), 0.5F, 1e-3F}; });
   print_kernel("adam", [&](auto count) { return AdamFactors{alpha(count), blend(0.9F), blend(0.999F), 1e-8F}; });
   print_kernel("amsgrad", [&](auto count) { return AMSGradFactors{alpha(count), blend(0.9F), blend(0.999F), 1e-8F}; });
-  print_kernel("adamw", [&](auto count) { return AdamWFactors{alpha(count), blend(0.9F), blend(0.999F), 1e-8F, 1e-3F}; });
+  print_kernel("adamw",
+               [&](auto count) { return AdamWFactors{alpha(count), blend(0.9F), blend(0.999F), 1e-8F, 1e-3F}; });
   print_kernel("ftrl", [&](auto count) { return FtrlFactors{linear.at(count), 0.5F, 0.1F, 0.4F, 0.6F}; });
   print_kernel("ftrl power", [&](auto count) { return FtrlFactors{linear.at(count), 0.3F, 0.1F, 0.4F, 0.0F}; });
   print_mean();

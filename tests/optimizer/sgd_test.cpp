@@ -15,8 +15,7 @@ TEST_CASE("Sgd: w -= rate * g, each operation rounded, any length, in place or n
     const std::vector<float> gradient = reference::numbers(size, 1);
     const std::vector<float> from = reference::numbers(size, 2);
     std::vector<float> expected(size);
-    for (std::size_t i = 0; i < size; ++i)
-      expected[i] = reference::minus(from[i], reference::times(0.3F, gradient[i]));
+    for (std::size_t i = 0; i < size; ++i) expected[i] = reference::minus(from[i], reference::times(0.3F, gradient[i]));
     std::vector<float> to(size, -7.0F);
     sgd.apply({1}, gradient, from, to, {});
     CHECK(to == expected);

@@ -64,8 +64,7 @@ TEST_CASE("UpdaterList: everything else is refused, also what cannot be trained 
   for (const char* text : {"", " ", "sgd", "sgd ", "Sgd learning_rate=0.05", "sgd learning_rate=0.050",
                            "sgd learning_rate=0.05 ", "sgd  learning_rate=0.05", " sgd learning_rate=0.05",
                            "momentum learning_rate=0.05", "adagrad learning_rate=0.05", "learning_rate=0.05",
-                           "adagrad learning_rate=0.05 initial_accumulator_value=0",
-                           "still "}) {
+                           "adagrad learning_rate=0.05 initial_accumulator_value=0", "still "}) {
     CAPTURE(text);
     CHECK(made_of(StandardUpdaters{}, text).empty());
   }

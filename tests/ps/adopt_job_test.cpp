@@ -40,9 +40,8 @@ auto refusal(const JoinRequest& of, const std::optional<Job>& known = {}, std::u
 
 TEST_CASE("adopt_job: a job, its updaters, and what its tables may take", "[ps]") {
   Error error;
-  const AdoptedJob adopted =
-      adopt_job(request(good_job()), {}, place, shard_kinds(StandardUpdaters{}),
-                ShardOptions{.memory_budget_bytes = 1 << 20}, error);
+  const AdoptedJob adopted = adopt_job(request(good_job()), {}, place, shard_kinds(StandardUpdaters{}),
+                                       ShardOptions{.memory_budget_bytes = 1 << 20}, error);
   REQUIRE_FALSE(error);
   CHECK(to_text(adopted.job) == to_text(good_job()));
   CHECK(adopted.kind.consistency.synchronous);
@@ -54,8 +53,7 @@ TEST_CASE("adopt_job: a job, its updaters, and what its tables may take", "[ps]"
 TEST_CASE("adopt_job: shards share what their task may have", "[ps]") {
   Error error;
   const ShardOptions options{.memory_budget_bytes = 1 << 20, .task_memory_bytes = 1 << 20};
-  const AdoptedJob adopted =
-      adopt_job(request(good_job()), {}, place, shard_kinds(StandardUpdaters{}), options, error);
+  const AdoptedJob adopted = adopt_job(request(good_job()), {}, place, shard_kinds(StandardUpdaters{}), options, error);
   REQUIRE_FALSE(error);
   REQUIRE(adopted.job.shards_per_task == 2);
   CHECK(adopted.kind.table_budget_bytes == (1 << 19) - 3 * 64);

@@ -109,8 +109,8 @@ TEST_CASE("AnyShard: a synchronous one", "[ps]") {
   back->goodbye(10, out);
   CHECK(back->step() == 1);
   CHECK(out.take() == Texts{"joined 10 k=2 cuts=0,1,2", "gone 10 step=0 k=2 cuts=0,1,2",
-                            "refused 10 step=9 rank=3: the job has no such rank", "load 1",
-                            "joined 10 k=1 cuts=0,1,2", "done"});
+                            "refused 10 step=9 rank=3: the job has no such rank", "load 1", "joined 10 k=1 cuts=0,1,2",
+                            "done"});
   back->disconnect(10, out);
   back->restore(11, 0, out);
   CHECK(out.take() == Texts{"load 0"});

@@ -11,9 +11,9 @@
 #include <map>
 #include <string>
 
+using distrib::ConsistencyKind;
 using distrib::Contribution;
 using distrib::Cut;
-using distrib::ConsistencyKind;
 using distrib::Peer;
 using distrib::Rank;
 using distrib::Sgd;
@@ -79,7 +79,8 @@ auto shard_of(Rank ranks, std::uint64_t total, Step interval, ConsistencyKind co
 
 }  // namespace
 
-TEST_CASE("AsyncShardCore: where there is no room for a cut, it goes on and tries when asked, and the last again", "[ps]") {
+TEST_CASE("AsyncShardCore: where there is no room for a cut, it goes on and tries when asked, and the last again",
+          "[ps]") {
   Shard shard = shard_of(1, 3, 0);
   tell(Events{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -208,7 +209,8 @@ TEST_CASE("AsyncShardCore: for a worker that asks, the cut that is being written
       {"asks again", shard.save(10), {"save 3 w=-3 applied=3,0"}},
       {"of another rank", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
       {"it has nothing in it", shard.save(11), {}},
-      {"so there is one after it", shard.saved(3),
+      {"so there is one after it",
+       shard.saved(3),
        {"save 4 w=-4 applied=3,1", "notice 10 k=3 cuts=3", "notice 11 k=1 cuts=0"}},
       {"no room", shard.no_room(), {"notice 10 k=3 cuts=3 no room", "notice 11 k=1 cuts=0 no room"}},
       {"", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0 no room"}},
@@ -268,16 +270,17 @@ TEST_CASE("AsyncShardCore: the values at the end are given when all of them are 
       {"the last one", shard.push(0, 2, 1), {"save 3 w=-3 applied=2,1", "pushed 10 step=2 k=2 cuts=1"}},
       {"not durable", at_end(10), {}},
       {"a parked one is looked at again", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=1"}},
-      {"durable", shard.saved(3),
-       {"notice 10 k=2 cuts=2", "notice 11 k=1 cuts=1",
-        "values 11 step=18446744073709551615 w=-3 k=1 cuts=1",
+      {"durable",
+       shard.saved(3),
+       {"notice 10 k=2 cuts=2", "notice 11 k=1 cuts=1", "values 11 step=18446744073709551615 w=-3 k=1 cuts=1",
         "values 10 step=18446744073709551615 w=-3 k=2 cuts=2"}},
       {"at once", at_end(11), {"values 11 step=18446744073709551615 w=-3 k=1 cuts=1"}},
   });
   Shard back{Core{story::job(1, 2, 3, 0), 0, sgd(), anything, Cut{3, block(-3), {}, {2, 1}}}};
   tell(Events{
       {"join", back.join(10), {"joined 10 k=2 cuts=2"}},
-      {"it came back with them", back.pull(10, distrib::end_of_job),
+      {"it came back with them",
+       back.pull(10, distrib::end_of_job),
        {"values 10 step=18446744073709551615 w=-3 k=2 cuts=2"}},
   });
   ShardActions out;
@@ -294,8 +297,7 @@ TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
   tell(Events{
       {"rank", shard.join(12), {"refused 12 step=0 rank=2: the job has no such rank"}},
       {"rank", shard.push(2, 1, 1), {"refused 12 step=1 rank=2: the job has no such rank"}},
-      {"size", short_one,
-       {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
+      {"size", short_one, {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
       {"size", no_block, {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
   });
   CHECK(shard.core.step() == 0);
@@ -312,7 +314,8 @@ TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too 
       {"and without", shard.pull(10, 1), {}},
       {"rows as they are", shard.pull(11, 0, {{{5}, {0, 1}}}), {"values 11 step=0 w=-1 rows=5,7,8 k=0 cuts=0"}},
       {"a repeat changes none", shard.push(0, 1, block(1, {{5, 3}}, {{0, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
-      {"rows as they are then", shard.push(1, 1, block(1, {{7, 2}})),
+      {"rows as they are then",
+       shard.push(1, 1, block(1, {{7, 2}})),
        {"values 10 step=1 w=-2 rows=5,6 k=1 cuts=0", "values 10 step=1 w=-2 k=1 cuts=0",
         "pushed 11 step=1 k=1 cuts=0"}},
       {"a cut has them", shard.save(), {"copy"}},
@@ -320,10 +323,10 @@ TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too 
       {"2", shard.push(0, 2, block(1, {{9, 1}})), {"pushed 10 step=2 k=2 cuts=0"}},
       {"2", shard.push(1, 2, block(1, {{9, 1}})), {"pushed 11 step=2 k=2 cuts=0"}},
       {"at the end, with rows", shard.pull(10, distrib::end_of_job, {{{9}, {}}}), {}},
-      {"the first cut is durable", shard.saved(2),
-       {"copy", "notice 10 k=2 cuts=1", "notice 11 k=2 cuts=1"}},
+      {"the first cut is durable", shard.saved(2), {"copy", "notice 10 k=2 cuts=1", "notice 11 k=2 cuts=1"}},
       {"the last one", shard.copy(), {"save 4 w=-4 keys=5,7,9;0,1,2 applied=2,2"}},
-      {"all of it is", shard.saved(4),
+      {"all of it is",
+       shard.saved(4),
        {"notice 10 k=2 cuts=2", "notice 11 k=2 cuts=2",
         "values 10 step=" + std::to_string(distrib::end_of_job) + " w=-4 rows=6 k=2 cuts=2"}},
   });
@@ -342,8 +345,7 @@ TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps
   tell(Events{
       {"join", back.join(10), {"joined 10 k=1 cuts=1"}},
       {"its rows", back.pull(10, 1, {{{5, 7}, {1, 2}}}), {"values 10 step=1 w=-1 rows=7,8,8,5 k=1 cuts=1"}},
-      {"2 again", back.push(0, 2, block(1, {{5, 1}, {7, 1}})),
-       {"copy", "pushed 10 step=2 k=2 cuts=1"}},
+      {"2 again", back.push(0, 2, block(1, {{5, 1}, {7, 1}})), {"copy", "pushed 10 step=2 k=2 cuts=1"}},
       {"counted once", back.pull(10, 2, {{{5, 7}, {}}}), {"values 10 step=2 w=-2 rows=6,7 k=2 cuts=1"}},
   });
 }
@@ -356,7 +358,8 @@ TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change
       {"of the tables too few", shard.pull(10, 0, {{{5}}}), {"refused 10 step=0 rank=0" + row}},
       {"an item too far", shard.pull(10, 0, {{{5}, {3}}}), {"refused 10 step=0 rank=0" + row}},
       {"an item too far", shard.push(0, 1, block(1, {{5, 1}}, {{3, 1}})), {"refused 10 step=1 rank=0" + row}},
-      {"no keys", shard.push(0, 1, block(1)),
+      {"no keys",
+       shard.push(0, 1, block(1)),
        {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
       {"nothing has changed", shard.pull(10, 0, {{{5}, {0}}}), {"values 10 step=0 w=0 rows=8,8 k=0 cuts=0"}},
       {"the first good one", shard.push(0, 1, block(1, {{5, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
@@ -378,7 +381,8 @@ TEST_CASE("AsyncShardCore: what is not finite is refused when the job asks for i
       {"dense", shard.push(0, 1, block(infinity, {{5, 1}})), {refused + " (v0)"}},
       {"a row of any key", shard.push(0, 1, block(1, {{5, 1}, {7, -infinity}})), {refused + " (words)"}},
       {"a numbered row", shard.push(0, 1, block(1, {{5, 1}}, {{2, nan}})), {refused + " (items)"}},
-      {"ahead", shard.push(0, 2, block(nan, {})),
+      {"ahead",
+       shard.push(0, 2, block(nan, {})),
        {"refused 10 step=2 rank=0: a gradient is not finite: NaN or infinity (v0)"}},
       {"nothing was counted", shard.pull(10, 0, {{{5}, {2}}}), {"values 10" + initial}},
       {"the first good one counts", shard.push(0, 1, block(1, {{5, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
@@ -421,7 +425,8 @@ TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first c
       {"a contribution is asked for again", shard.push(0, 1, 1), {"joined 10 k=0 cuts=0 no values"}},
       {"there is nothing to save", shard.save(), {"notice 10 k=0 cuts=0 no values"}},
       {"other values", shard.push(1, 0, 9), {refused(distrib::ps_errc::bad_initial_values)}},
-      {"another size", shard.push(1, 0, std::make_shared<distrib::AlignedBuffer>(32)),
+      {"another size",
+       shard.push(1, 0, std::make_shared<distrib::AlignedBuffer>(32)),
        {refused(distrib::ps_errc::wrong_size)}},
       {"the values", shard.push(1, 0, 8), {"values 10 step=0 w=8 k=0 cuts=0", "pushed 11 step=0 k=0 cuts=0"}},
       {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},

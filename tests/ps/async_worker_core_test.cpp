@@ -86,7 +86,8 @@ TEST_CASE("AsyncWorkerCore: join, values, contribution, save, goodbye (rules 2, 
       {"waits for all", w.values(0, 0), {}},
       {"all there", w.values(1, 0), {"compute step=1 ticket=1 of 2"}},
       {"not this one", w.computed(7), {}},
-      {"sent; a shard that has all saves by itself", w.computed(1),
+      {"sent; a shard that has all saves by itself",
+       w.computed(1),
        {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0"}},
       {"counted, not durable", w.pushed(0, 1), {}},
       {"on one", w.notice(0, 1, 1), {}},
@@ -103,7 +104,8 @@ TEST_CASE("AsyncWorkerCore: it starts after the smallest number counted (rule 4)
       {"t = 3", w.joined(1, 3, 3), {"pull 0 step=3", "pull 1 step=3"}},
       {"values", w.values(0, 3, 4), {}},
       {"values", w.values(1, 3, 3), {"compute step=4 ticket=1 of 2"}},
-      {"shards that are ahead drop the repeat", w.computed(1),
+      {"shards that are ahead drop the repeat",
+       w.computed(1),
        {"push 0 step=4 rank=1 common=3", "push 1 step=4 rank=1 common=3", "pull 0 step=4", "pull 1 step=4"}},
   });
   Worker late = worker(20);
@@ -126,7 +128,8 @@ TEST_CASE("AsyncWorkerCore: a shard that came back or found a gap is sent what f
   carry_to(w, 3);
   tell(Events{
       {"lost and there again", w.reconnected(0), {"join 0"}},
-      {"what follows its cut, and the pull again", w.joined(0, 1),
+      {"what follows its cut, and the pull again",
+       w.joined(0, 1),
        {"push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
       {"values", w.values(0, 3), {}},
       {"a gap; values are here already", w.joined(0, 2), {"push 0 step=3 rank=1 common=0"}},
@@ -158,12 +161,14 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
   tell(Events{
       {"values", w.values(0, 2), {}},
       {"values", w.values(1, 2), {"compute step=3 ticket=3 of 2"}},
-      {"three quarters: save", w.computed(3),
+      {"three quarters: save",
+       w.computed(3),
        {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "save 0", "save 1", "pull 0 step=3",
         "pull 1 step=3"}},
       {"values", w.values(0, 3), {}},
       {"room for one", w.values(1, 3), {"compute step=4 ticket=4 of 2"}},
-      {"full", w.computed(4),
+      {"full",
+       w.computed(4),
        {"push 0 step=4 rank=1 common=0", "push 1 step=4 rank=1 common=0", "save 0", "save 1", "pull 0 step=4",
         "pull 1 step=4"}},
       {"values", w.values(0, 4), {}},
@@ -192,7 +197,8 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits wh
   });
 }
 
-TEST_CASE("AsyncWorkerCore: it asks for a cut once, for what is on its way when one is there asks for another", "[ps]") {
+TEST_CASE("AsyncWorkerCore: it asks for a cut once, for what is on its way when one is there asks for another",
+          "[ps]") {
   // Room for eight, three quarters are six.
   Worker w = worker(40, {.replay_budget_bytes = 1024});
   carry_to(w, 5);
@@ -203,7 +209,8 @@ TEST_CASE("AsyncWorkerCore: it asks for a cut once, for what is on its way when 
     for (std::uint32_t shard : {0U, 1U}) w.values(shard, step - 1, durable)(told);
     told.clear();
     w.computed(step)(told);
-    return std::ranges::count_if(told, [](const auto& action) { return std::holds_alternative<distrib::SendSave>(action); });
+    return std::ranges::count_if(told,
+                                 [](const auto& action) { return std::holds_alternative<distrib::SendSave>(action); });
   };
   CHECK(asks(6) == 2);
   CHECK(asks(7) == 0);
@@ -220,7 +227,8 @@ TEST_CASE("AsyncWorkerCore: it waits for no cut that a shard has no room for", "
   tell(Events{
       {"values", w.values(0, 1), {}},
       {"full", w.values(1, 1), {}},
-      {"no room there", [&w](WorkerActions& out) { w.core.notice(1, {1, {0}, true}, out); },
+      {"no room there",
+       [&w](WorkerActions& out) { w.core.notice(1, {1, {0}, true}, out); },
        {"compute step=2 ticket=2 of 2"}},
   });
 }
@@ -251,7 +259,8 @@ TEST_CASE("AsyncWorkerCore: asked to stop it finishes what is in flight and leav
       {"values", busy.values(0, 1), {}},
       {"values", busy.values(1, 1), {"compute step=2 ticket=2 of 2"}},
       {"in flight", busy.stop(), {}},
-      {"made", busy.computed(2),
+      {"made",
+       busy.computed(2),
        {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "leave 0", "leave 1", "left"}},
   });
   Worker overtaken = worker(20, {.replay_budget_bytes = 0});
@@ -279,7 +288,8 @@ TEST_CASE("AsyncWorkerCore: who wants the result waits for everybody's contribut
       {"join", w.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
       {"values", w.values(0, 0), {}},
       {"values", w.values(1, 0), {"compute step=1 ticket=1 of 2"}},
-      {"its last one", w.computed(1),
+      {"its last one",
+       w.computed(1),
        {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=" + last,
         "pull 1 step=" + last}},
       {"of before", w.values(0, 0), {}},
@@ -324,12 +334,14 @@ TEST_CASE("AsyncWorkerCore: with tables it asks which rows, once; the next ones 
       {"there again", w.joined(0, 0), {"pull 0 step=0 rows=1;"}},
       {"values", w.rows(1, 0, 0), {}},
       {"values", w.rows(0, 0, 0), {"compute step=1 ticket=1 of 2"}},
-      {"made, and the next rows are known", w.computed(1, 2),
+      {"made, and the next rows are known",
+       w.computed(1, 2),
        {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1 rows=2;",
         "pull 1 step=1 rows=;2"}},
       {"values", w.rows(0, 1, 1), {}},
       {"values", w.rows(1, 1, 1), {"compute step=2 ticket=2 of 2"}},
-      {"the last; the result with the rows that are wanted at the end", w.computed(2, 3),
+      {"the last; the result with the rows that are wanted at the end",
+       w.computed(2, 3),
        {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 0 step=" + end + " rows=3;",
         "pull 1 step=" + end + " rows=;0"}},
       {"values", w.rows(0, distrib::end_of_job, 2, 2), {}},
@@ -357,7 +369,8 @@ TEST_CASE("AsyncWorkerCore: sent back by a shard it asks which rows are needed t
       {"without rows: of a pull of another incarnation", w.values(1, 2), {}},
       {"values", w.rows(0, 2, 5), {}},
       {"values", w.rows(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
-      {"it goes on as ever", w.computed(4, 4),
+      {"it goes on as ever",
+       w.computed(4, 4),
        {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "pull 0 step=3 rows=4;",
         "pull 1 step=3 rows=;1"}},
   });
@@ -384,9 +397,11 @@ TEST_CASE("AsyncWorkerCore: contribution 0 goes to each shard that waits for it,
       {"", joined(1, 0, false), {"pull 0 step=0", "pull 1 step=0"}},
       {"", w.values(0, 0), {}},
       {"", w.values(1, 0), {"compute step=1 ticket=1 of 2"}},
-      {"", w.computed(1),
+      {"",
+       w.computed(1),
        {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1", "pull 1 step=1"}},
-      {"it came back without a cut", joined(1, 0, true),
+      {"it came back without a cut",
+       joined(1, 0, true),
        {"push 1 step=0 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 1 step=1"}},
   });
 }

@@ -96,8 +96,7 @@ TEST_CASE("BatchKeys: every lookup finds its row in what the shards answer, othe
           return true;
         };
         REQUIRE(batch.index(table).size() == lookups[table].size());
-        for (std::size_t i = 0; i < lookups[table].size(); ++i)
-          CHECK(has(batch.index(table)[i], lookups[table][i]));
+        for (std::size_t i = 0; i < lookups[table].size(); ++i) CHECK(has(batch.index(table)[i], lookups[table][i]));
         REQUIRE(batch.index_of_others(table).size() == (others.empty() ? 0 : others[table].size()));
         for (std::size_t i = 0; i < batch.index_of_others(table).size(); ++i)
           CHECK(has(batch.index_of_others(table)[i], others[table][i]));
@@ -113,7 +112,8 @@ TEST_CASE("BatchKeys: gradients go to the shard of their key; those of others no
   const std::vector<ShardLayout> layouts = shard_layouts(job);
   BatchKeys batch{job, layouts};
   std::vector<std::shared_ptr<AlignedBuffer>> contributions;
-  for (const ShardLayout& layout : layouts) contributions.push_back(std::make_shared<AlignedBuffer>(layout.block_bytes()));
+  for (const ShardLayout& layout : layouts)
+    contributions.push_back(std::make_shared<AlignedBuffer>(layout.block_bytes()));
   for (int round = 0; round < 30; ++round) {
     const auto lookups = random_lookups(random, 60);
     KeyLists others;

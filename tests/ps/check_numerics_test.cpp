@@ -74,8 +74,8 @@ TEST_CASE("check_numerics: the first variable or table is named", "[ps]") {
 }
 
 TEST_CASE("check_numerics: counters of doubles are looked at, integers are what they are", "[ps]") {
-  constexpr std::uint64_t bad[] = {0x7ff0000000000000, 0xfff0000000000000, 0x7ff0000000000001,
-                                   0xfff8000000000000, 0xffffffffffffffff};
+  constexpr std::uint64_t bad[] = {0x7ff0000000000000, 0xfff0000000000000, 0x7ff0000000000001, 0xfff8000000000000,
+                                   0xffffffffffffffff};
   constexpr std::uint64_t good[] = {0, 0x8000000000000000, 1, 0x7fefffffffffffff, 0xffefffffffffffff};
   for (std::size_t size = 0; size < 4; ++size)
     for (std::size_t at = 0; at < size; ++at) {

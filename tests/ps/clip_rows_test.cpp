@@ -45,9 +45,9 @@ TEST_CASE("clip_rows: of any size of row", "[ps]") {
       CAPTURE(row_size, i);
       CHECK(length(is) == Approx(std::min(0.5, length(was))));
       for (std::size_t j = 0; j < row_size; ++j)
-        CHECK(is[j] == (length(was) <= 0.5 ? was[j]
-                                           : reference::over(reference::times(was[j], 0.5F),
-                                                             static_cast<float>(length(was)))));
+        CHECK(is[j] == (length(was) <= 0.5
+                            ? was[j]
+                            : reference::over(reference::times(was[j], 0.5F), static_cast<float>(length(was)))));
     }
   }
 }

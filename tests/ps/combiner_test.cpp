@@ -23,7 +23,7 @@ TEST_CASE("Combiner: other words", "[ps]") {
     std::error_code ec;
     static_cast<void>(parse_combiner(text, ec));
     CHECK(ec == ps_errc::unknown_combiner);
-    CHECK_THROWS_WITH(parse_combiner(text), Equals('"' + std::string{text} +
-                                                   "\": combiner must be one of mean, sqrtn, sum"));
+    CHECK_THROWS_WITH(parse_combiner(text),
+                      Equals('"' + std::string{text} + "\": combiner must be one of mean, sqrtn, sum"));
   }
 }

@@ -57,15 +57,26 @@ TEST_CASE("parse_consistency: what a shard has to know of each", "[ps]") {
   CHECK(kind(AsynchronousParallel{}) == distrib::consistency_kind(AsynchronousParallel{}));
   CHECK(kind(StaleSynchronousParallel{2}) == distrib::consistency_kind(StaleSynchronousParallel{2}));
 
-  for (const char* text : {"", "bulk", "bulk_synchronous_parallel ", "asynchronous_parallel staleness=3",
-                           "asynchronous_parallel barrier_every=0", "asynchronous_parallel barrier_every=07",
+  for (const char* text : {"",
+                           "bulk",
+                           "bulk_synchronous_parallel ",
+                           "asynchronous_parallel staleness=3",
+                           "asynchronous_parallel barrier_every=0",
+                           "asynchronous_parallel barrier_every=07",
                            "stale_synchronous_parallel staleness=1 barrier_every=2",
-                           "stale_synchronous_parallel", "stale_synchronous_parallel staleness=",
-                           "stale_synchronous_parallel staleness=-1", "stale_synchronous_parallel staleness=03",
-                           "stale_synchronous_parallel staleness=18446744073709551616", "staleness=3", "3", "=",
-                           "bulk_synchronous_parallel staleness=3", "bulk_synchronous_parallel replicas_to_aggregate=0",
+                           "stale_synchronous_parallel",
+                           "stale_synchronous_parallel staleness=",
+                           "stale_synchronous_parallel staleness=-1",
+                           "stale_synchronous_parallel staleness=03",
+                           "stale_synchronous_parallel staleness=18446744073709551616",
+                           "staleness=3",
+                           "3",
+                           "=",
+                           "bulk_synchronous_parallel staleness=3",
+                           "bulk_synchronous_parallel replicas_to_aggregate=0",
                            "bulk_synchronous_parallel replicas_to_aggregate=4294967298",
-                           "bulk_synchronous_parallel replicas_to_aggregate=02", "replicas_to_aggregate=2"}) {
+                           "bulk_synchronous_parallel replicas_to_aggregate=02",
+                           "replicas_to_aggregate=2"}) {
     CAPTURE(text);
     CHECK_FALSE(distrib::parse_consistency(text));
   }

@@ -312,7 +312,8 @@ TEST_CASE("CutStore: what the others will not save is let go in vain, also when 
   CHECK(cluster.list(0) == Steps{40});
 }
 
-TEST_CASE("CutStore: where only an index finds no room the cut is durable, and the index is made later", "[ps][cut_store]") {
+TEST_CASE("CutStore: where only an index finds no room the cut is durable, and the index is made later",
+          "[ps][cut_store]") {
   Cluster cluster{2};
   bool is_full = true;
   const auto store = [&](std::uint32_t shard) {
@@ -674,10 +675,10 @@ TEST_CASE("CutStore: a second replica has cuts of its own beside the first's", "
   cluster.save_all(1000);  // the end
   for (const std::uint32_t shard : {0U, 1U}) replica(shard).save(cluster.cut(shard, 1000));
   for (const std::uint32_t number : {0U, 1U, 2U, 3U}) cluster.store(number).finish();
-  CHECK(cluster.files() == std::set<std::string>{"checkpoint", "model.ckpt-20.index", "model.ckpt-20.data-00000-of-00002",
-                                                 "model.ckpt-20.data-00001-of-00002", "model.ckpt-1000.index",
-                                                 "model.ckpt-1000.data-00000-of-00002",
-                                                 "model.ckpt-1000.data-00001-of-00002"});
+  CHECK(cluster.files() ==
+        std::set<std::string>{"checkpoint", "model.ckpt-20.index", "model.ckpt-20.data-00000-of-00002",
+                              "model.ckpt-20.data-00001-of-00002", "model.ckpt-1000.index",
+                              "model.ckpt-1000.data-00000-of-00002", "model.ckpt-1000.data-00001-of-00002"});
 }
 
 TEST_CASE("CutStore: what the first replicas lack of a checkpoint is taken from the second ones", "[ps][cut_store]") {
@@ -687,7 +688,8 @@ TEST_CASE("CutStore: what the first replicas lack of a checkpoint is taken from 
   CHECK(cluster.store(3 + 2).save(cluster.cut(2, 20)).empty());
   CHECK_FALSE(cluster.has(20, ".index"));
   const bool first_is_last = GENERATE(true, false);
-  const std::string prefix = first_is_last ? cluster.store(1).save(cluster.cut(1, 20)) : cluster.store(3 + 1).save(cluster.cut(1, 20));
+  const std::string prefix =
+      first_is_last ? cluster.store(1).save(cluster.cut(1, 20)) : cluster.store(3 + 1).save(cluster.cut(1, 20));
   CHECK(prefix == cluster.path(20, ""));
   CHECK(newest_of(cluster) == cluster.path(20, ""));
   for (const std::uint32_t shard : {0U, 1U, 2U}) {  // read by a job without replicas
@@ -701,7 +703,8 @@ TEST_CASE("CutStore: what the first replicas lack of a checkpoint is taken from 
   CHECK(cuts::same_bytes(cluster.store(2).read(20).values, cluster.cut(2, 20).values));
 }
 
-TEST_CASE("CutStore: what second replicas still have of a checkpoint that was let go brings it not back", "[ps][cut_store]") {
+TEST_CASE("CutStore: what second replicas still have of a checkpoint that was let go brings it not back",
+          "[ps][cut_store]") {
   Cluster cluster{2, 3, 20, 2};
   cluster.job.replicas = 2;
   for (const Step step : {20U, 40U, 60U, 80U})

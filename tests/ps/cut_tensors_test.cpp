@@ -261,8 +261,8 @@ TEST_CASE("CutTensors: each variable's slots are those of its own updater", "[ps
         auto slot = std::make_shared<distrib::AlignedBuffer>(group.size_bytes);
         for (const auto& place : layout.places())
           if (place.updater == group.updater)
-            for (float& x : slot->as<float>().subspan((place.offset_bytes - group.offset_bytes) / 4,
-                                                      place.size_bytes / 4))
+            for (float& x :
+                 slot->as<float>().subspan((place.offset_bytes - group.offset_bytes) / 4, place.size_bytes / 4))
               x = ++next;
         cut.slots.push_back(std::move(slot));
       }
@@ -303,8 +303,8 @@ TEST_CASE("CutTensors: counters have their own element types and no slots, on an
     std::vector<Cut> made;
     for (const distrib::ShardLayout& layout : shard_layouts(job)) {
       auto values = std::make_shared<distrib::AlignedBuffer>(layout.block_bytes());
-      support::gather(layout, [&](std::size_t v) { return static_cast<const std::byte*>(variables[v]); },
-                      values->data());
+      support::gather(
+          layout, [&](std::size_t v) { return static_cast<const std::byte*>(variables[v]); }, values->data());
       Cut cut{40, values, {}, {}};
       if (!layout.groups().empty()) {  // the slots are the values of the floats
         auto slots = std::make_shared<distrib::AlignedBuffer>(layout.float_bytes());

@@ -6,8 +6,8 @@
 #include "support/whole_variables.hpp"
 
 #include <distrib/optimizer/momentum.hpp>
-#include <distrib/ps/job_updaters.hpp>
 #include <distrib/placement/round_robin.hpp>
+#include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
@@ -99,12 +99,11 @@ inline auto make_cuts(const distrib::Job& job, distrib::Step step, std::vector<d
       std::vector<std::vector<float>> whole;
       for (std::size_t v = 0; v < job.variables.size(); ++v) {
         whole.emplace_back(static_cast<std::size_t>(job.variables[v].shape.elements()));
-        for (std::size_t i = 0; i < whole[v].size(); ++i)
-          whole[v][i] = sign * static_cast<float>(100 * v + i + step);
+        for (std::size_t i = 0; i < whole[v].size(); ++i) whole[v][i] = sign * static_cast<float>(100 * v + i + step);
       }
       auto made = std::make_shared<distrib::AlignedBuffer>(layout.block_bytes());
-      support::gather(layout, [&](std::size_t v) { return reinterpret_cast<const std::byte*>(whole[v].data()); },
-                      made->data());
+      support::gather(
+          layout, [&](std::size_t v) { return reinterpret_cast<const std::byte*>(whole[v].data()); }, made->data());
       return made;
     };
     distrib::Cut cut{step, block(1), {}, applied};

@@ -72,8 +72,8 @@ TEST_CASE("embedding_lookup_sparse: each operation is rounded to float", "[ps]")
       for (auto i = static_cast<std::size_t>(splits[row]); i < static_cast<std::size_t>(splits[row + 1]); ++i) {
         divisor += double{weights[i]};
         for (std::size_t j = 0; j < row_size; ++j)
-          sum[j] = reference::plus(
-              sum[j], reference::times(rows[static_cast<std::size_t>(ids[i]) * row_size + j], weights[i]));
+          sum[j] = reference::plus(sum[j],
+                                   reference::times(rows[static_cast<std::size_t>(ids[i]) * row_size + j], weights[i]));
       }
       for (std::size_t j = 0; j < row_size; ++j)
         CHECK(made[row * row_size + j] == reference::over(sum[j], static_cast<float>(divisor)));

@@ -447,6 +447,7 @@ TEST_CASE("EmbeddingTable: says the rows that it evicts for their age", "[ps]") 
     gone[key] = {use, row == nullptr ? 0.0F : row[1]};
   };
   CHECK(table.evict_unused_since(4, last) == 3);
-  CHECK(gone == std::map<std::uint64_t, std::pair<KeyUse, float>>{{1, {{2, 2}, 2.0F}}, {2, {{2, 2}, 3.0F}}, {4, {{1, 1}, 0.0F}}});
+  CHECK(gone == std::map<std::uint64_t, std::pair<KeyUse, float>>{
+                    {1, {{2, 2}, 2.0F}}, {2, {{2, 2}, 3.0F}}, {4, {{1, 1}, 0.0F}}});
   CHECK(table.keys() == 1);
 }

@@ -22,8 +22,8 @@ TEST_CASE("set_initial_values: a block a shard, its own values where the job say
 
   const std::array<float, 6> own{1, 2, 3, 4, 5, 1.0001F};
   const std::array<float, 2> other{-1, -1};
-  const std::vector<ByteView> whole{std::as_bytes(std::span{other}), std::as_bytes(std::span{other}),
-                                    std::as_bytes(std::span{own}), {}};
+  const std::vector<ByteView> whole{
+      std::as_bytes(std::span{other}), std::as_bytes(std::span{other}), std::as_bytes(std::span{own}), {}};
   const std::vector<SharedBuffer> blocks = set_initial_values(job, whole);
   REQUIRE(blocks.size() == 2);
   const std::span<const float> first = blocks[0]->as<float>();
@@ -43,10 +43,8 @@ TEST_CASE("set_initial_values: a block a shard, its own values where the job say
   const Job once = job;
   CHECK(set_initial_values(job, whole).size() == 2);  // the same again
   CHECK(to_text(job) == to_text(once));
-  job.parts = {{0, Slice::whole({2}), 1},
-               {1, Slice::whole({2}), 1},
-               {2, Slice::whole({2, 3}), 1},
-               {3, Slice::whole({2}), 1}};
+  job.parts = {
+      {0, Slice::whole({2}), 1}, {1, Slice::whole({2}), 1}, {2, Slice::whole({2, 3}), 1}, {3, Slice::whole({2}), 1}};
   CHECK(set_initial_values(job, whole)[0]->size() == 0);  // a shard without parts has an empty one
   CHECK(identity_difference(to_text(job), to_text(once)).empty());
 }
@@ -63,8 +61,7 @@ TEST_CASE("set_initial_values: values of another size are refused by name", "[ps
   job.variables[1].initializer = CustomInitializer{};
   const std::array<float, 3> three{};
   const ByteView all = std::as_bytes(std::span{three});
-  for (const std::vector<ByteView>& whole :
-       {std::vector<ByteView>{}, {{}, {}}, {{}, all}, {all, all.first(4)}}) {
+  for (const std::vector<ByteView>& whole : {std::vector<ByteView>{}, {{}, {}}, {{}, all}, {all, all.first(4)}}) {
     Job other = job;
     CHECK_THROWS_WITH(set_initial_values(other, whole), ContainsSubstring("initial values of v1"));
   }

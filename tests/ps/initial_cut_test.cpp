@@ -138,7 +138,8 @@ TEST_CASE("initial_cut: what the checkpoint lacks keeps its initializer, and cou
   ShardStore store{job, 0, two_slots, std::numeric_limits<std::uint64_t>::max()};
   const auto fresh = store.tables()->digests();
   Cut trained = cut;
-  trained.tables = {cuts::make_table(layout.tables()[0], {}, 2, 9), cuts::make_table(layout.tables()[1], {{5}, {}}, 2, 9)};
+  trained.tables = {cuts::make_table(layout.tables()[0], {}, 2, 9),
+                    cuts::make_table(layout.tables()[1], {{5}, {}}, 2, 9)};
   store.load(trained);
   CHECK(store.tables()->digests() != fresh);
   store.load(cut);
@@ -152,7 +153,8 @@ TEST_CASE("initial_cut: an object-based checkpoint gives values by full name and
   const std::vector<float> b(5, 5.0F);
   BundlePart part;
   const std::string suffix = "/.ATTRIBUTES/VARIABLE_VALUE";
-  part.tensors.push_back({"model/w" + suffix, DType::float32, {6, 5}, Slice::whole({6, 5}), std::as_bytes(std::span{w})});
+  part.tensors.push_back(
+      {"model/w" + suffix, DType::float32, {6, 5}, Slice::whole({6, 5}), std::as_bytes(std::span{w})});
   part.tensors.push_back({"b" + suffix, DType::float32, {5}, Slice::whole({5}), std::as_bytes(std::span{b})});
   const auto with = [&](std::vector<std::string> full_names) {
     WireWriter graph;
@@ -178,7 +180,8 @@ TEST_CASE("initial_cut: an object-based checkpoint gives values by full name and
   for (VariableInfo& variable : job.variables)
     if (variable.name == "w") variable.shape = {3, 5};
   job.parts.clear();
-  for (std::size_t i = 0; i < job.variables.size(); ++i) job.parts.push_back({i, Slice::whole(job.variables[i].shape), 0});
+  for (std::size_t i = 0; i < job.variables.size(); ++i)
+    job.parts.push_back({i, Slice::whole(job.variables[i].shape), 0});
   CHECK_THAT(refusal(job), ContainsSubstring("c: w: it is float32[6,5], not float32[3,5]"));
 }
 

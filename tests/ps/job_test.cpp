@@ -104,10 +104,11 @@ TEST_CASE("Job: tables in its text, after the variables", "[ps]") {
   item.initializer = distrib::GlorotUniformInitializer{};
   job.tables = {user, item};
   const auto has = [&](const std::string& lines) { return to_text(job).find(lines) != std::string::npos; };
-  CHECK(has("variable temperature float32[] zeros\n"
-            "table user keys any dim 16 uniform low=-0.05 high=0.05\n"
-            "table item keys 50000 dim 16 glorot_uniform\n"
-            "part hidden/weights"));
+  CHECK(
+      has("variable temperature float32[] zeros\n"
+          "table user keys any dim 16 uniform low=-0.05 high=0.05\n"
+          "table item keys 50000 dim 16 glorot_uniform\n"
+          "part hidden/weights"));
   job.tables[0].min_count = 3;
   CHECK(has("high=0.05\nmin_count 3\ntable item"));
   job.tables[0].evict_after = 1000;
@@ -157,12 +158,15 @@ TEST_CASE("Job: the updater of a variable is that of the longest prefix", "[ps]"
 }
 
 TEST_CASE("Job: what is not the default is a line of its own", "[ps]") {
-  CHECK(changed([](Job& job) { job.row_mean = distrib::RowMean::of_all; }).find(
-            "use_nesterov=false\nrow_mean of_all\nconsistency bulk") != std::string::npos);
-  CHECK(changed([](Job& job) { job.check_numerics = true; }).find(
-            "use_nesterov=false\ncheck_numerics true\nconsistency bulk") != std::string::npos);
-  CHECK(changed([](Job& job) { job.wire_format = distrib::FloatFormat::float16; }).find(
-            "use_nesterov=false\nwire_format float16\nconsistency bulk") != std::string::npos);
+  CHECK(changed([](Job& job) {
+          job.row_mean = distrib::RowMean::of_all;
+        }).find("use_nesterov=false\nrow_mean of_all\nconsistency bulk") != std::string::npos);
+  CHECK(changed([](Job& job) {
+          job.check_numerics = true;
+        }).find("use_nesterov=false\ncheck_numerics true\nconsistency bulk") != std::string::npos);
+  CHECK(changed([](Job& job) {
+          job.wire_format = distrib::FloatFormat::float16;
+        }).find("use_nesterov=false\nwire_format float16\nconsistency bulk") != std::string::npos);
 }
 
 TEST_CASE("Job: global steps are shared out, the remainder to the lowest ranks", "[ps]") {

@@ -10,8 +10,9 @@ using distrib::Job;
 TEST_CASE("find_updaters: that of all variables first, then those of some, in the job's order", "[ps]") {
   Job job;
   job.updater = "sgd learning_rate=0.5";
-  job.updaters_of = {{"wide/", "ftrl learning_rate=0.1 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 "
-                               "l2=0 l2_shrinkage=0"},
+  job.updaters_of = {{"wide/",
+                      "ftrl learning_rate=0.1 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 "
+                      "l2=0 l2_shrinkage=0"},
                      {"deep/", "adagrad learning_rate=0.1 initial_accumulator_value=0.1"}};
   distrib::Error error{distrib::ps_errc::bad_job, "stale"};
   const auto found = find_updaters(job, distrib::StandardUpdaters{}, error);

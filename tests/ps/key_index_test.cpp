@@ -53,8 +53,7 @@ void insert(KeyIndex& index, std::uint64_t key, std::uint32_t row) {
 auto is_same(const KeyIndex& index, const std::map<std::uint64_t, std::uint32_t>& expected) -> bool {
   std::map<std::uint64_t, std::uint32_t> seen;
   index.for_each([&](const KeySlot& slot) { seen[slot.key()] = slot.row(); });
-  return index.size() == expected.size() && seen == expected &&
-         std::ranges::all_of(expected, [&](const auto& one) {
+  return index.size() == expected.size() && seen == expected && std::ranges::all_of(expected, [&](const auto& one) {
            const KeySlot* const slot = find(index, one.first);
            return slot != nullptr && slot->key() == one.first && slot->row() == one.second;
          });
@@ -288,10 +287,8 @@ TEST_CASE("KeyIndex: the order is a function of the calls", "[ps]") {
     for (std::uint32_t n = 0; n < 100'000; ++n) {
       const std::uint64_t key = random() % 80'000;
       KeySlot* const slot = find(index, key);
-      if (slot == nullptr)
-        insert(index, key, n);
-      else
-        index.erase(slot);
+      if (slot == nullptr) insert(index, key, n);
+      else index.erase(slot);
     }
     orders.push_back(order_of(index));
   }
@@ -328,8 +325,7 @@ TEST_CASE("KeyIndex: pieces of pages are zeros, do not overlap and are used agai
       taken.push_back(one);
     } else if (!taken.empty()) {
       std::swap(taken[random() % taken.size()], taken.back());
-      every_page(taken.back().piece,
-                 [&](const std::byte& byte) { is_right = is_right && byte == taken.back().mark; });
+      every_page(taken.back().piece, [&](const std::byte& byte) { is_right = is_right && byte == taken.back().mark; });
       pieces.give_back(taken.back().piece);
       taken.pop_back();
     }

@@ -41,7 +41,8 @@ inline auto contribution(distrib::Step step, distrib::Rank rank, const std::vect
     -> std::vector<distrib::SharedBuffer> {
   std::uint64_t hash = step * 31 + rank;
   for (const distrib::SharedBuffer& block : values)
-    for (const float value : block->as<float>()) hash = distrib::sim::Dice{hash ^ std::bit_cast<std::uint32_t>(value)}.next();
+    for (const float value : block->as<float>())
+      hash = distrib::sim::Dice{hash ^ std::bit_cast<std::uint32_t>(value)}.next();
   std::vector<distrib::SharedBuffer> blocks;
   for (const distrib::SharedBuffer& block : values) {
     auto made = std::make_shared<distrib::AlignedBuffer>(block->size());

@@ -33,6 +33,4 @@ TEST_CASE("RefusedReply: which contribution, and what of it", "[ps]") {
         "step 3 of rank 1, hidden/weights");
 }
 
-TEST_CASE("end_of_job: no step comes after it", "[ps]") {
-  CHECK(distrib::end_of_job + 1 == 0);
-}
+TEST_CASE("end_of_job: no step comes after it", "[ps]") { CHECK(distrib::end_of_job + 1 == 0); }

@@ -46,7 +46,8 @@ TEST_CASE("methods: messages are written and read back", "[ps]") {
   CHECK(values.progress == progress);
   CHECK_FALSE(values.gone);
   CHECK(values.counted == 1ULL << 33);
-  CHECK(carried(distrib::PullReply{{7, {0}, false, false, true}, true, 0, nullptr}).progress == Progress{7, {0}, false, false, true});
+  CHECK(carried(distrib::PullReply{{7, {0}, false, false, true}, true, 0, nullptr}).progress ==
+        Progress{7, {0}, false, false, true});
   const auto gone = carried(distrib::PullReply{progress, true, 0, nullptr});
   CHECK(gone.progress == progress);
   CHECK(gone.gone);

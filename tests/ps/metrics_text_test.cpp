@@ -14,10 +14,9 @@ TEST_CASE("metrics_text: the judge of the format refuses what is none", "[ps]") 
   const std::string head = "# HELP a b\n# TYPE a gauge\n";
   CHECK(exposition::read(head + "a 1\n") == exposition::Samples{{"a", 1}});
   CHECK(exposition::read(head + "a{b=\"c\",d=\"\\\"\\\\\\n\"} 0.5\n").has_value());
-  for (const char* const bad :
-       {"a 1", "a  1\n", "b 1\n", "a{} 1\n", "a{b=\"c} 1\n", "a{b=\"c\"}1\n", "a{b=\"\\x\"} 1\n", "a one\n", "a 1\na 2\n",
-        "a{b=\"c\",b=\"d\"} 1\n", "a{1=\"c\"} 1\n", "\n", "# HELP a again\n", "# TYPE b gauge\n", "# TYPE a counter\n",
-        "a_sum 1\n"}) {
+  for (const char* const bad : {"a 1", "a  1\n", "b 1\n", "a{} 1\n", "a{b=\"c} 1\n", "a{b=\"c\"}1\n",
+                                "a{b=\"\\x\"} 1\n", "a one\n", "a 1\na 2\n", "a{b=\"c\",b=\"d\"} 1\n", "a{1=\"c\"} 1\n",
+                                "\n", "# HELP a again\n", "# TYPE b gauge\n", "# TYPE a counter\n", "a_sum 1\n"}) {
     CAPTURE(bad);
     CHECK_FALSE(exposition::read(head + bad));
   }
@@ -77,14 +76,14 @@ TEST_CASE("metrics_text: every fact of every shard", "[ps]") {
   }
   const auto samples = exposition::read(metrics_text(shards));
   REQUIRE(samples);
-  const char* const names[] = {"step",      "total_steps", "newest_cut_step", "contributions",      "staleness_steps",
-                               "value_bytes", "slot_bytes", "variables",      "pushes_total",       "pushed_bytes_total",
-                               "pulls_total", "pulled_bytes_total", "pulls_parked", "stale_total"};
+  const char* const names[] = {
+      "step",        "total_steps",        "newest_cut_step", "contributions", "staleness_steps",
+      "value_bytes", "slot_bytes",         "variables",       "pushes_total",  "pushed_bytes_total",
+      "pulls_total", "pulled_bytes_total", "pulls_parked",    "stale_total"};
   for (std::uint32_t s = 0; s < 2; ++s) {
     const std::string of = "{task=\"1\",shard=\"" + std::to_string(s) + "\"";
     double expected = 100 * (s + 1);
-    for (const char* const name : names)
-      CHECK(samples->at("distrib_ps_" + std::string{name} + of + "}") == ++expected);
+    for (const char* const name : names) CHECK(samples->at("distrib_ps_" + std::string{name} + of + "}") == ++expected);
     const std::string push = "distrib_ps_push_seconds_";
     CHECK(samples->at(push + "bucket" + of + ",le=\"0.000001024\"}") == 1);
     CHECK(samples->at(push + "bucket" + of + ",le=\"0.000032768\"}") == 2);

@@ -23,9 +23,7 @@ using distrib::VariableInfo;
 
 namespace {
 
-auto two_ps() -> ClusterSpec {
-  return {{"ps", {"a:1", "b:1"}}, {"worker", {"c:1"}}, {"chief", {"d:1"}}};
-}
+auto two_ps() -> ClusterSpec { return {{"ps", {"a:1", "b:1"}}, {"worker", {"c:1"}}, {"chief", {"d:1"}}}; }
 
 auto variable(std::string name, Shape shape) -> VariableInfo {
   return {.name = std::move(name), .dtype = DType::float32, .shape = shape};

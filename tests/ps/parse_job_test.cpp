@@ -69,8 +69,7 @@ auto with_tables() -> Job {
 
 auto equal(const Job& one, const Job& other) -> bool {
   return one.seed == other.seed && one.initial_checkpoint == other.initial_checkpoint &&
-         one.variables == other.variables && one.tables == other.tables &&
-         one.parts == other.parts &&
+         one.variables == other.variables && one.tables == other.tables && one.parts == other.parts &&
          one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
          one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
          one.check_numerics == other.check_numerics && one.wire_format == other.wire_format &&
@@ -404,9 +403,21 @@ TEST_CASE("parse_job: 20 000 damaged texts", "[ps]") {
   std::mt19937 random{20160411};
   const auto below = [&random](std::size_t count) { return static_cast<std::size_t>(random()) % count; };
   const std::string texts[] = {to_text(a_job()), to_text(with_tables())};
-  const char* const numbers[] = {"0", "-1", "1", "00", "65536", "4294967295", "4294967296", "4611686018427387904",
-                                 "9223372036854775807", "18446744073709551615", "18446744073709551616", "1e9", "nan",
-                                 "1e999999", ""};
+  const char* const numbers[] = {"0",
+                                 "-1",
+                                 "1",
+                                 "00",
+                                 "65536",
+                                 "4294967295",
+                                 "4294967296",
+                                 "4611686018427387904",
+                                 "9223372036854775807",
+                                 "18446744073709551615",
+                                 "18446744073709551616",
+                                 "1e9",
+                                 "nan",
+                                 "1e999999",
+                                 ""};
   std::size_t accepted = 0;
   for (int round = 0; round < 20'000; ++round) {
     std::string text = texts[round % 2];

@@ -15,9 +15,7 @@ struct Peer {
   fake::Connection connection{"a", told};
   distrib::PeerCalls<fake::Connection*> calls;
 
-  void join(std::uint64_t call) {
-    calls.join({&connection, connection.begin<distrib::Join>(call, {})});
-  }
+  void join(std::uint64_t call) { calls.join({&connection, connection.begin<distrib::Join>(call, {})}); }
   void park(std::uint64_t call, distrib::Step step) {
     calls.park(step, {&connection, connection.begin<distrib::Pull>(call, {step})});
   }

@@ -21,7 +21,8 @@ struct Everywhere {
 }  // namespace
 
 TEST_CASE("plan_parts: every part takes a turn, a scalar is not cut", "[ps]") {
-  const auto parts = distrib::plan_parts(variables(), distrib::FixedShardsPartitioner{3}, distrib::RoundRobinStrategy{}, 2, 1);
+  const auto parts =
+      distrib::plan_parts(variables(), distrib::FixedShardsPartitioner{3}, distrib::RoundRobinStrategy{}, 2, 1);
   const std::vector<std::uint32_t> shards{0, 1, 0, 1, 0, 1, 0};
   REQUIRE(parts.size() == shards.size());
   for (std::size_t i = 0; i < parts.size(); ++i) CHECK(parts[i].shard == shards[i]);
@@ -31,7 +32,8 @@ TEST_CASE("plan_parts: every part takes a turn, a scalar is not cut", "[ps]") {
 }
 
 TEST_CASE("plan_parts: within a task the shard with the fewest bytes takes the next part", "[ps]") {
-  const auto parts = distrib::plan_parts(variables(), distrib::FixedShardsPartitioner{1}, distrib::RoundRobinStrategy{}, 1, 2);
+  const auto parts =
+      distrib::plan_parts(variables(), distrib::FixedShardsPartitioner{1}, distrib::RoundRobinStrategy{}, 1, 2);
   REQUIRE(parts.size() == 3);
   CHECK(parts[0].shard == 0);  // 160 bytes
   CHECK(parts[1].shard == 1);

@@ -47,8 +47,9 @@ TEST_CASE("read_pull_rows: what was written, or nothing", "[ps]") {
     CHECK(large.where == std::to_string(size) + " bytes of " + std::to_string(size - 1));
 
     for (std::size_t length = 0; length < bytes.size(); ++length)
-      CHECK(read_pull_rows(of, body({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)}), 1 << 20, rows)
-                .code == ps_errc::unsorted_keys);
+      CHECK(
+          read_pull_rows(of, body({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)}), 1 << 20, rows)
+              .code == ps_errc::unsorted_keys);
     bytes.back() = std::byte{2};
     CHECK(read_pull_rows(of, body(bytes), 1 << 20, rows).code == ps_errc::unsorted_keys);
     bytes.push_back(std::byte{0});

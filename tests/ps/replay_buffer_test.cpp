@@ -42,10 +42,8 @@ TEST_CASE("ReplayBuffer: full when another one of the same size has no room", "[
   const Row rows[] = {
       {1, 1, 1},       // an empty one is never full
       {128, 1, 1},     // exactly one
-      {255, 1, 1},
-      {256, 1, 2},     // the second would be over three quarters
-      {512, 3, 4},
-      {1280, 7, 10},
+      {255, 1, 1}, {256, 1, 2},     // the second would be over three quarters
+      {512, 3, 4}, {1280, 7, 10},
   };
   for (const Row& row : rows) {
     CAPTURE(row.budget);

@@ -32,9 +32,10 @@ auto take(RowSlabs& slabs, std::size_t count) -> std::vector<std::uint32_t> {
 }  // namespace
 
 TEST_CASE("RowSlabs: rows of all sizes lie apart, aligned, and stay", "[ps]") {
-  const RowLayout layout = GENERATE(RowLayout{1, 0}, RowLayout{3, 0}, RowLayout{16, 1}, RowLayout{17, 1},
-                                    RowLayout{1, 0, distrib::FloatFormat::float16}, RowLayout{17, 1, distrib::FloatFormat::bfloat16},
-                                    RowLayout{1000, 2}, RowLayout{100'000, 1});
+  const RowLayout layout =
+      GENERATE(RowLayout{1, 0}, RowLayout{3, 0}, RowLayout{16, 1}, RowLayout{17, 1},
+               RowLayout{1, 0, distrib::FloatFormat::float16}, RowLayout{17, 1, distrib::FloatFormat::bfloat16},
+               RowLayout{1000, 2}, RowLayout{100'000, 1});
   MemoryBudget budget{std::size_t{1} << 30};
   RowSlabs slabs{layout, budget};
   CHECK(slabs.bytes() == 0);
@@ -51,8 +52,9 @@ TEST_CASE("RowSlabs: rows of all sizes lie apart, aligned, and stay", "[ps]") {
   for (std::size_t i = 0; i < count; ++i) {
     const float* const row = slabs.at(rows[i]);
     addresses.insert(row);
-    is_right = is_right && reinterpret_cast<std::uintptr_t>(row) % alignment == 0 &&
-               std::all_of(row, row + layout.row_bytes() / sizeof(float), [&](float f) { return f == static_cast<float>(i); });
+    is_right =
+        is_right && reinterpret_cast<std::uintptr_t>(row) % alignment == 0 &&
+        std::all_of(row, row + layout.row_bytes() / sizeof(float), [&](float f) { return f == static_cast<float>(i); });
   }
   CHECK(is_right);
   CHECK(addresses.size() == count);

@@ -226,7 +226,8 @@ TEST_CASE("Server: a page of metrics, before the job and in the middle of it", "
   };
   const std::string of = "{task=\"0\",shard=\"0\"}";
   exposition::Samples seen;
-  for (seen = look(); !seen.contains("distrib_ps_open" + of); seen = look()) {}  // it begins on the pool's thread
+  for (seen = look(); !seen.contains("distrib_ps_open" + of); seen = look()) {
+  }  // it begins on the pool's thread
   CHECK(seen.at("distrib_ps_open" + of) == 0);
   CHECK(ask("GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
   CHECK(ask("\n\n").starts_with("HTTP/1.1 400 "));
@@ -325,8 +326,8 @@ TEST_CASE("Server: of the cuts beyond those that the job keeps one each n hours 
       Server first{pool, cluster_of(two, 1), "ps", 0};
       Server second{pool, cluster_of(two, 1), "ps", 1};
       asio::io_context context{1};
-      Worker worker{context, loopback_job::make(2, 1, last), 0, addresses(first, second), {},
-                    {folder.path().string(), 0, 2, hours}};
+      Worker worker{context, loopback_job::make(2, 1, last),       0, addresses(first, second),
+                    {},      {folder.path().string(), 0, 2, hours}};
       support::run_until(context, [&] { return worker.is_over; });
       CHECK(worker.end.code == 0);
       CHECK(code_of(first) == 0);
@@ -553,7 +554,8 @@ TEST_CASE("Server: with backup workers the others go on without a late one, whic
         stale = metric(context, "stale_total");
         late_one_is_back.set_value();
       };
-      while (!worker.is_over && context.run_one() == 1) {}
+      while (!worker.is_over && context.run_one() == 1) {
+      }
       codes[rank] = worker.end.code;
     });
   for (std::thread& thread : threads) thread.join();

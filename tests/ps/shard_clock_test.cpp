@@ -109,7 +109,8 @@ TEST_CASE("ShardClock: at the end it waits for goodbyes while somebody is joined
   CHECK(verdict(clock) == "lost 1 at 15s");
 }
 
-TEST_CASE("ShardClock: a cut that found no room is tried again after a pause, and no verdict comes later for it", "[ps]") {
+TEST_CASE("ShardClock: a cut that found no room is tried again after a pause, and no verdict comes later for it",
+          "[ps]") {
   ShardClock clock = clock_of(1);
   clock.opened(start);
   CHECK_FALSE(clock.tries_again(start + 1000h));

@@ -218,7 +218,8 @@ TEST_CASE("spread and gather: elements of 8 bytes, for any cut", "[ps]") {
         AlignedBuffer block{layout.block_bytes()};
         const auto bytes = [](auto& elements) { return std::as_writable_bytes(std::span{elements}).data(); };
         support::gather(layout, [&](std::size_t v) { return v == 0 ? bytes(seen) : bytes(sum); }, block.data());
-        support::spread(layout, block.data(), [&](std::size_t v) { return v == 0 ? bytes(seen_again) : bytes(sum_again); });
+        support::spread(layout, block.data(),
+                        [&](std::size_t v) { return v == 0 ? bytes(seen_again) : bytes(sum_again); });
       }
       CHECK(seen_again == seen);
       CHECK(sum_again == sum);

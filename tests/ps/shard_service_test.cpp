@@ -260,11 +260,14 @@ TEST_CASE("ShardService: a job that it cannot serve is refused with the reason",
       {{.tasks = 2}, [](Job&) {}, other + "1 parameter servers, this cluster 2)"},
       {{.ranks = 3}, [](Job&) {}, other + "2 workers, this cluster 3)"},
       {{.shard = 1}, [](Job&) {}, other + "1 shards of a task, this cluster 2)"},
-      {{}, [](Job& job) { job.updater = "adagrad"; },
+      {{},
+       [](Job& job) { job.updater = "adagrad"; },
        "the parameter server does not have this updater: start the servers with updaters<...> (adagrad)"},
-      {{}, [](Job& job) { job.consistency = "whenever"; },
+      {{},
+       [](Job& job) { job.consistency = "whenever"; },
        "this is no description of a job that can be served (line 8, 'consistency whenever')"},
-      {{}, [](Job& job) { job.updater = "momentum learning_rate=1 momentum=0.5 use_nesterov=false"; },
+      {{},
+       [](Job& job) { job.updater = "momentum learning_rate=1 momentum=0.5 use_nesterov=false"; },
        "the job needs more memory than this parameter server may take (256 bytes of 200)"},
   };
   for (const Row& row : rows) {
@@ -316,7 +319,9 @@ TEST_CASE("ShardService: a replica asks the other one before anybody joins", "[p
       {"opened", bench.opened_from(3, -1, {3}), {"shell ask sibling, have 3"}},
       {"waits", bench.join('b', 1, 1), {}},
       {"not joined", bench.pull('b', 2, 3), {"b2 failed: a call before Join"}},
-      {"it is ahead", bench.state_came(6, -4), {"shell save 6 w=-4", "a1 joined k=6 cuts=0,3", "b1 joined k=6 cuts=0,3"}},
+      {"it is ahead",
+       bench.state_came(6, -4),
+       {"shell save 6 w=-4", "a1 joined k=6 cuts=0,3", "b1 joined k=6 cuts=0,3"}},
       {"goes on from there", bench.pull('a', 2, 6), {"a2 values counted=6 w=-4 k=6 cuts=0,3"}},
       {"durable", bench.saved(6), {"a1 notice k=6 cuts=0,3,6", "b1 notice k=6 cuts=0,3,6"}},
   });
@@ -364,7 +369,8 @@ TEST_CASE("ShardService: a replica that everybody has left asks the other one fo
           {"none", bench.state_came(0, 0), {}},
           {"again", bench.wakes_after(2s), {"shell ask sibling, have 3"}},
           {"none", bench.state_came(0, 0), {}},
-          {"nobody comes", bench.wakes_after(1s),
+          {"nobody comes",
+           bench.wakes_after(1s),
            {"shell ended 70: a worker is lost for good (rank 0; no other replica is ahead of step 3)"}},
       });
   }
@@ -377,7 +383,8 @@ TEST_CASE("ShardService: the other replica is sent the newest cut, or one that i
       {"it knows no job yet", bench.ask_state('c', 1, 0), {"c1 failed: a call before Join"}},
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"waits", bench.ask_state('b', 1, 0), {}},
-      {"they could not be read", [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); },
+      {"they could not be read",
+       [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); },
        {"b1 no state", "a1 failed: this belongs to another job (cut-3)"}},
       {"again", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"another job", other_job, {"c2 failed: a call before Join"}},
@@ -423,7 +430,8 @@ TEST_CASE("ShardService: the cuts could not be read", "[ps]") {
   bench.tell({
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"another one", bench.join('b', 1, 1), {}},
-      {"both are refused", not_opened,
+      {"both are refused",
+       not_opened,
        {"a1 failed: this belongs to another job (cut-3)", "b1 failed: this belongs to another job (cut-3)"}},
       {"it knows no job", bench.join('a', 2, 0), {"a2 text wanted", "a2 end"}},
       {"again", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
@@ -473,12 +481,12 @@ TEST_CASE("ShardService: pulls wait for their step, pushes tell how far it is", 
       {"parked", bench.pull('b', 4, 1), {}},
       {"twice", bench.pull('a', 5, 1), {}},
       {"stored, not counted", bench.push('a', 6, 1, 0, 2), {"a6 pushed k=0 cuts=0"}},
-      {"in the order they came", bench.push('b', 6, 1, 1, 4),
+      {"in the order they came",
+       bench.push('b', 6, 1, 1, 4),
        {"a3 values counted=1 w=-3 k=1 cuts=0", "b4 values counted=1 w=-3 k=1 cuts=0",
         "a5 values counted=1 w=-3 k=1 cuts=0", "b6 pushed k=1 cuts=0"}},
       {"stored", bench.push('a', 7, 2, 0, 0), {"a7 pushed k=1 cuts=0"}},
-      {"2", bench.push('b', 7, 2, 1, 0),
-       {"b3 values counted=2 w=-3 k=2 cuts=0", "b7 pushed k=2 cuts=0"}},
+      {"2", bench.push('b', 7, 2, 1, 0), {"b3 values counted=2 w=-3 k=2 cuts=0", "b7 pushed k=2 cuts=0"}},
       {"gone", bench.pull('a', 8, 0), {"a8 gone k=2 cuts=0"}},
       {"stored", bench.push('a', 11, 3, 0, 1), {"a11 pushed k=2 cuts=0"}},
       {"its checksum is that of the bytes", bench.push('a', 12, 3, 0, 1), {"a12 pushed k=2 cuts=0"}},
@@ -522,7 +530,8 @@ TEST_CASE("ShardService: cuts are saved, loaded and dropped by the shell", "[ps]
   });
 }
 
-TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loaded; what cannot be read ends it", "[ps]") {
+TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loaded; what cannot be read ends it",
+          "[ps]") {
   Bench bench{job_of(1, 9, 1)};
   bench.join_all();
   const auto push = [&](std::uint64_t number, Step step) {
@@ -541,7 +550,8 @@ TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loa
       {"damaged", fails(distrib::checkpoint_errc::corrupt_data), {"shell load 4"}},
       {"loaded", [&] { bench.service.cut_loaded({4, block(-4), {}, {}}, bench.now); }, {"a1 joined k=4 cuts=0,1,2,4"}},
       {"back", bench.call<distrib::Restore>('a', 8, {0}), {"shell load 0", "a8 ok"}},
-      {"there is none before", fails(distrib::checkpoint_errc::not_found),
+      {"there is none before",
+       fails(distrib::checkpoint_errc::not_found),
        {"a1 end", "shell ended 74: not found in checkpoint (cut)"}},
   });
 
@@ -552,7 +562,8 @@ TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loa
   for (Step step = 2; step <= 4; ++step) other.call<distrib::Push>('a', step + 1, {step, 0, 0, block(1)})();
   other.tell({
       {"back", other.call<distrib::Restore>('a', 9, {1}), {"shell load 1", "a9 ok"}},
-      {"the disk says no", [&] { other.service.load_failed({distrib::checkpoint_errc::cannot_read, "cut"}, other.now); },
+      {"the disk says no",
+       [&] { other.service.load_failed({distrib::checkpoint_errc::cannot_read, "cut"}, other.now); },
        {"a1 end", "shell ended 74: cannot read (cut)"}},
   });
 }
@@ -571,7 +582,8 @@ TEST_CASE("ShardService: an asynchronous one; a gap is answered on the stream, a
       {"the end", bench.pull('a', 6, distrib::end_of_job), {}},
       {"the last of b", bench.push('b', 4, 1, 1, 1), {"b4 pushed k=1 cuts=0"}},
       {"the last of a", bench.push('a', 7, 2, 0, 1), {"shell save 3 w=-3", "a7 pushed k=2 cuts=1"}},
-      {"durable", bench.saved(3),
+      {"durable",
+       bench.saved(3),
        {"a1 notice k=2 cuts=2", "b1 notice k=1 cuts=1", "a6 values counted=3 w=-3 k=2 cuts=2"}},
       {"away", bench.closed('a'), {}},
       {"away", bench.closed('b'), {}},
@@ -616,7 +628,8 @@ TEST_CASE("ShardService: calls that are taken back, connections that are lost", 
       {"parked", bench.pull('a', 3, 1), {}},
       {"taken back", bench.cancel('a', 2), {}},
       {"stored", bench.push('a', 4, 1, 0, 1), {"a4 pushed k=0 cuts=0"}},
-      {"the other one is answered", bench.push('b', 2, 1, 1, 1),
+      {"the other one is answered",
+       bench.push('b', 2, 1, 1, 1),
        {"a3 values counted=1 w=-1 k=1 cuts=0", "b2 pushed k=1 cuts=0"}},
       {"parked", bench.pull('a', 5, 2), {}},
       {"Join taken back: not joined", bench.cancel('a', 1), {"a5 failed: the call was cancelled"}},
@@ -762,7 +775,8 @@ TEST_CASE("ShardService: Leave", "[ps]") {
       {"it is not joined", bench.call<distrib::Leave>('a', 4), {"a4 failed: a call before Join"}},
       {"it may come back", bench.join('a', 5, 0), {"a5 joined k=0 cuts=0"}},
       {"it leaves", bench.call<distrib::Leave>('a', 6), {"a6 ok", "a5 end"}},
-      {"it is missed", bench.wakes_after(3s),
+      {"it is missed",
+       bench.wakes_after(3s),
        {"b1 lost rank 0", "b1 end", "shell ended 70: a worker is lost for good (rank 0)"}},
   });
 }
@@ -777,7 +791,8 @@ TEST_CASE("ShardService: goodbyes and the last cut are the end", "[ps]") {
       {"it is not missed", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
       {"durable", bench.saved(1), {"b1 notice k=1 cuts=0,1"}},
       {"parked", bench.pull('b', 3, 2), {}},
-      {"the last goodbye", bench.call<distrib::Goodbye>('b', 4),
+      {"the last goodbye",
+       bench.call<distrib::Goodbye>('b', 4),
        {"b4 ok", "b3 failed: the connection is closed", "b1 end", "shell ended 0"}},
       {"it is over", bench.join('a', 5, 0), {"a5 failed: the connection is closed"}},
       {"and no cut matters", bench.saved(1), {}},
@@ -797,7 +812,11 @@ TEST_CASE("ShardService: the cut may be durable after the goodbyes, even when it
     bench.push('a', 2, 1, 0, 1)();
     bench.call<distrib::Goodbye>('a', 3)();
     bench.tell({
-        {"a signal", [&] { if (stopped) bench.service.stop(); }, {}},
+        {"a signal",
+         [&] {
+           if (stopped) bench.service.stop();
+         },
+         {}},
         {"done, and nothing to be tried again", bench.saved(1), {"shell ended 0"}},
     });
   }
@@ -814,7 +833,8 @@ TEST_CASE("ShardService: a rank that is lost for good ends it", "[ps]") {
       {"lost", bench.closed('b'), {}},
       {"not taken", bench.credit('c', 0), {}},
       {"parked", bench.pull('a', 2, 1), {}},
-      {"the others hear of it", bench.wakes_after(3s),
+      {"the others hear of it",
+       bench.wakes_after(3s),
        {"a1 lost rank 1", "c1 failed: a worker is lost for good (rank 1)", "a2 failed: the connection is closed",
         "a1 end", "shell ended 70: a worker is lost for good (rank 1)"}},
   });
@@ -834,7 +854,8 @@ TEST_CASE("ShardService: ranks that never come are lost, counted from when the j
       {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
       {"reading cuts may take long", time, {}},
       {"opened", bench.opened(), {"a1 joined k=0 cuts=0"}},
-      {"rank 1", bench.wakes_after(3s),
+      {"rank 1",
+       bench.wakes_after(3s),
        {"a1 lost rank 1", "a1 end", "shell ended 70: a worker is lost for good (rank 1)"}},
   });
 }
@@ -879,7 +900,8 @@ TEST_CASE("ShardService: asked to stop it saves, then it is to be tried again", 
       {"it saves", bench.stop(), {"shell save 1 w=-1"}},
       {"once", bench.stop(), {}},
       {"what the cut is without is not counted", bench.push('a', 4, 2, 0, 1), {"a4 failed: the connection is closed"}},
-      {"saved", bench.saved(1),
+      {"saved",
+       bench.saved(1),
        {"a1 notice k=1 cuts=0,1", "a3 failed: the connection is closed", "a1 end", "shell ended 1"}},
   });
   Bench tables{story::with_tables(job_of(1, 9, 0)), {}, {.copy_bytes = 1}};
@@ -951,7 +973,8 @@ TEST_CASE("ShardService: a cut that finds no room is tried again after a pause, 
   asked.service.save_failed(full, asked.now);
   asked.tell({
       {"asked to stop it tries at once", asked.stop(), {"shell save 1 w=-1"}},
-      {"and ends without", [&] { asked.service.save_failed(full, asked.now); },
+      {"and ends without",
+       [&] { asked.service.save_failed(full, asked.now); },
        {"a1 end", "shell ended 1: no room on the disk (cut-1)"}},
   });
 }
@@ -991,8 +1014,8 @@ TEST_CASE("ShardService: what is no call of its methods is refused", "[ps]") {
   ServerEvent greeted;
   greeted.kind = ServerEvent::Kind::greeted;
   bench.service.happened(&bench.of('a'), greeted, bench.now);
-  CHECK(bench.told == Texts{"a1 failed: the server has no such method",
-                            "a2 failed: the message does not decode (distrib.ps.Pull)"});
+  CHECK(bench.told ==
+        Texts{"a1 failed: the server has no such method", "a2 failed: the message does not decode (distrib.ps.Pull)"});
 }
 
 TEST_CASE("ShardService: rows come with values, and what is parked keeps its rows", "[ps]") {
@@ -1005,13 +1028,13 @@ TEST_CASE("ShardService: rows come with values, and what is parked keeps its row
       {"parked without", bench.pull('a', 5, 1), {}},
       {"the first one is taken back", bench.cancel('a', 3), {}},
       {"stored", bench.push('a', 6, 1, 0, block(1, {{5, 1}})), {"a6 pushed k=0 cuts=0"}},
-      {"each its own rows", bench.push('b', 2, 1, 1, block(1, {{7, 2}}, {{0, 3}})),
+      {"each its own rows",
+       bench.push('b', 2, 1, 1, block(1, {{7, 2}}, {{0, 3}})),
        {"a4 values counted=1 w=-1 rows=6 k=1 cuts=0", "a5 values counted=1 w=-1 k=1 cuts=0", "b2 pushed k=1 cuts=0"}},
       {"of the step before", bench.pull('b', 3, 0, {{5, 7}, {0}}), {"b3 values counted=0 w=0 rows=8,8,8 k=1 cuts=0"}},
       {"of now", bench.pull('b', 4, 1, {{5, 7}, {0}}), {"b4 values counted=1 w=-1 rows=7,6,5 k=1 cuts=0"}},
       {"2", bench.push('a', 7, 2, 0, block(0, {})), {"a7 pushed k=1 cuts=0"}},
-      {"a cut has the rows", bench.push('b', 5, 2, 1, block(0, {})),
-       {"shell copy", "b5 pushed k=2 cuts=0"}},
+      {"a cut has the rows", bench.push('b', 5, 2, 1, block(0, {})), {"shell copy", "b5 pushed k=2 cuts=0"}},
       {"that are copied", bench.copied(), {"shell save 2 w=-1 keys=5,7;0,1,2"}},
   });
 }
@@ -1110,7 +1133,8 @@ TEST_CASE("ShardService: what waits is told why the job ends", "[ps]") {
   bench.tell({
       {"parked", bench.pull('b', 2, 1), {}},
       {"not taken", bench.credit('b', 0), {}},
-      {"refused", bench.push('a', 2, 3, 2, 1),
+      {"refused",
+       bench.push('a', 2, 3, 2, 1),
        {"a2" + refused + " (step 3 of rank 2)", "a1" + refused + " (step 3 of rank 2)",
         "b1" + refused + " (step 3 of rank 2)", "b2" + refused,
         "shell ended 65: the job has no such rank (step 3 of rank 2)"}},

@@ -48,7 +48,8 @@ auto read(ShardStore& store, float dense, const std::vector<std::uint64_t>& keys
 
 auto cut_of(ShardStore& store, Step step, std::vector<Step> applied = {}) -> Cut {
   store.begin_cut(step, std::move(applied));
-  while (!store.copy_cut(1)) {}
+  while (!store.copy_cut(1)) {
+  }
   return store.take_cut().finish();
 }
 

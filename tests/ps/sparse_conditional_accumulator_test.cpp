@@ -30,7 +30,10 @@ struct Takes {
   std::vector<Take> list;
 
   void operator()(const SparseGradientTaken& taken) {
-    list.push_back({taken.take, taken.step, taken.count, {taken.gradient.keys.begin(), taken.gradient.keys.end()},
+    list.push_back({taken.take,
+                    taken.step,
+                    taken.count,
+                    {taken.gradient.keys.begin(), taken.gradient.keys.end()},
                     {taken.gradient.rows.begin(), taken.gradient.rows.end()}});
   }
 };
@@ -114,9 +117,12 @@ TEST_CASE("SparseConditionalAccumulator: gradients that are refused", "[ps]") {
     ps_errc code;
   };
   const Case cases[] = {
-      {{0}, {1}, ps_errc::shape_mismatch},           {{0}, {1, 2, 3}, ps_errc::shape_mismatch},
-      {{}, {1, 2}, ps_errc::shape_mismatch},         {{0, 1}, {1, 2}, ps_errc::shape_mismatch},
-      {{1, 0}, {1, 2, 3, 4}, ps_errc::unsorted_keys}, {{1, 1}, {1, 2, 3, 4}, ps_errc::unsorted_keys},
+      {{0}, {1}, ps_errc::shape_mismatch},
+      {{0}, {1, 2, 3}, ps_errc::shape_mismatch},
+      {{}, {1, 2}, ps_errc::shape_mismatch},
+      {{0, 1}, {1, 2}, ps_errc::shape_mismatch},
+      {{1, 0}, {1, 2, 3, 4}, ps_errc::unsorted_keys},
+      {{1, 1}, {1, 2, 3, 4}, ps_errc::unsorted_keys},
       {{0, 5}, {1, 2, 3, 4}, ps_errc::no_such_row},
   };
   for (const Case& c : cases) {

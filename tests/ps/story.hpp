@@ -154,14 +154,16 @@ inline auto text(const support::ShardAction& action) -> std::string {
   if (const auto* m = std::get_if<PushedReply>(&action))
     return "pushed " + std::to_string(m->peer) + " step=" + std::to_string(m->step) + text(m->progress);
   if (const auto* m = std::get_if<RefusedReply>(&action))
-    return "refused " + std::to_string(m->peer) + " step=" + std::to_string(m->step) + " rank=" +
-           std::to_string(m->rank) + ": " + m->code.message() + (m->what.empty() ? "" : " (" + m->what + ")");
+    return "refused " + std::to_string(m->peer) + " step=" + std::to_string(m->step) +
+           " rank=" + std::to_string(m->rank) + ": " + m->code.message() +
+           (m->what.empty() ? "" : " (" + m->what + ")");
   if (std::holds_alternative<distrib::CopyCut>(action)) return "copy";
   if (const auto* m = std::get_if<SaveCut>(&action))
     return "save " + std::to_string(m->cut.step) + text(m->cut.values) + text(m->cut.tables) +
            (m->cut.applied.empty() ? "" : " applied=" + text(m->cut.applied));
   if (const auto* m = std::get_if<LoadCut>(&action)) return "load " + std::to_string(m->step);
-  if (const auto* m = std::get_if<DropCut>(&action)) return "drop " + std::to_string(m->step) + (m->in_vain ? " in vain" : "");
+  if (const auto* m = std::get_if<DropCut>(&action))
+    return "drop " + std::to_string(m->step) + (m->in_vain ? " in vain" : "");
   if (const auto* m = std::get_if<distrib::SendState>(&action))
     return "state " + std::to_string(m->peer) + " " + (m->step == 0 ? "none" : std::to_string(m->step));
   return "done";
@@ -196,9 +198,9 @@ inline auto text(const support::WorkerAction& action) -> std::string {
 
 template <class Action>
 struct Event {
-  const char* what;                                ///< What happens, for people, with the protocol's rule.
+  const char* what;  ///< What happens, for people, with the protocol's rule.
   std::function<void(support::ActionList<Action>&)> happens;
-  std::vector<std::string> expected;               ///< What the core must do then.
+  std::vector<std::string> expected;  ///< What the core must do then.
 };
 
 using ShardEvent = Event<support::ShardAction>;

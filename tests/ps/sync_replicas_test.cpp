@@ -26,8 +26,8 @@ struct Job {
   }
 
   void operator()(const ApplyUpdate& update) {
-    told.push_back("update " + std::to_string(update.step) + " of " + std::to_string(update.count) + " g=" +
-                   std::to_string(static_cast<int>(update.gradients[0][0])));
+    told.push_back("update " + std::to_string(update.step) + " of " + std::to_string(update.count) +
+                   " g=" + std::to_string(static_cast<int>(update.gradients[0][0])));
   }
   void operator()(const TokenGiven& token) {
     told.push_back("token " + std::to_string(token.step) + " to " + std::to_string(token.worker));

@@ -91,7 +91,8 @@ TEST_CASE("SyncShardCore: a step is complete when all ranks are there; two steps
       {"4: the initial values", shard.pull(10, 0), {"values 10 step=0 w=0 k=0 cuts=0"}},
       {"4: a future step is parked", shard.pull(10, 1), {}},
       {"1: one rank is not enough", shard.push(1, 1, 4), {"pushed 11 step=1 k=0 cuts=0"}},
-      {"1: the mean is applied", shard.push(0, 1, 2),
+      {"1: the mean is applied",
+       shard.push(0, 1, 2),
        {"values 10 step=1 w=-3 k=1 cuts=0", "pushed 10 step=1 k=1 cuts=0"}},
       {"4: the step before is kept", shard.pull(11, 0), {"values 11 step=0 w=0 k=1 cuts=0"}},
       {"contributions may be ahead", shard.push(1, 3, 8), {"pushed 11 step=3 k=1 cuts=0"}},
@@ -103,7 +104,8 @@ TEST_CASE("SyncShardCore: a step is complete when all ranks are there; two steps
       {"4: far ahead, parked", shard.pull(11, 4), {}},
       {"1: the one that was ahead counts", shard.push(0, 3, 0), {"pushed 10 step=3 k=3 cuts=0,2"}},
       {"pulled ahead", shard.push(0, 4, 0), {"pushed 10 step=4 k=3 cuts=0,2"}},
-      {"5: a cut is due at the end", shard.push(1, 4, 2),
+      {"5: a cut is due at the end",
+       shard.push(1, 4, 2),
        {"save 4 w=-9", "values 11 step=4 w=-9 k=4 cuts=0,2", "pushed 11 step=4 k=4 cuts=0,2"}},
   });
   CHECK(shard.core.step() == 4);
@@ -131,15 +133,18 @@ TEST_CASE("SyncShardCore: a repeat is dropped, one that differs is reported (rul
   tell(Events{
       {"first", shard.push(0, 1, 2, 0, 7), {"pushed 10 step=1 k=0 cuts=0"}},
       {"a stored one again", shard.push(0, 1, 2, 0, 7), {"pushed 10 step=1 k=0 cuts=0"}},
-      {"a stored one, different", shard.push(0, 1, 50, 0, 8),
+      {"a stored one, different",
+       shard.push(0, 1, 50, 0, 8),
        {"refused 10 step=1 rank=0" + differs, "pushed 10 step=1 k=0 cuts=0"}},
       {"the first one counts", shard.push(1, 1, 2, 0, 9), {"pushed 11 step=1 k=1 cuts=0"}},
       {"a counted one again", shard.push(1, 1, 2, 0, 9), {"pushed 11 step=1 k=1 cuts=0"}},
-      {"a counted one, different", shard.push(1, 1, 2, 0, 3),
+      {"a counted one, different",
+       shard.push(1, 1, 2, 0, 3),
        {"refused 11 step=1 rank=1" + differs, "pushed 11 step=1 k=1 cuts=0"}},
       {"on to the cut", shard.push(0, 2, 0), {"pushed 10 step=2 k=1 cuts=0"}},
       {"on to the cut", shard.push(1, 2, 0), {"save 2 w=-2", "pushed 11 step=2 k=2 cuts=0"}},
-      {"until the cut is durable", shard.push(1, 1, 2, 0, 3),
+      {"until the cut is durable",
+       shard.push(1, 1, 2, 0, 3),
        {"refused 11 step=1 rank=1" + differs, "pushed 11 step=1 k=2 cuts=0"}},
       {"durable", shard.saved(2), {}},
       {"no longer remembered", shard.push(1, 1, 2, 0, 3), {"pushed 11 step=1 k=2 cuts=0,2"}},
@@ -192,7 +197,8 @@ TEST_CASE("SyncShardCore: one cut is written at a time, the newest due one is ne
   });
 }
 
-TEST_CASE("SyncShardCore: where there is no room for a cut, it goes on and tries the next one, and the last again", "[ps]") {
+TEST_CASE("SyncShardCore: where there is no room for a cut, it goes on and tries the next one, and the last again",
+          "[ps]") {
   Shard shard = one_rank(4, 1);
   tell(Events{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -254,7 +260,8 @@ TEST_CASE("SyncShardCore: old cuts are dropped (rule 5)", "[ps]") {
   Shard shard = came_back(1, 99, 9, 5, 0, {0, 1, 2, 3, 4, 5});
   tell(Events{
       {"two are not newer than the common one", shard.push(0, 1, 1, 2), {"pushed 10 step=1 k=5 cuts=0,1,2,3,4,5"}},
-      {"the two newest of those stay", shard.push(0, 1, 1, 4),
+      {"the two newest of those stay",
+       shard.push(0, 1, 1, 4),
        {"drop 1", "drop 2", "pushed 10 step=1 k=5 cuts=0,3,4,5"}},
       {"and all newer ones", shard.push(0, 1, 1, 4), {"pushed 10 step=1 k=5 cuts=0,3,4,5"}},
       {"0 stays for ever", shard.push(0, 1, 1, 99), {"drop 3", "pushed 10 step=1 k=5 cuts=0,4,5"}},
@@ -290,7 +297,8 @@ TEST_CASE("SyncShardCore: restore to an older cut (rule 11)", "[ps]") {
       {"even what is not kept", shard.pull(11, 0), {}},
       {"stored meanwhile", shard.push(1, 3, 4), {"pushed 11 step=3 k=2 cuts=0,2,4"}},
       {"no old cut is dropped meanwhile", shard.push(0, 3, 2, 9), {"pushed 10 step=3 k=2 cuts=0,2,4"}},
-      {"all are told, all parked are looked at", shard.loaded(2, -5),
+      {"all are told, all parked are looked at",
+       shard.loaded(2, -5),
        {"joined 10 k=2 cuts=0,2,4", "joined 11 k=2 cuts=0,2,4", "values 11 step=2 w=-5 k=2 cuts=0,2,4",
         "gone 11 step=0 k=2 cuts=0,2,4"}},
       {"a second time is none", shard.loaded(2, 99), {}},
@@ -301,13 +309,15 @@ TEST_CASE("SyncShardCore: restore to an older cut (rule 11)", "[ps]") {
       {"5 was forgotten, its checksum too", shard.push(0, 5, 6, 0, 2), {"pushed 10 step=5 k=3 cuts=0,2,4"}},
       {"4", shard.push(0, 4, 0), {"pushed 10 step=4 k=3 cuts=0,2,4"}},
       {"4, made again", shard.push(1, 4, 0), {"save 4 w=-8", "pushed 11 step=4 k=4 cuts=0,2,4"}},
-      {"the parked pull stayed", shard.push(1, 5, 0),
+      {"the parked pull stayed",
+       shard.push(1, 5, 0),
        {"values 10 step=5 w=-11 k=5 cuts=0,2,4", "pushed 11 step=5 k=5 cuts=0,2,4"}},
       {"durable again", shard.saved(4), {"notice 10 k=5 cuts=0,2,4", "notice 11 k=5 cuts=0,2,4"}},
   });
 }
 
-TEST_CASE("SyncShardCore: who sends it back has not heard of the newest common cut; it and what is saved then stay", "[ps]") {
+TEST_CASE("SyncShardCore: who sends it back has not heard of the newest common cut; it and what is saved then stay",
+          "[ps]") {
   Shard shard = one_rank(9, 2);
   ShardActions ignored;
   shard.join(10)(ignored);
@@ -321,7 +331,8 @@ TEST_CASE("SyncShardCore: who sends it back has not heard of the newest common c
       {"on its way then", shard.saved(6), {"notice 10 k=2 cuts=0,2,4,6"}},
       {"there", shard.loaded(2, -2), {"joined 10 k=2 cuts=0,2,4,6"}},
       {"names are compared again", shard.push(0, 4, 1, 0, 1), {"pushed 10 step=4 k=2 cuts=0,2,4,6"}},
-      {"other bytes", shard.push(0, 4, 1, 0, 2),
+      {"other bytes",
+       shard.push(0, 4, 1, 0, 2),
        {"refused 10 step=4 rank=0: " + make_error_code(distrib::ps_errc::not_repeatable).message(),
         "pushed 10 step=4 k=2 cuts=0,2,4,6"}},
       {"forward to the newest", shard.restore(10, 6), {"load 6"}},
@@ -451,7 +462,8 @@ TEST_CASE("SyncShardCore: nothing is owed to a connection that is gone", "[ps]")
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"parked", shard.pull(10, 1), {}},
       {"gone", shard.disconnect(10), {}},
-      {"no values, but the one who pushed is answered", shard.push(0, 1, 1),
+      {"no values, but the one who pushed is answered",
+       shard.push(0, 1, 1),
        {"save 1 w=-1", "pushed 10 step=1 k=1 cuts=0"}},
       {"no notice", shard.saved(1), {}},
   });
@@ -541,16 +553,17 @@ TEST_CASE("SyncShardCore: rows come with the values of their step: now, parked, 
       {"parked without", shard.pull(11, 1), {}},
       {"parked with others", shard.pull(11, 1, {{{5, 6, 7}, {0, 2}}}), {}},
       {"one rank", shard.push(0, 1, block(2, {{5, 4}}, {{2, 1}})), {"pushed 10 step=1 k=0 cuts=0"}},
-      {"each gets its own, by the mean of those who had the key", shard.push(1, 1, block(4, {{5, 2}, {7, 6}})),
+      {"each gets its own, by the mean of those who had the key",
+       shard.push(1, 1, block(4, {{5, 2}, {7, 6}})),
        {"values 10 step=1 w=-3 rows=2 k=1 cuts=0", "values 11 step=1 w=-3 k=1 cuts=0",
         "values 11 step=1 w=-3 rows=5,8,2,8,7 k=1 cuts=0", "pushed 11 step=1 k=1 cuts=0"}},
-      {"the step before, in which 7 had no row", shard.pull(11, 0, {{{5, 7}, {2}}}),
+      {"the step before, in which 7 had no row",
+       shard.pull(11, 0, {{{5, 7}, {2}}}),
        {"values 11 step=0 w=0 rows=8,8,8 k=1 cuts=0"}},
       {"and without rows", shard.pull(11, 0), {"values 11 step=0 w=0 k=1 cuts=0"}},
       {"a pull makes no row", shard.pull(11, 1, {{{9}, {}}}), {"values 11 step=1 w=-3 rows=8 k=1 cuts=0"}},
       {"2, in which 5 does not come", shard.push(0, 2, block(0, {{7, 1}})), {"pushed 10 step=2 k=1 cuts=0"}},
-      {"a cut has the rows", shard.push(1, 2, block(0, {})),
-       {"copy", "pushed 11 step=2 k=2 cuts=0"}},
+      {"a cut has the rows", shard.push(1, 2, block(0, {})), {"copy", "pushed 11 step=2 k=2 cuts=0"}},
       {"that are copied", shard.copy(), {"save 2 w=-3 keys=5,7;0,1,2"}},
       {"of the step before", shard.pull(10, 1, {{{5, 7}, {}}}), {"values 10 step=1 w=-3 rows=5,2 k=2 cuts=0"}},
       {"of now", shard.pull(10, 2, {{{5, 7}, {}}}), {"values 10 step=2 w=-3 rows=5,1 k=2 cuts=0"}},
@@ -573,7 +586,8 @@ TEST_CASE("SyncShardCore: a restored shard has the rows of its cut, and none of 
   const Events back{
       {"back", shard.restore(10, 2), {"load 2"}},
       {"parked with its rows", shard.pull(10, 2, {{{5, 7, 9}, {}}}), {}},
-      {"loaded", [&](ShardActions& to) { shard.core.cut_loaded(cut, to); },
+      {"loaded",
+       [&](ShardActions& to) { shard.core.cut_loaded(cut, to); },
        {"joined 10 k=2 cuts=0,2", "values 10 step=2 w=-2 rows=7,7,8 k=2 cuts=0,2"}},
       {"the step before is not known", shard.pull(10, 1, {{{5}, {}}}), {"gone 10 step=1 k=2 cuts=0,2"}},
       {"3", shard.push(0, 3, block(1, {{5, 1}})), {"pushed 10 step=3 k=3 cuts=0,2"}},
@@ -581,7 +595,8 @@ TEST_CASE("SyncShardCore: a restored shard has the rows of its cut, and none of 
   };
   tell(back);
   Shard other{Core{job, 0, sgd(), cut, {0, 2}}};
-  tell(Events{{"a shard that came back", other.pull(10, 2, {{{5, 7, 9}, {}}}),
+  tell(Events{{"a shard that came back",
+               other.pull(10, 2, {{{5, 7, 9}, {}}}),
                {"values 10 step=2 w=-2 rows=7,7,8 k=2 cuts=0,2"}}});
 }
 
@@ -594,12 +609,14 @@ TEST_CASE("SyncShardCore: a cut is copied in pieces, and holds its step whatever
       {"2", shard.push(0, 2, block(1, {{5, 1}})), {"copy", "pushed 10 step=2 k=2 cuts=0"}},
       {"a piece", shard.copy(1), {"copy"}},
       {"asked for already", shard.save(), {}},
-      {"3 changes what is copied", shard.push(0, 3, block(1, {{5, 1}, {7, 1}, {9, 1}}, {{0, 1}})),
+      {"3 changes what is copied",
+       shard.push(0, 3, block(1, {{5, 1}, {7, 1}, {9, 1}}, {{0, 1}})),
        {"pushed 10 step=3 k=3 cuts=0"}},
       {"all of it", shard.copy(), {"save 2 w=-2 keys=5,7;0,1,2"}},
       {"nothing is left to copy", shard.copy(), {}},
       {"4, while 2 is written", shard.push(0, 4, block(1, {{9, 1}})), {"copy", "pushed 10 step=4 k=4 cuts=0"}},
-      {"another is asked for: this one is copied at once", shard.push(0, 5, block(1, {})),
+      {"another is asked for: this one is copied at once",
+       shard.push(0, 5, block(1, {})),
        {"pushed 10 step=5 k=5 cuts=0"}},
       {"6 is due", shard.push(0, 6, block(1, {{11, 1}})), {"pushed 10 step=6 k=6 cuts=0"}},
       {"2 is durable, 4 waited for it", shard.saved(2), {"save 4 w=-4 keys=5,7,9;0,1,2"}},
@@ -622,7 +639,8 @@ TEST_CASE("SyncShardCore: a cut holds the rows of its step bit for bit, in piece
       REQUIRE(step < 99);
     }
     Shard back{Core{job, 0, sgd(), std::get<distrib::SaveCut>(out.back()).cut, {0, 2}}};
-    tell(Events{{"it", back.pull(10, 2, {{{5, 7, 9}, {0, 1}}}), {"values 10 step=2 w=-2 rows=6,7,8,8,8 k=2 cuts=0,2"}}});
+    tell(
+        Events{{"it", back.pull(10, 2, {{{5, 7, 9}, {0, 1}}}), {"values 10 step=2 w=-2 rows=6,7,8,8,8 k=2 cuts=0,2"}}});
   }
 }
 
@@ -657,15 +675,19 @@ TEST_CASE("SyncShardCore: keys that the tables have not are refused, and change 
       {"of the tables too few", shard.pull(11, 0, {{{5}}}), {std::string{"refused 11 step=0 rank=1"} + no_such_row}},
       {"an item too far", shard.pull(11, 0, {{{5}, {3}}}), {std::string{"refused 11 step=0 rank=1"} + no_such_row}},
       {"of a later step", shard.pull(11, 5, {{{5}, {3}}}), {std::string{"refused 11 step=5 rank=1"} + no_such_row}},
-      {"an item too far", shard.push(1, 1, block(1, {{5, 1}}, {{3, 1}})),
+      {"an item too far",
+       shard.push(1, 1, block(1, {{5, 1}}, {{3, 1}})),
        {std::string{"refused 11 step=1 rank=1"} + no_such_row}},
-      {"the same key twice", shard.push(1, 1, unsorted),
+      {"the same key twice",
+       shard.push(1, 1, unsorted),
        {"refused 11 step=1 rank=1: the keys of a sparse gradient must ascend and be unique"}},
-      {"no keys", shard.push(1, 1, block(1)),
+      {"no keys",
+       shard.push(1, 1, block(1)),
        {"refused 11 step=1 rank=1: the contribution has another size than the shard's variables"}},
       {"none of these was stored", shard.push(1, 1, block(1, {{5, 1}})), {"pushed 11 step=1 k=0 cuts=0"}},
       {"the first good one counts", shard.push(0, 1, block(1, {})), {"pushed 10 step=1 k=1 cuts=0"}},
-      {"nothing else changed", shard.pull(11, 1, {{{5, 7}, {0, 1, 2}}}),
+      {"nothing else changed",
+       shard.pull(11, 1, {{{5, 7}, {0, 1, 2}}}),
        {"values 11 step=1 w=-1 rows=7,8,8,8,8 k=1 cuts=0"}},
   });
 }
@@ -685,7 +707,8 @@ TEST_CASE("SyncShardCore: what is not finite is refused when the job asks for it
       {"dense", shard.push(0, 1, block(infinity, {{5, 1}})), {refused + " (v0)"}},
       {"a row of any key", shard.push(0, 1, block(1, {{5, 1}, {7, -infinity}})), {refused + " (words)"}},
       {"a numbered row", shard.push(0, 1, block(1, {{5, 1}}, {{2, nan}})), {refused + " (items)"}},
-      {"ahead", shard.push(0, 2, block(nan, {})),
+      {"ahead",
+       shard.push(0, 2, block(nan, {})),
        {"refused 10 step=2 rank=0: a gradient is not finite: NaN or infinity (v0)"}},
       {"the others'", shard.push(1, 1, block(3, {{5, 3}})), {"pushed 11 step=1 k=0 cuts=0"}},
       {"nothing was counted", shard.pull(10, 0, {{{5}, {2}}}), {"values 10" + initial}},
@@ -718,7 +741,8 @@ TEST_CASE("SyncShardCore: no memory for new rows: the step is refused and can be
   tell(Events{
       {"parked", larger.pull(10, 2, {{{5}, {0}}}), {}},
       {"stored", larger.push(0, 2, block(1, {{5, 1}}, {{0, 1}})), {"pushed 10 step=2 k=1 cuts=0,1"}},
-      {"counted", larger.push(1, 2, block(1, {}, {{0, 1}})),
+      {"counted",
+       larger.push(1, 2, block(1, {}, {{0, 1}})),
        {"copy", "values 10 step=2 w=-2 rows=7,6 k=2 cuts=0,1", "pushed 11 step=2 k=2 cuts=0,1"}},
   });
 }
@@ -848,9 +872,10 @@ TEST_CASE("SyncShardCore: goes on from the state of another replica where that i
       {"", shard.join(10), {"joined 10 k=2 cuts=0,2"}},
       {"", shard.pull(10, 5), {}},
       {"stored", shard.push(0, 6, 1), {"pushed 10 step=6 k=2 cuts=0,2"}},
-      {"nothing came", [&shard](ShardActions& out) { shard.core.state_came(nullptr, out); }, {"joined 10 k=2 cuts=0,2"}},
-      {"it is ahead", came(5, -5),
-       {"save 5 w=-5", "joined 10 k=5 cuts=0,2", "values 10 step=5 w=-5 k=5 cuts=0,2"}},
+      {"nothing came",
+       [&shard](ShardActions& out) { shard.core.state_came(nullptr, out); },
+       {"joined 10 k=2 cuts=0,2"}},
+      {"it is ahead", came(5, -5), {"save 5 w=-5", "joined 10 k=5 cuts=0,2", "values 10 step=5 w=-5 k=5 cuts=0,2"}},
       {"what was stored counts; it is not", came(4, -4), {"joined 10 k=6 cuts=0,2"}},
       {"", shard.saved(5), {"notice 10 k=6 cuts=0,2,5"}},
   });
@@ -866,11 +891,11 @@ TEST_CASE("SyncShardCore: it waits for custom initial values, which the first co
       {"and not counted", shard.push(1, 1, 4), {"pushed 11 step=1 k=0 cuts=0 no values"}},
       {"there is no cut to make", shard.save(), {}},
       {"0 is kept, with or without", shard.restore(10, 0), {"joined 10 k=0 cuts=0 no values"}},
-      {"the values", shard.push(1, 0, 8, 0, 77),
-       {"values 10 step=0 w=8 k=0 cuts=0", "pushed 11 step=0 k=1 cuts=0"}},
+      {"the values", shard.push(1, 0, 8, 0, 77), {"values 10 step=0 w=8 k=0 cuts=0", "pushed 11 step=0 k=1 cuts=0"}},
       {"what was stored has counted", shard.pull(10, 1), {"values 10 step=1 w=5 k=1 cuts=0"}},
       {"a repeat is dropped", shard.push(0, 0, 8, 0, 77), {"pushed 10 step=0 k=1 cuts=0"}},
-      {"rule 2", shard.push(0, 0, 9, 0, 78),
+      {"rule 2",
+       shard.push(0, 0, 9, 0, 78),
        {"refused 10 step=0 rank=0: " + make_error_code(distrib::ps_errc::not_repeatable).message(),
         "pushed 10 step=0 k=1 cuts=0"}},
       {"the step before is kept", shard.pull(10, 0), {"values 10 step=0 w=8 k=1 cuts=0"}},
@@ -888,14 +913,17 @@ TEST_CASE("SyncShardCore: whenever it begins at step 0 it waits for custom initi
       {"", shard.pull(10, 0), {}},
       {"what the initializers give is not it", shard.loaded(0, 0), {"joined 10 k=0 cuts=0,2,4 no values"}},
       {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=0 cuts=0,2,4 no values"}},
-      {"the values again", shard.push(0, 0, 8), {"values 10 step=0 w=8 k=0 cuts=0,2,4", "pushed 10 step=0 k=1 cuts=0,2,4"}},
+      {"the values again",
+       shard.push(0, 0, 8),
+       {"values 10 step=0 w=8 k=0 cuts=0,2,4", "pushed 10 step=0 k=1 cuts=0,2,4"}},
       {"", shard.pull(10, 1), {"values 10 step=1 w=7 k=1 cuts=0,2,4"}},
   });
   Shard another{Core{job, 0, sgd()}};
   const Cut state{3, block(5), {}, {}};
   tell(Events{
       {"", another.join(10), {"joined 10 k=0 cuts=0 no values"}},
-      {"the state of another replica has values", [&](ShardActions& out) { another.core.state_came(&state, out); },
+      {"the state of another replica has values",
+       [&](ShardActions& out) { another.core.state_came(&state, out); },
        {"save 3 w=5", "joined 10 k=3 cuts=0"}},
       {"", another.pull(10, 3), {"values 10 step=3 w=5 k=3 cuts=0"}},
   });
@@ -909,10 +937,12 @@ TEST_CASE("SyncShardCore: other initial values than the job's are refused", "[ps
   tell(Events{
       {"", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
       {"other numbers", shard.push(0, 0, 9), {refused(distrib::ps_errc::bad_initial_values)}},
-      {"another size", shard.push(0, 0, std::make_shared<distrib::AlignedBuffer>(128)),
+      {"another size",
+       shard.push(0, 0, std::make_shared<distrib::AlignedBuffer>(128)),
        {refused(distrib::ps_errc::wrong_size)}},
       {"nothing", shard.push(0, 0, distrib::SharedBuffer{}), {refused(distrib::ps_errc::wrong_size)}},
-      {"a rank that there is not", shard.push(1, 0, 8),
+      {"a rank that there is not",
+       shard.push(1, 0, 8),
        {"refused 11 step=0 rank=1: " + make_error_code(distrib::ps_errc::unknown_rank).message()}},
       {"it waits still", shard.push(0, 0, 8), {"pushed 10 step=0 k=0 cuts=0"}},
   });

@@ -96,7 +96,8 @@ TEST_CASE("SyncWorkerCore: join, values, contribution, values, goodbye (rules 7,
       {"another step's values", w.values(0, 5, 0), {}},
       {"all there", w.values(0, 0, 0), {"compute step=1 ticket=2 of 2"}},
       {"not this one", w.computed(1), {}},
-      {"made", w.computed(2),
+      {"made",
+       w.computed(2),
        {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1", "pull 1 step=1"}},
       {"made twice", w.computed(2), {}},
       {"counted or stored", w.pushed(0, 0), {}},
@@ -135,7 +136,8 @@ TEST_CASE("SyncWorkerCore: a start in the middle and at the end (rules 7, 12)", 
       {"t is the smallest k", middle.joined(1, 4, {0, 2, 4}), {"pull 0 step=4", "pull 1 step=4"}},
       {"the kept one", middle.values(0, 4, 5, {0, 2, 4}), {}},
       {"go on", middle.values(1, 4, 4, {0, 2, 4}), {"compute step=5 ticket=2 of 2"}},
-      {"only to the one who needs it", middle.computed(2),
+      {"only to the one who needs it",
+       middle.computed(2),
        {"push 1 step=5 rank=1 common=4", "pull 0 step=5", "pull 1 step=5"}},
   });
   CHECK(middle.core.step() == 5);
@@ -153,15 +155,19 @@ TEST_CASE("SyncWorkerCore: a shard that came back is sent what follows its cut (
   carry_to(w, 4);
   tell(Events{
       {"lost and there again", w.reconnected(0), {"join 0"}},
-      {"8: what it lacks, and the pull again", w.joined(0, 2, {0, 2}),
+      {"8: what it lacks, and the pull again",
+       w.joined(0, 2, {0, 2}),
        {"push 0 step=3 rank=1 common=0", "push 0 step=4 rank=1 common=0", "pull 0 step=4"}},
       {"values", w.values(0, 4, 4, {0, 2}), {}},
-      {"once more: the values are here, but is it?", w.joined(0, 3, {0, 2}),
+      {"once more: the values are here, but is it?",
+       w.joined(0, 3, {0, 2}),
        {"push 0 step=4 rank=1 common=0", "pull 0 step=4"}},
       {"go on", w.values(1, 4, 4, {0, 2}), {"compute step=5 ticket=6 of 2"}},
-      {"while it computes", w.joined(1, 2, {0, 2}),
+      {"while it computes",
+       w.joined(1, 2, {0, 2}),
        {"push 1 step=3 rank=1 common=2", "push 1 step=4 rank=1 common=2", "pull 1 step=4"}},
-      {"after it", w.computed(6),
+      {"after it",
+       w.computed(6),
        {"push 0 step=5 rank=1 common=2", "push 1 step=5 rank=1 common=2", "pull 0 step=5", "pull 1 step=5"}},
   });
 }
@@ -170,7 +176,8 @@ TEST_CASE("SyncWorkerCore: it sends no more than a shard stores (rule 3)", "[ps]
   Worker w = worker(9, 1);  // the window is 2
   carry_to(w, 5);
   tell(Events{
-      {"back at 0: the first two, and a pull that tells when there is room", w.joined(1, 0),
+      {"back at 0: the first two, and a pull that tells when there is room",
+       w.joined(1, 0),
        {"push 1 step=1 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 1 step=2", "pull 1 step=5"}},
       {"no room yet", w.pushed(1, 0), {}},
       {"room for one", w.pushed(1, 1), {"push 1 step=3 rank=1 common=0", "pull 1 step=3"}},
@@ -184,10 +191,12 @@ TEST_CASE("SyncWorkerCore: room is awaited even when the shard's k was never hea
   carry_to(w, 2);
   tell(Events{
       {"values of 2", w.values(0, 2, 2), {}},
-      {"back at 0", w.joined(0, 0),
+      {"back at 0",
+       w.joined(0, 0),
        {"push 0 step=1 rank=1 common=0", "push 0 step=2 rank=1 common=0", "pull 0 step=2"}},
       {"go on", w.values(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
-      {"3 has no room at shard 0", w.computed(4),
+      {"3 has no room at shard 0",
+       w.computed(4),
        {"pull 0 step=2", "push 1 step=3 rank=1 common=0", "pull 0 step=3", "pull 1 step=3"}},
       {"now it has", w.values(0, 2, 2), {"push 0 step=3 rank=1 common=0"}},
   });
@@ -222,7 +231,8 @@ TEST_CASE("SyncWorkerCore: told Gone beside another process of its rank it goes 
       {"that one serves it", w.notice(1, 3, {0}), {}},
       {"it came back again: so does that one hear", w.joined(1, 2), {"pull 1 step=17"}},
       {"there", w.values(1, 17, 17), {"compute step=18 ticket=2 of 2"}},
-      {"made", w.computed(2),
+      {"made",
+       w.computed(2),
        {"push 0 step=18 rank=1 common=0", "push 1 step=18 rank=1 common=0", "pull 0 step=18", "pull 1 step=18"}},
       {"it came back", w.joined(1, 15), {"push 1 step=18 rank=1 common=0", "pull 1 step=18"}},
       {"10: further than what was left to that one", w.joined(1, 1), {"restore 0 cut=0", "restore 1 cut=0"}},
@@ -251,9 +261,12 @@ TEST_CASE("SyncWorkerCore: who told of another process tells when it may be lost
   tell(Events{
       {"values", late.values(0, 17, 17), {}},
       {"values", late.values(1, 17, 17), {"compute step=18 ticket=2 of 2"}},
-      {"made", late.computed(2),
+      {"made",
+       late.computed(2),
        {"push 0 step=18 rank=1 common=0", "push 1 step=18 rank=1 common=0", "pull 0 step=18", "pull 1 step=18"}},
-      {"it came back, and is sent what is here", late.joined(1, 12), {"push 1 step=18 rank=1 common=0", "pull 1 step=18"}},
+      {"it came back, and is sent what is here",
+       late.joined(1, 12),
+       {"push 1 step=18 rank=1 common=0", "pull 1 step=18"}},
       {"10: the rest was left to a process that is lost", late.joined(0, 18), {"restore 0 cut=0", "restore 1 cut=0"}},
   });
   Worker there = worker(99, 10);
@@ -298,9 +311,11 @@ TEST_CASE("SyncWorkerCore: somebody else's restore is served from the buffer (ru
   Worker w = worker(9, 9);
   carry_to(w, 3);
   tell(Events{
-      {"shard 0 went back, as far as it was known to be", w.joined(0, 2, {0}),
+      {"shard 0 went back, as far as it was known to be",
+       w.joined(0, 2, {0}),
        {"push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
-      {"shard 0 went back further", w.joined(0, 0, {0}),
+      {"shard 0 went back further",
+       w.joined(0, 0, {0}),
        {"push 0 step=1 rank=1 common=0", "push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0",
         "pull 0 step=3"}},
   });
@@ -316,7 +331,8 @@ TEST_CASE("SyncWorkerCore: contributions are kept until they are in the common c
       {"6: asked once", w.notice(1, 2, {0}), {}},
       {"not on all", w.notice(0, 2, {0, 2}), {}},
       {"6: the common cut moves", w.notice(1, 2, {0, 2}), {"compute step=3 ticket=4 of 2"}},
-      {"made", w.computed(4),
+      {"made",
+       w.computed(4),
        {"push 0 step=3 rank=1 common=2", "push 1 step=3 rank=1 common=2", "pull 0 step=3", "pull 1 step=3"}},
   });
   CHECK(w.core.common_cut() == 2);
@@ -332,12 +348,15 @@ TEST_CASE("SyncWorkerCore: it waits for no cut that a shard has no room for, and
       {"values", w.values(0, 2, 2), {}},
       {"6: full", w.values(1, 2, 2), {"save 0", "save 1"}},
       {"one is enough", no_room(1, 2), {"compute step=3 ticket=4 of 2"}},
-      {"made", w.computed(4),
+      {"made",
+       w.computed(4),
        {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "pull 0 step=3", "pull 1 step=3"}},
       {"", no_room(0, 3), {}},
       {"", no_room(1, 3), {}},
       {"values", w.values(0, 3, 3), {}},
-      {"came back at 1: all is kept that it needs", w.joined(0, 1), {"push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
+      {"came back at 1: all is kept that it needs",
+       w.joined(0, 1),
+       {"push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
       {"came back at 0: the first is not kept", w.joined(0, 0), {"restore 0 cut=0", "restore 1 cut=0"}},
   });
 }
@@ -348,7 +367,8 @@ TEST_CASE("SyncWorkerCore: the cut that was waited for may be told by Joined", "
   tell(Events{
       {"values", full.values(0, 2, 2, {0, 2}), {}},
       {"full", full.values(1, 2, 2, {0}), {"save 0", "save 1"}},
-      {"shard 1 saved, died and came back", full.joined(1, 2, {0, 2}),
+      {"shard 1 saved, died and came back",
+       full.joined(1, 2, {0, 2}),
        {"pull 1 step=2", "compute step=3 ticket=4 of 2"}},
   });
   Worker last = worker(2, 2);
@@ -356,7 +376,8 @@ TEST_CASE("SyncWorkerCore: the cut that was waited for may be told by Joined", "
   tell(Events{
       {"values", last.values(0, 2, 2, {0, 2}), {}},
       {"N is not durable", last.values(1, 2, 2, {0}), {}},
-      {"shard 1 saved, died and came back", last.joined(1, 2, {0, 2}),
+      {"shard 1 saved, died and came back",
+       last.joined(1, 2, {0, 2}),
        {"pull 1 step=2", "goodbye 0", "goodbye 1", "done"}},
   });
 }
@@ -426,7 +447,8 @@ TEST_CASE("SyncWorkerCore: asked to stop it finishes what is in flight and leave
       {"values", busy.values(0, 1, 1), {}},
       {"values", busy.values(1, 1, 1), {"compute step=2 ticket=3 of 2"}},
       {"in flight", busy.stop(), {}},
-      {"made", busy.computed(3),
+      {"made",
+       busy.computed(3),
        {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "leave 0", "leave 1", "left"}},
   });
   Worker overtaken = worker(9, 2, {.replay_budget_bytes = 0});
@@ -481,7 +503,8 @@ TEST_CASE("SyncWorkerCore: shards that were sent back go to their cut N for the 
   carry_to(one, 2);
   tell(Events{
       {"values", one.values(0, 2, 2, {0, 2}), {}},
-      {"somebody sent it back", one.joined(1, 0, {0, 2}),
+      {"somebody sent it back",
+       one.joined(1, 0, {0, 2}),
        {"push 1 step=1 rank=1 common=2", "push 1 step=2 rank=1 common=2", "pull 1 step=2", "restore 0 cut=2",
         "restore 1 cut=2"}},
       {"kept", one.joined(0, 2, {0, 2}), {}},
@@ -536,12 +559,14 @@ TEST_CASE("SyncWorkerCore: with tables it asks which rows, once; the next ones c
       {"an answer without rows is none", w.values(0, 0, 0), {}},
       {"values", w.rows(1, 0, 0), {}},
       {"values", w.rows(0, 0, 0), {"compute step=1 ticket=2 of 2"}},
-      {"made, and the next rows are known", w.computed(2, 2),
+      {"made, and the next rows are known",
+       w.computed(2, 2),
        {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1 rows=2;",
         "pull 1 step=1 rows=;2"}},
       {"values", w.rows(0, 1, 1), {}},
       {"values", w.rows(1, 1, 1), {"compute step=2 ticket=3 of 2"}},
-      {"the last; what it wants at the end", w.computed(3, 3),
+      {"the last; what it wants at the end",
+       w.computed(3, 3),
        {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 0 step=2 rows=3;",
         "pull 1 step=2 rows=;0"}},
   });
@@ -607,7 +632,8 @@ TEST_CASE("SyncWorkerCore: a pull that asks for room wants no rows, and its answ
   Worker w = worker_with_tables(9, 1);  // the window is 2
   carry_rows_to(w, 3);
   tell(Events{
-      {"back at 0: a pull that tells when there is room", w.joined(1, 0),
+      {"back at 0: a pull that tells when there is room",
+       w.joined(1, 0),
        {"push 1 step=1 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 1 step=2", "pull 1 step=3 rows=;1"}},
       {"values", w.rows(0, 3, 3), {}},
       {"room", w.values(1, 2, 2), {"push 1 step=3 rank=1 common=0"}},
@@ -661,7 +687,8 @@ TEST_CASE("SyncWorkerCore: a late worker goes on at the smallest k, and restores
       {"values", w.values(0, 9, 9), {}},
       {"go on", w.values(1, 9, 9), {"compute step=10 ticket=8 of 2"}},
       {"a cut says that shard 0 is there already", w.notice(0, 11, {0, 9}), {}},
-      {"to be counted as too late there, and to count here", w.computed(8),
+      {"to be counted as too late there, and to count here",
+       w.computed(8),
        {"push 0 step=10 rank=1 common=0", "push 1 step=10 rank=1 common=0", "pull 0 step=10", "pull 1 step=10"}},
   });
 }
@@ -675,11 +702,13 @@ TEST_CASE("SyncWorkerCore: what it has not the other ranks may have, until a sha
   for (std::uint32_t shard : {0U, 1U}) w.values(shard, 6, 6)(ignored);
   w.computed(std::get<distrib::Compute>(ignored.back()).ticket)(ignored);  // it has 1 .. 4 and 7
   tell(Events{
-      {"shard 1 came back: what it has, and a pull that tells when that is counted", w.joined(1, 2),
+      {"shard 1 came back: what it has, and a pull that tells when that is counted",
+       w.joined(1, 2),
        {"push 1 step=3 rank=1 common=0", "push 1 step=4 rank=1 common=0", "pull 1 step=4", "pull 1 step=7"}},
       {"not yet", w.pushed(1, 3), {}},
       {"others had 5 and 6", w.values(1, 4, 6), {"push 1 step=7 rank=1 common=0"}},
-      {"once more, and this time nobody has 5", w.joined(1, 3),
+      {"once more, and this time nobody has 5",
+       w.joined(1, 3),
        {"push 1 step=4 rank=1 common=0", "pull 1 step=4", "pull 1 step=7"}},
       {"it waits for it", w.values(1, 4, 4), {"join 0", "join 1"}},
       {"joined", w.joined(0, 7), {}},
@@ -691,18 +720,21 @@ TEST_CASE("SyncWorkerCore: what it has not the other ranks may have, until a sha
       {"an answer of before", w.values(0, 4, 7), {}},
       {"values", w.values(1, 4, 4), {}},
       {"7 and 4", w.values(0, 7, 7), {"compute step=5 ticket=10 of 2"}},
-      {"of use to shard 1", w.computed(10),
+      {"of use to shard 1",
+       w.computed(10),
        {"push 0 step=5 rank=1 common=0", "push 1 step=5 rank=1 common=0", "pull 0 step=5", "pull 1 step=5"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: a shard came back while this one was late: what it has made it need not make again", "[ps]") {
+TEST_CASE("SyncWorkerCore: a shard came back while this one was late: what it has made it need not make again",
+          "[ps]") {
   Worker w = backup_worker(99, 9);
   carry_to(w, 4);
   tell(Events{
       {"gone", w.gone(0, 4, 6), {"join 0", "join 1"}},
       {"joined", w.joined(0, 6), {}},
-      {"shard 1 is back at 2: it goes on behind 4", w.joined(1, 2),
+      {"shard 1 is back at 2: it goes on behind 4",
+       w.joined(1, 2),
        {"pull 0 step=6", "pull 1 step=4", "push 1 step=3 rank=1 common=0", "push 1 step=4 rank=1 common=0"}},
       {"values", w.values(0, 6, 6), {}},
       {"go on", w.values(1, 4, 4), {"compute step=5 ticket=7 of 2"}},
@@ -793,9 +825,11 @@ TEST_CASE("SyncWorkerCore: where a replica joins anew, one that was not ahead of
       {"", w.joined(1, 0), {}},
       {"", w.joined(0, 0), {"pull 0 step=0"}},
       {"", w.values(0, 0, 0), {"compute step=1 ticket=1 of 1"}},
-      {"made", [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
+      {"made",
+       [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
        {"push 0 step=1 rank=0 common=0", "push 1 step=1 rank=0 common=0", "pull 0 step=1"}},
-      {"it lacks what another rank has no more", w.joined(0, 0),
+      {"it lacks what another rank has no more",
+       w.joined(0, 0),
        {"push 0 step=1 rank=0 common=0", "pull 0 step=1", "pull 1 step=1"}},
       {"the other one has all", w.values(1, 1, 1), {"compute step=2 ticket=2 of 1"}},
   });
@@ -813,7 +847,8 @@ TEST_CASE("SyncWorkerCore: a replica that cannot be served catches up with the o
   CHECK(w.core.common_cut() == 4);
   tell(Events{
       {"it is there", w.joined(1, 4, {0, 4}), {"pull 1 step=4"}},
-      {"", [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
+      {"",
+       [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
        {"push 0 step=5 rank=0 common=4", "push 1 step=5 rank=0 common=4", "pull 0 step=5"}},
   });
 }
@@ -827,15 +862,19 @@ TEST_CASE("SyncWorkerCore: a replica that is left behind is sent what there is, 
       {"the other one has lost its disk", w.joined(1, 3), {"catch up 1 k=3", "pull 1 step=4"}},
       {"there was no room for a cut", w.joined(1, 3), {"pull 1 step=4"}},
       {"goes on", w.values(0, 4, 4), {"compute step=5 ticket=1 of 1"}},
-      {"it may have 4 of somebody else", [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
+      {"it may have 4 of somebody else",
+       [&w](WorkerActions& out) { w.core.computed(1, {block(1)}, out); },
        {"push 0 step=5 rank=0 common=0", "push 1 step=5 rank=0 common=0", "pull 0 step=5"}},
       {"it had", w.pushed(1, 4), {}},
-      {"the first one is lost: this one is asked", [&w](WorkerActions& out) { w.core.disconnected(0, out); },
+      {"the first one is lost: this one is asked",
+       [&w](WorkerActions& out) { w.core.disconnected(0, out); },
        {"pull 1 step=5"}},
   });
 }
 
-TEST_CASE("SyncWorkerCore: when nobody can give the values of t any more, all go back, a replica that is left behind too", "[ps]") {
+TEST_CASE(
+    "SyncWorkerCore: when nobody can give the values of t any more, all go back, a replica that is left behind too",
+    "[ps]") {
   distrib::Job job = story::job(2, 1, 9, 0);
   job.replicas = 2;
   Worker w{SyncWorkerCore{job, 0}};
@@ -869,7 +908,9 @@ TEST_CASE("SyncWorkerCore: replicas whose values differ are told of", "[ps]") {
       {"", w.values(0, 0, 0), {}},
       {"equal", w.values(2, 0, 0), {}},
       {"joins anew", w.joined(2, 0), {"pull 2 step=0"}},
-      {"not equal", [&w](WorkerActions& out) { w.core.values(2, 0, block(7), {0, {0}}, out); }, {"replicas differ 0 step=0"}},
+      {"not equal",
+       [&w](WorkerActions& out) { w.core.values(2, 0, block(7), {0, {0}}, out); },
+       {"replicas differ 0 step=0"}},
   });
 }
 
@@ -886,9 +927,11 @@ TEST_CASE("SyncWorkerCore: contribution 0 goes to each shard that waits for it, 
       {"", w.values(0, 0, 0), {}},
       {"", w.values(1, 0, 0), {"compute step=1 ticket=2 of 2"}},
       {"it came back without a cut", joined(1, 0, true), {"push 1 step=0 rank=1 common=0", "pull 1 step=0"}},
-      {"", w.computed(2),
+      {"",
+       w.computed(2),
        {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1", "pull 1 step=1"}},
-      {"before what follows", joined(1, 0, true),
+      {"before what follows",
+       joined(1, 0, true),
        {"push 1 step=0 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 1 step=1"}},
   });
 }

@@ -62,6 +62,7 @@ TEST_CASE("TableCopy: numbered keys have no uses, and many of them need more tha
   REQUIRE(rows.size() == 16 * count);
   bool same = true;
   for (std::uint64_t key = 0; key < count; ++key)
-    same = same && keys[key] == key && rows[16 * key] == static_cast<float>(key) && rows[16 * key + 15] == rows[16 * key];
+    same =
+        same && keys[key] == key && rows[16 * key] == static_cast<float>(key) && rows[16 * key + 15] == rows[16 * key];
   CHECK(same);
 }

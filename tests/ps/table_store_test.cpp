@@ -2,8 +2,8 @@
 #include <distrib/ps/table_store.hpp>
 
 #include <distrib/optimizer/adagrad.hpp>
-#include <distrib/optimizer/lazy_adam.hpp>
 #include <distrib/optimizer/ftrl.hpp>
+#include <distrib/optimizer/lazy_adam.hpp>
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/optimizer/sgd.hpp>
@@ -67,7 +67,8 @@ auto taken(TableStore& store) -> std::vector<TableCut> {
 /// The state of this moment.
 auto cut_of(TableStore& store) -> std::vector<TableCut> {
   store.begin_copy();
-  while (!store.copy_some(1 << 20)) {}
+  while (!store.copy_some(1 << 20)) {
+  }
   return taken(store);
 }
 
@@ -322,11 +323,10 @@ auto one_table(TableInfo info) -> Job {
 }  // namespace
 
 TEST_CASE("TableStore: what maps of rows do, through random updates of all kinds", "[ps]") {
-  const std::vector<distrib::JobUpdaters> updaters{
-      {distrib::Sgd{.learning_rate = 0.1F}, distrib::Adagrad{}},
-      {distrib::Adagrad{.learning_rate = 0.2F}, distrib::Ftrl{.l1 = 0.5F}},
-      {distrib::LazyAdam{}, distrib::Momentum{}},
-      {distrib::Ftrl{}, distrib::Sgd{}}};
+  const std::vector<distrib::JobUpdaters> updaters{{distrib::Sgd{.learning_rate = 0.1F}, distrib::Adagrad{}},
+                                                   {distrib::Adagrad{.learning_rate = 0.2F}, distrib::Ftrl{.l1 = 0.5F}},
+                                                   {distrib::LazyAdam{}, distrib::Momentum{}},
+                                                   {distrib::Ftrl{}, distrib::Sgd{}}};
   const auto& of_job = updaters[static_cast<std::size_t>(GENERATE(0, 1, 2, 3))];
   Job job = a_job();
   job.row_mean = GENERATE(RowMean::of_those_with_key, RowMean::of_all);
@@ -419,7 +419,8 @@ TEST_CASE("TableStore: large batches, with and without a row of each key", "[ps]
   CHECK(values(store, layout, {range(0, 20'000)}) == oracle.values({range(0, 20'000)}));
 }
 
-TEST_CASE("TableStore: a copy holds what was there when it began, while the index grows and segments are split", "[ps]") {
+TEST_CASE("TableStore: a copy holds what was there when it began, while the index grows and segments are split",
+          "[ps]") {
   const Job job = one_table(table_info("word", 4, 0));
   const ShardLayout layout{job, 0};
   TableStore store{job, layout, {distrib::Adagrad{}}, plenty};
@@ -464,7 +465,8 @@ TEST_CASE("TableStore: a copy has rows that went while it was made, to whomever 
   while (count < 384) update(200'000);
   CHECK(store.sizes()[0].rows == 3000);
   CHECK(store.sizes()[0].bytes <= 3 * bytes);
-  while (!store.copy_some(20'000)) {}
+  while (!store.copy_some(20'000)) {
+  }
   CHECK(plain(taken(store)) == before);
 }
 
@@ -472,14 +474,16 @@ TEST_CASE("TableStore: a copy has keys whose last use, in a cut that was loaded,
   const Job job = one_table(table_info("word", 4, 0));
   const ShardLayout layout{job, 0};
   TableStore store{job, layout, {distrib::Sgd{}}, plenty};
-  store.load(std::vector{TableCut{buffer(Keys{1, 2}), buffer(std::vector<std::uint32_t>{1, 5, 1, 6}), buffer(Floats(8))}});
+  store.load(
+      std::vector{TableCut{buffer(Keys{1, 2}), buffer(std::vector<std::uint32_t>{1, 5, 1, 6}), buffer(Floats(8))}});
   apply(store, layout, 64, {gradients(job, {{3}})});
   const auto before = plain(cut_of(store));
   CHECK(before[0].keys == Keys{1, 2, 3});
   store.begin_copy();
   for (const std::uint64_t count : {std::uint64_t{64 * 6}, std::uint64_t{64 * 7}, std::uint64_t{64 * 8}})
     apply(store, layout, count, {gradients(job, {{2, 3}})});  // a key twice and once more
-  while (!store.copy_some(1 << 20)) {}
+  while (!store.copy_some(1 << 20)) {
+  }
   CHECK(plain(taken(store)) == before);
 }
 
@@ -697,8 +701,7 @@ TEST_CASE("TableStore: rows of 16 bits take the less memory, and learn in steps 
   const ShardLayout layout{job, 0};
   TableStore store{job, layout, updaters, plenty};
   CHECK(store.bytes() <= whole / 2 + slab);
-  for (std::uint64_t count = 1; count <= 2048; ++count)
-    apply(store, layout, count, {gradients(job, {range(7, 23)})});
+  for (std::uint64_t count = 1; count <= 2048; ++count) apply(store, layout, count, {gradients(job, {range(7, 23)})});
   double sum = 0;
   const PlainCut cut = plain(cut_of(store))[0];
   for (std::size_t i = 7 * 16; i < 23 * 16; ++i) sum += static_cast<double>(cut.rows[i]);

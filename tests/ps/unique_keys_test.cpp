@@ -28,8 +28,7 @@ TEST_CASE("unique_keys: ascending, once each, and where each position finds its 
       {{7}, {{7}, {0}}},
       {{7, 7, 7}, {{7}, {0, 0, 0}}},
       {{3, 1, 2, 1, 3}, {{1, 2, 3}, {2, 0, 1, 0, 2}}},
-      {{most, 0, most - 1, std::uint64_t{1} << 63, 0},
-       {{0, std::uint64_t{1} << 63, most - 1, most}, {3, 0, 2, 1, 0}}},
+      {{most, 0, most - 1, std::uint64_t{1} << 63, 0}, {{0, std::uint64_t{1} << 63, most - 1, most}, {3, 0, 2, 1, 0}}},
       {{std::uint64_t{1} << 33, 1, std::uint64_t{1} << 11}, {{1, 1 << 11, std::uint64_t{1} << 33}, {2, 0, 1}}},
   };
   for (const Case& c : cases) CHECK(unique_keys(c.list) == c.unique);
@@ -102,12 +101,9 @@ TEST_CASE("sum_by_key: what does not fit", "[ps]") {
     ps_errc code;
   };
   const Case cases[] = {
-      {{0}, {1, 2}, 0, 2, ps_errc::shape_mismatch},
-      {{0}, {1, 2, 3}, 2, 2, ps_errc::shape_mismatch},
-      {{0, 0}, {1, 2}, 2, 2, ps_errc::shape_mismatch},
-      {{0}, {1, 2}, 2, 3, ps_errc::shape_mismatch},
-      {{1}, {1, 2}, 2, 2, ps_errc::no_such_row},
-      {{-1}, {1, 2}, 2, 2, ps_errc::no_such_row},
+      {{0}, {1, 2}, 0, 2, ps_errc::shape_mismatch},    {{0}, {1, 2, 3}, 2, 2, ps_errc::shape_mismatch},
+      {{0, 0}, {1, 2}, 2, 2, ps_errc::shape_mismatch}, {{0}, {1, 2}, 2, 3, ps_errc::shape_mismatch},
+      {{1}, {1, 2}, 2, 2, ps_errc::no_such_row},       {{-1}, {1, 2}, 2, 2, ps_errc::no_such_row},
   };
   for (const Case& c : cases) {
     std::error_code ec;

@@ -96,7 +96,8 @@ TEST_CASE("wire_block: counters travel as they are, behind what is rounded", "[p
   const double sum[] = {0.1, -1e300};
   std::vector<float> w(17, 0.1F);
   const auto from = [&](std::size_t v) {
-    const std::byte* const all[] = {reinterpret_cast<const std::byte*>(seen), reinterpret_cast<const std::byte*>(w.data()),
+    const std::byte* const all[] = {reinterpret_cast<const std::byte*>(seen),
+                                    reinterpret_cast<const std::byte*>(w.data()),
                                     reinterpret_cast<const std::byte*>(sum)};
     return all[v];
   };

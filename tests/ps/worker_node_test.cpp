@@ -137,9 +137,7 @@ struct Bench : distrib::WorkerShell {
   auto values(std::uint32_t shard, Step k, Cuts cuts = {0}) {
     return reply<Pull>(shard, {{k, cuts}, false, k, block(static_cast<float>(k))});
   }
-  auto gone(std::uint32_t shard, Step k, Cuts cuts = {0}) {
-    return reply<Pull>(shard, {{k, cuts}, true, 0, nullptr});
-  }
+  auto gone(std::uint32_t shard, Step k, Cuts cuts = {0}) { return reply<Pull>(shard, {{k, cuts}, true, 0, nullptr}); }
   auto pushed(std::uint32_t shard, Step k, Cuts cuts = {0}) { return reply<Push>(shard, {{k, cuts}, false}); }
   auto computed() {
     return [this] {
@@ -249,8 +247,8 @@ struct Bench : distrib::WorkerShell {
     }
     if (event.method == Push::id) {
       const auto request = read(distrib::PushRequest{});
-      return "push " + std::to_string(request.step) + " of " + std::to_string(request.rank) + " common=" +
-             std::to_string(request.common_cut) + (request.body ? story::text(request.body) : "");
+      return "push " + std::to_string(request.step) + " of " + std::to_string(request.rank) +
+             " common=" + std::to_string(request.common_cut) + (request.body ? story::text(request.body) : "");
     }
     if (event.method == Restore::id) return "restore " + std::to_string(read(distrib::RestoreRequest{}).cut);
     if (event.method == distrib::CatchUp::id) return "catch up " + std::to_string(read(distrib::CatchUpRequest{}).done);
@@ -316,7 +314,8 @@ TEST_CASE("WorkerNode: a whole job", "[ps]") {
       {"values", bench.values(0, 1), {}},
       {"values", bench.values(1, 1), {}},
       {"durable", bench.notice(0, 1, {0, 1}), {}},
-      {"all are: saved is told before done", bench.notice(1, 1, {0, 1}),
+      {"all are: saved is told before done",
+       bench.notice(1, 1, {0, 1}),
        {"shell saved 1", "shell done", "0 goodbye", "0 takes back join", "1 goodbye", "1 takes back join"}},
   });
   CHECK(bench.node.over());
@@ -432,7 +431,8 @@ TEST_CASE("WorkerNode: a lost connection takes what was on its way with it", "[p
       {"go on", bench.values(0, 1), {"shell compute 2 of w=1 w=1"}},
       {"leaves", bench.loses(0), {}},
       {"in flight", bench.stop(), {}},
-      {"only one hears the rest", bench.computed(),
+      {"only one hears the rest",
+       bench.computed(),
        {"shell left", "1 push 2 of 1 common=0 w=2", "1 leave", "1 takes back join", "1 takes back push",
         "1 takes back push"}},
   });
@@ -558,7 +558,8 @@ TEST_CASE("WorkerNode: replicas whose values differ end it", "[ps]") {
   bench.tell({
       {"it is asked, too", bench.joined(2, 0), {"2 pull 0"}},
       {"", values(0, 7), {}},
-      {"", values(2, 8),
+      {"",
+       values(2, 8),
        {"shell failed: two replicas of a shard gave different values of one step (step 0 of shard 0)"}},
   });
 }
@@ -591,7 +592,8 @@ TEST_CASE("WorkerNode: a shard without variables", "[ps]") {
   bench.reply<Pull>(0, {{0, {0}}, false, 0, std::make_shared<distrib::AlignedBuffer>(128)})();
   const auto nothing = std::make_shared<distrib::AlignedBuffer>();
   bench.tell({
-      {"values without a body; the second variable is told like a row", bench.reply<Pull>(1, {{0, {0}}, false, 0, nullptr}),
+      {"values without a body; the second variable is told like a row",
+       bench.reply<Pull>(1, {{0, {0}}, false, 0, nullptr}),
        {"shell compute 1 of w=0 rows=0 nothing"}},
       {"a contribution without a body",
        [&] {
@@ -677,7 +679,8 @@ TEST_CASE("WorkerNode: an asynchronous worker, who takes the result home", "[ps]
       {"made", bench.computed(), {"0 push 1 of 1 common=0 w=1", "0 pull " + std::to_string(distrib::end_of_job)}},
       {"counted", bench.pushed(0, 1), {}},
       {"durable", bench.notice(0, 1, {1}), {}},
-      {"the end", bench.reply<Pull>(0, {{1, {1}}, false, 2, block(5)}),
+      {"the end",
+       bench.reply<Pull>(0, {{1, {1}}, false, 2, block(5)}),
        {"shell done w=5", "0 goodbye", "0 takes back join"}},
   });
   CHECK(bench.counts == Cuts{1, 2});
@@ -697,10 +700,12 @@ TEST_CASE("WorkerNode: with tables it is told which rows are wanted, and asks fo
       {"and there again", bench.connects(1), {"1 join 1"}},
       {"the same rows", bench.joined(1, 0), {"1 pull 0 rows=;1"}},
       {"values", bench.rows(1, 0, {7}), {"shell compute 1 of w=0 rows=8 w=0 rows=7"}},
-      {"made, and the next rows are known", bench.computed(2),
+      {"made, and the next rows are known",
+       bench.computed(2),
        {"0 push 1 of 1 common=0 w=1", "0 pull 1 rows=2;", "1 push 1 of 1 common=0 w=1", "1 pull 1 rows=;2"}},
   });
-  bench.tell({{"more rows than were asked for", bench.rows(0, 1, {1, 2}),
+  bench.tell({{"more rows than were asked for",
+               bench.rows(0, 1, {1, 2}),
                {"shell failed: the message does not decode (shard 0, answer to distrib.ps.Pull)"}}});
   CHECK(bench.node.over());
 }

@@ -62,9 +62,8 @@ TEST_CASE("DeflateOptions: TensorFlow's defaults, and what no compressor takes",
   CHECK(defaults.window_bits == 15);
   CHECK(static_cast<int>(defaults.strategy) == 0);
   CHECK(defaults.flush == distrib::DeflateFlush::none);
-  for (const DeflateOptions& good :
-       {defaults, DeflateOptions{0, 1, 9, distrib::DeflateStrategy::filtered}, DeflateOptions{.level = 9},
-        DeflateOptions{.flush = distrib::DeflateFlush::sync}})
+  for (const DeflateOptions& good : {defaults, DeflateOptions{0, 1, 9, distrib::DeflateStrategy::filtered},
+                                     DeflateOptions{.level = 9}, DeflateOptions{.flush = distrib::DeflateFlush::sync}})
     CHECK_FALSE(distrib::check_options(good));
   for (const int level : {-2, 10}) CHECK(distrib::check_options({.level = level}) == distrib::record_errc::bad_level);
   for (const DeflateOptions& bad :

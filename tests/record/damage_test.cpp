@@ -165,9 +165,9 @@ class Comparison {
 
 /// An empty record, one in the middle, one that holds two others, an empty one and a last one.
 auto small_file() -> std::string {
-  return support::framed("") + support::framed("hello") + support::framed(support::framed("inner") +
-                                                                          support::framed(std::string(20, 'i'))) +
-         support::framed("") + support::framed(std::string(30, 'x'));
+  return support::framed("") + support::framed("hello") +
+         support::framed(support::framed("inner") + support::framed(std::string(20, 'i'))) + support::framed("") +
+         support::framed(std::string(30, 'x'));
 }
 
 /// `bytes` as one gzip member or zlib stream.
@@ -243,8 +243,7 @@ TEST_CASE("DamagePolicy: random damage of files, ordinary and nested", "[record]
     std::mt19937 random{seed};
     std::string file =
         seed % 2 == 0 ? support::ordinary_file(seed, 60, 200).bytes : support::nested_file(seed, 6).bytes;
-    for (std::size_t hit = 0; hit < 1 + seed % 5; ++hit)
-      file[random() % file.size()] = static_cast<char>(random());
+    for (std::size_t hit = 0; hit < 1 + seed % 5; ++hit) file[random() % file.size()] = static_cast<char>(random());
     compare(file);
     compare(file + file);
   }
@@ -293,12 +292,10 @@ TEST_CASE("DamagePolicy: the list can be read while reading", "[record][damage]"
 TEST_CASE("DamagePolicy: a limit of the reader is not damage, unless it is salvaged", "[record][damage]") {
   const support::TempDirectory directory;
   support::write_file(directory / "file", support::framed("a") + support::framed("bb") + support::framed("c"));
-  const Reading skipped =
-      read(directory / "file", {.damage = {.action = OnDamage::skip}, .max_record_bytes = 1});
+  const Reading skipped = read(directory / "file", {.damage = {.action = OnDamage::skip}, .max_record_bytes = 1});
   CHECK(skipped.error == record_errc::too_large);
   CHECK(skipped.records.size() == 1);
-  const Reading salvaged =
-      read(directory / "file", {.damage = {.action = OnDamage::salvage}, .max_record_bytes = 1});
+  const Reading salvaged = read(directory / "file", {.damage = {.action = OnDamage::salvage}, .max_record_bytes = 1});
   CHECK_FALSE(salvaged.error);
   CHECK(salvaged.records.size() == 2);
   CHECK(salvaged.damage == std::vector{Damage{17, 18, 1, record_errc::too_large}});
@@ -358,8 +355,7 @@ TEST_CASE("DamagePolicy: damaged members of a gzip file are passed", "[record][d
   const support::TempDirectory directory;
   std::vector<std::string> payloads;
   {
-    distrib::RecordWriter writer{directory / "file",
-                                 {.compression = distrib::Compression::gzip, .member_bytes = 4096}};
+    distrib::RecordWriter writer{directory / "file", {.compression = distrib::Compression::gzip, .member_bytes = 4096}};
     for (std::uint32_t i = 0; i < 400; ++i) {
       payloads.push_back(std::to_string(i) + support::noise(100));
       writer.append(distrib::as_bytes(payloads.back()));

@@ -125,7 +125,7 @@ TEST_CASE("GzipMembers: announcements that cannot be", "[record][gzip_members]")
     std::size_t at;
     std::uint64_t value;
   };
-  const Row rows[] = {{16, 0}, {16, 48},          {24, most}, {24, 1'000'000}, {24, 0}, {32, 6000}, {32, most}};
+  const Row rows[] = {{16, 0}, {16, 48}, {24, most}, {24, 1'000'000}, {24, 0}, {32, 6000}, {32, most}};
   for (const Row& row : rows) {
     CAPTURE(row.at, row.value);
     std::string bad = good;

@@ -111,8 +111,14 @@ TEST_CASE("open_index: an index that lies under a right checksum", "[record][ind
     std::string lie = kept.index;
     const std::size_t word = 8 * (random() % (lie.size() / 8));
     std::uint64_t value = distrib::load_le<std::uint64_t>(distrib::as_bytes(lie).data() + word);
-    const std::uint64_t values[] = {value + 1, value - 1, value + 16, 0, ~std::uint64_t{0}, std::uint64_t{1} << 40,
-                                    (std::uint64_t{1} << 61) + value, kept.file.bytes.size()};
+    const std::uint64_t values[] = {value + 1,
+                                    value - 1,
+                                    value + 16,
+                                    0,
+                                    ~std::uint64_t{0},
+                                    std::uint64_t{1} << 40,
+                                    (std::uint64_t{1} << 61) + value,
+                                    kept.file.bytes.size()};
     value = values[random() % std::size(values)];
     std::memcpy(lie.data() + word, &value, 8);
     if (lie == kept.index) continue;

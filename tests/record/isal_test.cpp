@@ -60,8 +60,8 @@ TEST_CASE("BasicRecordWriter<IsalDeflater>: members that everybody reads", "[rec
     CHECK((payloads_of<distrib::RecordReader>(directory / "file") == payloads));
     CHECK((payloads_of<distrib::BasicRecordReader<IsalInflater>>(directory / "file") == payloads));
   }
-  distrib::BasicRecordWriter<IsalDeflater> writer{
-      directory / "file", {.compression = distrib::Compression::gzip, .member_bytes = 50'000}};
+  distrib::BasicRecordWriter<IsalDeflater> writer{directory / "file",
+                                                  {.compression = distrib::Compression::gzip, .member_bytes = 50'000}};
   for (const std::string& one : payloads) writer.append(distrib::as_bytes(one));
   writer.close();
   const std::string bytes = support::read_file(directory / "file");

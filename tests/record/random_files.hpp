@@ -53,10 +53,8 @@ inline auto nested_file(std::uint32_t seed, std::size_t records) -> RandomFile {
   RandomFile file;
   for (std::size_t i = 0; i < records; ++i) {
     const auto inner_seed = static_cast<std::uint32_t>(random());
-    if (random() % 10 < 6)
-      file.add(ordinary_file(inner_seed, 30, 60).bytes);
-    else
-      file.add(std::string(random() % 400, 'x'));
+    if (random() % 10 < 6) file.add(ordinary_file(inner_seed, 30, 60).bytes);
+    else file.add(std::string(random() % 400, 'x'));
   }
   return file;
 }

@@ -121,9 +121,9 @@ TEST_CASE("RecordIndex: cut at every byte, every flipped bit of a header", "[rec
 
 TEST_CASE("RecordIndex: a length in order that lies", "[record][record_index]") {
   const support::TempDirectory directory;
-  for (const std::uint64_t length : {std::uint64_t{1}, std::uint64_t{1} << 40, std::uint64_t{1} << 63,
-                                     std::numeric_limits<std::uint64_t>::max() - 15,
-                                     std::numeric_limits<std::uint64_t>::max()}) {
+  for (const std::uint64_t length :
+       {std::uint64_t{1}, std::uint64_t{1} << 40, std::uint64_t{1} << 63,
+        std::numeric_limits<std::uint64_t>::max() - 15, std::numeric_limits<std::uint64_t>::max()}) {
     support::write_file(directory / "file", support::framed("a") + support::header_of(length) + "1234");
     std::error_code ec;
     CHECK(RecordIndex(directory / "file", ec).size() == 0);

@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-using distrib::Record;
-using distrib::record_errc;
 using distrib::CutHeader;
 using distrib::FileAccess;
+using distrib::Record;
+using distrib::record_errc;
 using distrib::RecordReader;
 using distrib::RecordReaderOptions;
 
@@ -202,7 +202,7 @@ TEST_CASE("RecordReader: cut at every byte", "[record][record_reader]") {
     std::size_t whole = 0;
     while (whole < 3 && ends[whole + 1] <= cut) ++whole;
     const std::size_t left = cut - ends[whole];
-    const std::error_code expected = left == 0    ? std::error_code{}
+    const std::error_code expected = left == 0   ? std::error_code{}
                                      : left < 12 ? make_error_code(record_errc::truncated_header)
                                                  : make_error_code(record_errc::truncated_payload);
     const Reading strict = read_both(directory / "file");
@@ -396,8 +396,12 @@ TEST_CASE("RecordReader: concatenated gzip members, plain files", "[record][reco
 
 TEST_CASE("RecordReader: a length in order that lies", "[record][record_reader]") {
   const support::TempDirectory directory;
-  const std::uint64_t lengths[] = {1, 1 << 20, (std::uint64_t{1} << 31) - 1, std::uint64_t{1} << 31,
-                                   std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max() - 3,
+  const std::uint64_t lengths[] = {1,
+                                   1 << 20,
+                                   (std::uint64_t{1} << 31) - 1,
+                                   std::uint64_t{1} << 31,
+                                   std::uint64_t{1} << 63,
+                                   std::numeric_limits<std::uint64_t>::max() - 3,
                                    std::numeric_limits<std::uint64_t>::max()};
   for (const std::uint64_t length : lengths) {
     CAPTURE(length);

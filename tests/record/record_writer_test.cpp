@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/record/record_writer.hpp>
 
-#include <distrib/record/record_reader.hpp>
 #include <distrib/record/gzip_members.hpp>
 #include <distrib/record/index_file.hpp>
+#include <distrib/record/record_reader.hpp>
 
 #include "record/files.hpp"
 #include "support/catch.hpp"
@@ -106,11 +106,13 @@ TEST_CASE("RecordWriter: after flush others find the records", "[record][record_
     RecordWriter writer{directory / "file", {.compression = compression}};
     writer.append(as_bytes("one"));
     writer.flush();
-    CHECK(payloads_of(directory / "file", {.cut_header = distrib::CutHeader::end_like_tensorflow}) == std::vector<std::string>{"one"});
+    CHECK(payloads_of(directory / "file", {.cut_header = distrib::CutHeader::end_like_tensorflow}) ==
+          std::vector<std::string>{"one"});
     writer.append(as_bytes("two"));
     writer.flush();
     writer.flush();
-    CHECK(payloads_of(directory / "file", {.cut_header = distrib::CutHeader::end_like_tensorflow}) == std::vector<std::string>{"one", "two"});
+    CHECK(payloads_of(directory / "file", {.cut_header = distrib::CutHeader::end_like_tensorflow}) ==
+          std::vector<std::string>{"one", "two"});
     writer.close();
     CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one", "two"});
   }

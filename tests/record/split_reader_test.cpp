@@ -29,8 +29,8 @@ TEST_CASE("SplitReader: the splits of a file hold each record once, in order", "
         for (const distrib::Record& record : SplitReader{path, split}) {
           same = same && record.number == records && record.offset == file.offsets[records] &&
                  distrib::as_text(record.bytes) ==
-                     std::string_view{file.bytes}.substr(
-                         file.offsets[records] + 12, file.offsets[records + 1] - file.offsets[records] - 16);
+                     std::string_view{file.bytes}.substr(file.offsets[records] + 12,
+                                                         file.offsets[records + 1] - file.offsets[records] - 16);
           ++records;
         }
       }

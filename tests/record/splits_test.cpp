@@ -31,8 +31,7 @@ auto true_split(const support::RandomFile& file, std::uint64_t begin, std::uint6
 
 /// Where it begins and ends does not matter when there are none.
 auto same_records(const RecordSplit& one, const RecordSplit& other) -> bool {
-  return one.records == other.records &&
-         (one.records == 0 || (one.first == other.first && one.end == other.end));
+  return one.records == other.records && (one.records == 0 || (one.first == other.first && one.end == other.end));
 }
 
 /// Splits at `borders`, guessed and stitched, against what is known. Returns the number of wrong guesses.
@@ -103,8 +102,7 @@ TEST_CASE("stitch_splits: 8, 64 and 512 parts, and more than there are bytes", "
     CAPTURE(parts);
     for (const support::RandomFile* file : {&ordinary, &nested, &small}) {
       std::vector<std::uint64_t> borders;
-      for (std::uint64_t k = 0; k <= parts; ++k)
-        borders.push_back(distrib::split_border(file->bytes.size(), parts, k));
+      for (std::uint64_t k = 0; k <= parts; ++k) borders.push_back(distrib::split_border(file->bytes.size(), parts, k));
       const std::size_t wrong = check_stitched(*file, borders);
       if (file != &nested) CHECK(wrong == 0);
     }

@@ -18,7 +18,7 @@ TEST_CASE("Deflater and Inflater", "[record][zlib]") { support::check_all<distri
 TEST_CASE("Deflater: TensorFlow's options", "[record][zlib]") {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += std::to_string(i * i);
-    const distrib::DeflateOptions rows[] = {
+  const distrib::DeflateOptions rows[] = {
       {.memory_level = 1},
       {.window_bits = 9},
       {.strategy = DeflateStrategy::huffman_only},

@@ -75,8 +75,9 @@ struct Both {
   distrib::RpcServer<distrib::Router<distrib::Route<Echo, Handlers>>, distrib::Listener, Trace> server{
       context.get_executor(), {"127.0.0.1", 0}, distrib::Router{distrib::on<Echo>(Handlers{&kept})}, {}, at_server};
   using Client = distrib::BasicRpcClient<distrib::TcpSocket, Trace>;
-  std::optional<Client> client{std::in_place, loopback::connect(context, server.port()), distrib::RpcClientOptions{},
-                               nullptr, nullptr, at_client};
+  std::optional<Client> client{
+      std::in_place, loopback::connect(context, server.port()), distrib::RpcClientOptions{}, nullptr, nullptr,
+      at_client};
   int over = 0;
   void call(const char* text, distrib::CallOptions options = {}) {
     client->async_call<Echo>({text}, std::move(options), [this](std::error_code, const Text&) { ++over; });
@@ -157,7 +158,8 @@ TEST_CASE("CallObserver: a pool's attempts, on whatever connection", "[rpc]") {
 TEST_CASE("CallObserver: the items of a stream are one call, and bodies count", "[rpc]") {
   asio::io_context context{1};
   Trace trace;
-  distrib::RpcServer server{context.get_executor(), {"127.0.0.1", 0},
+  distrib::RpcServer server{context.get_executor(),
+                            {"127.0.0.1", 0},
                             distrib::Router{distrib::on<Count>([](Text, auto stream) -> asio::awaitable<void> {
                                               for (std::uint64_t i = 1; i <= 3; ++i) {
                                                 messages::Bulk item{i, ::stream::body(100)};
@@ -165,7 +167,8 @@ TEST_CASE("CallObserver: the items of a stream are one call, and bodies count", 
                                               }
                                             }),
                                             distrib::on<Store>([](Bulk, auto call) { call.reply({}); })},
-                            {}, trace};
+                            {},
+                            trace};
   distrib::ClientCore core{{}, std::chrono::steady_clock::now()};
   core.call(Count::id, {}, {}, {}, std::chrono::steady_clock::now());
   core.call(Store::id, {}, distrib::FrameBody{stream::body(5'000)}, {}, std::chrono::steady_clock::now());
@@ -201,12 +204,14 @@ TEST_CASE("CallObserver: an answer that the client does not take is none", "[rpc
   asio::io_context context{1};
   Trace trace;
   distrib::RpcServer server{
-      context.get_executor(), {"127.0.0.1", 0},
+      context.get_executor(),
+      {"127.0.0.1", 0},
       distrib::Router{distrib::on<Fetch>([](const Text&) { return messages::Bulk{0, ::stream::body(3'000)}; }),
                       distrib::on<Count>([](const Text&, auto stream) {
                         stream.async_write({0, ::stream::body(3'000)}, [](std::error_code) {});
                       })},
-      {}, trace};
+      {},
+      trace};
   distrib::RpcClientOptions options;
   options.limits.body_bytes = 2'000;
   distrib::RpcClient client{loopback::connect(context, server.port()), options};
@@ -235,10 +240,8 @@ TEST_CASE("CallObserver: a stream in place of an answer is none", "[rpc]") {
       loopback::connect(context, server.port()), {}, nullptr, nullptr, trace};
   std::optional<std::error_code> told;
   const auto tell = [&](std::error_code ec, const Bulk&) { told = ec; };
-  if (in_chunks)
-    client.async_call_in_chunks<Fetch>({""}, {}, [](distrib::ByteView) { FAIL("a chunk"); }, tell);
-  else
-    client.async_call<Fetch>({""}, {}, tell);
+  if (in_chunks) client.async_call_in_chunks<Fetch>({""}, {}, [](distrib::ByteView) { FAIL("a chunk"); }, tell);
+  else client.async_call<Fetch>({""}, {}, tell);
   run_until(context, [&] { return told.has_value(); });
   CHECK(*told == rpc_errc::protocol);
   REQUIRE(trace.ended_calls.size() == 1);

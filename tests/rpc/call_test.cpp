@@ -35,7 +35,8 @@ TEST_CASE("Call: answered from other threads", "[rpc]") {
   RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0},
                    Router{on<Echo>([&](Text request, auto call) {
                      threads.emplace_back([later = call.from_anywhere(), request] {
-                       if (request.text == "bad") return later.fail(std::make_error_code(std::errc::io_error), "disk 1");
+                       if (request.text == "bad")
+                         return later.fail(std::make_error_code(std::errc::io_error), "disk 1");
                        later.reply({request.text + '!'});
                      });
                    })}};
@@ -90,10 +91,8 @@ TEST_CASE("Call: says whether somebody waits for the answer", "[rpc]") {
   while (awaited() == 2) context.run_one();
   CHECK_FALSE(kept[1].is_awaited());
   const bool client_first = GENERATE(true, false);
-  if (client_first)
-    client.reset();
-  else
-    server.reset();
+  if (client_first) client.reset();
+  else server.reset();
   while (awaited() == 1) context.run_one();
 }
 
@@ -128,7 +127,8 @@ TEST_CASE("Call: who answers it from elsewhere does not keep its connection", "[
   std::optional<std::thread> worker;
   std::atomic<bool> client_has_gone = false;
   std::atomic<bool> reply_has_come = false;
-  RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0}, Router{on<Echo>([&](Text request, auto call) {
+  RpcServer server{context.get_executor(), distrib::Address{"127.0.0.1", 0},
+                   Router{on<Echo>([&](Text request, auto call) {
                      if (request.text != "work") return call.reply(request);
                      worker.emplace([&, later = std::optional{call.from_anywhere()}]() mutable {
                        while (!client_has_gone) std::this_thread::yield();

@@ -167,8 +167,8 @@ TEST_CASE("on_chunks: a call that is refused or answered early hears of no more 
       client.async_call<Store>({step, stream::body(size)}, 10s, [&](std::error_code ec, Empty) { answer = ec; });
       run_until(context, [&] { return answer.has_value(); });
       const std::error_code well;
-      const std::error_code expected[] = {well, rpc_errc::exhausted, rpc_errc::bad_message, well,
-                                          rpc_errc::bad_message, well};
+      const std::error_code expected[] = {well, rpc_errc::exhausted,   rpc_errc::bad_message,
+                                          well, rpc_errc::bad_message, well};
       CHECK(*answer == expected[step]);
       CHECK(seen.ends == (step == 5 ? 1 : 0));
       CHECK(seen.chunks.size() >= (step < 3 ? 0U : 1U));
@@ -216,8 +216,9 @@ TEST_CASE("on_chunks: a call that is taken back before the answer lets its sink 
   RpcClient client{loopback::connect(context, server.port())};
   std::optional<std::error_code> answer;
   asio::cancellation_signal cancel;
-  client.async_call<Store>({7, stream::body(100'000)}, 10s,
-                           asio::bind_cancellation_slot(cancel.slot(), [&](std::error_code ec, Empty) { answer = ec; }));
+  client.async_call<Store>(
+      {7, stream::body(100'000)}, 10s,
+      asio::bind_cancellation_slot(cancel.slot(), [&](std::error_code ec, Empty) { answer = ec; }));
   run_until(context, [&] { return seen.ends == 1; });
   CHECK(seen.dropped == 0);
   cancel.emit(asio::cancellation_type::all);

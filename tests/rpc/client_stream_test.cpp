@@ -213,9 +213,9 @@ TEST_CASE("ClientStream: the end is sent, although the write before it was cance
 TEST_CASE("ClientStream: a write behind the end is refused, and breaks no other call", "[rpc]") {
   asio::io_context context{1};
   std::function<void()> answer;
-  RpcServer server{context.get_executor(), anywhere,
-                   Router{on<Echo>([&](const Text& text, auto call) { answer = [=] { call.reply(text); }; }),
-                          on<Sum>([](auto) {})}};
+  RpcServer server{
+      context.get_executor(), anywhere,
+      Router{on<Echo>([&](const Text& text, auto call) { answer = [=] { call.reply(text); }; }), on<Sum>([](auto) {})}};
   RpcClient client{loopback::connect(context, server.port())};
   std::optional<std::error_code> other;
   client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, const Text&) { other = ec; });
@@ -276,7 +276,7 @@ TEST_CASE("ClientStream: an item whose codec throws is not passed over", "[rpc]"
   int items = 0;
   std::optional<std::error_code> end;
   std::function<void(std::error_code, std::optional<Fragile>)> take = [&](std::error_code ec,
-                                                                         std::optional<Fragile> item) {
+                                                                          std::optional<Fragile> item) {
     if (!item) {
       end = ec;
       return;

@@ -81,7 +81,8 @@ TEST_CASE("FrameQueue: what may wait leaves with the next that may not, or in a 
 TEST_CASE("FrameQueue: a head in parts is one, and a body that nobody keeps is copied", "[rpc]") {
   FrameQueue queue;
   std::vector<std::byte> mine(10'000, std::byte{7});
-  queue.add({FrameKind::request}, {distrib::as_bytes("h"), distrib::as_bytes("e"), distrib::as_bytes("ad")}, distrib::FrameBody{mine});
+  queue.add({FrameKind::request}, {distrib::as_bytes("h"), distrib::as_bytes("e"), distrib::as_bytes("ad")},
+            distrib::FrameBody{mine});
   std::fill(mine.begin(), mine.end(), std::byte{8});
   const auto bytes = stream::take_output(queue);
   CHECK(bytes.size() == 32 + 4 + 4 + 10'000 + 4);

@@ -144,10 +144,9 @@ TEST_CASE("FrameReader: a large body is received where it stays, and what follow
 
 TEST_CASE("FrameReader: how much is read behind a frame depends on its body", "[rpc]") {
   static constexpr std::size_t all = 256 << 10;
-  const auto [body_bytes, behind] = GENERATE(std::pair<std::size_t, std::size_t>{4 << 10, 64 << 10},
-                                             std::pair{(std::size_t{4} << 10) + 1, all},
-                                             std::pair{(std::size_t{64} << 10) - 1, all},
-                                             std::pair{std::size_t{64} << 10, std::size_t{4} << 10});
+  const auto [body_bytes, behind] =
+      GENERATE(std::pair<std::size_t, std::size_t>{4 << 10, 64 << 10}, std::pair{(std::size_t{4} << 10) + 1, all},
+               std::pair{(std::size_t{64} << 10) - 1, all}, std::pair{std::size_t{64} << 10, std::size_t{4} << 10});
   const auto bytes = stream::frame({FrameKind::request}, "h", stream::body(body_bytes));
   const auto ping = stream::frame({FrameKind::ping});
   FrameReader reader;
@@ -169,7 +168,8 @@ TEST_CASE("FrameReader: how much is read behind a frame depends on its body", "[
   stream::give(reader, distrib::ByteView{ping}.subspan(20), 12);
   REQUIRE(reader.next(frame));
   reader.keep();
-  CHECK(reader.read_space(lent).front.size() == (behind == 4 << 10 ? behind : 64 << 10));  // the next one may be large again
+  CHECK(reader.read_space(lent).front.size() ==
+        (behind == 4 << 10 ? behind : 64 << 10));  // the next one may be large again
   stream::give(reader, ping, ping.size());
   REQUIRE(reader.next(frame));
   reader.keep();

@@ -37,7 +37,9 @@ TEST_CASE("a header lies as the wire says", "[rpc][frame]") {
   const auto bytes = distrib::encode_frame_header(header);
   CHECK(distrib::to_hex(distrib::ByteView{bytes}.first(28)) ==
         "44535442"          // magic: DSTB
-        "01" "03" "0201"    // version, kind, flags
+        "01"
+        "03"
+        "0201"    // version, kind, flags
         "06050403"          // method
         "08070000"          // head length
         "1817161514131211"  // call id

@@ -344,10 +344,8 @@ TEST_CASE("Handshake: a client that refuses tells the server, whose reason it is
 
 TEST_CASE("Handshake: a secret without a nonce is a mistake that is not overlooked", "[rpc]") {
   for (const bool client : {true, false}) try {
-      if (client)
-        static_cast<void>(ClientHandshake{{}, secret(), {}});
-      else
-        static_cast<void>(ServerHandshake{{}, 1, secret(), {}});
+      if (client) static_cast<void>(ClientHandshake{{}, secret(), {}});
+      else static_cast<void>(ServerHandshake{{}, 1, secret(), {}});
       FAIL("nothing was thrown");
     } catch (const std::system_error& error) {
       CHECK(error.code() == rpc_errc::unauthorized);

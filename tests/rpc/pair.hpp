@@ -57,9 +57,13 @@ struct Pair {
 
   void take_events() {
     for (distrib::ServerEvent event; server.next(now, event);)
-      at_server.push_back({static_cast<int>(event.kind), event.call,
+      at_server.push_back({static_cast<int>(event.kind),
+                           event.call,
                            event.kind == distrib::ServerEvent::Kind::greeted ? event.service : event.method,
-                           std::string{distrib::as_text(event.head)}, event.body.bytes().size(), {}, {}});
+                           std::string{distrib::as_text(event.head)},
+                           event.body.bytes().size(),
+                           {},
+                           {}});
     for (distrib::ClientEvent event; client.next(now, event);)
       at_client.push_back({static_cast<int>(event.kind), event.call, 0, std::string{distrib::as_text(event.head)},
                            event.body.bytes().size(), event.error.code, event.error.where});

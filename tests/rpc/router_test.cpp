@@ -40,13 +40,12 @@ auto head_of(const auto& message) -> std::vector<std::byte> {
 
 TEST_CASE("Router: each method has its handler", "[rpc]") {
   distrib::SharedBuffer stored;
-  distrib::Router router{
-      on<Echo>([](messages::Text request, auto call) { call.reply({request.text + request.text}); }),
-      on<Store>([&](messages::Bulk request, auto call) {
-        stored = std::move(request.body);
-        CHECK_FALSE(call.deadline());
-        call.reply({});
-      })};
+  distrib::Router router{on<Echo>([](messages::Text request, auto call) { call.reply({request.text + request.text}); }),
+                         on<Store>([&](messages::Bulk request, auto call) {
+                           stored = std::move(request.body);
+                           CHECK_FALSE(call.deadline());
+                           call.reply({});
+                         })};
 
   const auto echo = asked(router, Echo::id, head_of(messages::Text{"ab"}));
   REQUIRE(echo.size() == 1);
@@ -72,8 +71,7 @@ TEST_CASE("Router: unknown methods and requests that do not decode are refused",
 }
 
 TEST_CASE("Router: a call is refused with a code of the handler's choice", "[rpc]") {
-  distrib::Router router{
-      on<Echo>([](messages::Text, auto call) { call.fail(rpc_errc::exhausted, "no room"); })};
+  distrib::Router router{on<Echo>([](messages::Text, auto call) { call.fail(rpc_errc::exhausted, "no room"); })};
   const auto seen = asked(router, Echo::id, {});
   CHECK(seen[0].code == rpc_errc::exhausted);
   CHECK(seen[0].where == "no room");

@@ -70,8 +70,10 @@ struct Server {
   using Router = distrib::Router<Route<Echo>, Route<EchoAgain>>;
 
   Server(asio::io_context& context, std::uint16_t port, const distrib::RpcServerOptions& options = {})
-      : rpc{context.get_executor(), {"127.0.0.1", port},
-            Router{distrib::on<Echo>(Handlers{this}), distrib::on<EchoAgain>(Handlers{this})}, options} {}
+      : rpc{context.get_executor(),
+            {"127.0.0.1", port},
+            Router{distrib::on<Echo>(Handlers{this}), distrib::on<EchoAgain>(Handlers{this})},
+            options} {}
 
   std::map<std::string, int> calls;
   std::map<const void*, int> on;  // calls, by connection
@@ -474,8 +476,8 @@ TEST_CASE("RpcClientPool: what there is to say beside a code reaches who asks fo
   CHECK(nobody == port.address().to_string());
 
   const auto refuse = [](const Text&, auto call) { call.fail(rpc_errc::exhausted, "rank 3 has no room"); };
-  distrib::RpcServer server{context.get_executor(), {"127.0.0.1", port.number},
-                            distrib::Router{distrib::on<Echo>(refuse)}};
+  distrib::RpcServer server{
+      context.get_executor(), {"127.0.0.1", port.number}, distrib::Router{distrib::on<Echo>(refuse)}};
   std::string handler;
   pool.async_call<Echo>({"a"}, {10s, "", &handler}, ends());
   run_until(context, [&] { return ends.size() == 2; });

@@ -165,8 +165,8 @@ struct Told {
   static void echo(const Text& request, const auto& call) {
     if (request.text != "never") call.reply({std::string{distrib::as_text(call.metadata())}});
   }
-  Router<distrib::Route<Echo, void (*)(Text, distrib::Call<Echo, distrib::ServerConnection>)>> router{
-      distrib::on<Echo>(+[](Text request, distrib::Call<Echo, distrib::ServerConnection> call) { echo(request, call); })};
+  Router<distrib::Route<Echo, void (*)(Text, distrib::Call<Echo, distrib::ServerConnection>)>> router{distrib::on<Echo>(
+      +[](Text request, distrib::Call<Echo, distrib::ServerConnection> call) { echo(request, call); })};
 };
 
 }  // namespace
@@ -409,11 +409,12 @@ TEST_CASE("RpcClient: a stream in place of an answer in chunks is not understood
   RpcServer server{context.get_executor(), anywhere, Router{on<Trick>(trick)}};
   RpcClient client{loopback::connect(context, server.port())};
   int ended = 0;
-  client.async_call_in_chunks<Fetch>({""}, 10s, [](distrib::ByteView) { FAIL("a chunk"); },
-                                     [&](std::error_code ec, const Bulk&) {
-                                       CHECK(ec == rpc_errc::protocol);
-                                       ++ended;
-                                     });
+  client.async_call_in_chunks<Fetch>(
+      {""}, 10s, [](distrib::ByteView) { FAIL("a chunk"); },
+      [&](std::error_code ec, const Bulk&) {
+        CHECK(ec == rpc_errc::protocol);
+        ++ended;
+      });
   while (ended == 0) context.run_one();
   context.poll();
   CHECK(ended == 1);
@@ -460,10 +461,8 @@ TEST_CASE("RpcClient: handlers that throw while the connection is lost keep no o
   bool answered = false;
   client->async_call<Echo>({"a"}, {}, [&](std::error_code, const Text&) { answered = true; });
   while (!answered) context.run_one();
-  if (by_server)
-    server.reset();
-  else
-    client.reset();
+  if (by_server) server.reset();
+  else client.reset();
   for (int i = 0; i < 3; ++i) {
     context.restart();
     CHECK_THROWS_WITH(context.run(), Equals("the caller's own"));
@@ -491,10 +490,8 @@ TEST_CASE("RpcClient: the text of an error is written before the handler runs, a
       CHECK(*text != "of an earlier call");
       text.reset();
     };
-    if (in_chunks)
-      client->async_call_in_chunks<Fetch>({""}, options, [](distrib::ByteView) {}, told);
-    else
-      client->async_call<Fetch>({""}, options, told);
+    if (in_chunks) client->async_call_in_chunks<Fetch>({""}, options, [](distrib::ByteView) {}, told);
+    else client->async_call<Fetch>({""}, options, told);
     while (text != nullptr) context.run_one();
     context.poll();
   }
@@ -556,10 +553,8 @@ TEST_CASE("RpcClient: an answer whose codec throws does not decode", "[rpc]") {
   RpcClient client{loopback::connect(context, server.port())};
   std::optional<std::error_code> end;
   const auto tell = [&](std::error_code ec, const Fragile&) { end = ec; };
-  if (in_chunks)
-    client.async_call_in_chunks<FetchFragile>({""}, {}, [](distrib::ByteView) { FAIL("a chunk"); }, tell);
-  else
-    client.async_call<FetchFragile>({""}, {}, tell);
+  if (in_chunks) client.async_call_in_chunks<FetchFragile>({""}, {}, [](distrib::ByteView) { FAIL("a chunk"); }, tell);
+  else client.async_call<FetchFragile>({""}, {}, tell);
   while (!end) context.run_one();
   CHECK(*end == rpc_errc::bad_message);
 }

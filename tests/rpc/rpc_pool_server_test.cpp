@@ -51,9 +51,8 @@ struct Caller {
 
   auto ask(RpcClient& client, const std::string& text = "lane ") -> std::string {
     std::optional<std::string> answer;
-    client.async_call<Echo>({text}, 30s, [&](std::error_code ec, const Text& reply) {
-      answer = ec ? ec.message() : reply.text;
-    });
+    client.async_call<Echo>({text}, 30s,
+                            [&](std::error_code ec, const Text& reply) { answer = ec ? ec.message() : reply.text; });
     run_until(context, [&] { return answer.has_value(); });
     return *answer;
   }

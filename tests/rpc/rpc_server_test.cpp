@@ -106,8 +106,7 @@ TEST_CASE("RpcServer: drains, and calls that are kept outlive it", "[rpc]") {
   auto owned = std::make_unique<RpcServer<decltype(router)>>(context.get_executor(), anywhere, router);
   RpcClient client{loopback::connect(context, owned->port())};
   std::vector<std::error_code> ends;
-  for (int i = 0; i < 2; ++i)
-    client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, Text) { ends.push_back(ec); });
+  for (int i = 0; i < 2; ++i) client.async_call<Echo>({"a"}, {}, [&](std::error_code ec, Text) { ends.push_back(ec); });
   while (kept.size() < 2) context.run_one();
 
   owned->drain(1min);
@@ -242,10 +241,8 @@ TEST_CASE("RpcServer: a long text of an error is cut, and breaks no other call",
   asio::io_context context{1};
   std::function<void()> answer;
   RpcServer server{context.get_executor(), anywhere, Router{on<Echo>([&](const Text& text, auto call) {
-                     if (text.text == "wait")
-                       answer = [=] { call.reply(text); };
-                     else
-                       call.fail(rpc_errc::bad_message, std::string(3U << 20, 'x'));
+                     if (text.text == "wait") answer = [=] { call.reply(text); };
+                     else call.fail(rpc_errc::bad_message, std::string(3U << 20, 'x'));
                    })}};
   RpcClient client{loopback::connect(context, server.port())};
   std::optional<std::error_code> other;
@@ -304,7 +301,8 @@ TEST_CASE("RpcServer: its end may end a call of another connection, that drains"
   RpcClient one{loopback::connect(context, server->port())};
   RpcClient two{loopback::connect(context, server->port())};
   int ended = 0;
-  one.async_call<Store>({1, stream::body(1'000'000)}, {}, [&](std::error_code ec, distrib::Empty) { ended += bool{ec}; });
+  one.async_call<Store>({1, stream::body(1'000'000)}, {},
+                        [&](std::error_code ec, distrib::Empty) { ended += bool{ec}; });
   while (!began) context.run_one();
   two.async_call<Echo>({"a"}, {}, [&](std::error_code ec, const Text&) { ended += bool{ec}; });
   while (server->connections() < 2) context.run_one();

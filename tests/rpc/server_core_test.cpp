@@ -26,8 +26,7 @@ void give(Pair& pair, const Bytes& bytes) {
 
 auto text(std::initializer_list<std::uint32_t> numbers) -> std::string {
   std::string bytes;
-  for (const std::uint32_t number : numbers)
-    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+  for (const std::uint32_t number : numbers) bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
   return bytes;
 }
 
@@ -85,9 +84,9 @@ TEST_CASE("ServerCore: a stranger is closed without an answer, a damaged friend 
 }
 
 TEST_CASE("ServerCore: frames that have no place end the connection", "[rpc]") {
-  const Bytes wrong[] = {
-      stream::frame({FrameKind::reply}), stream::frame({FrameKind::error}), stream::frame({FrameKind::greeting}),
-      stream::frame({FrameKind::credit, 0, 0, 0, 1, 0}, "abc"), request(5, text({1, 0}))};  // a call without generation
+  const Bytes wrong[] = {stream::frame({FrameKind::reply}), stream::frame({FrameKind::error}),
+                         stream::frame({FrameKind::greeting}), stream::frame({FrameKind::credit, 0, 0, 0, 1, 0}, "abc"),
+                         request(5, text({1, 0}))};  // a call without generation
   for (const Bytes& bytes : wrong) {
     Pair pair;
     pair.carry();
@@ -233,7 +232,9 @@ TEST_CASE("ServerCore: what all connections have taken on together is bounded", 
   for (std::uint64_t i = 2; i < 4; ++i) give(b, request((1ULL << 32) | i, text({60'000, 0})));
   b.carry();
   CHECK(b.server.calls() == 3);
-  { const auto gone = std::move(b); }
+  {
+    const auto gone = std::move(b);
+  }
   CHECK(budget->calls == 0);
   CHECK(budget->bytes == 0);
 }

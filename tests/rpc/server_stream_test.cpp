@@ -93,9 +93,8 @@ TEST_CASE("ServerStream: a client that does not read holds the handler back, and
   {
     auto stream = client.open<Count>({});
     bool read = false;
-    stream.async_read([&](std::error_code ec, const std::optional<Bulk>& item) {
-      read = !ec && item && item->step == 0;
-    });
+    stream.async_read(
+        [&](std::error_code ec, const std::optional<Bulk>& item) { read = !ec && item && item->step == 0; });
     run_until(context, [&] { return read; });
     while (context.poll() != 0) {
     }

@@ -16,8 +16,8 @@ using distrib::DType;
 using distrib::RowOrder;
 using distrib::RowUpdate;
 using distrib::Shape;
-using distrib::sharding_errc;
 using distrib::ShardedVariable;
+using distrib::sharding_errc;
 using Values = distrib::ShardedValues<float>;
 using Floats = std::vector<float>;
 using Indices = std::vector<std::int64_t>;
@@ -87,9 +87,13 @@ TEST_CASE("ShardedValues: every scatter operation, repeated rows in turn", "[sha
     Floats expected;  // of rows 1 and 4, which hold 10, 11 and 40, 41
   };
   const Case cases[] = {
-      {RowUpdate::update, {5, 6, 1, 100}}, {RowUpdate::add, {17, 20, 41, 141}}, {RowUpdate::sub, {3, 2, 39, -59}},
-      {RowUpdate::mul, {100, 198, 40, 4100}}, {RowUpdate::div, {1, 11.0F / 18, 40, 0.41F}},
-      {RowUpdate::min, {2, 3, 1, 41}}, {RowUpdate::max, {10, 11, 40, 100}},
+      {RowUpdate::update, {5, 6, 1, 100}},
+      {RowUpdate::add, {17, 20, 41, 141}},
+      {RowUpdate::sub, {3, 2, 39, -59}},
+      {RowUpdate::mul, {100, 198, 40, 4100}},
+      {RowUpdate::div, {1, 11.0F / 18, 40, 0.41F}},
+      {RowUpdate::min, {2, 3, 1, 41}},
+      {RowUpdate::max, {10, 11, 40, 100}},
   };
   for (const Case& c : cases) {
     CAPTURE(static_cast<int>(c.update));

@@ -76,8 +76,9 @@ TEST_CASE("Disk: a rename whose directory was not synced may be undone by a loss
   std::set<std::string> left;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Machine machine{folder, seed};
-    machine.perform({machine.write("file", "old"), FileAction::sync(machine.path("file")), machine.write("other", "new"),
-                     FileAction::sync(machine.path("other")), FileAction::sync_directory(machine.disk.directory()),
+    machine.perform({machine.write("file", "old"), FileAction::sync(machine.path("file")),
+                     machine.write("other", "new"), FileAction::sync(machine.path("other")),
+                     FileAction::sync_directory(machine.disk.directory()),
                      FileAction::rename(machine.path("other"), machine.path("file"))});
     CHECK(machine.read("file") == "new");
     machine.disk.lose_power();

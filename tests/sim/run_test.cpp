@@ -44,13 +44,15 @@ TEST_CASE("A trainer ends with the bits of local mode in a simulated cluster, wh
 
 TEST_CASE("A trainer ends with the same bits where shards have replicas", "[sim]") {
   const support::TempDirectory folder;
-  const auto plain = line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 1, .parts = 2, .steps = 20});
+  const auto plain =
+      line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 1, .parts = 2, .steps = 20});
   check_seeds(plain.with_replicas(2), folder.path().string(), local_sha256(plain), 60);
 }
 
 TEST_CASE("A trainer that saves checkpoints ends with the same bits in a simulated cluster", "[sim]") {
   const support::TempDirectory folder;
-  const auto plain = line_job::builder(line_model::write(folder.path()), {.workers = 2, .shards = 1, .parts = 1, .steps = 24});
+  const auto plain =
+      line_job::builder(line_model::write(folder.path()), {.workers = 2, .shards = 1, .parts = 1, .steps = 24});
   const auto saves = plain.with_hooks(SaveCheckpoint{.directory = "elsewhere", .every_steps = 4, .max_to_keep = 2});
   check_seeds(saves.with_updater(Adam{}), folder.path().string(), local_sha256(plain.with_updater(Adam{})), 48);
 }
@@ -73,7 +75,8 @@ TEST_CASE("A model that is no function of its arguments is found in a simulated 
 
 TEST_CASE("A simulated run is a function of its seed, and can be followed", "[sim]") {
   const support::TempDirectory folder;
-  const auto builder = line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 2, .parts = 2, .steps = 8});
+  const auto builder =
+      line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 2, .parts = 2, .steps = 8});
   const auto trace_of = [&](std::uint64_t seed) {
     std::string text;
     sim::Options options{.seed = seed, .directory = folder.path().string()};
@@ -85,8 +88,8 @@ TEST_CASE("A simulated run is a function of its seed, and can be followed", "[si
   const std::string once = trace_of(7);
   CHECK(trace_of(7) == once);
   CHECK(trace_of(8) != once);
-  for (const char* line : {" rank 0 starts\n", " computes step 8\n", " dies\n", " goes on from cut ", " power is lost\n",
-                           " is done\n", " ends with code 0\n"}) {
+  for (const char* line : {" rank 0 starts\n", " computes step 8\n", " dies\n", " goes on from cut ",
+                           " power is lost\n", " is done\n", " ends with code 0\n"}) {
     CAPTURE(once);
     CHECK(once.find(line) != std::string::npos);
   }

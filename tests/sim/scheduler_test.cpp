@@ -20,7 +20,8 @@ TEST_CASE("Scheduler: by time, at one instant in the order asked for", "[sim]") 
   });
   scheduler.after(2ms, [&] { story += "d"; });
   CHECK(scheduler.waiting() == 3);
-  while (scheduler.step()) {}
+  while (scheduler.step()) {
+  }
   CHECK(story == "abpastcd");
   CHECK(scheduler.now() == start + 2ms);
   CHECK_FALSE(scheduler.step());

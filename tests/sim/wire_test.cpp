@@ -107,10 +107,8 @@ class Run {
       if (chance == 0) continue;  // never
       const std::string text{distrib::as_text(event.head)};
       scheduler_.after(some_time(), [this, chance, call = event.call, text] {
-        if (chance == 1)
-          server_.fail(call, distrib::rpc_errc::exhausted);
-        else
-          server_.reply(call, distrib::as_bytes(text), some_body());
+        if (chance == 1) server_.fail(call, distrib::rpc_errc::exhausted);
+        else server_.reply(call, distrib::as_bytes(text), some_body());
         take_server();
         wire_->flush();
       });
@@ -170,7 +168,8 @@ struct Pair {
       if (event.kind == ClientEvent::Kind::greeted) continue;
       const auto passed = std::chrono::duration_cast<std::chrono::seconds>(scheduler.now() - begun);
       const bool answered = event.kind == ClientEvent::Kind::reply;
-      heard += std::to_string(passed.count()) + " " + (answered ? std::string{distrib::as_text(event.head)} : "failed") + "\n";
+      heard += std::to_string(passed.count()) + " " +
+               (answered ? std::string{distrib::as_text(event.head)} : "failed") + "\n";
     }
   }
   void take_server() {

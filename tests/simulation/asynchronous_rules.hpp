@@ -158,7 +158,7 @@ class Asynchronous {
   /// What a cut says of a key.
   struct Entry {
     std::optional<distrib::KeyUse> use;  // of any keys; empty: it is not there
-    Floats row;                          // empty: it has none
+    Floats row;  // empty: it has none
   };
 
   [[nodiscard]] auto kind() const -> distrib::ConsistencyKind { return {false, staleness_, barrier_every_}; }
@@ -342,7 +342,7 @@ class Asynchronous {
                                  distrib::Momentum{.learning_rate = 1.0F, .momentum = 0.5F}};
   std::vector<distrib::ShardLayout> layouts_ = distrib::shard_layouts(job);
   std::vector<std::vector<std::vector<std::uint64_t>>> keys_on_;  // by table, by shard: one a rank, and one for all
-  mutable distrib::BatchKeys keys_{job, layouts_};                // of what `find` found last
+  mutable distrib::BatchKeys keys_{job, layouts_};  // of what `find` found last
   std::size_t budget_ = 0;
   std::vector<distrib::SharedBuffer> initial_;  // by shard; empty: none of its own
 };

@@ -19,11 +19,12 @@ namespace {
 /// Counts contributions in a variable of its own. When the weights stand still, so that no timing reaches them, the end
 /// of an asynchronous job says whether each was counted once.
 struct CountedLine : LineModel {
-  using Variables = VariableList<Variable<"weights", float, 1>, Variable<"bias", float, 0>, Variable<"seen", std::int64_t, 1>>;
+  using Variables =
+      VariableList<Variable<"weights", float, 1>, Variable<"bias", float, 0>, Variable<"seen", std::int64_t, 1>>;
 
   auto variables() const -> Variables { return {{{2}, UniformInitializer{-1, 1}}, {{}}, {{1}}}; }
-  auto gradients(const Batch<Example>& batch, const Values<Variables>&, Gradients<Variables>& gradients, StepContext) const
-      -> float {
+  auto gradients(const Batch<Example>& batch, const Values<Variables>&, Gradients<Variables>& gradients,
+                 StepContext) const -> float {
     get<"seen">(gradients)(0) += static_cast<std::int64_t>(batch.size());
     return 0;
   }
@@ -35,11 +36,15 @@ TEST_CASE("Every contribution of an asynchronous trainer is counted once in a si
   const support::TempDirectory folder;
   const auto data = line_model::write(folder.path()).shuffle(3).batch(10);
   const auto builder = [&](Step steps) {
-    return train(CountedLine{}).with_data(data).with_hooks(StopAtStep{steps}).with_local_mode({.workers = 3, .shards = 2});
+    return train(CountedLine{})
+        .with_data(data)
+        .with_hooks(StopAtStep{steps})
+        .with_local_mode({.workers = 3, .shards = 2});
   };
   const auto asynchronous = [&](Step steps) { return builder(steps).with_consistency(AsynchronousParallel{}); };
   const std::string expected = local_sha256(asynchronous(50));
   CHECK(expected != local_sha256(asynchronous(49)));
   check_seeds(asynchronous(50), folder.path().string(), expected, 50);
-  check_seeds(builder(50).with_consistency(StaleSynchronousParallel{.staleness = 2}), folder.path().string(), expected, 50);
+  check_seeds(builder(50).with_consistency(StaleSynchronousParallel{.staleness = 2}), folder.path().string(), expected,
+              50);
 }

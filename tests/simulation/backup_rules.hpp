@@ -256,9 +256,9 @@ class BackupWorkers {
                                  distrib::Adagrad{.learning_rate = 0.25F}};
   HashedModel model_{job};
   std::size_t budget_ = 0;
-  std::vector<distrib::SharedBuffer> initial_;            // by shard; empty: none of its own
-  std::vector<Truth> truth_;                              // by shard
-  std::map<const distrib::AlignedBuffer*, Made> made_;    // contributions by their blocks,
+  std::vector<distrib::SharedBuffer> initial_;  // by shard; empty: none of its own
+  std::vector<Truth> truth_;  // by shard
+  std::map<const distrib::AlignedBuffer*, Made> made_;  // contributions by their blocks,
   std::map<const distrib::AlignedBuffer*, Given> given_;  // values by theirs,
   std::map<const distrib::AlignedBuffer*, State> saved_;  // and cuts: all of them are kept, so no address comes twice
   std::uint64_t stale_ = 0;

@@ -255,7 +255,8 @@ class Carrier {
       return true;
     });
     for (const std::uint64_t id : hear) lost(id, shard);
-    if (Asking* const other = asking_of(sibling(shard)); other != nullptr && other->peer != 0) take_state(sibling(shard), true);
+    if (Asking* const other = asking_of(sibling(shard)); other != nullptr && other->peer != 0)
+      take_state(sibling(shard), true);
   }
 
   [[nodiscard]] auto asking_of(std::uint32_t shard) -> Asking* {
@@ -264,7 +265,9 @@ class Carrier {
 
   // The worker hears that its connection is lost.
   void lost(std::uint64_t id, std::uint32_t shard) {
-    if constexpr (requires(typename Rules::Worker& core, support::WorkerActions& out) { core.disconnected(shard, out); })
+    if constexpr (requires(typename Rules::Worker& core, support::WorkerActions& out) {
+                    core.disconnected(shard, out);
+                  })
       if (workers_.contains(id)) on_worker(id, [&](auto& core, auto& out) { core.disconnected(shard, out); });
   }
 
@@ -318,10 +321,8 @@ class Carrier {
   auto event() -> bool {
     choices_.clear();
     for (const auto& [peer, link] : links_) {
-      if (!link.up.empty())
-        choices_.push_back({Choice::read_up, peer, link.shard});
-      else if (!link.held)
-        choices_.push_back({Choice::hang_up, peer, link.shard});
+      if (!link.up.empty()) choices_.push_back({Choice::read_up, peer, link.shard});
+      else if (!link.held) choices_.push_back({Choice::hang_up, peer, link.shard});
       if (!link.down.empty()) choices_.push_back({Choice::read_down, peer, link.shard});
     }
     for (const auto& [id, worker] : workers_) {
@@ -332,7 +333,8 @@ class Carrier {
         if (worker.links[shard] == 0 && shards_[shard].core != nullptr) choices_.push_back({Choice::open, id, shard});
     }
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
-      if (shards_[shard].copying && (!copies_slowly_ || dice_.percent(20))) choices_.push_back({Choice::copy, 0, shard});
+      if (shards_[shard].copying && (!copies_slowly_ || dice_.percent(20)))
+        choices_.push_back({Choice::copy, 0, shard});
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
       if (const auto& asking = shards_[shard].asking; asking && dice_.percent(30)) {
         if (asking->peer == 0) choices_.push_back({Choice::ask, 0, shard});
@@ -340,12 +342,11 @@ class Carrier {
       }
     for (const auto& [id, worker] : workers_)
       if (choices_.empty() && !worker.preparing.empty()) choices_.push_back({Choice::prepare, id, 0});
-    const bool disks_work = std::ranges::any_of(shards_, [](const ShardState& s) { return s.saving || s.loading || s.saves_again || s.copying || s.asking; });
+    const bool disks_work = std::ranges::any_of(
+        shards_, [](const ShardState& s) { return s.saving || s.loading || s.saves_again || s.copying || s.asking; });
     if (choices_.empty() && !disks_work) return false;
-    if (choices_.empty() || dice_.percent(4))
-      work_disks();
-    else
-      happen(choices_[dice_.below(choices_.size())]);
+    if (choices_.empty() || dice_.percent(4)) work_disks();
+    else happen(choices_[dice_.below(choices_.size())]);
     return true;
   }
 
@@ -427,7 +428,9 @@ class Carrier {
       return;
     }
     state.asking->peer = ++newest_peer_;
-    if constexpr (requires(typename Rules::Shard& core, support::ShardActions& out) { core.state(Peer{}, Step{}, out); })
+    if constexpr (requires(typename Rules::Shard& core, support::ShardActions& out) {
+                    core.state(Peer{}, Step{}, out);
+                  })
       on_shard(sibling(shard), [&](auto& core, auto& out) { core.state(state.asking->peer, state.core->step(), out); });
   }
 
@@ -442,7 +445,8 @@ class Carrier {
       on_shard(shard, [&](auto& core, auto& out) {
         core.state_came(cut ? &*cut : nullptr, out);
         if (!std::exchange(state.starting, false)) return;
-        for (const Peer peer : std::exchange(state.joining, {})) core.join(peer, rank_of_.at(links_.at(peer).worker), out);
+        for (const Peer peer : std::exchange(state.joining, {}))
+          core.join(peer, rank_of_.at(links_.at(peer).worker), out);
       });
   }
 
@@ -460,8 +464,8 @@ class Carrier {
     auto [message, join] = std::move(link.down.front());
     link.down.pop_front();
     const std::uint32_t shard = link.shard;
-    const bool is_item = std::holds_alternative<distrib::JoinedReply>(message) ||
-                         std::holds_alternative<distrib::NoticeReply>(message);
+    const bool is_item =
+        std::holds_alternative<distrib::JoinedReply>(message) || std::holds_alternative<distrib::NoticeReply>(message);
     if (is_item && join != link.joins_sent) return;
     on_worker(link.worker, [&](auto& core, auto& out) {
       if (auto* m = std::get_if<distrib::JoinedReply>(&message)) core.joined(shard, m->progress, out);
@@ -583,7 +587,8 @@ class Carrier {
           if (!is_held(worker.rank, shard)) fail("a worker leaves too early");
         if (faultless_ && done->result.size() != (worker.rank == 0 ? rules_.job.shards() : 0)) fail("no result");
         for (std::uint32_t shard = 0; shard < done->result.size(); ++shard)
-          if (!rules_.good_result(shard, *done->result[shard], shards_[shard].disk)) fail("a result is not as it must be");
+          if (!rules_.good_result(shard, *done->result[shard], shards_[shard].disk))
+            fail("a result is not as it must be");
         RankState& rank = ranks_[worker.rank];
         if (rank.worker == id) {
           rank.worker = 0;
@@ -620,8 +625,10 @@ class Carrier {
         std::set<Step> cuts;
         for (std::uint32_t replica = shard; replica < shard_count(); replica += rules_.job.shards()) {
           const ShardState& state = shards_[replica];
-          if (state.core == nullptr) for (const auto& cut : state.disk) cuts.insert(cut.first);
-          else for (const Step step : state.core->progress().cuts) cuts.insert(step);
+          if (state.core == nullptr)
+            for (const auto& cut : state.disk) cuts.insert(cut.first);
+          else
+            for (const Step step : state.core->progress().cuts) cuts.insert(step);
         }
         if (shard == 0) common.assign(cuts.begin(), cuts.end());
         else std::erase_if(common, [&cuts](Step step) { return !cuts.contains(step); });
@@ -657,7 +664,7 @@ class Carrier {
   std::vector<RankState> ranks_;
   std::map<std::uint64_t, WorkerState> workers_;  // every incarnation that is up
   std::map<Peer, Link> links_;
-  std::map<std::uint64_t, Rank> rank_of_;         // every incarnation there ever was
+  std::map<std::uint64_t, Rank> rank_of_;  // every incarnation there ever was
   std::uint64_t newest_worker_ = 0;
   Peer newest_peer_ = 0;
   Step newest_common_cut_ = 0;

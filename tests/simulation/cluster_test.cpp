@@ -37,9 +37,11 @@ auto make_job(std::uint64_t seed, const char* consistency) -> Job {
   job.cut_interval = dice.between(1, 6);
   job.updater = "momentum " + updater.describe();
   job.consistency = consistency;
-  job.variables = {{"a", DType::float32, {5, 3}, UniformInitializer{}}, {"b", DType::float32, {7}, UniformInitializer{}}};
+  job.variables = {{"a", DType::float32, {5, 3}, UniformInitializer{}},
+                   {"b", DType::float32, {7}, UniformInitializer{}}};
   const auto shard = [&] { return static_cast<std::uint32_t>(dice.below(job.shards())); };
-  job.parts = {{0, Slice::along({5, 3}, 0, 0, 2), shard()}, {0, Slice::along({5, 3}, 0, 2, 3), shard()},
+  job.parts = {{0, Slice::along({5, 3}, 0, 0, 2), shard()},
+               {0, Slice::along({5, 3}, 0, 2, 3), shard()},
                {1, Slice::whole({7}), shard()}};
   if (job.seed % 2 == 0) {  // counters
     job.variables.push_back({"n", DType::int64, {3}, {}});
@@ -73,10 +75,16 @@ auto local_hash(const Job& job) -> std::string {
   LocalJobEvents events;
   events.prepare = [&](Rank rank, Step step) { return model.wanted(step, rank); };
   events.step_done = [](Step, float) {};
-  events.cut_due = [&](Step step, const std::vector<Cut>&) { local->in_background([] {}, [&local, step] { local->cut_saved(step); }); };
+  events.cut_due = [&](Step step, const std::vector<Cut>&) {
+    local->in_background([] {}, [&local, step] { local->cut_saved(step); });
+  };
   local = make_local_job<SyncWorkerCore>(
-      job, {consistency_kind(BulkSynchronousParallel{}), job.tables.empty() ? JobUpdaters{updater} : JobUpdaters{updater, of_items}}, {},
-      [&](Rank rank, Step step, std::span<const SharedBuffer> values, std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
+      job,
+      {consistency_kind(BulkSynchronousParallel{}),
+       job.tables.empty() ? JobUpdaters{updater} : JobUpdaters{updater, of_items}},
+      {},
+      [&](Rank rank, Step step, std::span<const SharedBuffer> values,
+          std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
         const auto blocks = model.contribution(step, rank, values);
         for (std::size_t shard = 0; shard < values.size(); ++shard) {
           gradients[shard]->resize(blocks[shard]->size());

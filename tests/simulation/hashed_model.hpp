@@ -170,8 +170,8 @@ class HashedModel {
 
   const distrib::Job& job_;
   std::vector<distrib::ShardLayout> layouts_ = distrib::shard_layouts(job_);
-  distrib::BatchKeys keys_{job_, layouts_};               // of what `find` found last,
-  std::vector<std::vector<std::uint64_t>> lookups_;       // and its lookups
+  distrib::BatchKeys keys_{job_, layouts_};  // of what `find` found last,
+  std::vector<std::vector<std::uint64_t>> lookups_;  // and its lookups
 };
 
 }  // namespace simulation

@@ -178,9 +178,15 @@ auto server_hears_from(distrib::ServerCore core, const Bytes& bytes, std::size_t
         outcome.add_chunk(event.call, event.body);
         continue;
       }
-      outcome.add({static_cast<int>(event.kind), event.call, event.method + event.service,
-                   std::string{distrib::as_text(event.head)}, std::string{distrib::as_text(event.metadata)},
-                   event.body_checksum, {}, {}, event.deadline},
+      outcome.add({static_cast<int>(event.kind),
+                   event.call,
+                   event.method + event.service,
+                   std::string{distrib::as_text(event.head)},
+                   std::string{distrib::as_text(event.metadata)},
+                   event.body_checksum,
+                   {},
+                   {},
+                   event.deadline},
                   event.body);
       // Items beyond the first credit are refused, and tried again when there is more.
       if (event.call == id(1))
@@ -217,8 +223,15 @@ auto client_hears_so(bool in_chunks, const Bytes& bytes, std::size_t cut, std::s
         outcome.add_chunk(event.call, event.body);
         continue;
       }
-      outcome.add({static_cast<int>(event.kind), event.call, 0, std::string{distrib::as_text(event.head)}, {}, 0,
-                   event.error.code, event.error.where, {}},
+      outcome.add({static_cast<int>(event.kind),
+                   event.call,
+                   0,
+                   std::string{distrib::as_text(event.head)},
+                   {},
+                   0,
+                   event.error.code,
+                   event.error.where,
+                   {}},
                   event.body);
       if (event.kind == distrib::ClientEvent::Kind::item) core.taken(event.call);
     }

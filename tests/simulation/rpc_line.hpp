@@ -22,8 +22,8 @@ namespace simulation {
 
 using distrib::ClientEvent;
 using distrib::Instant;
-using distrib::ServerEvent;
 using distrib::rpc_errc;
+using distrib::ServerEvent;
 
 /// How a call ended, and when.
 struct CallEnd {

@@ -175,9 +175,8 @@ class TableOracle {
   void evict(std::size_t table, std::uint64_t count) {
     const std::uint64_t after = job_->tables[table].evict_after;
     if (after == 0 || count % unit != 0) return;
-    std::erase_if(tables_[table], [&](const auto& of_key) {
-      return count >= of_key.second.use.last_use * unit + (unit - 1) + after;
-    });
+    std::erase_if(tables_[table],
+                  [&](const auto& of_key) { return count >= of_key.second.use.last_use * unit + (unit - 1) + after; });
   }
 
   static constexpr std::uint64_t unit = 64;  // updates of a key's last use

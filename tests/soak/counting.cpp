@@ -59,7 +59,9 @@ struct Counting {
   using Variables =
       distrib::VariableList<distrib::Variable<"seen", float, 2>, distrib::Variable<"total", std::int64_t, 0>,
                             distrib::Embedding<"numbers", float, 1>, distrib::Embedding<"any", float, 1>>;
-  struct Example { std::int64_t number; };
+  struct Example {
+    std::int64_t number;
+  };
 
   std::int64_t count;  // of records, and of contributions
   std::uint64_t adds;

@@ -120,8 +120,7 @@ struct ClientSide {
 /// the same steps; how they meet is up to the threads.
 class Order {
  public:
-  Order(std::uint64_t seed, std::size_t threads)
-      : dice_{seed}, pool_{threads}, joins_{dice_.percent(60)} {
+  Order(std::uint64_t seed, std::size_t threads) : dice_{seed}, pool_{threads}, joins_{dice_.percent(60)} {
     asio::io_context context{1};
     port_ = support::Acceptor{context, support::loopback()}.local_endpoint().port();  // free again, probably
     server_side_.end = [this] { server_.reset(); };
@@ -167,7 +166,8 @@ class Order {
     const auto chance = dice_.below(100);
     if (chance < 12) return at_server([this, drains = dice_.percent(30)] { start_server(drains); });
     if (chance < 16) return at_server([this] { server_.reset(); });
-    if (chance < 20) return at_server([this] { server_ == nullptr ? void() : server_->drain(std::chrono::seconds{10}); });
+    if (chance < 20)
+      return at_server([this] { server_ == nullptr ? void() : server_->drain(std::chrono::seconds{10}); });
     if (chance < 28) return at_server([this, n = dice_.below(8)] { answer_kept(n); });
     if (chance < 32) return stranger();
     if (clients_made_ == 0 || chance < 40) {
@@ -225,11 +225,11 @@ class Order {
     if (waits) {
       distrib::ConnectOptions options;
       options.first_pause = options.longest_pause = 1ms;
-      side.connector = std::make_unique<distrib::Connector>(
-          pool_.executor(pool_.size() - 1), address(), options,
-          [&side](const distrib::Error&, std::optional<TcpSocket> socket) {
-            if (socket) use(side, *std::move(socket));
-          });
+      side.connector =
+          std::make_unique<distrib::Connector>(pool_.executor(pool_.size() - 1), address(), options,
+                                               [&side](const distrib::Error&, std::optional<TcpSocket> socket) {
+                                                 if (socket) use(side, *std::move(socket));
+                                               });
       return;
     }
     TcpSocket socket{pool_.executor(pool_.size() - 1)};

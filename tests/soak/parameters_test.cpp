@@ -163,7 +163,12 @@ class Worker final : public WorkerOwner {
  public:
   Worker(asio::io_context& context, const Job& job, Rank rank, const Address& server, const CutSettings& cuts,
          const SharedCounter& count)
-      : context_{context}, job_{job}, layouts_{shard_layouts(job)}, rank_{rank}, count_{count}, pools_(job.shards()),
+      : context_{context},
+        job_{job},
+        layouts_{shard_layouts(job)},
+        rank_{rank},
+        count_{count},
+        pools_(job.shards()),
         batches_{{{job_, layouts_}, {job_, layouts_}}} {
     WorkerClientOptions options;
     options.start_within = options.lost_after = 30s;
@@ -245,8 +250,7 @@ class Worker final : public WorkerOwner {
 /// One parameter server and its workers, each a process.
 class Cluster {
  public:
-  explicit Cluster(const Job& job)
-      : job_{job}, server_{[](int say) { return serve(say); }} {
+  explicit Cluster(const Job& job) : job_{job}, server_{[](int say) { return serve(say); }} {
     std::uint16_t port = 0;
     if (::read(server_.said(), &port, sizeof port) != sizeof port) throw std::runtime_error{"no parameter server"};
     const CutSettings cuts{.directory = (directory_ / "cuts").string()};
@@ -341,8 +345,7 @@ TEST_CASE("Server: as many pushes and pulls as its workers can make leave memory
   while (Clock::now() < began + time) {
     REQUIRE(cluster.lasts_until(Clock::now() + 250ms));
     memory.front().mib.push_back(cluster.server().resident_mib());
-    for (Rank rank = 0; rank < workers; ++rank)
-      memory[rank + 1].mib.push_back(cluster.worker(rank).resident_mib());
+    for (Rank rank = 0; rank < workers; ++rank) memory[rank + 1].mib.push_back(cluster.worker(rank).resident_mib());
     if (Clock::now() < tell_at) continue;
     tell_at += 5s;
     const std::uint64_t count = cluster.contributions();

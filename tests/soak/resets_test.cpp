@@ -134,12 +134,12 @@ class Reset {
     socket.connect({asio::ip::address_v4::loopback(), port_});
     socket.non_blocking(true);
     switch (dice.below(8)) {
-      case 0: break;                                                            // says nothing
+      case 0: break;  // says nothing
       case 1: say(socket, stream::Bytes(1 + dice.below(5'000), std::byte{'G'})); break;  // another program
-      case 2: say(socket, small_, 1 + dice.below(small_.size())); break;        // stops anywhere
+      case 2: say(socket, small_, 1 + dice.below(small_.size())); break;  // stops anywhere
       case 3: say(socket, large_, 1 + dice.below(large_.size())); break;
-      case 4: say(socket, much_); break;                                        // and reads nothing
-      case 5: {                                                                 // damage
+      case 4: say(socket, much_); break;  // and reads nothing
+      case 5: {  // damage
         stream::Bytes bytes = small_;
         bytes[dice.below(bytes.size())] ^= std::byte{1};
         say(socket, bytes);

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-using distrib::ParsedEvent;
 using distrib::DataClass;
+using distrib::ParsedEvent;
 using distrib::ScalarEvent;
 using distrib::to_hex;
 using distrib::WireWriter;
@@ -88,17 +88,78 @@ TEST_CASE("values in other dress", "[summary][event]") {
     const char* hex;
     std::vector<double> expected;
   } cases[] = {
-      {"float in tensor_content", "4208" "0801" "2204" "0000803e", {0.25}},
-      {"float in float_val, packed", "4208" "0801" "2a04" "0000803e", {0.25}},
-      {"float in float_val", "4207" "0801" "2d" "0000803e", {0.25}},
-      {"double in tensor_content", "420c" "0802" "2208" "000000000000d03f", {0.25}},
-      {"double in double_val, packed", "420c" "0802" "3208" "000000000000d03f", {0.25}},
-      {"double in double_val", "420b" "0802" "31" "000000000000d03f", {0.25}},
-      {"zero left out", "4202" "0801", {0.0}},
-      {"a vector", "420a" "0801" "12041202" "0801" "2a00", {}},
-      {"int64", "4204" "0809" "2a00", {}},
-      {"another plugin", "4208" "0801" "2204" "0000803e" "4a06" "0a04" "0a02" "7072", {}},
-      {"plugin scalars", "4208" "0801" "2204" "0000803e" "4a0b" "0a09" "0a07" "7363616c617273", {0.25}},
+      {"float in tensor_content",
+       "4208"
+       "0801"
+       "2204"
+       "0000803e",
+       {0.25}},
+      {"float in float_val, packed",
+       "4208"
+       "0801"
+       "2a04"
+       "0000803e",
+       {0.25}},
+      {"float in float_val",
+       "4207"
+       "0801"
+       "2d"
+       "0000803e",
+       {0.25}},
+      {"double in tensor_content",
+       "420c"
+       "0802"
+       "2208"
+       "000000000000d03f",
+       {0.25}},
+      {"double in double_val, packed",
+       "420c"
+       "0802"
+       "3208"
+       "000000000000d03f",
+       {0.25}},
+      {"double in double_val",
+       "420b"
+       "0802"
+       "31"
+       "000000000000d03f",
+       {0.25}},
+      {"zero left out",
+       "4202"
+       "0801",
+       {0.0}},
+      {"a vector",
+       "420a"
+       "0801"
+       "12041202"
+       "0801"
+       "2a00",
+       {}},
+      {"int64",
+       "4204"
+       "0809"
+       "2a00",
+       {}},
+      {"another plugin",
+       "4208"
+       "0801"
+       "2204"
+       "0000803e"
+       "4a06"
+       "0a04"
+       "0a02"
+       "7072",
+       {}},
+      {"plugin scalars",
+       "4208"
+       "0801"
+       "2204"
+       "0000803e"
+       "4a0b"
+       "0a09"
+       "0a07"
+       "7363616c617273",
+       {0.25}},
       {"a histogram", "2a00", {}},
       {"nothing", "", {}},
   };
@@ -116,7 +177,10 @@ TEST_CASE("damaged events are refused", "[summary][event]") {
   ParsedEvent event;
   CHECK_FALSE(distrib::parse_event(from_hex("0b"), event));
   CHECK_FALSE(distrib::parse_event(from_hex("2a010b"), event));                       // in the summary
-  for (const char* hex : {"0b", "42010b", "420412020b00", "42060801" "22020000", "4a010b", "4a030a010b"}) {
+  for (const char* hex : {"0b", "42010b", "420412020b00",
+                          "42060801"
+                          "22020000",
+                          "4a010b", "4a030a010b"}) {
     CAPTURE(hex);
     CHECK_FALSE(distrib::parse_event(with_value(hex), event));
   }

@@ -71,7 +71,8 @@ TEST_CASE("two writers of one second have files of their own", "[summary][event_
   CHECK(distrib::read_scalars(directory.path()).size() == 2);
 }
 
-TEST_CASE("events made before are added, and a file that was deleted is followed by another", "[summary][event_writer]") {
+TEST_CASE("events made before are added, and a file that was deleted is followed by another",
+          "[summary][event_writer]") {
   const support::TempDirectory directory;
   EventWriter writer{directory.path()};
   const std::string first = writer.path();

@@ -69,7 +69,8 @@ TEST_CASE("write_histogram_event: TensorFlow's fields", "[summary][histogram]") 
   CHECK(distrib::parse_event(out.view(), event));
   CHECK(event.scalars.empty());  // no scalar, and passed over
   distrib::WireReader reader{out.view()};
-  while (reader.next() && reader.field() != 5) {}
+  while (reader.next() && reader.field() != 5) {
+  }
   distrib::WireReader summary{reader.bytes()};
   REQUIRE(summary.next());
   distrib::WireReader value{summary.bytes()};

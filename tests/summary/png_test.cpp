@@ -53,9 +53,12 @@ TEST_CASE("encode_png: header and pixels of every kind of picture", "[summary][p
     const auto chunks = chunks_of(png);
     REQUIRE(chunks.size() == 3);
     CHECK(chunks[0].type == "IHDR");
-    CHECK(distrib::to_hex(chunks[0].content) ==
-          "0000012d0000002808" + std::string{channels == 1 ? "00" : channels == 2 ? "04" : channels == 3 ? "02" : "06"} +
-              "000000");
+    CHECK(distrib::to_hex(chunks[0].content) == "0000012d0000002808" +
+                                                    std::string{channels == 1   ? "00"
+                                                                : channels == 2 ? "04"
+                                                                : channels == 3 ? "02"
+                                                                                : "06"} +
+                                                    "000000");
     CHECK(chunks[1].type == "IDAT");
     CHECK(chunks[2].type == "IEND");
     CHECK(chunks[2].content.empty());

@@ -12,14 +12,12 @@
 /// Shells that only write down what a core tells them.
 namespace support {
 
-using ShardAction =
-    std::variant<distrib::JoinedReply, distrib::NoticeReply, distrib::ValuesReply, distrib::GoneReply,
-                 distrib::PushedReply, distrib::RefusedReply, distrib::CopyCut, distrib::SaveCut, distrib::LoadCut,
-                 distrib::DropCut, distrib::SendState, distrib::ShardDone>;
-using WorkerAction =
-    std::variant<distrib::SendJoin, distrib::SendPull, distrib::SendPush, distrib::SendRestore, distrib::SendCatchUp,
-                 distrib::SendSave, distrib::SendGoodbye, distrib::SendLeave, distrib::Prepare, distrib::Compute,
-                 distrib::ReplicasDiffer, distrib::WorkerDone>;
+using ShardAction = std::variant<distrib::JoinedReply, distrib::NoticeReply, distrib::ValuesReply, distrib::GoneReply,
+                                 distrib::PushedReply, distrib::RefusedReply, distrib::CopyCut, distrib::SaveCut,
+                                 distrib::LoadCut, distrib::DropCut, distrib::SendState, distrib::ShardDone>;
+using WorkerAction = std::variant<distrib::SendJoin, distrib::SendPull, distrib::SendPush, distrib::SendRestore,
+                                  distrib::SendCatchUp, distrib::SendSave, distrib::SendGoodbye, distrib::SendLeave,
+                                  distrib::Prepare, distrib::Compute, distrib::ReplicasDiffer, distrib::WorkerDone>;
 
 template <class Action>
 struct ActionList : std::vector<Action> {

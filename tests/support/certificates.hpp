@@ -72,8 +72,8 @@ class Authority {
     must(::X509_gmtime_adj(::X509_getm_notAfter(made.get()), days * day) != nullptr);
     must(::X509_set_pubkey(made.get(), key) == 1);
     ::X509_NAME* const subject = ::X509_get_subject_name(made.get());
-    must(::X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
-                                      reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0) == 1);
+    must(::X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>(name.c_str()),
+                                      -1, -1, 0) == 1);
     ::X509* const issuer = certificate_ ? certificate_.get() : made.get();
     must(::X509_set_issuer_name(made.get(), ::X509_get_subject_name(issuer)) == 1);
     ::X509V3_CTX context;

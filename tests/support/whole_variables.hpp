@@ -26,14 +26,12 @@ void gather(const distrib::ShardLayout& layout, VariableMemory&& variable, std::
 
 template <class VariableMemory>
 void spread_received(const distrib::ShardLayout& layout, const std::byte* received, VariableMemory&& variable) {
-  for (const auto& place : layout.places())
-    distrib::spread_received(layout, place, received, variable(place.variable));
+  for (const auto& place : layout.places()) distrib::spread_received(layout, place, received, variable(place.variable));
 }
 
 template <class VariableMemory>
 void gather_to_send(const distrib::ShardLayout& layout, VariableMemory&& variable, std::byte* to_send) {
-  for (const auto& place : layout.places())
-    distrib::gather_to_send(layout, place, variable(place.variable), to_send);
+  for (const auto& place : layout.places()) distrib::gather_to_send(layout, place, variable(place.variable), to_send);
 }
 
 }  // namespace support

@@ -41,8 +41,7 @@ TEST_CASE("Values: one block, each variable at a multiple of 64 bytes, zeroed", 
 
 TEST_CASE("get: a model's values can be read by name", "[tensor]") {
   Values<Variables> values{variables()};
-  for (std::size_t i = 0; i < 20; ++i)
-    distrib::store_le(values.data(0) + i * sizeof(float), static_cast<float>(i));
+  for (std::size_t i = 0; i < 20; ++i) distrib::store_le(values.data(0) + i * sizeof(float), static_cast<float>(i));
   distrib::store_le(values.data(3), 0.5F);
 
   const auto weights = get<"weights">(std::as_const(values));

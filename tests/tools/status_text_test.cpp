@@ -48,29 +48,31 @@ auto running() -> ShardStatus {
 TEST_CASE("status_text: a shard for people", "[tools]") {
   const tools::StatusRates rates{10.25, 123.0, 2'500'000.0};
   const std::string text = tools::status_text(running(), &rates);
-  CHECK(text == "/job:ps/task:1 shard 2, up 61 s: bulk_synchronous_parallel, job aaaaaaaaaaaa\n"
-                "  step           120 of 6000, durable 100\n"
-                "  contributions  1440, the slowest rank is 1 behind\n"
-                "  pushes         1441, 1.8 GiB\n"
-                "  pulls          1450, 999 B; 3 wait\n"
-                "  push times     p50 15 us, p99 15 us, longest 2.0 ms\n"
-                "  a second       10.2 steps, 123.0 contributions, 2.3 MiB\n"
-                "  memory         values 1.1 MiB, slots 512 B\n"
-                "  ranks          1 of 12 are here\n"
-                "       0  here  last contribution 121\n"
-                "      11  away  last contribution 120\n"
-                "  variables      1002\n"
-                "    dense/kernel  976 KiB\n"
-                "    b             64 B\n"
-                "    and 1000 more\n");
+  CHECK(text ==
+        "/job:ps/task:1 shard 2, up 61 s: bulk_synchronous_parallel, job aaaaaaaaaaaa\n"
+        "  step           120 of 6000, durable 100\n"
+        "  contributions  1440, the slowest rank is 1 behind\n"
+        "  pushes         1441, 1.8 GiB\n"
+        "  pulls          1450, 999 B; 3 wait\n"
+        "  push times     p50 15 us, p99 15 us, longest 2.0 ms\n"
+        "  a second       10.2 steps, 123.0 contributions, 2.3 MiB\n"
+        "  memory         values 1.1 MiB, slots 512 B\n"
+        "  ranks          1 of 12 are here\n"
+        "       0  here  last contribution 121\n"
+        "      11  away  last contribution 120\n"
+        "  variables      1002\n"
+        "    dense/kernel  976 KiB\n"
+        "    b             64 B\n"
+        "    and 1000 more\n");
   CHECK(tools::status_text(running(), nullptr).find("a second") == std::string::npos);
   ShardStatus with_backups = running();
   with_backups.stale = 7;
   CHECK(tools::status_text(with_backups, nullptr).find(" behind, 7 came too late\n") != std::string::npos);
   ShardStatus waiting = running();
   waiting.no_values = true;
-  CHECK_THAT(tools::status_text(waiting, nullptr),
-             ContainsSubstring("durable 100\n  values         none yet; any worker sends the initial ones\n  contributions"));
+  CHECK_THAT(
+      tools::status_text(waiting, nullptr),
+      ContainsSubstring("durable 100\n  values         none yet; any worker sends the initial ones\n  contributions"));
   CHECK_THAT(tools::status_json(waiting, nullptr), ContainsSubstring(R"("open":true,"no_values":true,"step")"));
 }
 
@@ -88,16 +90,16 @@ TEST_CASE("status_text: before the job", "[tools]") {
 TEST_CASE("status_json: a line for programs", "[tools]") {
   const tools::StatusRates rates{10.5, 123, 2.5};
   const std::string json = tools::status_json(running(), &rates);
-  CHECK(json ==
-        R"({"task":1,"shard":2,"shards":3,"tasks":2,"workers":12,"uptime_seconds":61.5,"job":")" +
-            std::string(64, 'a') +
-            R"(","consistency":"bulk_synchronous_parallel","open":true,"no_values":false,"step":120,"total_steps":6000,"newest_cut":100,)"
-            R"("contributions":1440,"stale":0,"staleness":1,"pushes":1441,"pushed_bytes":2000000000,"pulls":1450,)"
-            R"("pulled_bytes":999,"parked":3,"push_p50_seconds":1.5872e-05,"push_p99_seconds":1.5872e-05,"push_max_seconds":0.002,)"
-            R"("pull_p50_seconds":0,"pull_p99_seconds":0,"pull_max_seconds":0,"value_bytes":1234567,"slot_bytes":512,"variables":1002,)"
-            R"("steps_per_second":10.5,"contributions_per_second":123,"bytes_per_second":2.5,)"
-            R"("ranks":[{"rank":0,"here":true,"last":121},{"rank":11,"here":false,"last":120}],)"
-            R"("variable_bytes":[{"name":"dense/kernel","bytes":1000000},{"name":"b","bytes":64}]})");
+  CHECK(
+      json ==
+      R"({"task":1,"shard":2,"shards":3,"tasks":2,"workers":12,"uptime_seconds":61.5,"job":")" + std::string(64, 'a') +
+          R"(","consistency":"bulk_synchronous_parallel","open":true,"no_values":false,"step":120,"total_steps":6000,"newest_cut":100,)"
+          R"("contributions":1440,"stale":0,"staleness":1,"pushes":1441,"pushed_bytes":2000000000,"pulls":1450,)"
+          R"("pulled_bytes":999,"parked":3,"push_p50_seconds":1.5872e-05,"push_p99_seconds":1.5872e-05,"push_max_seconds":0.002,)"
+          R"("pull_p50_seconds":0,"pull_p99_seconds":0,"pull_max_seconds":0,"value_bytes":1234567,"slot_bytes":512,"variables":1002,)"
+          R"("steps_per_second":10.5,"contributions_per_second":123,"bytes_per_second":2.5,)"
+          R"("ranks":[{"rank":0,"here":true,"last":121},{"rank":11,"here":false,"last":120}],)"
+          R"("variable_bytes":[{"name":"dense/kernel","bytes":1000000},{"name":"b","bytes":64}]})");
   CHECK(tools::status_json({}, nullptr).find("per_second") == std::string::npos);
 }
 

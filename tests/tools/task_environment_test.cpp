@@ -35,9 +35,8 @@ TEST_CASE("tasks_of: every task once, named by job and index", "[tools]") {
 }
 
 TEST_CASE("task_flags, tf_config: as they are written", "[tools]") {
-  CHECK(tools::task_flags({"ps", 1}, cluster) == Texts{"--job_name=ps", "--task_index=1",
-                                                       "--ps_hosts=127.0.0.1:1,127.0.0.1:2",
-                                                       "--worker_hosts=127.0.0.1:3"});
+  CHECK(tools::task_flags({"ps", 1}, cluster) ==
+        Texts{"--job_name=ps", "--task_index=1", "--ps_hosts=127.0.0.1:1,127.0.0.1:2", "--worker_hosts=127.0.0.1:3"});
   CHECK(tools::tf_config({"worker", 0}, cluster) ==
         R"({"cluster":{"ps":["127.0.0.1:1","127.0.0.1:2"],"worker":["127.0.0.1:3"]},)"
         R"("task":{"type":"worker","index":0}})");

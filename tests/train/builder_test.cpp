@@ -89,8 +89,8 @@ TEST_CASE("with_check_numerics: a gradient that is not finite ends the job", "[t
                            .with_check_numerics()
                            .with_data(line_model::write(directory.path()).batch(10))
                            .with_hooks(distrib::StopAtStep{4});
-  CHECK_THROWS_WITH(builder.build().run(), ContainsSubstring("step 3 of rank 0, bias: ") &&
-                                               ContainsSubstring("not finite"));
+  CHECK_THROWS_WITH(builder.build().run(),
+                    ContainsSubstring("step 3 of rank 0, bias: ") && ContainsSubstring("not finite"));
   CHECK(builder.with_check_numerics(false).build().run() == 0);
 }
 
@@ -111,8 +111,9 @@ TEST_CASE("with_wire_format: the job rounds what travels, in one process, too", 
   CHECK(rounded != exact);
   CHECK(trained(builder.with_wire_format(distrib::FloatFormat::float16)) != rounded);
   // It stays when another role is given after it.
-  CHECK(trained(builder.with_wire_format(distrib::FloatFormat::bfloat16)
-                    .with_placement(distrib::RoundRobinStrategy{})) == rounded);
+  CHECK(
+      trained(builder.with_wire_format(distrib::FloatFormat::bfloat16).with_placement(distrib::RoundRobinStrategy{})) ==
+      rounded);
 }
 
 TEST_CASE("build: the role that the flags give", "[train]") {

@@ -77,8 +77,7 @@ TEST_CASE("ClusterJob: two workers, each with an I/O thread of its own", "[train
   CHECK(end.code == 0);
   CHECK(end.result.size() == 1);
   CHECK(other_end.code == 0);
-  CHECK(first.story ==
-        " started 0 contribute 1 unprepared contribute 2 done 1 contribute 3 done 2 done 3");
+  CHECK(first.story == " started 0 contribute 1 unprepared contribute 2 done 1 contribute 3 done 2 done 3");
   CHECK(first.last_saved == 3);
   CHECK(second.story == " started 0 contribute 1 unprepared contribute 2 done 1 contribute 3 done 2");
 }
@@ -88,12 +87,12 @@ TEST_CASE("ClusterJob: started when all is done, it says so and has the result",
   const Job job = loopback_job::make(1, 1, 3);
   const support::TempDirectory directory;
   const CutSettings cuts{directory.path().string(), 3, 5};
-  for (const char* story : {" started 0 contribute 1 unprepared contribute 2 done 1 contribute 3 done 2 done 3",
-                            " started 3"}) {
+  for (const char* story :
+       {" started 0 contribute 1 unprepared contribute 2 done 1 contribute 3 done 2 done 3", " started 3"}) {
     Server server{pool, cluster_of(1), "ps", 0};
     Heard heard;
-    const auto worker = make_cluster_job<SyncWorkerCore>(job, 0, {{"127.0.0.1", server.port()}}, options_of(0), cuts,
-                                                         heard.events(0));
+    const auto worker =
+        make_cluster_job<SyncWorkerCore>(job, 0, {{"127.0.0.1", server.port()}}, options_of(0), cuts, heard.events(0));
     const WorkerEnd end = worker->run();
     CHECK(end.code == 0);
     CHECK(end.result.size() == 1);
@@ -106,7 +105,8 @@ TEST_CASE("ClusterJob: what a handler throws comes out of run()", "[train]") {
   Server server{pool, cluster_of(1), "ps", 0};
   Heard heard;
   auto events = heard.events(0);
-  events.contribute = [](Step, std::span<const SharedBuffer>, std::span<const std::shared_ptr<AlignedBuffer>>) -> float {
+  events.contribute = [](Step, std::span<const SharedBuffer>,
+                         std::span<const std::shared_ptr<AlignedBuffer>>) -> float {
     throw std::runtime_error("no gradients today");
   };
   const auto worker = make_cluster_job<SyncWorkerCore>(loopback_job::make(1, 1), 0, {{"127.0.0.1", server.port()}},

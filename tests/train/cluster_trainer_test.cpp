@@ -109,10 +109,11 @@ TEST_CASE("ClusterTrainer: a chief that starts when all have gone takes the resu
   const std::string directory = out.path().string();
   std::string heard;
   const auto dataset = line_model::write(data.path());
-  const auto builder = line_job::builder(dataset, {.steps = steps})
-                           .with_hooks(SaveCheckpoint{.directory = directory, .every_steps = 10}, line_job::Heard{&heard},
-                                       Evaluate{dataset.batch(10), 1000}, WriteSummaries{directory + "/events"})
-                           .with_cluster_mode({.start_within = 50ms});
+  const auto builder =
+      line_job::builder(dataset, {.steps = steps})
+          .with_hooks(SaveCheckpoint{.directory = directory, .every_steps = 10}, line_job::Heard{&heard},
+                      Evaluate{dataset.batch(10), 1000}, WriteSummaries{directory + "/events"})
+          .with_cluster_mode({.start_within = 50ms});
   IoPool pool{2};
   {
     Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
@@ -222,8 +223,8 @@ TEST_CASE("ClusterTrainer: a gradient that is not finite ends the job, as the re
     }
   }};
   auto worker = builder.build(pool, flags_of("worker", 0, address));
-  CHECK_THROWS_WITH(worker.run(), ContainsSubstring("shard 0: step 3 of rank 0, bias: ") &&
-                                      ContainsSubstring("not finite"));
+  CHECK_THROWS_WITH(worker.run(),
+                    ContainsSubstring("shard 0: step 3 of rank 0, bias: ") && ContainsSubstring("not finite"));
   server.join();
   CHECK_THAT(told.get_future().get(), ContainsSubstring("step 3 of rank 0, bias: "));
 }
@@ -231,7 +232,8 @@ TEST_CASE("ClusterTrainer: a gradient that is not finite ends the job, as the re
 TEST_CASE("ClusterTrainer: without a job name it is one process", "[train]") {
   const support::TempDirectory data;
   IoPool pool{1};
-  auto trainer = line_job::builder(line_model::write(data.path()), {.workers = 1, .steps = steps}).build(pool, ClusterFlags{});
+  auto trainer =
+      line_job::builder(line_model::write(data.path()), {.workers = 1, .steps = steps}).build(pool, ClusterFlags{});
   CHECK(trainer.run() == 0);
   CHECK(trainer.result().ps == 0);
   CHECK(trainer.result().parameters_sha256 == local_hash(data));

@@ -20,8 +20,8 @@ auto make_job(std::uint32_t shards, std::int64_t parts) -> distrib::Job {
   job.seed = 5;
   job.variables = LineModel{}.variables().infos();
   job.shards_per_task = shards;
-  job.parts =
-      distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{parts}, distrib::RoundRobinStrategy{}, 1, shards);
+  job.parts = distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{parts}, distrib::RoundRobinStrategy{},
+                                  1, shards);
   job.ranks = 2;
   return job;
 }

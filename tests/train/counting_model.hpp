@@ -8,9 +8,9 @@
 #include <cstdint>
 
 struct CountingModel {
-  using Variables = distrib::VariableList<distrib::Variable<"seen", std::int64_t, 1>,
-                                          distrib::Variable<"weights", float, 1>, distrib::Variable<"sum", double, 0>,
-                                          distrib::Variable<"bias", float, 0>>;
+  using Variables =
+      distrib::VariableList<distrib::Variable<"seen", std::int64_t, 1>, distrib::Variable<"weights", float, 1>,
+                            distrib::Variable<"sum", double, 0>, distrib::Variable<"bias", float, 0>>;
   using Example = LineModel::Example;
 
   auto variables() const -> Variables { return {{{3}}, {{2}, distrib::UniformInitializer{-1, 1}}, {{}}, {{}}}; }
@@ -26,8 +26,7 @@ struct CountingModel {
     float loss = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const Example one = batch[i];
-      const float error =
-          weights(0) * one.x[0] + weights(1) * one.x[1] + distrib::get<"bias">(values)() - one.y;
+      const float error = weights(0) * one.x[0] + weights(1) * one.x[1] + distrib::get<"bias">(values)() - one.y;
       loss += scale * error * error;
       for (std::size_t j = 0; j < 2; ++j) of_weights(j) += 2 * scale * error * one.x[j];
       of_bias() += 2 * scale * error;

@@ -39,8 +39,7 @@ TEST_CASE("Evaluation: the keys of all its examples, whose rows it is given", "[
     values.rows(table).resize(evaluation.keys()[table].size(), 4);
     for (std::size_t i = 0; i < evaluation.keys()[table].size(); ++i)
       for (std::size_t j = 0; j < 4; ++j)
-        values.rows(table).data()[4 * i + j] =
-            table == 1 ? 1.0F : static_cast<float>(evaluation.keys()[0][i] % 10) / 4;
+        values.rows(table).data()[4 * i + j] = table == 1 ? 1.0F : static_cast<float>(evaluation.keys()[0][i] % 10) / 4;
   }
   double squared = 0;
   const auto source = dataset.batch(90).open();

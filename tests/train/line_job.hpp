@@ -41,7 +41,9 @@ struct Heard {
   std::string* what;
   void on_start(const distrib::JobStart& event) const { *what += "start " + std::to_string(event.first_step) + "\n"; }
   void on_saved(const distrib::CheckpointSaved& event) const { *what += "saved " + std::to_string(event.step) + "\n"; }
-  void on_evaluated(const distrib::Evaluated& event) const { *what += "evaluated " + std::to_string(event.step) + "\n"; }
+  void on_evaluated(const distrib::Evaluated& event) const {
+    *what += "evaluated " + std::to_string(event.step) + "\n";
+  }
   void on_event(const distrib::Event& event) const { *what += event.text + "\n"; }
   void on_end(const distrib::JobEnd& event) const { *what += "end " + std::to_string(event.result.steps) + "\n"; }
 };

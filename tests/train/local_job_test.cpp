@@ -121,7 +121,8 @@ TEST_CASE("LocalJob: what a contribution throws ends the job and comes out of ru
   }
 }
 
-TEST_CASE("LocalJob: with backup workers nobody waits for one that is late, and it goes on where the others are", "[train]") {
+TEST_CASE("LocalJob: with backup workers nobody waits for one that is late, and it goes on where the others are",
+          "[train]") {
   auto job = small_job::make({.shards = 2, .ranks = 2, .steps = 200, .interval = 50});
   const BulkSynchronousParallel one_of_two{.replicas_to_aggregate = 1};
   job.consistency = one_of_two.describe();
@@ -178,14 +179,14 @@ TEST_CASE("LocalJob: a gradient that is not finite ends the job, when the job as
           [contribute = small_job::contribute(job)](distrib::Rank rank, distrib::Step step, auto values,
                                                     auto gradients) {
             const float loss = contribute(rank, step, values, gradients);
-            if (step == 4 && rank == 2)
-              gradients[1]->template as<float>()[3] = -std::numeric_limits<float>::infinity();
+            if (step == 4 && rank == 2) gradients[1]->template as<float>()[3] = -std::numeric_limits<float>::infinity();
             return loss;
           },
           {.step_done = [&](distrib::Step step, float) { last = step; },
-           .cut_due = [&](distrib::Step step, std::vector<distrib::Cut>) {
-             local->in_background([] {}, [&, step] { local->cut_saved(step); });
-           }},
+           .cut_due =
+               [&](distrib::Step step, std::vector<distrib::Cut>) {
+                 local->in_background([] {}, [&, step] { local->cut_saved(step); });
+               }},
           threads);
       if (!strict) {
         local->run();

@@ -26,7 +26,8 @@ auto lines(const std::string& text) { return std::count(text.begin(), text.end()
 
 TEST_CASE("ShowProgress: plain lines in a pipe, one each twentieth and the last step", "[train]") {
   const std::string text = printed([](distrib::ShowProgress& progress) {
-    progress.on_start({.first_step = 0, .last_step = 1000, .workers = 3, .examples_per_step = 192, .restored_from = {}});
+    progress.on_start(
+        {.first_step = 0, .last_step = 1000, .workers = 3, .examples_per_step = 192, .restored_from = {}});
     for (distrib::Step step = 1; step <= 1000; ++step) progress.on_step({step, 0.25F, 192});
     progress.on_end({});
   });

@@ -6,11 +6,11 @@
 
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/placement/round_robin.hpp>
+#include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/plan_parts.hpp>
+#include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/train/contributor.hpp>
-#include <distrib/ps/async_worker_core.hpp>
-#include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/train/local_job.hpp>
 
 #include <cstdint>
@@ -34,8 +34,8 @@ inline auto make(const Cut& cut) -> distrib::Job {
   job.variables = {{"w", distrib::DType::float32, {7, 5}, distrib::GlorotUniformInitializer{}},
                    {"b", distrib::DType::float32, {5}, distrib::ZerosInitializer{}}};
   job.shards_per_task = cut.shards;
-  job.parts = distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{cut.parts}, distrib::RoundRobinStrategy{}, 1,
-                                  cut.shards);
+  job.parts = distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{cut.parts},
+                                  distrib::RoundRobinStrategy{}, 1, cut.shards);
   job.ranks = cut.ranks;
   job.total_steps = cut.steps;
   job.cut_interval = cut.interval;
@@ -65,9 +65,9 @@ inline auto contribute(const distrib::Job& job) -> distrib::Contribute {
         variable[i] = 0.5F * variable[i] + 0.01F * static_cast<float>((step * 7 + rank * 3 + i) % 11) - 0.05F;
       }
     for (std::uint32_t shard = 0; shard < job.shards(); ++shard)
-      support::gather(distrib::ShardLayout{job, shard},
-                      [&](std::size_t v) { return reinterpret_cast<const std::byte*>(w[v].data()); },
-                      gradients[shard]->data());
+      support::gather(
+          distrib::ShardLayout{job, shard},
+          [&](std::size_t v) { return reinterpret_cast<const std::byte*>(w[v].data()); }, gradients[shard]->data());
     return loss;
   };
 }

@@ -30,7 +30,8 @@ struct TableModel {
   distrib::FloatFormat kept_as = distrib::FloatFormat::float32;
 
   auto variables() const -> Variables {
-    return {{distrib::UniformInitializer{-0.5F, 0.5F}, {.min_count = min_count, .evict_after = evict_after, .kept_as = kept_as}},
+    return {{distrib::UniformInitializer{-0.5F, 0.5F},
+             {.min_count = min_count, .evict_after = evict_after, .kept_as = kept_as}},
             {{1}},
             {distrib::UniformInitializer{-0.5F, 0.5F}, {.rows = num_items, .kept_as = kept_as}}};
   }
@@ -109,7 +110,8 @@ inline auto write(const std::filesystem::path& directory, std::size_t records = 
 }
 
 template <class Data>
-auto builder(const Data& data, std::uint32_t workers, std::uint32_t shards, distrib::Step steps, TableModel model = {}) {
+auto builder(const Data& data, std::uint32_t workers, std::uint32_t shards, distrib::Step steps,
+             TableModel model = {}) {
   return distrib::train(std::move(model))
       .with_data(data.shuffle(3).batch(10))
       .with_updater(distrib::Adagrad{.learning_rate = 0.5F})

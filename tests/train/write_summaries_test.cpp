@@ -65,7 +65,8 @@ auto on_small_disk(const std::string& directory, Test test) -> std::optional<std
 
 }  // namespace
 
-TEST_CASE("WriteSummaries: a full disk is reported once, and training goes on; with room again, so do summaries", "[train]") {
+TEST_CASE("WriteSummaries: a full disk is reported once, and training goes on; with room again, so do summaries",
+          "[train]") {
   const support::TempDirectory directory;
   const std::string path = directory.path().string();
   const auto wrong = on_small_disk(path, [&]() -> std::string {
@@ -84,7 +85,8 @@ TEST_CASE("WriteSummaries: a full disk is reported once, and training goes on; w
     std::optional<distrib::Event> report;
     for (; !report && at < 1000; report = hook.report()) step(++at);  // until the page is full
     if (!report || report->kind != distrib::Event::Kind::no_room) return "no report";
-    if (report->text.find(path + "/events (No space left on device): training goes on") == std::string::npos) return report->text;
+    if (report->text.find(path + "/events (No space left on device): training goes on") == std::string::npos)
+      return report->text;
     for (distrib::Step more = 0; more < 50; ++more) step(++at);
     hook.on_evaluated({at, {10, {{"accuracy", 0.75}}, {}}});
     if (hook.report()) return "reported twice";

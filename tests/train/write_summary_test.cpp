@@ -46,7 +46,8 @@ TEST_CASE("summary_json: no accuracy is null", "[train]") {
 }
 
 TEST_CASE("summary_json: further numbers", "[train]") {
-  const auto json = nlohmann::json::parse(distrib::summary_json(result(), "", {{"auc", 0.75}, {"best", std::numeric_limits<double>::infinity()}}));
+  const auto json = nlohmann::json::parse(
+      distrib::summary_json(result(), "", {{"auc", 0.75}, {"best", std::numeric_limits<double>::infinity()}}));
   CHECK(json["auc"] == 0.75);
   CHECK(json["best"].is_null());
   CHECK(json["events"] == "");

@@ -29,12 +29,9 @@ using distrib::StoredTensor;
 auto open(const std::string& prefix, Report& report) -> std::optional<BundleReader> {
   Error error;
   std::optional<BundleReader> reader;
-  if (!distrib::detail::is_directory(prefix))
-    reader = BundleReader::open(prefix, error);
-  else if (const auto newest = distrib::latest_checkpoint(prefix))
-    reader = BundleReader::open(*newest, error);
-  else
-    error = {distrib::checkpoint_errc::not_found, prefix + ": no checkpoint"};
+  if (!distrib::detail::is_directory(prefix)) reader = BundleReader::open(prefix, error);
+  else if (const auto newest = distrib::latest_checkpoint(prefix)) reader = BundleReader::open(*newest, error);
+  else error = {distrib::checkpoint_errc::not_found, prefix + ": no checkpoint"};
   if (error) report.failure(error);
   return reader;
 }
@@ -63,8 +60,7 @@ auto read(const BundleReader& reader, const StoredTensor& tensor, std::vector<st
 
 auto shape_json(const distrib::Shape& shape) -> std::string {
   std::string text = "[";
-  for (std::size_t axis = 0; axis < shape.rank(); ++axis)
-    text += (axis == 0 ? "" : ",") + std::to_string(shape[axis]);
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis) text += (axis == 0 ? "" : ",") + std::to_string(shape[axis]);
   return text + "]";
 }
 
@@ -106,8 +102,7 @@ auto list(const CheckpointOptions& options) -> int {
     Error error;
     if (read(*reader, tensor, bytes, error))
       report.line(described(tensor).add("sha256", distrib::to_hex(distrib::sha256(bytes))).text());
-    else
-      report.failure(error);
+    else report.failure(error);
   }
   if (!options.json)
     report.line(reader->prefix() + ": " + std::to_string(reader->tensors().size()) + " tensors, " + bytes_text(total) +
@@ -187,10 +182,8 @@ auto show(const CheckpointOptions& options) -> int {
   std::vector<StoredTensor> wanted{reader->tensors().begin(), reader->tensors().end()};
   if (!options.names.empty()) wanted.clear();
   for (const std::string& name : options.names)
-    if (const StoredTensor* tensor = reader->find(name))
-      wanted.push_back(*tensor);
-    else
-      report.failure({distrib::checkpoint_errc::not_found, reader->prefix() + ": " + name});
+    if (const StoredTensor* tensor = reader->find(name)) wanted.push_back(*tensor);
+    else report.failure({distrib::checkpoint_errc::not_found, reader->prefix() + ": " + name});
   const std::size_t width = width_of(wanted);
   std::vector<std::byte> bytes;
   for (const StoredTensor& tensor : wanted) {
@@ -230,8 +223,8 @@ void check(const std::string& prefix, Report& report) {
                     .add("damaged", damaged)
                     .text());
   else
-    report.line(prefix + ": " + (damaged == 0 ? "good" : "DAMAGED") + ", " +
-                std::to_string(reader->tensors().size()) + " tensors, " + bytes_text(total));
+    report.line(prefix + ": " + (damaged == 0 ? "good" : "DAMAGED") + ", " + std::to_string(reader->tensors().size()) +
+                " tensors, " + bytes_text(total));
 }
 
 auto check_all(const CheckpointOptions& options) -> int {
@@ -253,9 +246,10 @@ auto check_all(const CheckpointOptions& options) -> int {
 void add_checkpoint(CLI::App& app, CheckpointOptions& options, int& code) {
   CLI::App* checkpoint = app.add_subcommand("checkpoint", "Looks into checkpoints, TensorFlow's and ours.");
   checkpoint->require_subcommand(1);
-  checkpoint->footer("PREFIX is that of a checkpoint, as train/model.ckpt-1000, or a directory: its newest one,\n"
-                     "of check all. Exit code: 0 all is well, 1 something is damaged, 64 wrong usage, 66 there is no\n"
-                     "such checkpoint or tensor.");
+  checkpoint->footer(
+      "PREFIX is that of a checkpoint, as train/model.ckpt-1000, or a directory: its newest one,\n"
+      "of check all. Exit code: 0 all is well, 1 something is damaged, 64 wrong usage, 66 there is no\n"
+      "such checkpoint or tensor.");
   const auto add = [&](const char* name, const char* text, int (*run)(const CheckpointOptions&)) {
     CLI::App* sub = checkpoint->add_subcommand(name, text);
     sub->add_option("PREFIX", options.prefix, "Checkpoint, or a directory with checkpoints")->required();

@@ -29,10 +29,8 @@ auto runs_of(const std::string& path, Report& report) -> std::set<std::string> {
     const fs::path& file = at->path();
     if (file.filename().string().find("tfevents") != std::string::npos) runs.insert(file.parent_path().string());
   }
-  if (ec)
-    report.failure({ec, path});
-  else if (runs.empty())
-    report.failure({distrib::summary_errc::no_event_files, path});
+  if (ec) report.failure({ec, path});
+  else if (runs.empty()) report.failure({distrib::summary_errc::no_event_files, path});
   return runs;
 }
 
@@ -87,8 +85,7 @@ auto events(const EventsOptions& options) -> int {
                         .add("wall_time", event.wall_time)
                         .add("value", event.value)
                         .text());
-      else
-        curves[event.tag].add(event);
+      else curves[event.tag].add(event);
     }
     if (!options.json && !curves.empty()) tell(name, curves, report);
     if (error) report.failure(error);

@@ -53,9 +53,8 @@ namespace tools {
   JsonLine line;
   for (const auto& [name, list] : lists) {
     std::string steps = "[";
-    list.for_each([&steps](const distrib::FeatureView& step) {
-      (steps += steps.size() > 1 ? "," : "") += feature_json(step);
-    });
+    list.for_each(
+        [&steps](const distrib::FeatureView& step) { (steps += steps.size() > 1 ? "," : "") += feature_json(step); });
     line.add_json(name, steps + "]");
   }
   return line.text();

@@ -11,9 +11,9 @@ namespace tools {
 /// The kind of a failure in a word: the enumerator of `distrib::failure`.
 [[nodiscard]] inline auto failure_word(const std::error_code& code) -> std::string {
   using distrib::failure;
-  for (const failure kind : {failure::invalid_argument, failure::not_found, failure::corrupt, failure::mismatch,
-                             failure::unsupported, failure::exhausted, failure::unavailable, failure::timeout,
-                             failure::io}) {
+  for (const failure kind :
+       {failure::invalid_argument, failure::not_found, failure::corrupt, failure::mismatch, failure::unsupported,
+        failure::exhausted, failure::unavailable, failure::timeout, failure::io}) {
     if (code != kind) continue;
     std::string word = make_error_condition(kind).message();
     for (char& c : word)

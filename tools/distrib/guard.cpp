@@ -52,7 +52,7 @@ auto pass_signals_on(const ::sigset_t& signals, ::pid_t child) -> int {
 
 auto run_guarded(const std::function<int()>& work) -> int {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  struct sigaction hangup {};
+  struct sigaction hangup{};
   ::sigaction(SIGHUP, nullptr, &hangup);
   ::signal(SIGCHLD, SIG_DFL);  // if it was ignored, no status would be kept for us
   ::sigset_t signals{};

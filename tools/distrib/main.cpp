@@ -35,19 +35,24 @@ int main(int argc, char** argv) try {
 
   tools::LaunchOptions options;
   double grace = 10;
-  CLI::App* launch = app.add_subcommand("launch", "Runs PROGRAM as a cluster of processes on this machine.\n"
-                                                  "distrib launch --ps N --workers N [OPTIONS] -- PROGRAM ARGS...");
+  CLI::App* launch = app.add_subcommand("launch",
+                                        "Runs PROGRAM as a cluster of processes on this machine.\n"
+                                        "distrib launch --ps N --workers N [OPTIONS] -- PROGRAM ARGS...");
   const CLI::Validator tasks = CLI::Range(0, 200).description("");
   launch->add_option("--ps", options.ps, "Parameter servers")->required()->check(tasks);
   launch->add_option("--workers", options.workers, "Workers")->required()->check(tasks);
-  CLI::Option* restart = launch->add_flag("--restart", options.rules.restart,
-                                          "Start a task again that was killed or ended with code 1");
-  launch->add_option("--max-restarts", options.rules.max_restarts, "Restarts of each task")->needs(restart)
-      ->check(CLI::Range(0, 1'000'000).description(""))->capture_default_str();
+  CLI::Option* restart =
+      launch->add_flag("--restart", options.rules.restart, "Start a task again that was killed or ended with code 1");
+  launch->add_option("--max-restarts", options.rules.max_restarts, "Restarts of each task")
+      ->needs(restart)
+      ->check(CLI::Range(0, 1'000'000).description(""))
+      ->capture_default_str();
   launch->add_option("--grace", grace, "Seconds between SIGTERM and SIGKILL when the job is stopped")
-      ->check(CLI::Range(0.0, 86'400.0).description(""))->capture_default_str();
-  launch->footer("Each process gets ARGS, then --job_name, --task_index, --ps_hosts and --worker_hosts, and the same\n"
-                 "in TF_CONFIG. Exit code: 0 when all end with 0, else that of the first that failed for good.");
+      ->check(CLI::Range(0.0, 86'400.0).description(""))
+      ->capture_default_str();
+  launch->footer(
+      "Each process gets ARGS, then --job_name, --task_index, --ps_hosts and --worker_hosts, and the same\n"
+      "in TF_CONFIG. Exit code: 0 when all end with 0, else that of the first that failed for good.");
 
   tools::RecordsOptions records;
   int code = 0;
@@ -68,12 +73,14 @@ int main(int argc, char** argv) try {
   status->add_flag("--watch", asked.watch, "Again each second, with rates, until Ctrl-C");
   status->add_flag("--json", asked.json, "A line of JSON for each shard");
   status->add_option("--within", asked.within, "Seconds each shard has to answer")
-      ->check(CLI::Range(0.001, 86'400.0).description(""))->capture_default_str();
+      ->check(CLI::Range(0.001, 86'400.0).description(""))
+      ->capture_default_str();
   status->add_option("--secret", asked.secret_file, "File with the secret that the cluster shares, if it has one");
 
   // For the list of --help: what it is told is read by the script.
-  app.add_subcommand("render", "Renders a template of a cluster manager's file: Jinja2, strict.\n"
-                               "distrib render TEMPLATE [--values FILE] [-D name=value]... [--check]");
+  app.add_subcommand("render",
+                     "Renders a template of a cluster manager's file: Jinja2, strict.\n"
+                     "distrib render TEMPLATE [--values FILE] [-D name=value]... [--check]");
 
   char** const end = argv + argc;
   if (argc > 1 && argv[1] == std::string_view{"render"}) return tools::render({argv + 2, end});

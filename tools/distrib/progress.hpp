@@ -61,10 +61,8 @@ class Progress {
     if (now < due_) return;
     due_ = now + (terminal_ ? std::chrono::milliseconds{200} : std::chrono::milliseconds{10'000});
     const std::string text = line(now - start_);
-    if (terminal_)
-      std::fprintf(stream_, "\r%.110s\033[K", text.c_str());
-    else
-      std::fprintf(stream_, "%s\n", text.c_str());
+    if (terminal_) std::fprintf(stream_, "\r%.110s\033[K", text.c_str());
+    else std::fprintf(stream_, "%s\n", text.c_str());
     std::fflush(stream_);
     shown_ = terminal_;
   }

@@ -27,8 +27,8 @@ auto damage_json(const std::vector<distrib::Damage>& ranges) -> std::string {
   return list + "]";
 }
 
-void tell(Report& report, const std::string& file, Contents& contents,
-          const std::vector<distrib::Damage>& damage, bool list_damage) {
+void tell(Report& report, const std::string& file, Contents& contents, const std::vector<distrib::Damage>& damage,
+          bool list_damage) {
   if (report.json()) {
     JsonLine line;
     line.add("file", file).add("records", contents.records).add("payload_bytes", contents.payload_bytes);

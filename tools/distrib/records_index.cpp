@@ -53,13 +53,10 @@ auto records_index(const RecordsOptions& options) -> int {
       const std::string path = options.dali ? file + ".idx" : distrib::index_file_path(file);
       if (options.dali && !report.may_write(path, options.force)) continue;
       const distrib::RecordIndex index{file};
-      if (options.dali)
-        distrib::write_dali_index(index, path);
-      else
-        distrib::write_index_file(file, index.offsets());
-      report.line(options.json
-                      ? JsonLine{}.add("file", file).add("records", index.size()).add("index", path).text()
-                      : path + ": " + std::to_string(index.size()) + " records");
+      if (options.dali) distrib::write_dali_index(index, path);
+      else distrib::write_index_file(file, index.offsets());
+      report.line(options.json ? JsonLine{}.add("file", file).add("records", index.size()).add("index", path).text()
+                               : path + ": " + std::to_string(index.size()) + " records");
     } catch (const std::system_error& error) {
       report.failure(distrib::error_of(error));
     }

@@ -21,8 +21,8 @@ namespace tools {
   std::vector<std::string> files;
   for (const std::string& source : options.sources) {
     distrib::Error error;
-    const auto found = is_remote(source) ? find_remote(source, options, error)
-                                         : distrib::find_files(std::vector{source}, error);
+    const auto found =
+        is_remote(source) ? find_remote(source, options, error) : distrib::find_files(std::vector{source}, error);
     files.insert(files.end(), found.begin(), found.end());
     if (!error) continue;
     report.failure(error);

@@ -86,10 +86,8 @@ void tell_record(const distrib::Record& record, Report& report) {
 auto tell_json(const std::string& file, const distrib::Record& record, bool sequence, Report& report) -> bool {
   std::error_code ec;
   const std::string text = record_json(record.bytes, sequence, ec);
-  if (ec)
-    report.failure({ec, distrib::detail::record_place(file, record.number, record.offset)});
-  else
-    report.line(text);
+  if (ec) report.failure({ec, distrib::detail::record_place(file, record.number, record.offset)});
+  else report.line(text);
   return !ec;
 }
 
@@ -133,10 +131,8 @@ auto records_head(const RecordsOptions& options) -> int {
       for (std::uint64_t i = 0; i < options.shown; ++i) {
         const auto record = reader.try_next();
         if (!record) break;
-        if (!report.json())
-          tell_record(*record, report);
-        else if (!tell_json(file, *record, options.sequence, report))
-          break;
+        if (!report.json()) tell_record(*record, report);
+        else if (!tell_json(file, *record, options.sequence, report)) break;
       }
     } catch (const std::system_error& error) {
       report.failure(distrib::error_of(error));

@@ -51,8 +51,7 @@ auto output_of(const std::string& file, const RecordsOptions& options) -> std::s
 }
 
 /// Whether each of `files` has an output of its own.
-auto outputs_are_told(const std::vector<std::string>& files, const RecordsOptions& options, Report& report)
-    -> bool {
+auto outputs_are_told(const std::vector<std::string>& files, const RecordsOptions& options, Report& report) -> bool {
   std::vector<std::string> outputs;
   for (const std::string& file : files) outputs.push_back(output_of(file, options));
   std::sort(outputs.begin(), outputs.end());
@@ -62,8 +61,7 @@ auto outputs_are_told(const std::vector<std::string>& files, const RecordsOption
     report.refuse("--output", "it is one file, and there are several inputs: write --directory");
   else if (std::adjacent_find(outputs.begin(), outputs.end()) != outputs.end())
     report.refuse("--directory", "two of the inputs have the same name");
-  else
-    return true;
+  else return true;
   return false;
 }
 
@@ -136,13 +134,10 @@ auto records_merge(const RecordsOptions& options) -> int {
     progress.clear();
     const std::uint64_t records = writer.records();
     writer.close();
-    report.line(options.json ? JsonLine{}
-                                   .add("output", options.output)
-                                   .add("files", files.size())
-                                   .add("records", records)
-                                   .text()
-                             : options.output + ": " + std::to_string(records) + " records of " +
-                                   std::to_string(files.size()) + " files");
+    report.line(options.json
+                    ? JsonLine{}.add("output", options.output).add("files", files.size()).add("records", records).text()
+                    : options.output + ": " + std::to_string(records) + " records of " + std::to_string(files.size()) +
+                          " files");
   } catch (const std::system_error& error) {
     progress.clear();
     report.failure(distrib::error_of(error));

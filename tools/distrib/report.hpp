@@ -31,17 +31,14 @@ class Report {
                .add("where", error.where)
                .add("what", error.code.message())
                .text());
-    else
-      std::fprintf(stderr, "error: %s: %s\n", error.where.c_str(), error.code.message().c_str());
+    else std::fprintf(stderr, "error: %s: %s\n", error.where.c_str(), error.code.message().c_str());
     worst(exit_status(error.code));
   }
 
   /// Wrong usage, likewise.
   void refuse(const std::string& where, const std::string& what) {
-    if (json_)
-      line(JsonLine{}.add("error", "invalid_argument").add("where", where).add("what", what).text());
-    else
-      std::fprintf(stderr, "error: %s: %s\n", where.c_str(), what.c_str());
+    if (json_) line(JsonLine{}.add("error", "invalid_argument").add("where", where).add("what", what).text());
+    else std::fprintf(stderr, "error: %s: %s\n", where.c_str(), what.c_str());
     worst(exit_usage);
   }
 

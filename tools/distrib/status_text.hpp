@@ -52,8 +52,7 @@ struct StatusRates {
   };
   std::string text = "/job:ps/task:" + number(shard.task) + " shard " + number(shard.shard);
   text += ", up " + number(std::chrono::floor<std::chrono::seconds>(shard.uptime).count()) + " s: ";
-  if (shard.job_hash.empty())
-    return text + "no job yet; the first of " + number(shard.ranks) + " workers brings it\n";
+  if (shard.job_hash.empty()) return text + "no job yet; the first of " + number(shard.ranks) + " workers brings it\n";
   text += shard.consistency + ", job " + shard.job_hash.substr(0, 12) + "\n";
   if (!shard.open) return text + "  its cuts are being read\n";
 
@@ -85,8 +84,8 @@ struct StatusRates {
   std::size_t width = 0;
   for (const auto& variable : shard.of_variables) width = std::max(width, variable.name.size());
   for (const auto& variable : shard.of_variables)
-    text += "    " + variable.name + std::string(width - variable.name.size() + 2, ' ') + bytes_text(variable.bytes) +
-            "\n";
+    text +=
+        "    " + variable.name + std::string(width - variable.name.size() + 2, ' ') + bytes_text(variable.bytes) + "\n";
   if (shard.variables > shard.of_variables.size())
     text += "    and " + number(shard.variables - shard.of_variables.size()) + " more\n";
   return text;

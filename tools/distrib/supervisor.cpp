@@ -23,8 +23,8 @@ namespace tools {
 namespace {
 
 constexpr std::size_t most_waiting = 256 << 10;  // bytes of log for a slow reader; tasks then wait as on any full pipe
-constexpr int exit_output_failed = 74;           // EX_IOERR
-constexpr int exit_no_process = 71;              // EX_OSERR
+constexpr int exit_output_failed = 74;  // EX_IOERR
+constexpr int exit_no_process = 71;  // EX_OSERR
 
 auto now() -> Instant {
   return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now());

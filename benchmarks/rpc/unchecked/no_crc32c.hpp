@@ -6,9 +6,11 @@
 
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 [[nodiscard]] constexpr auto no_crc32c(ByteView) noexcept -> std::uint32_t { return 0; }
 [[nodiscard]] constexpr auto no_crc32c_extend(std::uint32_t, ByteView) noexcept -> std::uint32_t { return 0; }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

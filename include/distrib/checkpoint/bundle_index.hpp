@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One run of bytes in a data file: a whole tensor or one slice of it, row-major.
 struct StoredPiece {
@@ -104,8 +105,8 @@ template <class = void> auto plausible(const BundleEntry& entry, std::uint64_t s
 using Entries = std::map<std::string, BundleEntry>;
 
 template <class = void>
-auto join_entries(const std::string& name, const BundleEntry& entry, const Entries& entries,
-                  std::uint64_t shards, StoredTensor& tensor, Error& error) -> bool {
+auto join_entries(const std::string& name, const BundleEntry& entry, const Entries& entries, std::uint64_t shards,
+                  StoredTensor& tensor, Error& error) -> bool {
   tensor = {name, entry.dtype, entry.shape, {}, true};
   const auto damaged = [&](const std::string& what) {
     return refuse(error, checkpoint_errc::corrupt_index, "tensor " + name + what);
@@ -166,4 +167,5 @@ template <class = void> [[nodiscard]] auto parse_bundle_index(ByteView file, Bun
   return true;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

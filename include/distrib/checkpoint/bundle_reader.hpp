@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -201,8 +202,7 @@ class BundleReader {
       fail(error, checkpoint_errc::mismatch, *tensor, "it holds " + std::string{distrib::name(tensor->dtype)});
     else if (tensor->pieces.size() != 1 || tensor->pieces.front().slice != Slice::whole(tensor->shape))
       fail(error, checkpoint_errc::unsupported, *tensor, "texts in slices");
-    else
-      read_texts(*tensor, tensor->pieces.front(), values, error);
+    else read_texts(*tensor, tensor->pieces.front(), values, error);
     return values;
   }
   template <class = void>
@@ -336,4 +336,5 @@ class BundleReader {
   bool is_part_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A tensor, or one slice of it, that is to be saved. The bytes are not copied: they must stay until the plan was
 /// performed. A slice that covers its tensor is saved as a plain tensor.
@@ -200,4 +201,5 @@ template <class = void>
   return detail::or_throw(plan_bundle(prefix, parts, error), error);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

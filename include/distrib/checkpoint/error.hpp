@@ -5,7 +5,8 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why a checkpoint could not be written or read.
 enum class checkpoint_errc {
@@ -52,6 +53,7 @@ inline constexpr ErrorText checkpoint_texts[] = {
   return {static_cast<int>(value), checkpoint_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::checkpoint_errc> : std::true_type {};

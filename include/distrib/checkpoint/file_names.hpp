@@ -13,7 +13,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Largest number of data files of one checkpoint: their names have room for five digits.
 inline constexpr std::size_t max_data_files = 99'999;
@@ -58,10 +59,8 @@ inline auto path_parts(std::string_view path) -> std::vector<std::string_view> {
   while (!path.empty()) {
     const std::string_view part = cut_before(path, '/');
     if (part.empty() || part == ".") continue;
-    if (part == ".." && !parts.empty() && parts.back() != "..")
-      parts.pop_back();
-    else
-      parts.push_back(part);
+    if (part == ".." && !parts.empty() && parts.back() != "..") parts.pop_back();
+    else parts.push_back(part);
   }
   return parts;
 }
@@ -83,7 +82,7 @@ inline auto relative_path(std::string_view path, std::string_view directory) -> 
 /// A data or part file, by its name.
 struct ShardFile {
   std::string_view prefix;
-  bool part = false;        ///< Else it is a data file.
+  bool part = false;  ///< Else it is a data file.
   std::uint64_t shards = 0;
 };
 
@@ -114,4 +113,5 @@ inline auto temporary_prefix(std::string_view prefix) -> std::string {
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -18,7 +18,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 inline auto cannot_write(const std::string& path, const std::error_code& reason) -> Error {
@@ -102,4 +103,5 @@ inline void perform(std::span<const FileAction> plan) {
   throw_if(error);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -13,7 +13,8 @@
 #include <string_view>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What becomes of older checkpoints when a new one is saved.
 struct SaveOptions {
@@ -26,8 +27,8 @@ struct SaveOptions {
 
 /// What a plan is told of time. Seconds since 1970.
 struct SaveTimes {
-  double now = 0;                                         ///< 0: not told, and none is preserved then.
-  std::optional<double> last_preserved = std::nullopt;    ///< `last_preserved_timestamp` of the state file.
+  double now = 0;  ///< 0: not told, and none is preserved then.
+  std::optional<double> last_preserved = std::nullopt;  ///< `last_preserved_timestamp` of the state file.
 };
 
 namespace detail {
@@ -103,8 +104,7 @@ template <class = void>
       --series;
       other.preserved = rule.preserves(other.timestamp);
     }
-    if (!beyond || other.preserved)
-      kept.push_back(&other);
+    if (!beyond || other.preserved) kept.push_back(&other);
     else
       for (std::string& file : other.files) dropped.push_back(std::move(file));
   }
@@ -126,4 +126,5 @@ template <class = void>
   return plan;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

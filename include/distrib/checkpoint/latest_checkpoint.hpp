@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One checkpoint of a directory and the files it has there; `files` may be empty or incomplete.
 struct SavedCheckpoint {
@@ -171,4 +172,5 @@ template <class = void>
   return std::nullopt;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What the part files of all `shards` shards of `prefix` say, in the order of the shards. Empty: `error` is that of
 /// `BundleReader::open_part`; `not_found` names the first part file that is not there.
@@ -61,8 +62,8 @@ template <class = void>
 /// number may do so at the same time: all write the same bytes, each under a temporary name with its own `writer`.
 /// On failure the plan is empty and `error` says why (see `merge_parts`). Performs no I/O.
 template <class = void>
-[[nodiscard]] auto plan_merge(std::string_view prefix, std::span<const BundleIndex> parts,
-                              std::string_view writer, Error& error) -> FilePlan {
+[[nodiscard]] auto plan_merge(std::string_view prefix, std::span<const BundleIndex> parts, std::string_view writer,
+                              Error& error) -> FilePlan {
   std::vector<std::byte> index = merge_parts(parts, error);
   if (error) {
     error.where = std::string{prefix} + ": " + error.where;
@@ -74,4 +75,5 @@ template <class = void>
           FileAction::sync_directory(detail::directory_of(prefix))};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -11,7 +11,8 @@
 #include <string_view>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Where an object-based checkpoint of TensorFlow 2 keeps the graph of its objects: a text, TrackableObjectGraph of
 /// tensorflow/core/protobuf/trackable_object_graph.proto.
@@ -74,4 +75,5 @@ template <class = void> void find_by_object(BundleReader& reader, const std::str
   if (found != nullptr) reader.add_name(found->key, name);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // TensorFlow's "ordered code": numbers and texts as bytes whose order as bytes is the order of the values. The index of
 // a checkpoint names slices of tensors with it (tensorflow/core/lib/strings/ordered_code.h).
@@ -70,4 +71,5 @@ inline constexpr std::int64_t whole_axis = -1;
   return slice_key(name, slice.start.extents(), slice.extents.extents());
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -56,8 +57,8 @@ template <class = void> auto holds(const BundleIndex& index, const BundleIndex& 
 /// data file is written, over what may have become of it; otherwise it is of another history and is removed first.
 /// On failure the plan is empty and `error` names the tensor: `duplicate`, `mismatch`.
 template <class = void>
-[[nodiscard]] auto plan_part(std::string_view prefix, const BundlePart& part, std::size_t shard,
-                             std::size_t shards, const BundleIndex* merged, Error& error) -> FilePlan {
+[[nodiscard]] auto plan_part(std::string_view prefix, const BundlePart& part, std::size_t shard, std::size_t shards,
+                             const BundleIndex* merged, Error& error) -> FilePlan {
   error = {};
   if (shard >= shards || shards > max_data_files) {
     detail::refuse(error, checkpoint_errc::mismatch, "part " + std::to_string(shard) + " of " + std::to_string(shards));
@@ -94,15 +95,15 @@ template <class = void>
 /// Plans how `prefix` gets the part of shard `shard` of `shards` that the checkpoint `from` has: the same files by another
 /// name, in the same directory. `prefix` must have no part file of it.
 template <class = void>
-[[nodiscard]] auto plan_shared_part(std::string_view from, std::string_view prefix, std::size_t shard, std::size_t shards)
-    -> FilePlan {
+[[nodiscard]] auto plan_shared_part(std::string_view from, std::string_view prefix, std::size_t shard,
+                                    std::size_t shards) -> FilePlan {
   const std::string directory = detail::directory_of(prefix);
   const std::string data = data_file_name(prefix, shard, shards);
-  return {FileAction::remove(data),
-          FileAction::link(data_file_name(from, shard, shards), data),
+  return {FileAction::remove(data), FileAction::link(data_file_name(from, shard, shards), data),
           FileAction::sync_directory(directory),
           FileAction::link(part_file_name(from, shard, shards), part_file_name(prefix, shard, shards)),
           FileAction::sync_directory(directory)};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

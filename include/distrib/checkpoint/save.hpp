@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Plans a whole save of `directory/name`: the bundle (see `plan_bundle`), then the state file that names it, then the
 /// removal of those that go (see `plan_keep_newest`). Whenever the plan stops, `newest_complete` finds the one before
@@ -24,9 +25,9 @@ namespace distrib::inline v0 {
 ///
 /// `saved`: what `list_checkpoints(directory)` tells. Errors as `plan_bundle`; the plan is empty then.
 template <class = void>
-[[nodiscard]] auto plan_save(std::string_view directory, std::string_view name,
-                             std::span<const BundlePart> parts, std::vector<SavedCheckpoint> saved,
-                             SaveOptions options, Error& error, SaveTimes times = {}) -> FilePlan {
+[[nodiscard]] auto plan_save(std::string_view directory, std::string_view name, std::span<const BundlePart> parts,
+                             std::vector<SavedCheckpoint> saved, SaveOptions options, Error& error,
+                             SaveTimes times = {}) -> FilePlan {
   const std::string prefix = detail::join_path(directory, name);
   FilePlan plan = plan_bundle(prefix, parts, error);
   if (error) return {};
@@ -67,4 +68,5 @@ void save_checkpoint(const std::string& directory, std::string_view name, std::s
   throw_if(error);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

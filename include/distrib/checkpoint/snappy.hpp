@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Unpacks one Snappy block (google/snappy, format_description.txt): the length as a varint, then literals and copies
 /// of what came before. False: `packed` is damaged; `to` is unspecified then. Memory: at most 32 times `packed`.
@@ -60,4 +61,5 @@ namespace distrib::inline v0 {
   return to.size() == size;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Content of the text file `checkpoint` beside the checkpoints of a directory: tensorflow.CheckpointState in
 /// protobuf's text form. A value. Paths that are not absolute are relative to the directory.
@@ -60,10 +61,8 @@ template <class = void>
     }
   }
   const auto& times = state.all_model_checkpoint_timestamps;
-  if (!good)
-    error = {checkpoint_errc::corrupt_state, "at field " + name};
-  else if (state.model_checkpoint_path.empty())
-    error = {checkpoint_errc::corrupt_state, "model_checkpoint_path"};
+  if (!good) error = {checkpoint_errc::corrupt_state, "at field " + name};
+  else if (state.model_checkpoint_path.empty()) error = {checkpoint_errc::corrupt_state, "model_checkpoint_path"};
   else if (!times.empty() && times.size() != state.all_model_checkpoint_paths.size())
     error = {checkpoint_errc::corrupt_state, "all_model_checkpoint_timestamps"};
   if (error) return std::nullopt;
@@ -90,9 +89,9 @@ template <class = void> [[nodiscard]] auto to_string(const CheckpointState& stat
 /// the list when it is missing; when the directory is relative, relative paths are stored relative to it.
 /// Empty: `error` is `mismatch`: timestamps of another number than paths.
 template <class = void>
-[[nodiscard]] auto make_checkpoint_state(std::string_view directory, std::string newest,
-                                         std::vector<std::string> all, std::vector<double> timestamps,
-                                         Error& error) -> std::optional<CheckpointState> {
+[[nodiscard]] auto make_checkpoint_state(std::string_view directory, std::string newest, std::vector<std::string> all,
+                                         std::vector<double> timestamps, Error& error)
+    -> std::optional<CheckpointState> {
   error = {};
   if (!timestamps.empty() && timestamps.size() != all.size()) {
     error = {checkpoint_errc::mismatch,
@@ -125,4 +124,5 @@ template <class = void>
           FileAction::sync_directory(std::string{directory})};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

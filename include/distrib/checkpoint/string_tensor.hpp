@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // How a checkpoint stores a tensor of texts (tensorflow/core/util/tensor_bundle/tensor_bundle.cc, WriteStringTensor):
 // all lengths as varints; the masked CRC of the lengths, each taken as 4 bytes (8 above 2^32 - 1); the texts. The CRC
@@ -72,4 +73,5 @@ inline auto extend_by_length(std::uint32_t crc, std::uint64_t length) -> std::ui
   return bytes.empty();
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a block of a table is stored, with LevelDB's numbers.
 enum class BlockKind : std::uint8_t {
@@ -143,4 +144,5 @@ template <class Visit>
   return whole;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

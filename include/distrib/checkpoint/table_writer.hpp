@@ -14,7 +14,8 @@
 #include <string_view>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -156,4 +157,5 @@ class TableWriter {
   bool first_ = true;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -17,7 +17,8 @@
 
 // A cluster as TensorFlow's ClusterDef (cluster.proto), in the bytes of Protocol Buffers.
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -95,4 +96,5 @@ template <class = void> void write_cluster_fields(WireWriter& out, const Cluster
   return cluster;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 
 // A cluster as a plain mapping, and as the JSON that stands behind "cluster" in TF_CONFIG.
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What `as_dict` says of a job: addresses from index 0 on, or the address of each index where there are gaps.
 using JobDict = std::variant<std::vector<std::string>, ClusterSpec::Tasks>;
@@ -76,4 +77,5 @@ template <class = void> [[nodiscard]] auto parse_cluster_json(std::string_view j
   return cluster;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -22,7 +22,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What becomes of a task that its job's host list does not have.
 enum class UnlistedTask {
@@ -55,10 +56,10 @@ struct ClusterFlags {
   }};
 
   std::string job_name;  ///< "ps", "worker"; from TF_CONFIG also "chief", "evaluator". "": no cluster, one process.
-  std::uint32_t task_index = 0;           ///< Which task of that job.
-  std::vector<std::string> ps_hosts;      ///< host:port of each ps task.
+  std::uint32_t task_index = 0;  ///< Which task of that job.
+  std::vector<std::string> ps_hosts;  ///< host:port of each ps task.
   std::vector<std::string> worker_hosts;  ///< host:port of each worker task.
-  std::vector<std::string> chief_hosts;   ///< From TF_CONFIG only: one or none.
+  std::vector<std::string> chief_hosts;  ///< From TF_CONFIG only: one or none.
 
   /// Reads a command line on which nothing else stands. `argv[0]` is the program.
   template <class = void> [[nodiscard]] static auto parse(int argc, const char* const* argv) -> ClusterFlags {
@@ -226,8 +227,8 @@ auto flags_from_texts(const ClusterFlagTexts& texts, UnlistedTask unlisted, Erro
   if (!index || *index < 0 || *index > std::numeric_limits<std::uint32_t>::max()) {
     error = {cluster_errc::bad_integer, flag};
   } else if (unlisted == UnlistedTask::refuse && static_cast<std::uint64_t>(*index) >= tasks) {
-    error = {cluster_errc::no_such_task, flag + ": job '" + flags.job_name + "' has " + std::to_string(tasks) +
-                                             (tasks == 1 ? " host" : " hosts")};
+    error = {cluster_errc::no_such_task,
+             flag + ": job '" + flags.job_name + "' has " + std::to_string(tasks) + (tasks == 1 ? " host" : " hosts")};
   }
   if (error) return {};
   flags.task_index = static_cast<std::uint32_t>(*index);
@@ -254,8 +255,8 @@ template <class = void> auto flags_from_tf_config(std::string_view text, Error& 
     return {};
   }
   const std::vector<std::string> jobs = config.cluster.jobs();
-  const bool one_process = jobs.empty() || (jobs.size() == 1 && jobs.front() != "ps" &&
-                                            config.cluster.find(jobs.front())->size() == 1);
+  const bool one_process =
+      jobs.empty() || (jobs.size() == 1 && jobs.front() != "ps" && config.cluster.find(jobs.front())->size() == 1);
   if (one_process) return {};
 
   const std::optional<TaskId> task = config.task();
@@ -297,4 +298,5 @@ extern template auto ClusterFlags::from(std::span<const char* const>, std::strin
                                         Error&, UnlistedTask) -> ClusterFlags;
 #endif
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

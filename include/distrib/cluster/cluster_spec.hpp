@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Who is in a cluster: jobs by name, in the order they were given, and the address of each task of a job. Indices may
 /// have gaps. A value. Addresses are kept as they are: who connects or listens finds out whether they mean something.
@@ -189,4 +190,5 @@ class ClusterSpec {
   std::vector<std::pair<std::string, Tasks>> jobs_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

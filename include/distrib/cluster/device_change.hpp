@@ -14,7 +14,8 @@
 // What TensorFlow's two generations of DeviceSpec do beyond reading, merging and printing (device_spec.py): the old one
 // is changed in place, the new one answers with another.
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What happens to one field: nothing when left out, another value, or `std::nullopt` to take the value away.
 template <class T> class FieldChange {
@@ -66,4 +67,5 @@ inline void parse_into(DeviceSpec& spec, std::string_view text, std::error_code&
 }
 inline void parse_into(DeviceSpec& spec, std::string_view text) { spec = DeviceSpec::parse(text); }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

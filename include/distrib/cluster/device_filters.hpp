@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Which devices of a cluster each task sees, as TensorFlow's ClusterDeviceFilters: a task with filters sees its own
 /// devices and those that match one of them, a task without filters all. A value. Nobody here acts on it: parameter
@@ -136,4 +137,5 @@ class ClusterDeviceFilters {
   return filters;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 // Devices by the rules of TensorFlow's runtime (device_name_utils.cc), which are not those of its Python side
 // (`DeviceSpec::parse`): what one of them takes, the other may refuse.
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 inline auto is_ascii_letter(char c) noexcept -> bool { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -59,8 +60,8 @@ class DeviceNameReader {
     field.reset();
     if (skip("*")) return true;
     std::size_t size = 0;
-    while (size < rest_.size() && (is_ascii_letter(rest_[size]) || (size > 0 && (is_digit(rest_[size]) ||
-                                                                                 rest_[size] == '_'))))
+    while (size < rest_.size() &&
+           (is_ascii_letter(rest_[size]) || (size > 0 && (is_digit(rest_[size]) || rest_[size] == '_'))))
       ++size;
     field = rest_.substr(0, size);
     rest_.remove_prefix(size);
@@ -159,4 +160,5 @@ enum class DeviceConflict {
   throw_error(ec, "incompatible " + std::string{what} + ": '" + to_string(one) + "' and '" + to_string(other) + "'");
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A device, or a part of one: which job, replica, task, type and number of it. Fields that are not set leave the
 /// choice open. A value. Grammar and rules are those of TensorFlow's `DeviceSpec` (device_spec.py).
@@ -87,8 +88,8 @@ struct DeviceSpec {
     if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
     std::string digits;
     for (std::size_t i = 0; i < text.size(); ++i) {
-      const bool between = text[i] == '_' && i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) &&
-                           is_digit(text[i + 1]);
+      const bool between =
+          text[i] == '_' && i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) && is_digit(text[i + 1]);
       if (!between) digits += text[i];
     }
     const std::optional<std::int64_t> value = detail::parse_whole<std::int64_t>(digits);
@@ -131,4 +132,5 @@ struct DeviceSpec {
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

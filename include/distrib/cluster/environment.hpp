@@ -15,7 +15,8 @@
 #include <string_view>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Environment variables: those of this process, or some that were written down. A value; what decides by variables
 /// takes one, so that tests set none.
@@ -70,4 +71,5 @@ class Environment {
   std::optional<Variables> variables_;  // none: the process's
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -5,7 +5,8 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why a description of a cluster, or of one's place in it, was refused.
 enum class cluster_errc {
@@ -22,13 +23,13 @@ enum class cluster_errc {
   missing_value,        ///< A flag without a value. Write --name=value.
   bad_integer,          ///< A value is no whole number, or is out of range. Pass a number from 0 up.
   bad_tf_config,        ///< TF_CONFIG is JSON, but a value is not of the form TensorFlow gives it. See its place.
-  bad_device,           ///< A device text that has no meaning. Write /job:NAME/task:N/device:TYPE:N, or a part of it.
-  bad_role,             ///< The job has no such role, or too many tasks in it. Jobs are chief, worker, ps, evaluator.
-  device_conflict,      ///< Two devices cannot be one: they name different jobs, tasks or types. Make them agree.
-  bad_address,          ///< An address of a server has no port at its end, or a slash in its host. Write host:port.
-  unknown_protocol,     ///< No server speaks this protocol. Leave it out, or write grpc.
-  bad_cluster_def,      ///< The bytes are no ClusterDef, ServerDef or ClusterDeviceFilters. Find out who wrote them.
-  bad_flag_file,        ///< A file of flags is too long, is no text, or includes itself. Write one flag a line.
+  bad_device,  ///< A device text that has no meaning. Write /job:NAME/task:N/device:TYPE:N, or a part of it.
+  bad_role,  ///< The job has no such role, or too many tasks in it. Jobs are chief, worker, ps, evaluator.
+  device_conflict,  ///< Two devices cannot be one: they name different jobs, tasks or types. Make them agree.
+  bad_address,  ///< An address of a server has no port at its end, or a slash in its host. Write host:port.
+  unknown_protocol,  ///< No server speaks this protocol. Leave it out, or write grpc.
+  bad_cluster_def,  ///< The bytes are no ClusterDef, ServerDef or ClusterDeviceFilters. Find out who wrote them.
+  bad_flag_file,  ///< A file of flags is too long, is no text, or includes itself. Write one flag a line.
 };
 
 namespace detail {
@@ -71,6 +72,7 @@ inline constexpr ErrorText cluster_texts[] = {
   return {static_cast<int>(value), cluster_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::cluster_errc> : std::true_type {};

@@ -11,7 +11,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A whole number as command lines write it: decimal, 0x1F or 0o17, with a sign for decimal ones. Empty when `text` is
 /// nothing of the kind, or does not fit.
@@ -46,4 +47,5 @@ namespace distrib::inline v0 {
   }
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

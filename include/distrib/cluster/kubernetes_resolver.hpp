@@ -23,7 +23,8 @@
 // Clusters out of what the API server of Kubernetes answers. Nothing here asks it: who does, over HTTPS and with the
 // credentials of a pod or of a user, hands the text in.
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a resolver needs of a pod.
 struct KubernetesPod {
@@ -196,7 +197,7 @@ template <class Item> class KubernetesList {
 struct KubernetesResolver {
   /// Jobs, and by which label selectors their pods are found; those of the first selector come first.
   std::vector<std::pair<std::string, std::vector<std::string>>> jobs = {{"worker", {"job-name=tensorflow"}}};
-  std::uint16_t port = 8470;       ///< Where every task listens.
+  std::uint16_t port = 8470;  ///< Where every task listens.
   std::string rpc_layer = "grpc";  ///< For `master_url`.
 
   /// Take the address of the node, as TensorFlow does, which reaches a pod only where it has its node's network or
@@ -310,10 +311,11 @@ struct KubernetesResolver {
                                               std::error_code& ec) -> ClusterSpec {
   return cluster_of_services(services, port, detail::CodeOf{ec});
 }
-[[nodiscard]] inline auto cluster_of_services(const std::vector<KubernetesService>& services,
-                                              std::uint16_t port = 5000) -> ClusterSpec {
+[[nodiscard]] inline auto cluster_of_services(const std::vector<KubernetesService>& services, std::uint16_t port = 5000)
+    -> ClusterSpec {
   Error error;
   return detail::or_throw(cluster_of_services(services, port, error), error);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

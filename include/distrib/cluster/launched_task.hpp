@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Who says which task this process is. The first of these, in this order, that says anything is the one that counts;
 /// what the others say is not looked at.
@@ -27,10 +28,10 @@ enum class Launcher : std::uint8_t {
   flags,      ///< --job_name, --task_index, --ps_hosts or --worker_hosts on the command line.
   variables,  ///< DISTRIB_JOB_NAME, DISTRIB_PS_HOSTS or DISTRIB_WORKER_HOSTS in the environment, and not empty.
   tf_config,  ///< TF_CONFIG, not empty.
-  open_mpi,   ///< mpirun: OMPI_COMM_WORLD_RANK. Before Slurm, whose variables are of mpirun's own daemons in an salloc.
-  slurm,      ///< srun: SLURM_PROCID and SLURM_STEP_NUM_TASKS; not the script of sbatch, which is no step's task.
-  pmi,        ///< PMI_RANK; before Slurm where PMI_SIZE is not the step's, as MPICH's mpiexec in an salloc has it.
-  nobody,     ///< One process is the whole job.
+  open_mpi,  ///< mpirun: OMPI_COMM_WORLD_RANK. Before Slurm, whose variables are of mpirun's own daemons in an salloc.
+  slurm,  ///< srun: SLURM_PROCID and SLURM_STEP_NUM_TASKS; not the script of sbatch, which is no step's task.
+  pmi,  ///< PMI_RANK; before Slurm where PMI_SIZE is not the step's, as MPICH's mpiexec in an salloc has it.
+  nobody,  ///< One process is the whole job.
 };
 
 /// The word of the enum: "open_mpi".
@@ -55,10 +56,10 @@ enum class Launcher : std::uint8_t {
 /// told, they are those that srun has reserved, or start at 8888. Slurm tells hosts; mpirun does not, so its ranks must
 /// be on one machine, or the host lists given.
 struct LaunchedTask {
-  ClusterFlags flags;                          ///< For `build(pool, flags)`. One task alone is local.
-  Launcher launcher = Launcher::nobody;        ///< Who says so.
+  ClusterFlags flags;  ///< For `build(pool, flags)`. One task alone is local.
+  Launcher launcher = Launcher::nobody;  ///< Who says so.
   std::optional<std::string> visible_devices;  ///< See `SlurmTask`.
-  int retry_exit_code = 1;                     ///< DISTRIB_RETRY_EXIT_CODE, from 1 to 255.
+  int retry_exit_code = 1;  ///< DISTRIB_RETRY_EXIT_CODE, from 1 to 255.
 
   /// What `main` returns where `run()` gave `code`: the same, but for 1, "start it again", the code that whoever has
   /// started the task takes for that. Kubeflow's TFJob (ExitCode) starts again from 128 up only: 138.
@@ -115,8 +116,8 @@ template <class = void> auto find_ranks(const Environment& environment, RankedTa
   if (error || (step_size && step_rank && (!pmi || pmi->size == *step_size))) {
     task = {step_rank.value_or(0), step_size.value_or(0), slurm_group_sizes(environment), false};
     if (!error && task.rank >= task.size)
-      error = {scheduler_errc::no_such_rank, "SLURM_PROCID=" + std::to_string(task.rank) + " of " +
-                                                 std::to_string(task.size) + " tasks"};
+      error = {scheduler_errc::no_such_rank,
+               "SLURM_PROCID=" + std::to_string(task.rank) + " of " + std::to_string(task.size) + " tasks"};
     return Launcher::slurm;
   }
   if (!pmi) return Launcher::nobody;
@@ -138,8 +139,7 @@ template <class = void> auto flags_of_variables(const Environment& environment, 
   if (error) return {};
   if (environment.first_of({"DISTRIB_TASK_INDEX"}).empty() && slot)
     texts.push_back("--task_index=" + std::to_string(*slot - 1));
-  else
-    add("--task_index=", {"DISTRIB_TASK_INDEX", "JOB_COMPLETION_INDEX"});
+  else add("--task_index=", {"DISTRIB_TASK_INDEX", "JOB_COMPLETION_INDEX"});
   std::vector<std::string> rest;
   ClusterFlags flags = ClusterFlags::from(pointers_to(texts), {}, rest, error);
   std::string variable = "DISTRIB_";
@@ -160,8 +160,8 @@ template <class = void> void name_rank(const RankedTask& ranked, std::size_t ps,
 
 /// The cluster that ranks make whose host lists are given, in `flags`, or are not.
 template <class = void>
-auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, const Environment& environment,
-                    LaunchedTask& task, Error& error) -> ClusterFlags {
+auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, const Environment& environment, LaunchedTask& task,
+                    Error& error) -> ClusterFlags {
   if (ranked.size == 1) return {};
   auto ps = environment.number({"DISTRIB_PS"}, error);
   if (!ps && ranked.groups.size() > 1) ps = ranked.groups.front();
@@ -262,4 +262,5 @@ extern template auto LaunchedTask::from(std::span<const char* const>, const Envi
                                         Error&) -> LaunchedTask;
 #endif
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

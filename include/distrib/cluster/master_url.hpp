@@ -10,7 +10,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Where a resolver's `master` sends a session: the address of `task` behind "LAYER://", or alone when `rpc_layer` is
 /// ""; "" while it is not known which task this is. Fails with `cluster_errc::no_such_job`, `no_such_task`.
@@ -29,4 +30,5 @@ namespace distrib::inline v0 {
   return url;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

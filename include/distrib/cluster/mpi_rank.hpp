@@ -17,7 +17,8 @@
 
 // Who this process is to a launcher of MPI programs. No MPI library is needed for it, here or in the program.
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A process among those of one `mpirun`. A value.
 struct MpiRank {
@@ -25,7 +26,7 @@ struct MpiRank {
   std::uint32_t size = 1;                   ///< Of all hosts together, 65 536 at most.
   std::optional<std::uint32_t> local_rank;  ///< Among those of this host; empty: the launcher does not say.
   std::optional<std::uint32_t> local_size;  ///< How many those are.
-  std::vector<std::uint32_t> programs;      ///< Of `mpirun -np 2 ps : -np 3 worker`: 2, 3. Ranks stand in their order.
+  std::vector<std::uint32_t> programs;  ///< Of `mpirun -np 2 ps : -np 3 worker`: 2, 3. Ranks stand in their order.
 
   [[nodiscard]] auto operator==(const MpiRank&) const -> bool = default;
 };
@@ -102,4 +103,5 @@ inline auto mpi_rank(const Environment& environment, const char* rank, const cha
   return detail::or_throw(pmi_rank(environment, error), error);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

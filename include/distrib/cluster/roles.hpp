@@ -16,7 +16,8 @@
 // Who does what in a training cluster, by the rules of TensorFlow's multi-worker utilities: jobs are chief, worker, ps
 // and evaluator; the evaluator may stand outside of the cluster.
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Refuses what training has no role for: another job name, a second chief or evaluator (`cluster_errc::bad_role`); a
 /// job that the cluster does not have (`no_such_job`); an index beyond it (`no_such_task`).
@@ -97,4 +98,5 @@ inline void check_role(const ClusterSpec& cluster, const TaskId& task) {
   return count;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What TensorFlow's estimators read out of TF_CONFIG (RunConfig): stricter than the resolvers about who there is, and
 /// with an evaluator outside of the cluster. A value; as it is made here, the one of a process that is the whole job.
@@ -30,7 +31,7 @@ struct RunConfig {
   std::size_t num_worker_replicas = 1;                    ///< With the chief.
   std::optional<std::uint32_t> global_id_in_cluster = 0;  ///< Chief, then jobs by name, ps last; an evaluator has none.
   std::vector<std::string> device_filters;  ///< What sessions of this task see unless told; empty: everything.
-  std::optional<std::string> service;       ///< As in `TfConfig`.
+  std::optional<std::string> service;  ///< As in `TfConfig`.
 };
 
 namespace detail {
@@ -132,4 +133,5 @@ template <class = void> void check_run_config(const TfConfig& config, std::strin
   return run;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

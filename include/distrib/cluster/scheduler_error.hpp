@@ -5,7 +5,8 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why what Slurm, MPI or Kubernetes say about a job does not tell who this process is.
 enum class scheduler_errc {
@@ -18,15 +19,15 @@ enum class scheduler_errc {
   task_count,          ///< The jobs ask for another number of tasks than were started. Mend either number.
   gpu_count,           ///< Tasks ask for more GPUs than a node has. Ask for fewer a task.
   no_gpu,              ///< A task's share is no GPU at all, which TensorFlow cannot do. Leave `as_tensorflow` out.
-  placed_elsewhere,    ///< The task does not run where its rank stands in the node list. Start it with srun -m block.
-  bad_port,            ///< A port beyond 65535, or fewer reserved ones than tasks on a node. Lower the first port.
-  unknown_split,       ///< Nobody says how many of the tasks are parameter servers. Set DISTRIB_PS to their number.
-  unknown_hosts,       ///< The launcher does not tell other hosts. Set DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS.
-  bad_answer,          ///< Not the whole list that Kubernetes was asked for. See its place; ask for all of the list.
-  pod_not_running,     ///< A pod has not started, or has ended. Ask again when all run.
-  bad_service_name,    ///< The name of a service does not tell a task. Name it A-B-JOB-INDEX.
-  no_service,          ///< No service has an address yet. Ask again when they have.
-  missing_service,     ///< Services of a job are missing before the last one. Ask again when they have addresses.
+  placed_elsewhere,  ///< The task does not run where its rank stands in the node list. Start it with srun -m block.
+  bad_port,  ///< A port beyond 65535, or fewer reserved ones than tasks on a node. Lower the first port.
+  unknown_split,  ///< Nobody says how many of the tasks are parameter servers. Set DISTRIB_PS to their number.
+  unknown_hosts,  ///< The launcher does not tell other hosts. Set DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS.
+  bad_answer,  ///< Not the whole list that Kubernetes was asked for. See its place; ask for all of the list.
+  pod_not_running,  ///< A pod has not started, or has ended. Ask again when all run.
+  bad_service_name,  ///< The name of a service does not tell a task. Name it A-B-JOB-INDEX.
+  no_service,  ///< No service has an address yet. Ask again when they have.
+  missing_service,  ///< Services of a job are missing before the last one. Ask again when they have addresses.
 };
 
 namespace detail {
@@ -68,6 +69,7 @@ inline constexpr ErrorText scheduler_texts[] = {
   return {static_cast<int>(value), scheduler_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::scheduler_errc> : std::true_type {};

@@ -20,7 +20,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One server of a cluster, as TensorFlow's ServerDef (tensorflow_server.proto). A value. Ours is made from the first
 /// three: `Server{io, def.cluster, def.job_name, def.task_index}`.
@@ -99,11 +100,10 @@ struct ServerDefOptions {
   ec.clear();
   if (!config.cluster.contains("chief") && !config.cluster.contains("worker")) ec = cluster_errc::empty_job;
   if (ec) return {};
-  return make_server_def(config.cluster,
-                         {.job_name = config.task_type,
-                          .task_index = config.task_index,
-                          .protocol = config.rpc_layer.value_or("grpc")},
-                         ec);
+  return make_server_def(
+      config.cluster,
+      {.job_name = config.task_type, .task_index = config.task_index, .protocol = config.rpc_layer.value_or("grpc")},
+      ec);
 }
 [[nodiscard]] inline auto standard_server_def(const TfConfig& config) -> ServerDef {
   std::error_code ec;
@@ -206,4 +206,5 @@ inline void check_server_def(const ServerDef& def) {
   return def;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 
 // The two compressed lists that Slurm puts into a step's environment, written out without asking `scontrol`.
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Most hosts of a host list, and most tasks of a job: what asks for more is refused before memory is taken for it.
 inline constexpr std::size_t max_slurm_tasks = 65'536;
@@ -137,4 +138,5 @@ inline auto take_slurm_hosts(std::string_view& rest, std::vector<std::string>& h
   return detail::or_throw(expand_tasks_per_node(list, error), error);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

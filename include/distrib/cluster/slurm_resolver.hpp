@@ -21,7 +21,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How many tasks of a step a host has.
 struct SlurmNode {
@@ -56,12 +57,12 @@ struct SlurmResolver {
   std::map<std::string, std::uint32_t> jobs = {};    ///< Tasks of each job; empty: all are "worker".
   std::uint16_t port_base = 8888;                    ///< The port of a host's first task; the next has the next one.
   std::optional<std::uint32_t> gpus_per_node = {};   ///< Not given: as many as CUDA_VISIBLE_DEVICES lists.
-  std::optional<std::uint32_t> gpus_per_task = {};   ///< Not given: a node's in as many parts as it has tasks at most.
+  std::optional<std::uint32_t> gpus_per_task = {};  ///< Not given: a node's in as many parts as it has tasks at most.
   std::optional<std::uint32_t> tasks_per_node = {};  ///< So many on each host of the step, instead of Slurm's.
-  std::vector<SlurmNode> nodes = {};                 ///< Hosts and their tasks in the order of ranks, not Slurm's.
-  bool auto_set_gpu = true;                          ///< Whether `visible_devices` is wanted.
-  std::string rpc_layer = "grpc";                    ///< For `master_url`.
-  bool reserved_ports = true;                        ///< Take what `srun --resv-ports` has reserved, if it has.
+  std::vector<SlurmNode> nodes = {};  ///< Hosts and their tasks in the order of ranks, not Slurm's.
+  bool auto_set_gpu = true;  ///< Whether `visible_devices` is wanted.
+  std::string rpc_layer = "grpc";  ///< For `master_url`.
+  bool reserved_ports = true;  ///< Take what `srun --resv-ports` has reserved, if it has.
 
   /// Does as TensorFlow's resolver where that goes astray: hosts in the order of their names, whatever the ranks are
   /// (n10 before n2); a host that is listed twice has the tasks of its last time only; hosts without a count are left
@@ -123,8 +124,8 @@ inline auto slurm_nodes(const SlurmResolver& resolver, const Environment& enviro
                   : slurm_text(environment, {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}, error);
     if (!error) counts = expand_tasks_per_node(list, error);
     if (!error && !step_only && counts.size() != hosts.size())
-      error = {scheduler_errc::task_count, std::to_string(hosts.size()) + " hosts, but counts of tasks for " +
-                                               std::to_string(counts.size())};
+      error = {scheduler_errc::task_count,
+               std::to_string(hosts.size()) + " hosts, but counts of tasks for " + std::to_string(counts.size())};
   }
   if (error) return {};
   std::vector<SlurmNode> nodes;
@@ -166,8 +167,8 @@ inline auto slurm_seats(const SlurmResolver& resolver, const std::vector<SlurmNo
       if (ports.empty() ? port > 65'535 : local_rank >= ports.size())
         error = {scheduler_errc::bad_port, node.host + ": task " + std::to_string(local_rank)};
       else
-        seats.push_back({node.host + ':' + (ports.empty() ? std::to_string(port) : ports[local_rank]), &node.host,
-                         local_rank});
+        seats.push_back(
+            {node.host + ':' + (ports.empty() ? std::to_string(port) : ports[local_rank]), &node.host, local_rank});
     }
   }
   return seats;
@@ -175,9 +176,9 @@ inline auto slurm_seats(const SlurmResolver& resolver, const std::vector<SlurmNo
 
 /// How the GPUs of a host go to its tasks.
 struct SlurmGpus {
-  std::vector<std::string_view> listed;       ///< By CUDA_VISIBLE_DEVICES.
-  std::optional<std::uint32_t> per_node;      ///< Empty: nobody knows.
-  std::optional<std::uint32_t> per_task;      ///< Empty: each task sees what it has been given.
+  std::vector<std::string_view> listed;  ///< By CUDA_VISIBLE_DEVICES.
+  std::optional<std::uint32_t> per_node;  ///< Empty: nobody knows.
+  std::optional<std::uint32_t> per_task;  ///< Empty: each task sees what it has been given.
 
   /// What the task of this number on its host gets.
   [[nodiscard]] auto share(std::uint32_t local_rank) const -> std::string {
@@ -202,8 +203,9 @@ inline auto slurm_gpus(const SlurmResolver& resolver, std::uint32_t most_tasks, 
     std::string_view rest = *visible;
     const auto commas = std::count(rest.begin(), rest.end(), ',');
     while (!rest.empty()) gpus.listed.push_back(cut_before(rest, ','));
-    if (!gpus.per_node) gpus.per_node = static_cast<std::uint32_t>(
-        resolver.as_tensorflow ? static_cast<std::size_t>(commas) + 1 : gpus.listed.size());
+    if (!gpus.per_node)
+      gpus.per_node = static_cast<std::uint32_t>(resolver.as_tensorflow ? static_cast<std::size_t>(commas) + 1
+                                                                        : gpus.listed.size());
   }
   if (resolver.as_tensorflow && !gpus.per_node) gpus.per_node = 0;
   if (resolver.as_tensorflow || gpus.listed.size() != gpus.per_node) gpus.listed.clear();
@@ -222,9 +224,9 @@ inline void check_slurm_seat(const SlurmSeat& seat, bool host_once, const Enviro
   const auto local_rank = environment.number({"SLURM_LOCALID"}, error);
   const bool here = host.empty() || host == *seat.host;
   if (!error && (!here || (local_rank && host_once && *local_rank != seat.local_rank)))
-    error = {scheduler_errc::placed_elsewhere,
-             "task " + std::to_string(local_rank.value_or(0)) + " of " + std::string{host} + ", in the list task " +
-                 std::to_string(seat.local_rank) + " of " + *seat.host};
+    error = {scheduler_errc::placed_elsewhere, "task " + std::to_string(local_rank.value_or(0)) + " of " +
+                                                   std::string{host} + ", in the list task " +
+                                                   std::to_string(seat.local_rank) + " of " + *seat.host};
 }
 
 }  // namespace detail
@@ -252,13 +254,13 @@ inline auto SlurmResolver::resolve(const Environment& environment, Error& error)
   const detail::SlurmGpus gpus = error ? detail::SlurmGpus{} : detail::slurm_gpus(*this, most, environment, error);
   if (!error && started > max_slurm_tasks) error = {scheduler_errc::too_many_tasks, std::to_string(started) + " tasks"};
   if (!error && wanted != started)
-    error = {scheduler_errc::task_count, "requested " + std::to_string(wanted) + " tasks, but " +
-                                             std::to_string(started) + " were assigned"};
+    error = {scheduler_errc::task_count,
+             "requested " + std::to_string(wanted) + " tasks, but " + std::to_string(started) + " were assigned"};
   if (!error && as_tensorflow && gpus.per_task == 0U)
     error = {scheduler_errc::no_gpu, std::to_string(*gpus.per_node) + " GPUs for " + std::to_string(most) + " tasks"};
   if (!error && result.rank >= started)
-    error = {scheduler_errc::no_such_rank, "SLURM_PROCID=" + std::to_string(result.rank) + " of " +
-                                               std::to_string(started) + " tasks"};
+    error = {scheduler_errc::no_such_rank,
+             "SLURM_PROCID=" + std::to_string(result.rank) + " of " + std::to_string(started) + " tasks"};
   if (error) return {};
   const std::vector<detail::SlurmSeat> seats = detail::slurm_seats(*this, hosts, environment, error);
   if (error) return {};
@@ -303,4 +305,5 @@ inline auto slurm_group_sizes(const Environment& environment) -> std::vector<std
   return at == nodes.size() ? sizes : std::vector<std::uint32_t>{};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Names one process of a cluster by its job and its index there. A value.
 struct TaskId {
@@ -20,4 +21,5 @@ struct TaskId {
   return "/job:" + task.job + "/task:" + std::to_string(task.index);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What TF_CONFIG says; a key that is absent or null leaves its field empty. A value: overwrite what is known better.
 struct TfConfig {
@@ -199,4 +200,5 @@ template <class = void> [[nodiscard]] auto parse_tf_config(std::string_view text
   return config;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

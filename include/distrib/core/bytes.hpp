@@ -16,7 +16,8 @@
 static_assert(std::endian::native == std::endian::little, "distrib: big-endian machines are not supported");
 static_assert(sizeof(void*) == 8, "distrib: 32-bit machines are not supported");
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Bytes somebody else owns; how long they live is said by whoever hands them out.
 using ByteView = std::span<const std::byte>;
@@ -142,4 +143,5 @@ class AlignedBuffer {
 /// A buffer that several parties read and nobody writes any more: a block of values, a contribution, a cut.
 using SharedBuffer = std::shared_ptr<const AlignedBuffer>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

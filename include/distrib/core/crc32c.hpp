@@ -10,7 +10,8 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -55,4 +56,5 @@ namespace detail {
   return std::rotl(masked - 0xA282EAD8U, 15);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

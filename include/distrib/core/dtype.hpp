@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Element type of a tensor. Values are those of TensorFlow's `DataType` (types.proto), because files carry them.
 enum class DType : std::uint8_t {
@@ -70,20 +71,43 @@ enum class DType : std::uint8_t {
 namespace detail {
 template <class T>
 struct dtype_of;
-template <> struct dtype_of<float> { static constexpr DType value = DType::float32; };
-template <> struct dtype_of<double> { static constexpr DType value = DType::float64; };
-template <> struct dtype_of<std::int8_t> { static constexpr DType value = DType::int8; };
-template <> struct dtype_of<std::int16_t> { static constexpr DType value = DType::int16; };
-template <> struct dtype_of<std::int32_t> { static constexpr DType value = DType::int32; };
-template <> struct dtype_of<std::int64_t> { static constexpr DType value = DType::int64; };
-template <> struct dtype_of<std::uint8_t> { static constexpr DType value = DType::uint8; };
-template <> struct dtype_of<std::uint16_t> { static constexpr DType value = DType::uint16; };
-template <> struct dtype_of<std::uint32_t> { static constexpr DType value = DType::uint32; };
-template <> struct dtype_of<std::uint64_t> { static constexpr DType value = DType::uint64; };
-template <> struct dtype_of<bool> { static constexpr DType value = DType::boolean; };
+template <> struct dtype_of<float> {
+  static constexpr DType value = DType::float32;
+};
+template <> struct dtype_of<double> {
+  static constexpr DType value = DType::float64;
+};
+template <> struct dtype_of<std::int8_t> {
+  static constexpr DType value = DType::int8;
+};
+template <> struct dtype_of<std::int16_t> {
+  static constexpr DType value = DType::int16;
+};
+template <> struct dtype_of<std::int32_t> {
+  static constexpr DType value = DType::int32;
+};
+template <> struct dtype_of<std::int64_t> {
+  static constexpr DType value = DType::int64;
+};
+template <> struct dtype_of<std::uint8_t> {
+  static constexpr DType value = DType::uint8;
+};
+template <> struct dtype_of<std::uint16_t> {
+  static constexpr DType value = DType::uint16;
+};
+template <> struct dtype_of<std::uint32_t> {
+  static constexpr DType value = DType::uint32;
+};
+template <> struct dtype_of<std::uint64_t> {
+  static constexpr DType value = DType::uint64;
+};
+template <> struct dtype_of<bool> {
+  static constexpr DType value = DType::boolean;
+};
 }  // namespace detail
 
 /// The DType of a C++ element type: `dtype_of<float> == DType::float32`.
 template <class T> inline constexpr DType dtype_of = detail::dtype_of<T>::value;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

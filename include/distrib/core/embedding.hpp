@@ -13,12 +13,13 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How the rows of an `Embedding` come and go: see `TableInfo`.
 struct EmbeddingOptions {
-  std::uint64_t rows = 0;         ///< Keys are 0 .. rows - 1, each with a row from the start; 0: any 64 bits are a key.
-  std::uint32_t min_count = 1;    ///< Of any keys: one gets a row when so many contributions had it.
+  std::uint64_t rows = 0;  ///< Keys are 0 .. rows - 1, each with a row from the start; 0: any 64 bits are a key.
+  std::uint32_t min_count = 1;  ///< Of any keys: one gets a row when so many contributions had it.
   std::uint64_t evict_after = 0;  ///< Of any keys: a row that no contribution had for so many steps goes; 0: none does.
   FloatFormat kept_as = FloatFormat::float32;  ///< Where they are trained, whatever their updater keeps beside them.
 };
@@ -43,8 +44,12 @@ template <FixedString Name, class T, std::size_t Dim> class Embedding {
 
   /// The same for run-time code.
   [[nodiscard]] auto info() const -> TableInfo {
-    return {std::string{Name.view()}, static_cast<std::uint32_t>(Dim), options_.rows,
-            initializer_,             options_.min_count,              options_.evict_after,
+    return {std::string{Name.view()},
+            static_cast<std::uint32_t>(Dim),
+            options_.rows,
+            initializer_,
+            options_.min_count,
+            options_.evict_after,
             options_.kept_as};
   }
 
@@ -58,4 +63,5 @@ template <class T> inline constexpr bool is_embedding = false;
 template <FixedString Name, class T, std::size_t Dim>
 inline constexpr bool is_embedding<Embedding<Name, T, Dim>> = true;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -7,7 +7,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What kind of failure an error of any room is. Compare an error code with it to decide what to do:
 /// `if (ec == failure::corrupt) ...`. Every `<room>_errc` maps to one of these.
@@ -156,6 +157,7 @@ template <class T> [[nodiscard]] auto or_throw(T value, const Error& error) -> T
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_condition_enum<distrib::failure> : std::true_type {};

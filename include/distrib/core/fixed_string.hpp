@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Text as a template argument: `Variable<"hidden/weights", float, 2>`. N counts the terminating zero.
 template <std::size_t N> struct FixedString {
@@ -20,4 +21,5 @@ template <std::size_t N> struct FixedString {
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

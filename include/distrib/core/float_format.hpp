@@ -10,7 +10,8 @@
 #include <span>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// As what numbers are kept that are worked on as float32: those that travel (`Job::wire_format`), and the rows of a
 /// table (`TableInfo::kept_as`). Those of 16 bits are `core/half.hpp`'s.
@@ -24,7 +25,7 @@ enum class FloatFormat : std::uint8_t {
 [[nodiscard]] constexpr auto to_dtype(FloatFormat format) noexcept -> DType {
   return format == FloatFormat::bfloat16  ? DType::bfloat16
          : format == FloatFormat::float16 ? DType::float16
-                                         : DType::float32;
+                                          : DType::float32;
 }
 
 /// As a job's text has it: TensorFlow's name of the type.
@@ -53,4 +54,5 @@ inline void decode_elements(FloatFormat format, const std::byte* from, std::span
   else if (!elements.empty()) std::memcpy(elements.data(), from, elements.size_bytes());
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,8 @@
 // Each is kept as its bits in a std::uint16_t. Rounding is to nearest, ties to even; NaN stays a NaN, and becomes a
 // quiet one where it is rounded. Integers and instructions that obey no flag: the same bits on every machine.
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -127,8 +128,8 @@ struct FromBfloat16 {
 
 #if defined(__x86_64__)
 template <class Conversion>
-[[gnu::target("avx2,f16c")]] void convert_by_eights(const typename Conversion::From* from,
-                                                     typename Conversion::To* to, std::size_t size) noexcept {
+[[gnu::target("avx2,f16c")]] void convert_by_eights(const typename Conversion::From* from, typename Conversion::To* to,
+                                                    std::size_t size) noexcept {
   for (; size >= 8; size -= 8, from += 8, to += 8) Conversion::eight(from, to);
   if (size == 0) return;
   typename Conversion::From last[8] = {};
@@ -186,4 +187,5 @@ template <class = void> inline void from_bfloat16(std::span<const std::uint16_t>
   detail::convert<detail::FromBfloat16>(from.data(), to.data(), from.size());
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,8 @@
 #include <cstddef>
 #include <cstring>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// HMAC by `Hash` (RFC 2104) of bytes that come in pieces: who knows the key can tell that they come from somebody who
 /// knows it too. A value: a copy goes on from the same place, so a key is prepared once and copied for each message.
@@ -75,4 +76,5 @@ using HmacSha256 = Hmac<Sha256>;
   return difference == 0 && one.size() == other.size();
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

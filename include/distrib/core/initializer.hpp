@@ -20,7 +20,8 @@
 #include <string_view>
 #include <variant>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Every element is 0.
 struct ZerosInitializer {
@@ -76,11 +77,11 @@ class Initializer {
                               CustomInitializer>;
 
   Initializer() = default;
-  Initializer(ZerosInitializer choice) : choice_{choice} {}          // NOLINT: implicit on purpose
-  Initializer(ConstantInitializer choice) : choice_{choice} {}       // NOLINT
-  Initializer(UniformInitializer choice) : choice_{choice} {}        // NOLINT
+  Initializer(ZerosInitializer choice) : choice_{choice} {}  // NOLINT: implicit on purpose
+  Initializer(ConstantInitializer choice) : choice_{choice} {}  // NOLINT
+  Initializer(UniformInitializer choice) : choice_{choice} {}  // NOLINT
   Initializer(GlorotUniformInitializer choice) : choice_{choice} {}  // NOLINT
-  Initializer(CustomInitializer choice) : choice_{choice} {}         // NOLINT
+  Initializer(CustomInitializer choice) : choice_{choice} {}  // NOLINT
 
   /// Which one it is.
   [[nodiscard]] auto choice() const noexcept -> const Choice& { return choice_; }
@@ -166,8 +167,10 @@ template <class Row> void for_each_row(const Shape& whole, const Slice& part, st
 class UniformElements {
  public:
   UniformElements(UniformInitializer uniform, std::uint64_t seed, std::string_view name) noexcept
-      : low_{static_cast<double>(uniform.low)}, width_{Rounded<double>{static_cast<double>(uniform.high)} - low_},
-        key_{philox_key(seed)}, hash_{name_hash(name)} {
+      : low_{static_cast<double>(uniform.low)},
+        width_{Rounded<double>{static_cast<double>(uniform.high)} - low_},
+        key_{philox_key(seed)},
+        hash_{name_hash(name)} {
     assert(uniform.low <= uniform.high);
   }
 
@@ -221,4 +224,5 @@ void fill(const Initializer& initializer, std::uint64_t seed, std::string_view n
     detail::fill_uniform(detail::glorot_range(whole), seed, name, whole, part, out);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

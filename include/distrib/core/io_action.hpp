@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One thing a core wants done to files. A value, made by the function of its kind. A core hands out a plan: a list of
 /// these, to be done in order, each only when the one before it succeeded. A plan may stop after any of them (a crash, a
@@ -18,7 +19,7 @@ struct FileAction {
 
   Kind kind = Kind::write;
   std::string path;
-  std::string from = {};             ///< Of `rename`: the name it had; of `link`: another that it has.
+  std::string from = {};  ///< Of `rename`: the name it had; of `link`: another that it has.
   std::vector<ByteView> views = {};  ///< Of `write`: the content, followed by `owned`.
   std::vector<std::byte> owned = {};
 
@@ -67,4 +68,5 @@ template <class = void> void append(FilePlan& plan, FilePlan more) {
   for (FileAction& action : more) plan.push_back(std::move(action));
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why a text is no JSON.
 enum class json_errc {
@@ -49,11 +50,13 @@ inline constexpr ErrorText json_texts[] = {
   return {static_cast<int>(value), json_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::json_errc> : std::true_type {};
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What `JsonReader::next` found.
 enum class JsonToken : std::uint8_t {
@@ -329,4 +332,5 @@ class JsonReader {
   Expect expect_ = Expect::value;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

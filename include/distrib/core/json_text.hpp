@@ -9,7 +9,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD, so that the result always is JSON.
 [[nodiscard]] inline auto json_text(std::string_view text) -> std::string {
@@ -36,10 +37,8 @@ namespace distrib::inline v0 {
 
 /// "true", "false", or an integer in decimal.
 template <std::integral T> [[nodiscard]] auto json_text(T value) -> std::string {
-  if constexpr (std::same_as<T, bool>)
-    return value ? "true" : "false";
-  else
-    return std::to_string(value);
+  if constexpr (std::same_as<T, bool>) return value ? "true" : "false";
+  else return std::to_string(value);
 }
 
 /// The shortest number that reads back as the same value of its type; "null" for what JSON has no number for
@@ -49,4 +48,5 @@ template <std::floating_point T> [[nodiscard]] auto json_text(T value) -> std::s
   return detail::shortest_text(value);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What MD5 makes of some bytes; `to_hex` of core/sha256.hpp shows it.
 using Md5Digest = std::array<std::byte, 16>;
@@ -60,4 +61,5 @@ inline void md5_compress(Md5State& state, const std::byte* block) noexcept {
   return blocks.finish();
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

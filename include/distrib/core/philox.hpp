@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Key and counter of `philox`, least significant word first.
 using PhiloxKey = std::array<std::uint32_t, 2>;
@@ -78,4 +79,5 @@ class Philox {
   std::size_t next_ = 4;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

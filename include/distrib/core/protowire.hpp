@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How the value of a protobuf field is written (protobuf's "encoding" page). Groups (3 and 4) are refused.
 enum class WireType : std::uint8_t {
@@ -220,4 +221,5 @@ class WireWriter {
   std::vector<std::byte> bytes_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

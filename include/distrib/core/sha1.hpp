@@ -9,7 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// SHA-1 of bytes that come in pieces (FIPS 180-4). Two texts of one digest can be made, so use it only where others
 /// do, and keyed, as Hadoop's job tokens: HMAC-SHA-1 is not broken by that. A value: a copy goes on from the same
@@ -54,4 +55,5 @@ class Sha1 {
   detail::HashBlocks<Digest, block_bytes, std::endian::big, start, compress> blocks_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What SHA-256 makes of some bytes; `to_hex` shows it.
 using Sha256Digest = std::array<std::byte, 32>;
@@ -108,4 +109,5 @@ template <class = void> [[nodiscard]] auto parse_sha256(std::string_view text) n
   return digest;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Most axes a tensor may have.
 inline constexpr std::size_t max_rank = 8;
@@ -89,4 +90,5 @@ template <class = void> [[nodiscard]] auto parse_shape(std::string_view text) ->
   return Shape{found};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

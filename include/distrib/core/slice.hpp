@@ -15,7 +15,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A box inside a tensor: where it starts and how far it reaches on each axis. A value; both shapes have one rank.
 struct Slice {
@@ -91,8 +92,8 @@ constexpr auto for_each_overlap(const Slice& from_slice, const Slice& to_slice, 
   std::int64_t elements = 1;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     first[axis] = std::max(from_slice.start[axis], to_slice.start[axis]);
-    const std::int64_t end = std::min(from_slice.start[axis] + from_slice.extents[axis],
-                                      to_slice.start[axis] + to_slice.extents[axis]);
+    const std::int64_t end =
+        std::min(from_slice.start[axis] + from_slice.extents[axis], to_slice.start[axis] + to_slice.extents[axis]);
     count[axis] = std::max<std::int64_t>(end - first[axis], 0);
     elements *= count[axis];
   }
@@ -132,4 +133,5 @@ inline auto copy_overlap(const Slice& from_slice, const std::byte* from, const S
   });
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,8 @@
 // itself. What is updated in small steps and kept in 16 bits needs that: to the nearest, a step of less than half a unit
 // of the last place would be lost every time. Integers only: the same bits on every machine.
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -82,7 +83,8 @@ struct ToFloat16AtRandom {
     const Words8 of_each = __builtin_convertvector(reinterpret_cast<Halves8>(random), Words8);
     const auto small = reinterpret_cast<Floats8>(magnitude & is_small) * 0x1p40F;
     const Words8 steps = reinterpret_cast<Words8>(__builtin_convertvector(small, SignedWords8));
-    Words8 half = (is_small & (steps + of_each) >> 16) | (~is_small & (magnitude - 0x3800'0000U + (of_each >> 3)) >> 13);
+    Words8 half =
+        (is_small & (steps + of_each) >> 16) | (~is_small & (magnitude - 0x3800'0000U + (of_each >> 3)) >> 13);
     half -= reinterpret_cast<Words8>(half == 0x7C00U) & 1U;
     half |= bits >> 16 & 0x8000U;
     const auto nearest = __builtin_ia32_vcvtps2ph256(values, 0);
@@ -145,4 +147,5 @@ inline void encode_elements_at_random(FloatFormat format, std::span<const float>
   else encode_elements(format, elements, to);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <string_view>
 #include <variant>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A table of embeddings as run-time code sees it: rows of `dim` floats, found by key. A value.
 struct TableInfo {
@@ -23,7 +24,8 @@ struct TableInfo {
   std::uint64_t rows = 0;                          ///< Keys are 0 .. rows - 1; 0: any 64 bits are a key.
   Initializer initializer = UniformInitializer{};  ///< Of rows that nothing was learnt of yet.
   std::uint32_t min_count = 1;    ///< Of any keys: one gets a row when so many updates had it, at most 4095.
-  std::uint64_t evict_after = 0;  ///< Of any keys: one that no update had for so many goes, see `TableStore`; 0: none does.
+  std::uint64_t evict_after =
+      0;  ///< Of any keys: one that no update had for so many goes, see `TableStore`; 0: none does.
   FloatFormat kept_as = FloatFormat::float32;  ///< Where they are trained; updates are rounded at random.
 
   [[nodiscard]] auto operator==(const TableInfo&) const -> bool = default;
@@ -60,4 +62,5 @@ class RowInitializer {
   std::optional<detail::UniformElements> uniform_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -27,7 +28,8 @@ inline auto quota_cpus(std::string_view quota, std::string_view period) -> std::
 /// CPUs that control groups allow; see `control_group_limit`.
 template <class = void> auto cgroup_cpus(const std::string& root) -> std::optional<double> {
   return control_group_limit(root, "cpu", [](const std::string& group, bool is_v2) {
-    if (!is_v2) return quota_cpus(read_setting(group + "/cpu.cfs_quota_us"), read_setting(group + "/cpu.cfs_period_us"));
+    if (!is_v2)
+      return quota_cpus(read_setting(group + "/cpu.cfs_quota_us"), read_setting(group + "/cpu.cfs_period_us"));
     const std::string text = read_setting(group + "/cpu.max");  // "150000 100000"
     std::string_view period = text;
     const std::string_view quota = cut_before(period, ' ');
@@ -50,4 +52,5 @@ template <class = void> [[nodiscard]] auto usable_cpus() -> unsigned {
   return cpus;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,8 @@
 #include <optional>
 #include <string>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -35,4 +36,5 @@ template <class = void> [[nodiscard]] auto usable_memory() -> std::uint64_t {
   return std::min(bytes, detail::cgroup_memory("").value_or(bytes));
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -3,7 +3,8 @@
 
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Whether a variable may have this name: not empty, and no spaces, line ends or other control characters in it, since
 /// a job's description is made of words and lines.
@@ -13,4 +14,5 @@ namespace distrib::inline v0 {
   return !name.empty();
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

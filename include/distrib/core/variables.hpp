@@ -21,7 +21,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Whether a variable of this element type is a counter, which no updater trains: it starts at zeros, and what a
 /// contribution says of it is added, whole (TensorFlow's `assign_add`). int64 counts modulo 2^64.
@@ -161,8 +162,10 @@ template <class... Vs> inline constexpr bool is_variable_list<VariableList<Vs...
 /// entry is the size of the block.
 [[nodiscard]] inline auto block_offsets(std::span<const VariableInfo> variables) -> std::vector<std::size_t> {
   std::vector<std::size_t> offsets{0};
-  for (const VariableInfo& variable : variables) offsets.push_back(offsets.back() + aligned_size(variable.size_bytes()));
+  for (const VariableInfo& variable : variables)
+    offsets.push_back(offsets.back() + aligned_size(variable.size_bytes()));
   return offsets;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Which of several workers reads: worker `index` takes the batches whose number divided by `count` leaves `index`.
 struct BatchShare {
@@ -76,10 +77,8 @@ template <BatchSource Source> class BatchReader {
   /// left out, none comes twice. A failure goes to `ec` and changes nothing: `data_errc::other_data`, `no_such_batch`.
   void resume(const DataState& state, std::error_code& ec) {
     ec.clear();
-    if (state.data != detail::data_hash(source_->describe()) || state.epoch != 0)
-      ec = data_errc::other_data;
-    else if (state.position > endless / 2)
-      ec = data_errc::no_such_batch;
+    if (state.data != detail::data_hash(source_->describe()) || state.epoch != 0) ec = data_errc::other_data;
+    else if (state.position > endless / 2) ec = data_errc::no_such_batch;
     if (ec) return;
     stop();
     first_ = state.position;
@@ -160,4 +159,5 @@ template <BatchSource Source> class BatchReader {
   std::uint64_t given_ = 0;  // of these, those that were given out
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

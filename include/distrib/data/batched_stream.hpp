@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -109,4 +110,5 @@ template <Stream Below, class E, FeatureMember... Ms> class ExampleStream : publ
   std::unique_ptr<Batch<E>> batch_;  // stays where it is when the stream moves
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

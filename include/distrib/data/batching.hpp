@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What becomes of elements that are fewer than a batch at the end: dropped, so that all batches are of one size, or
 /// kept as a last, short batch (TensorFlow's default).
@@ -43,4 +44,5 @@ struct Batching {
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Holds the elements of the first epoch in memory, records with their bytes, and gives these again in every later one,
 /// without asking the stream below. An epoch that was left before its end is not kept.
@@ -42,8 +43,8 @@ template <Stream Below> class CachedStream {
     detail::Held<Element> held{*element};
     bytes_ += held.bytes();
     if (bytes_ > max_bytes_) {
-      error = {data_errc::cache_full, "cache(" + std::to_string(max_bytes_) + ") at element " +
-                                          std::to_string(held_.size())};
+      error = {data_errc::cache_full,
+               "cache(" + std::to_string(max_bytes_) + ") at element " + std::to_string(held_.size())};
       failed_ = true;
       held_ = {};
       bytes_ = max_bytes_;
@@ -72,4 +73,5 @@ template <Stream Below> class CachedStream {
   bool failed_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

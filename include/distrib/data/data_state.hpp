@@ -14,7 +14,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Where a pipeline stands, to go on from exactly there: in another process, with another number of workers. A value.
 struct DataState {
@@ -84,4 +85,5 @@ template <class Text> [[nodiscard]] auto data_hash(const Text& description) -> s
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

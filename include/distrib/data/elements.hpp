@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Numbers of things that are held elsewhere, in an order said step by step: pipelines over data of your own. Made by
 /// `elements`. A value; const access from any thread.
@@ -81,4 +82,5 @@ template <Order O = WholeOrder> [[nodiscard]] auto elements(std::vector<std::uin
   return {std::move(lengths), O{}};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -5,25 +5,26 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why a data set could not be opened or read. Damaged files come as `record_errc`, records that do not fit the schema
 /// as `example_errc`, what the operating system refuses as its own code.
 enum class data_errc {
-  no_files = 1,        ///< No file matches a pattern. Check the path; hidden files, "_..." and "....crc" do not count.
-  no_records,          ///< All files together hold no record. Check who wrote them.
-  bad_batch_size,      ///< Batches have no size. Call `batch(n)` with n from 1 to 2^31.
-  too_few_records,     ///< A finite `repeat` gives less than one batch. Make batches smaller, or repeat more often.
+  no_files = 1,  ///< No file matches a pattern. Check the path; hidden files, "_..." and "....crc" do not count.
+  no_records,  ///< All files together hold no record. Check who wrote them.
+  bad_batch_size,  ///< Batches have no size. Call `batch(n)` with n from 1 to 2^31.
+  too_few_records,  ///< A finite `repeat` gives less than one batch. Make batches smaller, or repeat more often.
   inflated_too_large,  ///< Compressed files inflate to more than the limit. Raise `max_inflated_bytes`, or unpack.
-  no_such_batch,       ///< A batch number beyond the last one was asked for. Stay below `batches()`.
-  bad_shard,           ///< shard(count, index) cannot be. Give a count above 0 and an index from 0 to count - 1.
-  bad_interleave,      ///< interleave(cycle_length, block_length) cannot be. Give two numbers above 0.
-  bad_buffer,          ///< window_shuffle or prefetch of no elements. Give a number above 0.
-  no_end,              ///< A step needs data that end, and they never do. Say `repeat` after it.
-  too_many_errors,     ///< More records are damaged than `ignore_errors` bears. Salvage the files, or raise the bound.
-  cache_full,          ///< Cached elements take more than `cache(bytes)` allows. Raise it, or cache less.
-  bad_state,           ///< A text or bytes are no state of a pipeline. Hand back what `state()` gave.
-  other_data,          ///< A state belongs to other files or other steps. Go on with the data it was taken from.
+  no_such_batch,  ///< A batch number beyond the last one was asked for. Stay below `batches()`.
+  bad_shard,  ///< shard(count, index) cannot be. Give a count above 0 and an index from 0 to count - 1.
+  bad_interleave,  ///< interleave(cycle_length, block_length) cannot be. Give two numbers above 0.
+  bad_buffer,  ///< window_shuffle or prefetch of no elements. Give a number above 0.
+  no_end,  ///< A step needs data that end, and they never do. Say `repeat` after it.
+  too_many_errors,  ///< More records are damaged than `ignore_errors` bears. Salvage the files, or raise the bound.
+  cache_full,  ///< Cached elements take more than `cache(bytes)` allows. Raise it, or cache less.
+  bad_state,  ///< A text or bytes are no state of a pipeline. Hand back what `state()` gave.
+  other_data,  ///< A state belongs to other files or other steps. Go on with the data it was taken from.
 };
 
 namespace detail {
@@ -56,6 +57,7 @@ inline constexpr ErrorText data_texts[] = {
   return {static_cast<int>(value), data_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::data_errc> : std::true_type {};

@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -95,9 +96,9 @@ template <class = void>
 
 /// The same; a failure goes to `ec`.
 template <class = void>
-[[nodiscard]] auto find_files(std::span<const std::string> sources, std::error_code& ec)
-    -> std::vector<std::string> {
+[[nodiscard]] auto find_files(std::span<const std::string> sources, std::error_code& ec) -> std::vector<std::string> {
   return find_files(sources, detail::CodeOf{ec});
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -84,8 +85,8 @@ template <class Number> class Interleaving {
 
  private:
   struct Stretch {
-    Number position;   // of its first element
-    Number block;      // elements a turn
+    Number position;  // of its first element
+    Number block;  // elements a turn
     std::size_t lane;  // its first one
   };
 
@@ -137,4 +138,5 @@ template <class Below> class InterleavedOrder : public detail::StepsBelow<> {
   std::shared_ptr<const Table> table_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

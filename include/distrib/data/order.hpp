@@ -8,7 +8,8 @@
 #include <limits>
 #include <string>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The size of an order that never ends.
 inline constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
@@ -58,4 +59,5 @@ class WholeOrder : public detail::StepsBelow<> {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

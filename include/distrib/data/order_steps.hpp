@@ -11,7 +11,8 @@
 #include <string>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // Each step is an Order over the one below it; what `bind` of it may report is said at the step.
 
@@ -24,8 +25,7 @@ template <Order Below> class ShardedOrder : public detail::StepsBelow<Below> {
   template <class Data> void bind(Data& data, Error& error) {
     if (count_ <= 0 || index_ < 0 || index_ >= count_)
       error = {data_errc::bad_shard, "shard(" + std::to_string(count_) + ", " + std::to_string(index_) + ")"};
-    else
-      below_.bind(data, error);
+    else below_.bind(data, error);
   }
   [[nodiscard]] auto size() const noexcept -> std::uint64_t {
     const std::uint64_t all = below_.size();
@@ -159,4 +159,5 @@ template <Order First, Order Then> class ConcatenatedOrder : public detail::Step
   Then then_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

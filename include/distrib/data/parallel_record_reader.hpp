@@ -27,7 +27,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -84,7 +85,7 @@ template <Inflates I> class InflatedMember {
 
   AlignedBuffer buffer_;
   std::size_t bytes_ = 0;  // inflated
-  std::size_t good_ = 0;   // of those, in order
+  std::size_t good_ = 0;  // of those, in order
   std::error_code error_;
 };
 
@@ -309,7 +310,7 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
   std::vector<GzipMember> members_;
   detail::InflateAheadOwner<I> ahead_;
   std::size_t member_ = 0;  // members taken; the last of them is at hand
-  ByteView window_;         // verified frames of it
+  ByteView window_;  // verified frames of it
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;
   Record record_;  // handed out last
@@ -328,4 +329,5 @@ template <class R = ParallelRecordReader> struct OpenOnPool {
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A shuffled order of 0 .. size - 1, as a function: `permutation(i)` is the number at position i. Every number comes
 /// once. A pure function of (size, seed, epoch) on every machine; takes no memory and O(1) time whatever the size, so
@@ -66,4 +67,5 @@ class Permutation {
   std::array<std::uint64_t, 8> keys_{};
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -27,7 +27,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A stream with what can be said about it, in TensorFlow's words: each call moves it into one with a step more.
 /// Composed at compile time, so a step costs a call that the compiler sees through. For what breaks access by number;
@@ -49,20 +50,16 @@ template <Stream S> class Pipeline {
   template <class Function> [[nodiscard]] auto map(Function function) && {
     constexpr bool fits = std::invocable<Function&, const Element&>;
     static_assert(fits, "distrib: map(...) takes a function of one element");
-    if constexpr (fits)
-      return after(MappedStream<S, Function>{std::move(stream_), std::move(function)});
-    else
-      return std::move(*this);
+    if constexpr (fits) return after(MappedStream<S, Function>{std::move(stream_), std::move(function)});
+    else return std::move(*this);
   }
 
   /// The elements for which `predicate(element)` is true.
   template <class Predicate> [[nodiscard]] auto filter(Predicate predicate) && {
     constexpr bool fits = std::predicate<Predicate&, const Element&>;
     static_assert(fits, "distrib: filter(...) takes a function of one element that returns bool");
-    if constexpr (fits)
-      return after(FilteredStream<S, Predicate>{std::move(stream_), std::move(predicate)});
-    else
-      return std::move(*this);
+    if constexpr (fits) return after(FilteredStream<S, Predicate>{std::move(stream_), std::move(predicate)});
+    else return std::move(*this);
   }
 
   /// At most the first `count` elements.
@@ -109,10 +106,8 @@ template <Stream S> class Pipeline {
   template <Stream Other> [[nodiscard]] auto concatenate(Pipeline<Other> other) && {
     constexpr bool fits = std::same_as<typename Other::Element, Element>;
     static_assert(fits, "distrib: concatenate(...) takes a pipeline of the same elements");
-    if constexpr (fits)
-      return after(ConcatenatedStream<S, Other>{std::move(stream_), std::move(other).stream()});
-    else
-      return std::move(*this);
+    if constexpr (fits) return after(ConcatenatedStream<S, Other>{std::move(stream_), std::move(other).stream()});
+    else return std::move(*this);
   }
 
   /// Pairs of an element of this and one of `other`.
@@ -133,8 +128,7 @@ template <Stream S> class Pipeline {
     static_assert(of_records, "distrib: batch(schema, n) parses records, and these elements are none");
     if constexpr (of_records)
       return after(ExampleStream<S, E, Ms...>{std::move(stream_), schema, Batching{size, remainder}});
-    else
-      return std::move(*this);
+    else return std::move(*this);
   }
 
   /// The stream itself, as it was before it began.
@@ -210,10 +204,8 @@ template <Stream S> class Pipeline {
   }
 
   auto position() const -> StreamPosition {
-    if constexpr (detail::SeekableStream<S>)
-      return stream_.position();
-    else
-      return {0, given_};
+    if constexpr (detail::SeekableStream<S>) return stream_.position();
+    else return {0, given_};
   }
 
   S stream_;
@@ -252,4 +244,5 @@ template <std::copyable T> [[nodiscard]] auto pipeline(std::vector<T> elements) 
   return Pipeline{VectorStream<T>{std::move(elements)}};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

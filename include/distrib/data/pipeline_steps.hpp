@@ -10,7 +10,8 @@
 #include <cstdint>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What can be said about the order of the elements of `Self`, in TensorFlow's words. Each call gives a copy of another
 /// type with one step more, which works on what the steps before it give: `shuffle(7).take(100)` is a hundred elements
@@ -29,8 +30,7 @@ template <class Self> class PipelineSteps {
                   "distrib: interleave(...) mixes files, so it is the first step, before shard, take, ...");
     if constexpr (comes_first)
       return self().with_order(InterleavedOrder<Below>{self().order(), cycle_length, block_length});
-    else
-      return self();
+    else return self();
   }
 
   /// Elements whose position divided by `count` leaves `index`: each of `count` workers its own, none lost, none twice,
@@ -88,11 +88,10 @@ template <class Self> class PipelineSteps {
     constexpr bool early = !Below::shuffles && !Below::repeats;
     static_assert(early,
                   "distrib: filter and ignore_errors come before shuffle and repeat: they look at each element once");
-    if constexpr (fits && early)
-      return self().with_order(SelectedOrder<Below, Rule>{self().order(), std::move(rule)});
-    else
-      return self();
+    if constexpr (fits && early) return self().with_order(SelectedOrder<Below, Rule>{self().order(), std::move(rule)});
+    else return self();
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

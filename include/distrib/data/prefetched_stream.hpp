@@ -18,7 +18,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -122,10 +123,8 @@ template <Stream Below> class PrefetchedStream {
     }
     std::unique_lock lock{shared.mutex};
     while (shared.items.empty() && !shared.thrown && !shared.ended && !shared.halted) {
-      if (shared.busy)
-        shared.changed.wait(lock);
-      else
-        shared.read(lock, 1);
+      if (shared.busy) shared.changed.wait(lock);
+      else shared.read(lock, 1);
     }
     if (shared.items.empty()) {
       if (shared.thrown) std::rethrow_exception(std::exchange(shared.thrown, nullptr));
@@ -155,10 +154,14 @@ template <Stream Below> class PrefetchedStream {
     return description_.empty() ? shared_->below.describe() : description_;
   }
 
-  [[nodiscard]] auto position() const -> StreamPosition requires detail::SeekableStream<Below> {
+  [[nodiscard]] auto position() const -> StreamPosition
+    requires detail::SeekableStream<Below>
+  {
     return given_ ? given_->position : begin_;
   }
-  void seek(StreamPosition position, Error& error) requires detail::SeekableStream<Below> {
+  void seek(StreamPosition position, Error& error)
+    requires detail::SeekableStream<Below>
+  {
     shared_->halt();
     shared_->below.seek(position, error);
     go_on();
@@ -183,4 +186,5 @@ template <Stream Below> class PrefetchedStream {
   StreamPosition begin_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

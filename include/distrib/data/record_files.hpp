@@ -25,7 +25,8 @@
 #include <variant>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -39,8 +40,8 @@ template <Inflates I> class InflatedRecords {
     RecordReaderOptions options;
     if (salvage) options.damage.action = OnDamage::salvage;
     options.max_record_bytes = std::min(options.max_record_bytes, max_bytes);
-    BasicRecordReader<I> reader = remote ? BasicRecordReader<I>{remote(path), path, options}
-                                         : BasicRecordReader<I>{path, options, ec};
+    BasicRecordReader<I> reader =
+        remote ? BasicRecordReader<I>{remote(path), path, options} : BasicRecordReader<I>{path, options, ec};
     if (ec) {
       error = reader.error();
       return;
@@ -206,4 +207,5 @@ template <Inflates I> class BasicRecordFiles {
 /// Inflated by zlib.
 using RecordFiles = BasicRecordFiles<Inflater>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a stream opens files that are elsewhere.
 template <RemoteFiles F> struct OpenRemoteFiles {
@@ -77,4 +78,5 @@ template <RemoteFiles F> [[nodiscard]] auto tfrecords(F files) -> RemoteTfRecord
   return RemoteTfRecords<F>{std::move(files)};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The elements that `Rule` admits, an Order: filter and ignore_errors. `bind` looks at every element once, in order,
 /// and notes those that stay, 8 bytes each; from then on they are elements like any others, with all that rests on
@@ -98,13 +99,12 @@ template <class Count> struct IgnoreRule {
     return false;
   }
   template <class Data> void pass_over(Data& data, const Error& damage, Error& error) {
-    if (ignored++ == at_most)
-      error = {data_errc::too_many_errors, damage.where + ": " + damage.code.message()};
-    else
-      data.ignore(damage);
+    if (ignored++ == at_most) error = {data_errc::too_many_errors, damage.where + ": " + damage.code.message()};
+    else data.ignore(damage);
   }
 };
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A shuffle for streams: holds a window of `buffer` elements, gives a random one of them and puts the next element in
 /// its place. An element comes at most `buffer` places early. The order is a function of (seed, epoch), another one in
@@ -37,10 +38,8 @@ template <Stream Below> class ShuffledStream {
     while (!ended_ && window_.size() < buffer_) {
       std::optional<Element> element = below_.next(error);
       if (error) return std::nullopt;
-      if (element)
-        window_.emplace_back(*element);
-      else
-        ended_ = true;
+      if (element) window_.emplace_back(*element);
+      else ended_ = true;
     }
     if (window_.empty()) return std::nullopt;
     std::swap(window_[below(window_.size())], window_.back());
@@ -78,4 +77,5 @@ template <Stream Below> class ShuffledStream {
   bool ended_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

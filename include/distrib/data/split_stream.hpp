@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One of `count` shares of the records of files, a Stream: part `index` of every plain file, cut by bytes, so that a
 /// worker reads about its share of the bytes and no more; all shares together are every record exactly once, however
@@ -56,8 +57,7 @@ template <class Reader = SplitReader> class SplitStream {
   void rewind(std::uint64_t, Error& error) {
     if (count_ <= 0 || index_ < 0 || index_ >= count_)
       error = {data_errc::bad_shard, "split_stream(" + std::to_string(count_) + ", " + std::to_string(index_) + ")"};
-    else if (files_.empty())
-      files_ = find_files(sources_, error);
+    else if (files_.empty()) files_ = find_files(sources_, error);
     part_.reset();
     whole_.reset();
     next_file_ = error ? files_.size() : 0;
@@ -97,4 +97,5 @@ template <class Reader = SplitReader> class SplitStream {
   std::unique_ptr<RecordReader> whole_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Elements that can only be had one after the other. A Stream can be moved from place to place and has
 /// - `Element`, a type that can be copied; what an element points to lives until the next one is asked for;
@@ -91,4 +92,5 @@ template <std::copyable T> class VectorStream {
   std::size_t next_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The half of a step that keeps nothing of its own between elements: it stands where the stream below stands, and
 /// goes there with it. A step derives from it and adds `Element`, `next` and `describe`.
@@ -15,10 +16,14 @@ template <Stream Below> class StreamStep {
  public:
   void rewind(std::uint64_t epoch, Error& error) { below_.rewind(epoch, error); }
 
-  [[nodiscard]] auto position() const -> StreamPosition requires detail::SeekableStream<Below> {
+  [[nodiscard]] auto position() const -> StreamPosition
+    requires detail::SeekableStream<Below>
+  {
     return below_.position();
   }
-  void seek(StreamPosition position, Error& error) requires detail::SeekableStream<Below> {
+  void seek(StreamPosition position, Error& error)
+    requires detail::SeekableStream<Below>
+  {
     below_.seek(position, error);
   }
 
@@ -28,4 +33,5 @@ template <Stream Below> class StreamStep {
   Below below_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // Each step is a Stream over another one; what users say is in `Pipeline`.
 
@@ -242,8 +243,7 @@ template <Stream Below> class ForgivingStream {
       if (!failure) return element;
       if (ignored_++ == at_most_)
         too_many_ = {data_errc::too_many_errors, failure.where + ": " + failure.code.message()};
-      else if (report_ != nullptr)
-        report_->push_back(std::move(failure));
+      else if (report_ != nullptr) report_->push_back(std::move(failure));
     }
     error = too_many_;
     return std::nullopt;
@@ -266,4 +266,5 @@ template <Stream Below> class ForgivingStream {
   Error too_many_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -22,7 +22,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Records of TFRecord files as batches of struct E; a BatchSource. Opened by `tfrecords(...).open()`.
 ///
@@ -147,8 +148,8 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
       return;
     }
     const std::uint64_t first = batching.first(number);
-    parse_records(batching.count(number, order.size()), [&](std::uint64_t i) { return order.at(0, first + i); }, batch,
-                  error);
+    parse_records(
+        batching.count(number, order.size()), [&](std::uint64_t i) { return order.at(0, first + i); }, batch, error);
   }
 
   template <class RecordAt>
@@ -181,4 +182,5 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
   std::vector<Error> ignored_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a stream opens a file: with a reader that reads it by itself.
 template <class R = RecordReader> struct OpenReader {
@@ -125,4 +126,5 @@ template <class Open = OpenReader<>> class TfRecordStream {
   std::int64_t given_ = 0;  // records in this turn
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -28,7 +28,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Which records to read, what is in them, in which order, how many at a time; a Dataset. Every call gives a copy with
 /// one more thing said; the steps of the order are those of `PipelineSteps`. Unless `repeat` is among them, the data
@@ -102,10 +103,8 @@ class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
 
  private:
   auto open_order() const -> OpenOrder {
-    if constexpr (O::repeats)
-      return order_;
-    else
-      return {order_, endless};
+    if constexpr (O::repeats) return order_;
+    else return {order_, endless};
   }
 
   std::vector<std::string> sources_;
@@ -216,4 +215,5 @@ template <std::convertible_to<std::string>... Paths> [[nodiscard]] auto tfrecord
   return TfRecords{std::move(sources)};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

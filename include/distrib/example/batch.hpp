@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Rows of different lengths: `values` of all rows, and `row_splits`, one more than there are rows: row i has
 /// `values[row_splits[i]]` up to, without, `values[row_splits[i + 1]]`. As in TensorFlow's RaggedTensor.
@@ -124,4 +125,5 @@ template <class E> class Batch {
   std::shared_ptr<const void> keep_alive_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -5,19 +5,20 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why a record does not fit a schema, or a schema does not fit its struct.
 enum class example_errc {
   malformed = 1,      ///< The record's bytes are no tf.train.Example. Check what the file holds.
   missing_feature,    ///< The record lacks a feature (or it has no kind set). Write it, or give `otherwise(value)`.
   wrong_kind,         ///< A feature holds another kind of list than its member. Change the member or the records.
-  wrong_count,        ///< A feature has more or fewer values than its member takes. Use a span for lists of any length.
+  wrong_count,  ///< A feature has more or fewer values than its member takes. Use a span for lists of any length.
   duplicate_feature,  ///< A schema names a feature twice, or binds a member twice. Name each once.
-  unbound_member,     ///< A batch was asked for a member that its schema does not bind. Add it to the schema.
-  bad_spec,           ///< A spec of a feature lacks something or contradicts another. The text says what; mend it.
-  bad_index,          ///< Indices of a sparse feature do not fit its values or its size. Mend the records or the spec.
-  bad_partition,      ///< A partition of a ragged feature does not fit its values. Mend the records or the spec.
+  unbound_member,  ///< A batch was asked for a member that its schema does not bind. Add it to the schema.
+  bad_spec,  ///< A spec of a feature lacks something or contradicts another. The text says what; mend it.
+  bad_index,  ///< Indices of a sparse feature do not fit its values or its size. Mend the records or the spec.
+  bad_partition,  ///< A partition of a ragged feature does not fit its values. Mend the records or the spec.
   too_many_features,  ///< Records have more names than any schema. Check what the file holds.
 };
 
@@ -46,6 +47,7 @@ inline constexpr ErrorText example_texts[] = {
   return {static_cast<int>(value), example_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::example_errc> : std::true_type {};

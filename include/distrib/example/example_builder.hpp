@@ -15,7 +15,8 @@
 #include <string_view>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -177,4 +178,5 @@ using ExampleBuilder = BasicExampleBuilder<std::string>;
 /// What most programs use.
 using SequenceExampleBuilder = BasicSequenceExampleBuilder<std::string>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

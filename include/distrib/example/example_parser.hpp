@@ -16,7 +16,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Parses serialized tf.train.Examples, one by one, into the rows of a batch:
 ///
@@ -89,4 +90,5 @@ void parse_examples(const Schema<E, Ms...>& schema, std::span<const ByteView> re
   parse_examples(schema, records, batch, detail::CodeOf{ec});
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

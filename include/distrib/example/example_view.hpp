@@ -13,7 +13,8 @@
 #include <system_error>
 #include <type_traits>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -166,4 +167,5 @@ class ExampleView {
   ByteView record_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

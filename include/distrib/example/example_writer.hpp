@@ -14,7 +14,8 @@
 #include <tuple>
 #include <type_traits>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Writes records of struct E as serialized tf.train.Examples. Equal records give equal bytes: features in the order of
 /// their names, each list in one packed piece. An empty span is written as a list without values. Memory is reused, so
@@ -91,4 +92,5 @@ template <class E, FeatureMember... Ms> class ExampleWriter {
   detail::FeatureEncoder encoder_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,8 @@
 #include <string_view>
 #include <type_traits>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The three kinds of list that a feature may hold, by their field numbers in tf.train.Feature (feature.proto).
 enum class FeatureKind : std::uint8_t {
@@ -133,4 +134,5 @@ template <class E, class M> constexpr auto feature(FeatureName, M E::*) noexcept
   return {};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

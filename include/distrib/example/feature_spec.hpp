@@ -12,7 +12,8 @@
 
 // What `parse_example` is to make of a feature: the kinds of TensorFlow's `parse_example`, as values. Types are given
 // by the kind of list: int64s, floats or bytes.
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Extents of one record's values, outermost first: `{}` is one value, `{2, 3}` six. Missing until it is given.
 class FeatureShape {
@@ -166,4 +167,5 @@ struct NamedSpec {
   FeatureSpec spec;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What the records of a file have of one feature.
 struct InferredFeature {
@@ -126,10 +127,8 @@ template <class Records>
   SchemaInference inference;
   std::uint64_t number = 0;
   for (const auto& record : records) {
-    if constexpr (requires { record.bytes; })
-      inference.add(ByteView{record.bytes}, error.code);
-    else
-      inference.add(ByteView{record}, error.code);
+    if constexpr (requires { record.bytes; }) inference.add(ByteView{record.bytes}, error.code);
+    else inference.add(ByteView{record}, error.code);
     if (error) {
       error.where = "record " + std::to_string(number);
       return {};
@@ -151,4 +150,5 @@ template <class Records>
   return infer_schema(records, detail::CodeOf{ec});
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <span>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Lists of a batch as one matrix: `rows` x `columns`, row-major, begins at a multiple of `tensor_alignment`.
 template <class T> struct PaddedRows {
@@ -42,4 +43,5 @@ template <class E, class T>
   return result;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

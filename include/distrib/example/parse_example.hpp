@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -105,10 +106,8 @@ template <class Spec>
         if (i % feature.shape.size() != 0) indices.push_back(feature.indices[i]);
       feature.indices = std::move(indices);
     }
-    if (feature.form == ParsedFeature::Form::ragged)
-      feature.row_splits.erase(feature.row_splits.begin());
-    else
-      feature.shape.erase(feature.shape.begin());
+    if (feature.form == ParsedFeature::Form::ragged) feature.row_splits.erase(feature.row_splits.begin());
+    else feature.shape.erase(feature.shape.begin());
   }
   return result;
 }
@@ -121,4 +120,5 @@ template <class Record>
   return detail::or_throw(parse_single_example(std::span<const NamedSpec>{specs}, ByteView{record}, error), error);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

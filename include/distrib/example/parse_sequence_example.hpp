@@ -20,7 +20,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What `parse_sequence_example` gives. Dense feature lists carry `lengths`: the steps that each record has.
 struct ParsedSequence {
@@ -57,8 +58,7 @@ template <class Spec> class ListParser {
       List& list = lists_[i];
       if (list.touched != serial_ && list.required)
         error = {example_errc::missing_feature, "feature list \"" + std::string{keys_.slots()[i].name} + '"'};
-      else if (list.touched == serial_)
-        error = list.error;
+      else if (list.touched == serial_) error = list.error;
       list.steps.push_back(static_cast<std::int64_t>(rows(keys_.slots()[i])));
     }
   }
@@ -112,8 +112,7 @@ template <class Spec> class ListParser {
       const std::size_t step = rows(slot) - static_cast<std::size_t>(list.steps.back());
       list.error = {code, "feature list \"" + std::string{slot.name} + "\", step " + std::to_string(step) + why};
     };
-    if (none && list.block >= 0)
-      refuse(example_errc::missing_feature, "");
+    if (none && list.block >= 0) refuse(example_errc::missing_feature, "");
     else if (!none && slot.found != slot.kind)
       refuse(example_errc::wrong_kind,
              " holds " + std::string{name(slot.found)} + ", not " + std::string{name(slot.kind)});
@@ -188,4 +187,5 @@ template <class Records>
                                 detail::CodeOf{ec});
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

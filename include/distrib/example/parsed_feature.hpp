@@ -12,7 +12,8 @@
 #include <string_view>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What `parse_example` makes of one spec: a dense, sparse or ragged tensor. A value that can be moved.
 ///
@@ -34,9 +35,9 @@ struct ParsedFeature {
   std::vector<std::int64_t> shape{};                    ///< Dense and sparse.
   std::vector<std::int64_t> indices{};                  ///< Sparse.
   std::vector<std::vector<std::int64_t>> row_splits{};  ///< Ragged: the n-th says where the rows of axis n + 1 end in
-                                                        ///< the next one, beginning with 0; the last one in values.
-  std::vector<std::int64_t> lengths{};                  ///< Dense feature lists: steps of each record.
-  std::shared_ptr<const void> keep_alive{};             ///< What default bytes lie in.
+      ///< the next one, beginning with 0; the last one in values.
+  std::vector<std::int64_t> lengths{};  ///< Dense feature lists: steps of each record.
+  std::shared_ptr<const void> keep_alive{};  ///< What default bytes lie in.
 
   /// The values as what they are: float, std::int64_t or ByteView, by `kind`.
   template <class T> [[nodiscard]] auto values() const noexcept -> std::span<const T> {
@@ -52,4 +53,5 @@ struct ParsedFeature {
   return nullptr;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -13,7 +13,8 @@
 #include <tuple>
 #include <type_traits>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How the features of a tf.train.Example fill a struct E, the record: one feature for each bound member, which have
 /// the types Ms. Made by `schema`. A value, fit for constexpr; const access from any thread.
@@ -45,10 +46,8 @@ template <class E, FeatureMember... Ms> class Schema {
  private:
   template <class M, class... Fs> static constexpr auto times_bound(M E::* member, const Fs&... features) -> int {
     const auto same = [member](const auto& other) {
-      if constexpr (std::is_same_v<decltype(other.member()), M E::*>)
-        return other.member() == member;
-      else
-        return false;
+      if constexpr (std::is_same_v<decltype(other.member()), M E::*>) return other.member() == member;
+      else return false;
     };
     return (static_cast<int>(same(features)) + ...);
   }
@@ -96,4 +95,5 @@ template <class E, class... Fs> constexpr auto schema(Fs...) -> detail::NoSchema
   return {};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,8 @@
 #include <system_error>
 #include <type_traits>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -90,4 +91,5 @@ class SequenceExampleView {
   ByteView record_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

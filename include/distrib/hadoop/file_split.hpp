@@ -10,7 +10,9 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// A byte range of a file: what a map is given to read. `org.apache.hadoop.mapred.FileSplit` as it is serialised.
 struct FileSplit {
@@ -71,4 +73,6 @@ struct FileSplit {
   return distrib::detail::or_throw(local_path(uri, error), error);
 }
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

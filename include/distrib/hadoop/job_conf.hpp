@@ -14,7 +14,9 @@
 #include <string_view>
 #include <utility>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// The settings of a job, by name: some 1600 of Hadoop's own, and those that were given with `-D name=value`. A value.
 class JobConf {
@@ -99,4 +101,6 @@ class JobConf {
   std::optional<Environment> environment_;
 };
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

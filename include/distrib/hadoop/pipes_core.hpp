@@ -20,7 +20,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// How a `PipesCore` behaves.
 struct PipesOptions {
@@ -34,11 +36,11 @@ struct PipesOptions {
 
 /// What a `PipesCore` made of the bytes that arrived. Its views live until it is given more.
 struct PipesEvent {
-  PipesMessage kind{};       ///< Which message. Of those that go up none; the settings come as one, when all are there.
-  ByteView first = {};       ///< A key, a split, or the class of keys.
-  ByteView second = {};      ///< A value, or the class of values.
-  std::uint32_t reduces = 0; ///< Of `run_map`: how many reduces the job has.
-  bool java = false;         ///< Of `run_map`: Java reads the input. Of `run_reduce`: Java writes the output.
+  PipesMessage kind{};  ///< Which message. Of those that go up none; the settings come as one, when all are there.
+  ByteView first = {};  ///< A key, a split, or the class of keys.
+  ByteView second = {};  ///< A value, or the class of values.
+  std::uint32_t reduces = 0;  ///< Of `run_map`: how many reduces the job has.
+  bool java = false;  ///< Of `run_map`: Java reads the input. Of `run_reduce`: Java writes the output.
 };
 
 /// A task's end of the binary protocol of Hadoop Pipes, without the socket: takes the bytes that arrive and says what
@@ -173,9 +175,9 @@ class PipesCore {
         event.second = reader.bytes(options_.most_bytes);
         break;
       case PipesMessage::close:
-        if (!only_in(stage == Stage::map_types || stage == Stage::map || stage == Stage::reduce ||
-                         stage == Stage::values,
-                     Stage::closed))
+        if (!only_in(
+                stage == Stage::map_types || stage == Stage::map || stage == Stage::reduce || stage == Stage::values,
+                Stage::closed))
           return false;
         break;
       case PipesMessage::abort: return fail(hadoop_errc::aborted);
@@ -236,10 +238,12 @@ class PipesCore {
   Bytes buffer_;
   std::size_t used_ = 0;
   std::size_t filled_ = 0;
-  std::size_t wanted_ = 1;    // bytes that the next message has at least
+  std::size_t wanted_ = 1;  // bytes that the next message has at least
   std::uint64_t offset_ = 0;  // of the next message in all that was received
   Bytes outbox_;
   Error error_;
 };
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,9 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// How Hadoop told a program of Pipes what it is to do.
 struct PipesEnvironment {
@@ -64,4 +66,6 @@ struct PipesEnvironment {
   }
 };
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

@@ -22,7 +22,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// A connection to the Hadoop that started this program, in steps that block: a task has nothing else to do meanwhile.
 /// Runs an `io_context` of its own on the thread that calls. One thread at a time.
@@ -113,4 +115,6 @@ class ReplayLink {
   distrib::detail::FileDescriptor to_;
 };
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// The messages of Hadoop Pipes, by the code that each begins with (a VInt). Those below 50 and
 /// `authentication_request` come down from Hadoop, the others go up.
@@ -78,4 +80,6 @@ inline void append_increment_counter(Bytes& to, std::uint32_t counter, std::int6
   append_vint(to, amount);
 }
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <system_error>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// Streaming's `-io rawbytes`: each key and each value is an int32 length, big-endian, and so many bytes. Those of a
 /// BytesWritable are its bytes; any other Writable comes as it serialises itself, so of a Text they begin with a VInt
@@ -44,4 +46,6 @@ struct RawBytes {
   return text;
 }
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

@@ -19,7 +19,9 @@
 #include <system_error>
 #include <type_traits>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// Standard input, output and error of this process, or other descriptors, which stay open. One thread at a time.
 class DescriptorLink {
@@ -73,8 +75,9 @@ template <StreamingCodec Codec = RawBytes, class... Roles>
 auto run_streaming(Roles&&... roles) -> int {
   DescriptorLink link;
   constexpr std::size_t most_bytes = (std::size_t{1} << 31) - 1;
-  serve_streaming<Codec>(link, JobConf::of(Environment::of_process()), [] { return std::chrono::steady_clock::now(); },
-                         most_bytes, roles...);
+  serve_streaming<Codec>(
+      link, JobConf::of(Environment::of_process()), [] { return std::chrono::steady_clock::now(); }, most_bytes,
+      roles...);
   return 0;
 }
 
@@ -87,4 +90,6 @@ template <StreamingCodec Codec = RawBytes, class... Roles> auto run_streaming(Ro
   return 1;
 }
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

@@ -13,7 +13,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 namespace detail {
 
@@ -68,4 +70,6 @@ template <class... Roles> auto run_task(Roles&&...) -> int {
   return 1;
 }
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

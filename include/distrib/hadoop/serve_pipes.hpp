@@ -23,7 +23,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// Where a conversation of Pipes comes from and goes to: a socket, two files, memory. `read_some` waits for a byte or
 /// more, and gives 0 at the end; `write` takes all bytes.
@@ -264,4 +266,6 @@ void serve_pipes(Link& link, PipesOptions options, const std::function<Instant()
   }
 }
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

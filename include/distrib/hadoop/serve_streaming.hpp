@@ -26,7 +26,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// How Streaming lays out a key or a value: `RawBytes`, `TypedBytes`.
 template <class C>
@@ -86,22 +88,19 @@ template <StreamingCodec Codec, StreamingLink Link> class StreamingTalk {
   }
 
   auto outlets() -> TaskOutlets {
-    return {[this](ByteView key, ByteView value) {
-              Codec::append(outbox_, key);
-              Codec::append(outbox_, value);
-              constexpr std::size_t enough = 64 << 10;
-              if (outbox_.size() >= enough) flush();
-            },
-            [this](std::string_view line) { link_.tell("reporter:status:" + one_line(line)); },
-            [this](float done) {
-              link_.tell("reporter:status:" + std::to_string(static_cast<int>(100 * done)) + " %");
-            },
-            [this](std::uint32_t, std::string_view group, std::string_view name) {
-              counters_.push_back("reporter:counter:" + no_comma(group) + "," + no_comma(name) + ",");
-            },
-            [this](std::uint32_t number, std::int64_t amount) {
-              link_.tell(counters_[number] + std::to_string(amount));
-            }};
+    return {
+        [this](ByteView key, ByteView value) {
+          Codec::append(outbox_, key);
+          Codec::append(outbox_, value);
+          constexpr std::size_t enough = 64 << 10;
+          if (outbox_.size() >= enough) flush();
+        },
+        [this](std::string_view line) { link_.tell("reporter:status:" + one_line(line)); },
+        [this](float done) { link_.tell("reporter:status:" + std::to_string(static_cast<int>(100 * done)) + " %"); },
+        [this](std::uint32_t, std::string_view group, std::string_view name) {
+          counters_.push_back("reporter:counter:" + no_comma(group) + "," + no_comma(name) + ",");
+        },
+        [this](std::uint32_t number, std::int64_t amount) { link_.tell(counters_[number] + std::to_string(amount)); }};
   }
 
  private:
@@ -209,4 +208,6 @@ void serve_streaming(Link& link, JobConf conf, const std::function<Instant()>& n
   talk.flush();
 }
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

@@ -25,7 +25,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -51,10 +52,8 @@ template <class = void> [[nodiscard]] auto java_text(std::string_view bytes) -> 
   std::string text;
   while (!bytes.empty()) {
     const std::size_t length = utf8_length(bytes);
-    if (length == 0)
-      text += "\xEF\xBF\xBD";
-    else
-      text.append(bytes, 0, length);
+    if (length == 0) text += "\xEF\xBF\xBD";
+    else text.append(bytes, 0, length);
     bytes.remove_prefix(length == 0 ? malformed_length(bytes) : length);
   }
   return text;
@@ -219,7 +218,8 @@ template <class E, SparkMember... Ms> class SparkDecoder {
     bool feature = features_[i].found;
     if (rules_ == SparkRules::checked && feature)
       feature = features_[i].value.kind() != FeatureKind::none && column.type().arrays < 2;
-    const bool list = lists_[i].found && !feature && (rules_ == SparkRules::like_connector || column.type().arrays == 2);
+    const bool list =
+        lists_[i].found && !feature && (rules_ == SparkRules::like_connector || column.type().arrays == 2);
     if (!feature && !list) return be_null(member, column.nullable(), error, i);
     error.code = read(i, value_of(member), list);
     if (error) error.where = place(i);
@@ -231,10 +231,8 @@ template <class E, SparkMember... Ms> class SparkDecoder {
   }
 
   template <class M> static auto value_of(M& member) -> auto& {
-    if constexpr (detail::is_optional<M>)
-      return member.emplace();
-    else
-      return member;
+    if constexpr (detail::is_optional<M>) return member.emplace();
+    else return member;
   }
 
   template <class T> auto read(std::size_t i, T& to, bool list) -> std::error_code {
@@ -283,4 +281,5 @@ template <class E, SparkMember... Ms> class SparkDecoder {
   std::array<Found<FeatureListView>, sizeof...(Ms)> lists_{};
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

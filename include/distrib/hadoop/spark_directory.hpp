@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A file of records, and what the directories above it say of the partition columns.
 struct SparkFile {
@@ -120,12 +121,9 @@ void find_spark_files(const std::string& root, const std::string& below, std::ve
     if (error) return;
     if (is_hidden_from_spark(name)) continue;
     const std::string deeper = below.empty() ? name : below + '/' + name;
-    if (!is_directory(join_path(root, deeper)))
-      files.push_back({root, deeper});
-    else if (parse_partition_directory(name))
-      find_spark_files(root, deeper, files, error);
-    else
-      error = {spark_errc::mixed_partitions, join_path(root, deeper)};
+    if (!is_directory(join_path(root, deeper))) files.push_back({root, deeper});
+    else if (parse_partition_directory(name)) find_spark_files(root, deeper, files, error);
+    else error = {spark_errc::mixed_partitions, join_path(root, deeper)};
   }
 }
 
@@ -136,7 +134,8 @@ template <class = void> auto expand_spark_path(const std::string& path) -> std::
   ::glob_t matches{};
   if (::glob(path.c_str(), 0, nullptr, &matches) == 0)
     for (std::size_t i = 0; i < matches.gl_pathc; ++i)
-      if (std::string match = matches.gl_pathv[i]; !is_hidden_from_spark(file_of(match))) found.push_back(std::move(match));
+      if (std::string match = matches.gl_pathv[i]; !is_hidden_from_spark(file_of(match)))
+        found.push_back(std::move(match));
   ::globfree(&matches);
   return found;
 }
@@ -145,7 +144,8 @@ template <class = void> auto expand_spark_path(const std::string& path) -> std::
 
 /// Which directories are read.
 struct SparkListOptions {
-  bool require_success = false;  ///< Those with a _SUCCESS only: what a writer has not finished is `spark_errc::unfinished`.
+  bool require_success =
+      false;  ///< Those with a _SUCCESS only: what a writer has not finished is `spark_errc::unfinished`.
 };
 
 /// The table at `path`: a directory that Spark or Hadoop wrote, a file, or a pattern with *, ? and [] for several. Names
@@ -177,7 +177,8 @@ template <class = void>
 
 /// The same; a failure is thrown as `std::system_error`.
 template <class = void>
-[[nodiscard]] auto list_spark_directory(const std::string& path, const SparkListOptions& options = {}) -> SparkDirectory {
+[[nodiscard]] auto list_spark_directory(const std::string& path, const SparkListOptions& options = {})
+    -> SparkDirectory {
   Error error;
   return detail::or_throw(list_spark_directory(path, options, error), error);
 }
@@ -189,4 +190,5 @@ template <class = void>
   return list_spark_directory(path, options, detail::CodeOf{ec});
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -21,7 +21,8 @@
 #include <type_traits>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -52,8 +53,9 @@ struct SparkFeature {
     constexpr double limit = 0x1.ffffffp127;
     const bool beyond = std::isfinite(value) && !(std::abs(value) < limit);
     if (beyond && rules == SparkRules::checked) fits = false;
-    floats.push_back(beyond ? std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value > 0 ? 1 : -1))
-                            : static_cast<float>(value));
+    floats.push_back(beyond
+                         ? std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value > 0 ? 1 : -1))
+                         : static_cast<float>(value));
   }
   void add(SparkDecimal value) { add(value.value); }
   void add(const std::string& value) { views.push_back(as_bytes(value)); }
@@ -184,4 +186,5 @@ template <class E, SparkMember... Ms> class SparkEncoder {
   SequenceExampleBuilder builder_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

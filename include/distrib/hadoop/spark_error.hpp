@@ -5,7 +5,8 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why rows and directories of Spark could not be read or written. Damaged files come as `record_errc`, bytes that are
 /// no Example as `example_errc::malformed`, what the operating system refuses as its own code.
@@ -26,8 +27,8 @@ enum class spark_errc {
   bad_partition_value,   ///< The value in a directory's name does not fit its column. Bind a std::string.
   already_exists,        ///< There is something at the path already. Take another `SaveMode`, or another path.
   unfinished,            ///< A directory has no _SUCCESS: its writer runs or died. Wait, or do not ask for it.
-  no_files,              ///< A directory holds no file of records. Check the path; names with "_" or "." do not count.
-  closed,                ///< A row was added after `commit()` or `abort()`. Add first, commit last.
+  no_files,  ///< A directory holds no file of records. Check the path; names with "_" or "." do not count.
+  closed,  ///< A row was added after `commit()` or `abort()`. Add first, commit last.
 };
 
 namespace detail {
@@ -63,6 +64,7 @@ inline constexpr ErrorText spark_texts[] = {
   return {static_cast<int>(value), spark_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::spark_errc> : std::true_type {};

@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Finds out which columns Spark would see in records, one after the other: a feature of one value is a scalar, of more
 /// an array, of none tells nothing; feature lists are always arrays of arrays. What nobody saw a value of is a String.
@@ -100,18 +101,16 @@ class SparkSchemaInference {
     if (!error && place == seen_.end() && seen_.size() == most_columns) error.code = spark_errc::too_many_columns;
     if (!error && place == seen_.end()) place = seen_.emplace(std::string{name}, Seen{type, 0}).first;
     if (!error) place->second.type = join(place->second.type, type, error);
-    if (error)
-      error.where = "column \"" + std::string{name} + '"';
-    else
-      ++place->second.records;
+    if (error) error.where = "column \"" + std::string{name} + '"';
+    else ++place->second.records;
   }
 
   auto type_of(const FeatureView& feature, Error& error) const -> SparkType {
     if (feature.kind() == FeatureKind::none && rules_ == SparkRules::like_connector) error.code = spark_errc::no_kind;
     if (feature.kind() == FeatureKind::none || feature.size() == 0) return {};
-    const SparkKind kind = feature.kind() == FeatureKind::int64s  ? SparkKind::long_
+    const SparkKind kind = feature.kind() == FeatureKind::int64s   ? SparkKind::long_
                            : feature.kind() == FeatureKind::floats ? SparkKind::float_
-                                                                    : SparkKind::string;
+                                                                   : SparkKind::string;
     return {kind, feature.size() > 1 ? 1U : 0U};
   }
 
@@ -148,10 +147,8 @@ template <class Records>
   SparkSchemaInference inference{record_type, rules};
   std::uint64_t number = 0;
   for (const auto& record : records) {
-    if constexpr (requires { record.bytes; })
-      inference.add(ByteView{record.bytes}, error);
-    else
-      inference.add(ByteView{record}, error);
+    if constexpr (requires { record.bytes; }) inference.add(ByteView{record.bytes}, error);
+    else inference.add(ByteView{record}, error);
     if (!error) {
       ++number;
       continue;
@@ -177,4 +174,5 @@ template <class Records>
   return infer_spark_schema(records, record_type, rules, detail::CodeOf{ec});
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

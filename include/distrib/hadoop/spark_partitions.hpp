@@ -17,7 +17,8 @@
 #include <type_traits>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What Spark calls the directory of rows whose partition column is null.
 inline constexpr std::string_view null_partition = "__HIVE_DEFAULT_PARTITION__";
@@ -42,8 +43,7 @@ template <class = void> [[nodiscard]] auto escape_partition(std::string_view tex
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || special.find(c) != std::string_view::npos)
       escaped.append(1, '%').append(1, hex[byte >> 4]).append(1, hex[byte & 15]);
-    else
-      escaped += c;
+    else escaped += c;
   }
   return escaped;
 }
@@ -69,7 +69,8 @@ template <class = void> [[nodiscard]] auto unescape_partition(std::string_view e
 /// "kind=a%2Fb": the name of the directory of a partition. An empty value has no directory but that of null.
 template <class = void> [[nodiscard]] auto partition_directory(const SparkPartition& partition) -> std::string {
   const bool null = !partition.value || partition.value->empty();
-  return escape_partition(partition.column) + '=' + (null ? std::string{null_partition} : escape_partition(*partition.value));
+  return escape_partition(partition.column) + '=' +
+         (null ? std::string{null_partition} : escape_partition(*partition.value));
 }
 
 /// What the name of a directory says; nothing: it is not of the form "k=v", with something in front of the first "=".
@@ -134,8 +135,8 @@ template <class = void>
 
 /// A member that a partition column fills: no arrays, no vectors.
 template <class M>
-concept SparkPartitionMember =
-    SparkMember<M> && detail::SparkTraits<M>::type.arrays == 0 && detail::SparkTraits<M>::type.kind != SparkKind::vector;
+concept SparkPartitionMember = SparkMember<M> && detail::SparkTraits<M>::type.arrays == 0 &&
+                               detail::SparkTraits<M>::type.kind != SparkKind::vector;
 
 namespace detail {
 
@@ -164,12 +165,9 @@ template <class T> [[nodiscard]] auto parse_partition(const std::string& text, T
 
 /// The text of a value that directories may be named after.
 template <class T> [[nodiscard]] auto partition_text(const T& value) -> std::string {
-  if constexpr (std::is_same_v<T, bool>)
-    return value ? "true" : "false";
-  else if constexpr (std::is_same_v<T, std::string>)
-    return value;
-  else
-    return std::to_string(value);
+  if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
+  else if constexpr (std::is_same_v<T, std::string>) return value;
+  else return std::to_string(value);
 }
 
 }  // namespace detail
@@ -194,4 +192,5 @@ template <SparkPartitionMember M> void read_partition(const SparkPartitionValue&
   if (ec) throw_error(ec, value ? '"' + *value + '"' : std::string{"null"});
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

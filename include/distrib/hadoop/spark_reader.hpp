@@ -22,7 +22,8 @@
 #include <tuple>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How rows are read.
 struct SparkReadOptions {
@@ -107,10 +108,8 @@ template <class E, SparkMember... Ms> class SparkReader {
     std::apply([&](const auto&... column) { (fill(i++, column, file), ...); }, schema_.bound());
     if (error_) return;
     std::error_code ec;
-    if (options_.open)
-      reader_.emplace(options_.open(file.path), file.path, options_.records);
-    else
-      reader_.emplace(file.path, options_.records, ec);
+    if (options_.open) reader_.emplace(options_.open(file.path), file.path, options_.records);
+    else reader_.emplace(file.path, options_.records, ec);
     if (ec) error_ = reader_->error();
   }
 
@@ -165,4 +164,5 @@ template <class E, SparkMember... Ms> class SparkReader<E, Ms...>::Iterator {
   std::optional<E> row_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 #include <type_traits>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A number that Spark keeps as a decimal. In records it is a float32.
 struct SparkDecimal {
@@ -187,10 +188,8 @@ template <class E, SparkMember... Ms> class SparkSchema {
  private:
   template <class M, class... Cs> static constexpr auto times_bound(M E::* member, const Cs&... columns) -> int {
     const auto same = [member](const auto& other) {
-      if constexpr (std::is_same_v<decltype(other.member()), M E::*>)
-        return other.member() == member;
-      else
-        return false;
+      if constexpr (std::is_same_v<decltype(other.member()), M E::*>) return other.member() == member;
+      else return false;
     };
     return (static_cast<int>(same(columns)) + ...);
   }
@@ -228,4 +227,5 @@ template <class E, class... Cs> constexpr auto spark_schema(Cs...) -> detail::No
   return {};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

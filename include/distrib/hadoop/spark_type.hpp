@@ -10,7 +10,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What one value of a column is. Three of them are what records hold, the others become one of these.
 enum class SparkKind : std::uint8_t {
@@ -113,4 +114,5 @@ inline constexpr std::array<std::string_view, 10> spark_kinds{"Null",   "Boolean
   return kind == 0 || type.arrays > 2 ? 0 : 3 * type.arrays + kind;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

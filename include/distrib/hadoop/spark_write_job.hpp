@@ -23,7 +23,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What becomes of a table that is at the path already.
 enum class SaveMode : std::uint8_t {
@@ -186,10 +187,8 @@ class SparkWriteJob {
       if (error) return;
       const std::string source = detail::join_path(from, name);
       const std::string target = detail::join_path(to, name);
-      if (detail::is_directory(source))
-        merge(source, target, error);
-      else if (!name.starts_with('.') && name != "_SUCCESS")
-        rename(source, target, 0, error);
+      if (detail::is_directory(source)) merge(source, target, error);
+      else if (!name.starts_with('.') && name != "_SUCCESS") rename(source, target, 0, error);
     }
     if (!error && !names.empty()) sync(to, error);
   }
@@ -198,10 +197,8 @@ class SparkWriteJob {
     rename(staging_, path_, RENAME_NOREPLACE, error);
     if (error.code == std::errc::invalid_argument || error.code == std::errc::function_not_supported) {
       error = {};  // a file system that cannot say "only if it is new"
-      if (detail::path_exists(path_))
-        error.code = std::make_error_code(std::errc::file_exists);
-      else
-        rename(staging_, path_, 0, error);
+      if (detail::path_exists(path_)) error.code = std::make_error_code(std::errc::file_exists);
+      else rename(staging_, path_, 0, error);
     }
     if (error.code == std::errc::file_exists) replace(error);
     if (!error) sync(detail::directory_of(path_), error);
@@ -235,4 +232,5 @@ class SparkWriteJob {
   std::string staging_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

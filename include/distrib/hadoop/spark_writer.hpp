@@ -25,7 +25,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How rows are written.
 struct SparkWriteOptions {
@@ -45,7 +46,9 @@ struct SparkWriteOptions {
     std::string text = std::to_string(number);
     return text.insert(0, text.size() < digits ? digits - text.size() : 0, '0');
   };
-  const char* const ending = compression == Compression::gzip ? ".gz" : compression == Compression::zlib ? ".deflate" : "";
+  const char* const ending = compression == Compression::gzip   ? ".gz"
+                             : compression == Compression::zlib ? ".deflate"
+                                                                : "";
   return "part-" + padded(task, 5) + '-' + std::string{job_id} + (partitioned ? ".c" : "-c") + padded(file, 3) +
          ".tfrecord" + ending;
 }
@@ -152,7 +155,8 @@ template <class E, SparkMember... Ms> class SparkWriter {
       ignored_ = !started_ && !error_;
     }
     if (!error_ && !ignored_) attempt_ = job_.begin_task(task_, error_);
-    if (!error_ && !ignored_ && options_.partition_by.empty()) open({}, parts_[std::string{}]);  // one file even without rows, as Spark
+    if (!error_ && !ignored_ && options_.partition_by.empty())
+      open({}, parts_[std::string{}]);  // one file even without rows, as Spark
     if (error_) abort();
   }
 
@@ -166,7 +170,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
         if (columns[i].name != name) continue;
         const SparkKind kind = columns[i].type.kind;
         const bool fits = columns[i].type.arrays == 0 && (kind == SparkKind::boolean || kind == SparkKind::integer ||
-                                                           kind == SparkKind::long_ || kind == SparkKind::string);
+                                                          kind == SparkKind::long_ || kind == SparkKind::string);
         if (!fits) error_ = {spark_errc::unsupported_type, where + ": " + to_text(columns[i].type)};
         if (place_of_[i]) error_ = {spark_errc::duplicate_column, where};
         place_of_[i] = k;
@@ -220,7 +224,8 @@ template <class E, SparkMember... Ms> class SparkWriter {
   }
 
   void open(const std::string& directory, Part& part) {
-    const auto open_parts = std::count_if(parts_.begin(), parts_.end(), [](const auto& p) { return p.second.writer.has_value(); });
+    const auto open_parts =
+        std::count_if(parts_.begin(), parts_.end(), [](const auto& p) { return p.second.writer.has_value(); });
     if (static_cast<std::size_t>(open_parts) >= std::max<std::size_t>(options_.open_files, 1)) close_oldest();
     const std::string where = directory.empty() ? attempt_ : detail::join_path(attempt_, directory);
     if (!error_) detail::make_directories(where, error_.code);
@@ -280,4 +285,5 @@ template <class E, SparkMember... Ms> class SparkWriter {
   Error error_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

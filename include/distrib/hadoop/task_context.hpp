@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// A key and its value; views of bytes of whoever hands it out.
 struct KeyValue {
@@ -150,4 +152,6 @@ class Values {
   bool ended_ = false;
 };
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

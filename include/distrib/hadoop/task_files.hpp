@@ -8,7 +8,9 @@
 #include <concepts>
 #include <string>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// How a task comes by the files that the job names. A value; `name` has a scheme, as Hadoop gives it.
 /// - `files.fetch(name, context, error)`: the path of a file of this machine with what the file `name` has;
@@ -16,11 +18,11 @@ namespace distrib::inline v0::hadoop {
 /// - `files.publish(name, context, error)`: what was written there is now in the file `name`, whole.
 template <class F>
 concept TaskFiles = std::move_constructible<F> &&
-    requires(F& files, const std::string& name, const TaskContext& context, Error& error) {
-      { files.fetch(name, context, error) } -> std::same_as<std::string>;
-      { files.begin(name, context, error) } -> std::same_as<std::string>;
-      files.publish(name, context, error);
-    };
+                    requires(F& files, const std::string& name, const TaskContext& context, Error& error) {
+                      { files.fetch(name, context, error) } -> std::same_as<std::string>;
+                      { files.begin(name, context, error) } -> std::same_as<std::string>;
+                      files.publish(name, context, error);
+                    };
 
 /// Files of this machine, and of file systems that are mounted: "file:" and plain paths. Others fail with
 /// `hadoop_errc::unsupported_path`.
@@ -37,4 +39,6 @@ struct LocalTaskFiles {
   void publish(const std::string&, const TaskContext&, Error&) const noexcept {}
 };
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

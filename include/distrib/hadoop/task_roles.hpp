@@ -11,7 +11,9 @@
 #include <tuple>
 #include <type_traits>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 // A task is put together from values, each of which plays one of these roles or several. Who has `begin(TaskContext&)`
 // or `end(TaskContext&)` as well, mapper and reducer that is, is called before the first pair and after the last. All
@@ -19,20 +21,23 @@ namespace distrib::inline v0::hadoop {
 
 /// Makes pairs of each pair of the input: `map(ByteView key, ByteView value, TaskContext&)` emits them.
 template <class M>
-concept Mapper = std::move_constructible<M> &&
-    requires(M& mapper, ByteView key, ByteView value, TaskContext& context) { mapper.map(key, value, context); };
+concept Mapper = std::move_constructible<M> && requires(M& mapper, ByteView key, ByteView value, TaskContext& context) {
+  mapper.map(key, value, context);
+};
 
 /// Makes pairs of each key and all its values: `reduce(ByteView key, Values&, TaskContext&)` emits them. Keys come in
 /// order, of Java's comparator.
 template <class R>
-concept Reducer = std::move_constructible<R> &&
+concept Reducer =
+    std::move_constructible<R> &&
     requires(R& reducer, ByteView key, Values& values, TaskContext& context) { reducer.reduce(key, values, context); };
 
 /// Makes fewer pairs of what a map emitted of one key, before they travel: `combine(ByteView key, Values&,
 /// TaskContext&)` emits them. It may see a key any number of times, so what it makes must be fit for it, too.
 template <class C>
-concept Combiner = std::move_constructible<C> &&
-    requires(C& role, ByteView key, Values& values, TaskContext& context) { role.combine(key, values, context); };
+concept Combiner = std::move_constructible<C> && requires(C& role, ByteView key, Values& values, TaskContext& context) {
+  role.combine(key, values, context);
+};
 
 /// Says which reduce a key goes to: `partition(ByteView key, std::uint32_t reduces)`, below `reduces`, the same for the
 /// same key. Without one, Java's partitioner does.
@@ -107,8 +112,8 @@ template <class T> void end_role(T& role, TaskContext& context) {
 
 /// What a task is put together from: a Mapper, and at most one of each other role.
 template <class... Roles>
-concept TaskRoles = (TaskRole<Roles> && ...) && detail::players<detail::IsMapper, Roles...> == 1 &&
-    detail::once_each<Roles...>;
+concept TaskRoles =
+    (TaskRole<Roles> && ...) && detail::players<detail::IsMapper, Roles...> == 1 && detail::once_each<Roles...>;
 
 namespace detail {
 
@@ -130,4 +135,6 @@ template <class... Roles> constexpr void explain_task_roles() {
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

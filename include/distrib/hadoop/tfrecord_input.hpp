@@ -19,7 +19,9 @@
 #include <string>
 #include <utility>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// A RecordReader of TFRecord files: the key is a record's payload, the value is empty, as upstream's InputFormat has
 /// it.
@@ -93,4 +95,6 @@ template <TaskFiles Files = LocalTaskFiles> class BasicTFRecordInput {
 /// Of files of this machine.
 using TFRecordInput = BasicTFRecordInput<>;
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

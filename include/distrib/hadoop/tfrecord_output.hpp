@@ -18,7 +18,9 @@
 #include <string_view>
 #include <utility>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// "part-r-00003", "part-m-00000": the file of a reduce or of a map, by its number.
 [[nodiscard]] inline auto part_name(bool is_map, std::uint32_t index) -> std::string {
@@ -97,4 +99,6 @@ template <TaskFiles Files = LocalTaskFiles> class BasicTFRecordOutput {
 /// On this machine.
 using TFRecordOutput = BasicTFRecordOutput<>;
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

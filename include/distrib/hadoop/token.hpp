@@ -14,7 +14,9 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 namespace detail {
 
@@ -71,4 +73,6 @@ inline auto base64(ByteView bytes) -> std::string {
   return !ec && equal_in_constant_time(as_bytes(right), as_bytes(digest));
 }
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

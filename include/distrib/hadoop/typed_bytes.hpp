@@ -13,7 +13,9 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// The codes of Streaming's typedbytes.
 enum class TypedCode : std::uint8_t {
@@ -166,4 +168,6 @@ struct TypedBytes {
   return value;
 }
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Files in HDFS: `RemoteFiles`, so that `tfrecords(webhdfs("hdfs://namenode/data/train-*"))` reads them. A value. Made
 /// by `webhdfs`.
@@ -88,4 +89,5 @@ class WebHdfsFiles {
   return WebHdfsFiles{std::move(urls), std::move(options)};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

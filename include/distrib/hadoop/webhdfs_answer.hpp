@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What HDFS says of a file or a directory.
 struct WebHdfsStatus {
@@ -135,8 +136,7 @@ inline auto RemoteException::parse(std::string_view body) -> std::optional<Remot
 }
 
 /// The answer of LISTSTATUS, in the server's order. `ec`: `webhdfs_errc::bad_answer`, also for a name with a "/".
-[[nodiscard]] inline auto parse_webhdfs_list(std::string_view body, std::error_code& ec)
-    -> std::vector<WebHdfsStatus> {
+[[nodiscard]] inline auto parse_webhdfs_list(std::string_view body, std::error_code& ec) -> std::vector<WebHdfsStatus> {
   JsonReader reader{body};
   std::vector<WebHdfsStatus> list;
   bool good = false;
@@ -174,4 +174,5 @@ inline auto RemoteException::parse(std::string_view body) -> std::optional<Remot
   return value.value_or(false);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

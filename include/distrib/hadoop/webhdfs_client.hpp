@@ -22,7 +22,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Operations on the files of an HDFS, on the caller's thread. Paths are without a scheme, from "/" on.
 ///
@@ -67,7 +68,9 @@ class WebHdfsClient {
   void make_directories(const std::string& path, Error& error) {
     must(answer(WebHdfsRequest::make_directories(path), parse_webhdfs_boolean, error), error);
   }
-  void make_directories(const std::string& path) { thrown([&](Error& error) { make_directories(path, error); }); }
+  void make_directories(const std::string& path) {
+    thrown([&](Error& error) { make_directories(path, error); });
+  }
 
   /// Deletes a file or a directory, with all that is in it if told. False: there was nothing.
   auto remove(const std::string& path, bool recursive, Error& error) -> bool {
@@ -174,4 +177,5 @@ class WebHdfsClient {
   std::string where_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

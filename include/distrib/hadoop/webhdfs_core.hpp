@@ -21,7 +21,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One operation of WebHDFS as the requests that it takes: which name node to ask, to which data node it sends, what to
 /// do about a lost connection, a short body, a standby, an exception. A core: it does no I/O,
@@ -149,8 +150,8 @@ class WebHdfsCore {
                       (!remote && answer.status == 500);
     if (busy && !remote) code = webhdfs_errc::not_ready;
     const Error error{code, where_ + " (" + why + ")"};
-    const bool elsewhere = code == webhdfs_errc::refused || code == webhdfs_errc::unauthenticated ||
-                           code == webhdfs_errc::not_ready;
+    const bool elsewhere =
+        code == webhdfs_errc::refused || code == webhdfs_errc::unauthenticated || code == webhdfs_errc::not_ready;
     const bool of_data_node = at_data_node_ && elsewhere;
     const bool none_left = excludes_ && code == webhdfs_errc::refused;  // of the data nodes
     if (none_left) excluded_.clear();
@@ -186,15 +187,15 @@ class WebHdfsCore {
   std::size_t active_;
   HttpRetries retries_;
   HttpRedirects redirects_;
-  HttpUrl url_;        // of the request at hand
+  HttpUrl url_;  // of the request at hand
   HttpUrl data_node_;  // where a redirect led
   std::string excluded_;
   std::string where_;
   std::string body_;
   Error error_;
   std::optional<std::chrono::milliseconds> pause_;
-  std::uint64_t got_ = 0;         // bytes of the answer at hand
-  std::size_t standby_lap_ = 0;   // name nodes that were passed over in a row
+  std::uint64_t got_ = 0;  // bytes of the answer at hand
+  std::size_t standby_lap_ = 0;  // name nodes that were passed over in a row
   bool at_data_node_ = false;
   bool excludes_ = false;  // the request at hand leaves data nodes out
   bool sent_body_ = false;
@@ -202,4 +203,5 @@ class WebHdfsCore {
   bool done_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

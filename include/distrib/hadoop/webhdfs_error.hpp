@@ -7,27 +7,28 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why HDFS refused. The place names name node or data node, operation and path, and has the class and the message of
 /// Hadoop's exception. What the network or HTTP refuses comes as an `http_errc`.
 enum class webhdfs_errc {
-  bad_url = 1,      ///< No hdfs:// or (s)webhdfs:// URL with a path, or no name node is known. Name one in the options.
-  no_such_file,     ///< FileNotFoundException: there is no such path, or it is no file. Check it.
-  denied,           ///< AccessControlException: the user may not. Check `WebHdfsOptions::user`, or the path's rights.
+  bad_url = 1,  ///< No hdfs:// or (s)webhdfs:// URL with a path, or no name node is known. Name one in the options.
+  no_such_file,  ///< FileNotFoundException: there is no such path, or it is no file. Check it.
+  denied,  ///< AccessControlException: the user may not. Check `WebHdfsOptions::user`, or the path's rights.
   unauthenticated,  ///< The cluster wants to know who asks. Give a delegation token (`hdfs fetchdt`), or a new one.
-  exists,           ///< FileAlreadyExistsException. Choose another name, or allow it to be replaced.
-  not_directory,    ///< A part of the path is a file. Check it.
-  is_directory,     ///< A directory stands where a file is to be. Choose another name.
-  not_empty,        ///< PathIsNotEmptyDirectoryException: delete it with all that is in it, or leave it.
-  standby,          ///< None of the name nodes that were named is the active one. Name all of them.
-  not_ready,        ///< Safe mode, or a RetriableException, for longer than was waited. Look at the name node.
-  no_room,          ///< A quota is used up. Delete something, or raise it.
-  unsupported,      ///< The cluster does not know the operation, or not for this path. The place says which.
-  not_done,         ///< The answer is "false": Hadoop did not do it, and does not say why. Check both paths.
-  bad_answer,       ///< What came is no answer of WebHDFS. Check that host and port are those of WebHDFS or HttpFS.
-  refused,          ///< Another exception of Hadoop's; the place has it.
-  closed,           ///< Bytes were written to a file that was closed. Write first, close last.
+  exists,  ///< FileAlreadyExistsException. Choose another name, or allow it to be replaced.
+  not_directory,  ///< A part of the path is a file. Check it.
+  is_directory,  ///< A directory stands where a file is to be. Choose another name.
+  not_empty,  ///< PathIsNotEmptyDirectoryException: delete it with all that is in it, or leave it.
+  standby,  ///< None of the name nodes that were named is the active one. Name all of them.
+  not_ready,  ///< Safe mode, or a RetriableException, for longer than was waited. Look at the name node.
+  no_room,  ///< A quota is used up. Delete something, or raise it.
+  unsupported,  ///< The cluster does not know the operation, or not for this path. The place says which.
+  not_done,  ///< The answer is "false": Hadoop did not do it, and does not say why. Check both paths.
+  bad_answer,  ///< What came is no answer of WebHDFS. Check that host and port are those of WebHDFS or HttpFS.
+  refused,  ///< Another exception of Hadoop's; the place has it.
+  closed,  ///< Bytes were written to a file that was closed. Write first, close last.
 };
 
 namespace detail {
@@ -92,6 +93,7 @@ inline constexpr ErrorText webhdfs_texts[] = {
   return webhdfs_errc::refused;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::webhdfs_errc> : std::true_type {};

@@ -21,7 +21,8 @@
 #include <string>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The bytes of a file in HDFS, a `ByteSource`: by parts that are fetched ahead on the threads of
 /// `WebHdfsOptions::pool`, and asked for again, at the byte, when a connection is lost or a data node dies.
@@ -69,4 +70,5 @@ class WebHdfsFile {
   std::optional<detail::HttpReadAhead<Fetch>> reader_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

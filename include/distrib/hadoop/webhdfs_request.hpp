@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// An operation of WebHDFS, before it is known whom to ask. A value, made by the function of its kind. Bytes of a file
 /// are the caller's, who keeps them until it is done.
@@ -52,8 +53,10 @@ struct WebHdfsRequest {
   }
   /// Gives a file another name: in place of what has it, or only if nothing has.
   [[nodiscard]] static auto rename(std::string from, std::string to, bool replace) -> WebHdfsRequest {
-    return {"PUT", "RENAME", std::move(from), {{"destination", std::move(to)},
-                                               {"renameoptions", replace ? "OVERWRITE" : "NONE"}}};
+    return {"PUT",
+            "RENAME",
+            std::move(from),
+            {{"destination", std::move(to)}, {"renameoptions", replace ? "OVERWRITE" : "NONE"}}};
   }
   /// Puts the content of `sources`, which are gone then, behind that of `path`. No path with a comma.
   [[nodiscard]] static auto concat(std::string path, std::span<const std::string> sources) -> WebHdfsRequest {
@@ -81,4 +84,5 @@ struct WebHdfsRequest {
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -24,19 +25,18 @@ namespace detail {
 template <class = void>
 void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsPlace& root, const std::string& below,
                               std::vector<SparkPath>& files, bool& found_success, Error& error) {
-  const std::vector<WebHdfsStatus> entries = client.list(below.empty() ? root.path : join_path(root.path, below), error);
+  const std::vector<WebHdfsStatus> entries =
+      client.list(below.empty() ? root.path : join_path(root.path, below), error);
   for (const WebHdfsStatus& entry : entries) {
     if (error) return;
     found_success = found_success || (below.empty() && entry.name == "_SUCCESS");
     if (is_hidden_from_spark(entry.name)) continue;
     const bool directory = entry.type == WebHdfsStatus::Type::directory;
     const std::string deeper = below.empty() || entry.name.empty() ? entry.name : below + '/' + entry.name;
-    if (!directory)
-      files.push_back({root.url_of(root.path), deeper});
+    if (!directory) files.push_back({root.url_of(root.path), deeper});
     else if (parse_partition_directory(entry.name))
       find_webhdfs_spark_files(client, root, deeper, files, found_success, error);
-    else
-      error = {spark_errc::mixed_partitions, root.url_of(join_path(root.path, deeper))};
+    else error = {spark_errc::mixed_partitions, root.url_of(join_path(root.path, deeper))};
   }
 }
 
@@ -79,4 +79,5 @@ template <class = void>
   return [options = std::move(options)](const std::string& url) { return AnyByteSource{WebHdfsFile{url, options}}; };
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

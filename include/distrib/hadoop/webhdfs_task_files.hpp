@@ -21,7 +21,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 /// `TaskFiles` in HDFS, over WebHDFS; those of this machine too. A file of HDFS is copied to the directory in which
 /// Hadoop started the task, or from there when it is whole, so a job of large files should not cut them
@@ -110,4 +112,6 @@ class WebHdfsTaskFiles {
   std::string written_;
 };
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

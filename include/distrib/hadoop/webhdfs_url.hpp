@@ -17,7 +17,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Which server speaks WebHDFS.
 enum class WebHdfsServer : std::uint8_t {
@@ -31,13 +32,13 @@ struct WebHdfsOptions {
   /// Asked in turn until one is active. Empty: the host of the URL of the file.
   std::vector<std::string> namenodes = {};
   WebHdfsServer server = WebHdfsServer::namenode;
-  std::string user = {};   ///< user.name: who asks, where the cluster believes that.
+  std::string user = {};  ///< user.name: who asks, where the cluster believes that.
   std::string token = {};  ///< A delegation token, in the form of `hdfs fetchdt`. Then `user` is not sent.
   std::string act_as = {};  ///< doas: whom a gateway asks for.
   HttpOptions http = {};
   HttpRetryOptions retry = {};
   std::size_t piece_bytes = 8 << 20;  ///< Read in one request.
-  std::size_t pieces_ahead = 4;       ///< Fetched at a time, with a pool; so many `piece_bytes` are held in memory.
+  std::size_t pieces_ahead = 4;  ///< Fetched at a time, with a pool; so many `piece_bytes` are held in memory.
   /// Threads that fetch ahead, one of which waits for the network for each piece: a pool of its own, which outlives
   /// what was made with these options. Null: the reader fetches when it reads.
   IoPool* pool = nullptr;
@@ -46,7 +47,7 @@ struct WebHdfsOptions {
 /// Where something lies: the servers to ask, and its path. A value.
 struct WebHdfsPlace {
   std::vector<HttpUrl> servers;
-  std::string path;    ///< From "/" on, not escaped.
+  std::string path;  ///< From "/" on, not escaped.
   std::string prefix;  ///< "hdfs://host:port": what stands before the path in the URL.
 
   /// Takes a URL apart. `hdfs://host[:port]/path`: the port is that of Hadoop's own protocol, so WebHDFS is expected at
@@ -82,7 +83,9 @@ inline auto WebHdfsPlace::parse(std::string_view url, const WebHdfsOptions& opti
     const auto has_port = [&] { return authority.find(':') != std::string_view::npos && !authority.ends_with(']'); };
     if (url.starts_with("hdfs") && has_port()) authority = authority.substr(0, authority.rfind(':'));
     servers.push_back((tls ? "https://" : "http://") + std::string{authority} +
-                      (has_port() ? "" : tls ? ":9871" : ":9870"));
+                      (has_port() ? ""
+                       : tls      ? ":9871"
+                                  : ":9870"));
   }
   for (const std::string& server : servers) {
     std::error_code ec;
@@ -95,4 +98,5 @@ inline auto WebHdfsPlace::parse(std::string_view url, const WebHdfsOptions& opti
   return place;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How `WebHdfsWriter` writes.
 struct WebHdfsWriteOptions {
@@ -150,4 +151,5 @@ class WebHdfsWriter {
   bool closed_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,9 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0::hadoop {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop {
 
 // Numbers and texts as Hadoop's WritableUtils and DataOutput lay them out. A VInt is one byte for -112 .. 127; else a
 // first byte says the sign and how many bytes follow (-113 .. -120: 1 .. 8 of a positive number; -121 .. -128: of a
@@ -160,4 +162,6 @@ class WritableReader {
   std::error_code error_;
 };
 
-}  // namespace distrib::inline v0::hadoop
+}  // namespace hadoop
+}  // namespace v0
+}  // namespace distrib

@@ -5,13 +5,14 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why a protobuf message could not be turned into bytes or back.
 enum class message_errc {
   too_large = 1,  ///< The message is longer than `ProtobufCodec::max_message_bytes`. Raise it, or send less at once.
-  malformed,      ///< The bytes are no message of this type: damaged, cut short, or of another type. Send them again.
-  incomplete,     ///< A required field (proto2) is not set. Set it before encoding; when decoding, blame the sender.
+  malformed,  ///< The bytes are no message of this type: damaged, cut short, or of another type. Send them again.
+  incomplete,  ///< A required field (proto2) is not set. Set it before encoding; when decoding, blame the sender.
 };
 
 namespace detail {
@@ -32,7 +33,8 @@ inline constexpr ErrorText message_texts[] = {
   return {static_cast<int>(value), message_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <>
 struct std::is_error_code_enum<distrib::message_errc> : std::true_type {};

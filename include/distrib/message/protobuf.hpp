@@ -16,7 +16,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Turns any generated protobuf message, lite or full, into bytes and back. A value; const access from any thread.
 struct ProtobufCodec {
@@ -56,12 +57,9 @@ struct ProtobufCodec {
   /// The same; on failure `ec` is set and `message` is empty.
   void decode(ByteView bytes, google::protobuf::MessageLite& message, std::error_code& ec) const {
     message.Clear();
-    if (bytes.size() > limit())
-      ec = message_errc::too_large;
-    else if (!message.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      ec = message_errc::malformed;
-    else
-      ec = check(message, bytes.size());
+    if (bytes.size() > limit()) ec = message_errc::too_large;
+    else if (!message.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) ec = message_errc::malformed;
+    else ec = check(message, bytes.size());
     if (ec) message.Clear();
   }
 
@@ -77,4 +75,5 @@ struct ProtobufCodec {
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

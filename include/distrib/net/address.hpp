@@ -11,11 +11,12 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Where somebody listens: a value. Nothing is resolved here.
 struct Address {
-  std::string host;        ///< Name or IP address, no brackets. Empty: this machine. To listen: "*", every interface.
+  std::string host;  ///< Name or IP address, no brackets. Empty: this machine. To listen: "*", every interface.
   std::uint16_t port = 0;  ///< To listen on: 0 lets the system choose.
 
   /// Most bytes of a host; longer ones are refused. (A DNS name has at most 253.)
@@ -60,4 +61,5 @@ struct Address {
   [[nodiscard]] auto operator==(const Address&) const -> bool = default;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

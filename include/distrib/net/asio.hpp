@@ -51,7 +51,8 @@
 
 static_assert(ASIO_VERSION >= 102200, "distrib: Asio 1.22 or newer is needed");
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A TCP socket of an `io_context`, by its own executor: the type-erased one of `asio::ip::tcp::socket` takes longer to
 /// compile and to run.
@@ -67,9 +68,12 @@ using asio::experimental::as_tuple;
 using asio::experimental::deferred;
 #endif
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 // As `asio::steady_timer`, of the executor.
 template <class Executor>
@@ -84,4 +88,6 @@ inline auto without_asio(const std::error_code& ec) noexcept -> std::error_code 
   return ec.category() == asio::system_category() ? std::error_code{ec.value(), std::system_category()} : ec;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

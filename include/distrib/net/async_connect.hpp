@@ -10,7 +10,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How `async_connect` completes: with a connected socket, or with a closed one and the reason.
 template <class Executor> using ConnectSignature = void(std::error_code, typename BasicConnector<Executor>::Socket);
@@ -40,4 +41,5 @@ auto async_connect(const Executor& executor, const Address& address, ConnectOpti
       detail::ConnectOperation<Wait>{std::make_unique<Wait>(executor, address, std::move(options))}, token, executor);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

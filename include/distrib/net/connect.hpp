@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -198,4 +199,5 @@ template <class ExecutorType> class BasicConnector {
 /// Of an `io_context`.
 using Connector = BasicConnector<asio::io_context::executor_type>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -23,7 +23,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Runs a core over a connected stream: at most one read, one write and one timer at a time. It decides nothing.
 ///
@@ -386,13 +387,14 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   std::uint32_t taken_ = 0;  // of what came up in this event
   bool open_ = true;
   bool active_ = false;
-  bool soon_ = false;         // `on_posted` will come
-  bool is_alone_ = false;     // no other connection was at work on this thread since this one was
+  bool soon_ = false;  // `on_posted` will come
+  bool is_alone_ = false;  // no other connection was at work on this thread since this one was
   bool interrupted_ = false;  // the owner threw: he may not have taken all there was
   bool reading_ = false;
   bool writing_ = false;
   bool peer_ended_ = false;  // while finishing: nothing more to read
-  bool shut_down_ = false;   // nothing more to write
+  bool shut_down_ = false;  // nothing more to write
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

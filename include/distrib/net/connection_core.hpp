@@ -10,7 +10,8 @@
 #include <span>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Where the next bytes are to go: into `front` first, what is left into `back`. At least one has room.
 struct ReadSpace {
@@ -59,4 +60,5 @@ concept ConnectionCore = requires(C& core, const C& view, std::span<std::byte> l
   { view.finished() } -> std::same_as<bool>;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

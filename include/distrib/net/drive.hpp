@@ -10,7 +10,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The one thing that a `DriveCore` wants next.
 struct DriveAction {
@@ -106,4 +107,5 @@ auto async_drive(Stream& stream, Core& core, Token&& token) {
   return asio::async_compose<Token, DriveSignature>(detail::DriveOperation<Stream, Core>{stream, core}, token, stream);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

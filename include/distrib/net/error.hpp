@@ -5,21 +5,22 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why nobody could be reached, or an address not be used. What else the operating system refuses comes as its own code
 /// of `std::system_category()`.
 enum class net_errc {
   bad_address = 1,  ///< The text is not HOST:PORT, or its port cannot be connected to. Write ps0:2222 or [::1]:2222.
-  address_in_use,   ///< Another process listens there already. End that one, or choose another port.
-  not_local,        ///< The host is no address of this machine. Listen on one that is, or on :PORT.
-  unresolved,       ///< The host's name has no address. Check its spelling, and the name service.
-  refused,          ///< The host answers, but nobody listens on the port. Start the task, or check its port.
-  unreachable,      ///< No way leads to the host. Check the address and the network.
-  timed_out,        ///< Nobody answered before the deadline. Check the host, its firewall, or give more time.
-  bad_tls_file,     ///< No certificate, key or authority in PEM, or key and certificate are no pair. Look at that file.
-  untrusted,        ///< A certificate is missing, expired, of another authority or host. Check the files of both ends.
-  no_tls,           ///< The peer speaks no TLS, or left in the middle of the handshake. Use TLS on both ends, or none.
+  address_in_use,  ///< Another process listens there already. End that one, or choose another port.
+  not_local,  ///< The host is no address of this machine. Listen on one that is, or on :PORT.
+  unresolved,  ///< The host's name has no address. Check its spelling, and the name service.
+  refused,  ///< The host answers, but nobody listens on the port. Start the task, or check its port.
+  unreachable,  ///< No way leads to the host. Check the address and the network.
+  timed_out,  ///< Nobody answered before the deadline. Check the host, its firewall, or give more time.
+  bad_tls_file,  ///< No certificate, key or authority in PEM, or key and certificate are no pair. Look at that file.
+  untrusted,  ///< A certificate is missing, expired, of another authority or host. Check the files of both ends.
+  no_tls,  ///< The peer speaks no TLS, or left in the middle of the handshake. Use TLS on both ends, or none.
 };
 
 namespace detail {
@@ -48,6 +49,7 @@ inline constexpr ErrorText net_texts[] = {
   return {static_cast<int>(value), net_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::net_errc> : std::true_type {};

@@ -30,7 +30,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Takes a piece of the body of an answer whose status is good. False: it wants no more of it.
 using HttpTake = std::function<bool(const HttpAnswer& answer, ByteView bytes)>;
@@ -207,10 +208,8 @@ template <class Base> auto make_http_connection(const HttpUrl& url, HttpWatch& w
 
 /// Has targets sent as they are.
 void send_targets_as_they_are(auto& client) {
-  if constexpr (requires { client.set_path_encode(false); })
-    client.set_path_encode(false);
-  else
-    client.set_url_encode(false);
+  if constexpr (requires { client.set_path_encode(false); }) client.set_path_encode(false);
+  else client.set_url_encode(false);
 }
 
 }  // namespace detail
@@ -376,4 +375,5 @@ class HttpClient {
   std::vector<Connection> connections_;  // the oldest first
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -6,7 +6,8 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why something could not be had over HTTP. The place names method, host and path, never the query.
 enum class http_errc {
@@ -55,6 +56,7 @@ inline constexpr ErrorText http_texts[] = {
   return {static_cast<int>(value), http_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::http_errc> : std::true_type {};

@@ -22,7 +22,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How files over HTTP are read.
 struct HttpReadOptions {
@@ -107,4 +108,5 @@ class HttpFiles {
   return HttpFiles{std::move(urls), std::move(options)};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

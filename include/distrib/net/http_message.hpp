@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How long a client waits, and whom it trusts. Names are resolved by the system, by deadlines of its own.
 struct HttpOptions {
@@ -62,4 +63,5 @@ struct HttpStep {
   std::chrono::milliseconds pause{};
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 #include <string_view>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a Content-Range header says: "bytes FIRST-LAST/SIZE", or "bytes */SIZE".
 struct HttpContentRange {
@@ -168,4 +169,5 @@ class HttpRangeCore {
   bool probes_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

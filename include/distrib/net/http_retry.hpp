@@ -16,7 +16,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How often something is tried, and the pauses between, which double.
 struct HttpRetryOptions {
@@ -55,8 +56,7 @@ class HttpRedirects {
   }
 
   /// Where `answer` to the request of `from` leads. `error`: `http_errc::bad_redirect`, `redirect_loop`, at `where`.
-  auto follow(const HttpUrl& from, const HttpAnswer& answer, const std::string& where, Error& error)
-      -> HttpUrl {
+  auto follow(const HttpUrl& from, const HttpAnswer& answer, const std::string& where, Error& error) -> HttpUrl {
     std::error_code ec;
     HttpUrl to = from.resolve(answer.location, ec);
     if (ec || (from.tls && !to.tls)) {
@@ -76,4 +76,5 @@ class HttpRedirects {
   std::vector<std::string> visited_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// An http:// or https:// URL, taken apart. A value.
 struct HttpUrl {
@@ -123,4 +124,5 @@ inline auto HttpUrl::resolve(std::string_view location, std::error_code& ec) con
   return parse(origin() + std::string{path} + std::string{location}, ec);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -3,7 +3,8 @@
 
 #include <chrono>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Time as cores know it: handed in with each event, only ever compared and added to.
 using Instant = std::chrono::steady_clock::time_point;
@@ -15,4 +16,5 @@ using Instant = std::chrono::steady_clock::time_point;
   return time < century && begin < Instant::max() - century ? begin + time : Instant::max();
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

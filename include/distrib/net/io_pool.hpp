@@ -14,7 +14,8 @@
 #include <thread>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Threads that the user makes and owns, each with an `io_context` of its own: what runs on one executor never runs at
 /// the same time as something else there, so it needs no lock. The only type that starts threads.
@@ -116,4 +117,5 @@ class IoPool {
   std::exception_ptr failure_;  // guarded by mutex_ until the threads are joined
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

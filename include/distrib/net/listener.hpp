@@ -16,7 +16,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Listens on an address and calls back with each connected socket, on the executor, until it is closed or destroyed:
 /// never afterwards.
@@ -149,4 +150,5 @@ template <class ExecutorType> class BasicListener {
 /// Of an `io_context`.
 using Listener = BasicListener<asio::io_context::executor_type>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

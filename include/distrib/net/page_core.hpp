@@ -13,7 +13,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What is shown under one path.
 struct Page {
@@ -133,4 +134,5 @@ class PageCore {
   bool answered_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Calls back once when somebody asks the process to end (SIGINT, SIGTERM): time to finish and save. From then on both
 /// signals have their default action again, so that a second one ends the process at once.
@@ -70,4 +71,5 @@ class Signals {
   std::shared_ptr<Watch> watch_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -7,13 +7,13 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/error.hpp>
 
-#include <asio/ssl/context.hpp>
-#include <asio/ssl/error.hpp>
-#include <asio/ssl/stream.hpp>
 #include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
+#include <asio/ssl/context.hpp>
+#include <asio/ssl/error.hpp>
+#include <asio/ssl/stream.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -23,14 +23,15 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Where the certificates are: files in PEM.
 struct TlsFiles {
   std::string certificate;  ///< This end's, followed by those that lead to its authority. Servers must have one.
   std::string key;          ///< The certificate's private key, without a passphrase.
-  std::string authority;    ///< Certificates of who signs those of the peers. A client without: those of the system. A
-                            ///< server with one takes clients with a certificate only, and without one all clients.
+  std::string authority;  ///< Certificates of who signs those of the peers. A client without: those of the system. A
+      ///< server with one takes clients with a certificate only, and without one all clients.
 };
 
 /// Which end of a connection.
@@ -110,8 +111,8 @@ class TlsContext {
   [[nodiscard]] auto load(Error& error) const -> std::shared_ptr<asio::ssl::context> {
     const auto& [certificate, key, authority] = state_->files;
     const bool server = state_->side == TlsSide::server;
-    auto context = std::make_shared<asio::ssl::context>(server ? asio::ssl::context::tls_server
-                                                               : asio::ssl::context::tls_client);
+    auto context =
+        std::make_shared<asio::ssl::context>(server ? asio::ssl::context::tls_server : asio::ssl::context::tls_client);
     ::SSL_CTX* const native = context->native_handle();
     ::SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
     // Connections are few and long: nothing is remembered of one for the next. A server that has sent nothing behind
@@ -210,4 +211,5 @@ inline auto tls_error(const std::error_code& ec, TlsStream& stream, const std::s
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

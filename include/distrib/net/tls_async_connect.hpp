@@ -14,7 +14,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How `async_connect` completes that was given a `TlsConnect`: with a stream, or with none and the reason.
 using TlsConnectSignature = void(std::error_code, std::optional<TlsStream>);
@@ -34,4 +35,5 @@ auto async_connect(const TlsConnector::Executor& executor, const Address& addres
       token, executor);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

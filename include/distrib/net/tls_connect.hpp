@@ -18,7 +18,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 class TlsConnector;
 
@@ -56,8 +57,8 @@ class TlsConnector {
       if (self == nullptr) return;
       if (error) return self->end(error, std::nullopt);
       try {
-        self->handshake = std::make_shared<detail::TlsHandshake>(
-            how.context.stream(*std::move(socket), address.host), address.to_string());
+        self->handshake = std::make_shared<detail::TlsHandshake>(how.context.stream(*std::move(socket), address.host),
+                                                                 address.to_string());
       } catch (const std::system_error& thrown) {  // nobody could catch it but who runs the executor
         return self->end(error_of(thrown), std::nullopt);
       }
@@ -95,4 +96,5 @@ class TlsConnector {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -21,7 +21,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 class TlsListener;
 
@@ -29,8 +30,8 @@ class TlsListener;
 struct TlsAccept {
   TlsContext context;                                  ///< Of the server's side.
   std::chrono::milliseconds handshake_within{5'000};   ///< Who is not done by then is closed.
-  std::size_t max_handshakes = 1024;                   ///< While so many are under way, further connections are closed.
-  std::function<void(const Error&)> refused = {};      ///< Told who did not get in, and why.
+  std::size_t max_handshakes = 1024;  ///< While so many are under way, further connections are closed.
+  std::function<void(const Error&)> refused = {};  ///< Told who did not get in, and why.
 
   using Listener = TlsListener;
 };
@@ -108,4 +109,5 @@ class TlsListener {
   Listener listener_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
@@ -15,7 +15,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Adagrad (Duchi, Hazan and Singer, 2011), as TensorFlow's AdagradOptimizer has it, without an epsilon:
 /// a += g * g; w -= learning_rate * g / sqrt(a). A model of `Updater`.
@@ -68,4 +69,5 @@ struct Adagrad {
 
 static_assert(Updater<Adagrad>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -14,7 +14,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Adam (Kingma and Ba, 2015), as TensorFlow's AdamOptimizer has it, epsilon outside the root and not corrected:
 /// alpha = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t); m += (g - m) * (1 - beta1); v += (g * g - v) *
@@ -80,4 +81,5 @@ struct Adam {
 
 static_assert(Updater<Adam>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -13,7 +13,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019), as Keras's AdamW: w -= w * (weight_decay *
 /// learning_rate) + m * alpha / (sqrt(v) + epsilon), m, v and alpha as in `Adam`. A model of `Updater`.
@@ -70,4 +71,5 @@ struct AdamW {
 
 static_assert(Updater<AdamW>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -13,7 +13,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Adam that never forgets its largest mean of squares (Reddi, Kale and Kumar, 2018), as TensorFlow's
 /// ApplyAdamWithAmsgrad: m and v as `Adam`, largest = max(largest, v), w -= m * alpha / (sqrt(largest) + epsilon). A
@@ -70,4 +71,5 @@ struct AMSGrad {
 
 static_assert(Updater<AMSGrad>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -27,8 +28,8 @@ class UpdaterModelBase {
   [[nodiscard]] virtual auto text() const -> std::string = 0;
   [[nodiscard]] virtual auto parse(std::string_view text) const -> std::shared_ptr<const UpdaterModelBase> = 0;
   [[nodiscard]] virtual auto updates_every_row() const noexcept -> bool = 0;
-  virtual void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from,
-                     std::span<float> to, std::span<const std::span<float>> slot_blocks) const = 0;
+  virtual void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+                     std::span<const std::span<float>> slot_blocks) const = 0;
   virtual void apply_rows(UpdateStep step, const RowBatch& batch) const = 0;
 
  private:
@@ -109,4 +110,5 @@ class AnyUpdater {
   std::shared_ptr<const detail::UpdaterModelBase> model_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -13,7 +13,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// RMSProp by an estimate of the variance, as TensorFlow's RMSPropOptimizer with centered=True:
 /// ms += (g * g - ms) * (1 - decay); mg += (g - mg) * (1 - decay);
@@ -67,4 +68,5 @@ struct CenteredRMSProp {
 
 static_assert(Updater<CenteredRMSProp>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

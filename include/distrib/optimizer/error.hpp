@@ -5,7 +5,8 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why an updater cannot be trained with.
 enum class optimizer_errc {
@@ -32,6 +33,7 @@ inline constexpr ErrorText optimizer_texts[] = {
   return {static_cast<int>(value), optimizer_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::optimizer_errc> : std::true_type {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
@@ -15,7 +15,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Follow the regularized leader (McMahan et al., 2013), as TensorFlow's FtrlOptimizer:
 /// s = g + 2 * l2_shrinkage * w; n = a + g * g; z += s - (n^p - a^p) / learning_rate * w, p = -learning_rate_power;
@@ -80,4 +81,5 @@ struct Ftrl {
 
 static_assert(Updater<Ftrl>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

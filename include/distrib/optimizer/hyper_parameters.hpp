@@ -10,7 +10,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What can be a hyper-parameter: a number, a bool, or a value that writes itself with `describe()` and reads itself
 /// with a static `parse(text)`, as `LearningRate` does. Semantics: the text has no spaces; equal texts, equal values.
@@ -103,4 +104,5 @@ template <class U> [[nodiscard]] auto parse_fields(std::string_view text) -> std
   return reader.fields.ok() ? std::optional<U>{read} : std::nullopt;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -13,7 +13,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// `Adam` for tables whose rows seldom have a gradient: rows without one stay as they are, their moments too, while the
 /// powers count every step. TensorFlow's contrib.opt.LazyAdamOptimizer; on a dense variable it is Adam. A model of
@@ -68,4 +69,5 @@ struct LazyAdam {
 
 static_assert(Updater<LazyAdam>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

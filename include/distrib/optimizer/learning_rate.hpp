@@ -10,7 +10,8 @@
 #include <string_view>
 #include <variant>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The same rate at every update.
 struct Constant {
@@ -98,4 +99,5 @@ class LearningRate {
   std::variant<Constant, Linear> schedule_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -13,7 +13,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Gradient descent with momentum, as TensorFlow's MomentumOptimizer has it (Keras differs when the rate changes):
 /// a = momentum * a + g, then w -= learning_rate * a; with `use_nesterov` w -= learning_rate * g + momentum * a *
@@ -66,4 +67,5 @@ struct Momentum {
 
 static_assert(Updater<Momentum>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

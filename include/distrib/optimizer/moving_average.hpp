@@ -8,7 +8,8 @@
 #include <optional>
 #include <span>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Averages of variables over the steps, as TensorFlow's ExponentialMovingAverage: average -= (average - value) *
 /// (1 - d), where d is `decay`, or with a number of updates n no more than (1 + n) / (10 + n), so that early values
@@ -33,4 +34,5 @@ struct MovingAverage {
   [[nodiscard]] auto operator==(const MovingAverage&) const noexcept -> bool = default;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

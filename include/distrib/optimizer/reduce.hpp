@@ -7,7 +7,8 @@
 #include <cassert>
 #include <span>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The mean of the contributions of a step, element by element: added in the order given (rank order), then divided by
 /// their number, each operation rounded to float. The same contributions give the same bits on every machine. `out` may
@@ -19,4 +20,5 @@ void reduce_mean(std::span<const std::span<const float>> contributions, std::spa
   detail::mean_of({contributions.data(), contributions.size(), out.data(), out.size()});
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

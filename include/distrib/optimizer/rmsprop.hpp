@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -13,7 +13,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// RMSProp (Hinton, 2012), as TensorFlow's RMSPropOptimizer has it, epsilon inside the root and the mean of squares 1 at
 /// first: ms += (g * g - ms) * (1 - decay); mom = momentum * mom + learning_rate * g / sqrt(ms + epsilon); w -= mom. A
@@ -66,4 +67,5 @@ struct RMSProp {
 
 static_assert(Updater<RMSProp>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -13,7 +13,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Gradient descent: w -= learning_rate * g. TensorFlow's GradientDescentOptimizer. A model of `Updater`.
 struct Sgd {
@@ -55,4 +56,5 @@ struct Sgd {
 
 static_assert(Updater<Sgd>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

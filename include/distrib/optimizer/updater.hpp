@@ -16,7 +16,8 @@
 #include <tuple>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A block that an updater keeps beside each variable, one element for each of the variable's.
 struct Slot {
@@ -166,4 +167,5 @@ template <class U> constexpr void explain_updater() {
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,14 +12,14 @@
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/rmsprop.hpp>
 #include <distrib/optimizer/sgd.hpp>
-#include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/updater.hpp>
 
 #include <optional>
 #include <string_view>
 #include <type_traits>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 template <class U, class Other>
@@ -27,8 +27,8 @@ inline constexpr bool names_clash =
     std::string_view{U::name} == std::string_view{Other::name} && !std::is_same_v<U, Other>;
 template <class U, class... Others> inline constexpr bool name_is_taken = (names_clash<U, Others> || ...);
 template <class U>
-inline constexpr bool name_is_word = !std::string_view{U::name}.empty() &&
-                                     std::string_view{U::name}.find_first_of(" \n") == std::string_view::npos;
+inline constexpr bool name_is_word =
+    !std::string_view{U::name}.empty() && std::string_view{U::name}.find_first_of(" \n") == std::string_view::npos;
 }  // namespace detail
 
 /// The updaters that a parameter server has, one of which a job names. All is known at compile time; the list itself is
@@ -55,8 +55,8 @@ template <Updater... Us> class UpdaterList {
 };
 
 /// The updaters of this library.
-using StandardUpdaters = UpdaterList<Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam,
-                                     AdamW, Ftrl>;
+using StandardUpdaters =
+    UpdaterList<Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam, AdamW, Ftrl>;
 
 /// Updaters of one's own and then those of this library: `updaters<MyUpdater>`.
 template <Updater... Us>
@@ -79,4 +79,5 @@ extern template class UpdaterModel<Ftrl>;
 }  // namespace detail
 #endif
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

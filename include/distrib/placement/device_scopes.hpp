@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Devices for all that is made inside of a scope, scopes inside of scopes: TensorFlow's `with tf.device(...)`. A scope
 /// is a device, of which what is inside takes what it leaves open itself; or a function, which sees the operation with
@@ -87,4 +88,5 @@ class DeviceScopes {
   std::vector<Guard::Scope> scopes_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

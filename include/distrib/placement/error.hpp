@@ -5,7 +5,8 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why a variable cannot be placed.
 enum class placement_errc {
@@ -32,6 +33,7 @@ inline constexpr ErrorText placement_texts[] = {
   return {static_cast<int>(value), placement_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::placement_errc> : std::true_type {};

@@ -8,7 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A strategy made of a function of the user's: `FunctionStrategy{[](const PlacementRequest& request, std::uint32_t
 /// num_tasks) { ... }}` (TensorFlow's `ps_strategy`). The function has to be what the concept asks of `place`: its
@@ -30,4 +31,5 @@ class FunctionStrategy {
   [[no_unique_address]] F function_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

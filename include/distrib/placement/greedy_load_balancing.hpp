@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Load of a variable by its size in bytes. A scalar counts one element, an empty variable nothing.
 struct ByteSizeLoad {
@@ -71,4 +72,5 @@ class GreedyLoadBalancingStrategy {
   std::vector<double> loads_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

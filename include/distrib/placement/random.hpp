@@ -13,12 +13,13 @@
 #include <string_view>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A task by the variable's name alone, whatever the order in which variables are made: the MD5 of "NAME_SEED", read as
 /// one big-endian number, modulo the number of tasks (TensorFlow's contrib device_setter.py). A value.
 struct RandomStrategy {
-  std::int64_t seed = 0;                 ///< Another seed is another placement.
+  std::int64_t seed = 0;  ///< Another seed is another placement.
   std::vector<std::uint32_t> weights{};  ///< One for each task: how often it is chosen; none: all as often.
 
   /// The MD5 that decides about `name`.
@@ -44,4 +45,5 @@ struct RandomStrategy {
   [[nodiscard]] auto operator==(const RandomStrategy&) const -> bool = default;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

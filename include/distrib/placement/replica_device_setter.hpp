@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a device is wanted for.
 struct OpRequest {
@@ -156,4 +157,5 @@ template <class S> auto replica_device_setter(ReplicaDeviceSetterOptions, S) -> 
   return {};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -5,7 +5,8 @@
 
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Tasks in turn: 0, 1, .., n-1, 0, ... The order in which variables are made decides. Where tasks differ, see
 /// `unit_load`.
@@ -23,4 +24,5 @@ class RoundRobinStrategy {
   std::uint32_t next_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What is to be placed: a variable, or one part of a variable that was cut.
 struct PlacementRequest {
@@ -45,4 +46,5 @@ template <class S> constexpr void explain_placement_strategy() {
 }
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

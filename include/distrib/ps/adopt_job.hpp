@@ -18,7 +18,8 @@
 #include <optional>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A job that a shard can serve, and how.
 struct AdoptedJob {
@@ -30,8 +31,9 @@ struct AdoptedJob {
 /// `known`: the job that the shard has already, if any. Fails with `ps_errc::bad_job` (also when the hash is another
 /// text's), `job_mismatch` (there is another job, or it is not one for this place), `unknown_updater`, `too_large`.
 template <class = void>
-[[nodiscard]] inline auto adopt_job(const JoinRequest& request, const std::optional<Job>& known, const ShardPlace& place,
-                                    const ShardKinds& kinds, const ShardOptions& options, Error& error) -> AdoptedJob {
+[[nodiscard]] inline auto adopt_job(const JoinRequest& request, const std::optional<Job>& known,
+                                    const ShardPlace& place, const ShardKinds& kinds, const ShardOptions& options,
+                                    Error& error) -> AdoptedJob {
   AdoptedJob adopted;
   error = {};
   if (to_hex(sha256(as_bytes(request.job_text))) != request.job_hash) error = {ps_errc::bad_job, "its hash"};
@@ -47,4 +49,5 @@ template <class = void>
   return adopted;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

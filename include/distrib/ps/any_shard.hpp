@@ -22,7 +22,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What the core of a shard tells its shell.
 class ShardSink {
@@ -136,7 +137,8 @@ class ShardOf final : public AnyShard {
 struct ShardKind {
   ConsistencyKind consistency;
   JobUpdaters updaters;
-  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max();  ///< What the tables of a shard may take.
+  std::uint64_t table_budget_bytes =
+      std::numeric_limits<std::uint64_t>::max();  ///< What the tables of a shard may take.
 };
 
 /// Finds out how the shards of a job are made; `ps_errc::unknown_updater` when it does not know one of its updaters.
@@ -183,4 +185,5 @@ extern template auto make_shard(const Job&, std::uint32_t, const ShardKind&, std
     -> std::unique_ptr<AnyShard>;
 #endif
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

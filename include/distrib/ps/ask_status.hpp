@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a parameter server is asked.
 struct AskOptions {
@@ -70,8 +71,7 @@ template <class = void>
   constexpr std::uint32_t most_shards = 256;  // of one task
   std::vector<ShardStatus> all{ask_shard(server, 0, how, error)};
   const std::uint32_t shards = std::min(all.front().shards, most_shards);
-  for (std::uint32_t shard = 1; shard < shards && !error; ++shard)
-    all.push_back(ask_shard(server, shard, how, error));
+  for (std::uint32_t shard = 1; shard < shards && !error; ++shard) all.push_back(ask_shard(server, shard, how, error));
   return error ? std::vector<ShardStatus>{} : all;
 }
 /// The same; throws `std::system_error`.
@@ -81,4 +81,5 @@ template <class = void>
   return detail::or_throw(ask_status(server, how, error), error);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

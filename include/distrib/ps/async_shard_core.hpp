@@ -25,7 +25,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One shard of an asynchronous or stale-synchronous job: counts each rank's contributions once and in order, applies
 /// each at once, and answers a pull when the asking rank is no further ahead of the slowest other one than the bound of
@@ -41,8 +42,13 @@ class AsyncShardCore {
   template <class = void>
   AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind consistency,
                  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
-      : cut_interval_{job.cut_interval}, consistency_{consistency}, store_{job, shard, updaters, table_budget_bytes},
-        awaited_{job, shard}, applied_(job.ranks), durable_(job.ranks), kept_(job.ranks) {
+      : cut_interval_{job.cut_interval},
+        consistency_{consistency},
+        store_{job, shard, updaters, table_budget_bytes},
+        awaited_{job, shard},
+        applied_(job.ranks),
+        durable_(job.ranks),
+        kept_(job.ranks) {
     for (Rank rank = 0; rank < job.ranks; ++rank) last_.push_back(job.steps_of(rank));
   }
 
@@ -52,8 +58,7 @@ class AsyncShardCore {
                  const Cut& newest, std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : AsyncShardCore{job, shard, updaters, consistency, table_budget_bytes} {
     store_.load(newest);
-    if (newest.applied.size() == job.ranks)
-      applied_ = newest.applied;
+    if (newest.applied.size() == job.ranks) applied_ = newest.applied;
     else  // an agreed cut of another number of ranks: its contributions are shared out anew
       for (Rank rank = 0; rank < job.ranks; ++rank)
         applied_[rank] = newest.step / job.ranks + (rank < newest.step % job.ranks ? 1 : 0);
@@ -129,12 +134,9 @@ class AsyncShardCore {
 
   /// Make a cut soon; one asked for while another is being written is made after it.
   void save(auto& out) {
-    if (saving_)
-      again_ = true;
-    else if (durable_ != applied_)
-      begin_save(out);
-    else
-      notice(out);  // there is nothing newer to save; whoever asked may not know that
+    if (saving_) again_ = true;
+    else if (durable_ != applied_) begin_save(out);
+    else notice(out);  // there is nothing newer to save; whoever asked may not know that
   }
 
   /// Goes on with the cut that is being copied, as `CopyCut` asked.
@@ -230,18 +232,17 @@ class AsyncShardCore {
   }
 
   void finish(auto& out) {
-    if (goodbyes_.size() == applied_.size() && everything_in(durable_) && !std::exchange(done_, true))
-      out(ShardDone{});
+    if (goodbyes_.size() == applied_.size() && everything_in(durable_) && !std::exchange(done_, true)) out(ShardDone{});
   }
 
   Step cut_interval_;
   ConsistencyKind consistency_;
   ShardStore store_;
   detail::AwaitedValues awaited_;
-  std::vector<Step> applied_;   // the last contribution counted of each rank
-  std::vector<Step> durable_;   // the same, in the newest durable cut
-  std::vector<Kept> kept_;      // by each rank's worker
-  std::vector<Step> last_;      // the last one each rank will make
+  std::vector<Step> applied_;  // the last contribution counted of each rank
+  std::vector<Step> durable_;  // the same, in the newest durable cut
+  std::vector<Kept> kept_;  // by each rank's worker
+  std::vector<Step> last_;  // the last one each rank will make
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;
   std::optional<Saving> saving_;
@@ -251,4 +252,5 @@ class AsyncShardCore {
   bool done_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One worker of an asynchronous or stale-synchronous job: having finished its contribution t it pulls values, makes
 /// t+1, sends it to all shards and keeps it until every shard has it in a cut. The rules are those of the protocol
@@ -27,9 +28,12 @@ class AsyncWorkerCore {
  public:
   template <class = void>
   AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
-      : rank_{rank}, last_{job.steps_of(rank)}, shards_(job.shards()),
+      : rank_{rank},
+        last_{job.steps_of(rank)},
+        shards_(job.shards()),
         buffer_{options.replay_budget_bytes, std::move(options.initial_values)},
-        wants_result_{options.wants_result}, rows_{job} {}
+        wants_result_{options.wants_result},
+        rows_{job} {}
 
   /// The last contribution made.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -96,7 +100,7 @@ class AsyncWorkerCore {
 
  private:
   struct ShardView {
-    Progress progress;   // done: this rank's contributions counted; cuts: the last one that is durable there
+    Progress progress;  // done: this rank's contributions counted; cuts: the last one that is durable there
     bool joined = false;
     bool asked_to_save = false;  // since room became short
     SharedBuffer got;
@@ -234,4 +238,5 @@ class AsyncWorkerCore {
   bool done_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -25,7 +25,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Which rows of a job's tables one contribution needs: what is asked of each shard, where the rows lie in what comes
 /// back, and where their gradients go. Each key is asked for once.
@@ -36,7 +37,8 @@ class BatchKeys {
  public:
   template <class = void>
   BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
-      : format_{job.wire_format}, layouts_{layouts},
+      : format_{job.wire_format},
+        layouts_{layouts},
         of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
         pushed_(layouts.size(), KeyLists(job.tables.size())) {
     for (const TableInfo& table : job.tables) tables_.emplace_back(&table, TableSharding{table, job.shards()});
@@ -74,7 +76,9 @@ class BatchKeys {
   [[nodiscard]] auto wanted() const noexcept -> const std::vector<WantedRows>& { return wanted_; }
 
   /// How many rows of a table there are.
-  [[nodiscard]] auto rows(std::size_t table) const noexcept -> std::size_t { return tables_[table].unique->keys.size(); }
+  [[nodiscard]] auto rows(std::size_t table) const noexcept -> std::size_t {
+    return tables_[table].unique->keys.size();
+  }
   /// Of each lookup its row. Valid until the next `find`.
   [[nodiscard]] auto index(std::size_t table) const noexcept -> std::span<const std::int64_t> {
     return std::span{tables_[table].unique->index}.first(tables_[table].lookups);
@@ -146,9 +150,9 @@ class BatchKeys {
     TableSharding sharding;
     KeyIndexer indexer;
     const UniqueKeys* unique = nullptr;
-    std::size_t lookups = 0;                // as many are of the batch; the others follow
-    std::vector<unsigned char> is_pushed;   // of each key: whether the batch has it
-    std::vector<std::uint32_t> shard_of;    // of each key
+    std::size_t lookups = 0;  // as many are of the batch; the others follow
+    std::vector<unsigned char> is_pushed;  // of each key: whether the batch has it
+    std::vector<std::uint32_t> shard_of;  // of each key
   };
 
   template <class = void> static void clear(KeyLists& lists) {
@@ -198,11 +202,12 @@ class BatchKeys {
   std::vector<Table> tables_;
   FloatFormat format_;
   std::span<const ShardLayout> layouts_;
-  std::vector<PullRows> of_shards_;   // asked of each shard
-  std::vector<KeyLists> pushed_;      // those of them that the batch has
+  std::vector<PullRows> of_shards_;  // asked of each shard
+  std::vector<KeyLists> pushed_;  // those of them that the batch has
   std::vector<WantedRows> wanted_;
   std::vector<ContributionLayout> contributions_;  // to each shard
-  std::vector<std::uint64_t> list_;   // kept for its capacity
+  std::vector<std::uint64_t> list_;  // kept for its capacity
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Blocks that are used again once nobody else holds them: no allocation in steady state. A pool that grows beyond 2 MiB
 /// takes its memory for eight blocks or 2 MiB at a time, pages included, as touching each page of what a worker keeps to
@@ -76,8 +77,8 @@ class BlockPool {
       slab_ = std::move(slab);
       slab_used_ = 0;
     }
-    const auto block = std::make_shared<InSlab>(
-        InSlab{slab_, AlignedBuffer::within({slab_->memory.data() + slab_used_, size_bytes})});
+    const auto block =
+        std::make_shared<InSlab>(InSlab{slab_, AlignedBuffer::within({slab_->memory.data() + slab_used_, size_bytes})});
     slab_used_ += stride;
     return {block, &block->buffer};
   }
@@ -87,12 +88,13 @@ class BlockPool {
   }
 
   std::size_t block_bytes_;
-  std::vector<Entry> ring_;    // of blocks in the order they were taken in
-  std::size_t last_ = 0;       // the one taken last
+  std::vector<Entry> ring_;  // of blocks in the order they were taken in
+  std::size_t last_ = 0;  // the one taken last
   std::size_t patience_ = most_patience;
   std::size_t apart_bytes_ = 0;  // of blocks that lie in no slab
-  std::shared_ptr<Slab> slab_;   // the newest
+  std::shared_ptr<Slab> slab_;  // the newest
   std::size_t slab_used_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

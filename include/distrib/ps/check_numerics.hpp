@@ -13,7 +13,8 @@
 #include <cstring>
 #include <span>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Whether every element is a number: neither NaN nor infinite. It asks their bits, so that -ffast-math, which takes
 /// all numbers for finite, changes nothing. As fast as memory is read.
@@ -59,4 +60,5 @@ template <class = void>
   return {};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,8 @@
 #include <string>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Scales each row that is longer than `max_norm` (l2) to it, in place; shorter rows keep their bits. What TensorFlow's
 /// `max_norm` of `embedding_lookup` does to the rows that were looked up. Norms are summed in double, in a fixed order
@@ -55,8 +56,9 @@ inline void clip_rows_gradient(std::span<const float> rows, std::size_t row_size
   std::error_code ec;
   clip_rows_gradient(rows, row_size, max_norm, gradients, ec);
   if (ec)
-    throw_error(ec, "gradients of rows of " + std::to_string(row_size) + " elements with max_norm " +
-                        std::to_string(max_norm));
+    throw_error(
+        ec, "gradients of rows of " + std::to_string(row_size) + " elements with max_norm " + std::to_string(max_norm));
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

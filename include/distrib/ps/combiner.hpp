@@ -9,7 +9,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How the rows of a table that one row of ids looks up become one: the sum of weight * row, divided. TensorFlow's.
 enum class Combiner : std::uint8_t {
@@ -43,4 +44,5 @@ enum class Combiner : std::uint8_t {
   return combiner;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What an accumulator gives for all gradients that are counted when it is taken from.
 enum class Reduction : std::uint8_t {
@@ -27,7 +28,7 @@ enum class Reduction : std::uint8_t {
 struct GradientTaken {
   std::uint64_t take = 0;         ///< Which: the id it was asked for with.
   Step step = 0;                  ///< The accumulator's step from now on.
-  std::uint64_t count = 0;        ///< Of how many gradients this is the mean or sum: as many as were required, or more.
+  std::uint64_t count = 0;  ///< Of how many gradients this is the mean or sum: as many as were required, or more.
   std::span<const float> values;  ///< Valid until the accumulator's next event.
 };
 
@@ -120,4 +121,5 @@ class ConditionalAccumulator {
   std::vector<float> sum_;  // of nothing when the count is 0
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

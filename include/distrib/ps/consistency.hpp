@@ -10,7 +10,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Every step waits for the contribution of every rank and takes their mean in rank order: the same bits at any timing.
 ///
@@ -66,8 +67,8 @@ concept Consistency = std::regular<C> && requires(const C& consistency) {
   { C::synchronous } -> std::convertible_to<bool>;
   { consistency.describe() } -> std::convertible_to<std::string>;
 } && (C::synchronous || requires(const C& consistency) {
-  { consistency.staleness } -> std::convertible_to<std::uint64_t>;
-});
+                        { consistency.staleness } -> std::convertible_to<std::uint64_t>;
+                      });
 
 static_assert(Consistency<BulkSynchronousParallel>);
 static_assert(Consistency<StaleSynchronousParallel>);
@@ -119,4 +120,5 @@ template <Consistency C>
   return std::nullopt;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How many steps (asynchronous: contributions of all ranks) lie between two cuts: the largest divisor of `keep_every`
 /// that keeps the contributions of one rank in between within half of its replay budget, so that a cut is durable before
@@ -30,4 +31,5 @@ template <class = void>
   return best;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A cut of a synchronous shard on its way to another replica. Its blocks follow each other: values, slots, then keys,
 /// uses and rows of each table; one that is null is empty. Pieces are cut from them by position. A value.
@@ -127,9 +128,10 @@ class CutAssembly {
   std::uint64_t most_bytes_;
   Step step_ = 0;
   std::vector<std::shared_ptr<AlignedBuffer>> blocks_;
-  std::size_t filling_ = 0;           // the first that is not full, which has
-  std::size_t filled_ = 0;            // so many bytes
+  std::size_t filling_ = 0;  // the first that is not full, which has
+  std::size_t filled_ = 0;  // so many bytes
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

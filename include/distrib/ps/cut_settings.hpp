@@ -4,15 +4,17 @@
 #include <cstdint>
 #include <string>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Where the shards of a cluster keep their cuts, and which of them are the user's checkpoints. Workers bring it to the
 /// parameter servers with the job, but it is no part of the job: a second run may have another.
 struct CutSettings {
-  std::string directory;          ///< As the parameter servers see it. Empty: in memory, lost with the process.
-  std::uint64_t keep_every = 0;   ///< Cuts of steps that are a multiple of this stay, and the last one; 0: only that.
+  std::string directory;  ///< As the parameter servers see it. Empty: in memory, lost with the process.
+  std::uint64_t keep_every = 0;  ///< Cuts of steps that are a multiple of this stay, and the last one; 0: only that.
   std::uint64_t max_to_keep = 5;  ///< Of those the newest so many; 0: all.
   double keep_checkpoint_every_n_hours = 0;  ///< Of those beyond, one each so many hours: see `SaveOptions`. 0: none.
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

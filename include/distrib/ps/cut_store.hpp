@@ -33,7 +33,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The durable cuts of one shard, in the directory that all shards of the job have in common. Each shard writes its
 /// part of `model.ckpt-STEP` alone (`plan_part`); whoever writes the last part of a step that the user wants makes the
@@ -192,9 +193,7 @@ class CutStore {
   }
 
   // What need not be done now is left where the disk is full.
-  static void if_there_is_room(const auto& work) try {
-    work();
-  } catch (const std::system_error& error) {
+  static void if_there_is_room(const auto& work) try { work(); } catch (const std::system_error& error) {
     if (error.code() != checkpoint_errc::no_room) throw;
   }
 
@@ -396,4 +395,5 @@ class CutStore {
   std::map<Step, Cut> in_memory_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -24,7 +24,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How the cut of one shard is stored as tensors of a checkpoint: each of its parts as a slice of its variable and of
 /// the variable's slots (VARIABLE/SLOT; a counter has none), its rows of the tables as `TableTensors` says, and in an
@@ -36,7 +37,10 @@ class CutTensors {
  public:
   template <class = void>
   CutTensors(const Job& job, std::uint32_t shard, JobUpdaters updaters)
-      : layout_{job, shard}, updaters_{std::move(updaters)}, job_text_{to_text(job)}, shards_{job.shards()},
+      : layout_{job, shard},
+        updaters_{std::move(updaters)},
+        job_text_{to_text(job)},
+        shards_{job.shards()},
         ranks_{job.ranks} {
     for (const TablePlace& table : layout_.tables())
       tables_.emplace_back(table, updaters_[table.updater()], shard, shards_);
@@ -124,10 +128,11 @@ class CutTensors {
     for (const ShardLayout::Group& group : layout_.groups())
       for (std::size_t i = 0; i < updaters_[group.updater].slots().size(); ++i)
         blocks.push_back(std::make_shared<AlignedBuffer>(group.size_bytes));
-    for_each_piece([&](const ShardLayout::Place& place, const std::string& name, std::size_t block,
-                       std::size_t offset_bytes) {
-      if (!error) reader.read(name, place.slice, blocks[block]->bytes().subspan(offset_bytes, place.size_bytes), error);
-    });
+    for_each_piece(
+        [&](const ShardLayout::Place& place, const std::string& name, std::size_t block, std::size_t offset_bytes) {
+          if (!error)
+            reader.read(name, place.slice, blocks[block]->bytes().subspan(offset_bytes, place.size_bytes), error);
+        });
     cut.values = std::move(blocks.front());
     for (auto slot = blocks.begin() + 1; slot != blocks.end(); ++slot) cut.slots.push_back(std::move(*slot));
     for (const TableTensors& table : tables_) {
@@ -147,9 +152,7 @@ class CutTensors {
  private:
   static constexpr const char* applied_name = "distrib/applied";
 
-  static auto is_common(std::string_view name) -> bool {
-    return name == "global_step" || name.starts_with("distrib/");
-  }
+  static auto is_common(std::string_view name) -> bool { return name == "global_step" || name.starts_with("distrib/"); }
 
   // Calls f(place, tensor's name, number of its block, offset in that) for each tensor of each part: block 0 holds the
   // values, the others the slots, in the order of `Cut::slots`. Counters come last.
@@ -199,8 +202,9 @@ class CutTensors {
       if (agreed && (ranks == ranks_ || *most - *least <= 1)) return {all.begin(), second};
     }
     error = {ps_errc::job_mismatch,
-             reader.prefix() + ": an asynchronous job that was interrupted goes on with as many workers and shards as "
-                               "it had: distrib/applied is " +
+             reader.prefix() +
+                 ": an asynchronous job that was interrupted goes on with as many workers and shards as "
+                 "it had: distrib/applied is " +
                  to_string(shape)};
     return {};
   }
@@ -236,4 +240,5 @@ class CutTensors {
   Rank ranks_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -17,7 +17,8 @@
 #include <string>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Rows of the keys first .. first + size - 1: one shard's part of a table with keys 0 .. n-1, which is cut by rows. An
 /// array, without hash; rows as those of an `EmbeddingTable`, all there from the start, zero, and never moved.
@@ -146,4 +147,5 @@ class DenseIdTable {
   detail::MappedMemory memory_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

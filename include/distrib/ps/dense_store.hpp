@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Values of one shard's dense variables and counters, and optimizer slots. An update is applied out of place and
 /// published by pointer, so whoever holds an older block never sees it change; a block that nobody else holds is updated
@@ -99,8 +100,7 @@ class DenseStore {
       for (std::size_t at = 0; at < size_bytes; at += sizeof(std::uint64_t))
         if (dtype == DType::int64)
           store_le(sums + at, load_le<std::uint64_t>(sums + at) + load_le<std::uint64_t>(from + at));
-        else
-          store_le(sums + at, (Double{load_le<double>(sums + at)} + Double{load_le<double>(from + at)}).value);
+        else store_le(sums + at, (Double{load_le<double>(sums + at)} + Double{load_le<double>(from + at)}).value);
     }
   };
 
@@ -157,8 +157,8 @@ class DenseStore {
   std::vector<AlignedBuffer> slots_;  // group by group
   std::vector<Group> groups_;
   std::vector<Counter> counters_;
-  AlignedBuffer mean_;                             // of some elements
-  std::vector<std::span<const float>> of_each_;    // these two are kept for their capacity
+  AlignedBuffer mean_;  // of some elements
+  std::vector<std::span<const float>> of_each_;  // these two are kept for their capacity
   std::vector<std::span<float>> slots_at_;
 };
 
@@ -171,4 +171,5 @@ template <class = void>
   return bytes;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

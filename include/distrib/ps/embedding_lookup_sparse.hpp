@@ -17,7 +17,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What becomes of a row without ids.
 enum class EmptyRows : std::uint8_t {
@@ -36,8 +37,7 @@ namespace detail {
 
 /// What the sum of a row's lookups is divided by. Added in the order of positions, in double.
 template <class = void>
-[[nodiscard]] auto lookup_divisor(const SparseIds& lookups, std::size_t row, Combiner combiner) noexcept
-    -> float {
+[[nodiscard]] auto lookup_divisor(const SparseIds& lookups, std::size_t row, Combiner combiner) noexcept -> float {
   if (combiner == Combiner::sum) return 1.0F;
   const std::size_t count = lookups.size_of(row);
   Rounded<double> sum{lookups.weights.empty() ? static_cast<double>(count) : 0.0};
@@ -50,8 +50,8 @@ template <class = void>
 
 /// What both ways ask of their arguments; `table` and `combined` are the sizes of blocks of rows.
 template <class = void>
-void check_lookup(std::size_t table, std::size_t row_size, const SparseIds& lookups,
-                  const LookupOptions& options, std::size_t combined, std::error_code& ec) noexcept {
+void check_lookup(std::size_t table, std::size_t row_size, const SparseIds& lookups, const LookupOptions& options,
+                  std::size_t combined, std::error_code& ec) noexcept {
   check_sparse_ids(lookups, ec);
   if (ec) return;
   const std::size_t table_rows = count_rows(table, row_size, ec);
@@ -121,9 +121,8 @@ void embedding_lookup_sparse(std::span<const float> table, std::size_t row_size,
 /// Rows nobody looked up get zeros, so `table` is best what `unique_keys` asked for. Weights get no gradient. Fails as
 /// `embedding_lookup_sparse`, and with `ps_errc::shape_mismatch` when `table_gradient` is not as `table`.
 template <class = void>
-void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size,
-                                      const SparseIds& lookups, const LookupOptions& options,
-                                      std::span<const float> combined_gradient,
+void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
+                                      const LookupOptions& options, std::span<const float> combined_gradient,
                                       std::span<float> table_gradient, std::error_code& ec) {
   detail::check_lookup(table.size(), row_size, lookups, options, combined_gradient.size(), ec);
   if (!ec && table_gradient.size() != table.size()) ec = ps_errc::shape_mismatch;
@@ -143,13 +142,13 @@ void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t 
   if (options.max_norm) clip_rows_gradient(table, row_size, *options.max_norm, table_gradient, ec);
 }
 template <class = void>
-void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size,
-                                      const SparseIds& lookups, const LookupOptions& options,
-                                      std::span<const float> combined_gradient,
+void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size, const SparseIds& lookups,
+                                      const LookupOptions& options, std::span<const float> combined_gradient,
                                       std::span<float> table_gradient) {
   std::error_code ec;
   embedding_lookup_sparse_gradient(table, row_size, lookups, options, combined_gradient, table_gradient, ec);
   if (ec) detail::throw_lookup_error(ec, table.size(), row_size, lookups);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -21,7 +21,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 /// Takes the rows of each window into one array.
@@ -55,7 +56,8 @@ class EmbeddingTable {
  public:
   /// Takes no memory yet. The budget must outlive it.
   EmbeddingTable(RowLayout layout, MemoryBudget& budget, EmbeddingTableOptions options = {}) noexcept
-      : index_{budget}, rows_{layout, budget},
+      : index_{budget},
+        rows_{layout, budget},
         min_count_{std::clamp(options.min_count, std::uint32_t{1}, KeyUse::max_frequency)} {}
 
   [[nodiscard]] auto layout() const noexcept -> const RowLayout& { return rows_.layout(); }
@@ -115,8 +117,8 @@ class EmbeddingTable {
   /// The same, all at once or not at all, for a batch that has each key once: where `ec` is set nothing was counted.
   /// before[i] becomes the use that keys[i] had, all 0 where there was no such key: `uncount` wants it.
   template <class Init>
-  void count(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows,
-             std::span<KeyUse> before, Init init, std::error_code& ec) {
+  void count(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows, std::span<KeyUse> before,
+             Init init, std::error_code& ec) {
     assert(rows.size() >= keys.size() && before.size() >= keys.size());
     // Rows are not asked for: of a large batch they would be gone again before anybody uses them.
     const std::size_t served = use_or_make(
@@ -329,4 +331,5 @@ class EmbeddingTable {
   std::uint32_t min_count_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -5,8 +5,10 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
+// clang-format off: one line an error, however long
 /// Why a parameter server or a worker refused something.
 enum class ps_errc {
   job_mismatch = 1,  ///< A checkpoint or a worker belongs to another job. Use the model, initializers and seed it was made with, or another directory.
@@ -41,6 +43,7 @@ enum class ps_errc {
   replicas_differ,   ///< Two replicas of a shard gave different values of one step. Memory or a processor is faulty, or this library is: see which machine it is, start again from a checkpoint.
   bad_initial_values, ///< Custom initial values are not those whose SHA-256 the job has. Make `initial_values()` of the model give the same whenever it is called, on every worker.
 };
+// clang-format on
 
 namespace detail {
 inline constexpr ErrorText ps_texts[] = {
@@ -52,7 +55,8 @@ inline constexpr ErrorText ps_texts[] = {
      "the contribution has another size than the shard's variables"},
     {static_cast<int>(ps_errc::no_such_task), failure::invalid_argument,
      "a placement strategy named a ps task that the job does not have"},
-    {static_cast<int>(ps_errc::bad_job), failure::invalid_argument, "this is no description of a job that can be served"},
+    {static_cast<int>(ps_errc::bad_job), failure::invalid_argument,
+     "this is no description of a job that can be served"},
     {static_cast<int>(ps_errc::unknown_updater), failure::unsupported,
      "the parameter server does not have this updater: start the servers with updaters<...>"},
     {static_cast<int>(ps_errc::not_joined), failure::invalid_argument, "a call before Join"},
@@ -80,14 +84,16 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::not_begun), failure::invalid_argument,
      "variables must be set and the job begun before this"},
     {static_cast<int>(ps_errc::budget_exceeded), failure::exhausted, "a table needs more memory than its budget has"},
-    {static_cast<int>(ps_errc::pull_too_large), failure::exhausted, "a pull asks for more rows than one answer may hold"},
+    {static_cast<int>(ps_errc::pull_too_large), failure::exhausted,
+     "a pull asks for more rows than one answer may hold"},
     {static_cast<int>(ps_errc::updates_every_row), failure::unsupported,
      "the updater of a table must leave alone the rows that no gradient names: take LazyAdam"},
     {static_cast<int>(ps_errc::not_finite), failure::invalid_argument, "a gradient is not finite: NaN or infinity"},
     {static_cast<int>(ps_errc::bad_initial_values), failure::mismatch,
      "custom initial values are not those that the job was begun with: initial_values() must always give the same"},
     {static_cast<int>(ps_errc::directory_in_use), failure::unavailable,
-     "the directory is in use: another process of this ps task has its cuts there; end that one, or take another directory"},
+     "the directory is in use: another process of this ps task has its cuts there; end that one, or take another "
+     "directory"},
     {static_cast<int>(ps_errc::replicas_differ), failure::corrupt,
      "two replicas of a shard gave different values of one step"},
 };
@@ -103,7 +109,8 @@ inline constexpr ErrorText ps_texts[] = {
   return {static_cast<int>(value), ps_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <>
 struct std::is_error_code_enum<distrib::ps_errc> : std::true_type {};

@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The prefix of the checkpoint in `directory` that holds the last step of the job that saved it; empty when the newest
 /// one, see `list_checkpoints`, does not, or cannot be read. Reads its description only, not its values.
@@ -34,4 +35,5 @@ template <class = void> [[nodiscard]] inline auto finished_checkpoint(const std:
   return !error && static_cast<std::uint64_t>(step) >= job.total_steps ? prefix : std::string{};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Gives a job the values of its variables that have a `CustomInitializer`, and makes contribution 0 of it: of each shard
 /// the dense block at step 0, for `WorkerOptions::initial_values`. `whole` has the bytes of each variable, row-major, in
@@ -50,4 +51,5 @@ template <class = void>
   return blocks;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

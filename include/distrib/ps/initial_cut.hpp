@@ -27,7 +27,8 @@
 #include <string>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -129,4 +130,5 @@ template <class = void>
 extern template auto initial_cut(const Job&, const ShardLayout&, const JobUpdaters&) -> Cut;
 #endif
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

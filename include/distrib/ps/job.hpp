@@ -19,20 +19,21 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A piece of a variable and the shard that owns it.
 struct Part {
   std::size_t variable = 0;  ///< Position in `Job::variables`.
   Slice slice;               ///< Which piece.
-  std::uint32_t shard = 0;   ///< Which shard, 0 .. `Job::shards()` - 1; shard s lives on ps task s / shards_per_task.
+  std::uint32_t shard = 0;  ///< Which shard, 0 .. `Job::shards()` - 1; shard s lives on ps task s / shards_per_task.
 
   [[nodiscard]] auto operator==(const Part&) const -> bool = default;
 };
 
 /// Variables whose names begin with `prefix` have this updater.
 struct UpdaterOf {
-  std::string prefix;   ///< Not empty.
+  std::string prefix;  ///< Not empty.
   std::string updater;  ///< As `Job::updater`.
 
   [[nodiscard]] auto operator==(const UpdaterOf&) const -> bool = default;
@@ -44,23 +45,23 @@ struct Job {
   std::uint64_t seed = 0;
   std::string initial_checkpoint;  ///< What it has of variables and tables begins with its values; may be empty.
   std::vector<VariableInfo> variables;
-  std::vector<TableInfo> tables;             ///< Their rows lie on all shards, see `ShardLayout::tables`.
-  std::vector<Part> parts;                   ///< Variables in order, each one's parts in order.
-  std::uint32_t tasks = 1;                   ///< Parameter server tasks; local mode counts as one.
+  std::vector<TableInfo> tables;  ///< Their rows lie on all shards, see `ShardLayout::tables`.
+  std::vector<Part> parts;  ///< Variables in order, each one's parts in order.
+  std::uint32_t tasks = 1;  ///< Parameter server tasks; local mode counts as one.
   std::uint32_t shards_per_task = 1;
-  std::uint32_t replicas = 1;                ///< Of each shard, on as many tasks; 1 or 2. Synchronous jobs only.
+  std::uint32_t replicas = 1;  ///< Of each shard, on as many tasks; 1 or 2. Synchronous jobs only.
   /// SHA-256 of contribution 0 of each shard, see `set_initial_values`. Empty: no variable has a `CustomInitializer`.
   std::vector<Sha256Digest> initial_blocks;
-  std::string updater;                       ///< Name and hyper-parameters: "momentum learning_rate=0.05 ...".
-  std::vector<UpdaterOf> updaters_of;        ///< Of some variables another one; the longest prefix counts.
+  std::string updater;  ///< Name and hyper-parameters: "momentum learning_rate=0.05 ...".
+  std::vector<UpdaterOf> updaters_of;  ///< Of some variables another one; the longest prefix counts.
   RowMean row_mean = RowMean::of_those_with_key;
-  bool check_numerics = false;               ///< A contribution that is not finite is refused, and ends the job.
+  bool check_numerics = false;  ///< A contribution that is not finite is refused, and ends the job.
   FloatFormat wire_format = FloatFormat::float32;  ///< Of values and gradients on their way; who sends them rounds.
-  std::string consistency;                   ///< "bulk_synchronous_parallel", ...
-  std::string data;                          ///< What the input pipeline says of itself.
+  std::string consistency;  ///< "bulk_synchronous_parallel", ...
+  std::string data;  ///< What the input pipeline says of itself.
   std::uint32_t ranks = 1;
-  std::uint64_t total_steps = 0;             ///< Global steps; asynchronous: contributions of all ranks together.
-  std::uint64_t cut_interval = 0;            ///< A cut is due every so many steps, and after the last one.
+  std::uint64_t total_steps = 0;  ///< Global steps; asynchronous: contributions of all ranks together.
+  std::uint64_t cut_interval = 0;  ///< A cut is due every so many steps, and after the last one.
 
   [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return tasks * shards_per_task; }
 
@@ -125,8 +126,8 @@ template <class = void> [[nodiscard]] auto to_text(const Job& job) -> std::strin
     if (t.kept_as != FloatFormat::float32) line("kept_as", std::string{to_text(t.kept_as)});
   }
   for (const Part& part : job.parts)
-    line("part", job.variables[part.variable].name + " " + to_string(part.slice) + " shard " +
-                     std::to_string(part.shard));
+    line("part",
+         job.variables[part.variable].name + " " + to_string(part.slice) + " shard " + std::to_string(part.shard));
   line("tasks", std::to_string(job.tasks));
   line("shards_per_task", std::to_string(job.shards_per_task));
   if (job.replicas != 1) line("replicas", std::to_string(job.replicas));
@@ -187,4 +188,5 @@ inline auto first_difference(const std::vector<std::string_view>& theirs, const 
   return detail::first_difference(detail::lines_of(theirs, false), detail::lines_of(ours, false));
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The updaters of a job, by their numbers (`Job::updater_of`).
 using JobUpdaters = std::vector<AnyUpdater>;
@@ -51,4 +52,5 @@ template <class = void>
   return updaters;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

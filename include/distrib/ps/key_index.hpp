@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a table remembers of a key: how often it was counted, and when last. Orders as (frequency, last use).
 struct KeyUse {
@@ -160,7 +161,8 @@ class KeyIndex {
   template <class F>
   auto for_each_from(std::uint64_t place, F f) const -> std::uint64_t {
     if (segments_.empty()) return std::uint64_t{1} << 32;
-    const Segment& segment = segments_[entries()[reversed(static_cast<std::uint32_t>(place)) & directory_mask_].segment];
+    const Segment& segment =
+        segments_[entries()[reversed(static_cast<std::uint32_t>(place)) & directory_mask_].segment];
     for (const KeySlot& slot : std::span{slots_of(segment), segment.size})
       if (!slot.is_empty()) f(std::as_const(slot));
     return place + (std::uint64_t{1} << (32 - segment.depth));
@@ -390,4 +392,5 @@ class KeyIndex {
   std::size_t most_moved_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The keys of all tables of a job in one message, in the job's order; those of each table ascend and are unique.
 using KeyLists = std::vector<std::vector<std::uint64_t>>;
@@ -121,4 +122,5 @@ template <class = void> [[nodiscard]] inline auto read_key_lists(ByteView bytes,
   return bytes.empty();
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

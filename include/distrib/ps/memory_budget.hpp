@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Bytes that the tables of a shard may hold together. Counted are whole mappings, as they were asked of the operating
 /// system. It outlives the tables that were given it. Threads: one at a time.
@@ -37,4 +38,5 @@ class MemoryBudget {
   std::size_t used_bytes_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -18,7 +18,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // The protocol's messages as methods of rpc. Heads are protowire, with unknown fields passed over; blocks are bodies.
 
@@ -40,8 +41,7 @@ template <class = void> void encode_progress(WireWriter& head, std::uint32_t fie
 template <class = void> [[nodiscard]] auto decode_progress(ByteView bytes, Progress& progress) -> bool {
   progress = {};
   WireReader reader{bytes};
-  while (reader.next())
-    switch (reader.tag()) {
+  while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::varint): progress.done = reader.uint64(); break;
       case wire_tag(2, WireType::bytes):
         for (ByteView rest = reader.bytes(); !rest.empty();) {
@@ -76,8 +76,7 @@ struct JoinRequest {
   }
   [[nodiscard]] auto decode(ByteView head) -> bool {
     WireReader reader{head};
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::varint): rank = reader.uint32(); break;
         case wire_tag(2, WireType::bytes): job_hash = reader.text(); break;
         case wire_tag(3, WireType::bytes): job_text = reader.text(); break;
@@ -111,8 +110,7 @@ struct JoinItem {
     std::uint64_t number = 0;
     bool good = true;
     WireReader reader{head};
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::varint): number = reader.uint64(); break;
         case wire_tag(2, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
         case wire_tag(3, WireType::varint): rank = reader.uint32(); break;
@@ -149,8 +147,7 @@ struct PushReply {
   [[nodiscard]] auto decode(ByteView head) -> bool {
     bool good = true;
     WireReader reader{head};
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
         case wire_tag(2, WireType::varint): not_repeatable = reader.uint64() != 0; break;
       }
@@ -174,8 +171,7 @@ struct PullReply {
   [[nodiscard]] auto decode(ByteView head) -> bool {
     bool good = true;
     WireReader reader{head};
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
         case wire_tag(2, WireType::varint): gone = reader.uint64() != 0; break;
         case wire_tag(3, WireType::varint): counted = reader.uint64(); break;
@@ -201,8 +197,7 @@ struct PushRequest {
   }
   [[nodiscard]] auto decode(ByteView head) -> bool {
     WireReader reader{head};
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::varint): step = reader.uint64(); break;
         case wire_tag(2, WireType::varint): rank = reader.uint32(); break;
         case wire_tag(3, WireType::varint): common_cut = reader.uint64(); break;
@@ -241,9 +236,9 @@ struct CatchUpRequest {
 
 /// A replica asks the other one of its shard for a newer cut than its own, and then for what follows of it.
 struct StateRequest {
-  std::string job_hash;    ///< As in JoinRequest.
-  Step have = 0;           ///< The step where it is.
-  std::uint64_t at = 0;    ///< So many bytes of the cut it has already.
+  std::string job_hash;  ///< As in JoinRequest.
+  Step have = 0;  ///< The step where it is.
+  std::uint64_t at = 0;  ///< So many bytes of the cut it has already.
 
   void encode(WireWriter& head) const {
     head.text(1, job_hash);
@@ -252,8 +247,7 @@ struct StateRequest {
   }
   [[nodiscard]] auto decode(ByteView head) -> bool {
     WireReader reader{head};
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::bytes): job_hash = reader.text(); break;
         case wire_tag(2, WireType::varint): have = reader.uint64(); break;
         case wire_tag(3, WireType::varint): at = reader.uint64(); break;
@@ -264,9 +258,9 @@ struct StateRequest {
 
 /// A piece of a cut, see `ps/cut_pieces.hpp`.
 struct StateReply {
-  Step step = 0;                     ///< Of the cut; 0: there is none that is newer.
+  Step step = 0;  ///< Of the cut; 0: there is none that is newer.
   std::vector<std::uint64_t> sizes;  ///< Of its blocks, with the first piece.
-  SharedBuffer body;                 ///< Null when there is nothing more.
+  SharedBuffer body;  ///< Null when there is nothing more.
 
   void encode(WireWriter& head) const {
     head.varint(1, step);
@@ -278,8 +272,7 @@ struct StateReply {
   [[nodiscard]] auto decode(ByteView head) -> bool {
     WireReader reader{head};
     bool good = true;
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::varint): step = reader.uint64(); break;
         case wire_tag(2, WireType::bytes):
           for (ByteView rest = reader.bytes(); !rest.empty() && good;) good = read_varint(rest, sizes.emplace_back());
@@ -316,4 +309,5 @@ struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};
 /// How is the shard? Needs no Join before, and changes nothing.
 struct Status : Method<"distrib.ps.Status", Empty, ShardStatus> {};
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -11,7 +11,8 @@
 #include <string_view>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The content type of `metrics_text`.
 inline constexpr std::string_view metrics_content_type = "text/plain; version=0.0.4; charset=utf-8";
@@ -48,23 +49,22 @@ class MetricsWriter {
     if (!more.empty()) {
       text_.append(",").append(more).append("=\"");
       for (const char c : more_value)
-        if (c == '\n')
-          text_.append("\\n");
-        else
-          text_.append(c == '\\' || c == '"' ? "\\" : "").append(1, c);
+        if (c == '\n') text_.append("\\n");
+        else text_.append(c == '\\' || c == '"' ? "\\" : "").append(1, c);
       text_.append("\"");
     }
     text_.append("} ").append(value).append("\n");
   }
 
   /// One number of each shard.
-  void numbers(std::string_view name, std::string_view type, std::string_view help, std::uint64_t ShardStatus::*number) {
+  void numbers(std::string_view name, std::string_view type, std::string_view help,
+               std::uint64_t ShardStatus::* number) {
     metric(name, type, help);
     for (const ShardStatus& shard : shards_) sample(shard, std::to_string(shard.*number));
   }
 
   /// One histogram of each shard, cumulative; its bounds double from 1.024 us to 68.7 s.
-  void times(const std::string& name, std::string_view help, LatencyHistogram ShardStatus::*histogram) {
+  void times(const std::string& name, std::string_view help, LatencyHistogram ShardStatus::* histogram) {
     metric(name, "histogram", help);
     for (const ShardStatus& shard : shards_) {
       const LatencyHistogram& times = shard.*histogram;
@@ -101,8 +101,7 @@ template <class = void> [[nodiscard]] auto metrics_text(std::span<const ShardSta
   constexpr std::string_view counter = "counter";
   detail::MetricsWriter to{shards};
   to.metric("uptime_seconds", gauge, "Seconds since the shard began to listen.");
-  for (const ShardStatus& shard : shards)
-    to.sample(shard, detail::seconds_text(shard.uptime));
+  for (const ShardStatus& shard : shards) to.sample(shard, detail::seconds_text(shard.uptime));
   to.metric("open", gauge, "1 when the job is known and its cuts are read.");
   for (const ShardStatus& shard : shards) to.sample(shard, shard.open ? "1" : "0");
   to.metric("waits_for_values", gauge, "1 while no worker has sent the custom initial values.");
@@ -121,7 +120,8 @@ template <class = void> [[nodiscard]] auto metrics_text(std::span<const ShardSta
   to.numbers("pushes_total", counter, "Contributions that came, repeated ones included.", &ShardStatus::pushes);
   to.numbers("pushed_bytes_total", counter, "Bytes of contributions that came.", &ShardStatus::pushed_bytes);
   to.numbers("pulls_total", counter, "Pulls that were answered with values.", &ShardStatus::pulls);
-  to.numbers("pulled_bytes_total", counter, "Bytes of values that pulls were answered with.", &ShardStatus::pulled_bytes);
+  to.numbers("pulled_bytes_total", counter, "Bytes of values that pulls were answered with.",
+             &ShardStatus::pulled_bytes);
   to.numbers("pulls_parked", gauge, "Pulls that wait for their step.", &ShardStatus::parked);
   to.times("push_seconds", "From when a push had come to its answer.", &ShardStatus::push_times);
   to.times("pull_seconds", "The same of pulls; waiting for their step included.", &ShardStatus::pull_times);
@@ -140,4 +140,5 @@ template <class = void> [[nodiscard]] auto metrics_text(std::span<const ShardSta
   return to.take();
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Refuses a cluster that TensorFlow 2's ParameterServerStrategy refuses: a job other than chief, worker, ps and
 /// evaluator, or a second chief or evaluator (`cluster_errc::bad_role`); none at all, no worker or no ps
@@ -118,4 +119,5 @@ template <Partitioner P> class ParameterServerStrategy {
 /// Without a partitioner nothing is cut.
 ParameterServerStrategy(const ClusterSpec&) -> ParameterServerStrategy<FixedShardsPartitioner>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -28,7 +28,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Most bytes of a description.
 inline constexpr std::size_t max_job_text = std::size_t{1} << 20;
@@ -250,7 +251,8 @@ template <class = void> [[nodiscard]] inline auto parse_job(std::string_view tex
   job.tasks = lines.take_number<std::uint32_t>("tasks", 1, max_job_shards);
   job.shards_per_task = lines.take_number<std::uint32_t>("shards_per_task", 1, max_job_shards / job.tasks);
   if (!job.tables.empty() && job.shards() > num_virtual_shards) lines.fail();  // whose owners would have none
-  if (lines.next_is("replicas")) job.replicas = lines.take_number<std::uint32_t>("replicas", 2, std::min(2U, job.tasks));
+  if (lines.next_is("replicas"))
+    job.replicas = lines.take_number<std::uint32_t>("replicas", 2, std::min(2U, job.tasks));
   detail::read_initial_blocks(lines, job);
   job.updater = lines.take("updater");
   detail::read_updaters(lines, job);
@@ -292,4 +294,5 @@ template <class = void> [[nodiscard]] inline auto parse_job(std::string_view tex
   return job;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The calls of one connection that its shard goes on answering: the stream of Join, and pulls that wait for their
 /// step. Each is answered, ended or failed once. `Connection` is what `Call` speaks to. Threads: one at a time.
@@ -35,8 +36,7 @@ class PeerCalls {
   /// One item. Not taken now, because the client has asked for no more: it is owed, and told as it is then.
   void tell(JoinItem::Kind kind, const Progress& progress) {
     if (!stream_) return;
-    if (stream_->item({kind, progress, 0}))
-      owed_.reset();
+    if (stream_->item({kind, progress, 0})) owed_.reset();
     else if (owed_ != JoinItem::Kind::joined)  // which says all that a notice says
       owed_ = kind;
   }
@@ -107,4 +107,5 @@ class PeerCalls {
   std::vector<Parked> pulls_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 #include <string>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Cuts every variable and gives each part a shard: the partitioner cuts, the strategy picks the ps task, and among the
 /// shards of that task the one with the fewest bytes so far takes it. A function of its arguments, so all processes of
@@ -41,4 +42,5 @@ template <Partitioner Cut, PlacementStrategy Placement>
   return parts;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

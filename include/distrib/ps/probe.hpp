@@ -11,7 +11,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What ails the task of these flags, asked by another process in the same container: a program with a flag for it is
 /// its own health check, where an image has neither shell nor `distrib status`. Empty when nothing does.
@@ -43,4 +44,5 @@ template <class = void>
 extern template auto probe(const ClusterFlags&, const AskOptions&) -> Error;
 #endif
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

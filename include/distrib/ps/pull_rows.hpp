@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a pull asks of a shard's tables beside the dense block. The answer is that block, then each table's rows in
 /// the order of its keys, each table's from the next multiple of `tensor_alignment` on, then the digests.
@@ -53,4 +54,5 @@ template <class = void>
   return {ps_errc::pull_too_large, std::to_string(size) + " bytes of " + std::to_string(max_bytes)};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

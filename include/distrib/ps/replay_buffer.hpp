@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A worker's own contributions that a shard might ask for again: for each step one block a shard. Of step 0, the custom
 /// initial values, for ever and beside the budget. Movable; threads: one at a time.
@@ -53,7 +54,9 @@ class ReplayBuffer {
   /// How many steps it keeps.
   [[nodiscard]] auto steps() const noexcept -> std::size_t { return steps_.size(); }
   template <class = void>
-  [[nodiscard]] auto has(Step step) const -> bool { return step == 0 ? !initial_.empty() : steps_.contains(step); }
+  [[nodiscard]] auto has(Step step) const -> bool {
+    return step == 0 ? !initial_.empty() : steps_.contains(step);
+  }
   template <class = void> [[nodiscard]] auto block(Step step, std::uint32_t shard) const -> const SharedBuffer& {
     return (step == 0 ? initial_ : steps_.at(step))[shard];
   }
@@ -101,4 +104,5 @@ class ReplayBuffer {
   std::vector<Steps::node_type> idle_;  // entries of no step
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

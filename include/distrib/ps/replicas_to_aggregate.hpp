@@ -5,7 +5,8 @@
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How many contributions complete a step of a synchronous job: as many as its consistency says, or those of all ranks.
 /// With fewer than all, the other ranks are backup workers.
@@ -15,4 +16,5 @@ template <class = void> [[nodiscard]] auto replicas_to_aggregate(const Job& job)
   return kind->replicas_to_aggregate;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

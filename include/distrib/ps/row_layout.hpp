@@ -7,7 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a row of a table lies in memory: [weights | slot 0 | slot 1 ...], each of `dim` elements, in one piece, so that
 /// an update touches one place. Slots are float32. A value.
@@ -37,4 +38,5 @@ struct RowLayout {
   [[nodiscard]] constexpr auto operator==(const RowLayout&) const noexcept -> bool = default;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What the gradients of one key of a table are divided by, when those of a step's contributions are added.
 enum class RowMean : std::uint8_t {
@@ -17,4 +18,5 @@ enum class RowMean : std::uint8_t {
   return mean == RowMean::of_all ? "of_all" : "of_those_with_key";
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Memory of a table's rows, by row number. Rows lie in slabs of 2 MiB or 16 rows, whichever is more; slabs never move
 /// and are not given back, so a row keeps its address until it is freed. All but the first ask for huge pages: a small
@@ -111,4 +112,5 @@ class RowSlabs {
   std::size_t size_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

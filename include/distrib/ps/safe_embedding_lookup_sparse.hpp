@@ -15,7 +15,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What is left of rows of ids; a `SparseIds` that owns its lists.
 struct PrunedIds {
@@ -31,8 +32,8 @@ struct PrunedIds {
 /// above 0. Rows that are then empty get `default_id` with weight 1, if there is one. To be called before
 /// `unique_keys`, so that nothing is asked for in vain. Fails with `ps_errc::bad_row_splits`, `ps_errc::bad_weights`.
 template <class = void>
-[[nodiscard]] auto prune_ids(const SparseIds& lookups, Combiner combiner,
-                             std::optional<std::int64_t> default_id, std::error_code& ec) -> PrunedIds {
+[[nodiscard]] auto prune_ids(const SparseIds& lookups, Combiner combiner, std::optional<std::int64_t> default_id,
+                             std::error_code& ec) -> PrunedIds {
   check_sparse_ids(lookups, ec);
   if (ec) return {};
   const bool weighted = !lookups.weights.empty();
@@ -83,4 +84,5 @@ void safe_embedding_lookup_sparse(std::span<const float> table, std::size_t row_
   if (ec) detail::throw_lookup_error(ec, table.size(), row_size, lookups);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,9 +12,9 @@
 #include <distrib/net/signals.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/detail/server_task.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job_updaters.hpp>
-#include <distrib/ps/detail/server_task.hpp>
 #include <distrib/ps/server_options.hpp>
 
 #include <cstdint>
@@ -24,7 +24,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One task of a cluster, as in TensorFlow's programs of 2016:
 ///
@@ -82,9 +83,7 @@ class Server {
         [task = &this->task()](auto handler) {
           const auto executor = asio::get_associated_executor(handler, task->executor());
           auto kept = std::make_shared<decltype(handler)>(std::move(handler));
-          task->join([executor, kept](int code) {
-            asio::post(executor, [kept, code] { std::move (*kept)(code); });
-          });
+          task->join([executor, kept](int code) { asio::post(executor, [kept, code] { std::move (*kept)(code); }); });
         },
         token);
   }
@@ -125,4 +124,5 @@ class Server {
   std::unique_ptr<detail::ServerTask> task_;  // null: not a ps
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -9,14 +9,15 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The state of one shard at a step: everything it needs to go on from there. Blocks are laid out by `ShardLayout`.
 struct Cut {
   Step step = 0;                     ///< Synchronous: k. Asynchronous: contributions counted, of all ranks together.
   SharedBuffer values;
-  std::vector<SharedBuffer> slots;   ///< Of each group of the layout, a block for each slot of its updater, in order.
-  std::vector<Step> applied;         ///< Asynchronous: the last contribution counted of each rank. Else empty.
+  std::vector<SharedBuffer> slots;  ///< Of each group of the layout, a block for each slot of its updater, in order.
+  std::vector<Step> applied;  ///< Asynchronous: the last contribution counted of each rank. Else empty.
   std::vector<TableCut> tables = {};  ///< In the job's order.
 };
 
@@ -27,7 +28,7 @@ struct Cut {
 struct CopyCut {};
 /// Make this cut durable, then tell the core with `cut_saved(step)`. At most one is under way at a time.
 struct SaveCut {
-  Cut cut;                             ///< But its tables,
+  Cut cut;  ///< But its tables,
   std::vector<TableCopy> tables = {};  ///< which are still to be put in order.
 
   /// The cut. May take as long as sorting all keys of the tables.
@@ -43,7 +44,8 @@ struct LoadCut {
 /// The protocol has no more use for the shard's cut of this step; the user's retention decides about its files.
 struct DropCut {
   Step step = 0;
-  bool in_vain = false;  ///< It waits for the others' cuts of this step, which do not come: not even the user can want it.
+  bool in_vain =
+      false;  ///< It waits for the others' cuts of this step, which do not come: not even the user can want it.
 };
 /// Read the shard's cut of this step and send it to the replica behind `peer`, which has asked for a newer state than its
 /// own; 0: there is none.
@@ -54,4 +56,5 @@ struct SendState {
 /// Every worker has said goodbye and the last cut is durable: the shard is done.
 struct ShardDone {};
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

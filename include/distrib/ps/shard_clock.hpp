@@ -12,7 +12,8 @@
 #include <optional>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Which shard of which cluster a service is: what a job must agree with.
 struct ShardPlace {
@@ -20,12 +21,12 @@ struct ShardPlace {
   std::uint32_t shard = 0;   ///< and which of its services, see `Job::service_of`.
   std::uint32_t tasks = 1;   ///< ps tasks of the cluster.
   std::uint32_t ranks = 1;   ///< Workers of the cluster, the chief included.
-  bool finished = false;     ///< The checkpoint it starts with holds a job's last step: when nobody comes, it is done.
+  bool finished = false;  ///< The checkpoint it starts with holds a job's last step: when nobody comes, it is done.
 };
 
 /// How a shard behaves beyond what the job says.
 struct ShardOptions {
-  std::chrono::milliseconds lease{60'000};            ///< A rank that nobody has heard of for its lease
+  std::chrono::milliseconds lease{60'000};  ///< A rank that nobody has heard of for its lease
   std::chrono::milliseconds restart_window{600'000};  ///< and the time to start it again is lost for good.
   std::chrono::milliseconds save_again_after{5'000};  ///< A cut that found no room on the disk is followed by another.
   std::chrono::milliseconds linger{30'000};  ///< After the last cut, when nobody is joined: waits so long for goodbyes.
@@ -34,7 +35,7 @@ struct ShardOptions {
   /// The same of all shards of a task together, in equal parts. A `Server` takes no more than half of `usable_memory()`,
   /// as a cut that is under way may hold another copy of the tables.
   std::uint64_t task_memory_bytes = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t max_pull_bytes = std::uint64_t{1} << 30;       ///< A pull whose rows would be more is refused.
+  std::uint64_t max_pull_bytes = std::uint64_t{1} << 30;  ///< A pull whose rows would be more is refused.
   std::size_t copy_bytes = std::size_t{512} << 10;  ///< A cut of tables is copied in such pieces, other events between.
 };
 
@@ -44,10 +45,10 @@ class ShardClock {
  public:
   struct Verdict {
     enum class Kind {
-      none,         ///< Nothing is to be done.
-      lost,         ///< `rank` is lost for good.
+      none,  ///< Nothing is to be done.
+      lost,  ///< `rank` is lost for good.
       nobody_came,  ///< No job was brought for as long as a rank may be away.
-      finished,     ///< The last cut, of this job or the one before, is durable; nobody was joined for the linger time.
+      finished,  ///< The last cut, of this job or the one before, is durable; nobody was joined for the linger time.
     };
     Kind kind = Kind::none;
     Rank rank = 0;
@@ -55,8 +56,12 @@ class ShardClock {
 
   template <class = void>
   ShardClock(const ShardOptions& options, const ShardPlace& place, Instant now)
-      : away_{options.lease + options.restart_window}, linger_{options.linger}, pause_{options.save_again_after},
-        was_finished_{place.finished}, since_{now}, ranks_(place.ranks) {}
+      : away_{options.lease + options.restart_window},
+        linger_{options.linger},
+        pause_{options.save_again_after},
+        was_finished_{place.finished},
+        since_{now},
+        ranks_(place.ranks) {}
 
   /// The job is known: leases begin. `replicated`: there is another replica to ask.
   void opened(Instant now, bool replicated = false) {
@@ -142,11 +147,12 @@ class ShardClock {
   bool was_finished_;
   Instant since_;  // nobody is joined, or a cut was durable after that
   Instant again_ = Instant::max();  // a cut is to be tried then
-  Instant ask_ = Instant::max();    // and the other replica to be asked
+  Instant ask_ = Instant::max();  // and the other replica to be asked
   bool opened_ = false;
   bool replicated_ = false;
   std::size_t joined_ = 0;
   std::vector<RankState> ranks_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How the parts of one shard lie in one block of memory: values, gradients and slots alike. Each part starts at a
 /// multiple of `tensor_alignment`; the gaps are zero. Parts of one updater lie together, and the counters, which have
@@ -78,9 +79,7 @@ class ShardLayout {
   }
 
   [[nodiscard]] auto shard() const noexcept -> std::uint32_t { return shard_; }
-  [[nodiscard]] auto places() const noexcept -> std::span<const Place> {
-    return {places_.data(), places_.size()};
-  }
+  [[nodiscard]] auto places() const noexcept -> std::span<const Place> { return {places_.data(), places_.size()}; }
   /// Those of what is trained, the first of the places.
   [[nodiscard]] auto trained() const noexcept -> std::span<const Place> { return places().first(trained_); }
   /// Those of counters, the others.
@@ -99,9 +98,7 @@ class ShardLayout {
     return wire_float_bytes() + (block_bytes_ - float_bytes_);
   }
   /// The shard's share of each table of the job, in the job's order.
-  [[nodiscard]] auto tables() const noexcept -> std::span<const TablePlace> {
-    return {tables_.data(), tables_.size()};
-  }
+  [[nodiscard]] auto tables() const noexcept -> std::span<const TablePlace> { return {tables_.data(), tables_.size()}; }
 
  private:
   std::uint32_t shard_;
@@ -131,4 +128,5 @@ template <class = void>
   return block;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -18,7 +18,8 @@
 #include <optional>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Counts what a shard does, and describes it. A value that reads no clock and changes nothing of the shard; an event
 /// costs a few additions. How long calls took is known where a shell tells when they came and were answered, for which
@@ -39,7 +40,9 @@ class ShardMeter {
 
   /// Whether something was answered since `answered(now)`, which is to be told at the end of each such event.
   template <class = void>
-  [[nodiscard]] auto has_answered() const noexcept -> bool { return !pushed_.empty() || !pulled_.empty(); }
+  [[nodiscard]] auto has_answered() const noexcept -> bool {
+    return !pushed_.empty() || !pulled_.empty();
+  }
   template <class = void> void answered(Instant now) {
     for (const Instant came : pushed_) push_times_.add(now - came);
     for (const Instant came : pulled_) pull_times_.add(now - came);
@@ -149,4 +152,5 @@ class ShardMeter {
   LatencyHistogram pull_times_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

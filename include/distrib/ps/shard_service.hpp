@@ -35,7 +35,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Answers the methods of `ps/methods.hpp` for one shard: learns the job from the first Join, then carries calls to the
 /// shard's core and its answers back. Each connection is a peer; the calls that the core has not answered yet are kept.
@@ -46,8 +47,11 @@ template <class Connection>
 class ShardService final : private ShardSink {
  public:
   ShardService(const ShardPlace& place, const ShardOptions& options, ShardKinds kinds, ShardShell& shell, Instant now)
-      : options_{options}, job_{place, std::move(kinds), options}, shell_{shell},
-        clock_{options, place, now}, meter_{now} {}
+      : options_{options},
+        job_{place, std::move(kinds), options},
+        shell_{shell},
+        clock_{options, place, now},
+        meter_{now} {}
   ShardService(const ShardService&) = delete;
   auto operator=(const ShardService&) -> ShardService& = delete;
 
@@ -171,7 +175,8 @@ class ShardService final : private ShardSink {
       return end(exit_code::again, {ps_errc::nobody_joined, "/job:ps/task:" + std::to_string(job_.place().task)});
     if (verdict.kind != ShardClock::Verdict::Kind::lost) return;
     for (auto& [peer, state] : peers_) state.calls.tell_lost(verdict.rank);
-    const std::string at = job_->replicas == 1 ? "" : "; no other replica is ahead of step " + std::to_string(core_->step());
+    const std::string at =
+        job_->replicas == 1 ? "" : "; no other replica is ahead of step " + std::to_string(core_->step());
     end(exit_code::somebody_lost, {ps_errc::rank_lost, "rank " + std::to_string(verdict.rank) + at});
   }
 
@@ -239,8 +244,8 @@ class ShardService final : private ShardSink {
     if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
     push_.begin(std::move(call), request.pull_follows);
     meter_.pushed(request.rank, request.step, core_->step(), request.body->size());
-    core_->push(
-        peer, {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut}, *this);
+    core_->push(peer, {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut},
+                *this);
     if (push_) push_.answer(core_->progress(request.rank));  // it left a gap, and the stream says so
   }
 
@@ -265,8 +270,12 @@ class ShardService final : private ShardSink {
     if (sending_.ask(peer, request, std::move(call)) && core_ != nullptr) core_->state(peer, request.have, *this);
   }
 
-  void serve(Empty, Call<Save, Connection> call) { if (const Peer p = peers_.answered(call)) core_->save(p, *this); }
-  void serve(Empty, Call<Leave, Connection> call) { if (const Peer peer = peers_.answered(call)) leave(peer); }
+  void serve(Empty, Call<Save, Connection> call) {
+    if (const Peer p = peers_.answered(call)) core_->save(p, *this);
+  }
+  void serve(Empty, Call<Leave, Connection> call) {
+    if (const Peer peer = peers_.answered(call)) leave(peer);
+  }
 
   void serve(Empty, Call<Goodbye, Connection> call) {
     const Peer peer = peers_.answered(call);
@@ -387,14 +396,15 @@ class ShardService final : private ShardSink {
       {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
       {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
-  std::unique_ptr<AnyShard> core_;        // null: there is no job, or its cuts are being read
+  std::unique_ptr<AnyShard> core_;  // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;
   detail::StateCall<Connection> sending_;  // to the other replica
   bool asking_ = false, starting_ = false, ends_without_ = false;  // that one; nobody joins before; it was at the end
   detail::PushCall<Connection> push_;
-  detail::BlockChecksum checksum_;        // of values
+  detail::BlockChecksum checksum_;  // of values
   bool copying_ = false, saving_ = false, stopping_ = false, over_ = false;
-  Error end_{rpc_errc::closed, {}};       // what calls are told when it is over
+  Error end_{rpc_errc::closed, {}};  // what calls are told when it is over
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -11,7 +11,8 @@
 #include <cstdint>
 #include <string>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a shard's service tells its shell; none of these may call the service back from inside.
 class ShardShell {
@@ -38,4 +39,5 @@ class ShardShell {
   virtual void ended(int code, const Error& why) = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

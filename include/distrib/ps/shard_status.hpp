@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a shard knows of one rank.
 struct RankStatus {
@@ -27,8 +28,7 @@ struct RankStatus {
   }
   [[nodiscard]] auto decode(ByteView message) -> bool {
     WireReader reader{message};
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::varint): rank = reader.uint32(); break;
         case wire_tag(2, WireType::varint): here = reader.boolean(); break;
         case wire_tag(3, WireType::varint): last = reader.uint64(); break;
@@ -49,8 +49,7 @@ struct VariableStatus {
   }
   [[nodiscard]] auto decode(ByteView message) -> bool {
     WireReader reader{message};
-    while (reader.next())
-      switch (reader.tag()) {
+    while (reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::bytes): name = reader.text(); break;
         case wire_tag(2, WireType::varint): bytes = reader.uint64(); break;
       }
@@ -65,39 +64,39 @@ struct ShardStatus {
   /// Most ranks, and most variables, that are listed; a status that lists more is refused.
   static constexpr std::size_t most_listed = 1000;
 
-  std::uint32_t task = 0;              ///< Of which ps task,
-  std::uint32_t shard = 0;             ///< and which of its shards.
-  std::uint32_t shards = 0;            ///< Shards of the task; 0: no job is known.
-  std::uint32_t tasks = 0;             ///< ps tasks of the cluster.
-  std::uint32_t ranks = 0;             ///< Workers of the cluster, the chief included.
+  std::uint32_t task = 0;  ///< Of which ps task,
+  std::uint32_t shard = 0;  ///< and which of its shards.
+  std::uint32_t shards = 0;  ///< Shards of the task; 0: no job is known.
+  std::uint32_t tasks = 0;  ///< ps tasks of the cluster.
+  std::uint32_t ranks = 0;  ///< Workers of the cluster, the chief included.
   std::chrono::milliseconds uptime{};  ///< Since the shard began to listen.
 
-  std::string job_hash;                ///< SHA-256 of the job's text, in hexadecimal digits; empty: none is known.
+  std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits; empty: none is known.
   std::string consistency;
   Step total_steps = 0;
-  bool open = false;                   ///< Its cuts are read. What follows is 0 or empty until then.
-  bool no_values = false;              ///< It waits for the custom initial values, which any worker sends.
+  bool open = false;  ///< Its cuts are read. What follows is 0 or empty until then.
+  bool no_values = false;  ///< It waits for the custom initial values, which any worker sends.
 
-  Step step = 0;                       ///< Steps done; asynchronous: contributions of all ranks together.
-  Step newest_cut = 0;                 ///< What the newest durable cut holds, counted likewise.
-  std::uint64_t contributions = 0;     ///< What the values are made of, ranks counted one by one.
-  std::uint64_t stale = 0;             ///< Contributions that came too late to count, with backup workers.
-  std::uint64_t staleness = 0;         ///< How far the newest contribution of the slowest rank is behind the fastest.
+  Step step = 0;  ///< Steps done; asynchronous: contributions of all ranks together.
+  Step newest_cut = 0;  ///< What the newest durable cut holds, counted likewise.
+  std::uint64_t contributions = 0;  ///< What the values are made of, ranks counted one by one.
+  std::uint64_t stale = 0;  ///< Contributions that came too late to count, with backup workers.
+  std::uint64_t staleness = 0;  ///< How far the newest contribution of the slowest rank is behind the fastest.
   std::uint64_t value_bytes = 0;
   std::uint64_t slot_bytes = 0;
-  std::uint64_t variables = 0;         ///< Variables that have a part here.
+  std::uint64_t variables = 0;  ///< Variables that have a part here.
 
-  std::uint64_t pushes = 0;            ///< Answered, those that came twice included.
+  std::uint64_t pushes = 0;  ///< Answered, those that came twice included.
   std::uint64_t pushed_bytes = 0;
-  std::uint64_t pulls = 0;             ///< Answered with values.
+  std::uint64_t pulls = 0;  ///< Answered with values.
   std::uint64_t pulled_bytes = 0;
-  std::uint64_t parked = 0;            ///< Pulls that wait for their step.
+  std::uint64_t parked = 0;  ///< Pulls that wait for their step.
 
-  LatencyHistogram push_times;         ///< From when a push had come to its answer.
-  LatencyHistogram pull_times;         ///< Of pulls that were answered with values; waiting for their step included.
+  LatencyHistogram push_times;  ///< From when a push had come to its answer.
+  LatencyHistogram pull_times;  ///< Of pulls that were answered with values; waiting for their step included.
 
-  std::vector<RankStatus> of_ranks;            ///< Ascending; the first `most_listed`.
-  std::vector<VariableStatus> of_variables;    ///< As they lie in the shard's block; the first `most_listed`.
+  std::vector<RankStatus> of_ranks;  ///< Ascending; the first `most_listed`.
+  std::vector<VariableStatus> of_variables;  ///< As they lie in the shard's block; the first `most_listed`.
 
   template <class = void> void encode(WireWriter& head) const {
     head.varint(1, task);
@@ -133,8 +132,7 @@ struct ShardStatus {
   template <class = void> [[nodiscard]] auto decode(ByteView head) -> bool {
     bool good = true;
     WireReader reader{head};
-    while (good && reader.next())
-      switch (reader.tag()) {
+    while (good && reader.next()) switch (reader.tag()) {
         case wire_tag(1, WireType::varint): task = reader.uint32(); break;
         case wire_tag(2, WireType::varint): shard = reader.uint32(); break;
         case wire_tag(3, WireType::varint): shards = reader.uint32(); break;
@@ -178,4 +176,5 @@ struct ShardStatus {
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -30,7 +30,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A contribution that was read: float32, the dense block first, and views of what it says of the tables.
 struct ReadContribution {
@@ -48,7 +49,8 @@ class ShardStore {
   /// `ps_errc::budget_exceeded` when those of numbered keys need more.
   template <class = void>
   ShardStore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, std::uint64_t table_budget_bytes)
-      : layout_{job, shard}, checks_numerics_{job.check_numerics},
+      : layout_{job, shard},
+        checks_numerics_{job.check_numerics},
         dense_{layout_, updaters, initial_values(job, layout_)} {
     if (!job.tables.empty()) tables_ = std::make_unique<TableStore>(job, layout_, updaters, table_budget_bytes);
   }
@@ -119,7 +121,9 @@ class ShardStore {
   }
   /// Copies on, `most_bytes` or a little more. Whether the cut is whole.
   template <class = void>
-  auto copy_cut(std::size_t most_bytes) -> bool { return tables_ == nullptr || tables_->copy_some(most_bytes); }
+  auto copy_cut(std::size_t most_bytes) -> bool {
+    return tables_ == nullptr || tables_->copy_some(most_bytes);
+  }
   /// The cut, once it is whole.
   template <class = void> [[nodiscard]] auto take_cut() -> SaveCut {
     SaveCut taken{std::exchange(cut_, {})};
@@ -182,13 +186,13 @@ class ShardStore {
   ShardLayout layout_;
   bool checks_numerics_;
   DenseStore dense_;
-  std::unique_ptr<TableStore> tables_;              // null: the job has none
-  BlockPool blocks_;                                // of values that are not the dense block itself
-  Cut cut_;                                         // that was begun
-  SharedBuffer sent_;                               // the last of them without rows,
-  SharedBuffer sent_of_;                            // and the dense block that it is of
-  BlockPool decoded_;                               // of contributions
-  std::vector<ByteView> of_blocks_;                 // these two are kept for their capacity
+  std::unique_ptr<TableStore> tables_;  // null: the job has none
+  BlockPool blocks_;  // of values that are not the dense block itself
+  Cut cut_;  // that was begun
+  SharedBuffer sent_;  // the last of them without rows,
+  SharedBuffer sent_of_;  // and the dense block that it is of
+  BlockPool decoded_;  // of contributions
+  std::vector<ByteView> of_blocks_;  // these two are kept for their capacity
   std::vector<const TableGradients*> of_tables_;
 };
 
@@ -211,4 +215,5 @@ template <class = void>
   return 0;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -18,26 +18,27 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a sparse accumulator gives for each row.
 enum class RowReduction : std::uint8_t {
   row_mean,  ///< The sum divided by the number of gradients that have this row: TensorFlow's mean, and the default. A
-             ///< row that one of 50 workers touched moves 50 times as far as in a dense mean.
-  mean,      ///< The sum divided by the number of all gradients, as of a dense gradient whose other rows are zeros.
+  ///< row that one of 50 workers touched moves 50 times as far as in a dense mean.
+  mean,  ///< The sum divided by the number of all gradients, as of a dense gradient whose other rows are zeros.
   sum,
 };
 
 /// The rows of a table that a gradient touches; as `unique_keys` and `sum_by_key` make them.
 struct SparseGradient {
   std::span<const std::uint64_t> keys;  ///< Ascending, each once.
-  std::span<const float> rows;          ///< One row for each key.
+  std::span<const float> rows;  ///< One row for each key.
 };
 
 /// A take of a sparse accumulator is complete.
 struct SparseGradientTaken {
-  std::uint64_t take = 0;   ///< Which: the id it was asked for with.
-  Step step = 0;            ///< The accumulator's step from now on.
+  std::uint64_t take = 0;  ///< Which: the id it was asked for with.
+  Step step = 0;  ///< The accumulator's step from now on.
   std::uint64_t count = 0;  ///< Of how many gradients: as many as were required, or more.
   SparseGradient gradient;  ///< Valid until the accumulator's next event.
 };
@@ -131,10 +132,10 @@ class SparseConditionalAccumulator {
     std::size_t old = 0;
     std::size_t fresh = 0;
     while (old < sum_.keys.size() || fresh < gradient.keys.size()) {
-      const bool has_old = fresh == gradient.keys.size() ||
-                           (old < sum_.keys.size() && sum_.keys[old] <= gradient.keys[fresh]);
-      const bool has_fresh = old == sum_.keys.size() ||
-                             (fresh < gradient.keys.size() && gradient.keys[fresh] <= sum_.keys[old]);
+      const bool has_old =
+          fresh == gradient.keys.size() || (old < sum_.keys.size() && sum_.keys[old] <= gradient.keys[fresh]);
+      const bool has_fresh =
+          old == sum_.keys.size() || (fresh < gradient.keys.size() && gradient.keys[fresh] <= sum_.keys[old]);
       const float* const row = gradient.rows.data() + fresh * row_size_;
       if (has_old) {
         merged_.append(sum_.keys[old], sum_.touched[old], sum_.values.data() + old * row_size_, row_size_);
@@ -167,8 +168,9 @@ class SparseConditionalAccumulator {
   RowReduction reduction_;
   std::uint64_t table_rows_;
   detail::TakeLine line_;
-  Rows sum_;     // of nothing when the count is 0
+  Rows sum_;  // of nothing when the count is 0
   Rows merged_;  // memory for the next sum
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,8 @@
 #include <string>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Rows of ids, some with many and some with none: row r looks up `ids[row_splits[r]]` up to, without,
 /// `ids[row_splits[r + 1]]`, each with its weight. As in TensorFlow's RaggedTensor, and in the ragged columns of a
@@ -52,4 +53,5 @@ template <class = void> void check_sparse_ids(const SparseIds& lookups) {
                         std::to_string(lookups.weights.size()) + " weights");
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

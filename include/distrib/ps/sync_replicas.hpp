@@ -18,11 +18,12 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Enough gradients have come: the real optimizer is to be applied once.
 struct ApplyUpdate {
-  Step step = 0;            ///< The global step that this update makes; the first is one above that of the beginning.
+  Step step = 0;  ///< The global step that this update makes; the first is one above that of the beginning.
   std::uint64_t count = 0;  ///< Of how many gradients the means are.
   std::span<const std::span<const float>> gradients;  ///< The mean for each variable; valid during the call.
 };
@@ -198,4 +199,5 @@ class SyncReplicas {
   std::deque<Tokens> tokens_;  // first in, first out; equal ones counted, not kept
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,8 @@
 #include <string>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The numbers of TensorFlow's SyncReplicasOptimizer. With R replicas to aggregate and N workers: N = R is plain
 /// synchronous training; N > R has N - R backup workers, whose gradients come too late; with N < R each worker gives
@@ -70,4 +71,5 @@ struct SyncReplicasPlan {
   [[nodiscard]] auto operator==(const SyncReplicasPlan&) const -> bool = default;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

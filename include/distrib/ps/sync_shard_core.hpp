@@ -25,7 +25,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One shard of a synchronous job: counts each contribution (step, rank) once, completes a step when every rank's is
 /// there, reduces them in rank order, applies the updater, keeps the values of the newest two steps, makes cuts.
@@ -46,15 +47,20 @@ class SyncShardCore {
   template <class = void>
   SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
-      : ranks_{job.ranks}, replicas_{replicas_to_aggregate(job)}, total_steps_{job.total_steps},
-        cut_interval_{job.cut_interval}, window_{contribution_window(job)},
-        store_{job, shard, updaters, table_budget_bytes}, awaited_{job, shard}, newest_(job.ranks) {
+      : ranks_{job.ranks},
+        replicas_{replicas_to_aggregate(job)},
+        total_steps_{job.total_steps},
+        cut_interval_{job.cut_interval},
+        window_{contribution_window(job)},
+        store_{job, shard, updaters, table_budget_bytes},
+        awaited_{job, shard},
+        newest_(job.ranks) {
     store_.keep_previous(true);
   }
 
   template <class = void>
-  SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest, std::vector<Step> cuts,
-                std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
+  SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
+                std::vector<Step> cuts, std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : SyncShardCore{job, shard, updaters, table_budget_bytes} {
     store_.load(newest);
     awaited_.begin_at(k_ = newest.step);
@@ -363,8 +369,7 @@ class SyncShardCore {
   }
 
   void finish(auto& out) {
-    if (goodbyes_.size() == ranks_ && cuts_.back() >= total_steps_ && !std::exchange(done_, true))
-      out(ShardDone{});
+    if (goodbyes_.size() == ranks_ && cuts_.back() >= total_steps_ && !std::exchange(done_, true)) out(ShardDone{});
   }
 
   Rank ranks_;
@@ -375,26 +380,27 @@ class SyncShardCore {
   ShardStore store_;
   detail::AwaitedValues awaited_;
   Step k_ = 0;
-  SharedBuffer previous_;                                    // dense values of k-1
+  SharedBuffer previous_;  // dense values of k-1
   std::map<Step, detail::StepContributions> contributions_;  // of k+1 .. k+window
-  std::vector<detail::NewestContribution> newest_;           // of each rank, stored or dropped as stale
+  std::vector<detail::NewestContribution> newest_;  // of each rank, stored or dropped as stale
   std::uint64_t stale_ = 0;
   std::map<std::pair<Step, Rank>, std::uint32_t> checksums_;
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;
-  std::vector<Step> cuts_{0};                                // durable, ascending
-  Step common_ = 0;                                          // the newest of them that all shards are known to have
+  std::vector<Step> cuts_{0};  // durable, ascending
+  Step common_ = 0;  // the newest of them that all shards are known to have
   std::optional<Step> copying_;
-  bool asked_to_copy_ = false;                               // and not called yet
+  bool asked_to_copy_ = false;  // and not called yet
   std::optional<Step> saving_;
-  Step before_ = 0;                                          // where it was when it was sent back
-  bool no_room_ = false;                                     // for the last one that was tried
+  Step before_ = 0;  // where it was when it was sent back
+  bool no_room_ = false;  // for the last one that was tried
   std::optional<SaveCut> due_;
-  bool loading_ = false;                                     // the values of k are on their way
-  std::vector<std::pair<Peer, Step>> wanted_states_;         // by other replicas, with what they have
-  std::optional<Step> refused_;                              // what the last one had for which there was no room
+  bool loading_ = false;  // the values of k are on their way
+  std::vector<std::pair<Peer, Step>> wanted_states_;  // by other replicas, with what they have
+  std::optional<Step> refused_;  // what the last one had for which there was no room
   std::set<Rank> goodbyes_;
   bool done_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

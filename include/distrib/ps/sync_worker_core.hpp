@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One worker of a synchronous job: waits for the values of step t from every shard, has the contribution t+1 made,
 /// sends it to all, and keeps it until every shard has it in a cut. Serves shards that came back, sends everybody to
@@ -37,9 +38,14 @@ namespace distrib::inline v0 {
 class SyncWorkerCore {
  public:
   template <class = void> SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
-      : rank_{rank}, total_steps_{job.total_steps}, replicas_{job.shards(), job.num_replicas()},
-        buffer_{options.replay_budget_bytes, std::move(options.initial_values)}, window_{contribution_window(job)},
-        wants_result_{options.wants_result}, has_backups_{replicas_to_aggregate(job) < job.ranks}, rows_{job} {}
+      : rank_{rank},
+        total_steps_{job.total_steps},
+        replicas_{job.shards(), job.num_replicas()},
+        buffer_{options.replay_budget_bytes, std::move(options.initial_values)},
+        window_{contribution_window(job)},
+        wants_result_{options.wants_result},
+        has_backups_{replicas_to_aggregate(job) < job.ranks},
+        rows_{job} {}
 
   /// The step whose values the worker has or waits for.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -106,8 +112,7 @@ class SyncWorkerCore {
     const std::uint32_t shard = replicas_.shard_of(replica);
     if (t_ && step == replicas_[replica].asked && !computing_ && rows_.fit(*t_ + 1, shard, block)) {
       const SharedBuffer& known = replicas_.values_of(shard);
-      if (replicas_.replicated() && known && !is_same(*known, *block))
-        return out(ReplicasDiffer{shard, step});
+      if (replicas_.replicated() && known && !is_same(*known, *block)) return out(ReplicasDiffer{shard, step});
       replicas_[replica].got = std::move(block);
     }
     learn(replica, std::move(progress), out);
@@ -350,8 +355,7 @@ class SyncWorkerCore {
     WorkerDone ended;
     if (wants_result_ && !stopping_) {
       const auto is_there = [this](const ReplicaView& v) { return v.progress.done >= total_steps_; };
-      if (*t_ < total_steps_ || !replicas_.some_of_each(is_there))
-        return has_backups_ ? join_all(out) : restore(out);
+      if (*t_ < total_steps_ || !replicas_.some_of_each(is_there)) return has_backups_ ? join_all(out) : restore(out);
       if (!replicas_.some_of_each(&ReplicaView::got)) return;
       ended.result = replicas_.all_values();
     }
@@ -394,4 +398,5 @@ class SyncWorkerCore {
   bool done_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

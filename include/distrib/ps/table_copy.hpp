@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What the keys of one shard's share of a table were at a moment, in any order: of a key that was added twice the first
 /// time counts. Whoever copies a table while it changes adds what is about to change, and goes through the rest at leisure.
@@ -30,7 +31,9 @@ class TableCopy {
   /// `size_bytes`: what the rows will take, about. `any_key`: uses are kept, too.
   template <class = void>
   TableCopy(const RowLayout& layout, const detail::RowPacking& packing, bool any_key, std::size_t size_bytes)
-      : layout_{layout}, packing_{packing}, any_key_{any_key},
+      : layout_{layout},
+        packing_{packing},
+        any_key_{any_key},
         shift_{static_cast<unsigned>(
             std::bit_width(std::clamp(size_bytes, least_block_bytes, most_block_bytes) / layout.row_bytes()))} {}
 
@@ -49,8 +52,10 @@ class TableCopy {
     const std::vector<Key> kept = in_order();
     const auto with_row = static_cast<std::size_t>(std::ranges::partition_point(kept, has_row) - kept.begin());
     auto keys = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(kept.size() * sizeof(std::uint64_t)));
-    auto uses = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(any_key_ ? kept.size() * sizeof(KeyUse) : 0));
-    auto rows = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(with_row * layout_.floats() * sizeof(float)));
+    auto uses =
+        std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(any_key_ ? kept.size() * sizeof(KeyUse) : 0));
+    auto rows =
+        std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(with_row * layout_.floats() * sizeof(float)));
     for (std::size_t i = 0; i < kept.size(); ++i) keys->as<std::uint64_t>()[i] = kept[i].first;
     for (std::size_t i = 0; i < kept.size() && any_key_; ++i) uses->as<KeyUse>()[i] = kept[i].second.use;
     for (std::size_t i = 0; i < with_row; ++i) {
@@ -66,7 +71,8 @@ class TableCopy {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   static constexpr std::size_t keys_of_block = 4096;
   static constexpr std::size_t least_block_bytes = std::size_t{64} << 10;
-  static constexpr std::size_t most_block_bytes = std::size_t{64} << 20;  // the system gets them back when they are freed
+  static constexpr std::size_t most_block_bytes = std::size_t{64}
+                                                  << 20;  // the system gets them back when they are freed
 
   struct Copied {
     KeyUse use;
@@ -111,4 +117,5 @@ class TableCopy {
   std::size_t rows_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -3,7 +3,8 @@
 
 #include <distrib/core/bytes.hpp>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A shard's share of one table at a step. First the keys that have a row, by ascending key, then those that are only
 /// counted, likewise. All null: the table is as it was at first.
@@ -13,4 +14,5 @@ struct TableCut {
   SharedBuffer rows;  ///< [weights | slot 0 | slot 1 ...], `dim` floats each, of the keys that have a row; no gaps.
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

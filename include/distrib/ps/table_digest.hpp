@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <span>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What tells rows of a table from others, whatever their order and however they are dealt to shards: the sum, modulo
 /// 2^64 in each of its four words, of the SHA-256 of every key (64 bits, little endian) with its weights. No protection
@@ -34,4 +35,5 @@ struct TableDigest {
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // A contribution of a job with tables is, for one shard: the dense block; how many bytes of keys follow, 8 of them, little
 // endian; the keys of all tables (`append_keys`); and from the next multiple of `tensor_alignment` on each table's rows
@@ -138,4 +139,5 @@ class ContributionLayout {
   std::vector<std::size_t> rows_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

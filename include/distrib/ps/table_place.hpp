@@ -13,15 +13,15 @@
 #include <span>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Which shard the row of a key lies on. Numbered keys are cut in ranges (`RangeSharding`); where any 64 bits are a
 /// key, the virtual shards are dealt to the shards (`ConsistentHashSharding`). A value.
 class TableSharding {
  public:
   template <class = void>
-  TableSharding(const TableInfo& table, std::uint32_t shards)
-      : ranges_{static_cast<std::int64_t>(table.rows), shards} {
+  TableSharding(const TableInfo& table, std::uint32_t shards) : ranges_{static_cast<std::int64_t>(table.rows), shards} {
     if (!table.any_key()) return;
     const ConsistentHashSharding dealt{shards};
     owners_.assign(dealt.owners().begin(), dealt.owners().end());
@@ -76,4 +76,5 @@ class TablePlace {
   TableSharding sharding_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -27,7 +27,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How large one shard's share of a table is.
 struct TableSize {
@@ -153,7 +154,9 @@ class TableStore {
   template <class = void> void load(std::span<const TableCut> tables) {
     if (!tables.empty() && tables.size() != tables_.size()) throw_error(ps_errc::wrong_size, "tables of a cut");
     // All of the old go first: the new ones may need their memory.
-    const auto has = [&](std::size_t i) { return !tables.empty() && (tables[i].keys || tables[i].uses || tables[i].rows); };
+    const auto has = [&](std::size_t i) {
+      return !tables.empty() && (tables[i].keys || tables[i].uses || tables[i].rows);
+    };
     for (std::size_t i = 0; i < tables_.size(); ++i) has(i) ? tables_[i].clear() : tables_[i].reset();
     for (std::size_t i = 0; i < tables_.size(); ++i)
       if (has(i)) tables_[i].load(tables[i]);
@@ -183,10 +186,8 @@ class TableStore {
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       const std::size_t floats = keys[i].size() * tables_[i].place().info().dim;
       if (wire_format_ == FloatFormat::float32)
-        write_table(tables_[i], std::span{keys[i]},
-                    std::span{reinterpret_cast<float*>(out.data() + at), floats});
-      else
-        write_encoded(tables_[i], keys[i], out.data() + at, write_table);
+        write_table(tables_[i], std::span{keys[i]}, std::span{reinterpret_cast<float*>(out.data() + at), floats});
+      else write_encoded(tables_[i], keys[i], out.data() + at, write_table);
       const std::size_t end = at + floats * element_bytes(wire_format_);
       at = aligned_size(end);
       std::fill(out.begin() + static_cast<std::ptrdiff_t>(end), out.begin() + static_cast<std::ptrdiff_t>(at),
@@ -218,4 +219,5 @@ class TableStore {
   mutable std::vector<float> weights_;  // that are being encoded
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

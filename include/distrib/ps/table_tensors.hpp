@@ -25,7 +25,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How one shard's rows of a table are stored as tensors of a checkpoint.
 ///
@@ -127,7 +128,9 @@ class TableTensors {
     return info().name + "/shard-" + detail::shard_of_shards(shard, shards);
   }
   template <class = void>
-  auto own_rows() const -> std::string { return any_key() ? name_of(shard_, shards_) + "/values" : info().name; }
+  auto own_rows() const -> std::string {
+    return any_key() ? name_of(shard_, shards_) + "/values" : info().name;
+  }
   auto numbered_shape() const -> Shape { return {static_cast<std::int64_t>(info().rows), dim()}; }
   template <class = void> auto own_slice() const -> Slice {
     return Slice::along(numbered_shape(), 0, static_cast<std::int64_t>(place_.first()),
@@ -154,7 +157,7 @@ class TableTensors {
   struct Columns {
     AlignedBuffer& buffer;
     std::size_t stride;  // bytes of a row there
-    std::size_t from;    // the first byte in each
+    std::size_t from;  // the first byte in each
   };
 
   // Copies rows first .. first + count of a tensor, each of `width` bytes; `place(row)` tells to which row there.
@@ -199,8 +202,7 @@ class TableTensors {
     if (tensor->dtype != dtype || found != shape)
       error = wrong(reader, checkpoint_errc::mismatch, name,
                     "it is " + std::string{distrib::name(tensor->dtype)} + to_string(found));
-    else if (any_key() && !tensor->complete)
-      error = wrong(reader, checkpoint_errc::incomplete, name, to_string(found));
+    else if (any_key() && !tensor->complete) error = wrong(reader, checkpoint_errc::incomplete, name, to_string(found));
     return error ? 0 : static_cast<std::size_t>(found[0]);
   }
 
@@ -340,4 +342,5 @@ class TableTensors {
   std::uint32_t shards_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

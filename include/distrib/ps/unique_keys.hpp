@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a worker asks for, and where it finds the answer: each key once, ascending, and for each position of the list
 /// they came from the number of its key among them. Such an `index` serves as the ids of a lookup in the rows that
@@ -110,4 +111,5 @@ inline void sum_by_key(std::span<const std::int64_t> index, std::span<const floa
     throw_error(ec, "sums of " + std::to_string(index.size()) + " rows of " + std::to_string(row_size) + " elements");
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

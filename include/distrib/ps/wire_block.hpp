@@ -13,7 +13,8 @@
 #include <memory>
 #include <span>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // The dense block of a shard in a message: what is trained in the job's `FloatFormat`, element after element, gaps too,
 // and zeros up to `ShardLayout::wire_float_bytes`; then the counters as they are. Of float32 it is the block.
@@ -88,4 +89,5 @@ inline void gather_to_send(const ShardLayout& layout, const ShardLayout::Place& 
   });
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The rows that a worker wants from one shard with a step's values.
 struct WantedRows {
@@ -91,4 +92,5 @@ struct WorkerOptions {
   bool wants_result = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

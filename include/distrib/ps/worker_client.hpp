@@ -31,7 +31,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a worker tells whoever computes for it, on the executor. None may call the client back from inside.
 class WorkerOwner {
@@ -58,8 +59,13 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   /// `servers`: the address of each ps task.
   WorkerClient(const Executor& executor, const Job& job, Rank rank, std::vector<Address> servers,
                WorkerClientOptions options, CutSettings cuts, WorkerOwner& owner)
-      : executor_{executor}, servers_{std::move(servers)}, options_{std::move(options)}, shards_{job.shards()},
-        owner_{owner}, node_{job, rank, options_.worker, std::move(cuts), *this}, hang_up_{executor} {
+      : executor_{executor},
+        servers_{std::move(servers)},
+        options_{std::move(options)},
+        shards_{job.shards()},
+        owner_{owner},
+        node_{job, rank, options_.worker, std::move(cuts), *this},
+        hang_up_{executor} {
     for (std::uint32_t replica = 0; replica < job.num_replicas(); ++replica)
       links_.emplace_back(executor, *this, replica, job.task_of(replica), job.service_of(replica));
   }
@@ -101,7 +107,8 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
 
   /// One replica's connection; its owner in the sense of `Connection`.
   struct Link {
-    Link(const Executor& executor, WorkerClient& of, std::uint32_t number, std::uint32_t of_task, std::uint32_t service_of)
+    Link(const Executor& executor, WorkerClient& of, std::uint32_t number, std::uint32_t of_task,
+         std::uint32_t service_of)
         : client{&of}, replica{number}, task{of_task}, service{service_of}, pause{executor} {}
 
     WorkerClient* client;
@@ -133,8 +140,8 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
       if (Clock::now() - link.told < tell_every) return;
       link.told = Clock::now();
       tell(Event::Kind::waiting, link, missing.code,
-           "waiting for " + name_of(link) + " since " + std::to_string(waited.count() / 1000) + " s: " +
-               missing.code.message());
+           "waiting for " + name_of(link) + " since " + std::to_string(waited.count() / 1000) +
+               " s: " + missing.code.message());
     };
     link.connector = std::make_unique<Connector>(executor_, servers_[link.task], std::move(how),
                                                  [this, &link](const Error& error, std::optional<TcpSocket> socket) {
@@ -232,7 +239,10 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   void saved(Step step) override { owner_.saved(step); }
   void not_repeatable(Step step) override {
     if (options_.observer)
-      options_.observer({Event::Kind::not_repeatable, {}, {}, ps_errc::not_repeatable,
+      options_.observer({Event::Kind::not_repeatable,
+                         {},
+                         {},
+                         ps_errc::not_repeatable,
                          "the contribution of step " + std::to_string(step) +
                              " came twice with different bytes: the model or its input is not repeatable"});
   }
@@ -291,4 +301,5 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   bool ended_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

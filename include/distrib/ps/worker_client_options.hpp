@@ -10,11 +10,13 @@
 #include <chrono>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a worker finds its parameter servers and lets go of them.
 struct WorkerClientOptions {
-  std::chrono::milliseconds start_within{300'000};  ///< A server that nobody has reached by then ends the worker: code 1.
+  std::chrono::milliseconds start_within{
+      300'000};  ///< A server that nobody has reached by then ends the worker: code 1.
   std::chrono::milliseconds lost_after{660'000};    ///< One that was lost for so long is lost for good: code 70.
   std::chrono::milliseconds goodbye_within{5'000};  ///< How long the last words may take.
   RpcClientOptions rpc;                             ///< `service` and `categories` are the worker's own business.
@@ -24,9 +26,10 @@ struct WorkerClientOptions {
 
 /// How a worker's part of a job ended.
 struct WorkerEnd {
-  int code = 0;                      ///< An exit code: 0 done, 1 stopped or nobody there, 65 refused, 70 somebody lost.
-  Error why;                         ///< When it failed.
+  int code = 0;  ///< An exit code: 0 done, 1 stopped or nobody there, 65 refused, 70 somebody lost.
+  Error why;  ///< When it failed.
   std::vector<SharedBuffer> result;  ///< See `WorkerDone`.
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -30,7 +30,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a worker's node tells its shell; none of these may call the node back from inside.
 class WorkerShell {
@@ -39,11 +40,11 @@ class WorkerShell {
   virtual void prepare(Prepare work) = 0;      ///< Then `prepared`, on the node's thread.
   virtual void compute(Compute work) = 0;      ///< Then `computed`, on the node's thread.
   virtual void sent(std::uint32_t shard) = 0;  ///< Calls wait in the shard's ClientCore: have them written.
-  virtual void moved(Step counted) = 0;        ///< Values came that so many steps made (asynchronous: contributions).
-  virtual void saved(Step step) = 0;           ///< Every shard has a cut of this step: it is durable. Synchronous only.
+  virtual void moved(Step counted) = 0;  ///< Values came that so many steps made (asynchronous: contributions).
+  virtual void saved(Step step) = 0;  ///< Every shard has a cut of this step: it is durable. Synchronous only.
   virtual void not_repeatable(Step step) = 0;  ///< A shard had this contribution before, with other bytes; those count.
-  virtual void done(WorkerDone end) = 0;       ///< Each connection ends when its shard has heard so.
-  virtual void failed(const Error& why) = 0;   ///< The job cannot go on: a shard refused it, or a rank is lost.
+  virtual void done(WorkerDone end) = 0;  ///< Each connection ends when its shard has heard so.
+  virtual void failed(const Error& why) = 0;  ///< The job cannot go on: a shard refused it, or a rank is lost.
 };
 
 /// One worker over rpc: carries what its core tells to the shards as calls of `ps/methods.hpp`, one connection a shard,
@@ -56,8 +57,13 @@ template <class Core>
 class WorkerNode {
  public:
   WorkerNode(const Job& job, Rank rank, const WorkerOptions& options, CutSettings cuts, WorkerShell& shell)
-      : core_{job, rank, options}, rank_{rank}, job_text_{to_text(job)}, job_hash_{to_hex(sha256(as_bytes(job_text_)))},
-        cuts_{std::move(cuts)}, shell_{shell}, links_(job.num_replicas()) {
+      : core_{job, rank, options},
+        rank_{rank},
+        job_text_{to_text(job)},
+        job_hash_{to_hex(sha256(as_bytes(job_text_)))},
+        cuts_{std::move(cuts)},
+        shell_{shell},
+        links_(job.num_replicas()) {
     for (const ShardLayout& layout : shard_layouts(job)) block_bytes_.push_back(layout.wire_block_bytes());
   }
   WorkerNode(const WorkerNode&) = delete;
@@ -102,7 +108,8 @@ class WorkerNode {
   }
 
   /// The contribution that `compute` asked for, one block a shard; with tables also the rows that the next one needs.
-  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, Instant now, std::vector<WantedRows> next = {}) {
+  void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, Instant now,
+                std::vector<WantedRows> next = {}) {
     run(now, [&](Core& core, auto& out) { core.computed(ticket, std::move(blocks), out, std::move(next)); });
   }
 
@@ -122,7 +129,7 @@ class WorkerNode {
   struct Letter {
     std::uint32_t method;
     Step step;
-    std::size_t answer_bytes;            // of a pull: the values that come
+    std::size_t answer_bytes;  // of a pull: the values that come
     std::vector<std::byte> head;
     FrameBody body;
   };
@@ -132,10 +139,10 @@ class WorkerNode {
     std::size_t answer_bytes;
   };
   struct Link {
-    ClientCore* core = nullptr;          // null: not connected
-    std::deque<Letter> waiting;          // until fewer calls are in flight: a replay may be long
+    ClientCore* core = nullptr;  // null: not connected
+    std::deque<Letter> waiting;  // until fewer calls are in flight: a replay may be long
     std::map<std::uint64_t, CallState> calls;
-    std::uint64_t stream = 0;            // the call of Join; 0: none
+    std::uint64_t stream = 0;  // the call of Join; 0: none
     bool text_sent = false;
   };
 
@@ -237,9 +244,7 @@ class WorkerNode {
         return run(now, [&](Core& core, auto& out) { core.joined(shard, std::move(item.progress), out); });
       case JoinItem::Kind::notice:
         return run(now, [&](Core& core, auto& out) { core.notice(shard, std::move(item.progress), out); });
-      case JoinItem::Kind::text_wanted:
-        links_[shard].text_sent = true;
-        return send_join(shard, now);
+      case JoinItem::Kind::text_wanted: links_[shard].text_sent = true; return send_join(shard, now);
       case JoinItem::Kind::rank_lost: return fail({ps_errc::rank_lost, "rank " + std::to_string(item.rank)});
     }
   }
@@ -335,4 +340,5 @@ class WorkerNode {
   bool over_ = false;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -11,7 +11,8 @@
 #include <string>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Bytes that come one after the other, from wherever: another file system, a server.
 ///
@@ -39,4 +40,5 @@ class AnyByteSource {
 /// How a file that is elsewhere is opened. Empty: files are on this machine.
 using OpenRemote = std::function<AnyByteSource(const std::string& name)>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -13,7 +13,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a whole record file is wrapped.
 enum class Compression {
@@ -129,4 +130,5 @@ concept Deflates = std::constructible_from<T, Compression, const DeflateOptions&
                      deflater.reset();
                    };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

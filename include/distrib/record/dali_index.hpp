@@ -21,7 +21,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // The index that NVIDIA's tfrecord2idx writes and DALI's TFRecord reader asks for: a line a record, in order, "offset
 // size", where size is that of the whole frame, payload and 16 bytes.
@@ -116,4 +117,5 @@ inline void write_dali_index(const RecordIndex& index, const std::string& text_p
   if (ec) throw_error(ec, text_path);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a reader does about a record that is damaged.
 enum class OnDamage {
@@ -12,7 +13,7 @@ enum class OnDamage {
   skip,     ///< Goes on behind a payload that is damaged, when the next record, or the end of the file, stands where
             ///< its length says. Stops at everything else.
   salvage,  ///< Also looks for the next record behind a damaged header, and ends without a failure where nothing more
-            ///< is found, behind a cut tail for instance.
+  ///< is found, behind a cut tail for instance.
 };
 
 /// How damage is met, and how much of it. What is lost is listed by `BasicRecordReader::damage()`.
@@ -27,11 +28,12 @@ struct DamagePolicy {
 /// A range of a file whose records were lost.
 struct Damage {
   std::uint64_t offset = 0;  ///< Where it begins in the file; of a compressed file, in what it inflates to.
-  std::uint64_t bytes = 0;   ///< Its length, up to the next record that was found; see `record_errc` for the cause.
+  std::uint64_t bytes = 0;  ///< Its length, up to the next record that was found; see `record_errc` for the cause.
   std::uint64_t record = 0;  ///< The number that its first record has; the whole range counts as one.
-  std::error_code code;      ///< What was found there.
+  std::error_code code;  ///< What was found there.
 
   auto operator==(const Damage&) const -> bool = default;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why a record file could not be read or written. What the operating system refuses (a missing file, a full disk)
 /// comes as its own code of `std::generic_category()`.
@@ -17,21 +18,21 @@ enum class record_errc {
   corrupt_payload,        ///< A record's payload does not match its checksum. Restore the file.
   truncated_header,       ///< The file ends inside a record's header. Restore it, or see `CutHeader`.
   truncated_payload,      ///< The file ends inside a record's payload. Restore it, or use the records before.
-  too_large,              ///< A record is longer than `RecordReaderOptions::max_record_bytes`. Raise that if need be.
-  corrupt_compression,    ///< The gzip or zlib data is damaged, or followed by something else. Restore the file.
+  too_large,  ///< A record is longer than `RecordReaderOptions::max_record_bytes`. Raise that if need be.
+  corrupt_compression,  ///< The gzip or zlib data is damaged, or followed by something else. Restore the file.
   truncated_compression,  ///< The gzip or zlib data ends early: the writer was not closed. Use the records before.
-  compressed,             ///< Random access needs a file that is not compressed. Write it without compression.
-  not_regular,            ///< Only regular files can be mapped. Read pipes and devices with `RecordReader`.
-  bad_level,              ///< A compression level is outside of -1 .. 9. Choose one inside.
-  no_such_record,         ///< The index has fewer records than the number asked for. Stay below `size()`.
-  closed,                 ///< Something was appended after `close()`. Append first, close last.
-  too_much_damage,        ///< More is damaged than `DamagePolicy` allows. Restore the file, or raise its limits.
-  unknown_compression,    ///< A compression's name is none of "", "GZIP", "ZLIB". Spell it so, case counts.
-  bad_deflate_option,     ///< `DeflateOptions`: memory_level is 1 .. 9, window_bits 9 .. 15, strategy a member's value.
-  no_such_shard,          ///< A shard outside of 0 .. shards - 1 was named, or no shards at all. Choose one inside.
-  bad_index,              ///< An index does not fit its file: damaged, or of another file. Build it anew.
-  bad_split,              ///< A split does not lie in its file, or no parts at all were asked for. Find it anew.
-  uncertain_split,        ///< Where records begin in a part cannot be told from it alone. Use `split_file`.
+  compressed,  ///< Random access needs a file that is not compressed. Write it without compression.
+  not_regular,  ///< Only regular files can be mapped. Read pipes and devices with `RecordReader`.
+  bad_level,  ///< A compression level is outside of -1 .. 9. Choose one inside.
+  no_such_record,  ///< The index has fewer records than the number asked for. Stay below `size()`.
+  closed,  ///< Something was appended after `close()`. Append first, close last.
+  too_much_damage,  ///< More is damaged than `DamagePolicy` allows. Restore the file, or raise its limits.
+  unknown_compression,  ///< A compression's name is none of "", "GZIP", "ZLIB". Spell it so, case counts.
+  bad_deflate_option,  ///< `DeflateOptions`: memory_level is 1 .. 9, window_bits 9 .. 15, strategy a member's value.
+  no_such_shard,  ///< A shard outside of 0 .. shards - 1 was named, or no shards at all. Choose one inside.
+  bad_index,  ///< An index does not fit its file: damaged, or of another file. Build it anew.
+  bad_split,  ///< A split does not lie in its file, or no parts at all were asked for. Find it anew.
+  uncertain_split,  ///< Where records begin in a part cannot be told from it alone. Use `split_file`.
 };
 
 namespace detail {
@@ -79,6 +80,7 @@ inline auto record_place(std::string_view path, std::uint64_t number, std::uint6
   return {static_cast<int>(value), record_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::record_errc> : std::true_type {};

@@ -10,7 +10,8 @@
 #include <optional>
 #include <span>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // One record of a TFRecord file (tensorflow/core/lib/io/record_writer.h): length u64, masked CRC-32C of the length,
 // payload, masked CRC-32C of the payload; all little-endian. Nothing before, between or after records.
@@ -24,8 +25,8 @@ struct Record {
   ByteView bytes;            ///< The payload.
   std::uint64_t offset = 0;  ///< Where its header begins in the file; of a compressed file, in what it inflates to.
   std::uint64_t number = 0;  ///< Records before it in the file; a range that was lost counts as one.
-  bool suspect = false;      ///< Found behind damage, and perhaps no record of the file: the headers from there on do
-                             ///< not lead to the end of the file, as those of a TFRecord within a payload do not.
+  bool suspect = false;  ///< Found behind damage, and perhaps no record of the file: the headers from there on do
+      ///< not lead to the end of the file, as those of a TFRecord within a payload do not.
 };
 
 /// What stands before a payload of `payload_bytes`.
@@ -60,4 +61,5 @@ struct Record {
   return mask_crc(crc32c(payload)) == load_le<std::uint32_t>(footer.data());
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,8 @@
 #include <optional>
 #include <span>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // RecordWriter cuts a gzip file into members at the borders of records, and says in the header of each how long it is,
 // so that readers jump from member to member without inflating. To everybody else they are ordinary members (RFC 1952):
@@ -30,12 +31,12 @@ inline constexpr std::size_t gzip_member_header_bytes = 40;
 /// One member of a gzip file, as its header announces it. `offset`, `inflated_offset` and `first_record` are sums over
 /// the members before it.
 struct GzipMember {
-  std::uint64_t offset = 0;           ///< Where it begins in the file.
-  std::uint64_t size = 0;             ///< Its bytes in the file.
+  std::uint64_t offset = 0;  ///< Where it begins in the file.
+  std::uint64_t size = 0;  ///< Its bytes in the file.
   std::uint64_t inflated_offset = 0;  ///< Where what it inflates to begins in what the file inflates to.
-  std::uint64_t inflated_size = 0;    ///< Bytes that it inflates to.
-  std::uint64_t first_record = 0;     ///< Records before it.
-  std::uint64_t records = 0;          ///< Records in it.
+  std::uint64_t inflated_size = 0;  ///< Bytes that it inflates to.
+  std::uint64_t first_record = 0;  ///< Records before it.
+  std::uint64_t records = 0;  ///< Records in it.
 };
 
 namespace detail {
@@ -135,4 +136,5 @@ class GzipMembers {
   GzipMember sums_;  // of the members before
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

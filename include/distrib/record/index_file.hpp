@@ -24,7 +24,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // An index kept beside its file, as DIR/.NAME.index; the dot hides it from patterns. All little-endian:
 //   0 "distrIDX" · 8 version u32, 1 · 12 zero u32 · 16 bytes of the record file u64 · 24 its time of change, i64
@@ -97,8 +98,8 @@ void write_index_file(const std::string& path, std::span<const std::uint64_t> of
   if (ec) return;
   const std::size_t records = offsets.size() - (offsets.empty() ? 0 : 1);
   if (!changed || offsets.empty() || offsets.back() != file.bytes().size() ||
-      (records != 0 && (offsets.back() < record_frame_bytes ||
-                        offsets[records - 1] > offsets.back() - record_frame_bytes))) {
+      (records != 0 &&
+       (offsets.back() < record_frame_bytes || offsets[records - 1] > offsets.back() - record_frame_bytes))) {
     ec = record_errc::bad_index;
     return;
   }
@@ -160,4 +161,5 @@ inline auto detail::load_index(const std::string& path) -> std::optional<RecordI
   return RecordIndex::of_offsets(path, std::move(file), std::move(*offsets));
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

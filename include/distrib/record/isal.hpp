@@ -18,7 +18,8 @@
 #include <span>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -62,8 +63,7 @@ class IsalInflater {
       detail::offer_isal(*state_, in, out.subspan(written));
       const std::uint32_t offered_in = state_->avail_in;
       const std::uint32_t offered_out = state_->avail_out;
-      const int result =
-          in_header_ ? ::isal_read_gzip_header(state_.get(), &header_) : ::isal_inflate(state_.get());
+      const int result = in_header_ ? ::isal_read_gzip_header(state_.get(), &header_) : ::isal_inflate(state_.get());
       const std::size_t taken = offered_in - state_->avail_in;
       const std::size_t made = offered_out - state_->avail_out;
       in = in.subspan(taken);
@@ -151,4 +151,5 @@ class IsalDeflater {
   std::unique_ptr<std::uint8_t[]> memory_;  // of the level
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

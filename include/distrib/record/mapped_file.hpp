@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/error.hpp>
 #include <distrib/core/detail/files.hpp>
+#include <distrib/core/error.hpp>
 #include <distrib/record/error.hpp>
 
 #include <sys/mman.h>
@@ -16,7 +16,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -34,7 +35,7 @@ constexpr auto is_remote_file_system(std::uint32_t number) noexcept -> bool {
 
 /// Whether `path` lies on such a file system; false where that cannot be told.
 inline auto is_on_remote_file_system(const std::string& path) noexcept -> bool {
-  struct ::statfs status {};
+  struct ::statfs status{};
   return ::statfs(path.c_str(), &status) == 0 && is_remote_file_system(static_cast<std::uint32_t>(status.f_type));
 }
 
@@ -60,7 +61,7 @@ class MappedFile {
 
   /// The same; on failure `ec` is set and there are no bytes.
   MappedFile(const std::string& path, std::error_code& ec) noexcept {
-    struct stat status {};
+    struct stat status{};
     ec = ::stat(path.c_str(), &status) == 0 ? std::error_code{} : detail::last_os_error();
     // Asked before opening: to open a pipe would wait for its writer.
     if (!ec && !S_ISREG(status.st_mode)) ec = record_errc::not_regular;
@@ -90,4 +91,5 @@ class MappedFile {
   ByteView bytes_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Random access to the records of a plain TFRecord file. Building it walks the headers and verifies them; payloads are
 /// touched, and verified, only by `at`. Costs 8 bytes a record and the mapping. `open_index` keeps it beside the file.
@@ -94,10 +95,8 @@ class RecordIndex {
     }
     const ByteView frame = mapping_.bytes().subspan(offsets_[i], offsets_[i + 1] - offsets_[i]);
     const ByteView payload = frame.subspan(record_header_bytes, frame.size() - record_frame_bytes);
-    if (parse_record_header(frame.first<record_header_bytes>()) != payload.size())
-      ec = record_errc::corrupt_length;
-    else if (!payload_matches(payload, frame.last<record_footer_bytes>()))
-      ec = record_errc::corrupt_payload;
+    if (parse_record_header(frame.first<record_header_bytes>()) != payload.size()) ec = record_errc::corrupt_length;
+    else if (!payload_matches(payload, frame.last<record_footer_bytes>())) ec = record_errc::corrupt_payload;
     return ec ? Record{} : Record{payload, offsets_[i], i};
   }
 
@@ -157,4 +156,5 @@ class RecordIndex {
   std::vector<std::uint64_t> offsets_;  // of each record, and the end of the last
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

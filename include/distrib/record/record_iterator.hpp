@@ -7,7 +7,8 @@
 #include <cstddef>
 #include <iterator>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Input iterator over the records that a reader has left. Throws `std::system_error` where the reader fails. Good until
 /// the reader is moved.
@@ -37,4 +38,5 @@ template <class Reader> class RecordIterator {
   const Record* record_ = nullptr;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

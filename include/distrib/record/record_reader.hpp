@@ -27,7 +27,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a file means that ends inside a record's header.
 enum class CutHeader {
@@ -48,7 +49,7 @@ enum class FileAccess {
 enum class Checksums {
   verify,              ///< Both of each record are verified.
   ignore_like_hadoop,  ///< `tensorflow.read.crc32check=false`: nothing is noticed, a file may even end inside the last
-                       ///< checksum. Only for what was written with wrong checksums; `DamagePolicy` has no effect.
+  ///< checksum. Only for what was written with wrong checksums; `DamagePolicy` has no effect.
 };
 
 /// How `BasicRecordReader` reads.
@@ -322,11 +323,11 @@ template <Inflates I = Inflater> class BasicRecordReader {
   std::string path_;
   RecordReaderOptions options_;
   MappedFile mapping_;
-  std::unique_ptr<Stream> stream_;     // null when the file is mapped
+  std::unique_ptr<Stream> stream_;  // null when the file is mapped
   std::optional<RecordFinder> finder_;  // since the first salvage; then all of the file is at hand
-  ByteView window_;                    // bytes at hand, behind the records that are verified
-  std::size_t next_ = 0;               // of the frames, the next to be handed out
-  std::size_t verified_ = 0;           // how many there are
+  ByteView window_;  // bytes at hand, behind the records that are verified
+  std::size_t next_ = 0;  // of the frames, the next to be handed out
+  std::size_t verified_ = 0;  // how many there are
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;
   std::uint64_t finder_offset_ = 0;  // where the finder's bytes begin
@@ -340,4 +341,5 @@ template <Inflates I = Inflater> class BasicRecordReader {
 /// The reader of plain files and, with zlib, of compressed ones.
 using RecordReader = BasicRecordReader<>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

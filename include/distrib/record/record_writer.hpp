@@ -25,7 +25,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How `RecordWriter` writes.
 struct RecordWriterOptions {
@@ -80,10 +81,8 @@ template <Deflates D = Deflater> class BasicRecordWriter {
 
   ~BasicRecordWriter() {
     std::error_code ignored;
-    if (!options_.rename_on_close)
-      close(ignored);
-    else if (file_.is_open() || sealed_)
-      ::unlink(written_path_.c_str());
+    if (!options_.rename_on_close) close(ignored);
+    else if (file_.is_open() || sealed_) ::unlink(written_path_.c_str());
   }
 
   /// Adds a record of these bytes; afterwards they are the caller's again.
@@ -138,7 +137,7 @@ template <Deflates D = Deflater> class BasicRecordWriter {
 
   static constexpr std::size_t least_buffer_bytes = 128 << 10;
   static constexpr std::size_t copied_bytes = 64 << 10;  // payloads above go to the system without a copy; those below
-                                                         // are too short for a call of their own
+      // are too short for a call of their own
   static constexpr std::size_t slice_bytes = 256 << 10;  // of those, checked and handed over while still in the cache
 
   void open() {
@@ -172,12 +171,9 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   void add(ByteView payload) {
     if (error_) return;
     if (!file_.is_open()) return fail(record_errc::closed);
-    if (deflater_)
-      compress(payload);
-    else if (payload.size() <= copied_bytes)
-      copy(payload);
-    else
-      gather(payload);
+    if (deflater_) compress(payload);
+    else if (payload.size() <= copied_bytes) copy(payload);
+    else gather(payload);
     if (error_) return;
     ++records_;
     if (options_.index) offsets_.push_back(offsets_.back() + record_frame_bytes + payload.size());
@@ -237,10 +233,8 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     while (!error_) {
       filled_ += deflater_->deflate(bytes, std::span{buffer_}.subspan(filled_), flush);
       if (filled_ < buffer_.size()) return;
-      if (in_members())
-        buffer_.resize(2 * buffer_.size());
-      else
-        write_buffer();
+      if (in_members()) buffer_.resize(2 * buffer_.size());
+      else write_buffer();
     }
   }
 
@@ -307,10 +301,8 @@ template <Deflates D = Deflater> class BasicRecordWriter {
     std::error_code ec;
     if (options_.rename_on_close) {
       if (!error_ && std::rename(written_path_.c_str(), path_.c_str()) != 0) fail(detail::last_os_error());
-      if (error_)
-        ::unlink(written_path_.c_str());
-      else
-        detail::sync_path(detail::directory_of(path_), O_RDONLY | O_DIRECTORY, ec);
+      if (error_) ::unlink(written_path_.c_str());
+      else detail::sync_path(detail::directory_of(path_), O_RDONLY | O_DIRECTORY, ec);
     }
     if (ec) fail(ec);
     if (error_ || !options_.index) return;
@@ -330,9 +322,9 @@ template <Deflates D = Deflater> class BasicRecordWriter {
   std::optional<D> deflater_;
   std::vector<std::byte> buffer_;
   std::size_t filled_ = 0;
-  std::uint64_t bytes_ = 0;           // handed to the system
-  std::uint64_t whole_bytes_ = 0;     // of those, up to the end of a record or a member
-  std::uint64_t member_size_ = 0;     // of the present member, before compression
+  std::uint64_t bytes_ = 0;  // handed to the system
+  std::uint64_t whole_bytes_ = 0;  // of those, up to the end of a record or a member
+  std::uint64_t member_size_ = 0;  // of the present member, before compression
   std::uint64_t member_records_ = 0;  // in it
   std::uint64_t records_ = 0;
   std::vector<std::uint64_t> offsets_{0};  // for the index: of each record, and the end of the last
@@ -343,4 +335,5 @@ template <Deflates D = Deflater> class BasicRecordWriter {
 /// Compresses with zlib.
 using RecordWriter = BasicRecordWriter<>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Files that no path of this machine leads to; a value.
 /// - `files.name()`: what they are called, for errors;
@@ -21,4 +22,5 @@ concept RemoteFiles = std::copy_constructible<F> && requires(const F& files, con
   { files.open(name) } -> ByteSource;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

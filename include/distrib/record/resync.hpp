@@ -13,7 +13,8 @@
 #include <limits>
 #include <optional>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Where a walk from header to header came to.
 struct HeaderWalk {
@@ -158,8 +159,9 @@ class RecordFinder {
   }
 
   ByteView file_;
-  std::uint64_t budget_;       // what searches may still cost, in bytes
+  std::uint64_t budget_;  // what searches may still cost, in bytes
   std::uint64_t lone_budget_;  // and what looking at records that nothing follows may
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// "NAME-00003-of-00010", the name of shard 3 of 10.
 [[nodiscard]] inline auto shard_name(std::string_view name, std::size_t shard, std::size_t shards) -> std::string {
@@ -131,4 +132,5 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
 /// Compresses with zlib.
 using ShardedRecordWriter = BasicShardedRecordWriter<>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

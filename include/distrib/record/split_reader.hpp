@@ -20,7 +20,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Reads the records of one split of a plain TFRecord file in order and verifies both checksums of each. A range as
 /// `RecordReader` is, with the same two faces: as an input range it throws `std::system_error`; `try_next` returns
@@ -120,13 +121,14 @@ class SplitReader {
   std::string path_;
   RecordSplit split_;
   MappedFile mapping_;
-  ByteView window_;                  // the rest of the split, behind the records that are verified
+  ByteView window_;  // the rest of the split, behind the records that are verified
   detail::VerifiedFrames frames_{};  // those
-  std::size_t next_ = 0;             // of the frames, the next to be handed out
-  std::size_t verified_ = 0;         // how many there are
+  std::size_t next_ = 0;  // of the frames, the next to be handed out
+  std::size_t verified_ = 0;  // how many there are
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;
   Error error_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -21,7 +21,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // Any byte range of a plain TFRecord file is a split: a record belongs to the split in which it begins, so splits that
 // cover a file share its records exactly once. Where the first record of a range begins must be found out, in two ways:
@@ -36,11 +37,11 @@ namespace distrib::inline v0 {
 
 /// The records that begin in one range of a file.
 struct RecordSplit {
-  std::uint64_t first = 0;    ///< Where the first of them begins.
-  std::uint64_t end = 0;      ///< Where the last of them ends; `first` when there are none.
+  std::uint64_t first = 0;  ///< Where the first of them begins.
+  std::uint64_t end = 0;  ///< Where the last of them ends; `first` when there are none.
   std::uint64_t records = 0;  ///< How many there are.
-  std::uint64_t number = 0;   ///< How many are before them in the file. 0 where that is not known, from `find_split`.
-  bool broken = false;     ///< The range goes on behind `end`, but what follows there is damaged.
+  std::uint64_t number = 0;  ///< How many are before them in the file. 0 where that is not known, from `find_split`.
+  bool broken = false;  ///< The range goes on behind `end`, but what follows there is damaged.
   bool uncertain = false;  ///< `first` is a guess, because the file is damaged further on.
 
   auto operator==(const RecordSplit&) const -> bool = default;
@@ -122,10 +123,10 @@ inline auto lies_in_record(ByteView file, std::uint64_t begin, std::uint64_t end
 /// Makes guesses exact: `splits[k]` is what was found for [borders[k], borders[k + 1]), where borders ascend from 0 to
 /// the size of the file. Returns how many guesses were wrong and had to be walked again. Where the file is damaged
 /// the split is `broken`, and those behind it are empty, since what is there follows from nothing.
-inline auto stitch_splits(ByteView file, std::span<const std::uint64_t> borders,
-                          std::span<RecordSplit> splits) noexcept -> std::size_t {
+inline auto stitch_splits(ByteView file, std::span<const std::uint64_t> borders, std::span<RecordSplit> splits) noexcept
+    -> std::size_t {
   std::size_t wrong = 0;
-  std::uint64_t at = 0;      // where a record begins, proven
+  std::uint64_t at = 0;  // where a record begins, proven
   std::uint64_t number = 0;  // and how many are before it
   bool broken = false;
   for (std::size_t k = 0; k < splits.size(); ++k) {
@@ -149,7 +150,7 @@ inline auto stitch_splits(ByteView file, std::span<const std::uint64_t> borders,
 /// The splits of a whole file.
 struct FileSplits {
   std::vector<RecordSplit> splits;  ///< One a part, in order; together exactly the records that reading in order gives.
-  std::size_t wrong_guesses = 0;    ///< How many parts were walked twice. For the curious.
+  std::size_t wrong_guesses = 0;  ///< How many parts were walked twice. For the curious.
 };
 
 /// Cuts the plain TFRecord file `path` into `parts` ranges of the same size, and finds the records of each. No payload
@@ -200,4 +201,5 @@ struct RunInOrder {
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -17,7 +17,8 @@
 #include <span>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Window bits as zlib counts them, of a window of `bits`: "with a gzip header" is 16 more.
 [[nodiscard]] inline auto zlib_window_bits(Compression compression, int bits) noexcept -> int {
@@ -101,9 +102,8 @@ class Deflater {
   /// `compression` is gzip or zlib; the options are ones that `check_options` lets pass. Throws `std::bad_alloc`.
   explicit Deflater(Compression compression, const DeflateOptions& options = {}) : stream_{new z_stream{}} {
     assert(!check_options(options));
-    if (::deflateInit2(stream_.get(), options.level, deflate_method,
-                       zlib_window_bits(compression, options.window_bits), options.memory_level,
-                       static_cast<int>(options.strategy)) != Z_OK)
+    if (::deflateInit2(stream_.get(), options.level, deflate_method, zlib_window_bits(compression, options.window_bits),
+                       options.memory_level, static_cast<int>(options.strategy)) != Z_OK)
       throw std::bad_alloc{};
   }
 
@@ -138,4 +138,5 @@ class Deflater {
   std::unique_ptr<z_stream, End> stream_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

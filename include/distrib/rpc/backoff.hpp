@@ -8,7 +8,8 @@
 #include <chrono>
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Pauses between tries that fail.
 struct BackoffOptions {
@@ -51,4 +52,5 @@ class Backoff {
   Instant begun_{};
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

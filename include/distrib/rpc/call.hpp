@@ -18,7 +18,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 template <RpcMethod M, class Connection> class CallFromAnywhere;
 
@@ -124,4 +125,5 @@ template <RpcMethod M, class Connection> class CallFromAnywhere {
   Call<M, Connection> call_;  // of no connection
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A call, as it is told to who observes the calls of a server or a client.
 struct ObservedCall {
@@ -40,4 +41,5 @@ struct NoCallObserver {
 /// The one of those that have none.
 inline constexpr NoCallObserver no_call_observer{};
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What takes the body of one request while it comes: any number of chunks, in order, then its end. Each chunk is a
 /// multiple of 64 bytes, but for the last one, and valid until `chunk` returns. Only the end says that the bytes were
@@ -62,10 +63,8 @@ template <BodySink Sink, class Answer> class SinkOfCall final : public ServerCal
   SinkOfCall(Answer call, Sink sink) : call_{std::move(call)}, sink_{std::move(sink)} {}
 
   void happened(const ServerEvent& event) override {
-    if (event.kind == ServerEvent::Kind::chunk)
-      run_for(call_, [&] { sink_.chunk(event.body.bytes()); });
-    else if (event.kind == ServerEvent::Kind::body_end)
-      run_for(call_, [&] { sink_.end(); });
+    if (event.kind == ServerEvent::Kind::chunk) run_for(call_, [&] { sink_.chunk(event.body.bytes()); });
+    else if (event.kind == ServerEvent::Kind::body_end) run_for(call_, [&] { sink_.end(); });
   }
   void ended(const std::error_code&) override {}
 
@@ -94,4 +93,5 @@ void begin_chunks(Handler& handler, const Connection& connection, const ServerEv
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -33,7 +33,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The client's end of a connection: calls out, answers in, by any order. Every call ends by exactly one event, also
 /// when the connection is lost, a deadline passes or the call is refused at once; never from inside `call`.
@@ -46,7 +47,11 @@ class ClientCore {
   /// `nonce`: drawn for this connection (`draw_nonce`). Throws `rpc_errc::unauthorized` for a secret without one.
   template <class = void>
   ClientCore(const RpcClientOptions& options, Instant now, const Nonce& nonce = {})
-      : options_{options}, slots_{options.max_calls}, reader_{greeting_limits}, opened_{now}, heard_{now},
+      : options_{options},
+        slots_{options.max_calls},
+        reader_{greeting_limits},
+        opened_{now},
+        heard_{now},
         pinged_{now} {
     Greeting greeting;
     greeting.limits = options.limits;
@@ -231,7 +236,9 @@ class ClientCore {
     return id;
   }
   template <class = void>
-  auto refuse(std::uint64_t id, rpc_errc code) -> std::uint64_t { return refuse(id, Error{code, {}}); }
+  auto refuse(std::uint64_t id, rpc_errc code) -> std::uint64_t {
+    return refuse(id, Error{code, {}});
+  }
 
   template <class = void> auto fail(ClientEvent& event, std::uint64_t id, Error error) -> bool {
     end(event, id, ClientEvent::Kind::failed);
@@ -264,8 +271,8 @@ class ClientCore {
       if (!slot.active) continue;
       if (slot.number > begun_) return fail(event, id, {rpc_errc::closed, "the server has left"});
       // `closed` says as much as `not_sent`.
-      const bool tell_why = slot.batch != queue_.batch() || reason_.code == rpc_errc::unauthorized ||
-                            reason_.code == rpc_errc::closed;
+      const bool tell_why =
+          slot.batch != queue_.batch() || reason_.code == rpc_errc::unauthorized || reason_.code == rpc_errc::closed;
       return fail(event, id, tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
     }
     return false;
@@ -350,12 +357,12 @@ class ClientCore {
   FrameReader reader_;
   FrameQueue queue_;
   Instant opened_;
-  Instant heard_;   // when the last bytes came
+  Instant heard_;  // when the last bytes came
   Instant pinged_;  // then, or when the last ping was sent
   FrameProgress progress_;
   FrameLimits peer_;  // what the server takes, as far as is known
   bool begun_reply_ = false;  // the last reply was for a call that was active when it began
-  bool came_whole_ = false;   // frames have, since all was looked at
+  bool came_whole_ = false;  // frames have, since all was looked at
   std::unique_ptr<ClientHandshake> handshake_;  // until the greeting, or the proof of a secret, is written
   bool greeted_ = false;
   bool closing_ = false;
@@ -365,10 +372,11 @@ class ClientCore {
   Error reason_;
   std::uint32_t failing_ = 0;
   DeadlineWheel deadlines_;  // by slot
-  Instant expired_;          // when they were last looked at
+  Instant expired_;  // when they were last looked at
   std::deque<Failed> failed_;
 };
 
 static_assert(ConnectionCore<ClientCore>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

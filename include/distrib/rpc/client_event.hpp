@@ -7,7 +7,8 @@
 
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One thing that has happened on a client's connection.
 struct ClientEvent {
@@ -23,9 +24,9 @@ struct ClientEvent {
   };
   Kind kind{};
   std::uint64_t call = 0;
-  ByteView head;   ///< Of `reply`, `begun` and `item`. Valid, as `body` is, until the core is asked for anything else.
+  ByteView head;  ///< Of `reply`, `begun` and `item`. Valid, as `body` is, until the core is asked for anything else.
   FrameBody body;  ///< Of `reply`, `chunk` and `item`.
-  Error error;     ///< Of `failed`.
+  Error error;  ///< Of `failed`.
 
   /// Whether nothing more will be heard of the call.
   [[nodiscard]] auto ends_call() const noexcept -> bool {
@@ -33,4 +34,5 @@ struct ClientEvent {
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a client behaves on one connection.
 struct RpcClientOptions {
@@ -29,4 +30,5 @@ struct RpcClientOptions {
   SharedSecret secret;  ///< If there is one, calls wait until the server has proved that it has it too.
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How `async_finish` of a stream is completed: with the server's answer, or with why there is none.
 template <StreamMethod M> using StreamFinishSignature = void(std::error_code, typename M::Reply);
@@ -121,4 +122,5 @@ template <StreamMethod M, class Client> class ClientStream {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

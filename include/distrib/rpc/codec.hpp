@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a call brought: head and, unless it has an owner, body are valid while it is decoded.
 struct MessageReceived {
@@ -96,10 +97,8 @@ template <detail::WritesItself T> struct RpcCodec<T> {
     return body;
   }
   static auto decode(const MessageReceived& received, T& value) -> bool {
-    if constexpr (requires { value.body; })
-      value.body = received.body.share();
-    else if (!received.body.empty())
-      return false;
+    if constexpr (requires { value.body; }) value.body = received.body.share();
+    else if (!received.body.empty()) return false;
     if constexpr (requires {
                     { value.body_checksum } -> std::same_as<std::uint32_t&>;
                   })
@@ -179,4 +178,5 @@ template <RpcMessage T> [[nodiscard]] auto decode_message(const MessageReceived&
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

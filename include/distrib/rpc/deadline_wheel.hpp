@@ -13,7 +13,8 @@
 #include <optional>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Deadlines of calls, at most one for each slot: set, cleared and found in a time that does not depend on how many
 /// there are. They are kept by ticks of 4 ms: one passes up to a tick late, never early.
@@ -112,4 +113,5 @@ class DeadlineWheel {
   std::int64_t next_ = 0;  // no deadline is earlier
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

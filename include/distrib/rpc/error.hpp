@@ -5,7 +5,8 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why a call or a connection failed. All but `not_ours`..`protocol` and `unauthorized` leave the connection as it is.
 enum class rpc_errc {
@@ -13,21 +14,21 @@ enum class rpc_errc {
   corrupt,              ///< A frame does not match its checksum. Look for a broken network card or middlebox.
   unsupported_version,  ///< The peer speaks no version of the protocol that we speak. Build both of one release.
   too_large,            ///< A frame is longer than the limit of this end. Raise `FrameLimits`, or send less at once.
-  protocol,             ///< A frame came that has no place there. Build both ends of one release; report it otherwise.
-  silent,               ///< The peer was not heard of for its time limit. Look whether its machine and network live.
-  lost,                 ///< The connection ended before the answer came; the call may have been carried out. Retry.
-  closed,               ///< The call was made on a connection that had ended, or the peer takes no more. Connect anew.
-  deadline_passed,      ///< No answer came in time. Retry with more time, or look at what the peer is waiting for.
-  cancelled,            ///< The caller took the call back.
-  exhausted,            ///< As many calls as allowed are in flight. Wait for answers, or raise the options' limit.
-  unknown_method,       ///< The peer has no such method. Build both of one release; check which server was asked.
-  bad_message,          ///< A request or reply does not decode as its method says. Build both ends of one release.
-  unknown_service,      ///< The greeting asked for a service that the server has not. Check the number of shards.
-  not_sent,             ///< The connection ended before the call was sent: it was not carried out. Retry.
-  unauthorized,         ///< The ends have not the same shared secret. Give all tasks of the job the same, or none.
-  bad_secret,           ///< A shared secret has 16 bytes to 4 KiB. Make one: head -c 32 /dev/urandom | base64 > FILE.
-  secret_exposed,       ///< Everybody may read or write the file with the shared secret. Run chmod 600 FILE.
-  no_secret,            ///< The environment variable of the shared secret is not set. Set it, or check its name.
+  protocol,  ///< A frame came that has no place there. Build both ends of one release; report it otherwise.
+  silent,  ///< The peer was not heard of for its time limit. Look whether its machine and network live.
+  lost,  ///< The connection ended before the answer came; the call may have been carried out. Retry.
+  closed,  ///< The call was made on a connection that had ended, or the peer takes no more. Connect anew.
+  deadline_passed,  ///< No answer came in time. Retry with more time, or look at what the peer is waiting for.
+  cancelled,  ///< The caller took the call back.
+  exhausted,  ///< As many calls as allowed are in flight. Wait for answers, or raise the options' limit.
+  unknown_method,  ///< The peer has no such method. Build both of one release; check which server was asked.
+  bad_message,  ///< A request or reply does not decode as its method says. Build both ends of one release.
+  unknown_service,  ///< The greeting asked for a service that the server has not. Check the number of shards.
+  not_sent,  ///< The connection ended before the call was sent: it was not carried out. Retry.
+  unauthorized,  ///< The ends have not the same shared secret. Give all tasks of the job the same, or none.
+  bad_secret,  ///< A shared secret has 16 bytes to 4 KiB. Make one: head -c 32 /dev/urandom | base64 > FILE.
+  secret_exposed,  ///< Everybody may read or write the file with the shared secret. Run chmod 600 FILE.
+  no_secret,  ///< The environment variable of the shared secret is not set. Set it, or check its name.
 };
 
 namespace detail {
@@ -68,6 +69,7 @@ inline constexpr ErrorText rpc_texts[] = {
   return {static_cast<int>(value), rpc_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::rpc_errc> : std::true_type {};

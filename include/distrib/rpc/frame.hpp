@@ -10,15 +10,16 @@
 #include <cstdint>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 // A frame: header of 32 bytes, head, CRC-32C of the head, body, CRC-32C of the body; a checksum is absent when what it
 // covers has no bytes. Little endian. The header: 0 magic u32, 4 version u8, 5 kind u8, 6 flags u16, 8 method u32,
 // 12 head length u32, 16 call id u64, 24 body length u32, 28 CRC-32C of bytes 0 .. 27.
 
 inline constexpr std::size_t frame_header_bytes = 32;      ///< Of every frame.
-inline constexpr std::size_t request_prefix_bytes = 8;   ///< Of a request's head: milliseconds left, bytes of metadata.
-inline constexpr std::size_t frame_checksum_bytes = 4;   ///< After a head and after a body that have bytes.
+inline constexpr std::size_t request_prefix_bytes = 8;  ///< Of a request's head: milliseconds left, bytes of metadata.
+inline constexpr std::size_t frame_checksum_bytes = 4;  ///< After a head and after a body that have bytes.
 inline constexpr std::uint32_t frame_magic = 0x42545344;  ///< "DSTB" as it lies in memory.
 
 /// The version of the protocol that is spoken, and the oldest one that is understood.
@@ -28,25 +29,25 @@ inline constexpr std::uint8_t oldest_rpc_version = 1;
 /// What a frame is. Frames of an unknown kind end the connection.
 enum class FrameKind : std::uint8_t {
   greeting = 1,  ///< First in both directions: versions, limits, the wanted service.
-  request,       ///< Client: begins a call.
-  reply,         ///< Server: ends a call with its answer.
-  error,         ///< Server: ends a call, or (call id 0) the connection, and says why.
-  cancel,        ///< Client: the answer of a call is wanted no more.
-  ping,          ///< Answer me with pong.
-  pong,          ///< I am here.
-  goodbye,       ///< I begin no more calls, or take none; those in flight end as usual.
-  item,          ///< One item of a streaming call.
-  end,           ///< Server: ends a streaming call well. Client: no more items come.
-  credit,        ///< So many more items (u32, the head) may come on this call.
+  request,  ///< Client: begins a call.
+  reply,  ///< Server: ends a call with its answer.
+  error,  ///< Server: ends a call, or (call id 0) the connection, and says why.
+  cancel,  ///< Client: the answer of a call is wanted no more.
+  ping,  ///< Answer me with pong.
+  pong,  ///< I am here.
+  goodbye,  ///< I begin no more calls, or take none; those in flight end as usual.
+  item,  ///< One item of a streaming call.
+  end,  ///< Server: ends a streaming call well. Client: no more items come.
+  credit,  ///< So many more items (u32, the head) may come on this call.
 };
 
 /// A frame's header. A value.
 struct FrameHeader {
   FrameKind kind{};
-  std::uint16_t flags = 0;       ///< None are defined; set ones are passed over.
-  std::uint32_t method = 0;      ///< Of a request, `method_id` of its name; else 0.
+  std::uint16_t flags = 0;  ///< None are defined; set ones are passed over.
+  std::uint32_t method = 0;  ///< Of a request, `method_id` of its name; else 0.
   std::uint32_t head_bytes = 0;
-  std::uint64_t call = 0;        ///< Slot in the low half, generation in the high one; 0: about the connection.
+  std::uint64_t call = 0;  ///< Slot in the low half, generation in the high one; 0: about the connection.
   std::uint32_t body_bytes = 0;
 
   [[nodiscard]] auto operator==(const FrameHeader&) const -> bool = default;
@@ -99,4 +100,5 @@ inline void encode_frame_header(const FrameHeader& header, std::uint32_t head_by
   return {};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

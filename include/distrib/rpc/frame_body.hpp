@@ -8,7 +8,8 @@
 #include <memory>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a frame carries beside its head: bytes that lie in a buffer that can be shared, or, when they are few, in
 /// memory of somebody else. A value.
@@ -43,4 +44,5 @@ class FrameBody {
   SharedBuffer owner_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -5,7 +5,8 @@
 
 #include <cstddef>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Of a frame, so much has to come within its time limit.
 inline constexpr std::size_t frame_progress_bytes = std::size_t{64} << 10;
@@ -38,4 +39,5 @@ class FrameProgress {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

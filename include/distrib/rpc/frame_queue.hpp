@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A head in parts, most of which may be empty, as it is handed in.
 struct FrameHead {
@@ -182,4 +183,5 @@ class FrameQueue {
   std::uint64_t batch_ = 1;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

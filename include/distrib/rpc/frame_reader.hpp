@@ -19,7 +19,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The largest frame that one end takes. Checked before memory is taken.
 struct FrameLimits {
@@ -82,8 +83,7 @@ class FrameReader {
   [[nodiscard]] auto read_space(std::span<std::byte> lent) -> ReadSpace {
     lent_ = lent.data();
     std::span<std::byte> direct;
-    if (state_ == State::body && here_.empty())
-      direct = body_->bytes().subspan(filled_);
+    if (state_ == State::body && here_.empty()) direct = body_->bytes().subspan(filled_);
     else if (state_ == State::head && here_.empty())
       direct = std::span{large_head_.get(), large_head_bytes()}.subspan(filled_);
     const bool more_follows = direct.size() > piece_bytes;
@@ -331,7 +331,7 @@ class FrameReader {
   }
 
   FrameLimits limits_;
-  ByteView here_;                // not parsed yet: in the memory that was lent, or in kept_
+  ByteView here_;  // not parsed yet: in the memory that was lent, or in kept_
   bool is_lent_ = false;
   std::byte* lent_ = nullptr;
   std::size_t direct_bytes_ = 0;  // so many of the next bytes go elsewhere, in front of that
@@ -343,9 +343,10 @@ class FrameReader {
   std::shared_ptr<AlignedBuffer> body_;
   detail::BodyMemory memory_;  // of bodies
   std::size_t filled_ = 0;  // of head or body
-  std::uint32_t sum_ = 0;   // of the body's bytes so far
+  std::uint32_t sum_ = 0;  // of the body's bytes so far
   std::uint8_t large_lately_ = 0;  // so many frames from the last one with a large body on, itself included
   std::error_code error_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 #include <optional>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Asks for whichever of a server's services.
 inline constexpr std::uint32_t any_service = 0xffffffff;
@@ -27,13 +28,13 @@ inline constexpr FrameLimits greeting_limits{4 << 10, 0};
 /// What each end says first. The client tells the versions it speaks and the service it wants; the server answers with
 /// the version it chose. Both tell what they take.
 struct Greeting {
-  std::uint8_t version = rpc_version;         ///< The newest that is spoken; in the answer, the one that is spoken now.
-  std::uint8_t oldest = oldest_rpc_version;   ///< The oldest that is spoken.
-  FrameLimits limits;                         ///< The largest frame that is taken.
-  std::uint32_t max_calls = 0;                ///< Server: most calls in flight on this connection.
-  std::uint32_t service = any_service;        ///< Client: which of the server's services (of a ps: which shard).
-  std::optional<Nonce> nonce;                 ///< Who has a shared secret wants it to be proved for this.
-  std::optional<Sha256Digest> proof;          ///< Server: that it has the secret. Always the last bytes of the head.
+  std::uint8_t version = rpc_version;  ///< The newest that is spoken; in the answer, the one that is spoken now.
+  std::uint8_t oldest = oldest_rpc_version;  ///< The oldest that is spoken.
+  FrameLimits limits;  ///< The largest frame that is taken.
+  std::uint32_t max_calls = 0;  ///< Server: most calls in flight on this connection.
+  std::uint32_t service = any_service;  ///< Client: which of the server's services (of a ps: which shard).
+  std::optional<Nonce> nonce;  ///< Who has a shared secret wants it to be proved for this.
+  std::optional<Sha256Digest> proof;  ///< Server: that it has the secret. Always the last bytes of the head.
 
   /// How many bytes of the head the proof is.
   static constexpr std::size_t proof_bytes = 2 + sizeof(Sha256Digest);
@@ -86,4 +87,5 @@ struct Greeting {
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

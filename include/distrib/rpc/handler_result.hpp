@@ -8,7 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What becomes of what a handler returns that is no reply. Has `static void run(Result, const Answer&)`; the answer is
 /// a `Call` or a `ServerStream`.
@@ -43,4 +44,5 @@ template <class Result, class Executor> struct HandlerResult<asio::awaitable<Res
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How long many things took, up to 2199 s; what took longer counts as that.
 ///
@@ -136,4 +137,5 @@ class LatencyHistogram {
   std::array<std::uint64_t, buckets> counts_{};
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

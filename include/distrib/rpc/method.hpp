@@ -11,7 +11,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A call without content, or an answer that says no more than that it is one.
 struct Empty {
@@ -86,4 +87,5 @@ inline constexpr bool is_idempotent<M> = M::idempotent;
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,8 @@
 #include <cerrno>
 #include <cstddef>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Bytes that are used once: what was proved to somebody who drew them proves nothing to anybody else, or later. Zeros
 /// stand for none.
@@ -25,4 +26,5 @@ using Nonce = std::array<std::byte, 32>;
   return nonce;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

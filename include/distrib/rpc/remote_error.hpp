@@ -13,7 +13,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -26,7 +27,7 @@ struct RemoteCategory final : std::error_category {
 };
 
 inline constexpr failure conditions[] = {
-    failure::invalid_argument, failure::not_found, failure::corrupt, failure::mismatch, failure::unsupported,
+    failure::invalid_argument, failure::not_found,   failure::corrupt, failure::mismatch,  failure::unsupported,
     failure::exhausted,        failure::unavailable, failure::timeout, failure::cancelled, failure::io};
 
 /// The shared condition of a code; `io` when it has none.
@@ -82,4 +83,5 @@ inline void encode_error(WireWriter& head, const std::error_code& code, std::str
   return {rpc_errc::bad_message, "an error of the peer"};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How often calls are repeated.
 struct RetryOptions {
@@ -47,4 +48,5 @@ class RetryPolicy {
   double tokens_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -22,7 +22,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 struct NoMethod : Method<"", Empty, Empty> {};  // returned where a sentence of ours was the answer
@@ -91,8 +92,8 @@ template <class... Routes> class Router {
     static_assert((detail::returns_sink<Connection, Routes> && ...),
                   "distrib: on_chunks<M>(handler): the handler must return a sink, with void chunk(distrib::ByteView) "
                   "and void end()");
-    const bool known = std::apply(
-        [&](auto&... route) { return (dispatch_to(route, connection, event) || ...); }, routes_);
+    const bool known =
+        std::apply([&](auto&... route) { return (dispatch_to(route, connection, event) || ...); }, routes_);
     if (!known) connection->fail(event.call, rpc_errc::unknown_method);
   }
 
@@ -116,8 +117,7 @@ template <class... Routes> class Router {
     } else if constexpr (M::streams_replies) {
       if constexpr (std::is_invocable_v<Handler&, Request, ServerStream<M, Connection>>)
         return true;  // it is not tried with another argument: generic handlers would be compiled for that
-      else
-        return std::is_invocable_v<Handler&, Request, Answer>;
+      else return std::is_invocable_v<Handler&, Request, Answer>;
     } else {
       return std::is_invocable_v<Handler&, Request, Answer> || std::is_invocable_v<Handler&, Request>;
     }
@@ -132,10 +132,8 @@ template <class... Routes> class Router {
       typename M::Request request{};
       if (!detail::decode_message({event.head, event.body, event.body_checksum}, request))
         connection->fail(event.call, rpc_errc::bad_message, M::name);
-      else if constexpr (M::streams_replies)
-        stream<M>(route.handler, connection, event, std::move(request));
-      else
-        call(route.handler, Call<M, Connection>{connection, event}, std::move(request));
+      else if constexpr (M::streams_replies) stream<M>(route.handler, connection, event, std::move(request));
+      else call(route.handler, Call<M, Connection>{connection, event}, std::move(request));
     }
     return true;
   }
@@ -147,8 +145,7 @@ template <class... Routes> class Router {
     typename M::Request request{};
     if (!detail::decode_message({event.head, {}, 0}, request))
       connection->fail(event.call, rpc_errc::bad_message, M::name);
-    else
-      detail::begin_chunks<M>(route.handler, connection, event, std::move(request));
+    else detail::begin_chunks<M>(route.handler, connection, event, std::move(request));
     return true;
   }
 
@@ -157,8 +154,7 @@ template <class... Routes> class Router {
                      typename M::Request request) {
     if constexpr (std::is_invocable_v<Handler&, typename M::Request, ServerStream<M, Connection>>)
       run(handler, ServerStream<M, Connection>{connection, event}, std::move(request));
-    else
-      run(handler, Call<M, Connection>{connection, event}, std::move(request));
+    else run(handler, Call<M, Connection>{connection, event}, std::move(request));
   }
 
   template <class M, class Handler, class Connection>
@@ -168,10 +164,8 @@ template <class... Routes> class Router {
       run(handler, call, std::move(request));
     } else {
       using Result = std::invoke_result_t<Handler&, typename M::Request>;
-      if constexpr (std::is_convertible_v<Result, typename M::Reply>)
-        answer(call, handler, std::move(request));
-      else
-        detail::run_for(call, [&] { HandlerResult<Result>::run(handler(std::move(request)), call); });
+      if constexpr (std::is_convertible_v<Result, typename M::Reply>) answer(call, handler, std::move(request));
+      else detail::run_for(call, [&] { HandlerResult<Result>::run(handler(std::move(request)), call); });
     }
   }
 
@@ -181,10 +175,8 @@ template <class... Routes> class Router {
     if constexpr (std::is_invocable_v<Handler&, Request..., Answer>) {  // else `dispatch` has said so
       using Result = std::invoke_result_t<Handler&, Request..., Answer>;
       detail::run_for(answer, [&] {
-        if constexpr (std::is_void_v<Result>)
-          handler(std::move(request)..., answer);
-        else
-          HandlerResult<Result>::run(handler(std::move(request)..., answer), answer);
+        if constexpr (std::is_void_v<Result>) handler(std::move(request)..., answer);
+        else HandlerResult<Result>::run(handler(std::move(request)..., answer), answer);
       });
     }
   }
@@ -197,4 +189,5 @@ template <class... Routes> class Router {
   std::tuple<Routes...> routes_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

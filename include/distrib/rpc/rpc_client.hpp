@@ -31,7 +31,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What may be said of a call. A duration alone is a deadline.
 struct CallOptions {
@@ -272,10 +273,8 @@ template <class Stream, CallObserver Observes = const NoCallObserver> class Basi
         }
         observe(event);
         if (!error_texts.empty() && event.ends_call()) say_why(event);
-        if (has_sink)
-          tell_sink(slot, event);
-        else if (event.ends_call())
-          waiter(slot).complete(event);
+        if (has_sink) tell_sink(slot, event);
+        else if (event.ends_call()) waiter(slot).complete(event);
         connection->taken_one();
       }
       tell_availability();
@@ -284,10 +283,8 @@ template <class Stream, CallObserver Observes = const NoCallObserver> class Basi
     void observe(const ClientEvent& event) {
       if constexpr (!std::is_same_v<Observes, const NoCallObserver>) {
         const std::size_t bytes = event.head.size() + event.body.bytes().size();
-        if (event.ends_call())
-          observed.ended(event.call, event.error.code, bytes, now);
-        else if (bytes != 0)
-          observed.more(event.call, bytes);
+        if (event.ends_call()) observed.ended(event.call, event.error.code, bytes, now);
+        else if (bytes != 0) observed.more(event.call, bytes);
       }
     }
 
@@ -331,14 +328,14 @@ template <class Stream, CallObserver Observes = const NoCallObserver> class Basi
     std::shared_ptr<Connection<ClientCore, State, Stream>> connection;
     std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot, each where it is for good
     std::vector<std::shared_ptr<detail::ClientCallSink>> sinks;  // of calls that stream, or come in chunks
-    std::map<std::uint64_t, std::string*> error_texts;           // of those that want one
+    std::map<std::uint64_t, std::string*> error_texts;  // of those that want one
     WireWriter head;
     [[no_unique_address]] detail::ObservedCalls<Observes> observed;
-    Instant now{};        // when the handler that calls began
+    Instant now{};  // when the handler that calls began
     bool active = false;  // it is called from `on_activity`
-    bool over = false;    // the connection has ended, which was told
+    bool over = false;  // the connection has ended, which was told
     bool was_available = false;
-    bool soon = false;    // but that will be called
+    bool soon = false;  // but that will be called
   };
 
   std::shared_ptr<State> state_;
@@ -347,4 +344,5 @@ template <class Stream, CallObserver Observes = const NoCallObserver> class Basi
 /// Over TCP.
 using RpcClient = BasicRpcClient<TcpSocket>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

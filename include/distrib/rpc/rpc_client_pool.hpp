@@ -32,7 +32,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a pool keeps its connections, and what it does for calls.
 struct RpcClientPoolOptions {
@@ -157,7 +158,7 @@ class BasicRpcClientPool {
     Instant waits_until = never;
     detail::CallAttempts attempts;
     Client* client = nullptr;  // where it is in flight
-    std::uint64_t id = 0;      // there
+    std::uint64_t id = 0;  // there
   };
 
   template <RpcMethod M, class Handler> struct CallOf final : Call, std::enable_shared_from_this<CallOf<M, Handler>> {
@@ -340,10 +341,8 @@ class BasicRpcClientPool {
       const Instant now = Clock::now();
       first_waits_until = never;
       for (const auto& call : waiting)
-        if (call->waits_until <= now)
-          fail_soon(call, why_it_waited(*call));
-        else
-          first_waits_until = std::min(first_waits_until, call->waits_until);
+        if (call->waits_until <= now) fail_soon(call, why_it_waited(*call));
+        else first_waits_until = std::min(first_waits_until, call->waits_until);
       std::erase_if(waiting, [now](const auto& call) { return call->waits_until <= now; });
       for (Place& place : places)
         if (!over) place.woken(now);
@@ -396,4 +395,5 @@ BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions, How, O
 /// Over TCP, of an `io_context`.
 using RpcClientPool = BasicRpcClientPool<asio::io_context::executor_type>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

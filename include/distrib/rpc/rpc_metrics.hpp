@@ -14,7 +14,8 @@
 #include <system_error>
 #include <type_traits>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What is counted of the calls of one method. A value: plain numbers.
 struct MethodMetrics {
@@ -103,4 +104,5 @@ template <RpcMethod... Methods> class RpcMetrics {
   std::array<MethodMetrics, sizeof...(Methods) + 1> counts_{};
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

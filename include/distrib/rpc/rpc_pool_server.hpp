@@ -24,7 +24,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Serves on the threads of a pool, or the first `RpcServerOptions::threads` of them: a connection lives on one of them,
 /// with a router that lives there too, so that no call meets a lock.
@@ -54,7 +55,8 @@ template <class RouterType, CallObserver Observes = const NoCallObserver> class 
   RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options,
                 ObserverOf observer)
       : pool_{pool} {
-    const std::size_t threads = options.threads == 0 ? pool.size() : std::min<std::size_t>(options.threads, pool.size());
+    const std::size_t threads =
+        options.threads == 0 ? pool.size() : std::min<std::size_t>(options.threads, pool.size());
     options.services = std::max(options.services, static_cast<std::uint32_t>(threads));
     for (std::size_t thread = 0; thread < threads; ++thread)
       lanes_.push_back(
@@ -151,4 +153,5 @@ RpcPoolServer(IoPool&, const Address&, MakeRouter, RpcServerOptions, ObserverOf)
     -> RpcPoolServer<std::invoke_result_t<MakeRouter&, std::size_t>,
                      std::remove_reference_t<std::invoke_result_t<ObserverOf&, std::size_t>>>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -17,7 +17,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Serves the methods of a router on an address, over any number of connections.
 ///
@@ -100,4 +101,5 @@ template <class RouterType, class How, CallObserver Observes>
 RpcServer(const asio::io_context::executor_type&, const Address&, RouterType, const RpcServerOptions&, How, Observes&)
     -> RpcServer<RouterType, typename How::Listener, Observes>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

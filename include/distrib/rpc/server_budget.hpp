@@ -10,7 +10,8 @@
 #include <memory>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Whether large bodies of requests of a method are wanted in chunks.
 using TakesChunks = bool (*)(std::uint32_t method);
@@ -121,4 +122,5 @@ class BudgetShare {
   std::size_t owed_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

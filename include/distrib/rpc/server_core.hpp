@@ -32,7 +32,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The server's end of a connection: requests in, answers out, by any order. Answers to calls that are over (cancelled,
 /// connection lost) are passed over in silence.
@@ -379,13 +380,13 @@ class ServerCore {
   FrameReader reader_;
   FrameQueue queue_;
   Instant heard_;  // when the last bytes came or went; before the greeting, when it was opened
-  Instant read_;   // when the last bytes came
+  Instant read_;  // when the last bytes came
   Instant look_again_ = never;  // nothing is taken until there is less to do here
   Instant drain_by_ = never;
   FrameProgress progress_;
   FrameLimits peer_;  // what the client takes
   bool came_whole_ = false;  // frames have, since all was looked at
-  bool begun_ = false;   // the last request was taken on
+  bool begun_ = false;  // the last request was taken on
   bool parked_ = false;  // what was read waits until less is owed
   bool draining_ = false;
   std::uint64_t requests_ = 0;  // that came
@@ -396,4 +397,5 @@ class ServerCore {
 
 static_assert(ConnectionCore<ServerCore>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -7,7 +7,8 @@
 
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One thing that has happened on a server's connection.
 struct ServerEvent {
@@ -27,11 +28,12 @@ struct ServerEvent {
   std::uint32_t service = 0;          ///< Of `greeted`.
   Instant arrived{};                  ///< When the last of it was read.
   Instant deadline = Instant::max();  ///< Of `request`, on this machine's clock; the greatest: none.
-  std::uint32_t body_bytes = 0;       ///< Of `request`: of all of the body; it follows in chunks when `body` has less.
-  ByteView metadata;                  ///< Of `request`. As `head` and `body`, valid until the core is asked for
-  ByteView head;                      ///< anything else. Of `request` and `item`,
-  FrameBody body;                     ///< and so is this, and of `chunk`.
-  std::uint32_t body_checksum = 0;    ///< CRC-32C of the body, of `request` and `body_end`.
+  std::uint32_t body_bytes = 0;  ///< Of `request`: of all of the body; it follows in chunks when `body` has less.
+  ByteView metadata;  ///< Of `request`. As `head` and `body`, valid until the core is asked for
+  ByteView head;  ///< anything else. Of `request` and `item`,
+  FrameBody body;  ///< and so is this, and of `chunk`.
+  std::uint32_t body_checksum = 0;  ///< CRC-32C of the body, of `request` and `body_end`.
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -24,7 +24,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// One connection of an `RpcServer`: what a `Call` there speaks to. It behaves like its `ServerCore` and has every
 /// answer written. Answers to a connection that is gone are passed over in silence.
@@ -232,4 +233,5 @@ using ServerSession = BasicServerSession<TcpSocket>;
 /// What handlers hold of a connection.
 using ServerConnection = std::shared_ptr<ServerSession>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -19,7 +19,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How `async_read` of a stream of `Item`s is completed: with the next one, with nothing after the last one, or with
 /// why there are no more.
@@ -116,4 +117,5 @@ template <StreamMethod M, class Connection> class ServerStream {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

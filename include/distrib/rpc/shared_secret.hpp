@@ -22,7 +22,8 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What all tasks of a job know and nobody else: who connects proves that he knows it, and so does who is connected to.
 /// One that was made with default arguments is none; everybody is let in then.
@@ -114,10 +115,8 @@ class SharedSecret {
     // NOLINTEND(concurrency-mt-unsafe)
     error = {{}, path.empty() ? "DISTRIB_SECRET" : std::string{path}};
     SharedSecret secret;
-    if (!path.empty())
-      secret = from_file(error.where, error.code);
-    else if (!text.empty())
-      secret = from_bytes(as_bytes(text), error.code);
+    if (!path.empty()) secret = from_file(error.where, error.code);
+    else if (!text.empty()) secret = from_bytes(as_bytes(text), error.code);
     if (!error) error = {};
     return secret;
   }
@@ -153,4 +152,5 @@ class SharedSecret {
   std::shared_ptr<const HmacSha256> key_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

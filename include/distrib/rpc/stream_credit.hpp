@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Most items of a streaming call that are under way, in one direction, before the peer has granted more by credit
 /// frames.
@@ -50,4 +51,5 @@ class StreamCredit {
   bool refused_ = false;     // an item was not sent
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -13,7 +13,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Keys to tasks by their hash: the 1024 virtual shards are dealt to the tasks in proportion to their weights, so
 /// evenly that no task could pass one on and have it better there (Webster's method of dealing out seats). A task added at the end
@@ -28,8 +29,7 @@ class ConsistentHashSharding {
     ec.clear();
     if (weights.empty() || std::find(weights.begin(), weights.end(), 0U) != weights.end())
       ec = sharding_errc::not_positive;
-    else if (weights.size() > num_virtual_shards)
-      ec = sharding_errc::too_many_shards;
+    else if (weights.size() > num_virtual_shards) ec = sharding_errc::too_many_shards;
     if (ec) return;
     num_shards_ = static_cast<std::uint32_t>(weights.size());
     deal(weights);
@@ -69,7 +69,8 @@ class ConsistentHashSharding {
           if (fuller(other, counts[other], fullest, counts[fullest])) fullest = other;
         if (!fuller(fullest, counts[fullest], task, counts[task] + 1)) break;
         std::size_t& last = ends[fullest];
-        while (owners_[--last] != fullest) {}
+        while (owners_[--last] != fullest) {
+        }
         owners_[last] = static_cast<std::uint16_t>(task);
         --counts[fullest];
         ++counts[task];
@@ -81,4 +82,5 @@ class ConsistentHashSharding {
   std::array<std::uint16_t, num_virtual_shards> owners_{};
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

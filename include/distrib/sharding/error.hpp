@@ -5,7 +5,8 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why a variable cannot be cut, or a row of it not be found, as asked.
 enum class sharding_errc {
@@ -53,6 +54,7 @@ inline constexpr ErrorText sharding_texts[] = {
   return {static_cast<int>(value), sharding_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::sharding_errc> : std::true_type {};

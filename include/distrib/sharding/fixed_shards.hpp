@@ -10,7 +10,8 @@
 #include <string>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The same number of parts for every variable, or as many as the axis has rows when it has fewer. TensorFlow's
 /// older name of it is `fixed_size_partitioner`.
@@ -37,4 +38,5 @@ struct FixedShardsPartitioner {
   [[nodiscard]] auto operator==(const FixedShardsPartitioner&) const -> bool = default;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

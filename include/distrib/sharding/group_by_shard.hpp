@@ -9,7 +9,8 @@
 #include <span>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Which of some keys go to which shard. A value.
 struct ShardGroups {
@@ -47,4 +48,5 @@ template <class S> auto group_by_shard(const S&, std::span<const std::uint64_t>)
   return {};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <span>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 template <class S>
@@ -53,4 +54,5 @@ template <class S> void shards_of(const S&, std::span<const std::uint64_t>, std:
   detail::explain_key_sharding<S>();
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

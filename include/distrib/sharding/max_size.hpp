@@ -11,7 +11,8 @@
 #include <string>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// As few parts as keep each at or below `max_shard_bytes`. A row that is larger by itself is a part of its own, and
 /// `max_shards` comes first: parts grow beyond `max_shard_bytes` then. TensorFlow's older name of it is
@@ -51,4 +52,5 @@ struct MaxSizePartitioner {
   [[nodiscard]] auto operator==(const MaxSizePartitioner&) const -> bool = default;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -11,7 +11,8 @@
 #include <string>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// As many parts of about `min_shard_bytes` as a variable fills, at most `max_shards`. As in TensorFlow the number is
 /// rounded up, so that parts may be a little smaller than the minimum, and by default nothing is cut. TensorFlow's
@@ -47,4 +48,5 @@ struct MinSizePartitioner {
   [[nodiscard]] auto operator==(const MinSizePartitioner&) const -> bool = default;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Rows dealt out like cards: row r is row r / n of shard r mod n (TensorFlow's "mod" strategy). Neighbouring rows lie
 /// on different shards, so rows that are often used together are not all on one. A value.
@@ -49,4 +50,5 @@ class ModSharding {
   detail::RowsInShards layout_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

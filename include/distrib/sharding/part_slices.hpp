@@ -13,7 +13,8 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The pieces of a tensor of `shape`, in order: of R rows in P parts the first R mod P get one row more than the
 /// others (TensorFlow's "div" layout). One part is the whole, of any shape. Fails with `sharding_errc::not_positive`,
@@ -95,4 +96,5 @@ template <class = void> [[nodiscard]] auto part_text(const Shape& whole, const S
   return text + to_string(slice);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a variable is cut: into `parts` pieces along `axis`, none of the other axes. 1 part: not cut.
 struct Partition {
@@ -45,4 +46,5 @@ template <class P> constexpr void explain_partitioner() {
 }
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Rows in ranges, one after the other: of R rows in n shards the first R mod n have one row more than the others. This
 /// is how `part_slices` cuts axis 0 (TensorFlow's "div" strategy). With fewer rows than shards, where TensorFlow
@@ -57,4 +58,5 @@ class RangeSharding {
   detail::RowsInShards layout_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

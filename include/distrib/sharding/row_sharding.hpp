@@ -12,7 +12,8 @@
 #include <string>
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Where a row of a variable lies: on which shard, and which of the shard's own rows it is there.
 struct ShardRow {
@@ -75,4 +76,5 @@ template <class S> void locate_rows(const S&, std::span<const std::int64_t>, std
   detail::explain_row_sharding<S>();
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a scatter operation does to a row with the one given for it: TensorFlow's scatter_update, scatter_add, ...
 enum class RowUpdate { update, add, sub, mul, div, min, max };
@@ -37,8 +38,8 @@ template <std::floating_point T> class ShardedValues {
   explicit ShardedValues(ShardedVariable variable) : variable_{std::move(variable)} {
     assert(variable_.dtype() == dtype_of<T>);
     const auto extents = variable_.shape().extents().subspan(1);
-    row_size_ = static_cast<std::size_t>(
-        std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>{}));
+    row_size_ =
+        static_cast<std::size_t>(std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>{}));
     for (std::uint32_t shard = 0; shard < variable_.num_shards(); ++shard)
       shards_.emplace_back(static_cast<std::size_t>(rows_of(shard)) * row_size_);
   }
@@ -156,8 +157,7 @@ template <std::floating_point T> class ShardedValues {
     const auto row = at(place);
     to.insert(to.end(), row.begin(), row.end());
   }
-  [[nodiscard]] auto locate(std::span<const std::int64_t> indices, std::error_code& ec) const
-      -> std::vector<ShardRow> {
+  [[nodiscard]] auto locate(std::span<const std::int64_t> indices, std::error_code& ec) const -> std::vector<ShardRow> {
     const RangeSharding sharding = variable_.sharding(ec);
     std::vector<ShardRow> places(indices.size());
     if (!ec) locate_rows(sharding, indices, places, ec);
@@ -185,4 +185,5 @@ template <std::floating_point T> class ShardedValues {
   std::vector<std::vector<T>> shards_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

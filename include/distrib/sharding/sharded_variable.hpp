@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Rows start, start + step, .. before stop, in Python's words: what is not given is the end that the step comes from
 /// or goes to, and a negative number counts from the end. `{.start = -3}` is the last three rows, `{.step = -1}` all of
@@ -56,7 +57,9 @@ class ShardedVariable {
   /// when there are none, `no_such_axis` for scalars, `unlike_shards` when they differ in more than rows, `too_large`;
   /// the value has no rows then.
   template <class = void>
-  ShardedVariable(std::span<const VariableInfo> shards, std::error_code& ec) { add(shards, ec); }
+  ShardedVariable(std::span<const VariableInfo> shards, std::error_code& ec) {
+    add(shards, ec);
+  }
   template <class = void> explicit ShardedVariable(std::span<const VariableInfo> shards) {
     std::error_code ec;
     add(shards, ec);
@@ -229,8 +232,8 @@ class ShardedVariable {
       const std::int64_t from = std::min(start, last);
       const std::uint64_t skipped = start > last ? beyond(distance(last, start), step) : 0;
       if (skipped < distance(end, from))
-        ranges.push_back({shard, from - static_cast<std::int64_t>(skipped) - offsets_[shard], end - offsets_[shard],
-                          range.step});
+        ranges.push_back(
+            {shard, from - static_cast<std::int64_t>(skipped) - offsets_[shard], end - offsets_[shard], range.step});
     }
     return ranges;
   }
@@ -240,4 +243,5 @@ class ShardedVariable {
   std::vector<std::int64_t> offsets_{0};
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

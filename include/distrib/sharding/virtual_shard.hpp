@@ -5,7 +5,8 @@
 
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Into how many pieces the rows of a hashed table are dealt before anybody asks how many tasks there are. Part of what
 /// is stored and sent: it never changes.
@@ -23,4 +24,5 @@ inline constexpr std::uint32_t num_virtual_shards = 1024;
   return static_cast<std::uint32_t>(hash_key(key) >> 54);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace distrib::inline v0::sim {
+namespace distrib {
+inline namespace v0 {
+namespace sim {
 
 /// Random numbers of one seed (splitmix64): the same on every machine. A value. Threads: one at a time.
 class Dice {
@@ -37,4 +39,6 @@ class Dice {
   std::uint64_t state_;
 };
 
-}  // namespace distrib::inline v0::sim
+}  // namespace sim
+}  // namespace v0
+}  // namespace distrib

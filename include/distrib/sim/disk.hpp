@@ -29,7 +29,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::sim {
+namespace distrib {
+inline namespace v0 {
+namespace sim {
 
 /// A disk on which plans are performed as on a real one, and which forgets what a real one may forget. It is a directory
 /// of real files, so that all code that reads finds them: what the operating system shows while there is power. Of what
@@ -228,11 +230,13 @@ class Disk {
   std::string directory_;
   Scheduler& scheduler_;
   Dice& dice_;
-  Names names_;    // as the files are seen
+  Names names_;  // as the files are seen
   Names durable_;  // of these the directory was synced
   std::vector<Change> changes_;  // since then
   std::size_t left_ = std::numeric_limits<std::size_t>::max();
   Instant full_until_{};
 };
 
-}  // namespace distrib::inline v0::sim
+}  // namespace sim
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,9 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0::sim {
+namespace distrib {
+inline namespace v0 {
+namespace sim {
 
 /// How a simulated run is. The same options and the same trainer give the same run, event by event.
 struct Options {
@@ -60,4 +62,6 @@ struct Outcome {
   double seconds = 0;             ///< Simulated.
 };
 
-}  // namespace distrib::inline v0::sim
+}  // namespace sim
+}  // namespace v0
+}  // namespace distrib

@@ -32,7 +32,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::sim {
+namespace distrib {
+inline namespace v0 {
+namespace sim {
 
 namespace detail {
 
@@ -55,7 +57,7 @@ class Simulation : public Trainer<M, D> {
   auto run(const Options& options) -> Outcome {
     const auto source = this->data_.open();
     Job job = this->make_job(source, options.ps, options.workers != 0 ? options.workers : this->local_.workers,
-                              this->replicas_);
+                             this->replicas_);
     job.cut_interval = interval(job, options);
     const std::vector<SharedBuffer> initial = make_initial_values(this->model_, job);
     const std::vector<ShardLayout> layouts = shard_layouts(job);
@@ -125,4 +127,6 @@ template <class R>
 // After a sentence of ours nothing more is reported.
 inline auto run(const distrib::detail::NoTrainer&, const Options&) -> Outcome { return {}; }
 
-}  // namespace distrib::inline v0::sim
+}  // namespace sim
+}  // namespace v0
+}  // namespace distrib

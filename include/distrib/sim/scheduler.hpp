@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::sim {
+namespace distrib {
+inline namespace v0 {
+namespace sim {
 
 /// A simulated clock and what is to happen by it. Events of one instant happen in the order they were asked for, so a
 /// run is a function of what is put in. Threads: one at a time.
@@ -57,4 +59,6 @@ class Scheduler {
   std::vector<Event> events_;
 };
 
-}  // namespace distrib::inline v0::sim
+}  // namespace sim
+}  // namespace v0
+}  // namespace distrib

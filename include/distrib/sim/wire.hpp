@@ -18,7 +18,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::sim {
+namespace distrib {
+inline namespace v0 {
+namespace sim {
 
 /// How a simulated network behaves. Times and sizes are drawn anew for each use, from 1 to these.
 struct NetworkOptions {
@@ -88,8 +90,8 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     std::vector<std::byte> arrived;  // of these, the first `read` were read; empty when all were
     std::size_t read = 0;
     bool writing = false;
-    bool closed = false;             // by this end
-    Instant last_arrival{};          // of what was sent to this end
+    bool closed = false;  // by this end
+    Instant last_arrival{};  // of what was sent to this end
     std::optional<Instant> alarm;
   };
 
@@ -190,7 +192,8 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     end.closed = true;
     if (other.core == nullptr) return;
     other.last_arrival = std::max(other.last_arrival, scheduler_.now() + latency());
-    scheduler_.at(std::max(other.last_arrival, stalled_until_), [self = hold(), &other] { self->close_when_read(other); });
+    scheduler_.at(std::max(other.last_arrival, stalled_until_),
+                  [self = hold(), &other] { self->close_when_read(other); });
   }
 
   // The end of the stream comes after the last byte of it.
@@ -226,8 +229,10 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   End<B> b_;
   std::vector<std::byte> lent_ = std::vector<std::byte>(least_read_bytes);
   bool broken_ = false;
-  bool silent_ = false;       // half-open
+  bool silent_ = false;  // half-open
   Instant stalled_until_{};
 };
 
-}  // namespace distrib::inline v0::sim
+}  // namespace sim
+}  // namespace v0
+}  // namespace distrib

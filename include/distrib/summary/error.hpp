@@ -5,7 +5,8 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Why events could not be read. Damaged records come as `record_errc`, what the operating system refuses as its own
 /// code of `std::generic_category()`.
@@ -35,6 +36,7 @@ inline constexpr ErrorText summary_texts[] = {
   return {static_cast<int>(value), summary_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::summary_errc> : std::true_type {};

@@ -15,7 +15,8 @@
 
 // Events as TensorBoard reads them: tensorflow.Event (tensorflow/core/util/event.proto) in protobuf's binary form.
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Version that the first record of an event file tells.
 inline constexpr std::string_view event_file_version = "brain.Event:2";
@@ -37,7 +38,7 @@ struct ScalarEvent {
 
 /// How a scalar stands in an event. TensorBoard reads both.
 enum class ScalarForm {
-  tensor,        ///< TensorFlow 2: a tensor, and that the plugin "scalars" shows it.
+  tensor,  ///< TensorFlow 2: a tensor, and that the plugin "scalars" shows it.
   simple_value,  ///< TensorFlow 1.
 };
 
@@ -99,7 +100,7 @@ inline void write_session_event(WireWriter& out, double wall_time, std::int64_t 
 
 /// What one event says that this library understands.
 struct ParsedEvent {
-  std::string_view file_version;     ///< Of the version event, else empty; points into the event's bytes.
+  std::string_view file_version;  ///< Of the version event, else empty; points into the event's bytes.
   std::vector<ScalarEvent> scalars;  ///< Of a summary; values that are no scalars are passed over.
 };
 
@@ -133,14 +134,10 @@ template <class = void> auto parse_scalar_tensor(ByteView bytes, std::optional<d
   if (!tensor.ok()) return false;
   const bool is_float = dtype == static_cast<std::uint64_t>(DType::float32);
   if (axes != 0 || (!is_float && dtype != static_cast<std::uint64_t>(DType::float64))) return true;
-  if (is_float && content.size() == sizeof(float))
-    value = load_le<float>(content.data());
-  else if (!is_float && content.size() == sizeof(double))
-    value = load_le<double>(content.data());
-  else if (content.empty())
-    value = listed ? listed : 0.0;  // protobuf leaves a zero out
-  else
-    return false;
+  if (is_float && content.size() == sizeof(float)) value = load_le<float>(content.data());
+  else if (!is_float && content.size() == sizeof(double)) value = load_le<double>(content.data());
+  else if (content.empty()) value = listed ? listed : 0.0;  // protobuf leaves a zero out
+  else return false;
   return true;
 }
 
@@ -211,4 +208,5 @@ template <class = void> [[nodiscard]] auto parse_event(ByteView bytes, ParsedEve
   return reader.ok();
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

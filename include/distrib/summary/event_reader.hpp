@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -58,10 +59,8 @@ template <class = void> auto event_files(const std::string& directory, Error& er
     std::string path = join_path(directory, name);
     if (name.find("tfevents") != std::string::npos && !is_directory(path)) files.push_back(std::move(path));
   }
-  if (ec)
-    error = {ec, directory};
-  else if (files.empty())
-    error = {summary_errc::no_event_files, directory};
+  if (ec) error = {ec, directory};
+  else if (files.empty()) error = {summary_errc::no_event_files, directory};
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -106,4 +105,5 @@ template <Inflates I = Inflater> [[nodiscard]] auto read_scalars(const std::stri
   return detail::or_throw(read_scalars<I>(path, error), error);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

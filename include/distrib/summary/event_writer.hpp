@@ -19,12 +19,13 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Name of an event file as TensorBoard looks for it: "DIRECTORY/events.out.tfevents.SECONDS.HOST", the seconds since
 /// 1970 in at least ten digits.
-[[nodiscard]] inline auto event_file_name(const std::string& directory, std::int64_t seconds,
-                                          std::string_view host) -> std::string {
+[[nodiscard]] inline auto event_file_name(const std::string& directory, std::int64_t seconds, std::string_view host)
+    -> std::string {
   std::string digits = std::to_string(seconds);
   digits.insert(0, digits.size() < 10 ? 10 - digits.size() : 0, '0');
   return detail::join_path(directory, "events.out.tfevents." + digits + "." + std::string{host});
@@ -166,4 +167,5 @@ class EventWriter {
   Error error_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,8 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A variable, or one part of it, in the graph that TensorBoard shows.
 struct GraphVariable {
@@ -48,4 +49,5 @@ void write_graph_event(WireWriter& out, double wall_time, std::span<const GraphV
   });
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <string_view>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -127,4 +128,5 @@ void write_histogram_event(WireWriter& out, double wall_time, std::int64_t step,
   });
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A picture as TensorBoard shows it.
 struct ImageSummary {
@@ -32,4 +33,5 @@ void write_image_event(WireWriter& out, double wall_time, std::int64_t step, std
   });
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

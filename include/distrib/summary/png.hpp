@@ -13,7 +13,8 @@
 #include <string_view>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -29,8 +30,8 @@ void append_png_chunk(std::vector<std::byte>& to, std::string_view type, ByteVie
   const ByteView name = as_bytes(type);
   to.insert(to.end(), name.begin(), name.end());
   to.insert(to.end(), content.begin(), content.end());
-  append_be(to, static_cast<std::uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(to.data() + start),
-                                                     to.size() - start)));
+  append_be(to, static_cast<std::uint32_t>(
+                    ::crc32_z(0, reinterpret_cast<const Bytef*>(to.data() + start), to.size() - start)));
 }
 
 }  // namespace detail
@@ -75,4 +76,5 @@ template <class = void>
   return png;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -13,7 +13,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 // What TensorBoard is to do with a tensor: the plugin that shows it, if one does.
@@ -56,4 +57,5 @@ void write_text_event(WireWriter& out, double wall_time, std::int64_t step, std:
   });
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

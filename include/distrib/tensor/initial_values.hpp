@@ -5,7 +5,8 @@
 #include <distrib/core/variables.hpp>
 #include <distrib/tensor/values.hpp>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Where a model writes initial values of its own: those of its variables with a `CustomInitializer`; what is written to
 /// others is not looked at. Arrives zeroed, laid out like `Values`. Threads: one at a time.
@@ -31,4 +32,5 @@ template <FixedString Name, class Variables> auto get(InitialValues<Variables>&)
   return {};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -11,7 +11,8 @@
 #include <span>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Where a model writes the keys that a batch needs of its tables: one list a table, empty on arrival. Threads: one at a
 /// time.
@@ -41,9 +42,11 @@ template <FixedString Name, class Variables>
 // The speaking twin.
 template <FixedString Name, class Variables>
 auto get(Lookups<Variables>& lookups) -> std::vector<std::uint64_t>& {
-  static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
-                "distrib: get<NAME>(lookups): the model has no Embedding of this NAME; the list beside it shows what it has");
+  static_assert(
+      detail::no_variable_of_this_name<Name, Variables>::value,
+      "distrib: get<NAME>(lookups): the model has no Embedding of this NAME; the list beside it shows what it has");
   return lookups.keys(0);
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

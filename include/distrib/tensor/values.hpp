@@ -15,7 +15,8 @@
 #include <type_traits>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -200,8 +201,9 @@ template <FixedString Name, class Variables>
 // The speaking twins: same parameter lists, so the constrained ones win whenever the name exists.
 template <FixedString Name, class Variables>
 auto lookup_index(const Values<Variables>&) -> std::span<const std::int64_t> {
-  static_assert(detail::no_variable_of_this_name<Name, Variables>::value,
-                "distrib: lookup_index<NAME>: the model has no Embedding of this NAME; the list beside it shows what it has");
+  static_assert(
+      detail::no_variable_of_this_name<Name, Variables>::value,
+      "distrib: lookup_index<NAME>: the model has no Embedding of this NAME; the list beside it shows what it has");
   return {};
 }
 template <FixedString Name, class Variables> auto get(const Values<Variables>&) -> detail::Poison {
@@ -215,4 +217,5 @@ template <FixedString Name, class Variables> auto get(Gradients<Variables>&) -> 
   return {};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,8 @@
 #include <cassert>
 #include <cstddef>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 template <std::size_t Rank> auto xtensor_shape(const Shape& shape) -> std::array<std::size_t, Rank> {
@@ -29,4 +30,5 @@ template <std::size_t Rank, class T> [[nodiscard]] auto tensor_view(T* data, con
 /// The type of such a view: `TensorView<float, 2>` can be written, `TensorView<const float, 2>` cannot.
 template <class T, std::size_t Rank> using TensorView = decltype(tensor_view<Rank>(static_cast<T*>(nullptr), Shape{}));
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

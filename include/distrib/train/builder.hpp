@@ -30,7 +30,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 struct NoData {};
@@ -65,11 +66,11 @@ concept HasVariablesFunction = requires(const M& model) {
   { model.variables() } -> std::same_as<typename M::Variables>;
 };
 template <class M>
-concept HasGradients = requires(const M& model, const Batch<typename M::Example>& batch,
-                                const Values<typename M::Variables>& values,
-                                Gradients<typename M::Variables>& gradients, StepContext context) {
-  { model.gradients(batch, values, gradients, context) } -> std::convertible_to<float>;
-};
+concept HasGradients =
+    requires(const M& model, const Batch<typename M::Example>& batch, const Values<typename M::Variables>& values,
+             Gradients<typename M::Variables>& gradients, StepContext context) {
+      { model.gradients(batch, values, gradients, context) } -> std::convertible_to<float>;
+    };
 template <class D, class M>
 inline constexpr bool data_of_model = std::same_as<typename D::ExampleType, typename M::Example>;
 }  // namespace detail
@@ -236,9 +237,7 @@ class TrainerBuilder {
 
   /// The trainer in the role that the flags give: one binary plays all of them. Without a job name it is as the one
   /// above.
-  [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const {
-    return make<ClusterTrainer>(pool, flags);
-  }
+  [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const { return make<ClusterTrainer>(pool, flags); }
 
   /// A trainer of another type, `TrainerType<Model, Dataset>{recipe, args...}`: what `distrib/sim.hpp` runs a recipe in.
   template <template <class, class> class TrainerType, class... Args>
@@ -247,7 +246,7 @@ class TrainerBuilder {
   }
 
  private:
-  template <class T> auto with(T R::*role, std::type_identity_t<T> value) const -> TrainerBuilder {
+  template <class T> auto with(T R::* role, std::type_identity_t<T> value) const -> TrainerBuilder {
     TrainerBuilder next = *this;
     next.recipe_.*role = std::move(value);
     return next;
@@ -257,11 +256,10 @@ class TrainerBuilder {
   template <class M, class D, class P, class S, class C, class H>
   auto rebuild(M model, D data, P placement, S partitioner, C consistency, H hooks) const {
     using Next = Recipe<M, D, P, S, C, H>;
-    return TrainerBuilder<Next>{Next{std::move(model), std::move(data), std::move(placement), std::move(partitioner),
-                                     std::move(consistency), std::move(hooks), recipe_.updater, recipe_.updaters_of,
-                                     recipe_.local, recipe_.cluster, recipe_.seed, recipe_.check_numerics,
-                                     recipe_.row_mean, recipe_.wire_format, recipe_.initial_checkpoint,
-                                     recipe_.replicas}};
+    return TrainerBuilder<Next>{Next{
+        std::move(model), std::move(data), std::move(placement), std::move(partitioner), std::move(consistency),
+        std::move(hooks), recipe_.updater, recipe_.updaters_of, recipe_.local, recipe_.cluster, recipe_.seed,
+        recipe_.check_numerics, recipe_.row_mean, recipe_.wire_format, recipe_.initial_checkpoint, recipe_.replicas}};
   }
 
   template <template <class, class> class TrainerType, class... Args>
@@ -278,8 +276,7 @@ class TrainerBuilder {
                   "model, which returns Metrics");
     if constexpr (has_data && measurable)
       return TrainerType<M, typename R::DataType>{recipe_, std::forward<Args>(args)...};
-    else
-      return detail::NoTrainer{};
+    else return detail::NoTrainer{};
   }
 
   R recipe_;
@@ -288,8 +285,8 @@ class TrainerBuilder {
 /// Begins a trainer for a model: `train(Mlp{}).with_data(...).with_updater(...).build(pool, flags)`.
 template <Model M>
 [[nodiscard]] auto train(M model) {
-  using Start = Recipe<M, detail::NoData, RoundRobinStrategy, FixedShardsPartitioner, BulkSynchronousParallel,
-                       std::tuple<>>;
+  using Start =
+      Recipe<M, detail::NoData, RoundRobinStrategy, FixedShardsPartitioner, BulkSynchronousParallel, std::tuple<>>;
   return TrainerBuilder<Start>{
       Start{std::move(model), {}, RoundRobinStrategy{}, FixedShardsPartitioner{1}, {}, {}, Sgd{}, {}, {}, {}, 0}};
 }
@@ -316,4 +313,5 @@ auto train(M) -> detail::NoTrainer {
   return {};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

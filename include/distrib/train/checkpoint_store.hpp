@@ -15,7 +15,8 @@
 #include <string>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a job goes on from.
 struct RestoredCuts {
@@ -48,7 +49,8 @@ class CheckpointStore {
   std::vector<CutTensors> shards_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 #ifndef DISTRIB_SEPARATE_COMPILATION
 #include <distrib/train/detail/checkpoint_store_members.hpp>

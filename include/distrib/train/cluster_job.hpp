@@ -16,7 +16,8 @@
 #include <span>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What one worker of a cluster does and hears, all on the thread of `ClusterJob::run()`.
 struct ClusterJobEvents {
@@ -57,10 +58,12 @@ class ClusterJob {
 /// The worker of this rank, with a `SyncWorkerCore` or an `AsyncWorkerCore`. `servers`: the address of each ps task. The
 /// observer of `options` is the job's own: `told` hears of everything.
 template <class WorkerCore>
-[[nodiscard]] auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options,
-                                    CutSettings cuts, ClusterJobEvents events) -> std::unique_ptr<ClusterJob>;
+[[nodiscard]] auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers,
+                                    WorkerClientOptions options, CutSettings cuts, ClusterJobEvents events)
+    -> std::unique_ptr<ClusterJob>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 #ifndef DISTRIB_SEPARATE_COMPILATION
 #include <distrib/train/detail/cluster_job_shell.hpp>

@@ -8,7 +8,8 @@
 #include <cstddef>
 #include <optional>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a job of several processes behaves.
 struct ClusterMode {
@@ -28,4 +29,5 @@ struct ClusterMode {
   SharedSecret secret = {};
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -41,7 +41,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Trains what a recipe says, in the role that the flags give: a parameter server, a worker, or, without a job name, all
 /// of them in this one process. Made by `train(model)....build(pool, flags)`.
@@ -79,8 +80,11 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     options.shard.restart_window = mode_.restart_window;
     options.metrics = mode_.metrics;
     options.rpc.secret = mode_.secret;
-    options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { this->hooks_.tell(event); }); };
-    Server server{*this->pool_, flags_.cluster(), flags_.job_name, flags_.task_index, this->updaters(), std::move(options)};
+    options.observer = [this, &here](const Event& event) {
+      asio::post(here, [this, event] { this->hooks_.tell(event); });
+    };
+    Server server{*this->pool_,      flags_.cluster(), flags_.job_name,
+                  flags_.task_index, this->updaters(), std::move(options)};
     const int code = server.join(here);
     if (code == exit_code::refused) throw_if(server.why());
     tell_end(server.why());
@@ -97,9 +101,13 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
 
    public:
     explicit Worker(ClusterTrainer& trainer)
-        : trainer_{trainer}, source_{trainer.data_.open()}, job_{make_job()},
-          initial_{make_initial_values(trainer.model_, job_)}, layouts_{shard_layouts(job_)},
-          contributor_{trainer.model_, source_, job_, layouts_}, start_{trainer.begin(job_, source_)} {
+        : trainer_{trainer},
+          source_{trainer.data_.open()},
+          job_{make_job()},
+          initial_{make_initial_values(trainer.model_, job_)},
+          layouts_{shard_layouts(job_)},
+          contributor_{trainer.model_, source_, job_, layouts_},
+          start_{trainer.begin(job_, source_)} {
       if (chief_ && trainer.open_evaluation_) measure_ = trainer.open_evaluation_(trainer.model_);
       start_.first_step = job_.total_steps;  // until it is known: who starts late may find that all is done
       trainer.result_.ps = job_.tasks;
@@ -173,8 +181,11 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
 
     auto run_job() -> WorkerEnd {
       const Signals signals{running_->context(), [this] {
-                              trainer_.hooks_.tell(Event{Event::Kind::interrupted, to_string(trainer_.flags_.task()),
-                                                         {}, {}, "asked to stop: finishing the step in flight"});
+                              trainer_.hooks_.tell(Event{Event::Kind::interrupted,
+                                                         to_string(trainer_.flags_.task()),
+                                                         {},
+                                                         {},
+                                                         "asked to stop: finishing the step in flight"});
                               running_->stop();
                             }};
       return running_->run();
@@ -320,4 +331,5 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
   ClusterMode mode_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

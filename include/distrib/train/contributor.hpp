@@ -27,7 +27,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Puts the blocks of all shards, as they travelled, together to whole variables.
 template <class Variables>
@@ -194,4 +195,5 @@ template <Model M, class Source> class Contributor {
   std::vector<std::unique_ptr<OfRank>> ranks_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

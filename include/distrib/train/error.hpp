@@ -5,8 +5,10 @@
 
 #include <system_error>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
+// clang-format off: one line an error, however long
 /// Why a training could not begin.
 enum class train_errc {
   no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Give `StopAtStep{n}`, or `.repeat(n)` to the data.
@@ -19,6 +21,7 @@ enum class train_errc {
   no_initial_values, ///< A variable has a `CustomInitializer`, and the model gives no values. Give it `void initial_values(distrib::InitialValues<Variables>&) const`.
   unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one beside `with_initial_checkpoint`. Give the Embedding another initializer; take values from the checkpoint, or from the model.
 };
+// clang-format on
 
 namespace detail {
 inline constexpr ErrorText train_texts[] = {
@@ -50,6 +53,7 @@ inline constexpr ErrorText train_texts[] = {
   return {static_cast<int>(value), train_category()};
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 template <> struct std::is_error_code_enum<distrib::train_errc> : std::true_type {};

@@ -4,14 +4,15 @@
 #include <cstdint>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Measures the model with its `evaluate()` on each example of `data` once: after the last step, and every so many
 /// steps when asked. Means are weighted by the sizes of the batches.
 template <class Data> struct Evaluate {
   using Setting = Evaluate;
-  Data data;                       ///< `tfrecords(...).schema(...).batch(n)`; read in order, the last batch may be short.
-  std::uint64_t every_steps = 0;   ///< 0: only at the end.
+  Data data;  ///< `tfrecords(...).schema(...).batch(n)`; read in order, the last batch may be short.
+  std::uint64_t every_steps = 0;  ///< 0: only at the end.
 };
 
 template <class Data> Evaluate(Data) -> Evaluate<Data>;
@@ -22,4 +23,5 @@ template <class T> inline constexpr bool is_evaluate = false;
 template <class Data> inline constexpr bool is_evaluate<Evaluate<Data>> = true;
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Measures a model on each example of a source once, in order. With tables it needs the rows of all keys that these
 /// examples look up: `keys()`, found by reading the source once.
@@ -87,4 +88,5 @@ template <EvaluatedModel M, class Source> class Evaluation {
   std::array<std::vector<std::int64_t>, Variables::tables> index_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,8 @@
 #include <limits>
 #include <string>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A job begins, or goes on from a checkpoint.
 struct JobStart {
@@ -61,4 +62,5 @@ struct JobEnd {
   TrainingResult result;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -7,7 +7,8 @@
 #include <concepts>
 #include <optional>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 template <class H>
@@ -20,7 +21,9 @@ inline constexpr bool hears_evaluated = requires(H& hook, const Evaluated& event
 template <class H> inline constexpr bool hears_event = requires(H& hook, const Event& event) { hook.on_event(event); };
 template <class H> inline constexpr bool hears_end = requires(H& hook, const JobEnd& event) { hook.on_end(event); };
 template <class H>
-inline constexpr bool reports = requires(H hook) { { hook.report() } -> std::same_as<std::optional<Event>>; };
+inline constexpr bool reports = requires(H hook) {
+  { hook.report() } -> std::same_as<std::optional<Event>>;
+};
 template <class H> inline constexpr bool is_setting = requires { typename H::Setting; };
 }  // namespace detail
 
@@ -36,4 +39,5 @@ concept Hook = std::copy_constructible<H> &&
                (detail::hears_start<H> || detail::hears_step<H> || detail::hears_saved<H> ||
                 detail::hears_evaluated<H> || detail::hears_event<H> || detail::hears_end<H> || detail::is_setting<H>);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,8 @@
 #include <utility>
 #include <variant>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What hooks can hear.
 using TrainingEvent = std::variant<JobStart, StepDone, CheckpointSaved, Evaluated, Event, JobEnd>;
@@ -53,4 +54,5 @@ class HookSet {
   std::function<void(const TrainingEvent&)> tell_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,8 @@
 #include <string>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// A model that gives initial values of its own to variables with a `CustomInitializer`: `initial_values()` writes them.
 /// A pure function: it gives the same bytes on every worker, at every start. Called once, before training.
@@ -48,4 +49,5 @@ template <Model M> [[nodiscard]] auto make_initial_values(const M& model, Job& j
   }
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,8 @@
 #include <span>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Makes the contribution (step, rank): reads one block of values a shard, writes one block of gradients a shard,
 /// returns the loss. Called from several threads at once, for different ranks.
@@ -71,7 +72,8 @@ template <class WorkerCore>
                                   Contribute contribute, LocalJobEvents events, IoPool* pool,
                                   std::vector<SharedBuffer> initial_values = {}) -> std::unique_ptr<LocalJob>;
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 #ifndef DISTRIB_SEPARATE_COMPILATION
 #include <distrib/train/detail/local_job_shell.hpp>

@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 /// The value called `name` in a list; null: there is none.
@@ -24,7 +25,8 @@ template <class T> auto find_named(std::vector<std::pair<std::string, T>>& list,
 /// What an evaluation found: named means over a number of examples, and areas under ROC curves. A value.
 struct Metrics {
   std::uint64_t examples = 0;
-  std::vector<std::pair<std::string, double>> means = {};   ///< In the model's order: {"accuracy", 0.88}, {"loss", 0.33}.
+  std::vector<std::pair<std::string, double>> means =
+      {};   ///< In the model's order: {"accuracy", 0.88}, {"loss", 0.33}.
   std::vector<std::pair<std::string, RocAuc>> areas = {};   ///< What is no mean: {"auc", RocAuc{}}, filled by `add`.
 
   [[nodiscard]] auto operator==(const Metrics&) const -> bool = default;
@@ -54,12 +56,12 @@ struct Metrics {
     for (const auto& [name, mean] : other.means)
       if (double* const own = detail::find_named(means, name))
         *own = (*own * before + mean * added) / static_cast<double>(examples);
-      else
-        means.emplace_back(name, mean);
+      else means.emplace_back(name, mean);
     for (const auto& [name, area] : other.areas)
       if (RocAuc* const own = detail::find_named(areas, name)) own->merge(area);
       else areas.emplace_back(name, area);
   }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

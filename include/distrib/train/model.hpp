@@ -12,7 +12,8 @@
 #include <concepts>
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Which contribution is being made. Everything random in `gradients()` comes from `random()`, so that the same name
 /// (step, rank) gives the same bytes on any worker at any time.
@@ -37,13 +38,13 @@ concept LooksUp =
 /// gradients and returns the mean loss of the batch; with tables among the variables `lookups()` tells the keys that a
 /// batch needs. All are pure functions of their arguments, called from several threads at once.
 template <class M>
-concept Model = is_variable_list<typename M::Variables> && detail::LooksUp<M> &&
-                requires(const M& model, const Batch<typename M::Example>& batch,
-                         const Values<typename M::Variables>& values, Gradients<typename M::Variables>& gradients,
-                         StepContext context) {
-                  { model.variables() } -> std::same_as<typename M::Variables>;
-                  { model.gradients(batch, values, gradients, context) } -> std::convertible_to<float>;
-                };
+concept Model =
+    is_variable_list<typename M::Variables> && detail::LooksUp<M> &&
+    requires(const M& model, const Batch<typename M::Example>& batch, const Values<typename M::Variables>& values,
+             Gradients<typename M::Variables>& gradients, StepContext context) {
+      { model.variables() } -> std::same_as<typename M::Variables>;
+      { model.gradients(batch, values, gradients, context) } -> std::convertible_to<float>;
+    };
 
 /// A model that can also be measured: `evaluate()` gives the metrics of one batch.
 template <class M>
@@ -52,4 +53,5 @@ concept EvaluatedModel = Model<M> && requires(const M& model, const Batch<typena
   { model.evaluate(batch, values) } -> std::same_as<Metrics>;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

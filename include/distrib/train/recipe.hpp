@@ -16,12 +16,14 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Local mode: one process, no sockets.
 struct LocalMode {
-  std::uint32_t workers = 1;  ///< In-process workers; the ranks of the job. In a cluster: its workers, whatever stands here.
-  std::uint32_t shards = 1;   ///< Shards the variables are spread over. In a cluster: those of each parameter server.
+  std::uint32_t workers =
+      1;  ///< In-process workers; the ranks of the job. In a cluster: its workers, whatever stands here.
+  std::uint32_t shards = 1;  ///< Shards the variables are spread over. In a cluster: those of each parameter server.
 };
 
 /// Everything a training is made of, one part a role; `train(model)` fills it. A value.
@@ -80,4 +82,5 @@ template <class... Hs> inline constexpr bool evaluates<std::tuple<Hs...>> = (is_
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,8 @@
 #include <limits>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The area under the ROC curve (AUC) of scores: how likely it is that a positive example has a higher score than a
 /// negative one. It is no mean over examples, so a batch's counts are joined, not its area.
@@ -73,4 +74,5 @@ class RocAuc {
   std::uint64_t outside_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

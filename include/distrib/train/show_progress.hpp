@@ -12,7 +12,8 @@
 #include <cstdio>
 #include <string>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Shows how the training goes: step, loss, examples a second, time left. A bar that stays on one line on a terminal,
 /// plain lines (one each twentieth of the job) elsewhere.
@@ -44,10 +45,8 @@ class ShowProgress {
     std::snprintf(text, sizeof text, "step %llu/%llu  loss %.4f  %.0f examples/s  %.0f s left",
                   static_cast<unsigned long long>(event.step), static_cast<unsigned long long>(job_.last_step),
                   static_cast<double>(event.loss), rate, left);
-    if (terminal_)
-      bar(text, static_cast<double>(event.step) / static_cast<double>(job_.last_step));
-    else
-      print(text);
+    if (terminal_) bar(text, static_cast<double>(event.step) / static_cast<double>(job_.last_step));
+    else print(text);
   }
 
   template <class = void> void on_evaluated(const Evaluated& event) {
@@ -80,8 +79,8 @@ class ShowProgress {
     const int width = std::clamp(room - 3 - static_cast<int>(text.size()), 0, 30);
     text.resize(std::min(text.size(), static_cast<std::size_t>(std::max(room - 3 - width, 0))));
     const int full = std::clamp(static_cast<int>(share * width), 0, width);
-    const std::string cells = std::string(static_cast<std::size_t>(full), '#') +
-                              std::string(static_cast<std::size_t>(width - full), '.');
+    const std::string cells =
+        std::string(static_cast<std::size_t>(full), '#') + std::string(static_cast<std::size_t>(width - full), '.');
     std::fprintf(stream_, "\r\x1b[K[%s] %s", cells.c_str(), text.c_str());
     std::fflush(stream_);
     in_bar_ = true;
@@ -108,4 +107,5 @@ class ShowProgress {
   Step next_line_ = 1;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

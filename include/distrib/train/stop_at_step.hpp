@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// The job ends after this global step, counted from the first run of the job on (TensorFlow's `last_step`).
 /// Asynchronous: a step is one contribution.
@@ -12,4 +13,5 @@ struct StopAtStep {
   std::uint64_t last_step = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -51,7 +51,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// SHA-256 of all variables' bytes in the order of their names, as lower-case hex. A table has the bytes of its digest,
 /// `tables` in the job's order.
@@ -78,11 +79,19 @@ class Trainer {
   /// `run()`. It must outlive the trainer.
   template <class R>
   Trainer(const R& recipe, IoPool* pool)
-      : model_{recipe.model}, data_{recipe.data}, local_{recipe.local}, seed_{recipe.seed},
-        check_numerics_{recipe.check_numerics}, row_mean_{recipe.row_mean},
-        wire_format_{recipe.wire_format}, initial_checkpoint_{detail::absolute_path(recipe.initial_checkpoint)},
-        replicas_{recipe.replicas}, hooks_{recipe.hooks}, pool_{pool},
-        consistency_{recipe.consistency.describe()}, consistency_mode_{R::ConsistencyType::mode},
+      : model_{recipe.model},
+        data_{recipe.data},
+        local_{recipe.local},
+        seed_{recipe.seed},
+        check_numerics_{recipe.check_numerics},
+        row_mean_{recipe.row_mean},
+        wire_format_{recipe.wire_format},
+        initial_checkpoint_{detail::absolute_path(recipe.initial_checkpoint)},
+        replicas_{recipe.replicas},
+        hooks_{recipe.hooks},
+        pool_{pool},
+        consistency_{recipe.consistency.describe()},
+        consistency_mode_{R::ConsistencyType::mode},
         kind_{consistency_kind(recipe.consistency), {recipe.updater}} {
     for (const auto& [prefix, updater] : recipe.updaters_of) {
       check_prefix(prefix);
@@ -132,7 +141,10 @@ class Trainer {
     }
     if (restored.empty() && !job.initial_checkpoint.empty()) {
       for (const ShardLayout& layout : layouts) restored.push_back(initial_cut(job, layout, kind_.updaters));
-      hooks_.tell(Event{Event::Kind::restored, "local", job.initial_checkpoint, {},
+      hooks_.tell(Event{Event::Kind::restored,
+                        "local",
+                        job.initial_checkpoint,
+                        {},
                         "beginning with values of " + job.initial_checkpoint});
     }
     hooks_.tell(start);
@@ -197,7 +209,8 @@ class Trainer {
 
   // All but the interval of cuts.
   template <class Source>
-  auto make_job(const Source& source, std::uint32_t tasks, std::uint32_t ranks, std::uint32_t replicas = 1) const -> Job {
+  auto make_job(const Source& source, std::uint32_t tasks, std::uint32_t ranks, std::uint32_t replicas = 1) const
+      -> Job {
     if (replicas != 1 && (replicas != 2 || tasks < 2 || !kind_.consistency.can_have_replicas()))
       throw_error(train_errc::no_replicas, std::to_string(replicas) + " replicas, " + std::to_string(tasks) +
                                                " parameter servers, " + consistency_);
@@ -221,8 +234,8 @@ class Trainer {
     job.data = source.describe();
     job.ranks = ranks;
     if (const std::uint32_t counted = kind_.consistency.replicas_to_aggregate; counted > ranks)
-      throw_error(train_errc::too_few_workers, "replicas_to_aggregate=" + std::to_string(counted) + ", " +
-                                                   std::to_string(ranks) + " workers");
+      throw_error(train_errc::too_few_workers,
+                  "replicas_to_aggregate=" + std::to_string(counted) + ", " + std::to_string(ranks) + " workers");
     job.total_steps = last_step(source, ranks);
     return job;
   }
@@ -242,7 +255,9 @@ class Trainer {
     result_.mode = consistency_mode_;
     result_.workers = job.ranks;
     result_.shards = job.shards();
-    return {.first_step = 0, .last_step = job.total_steps, .workers = job.ranks,
+    return {.first_step = 0,
+            .last_step = job.total_steps,
+            .workers = job.ranks,
             .examples_per_step = source.batch_size() * batches_per_step(replicas_to_aggregate(job)),
             .restored_from = {}};
   }
@@ -263,8 +278,7 @@ class Trainer {
   template <class Source>
   auto train(const Job& job, const JobStart& start, const std::vector<Cut>& restored, std::vector<SharedBuffer> initial,
              const CheckpointStore* store, Contributor<M, Source>& contributor, const BatchKeys& measured,
-             const MeasureBlocks& measure)
-      -> std::unique_ptr<LocalJob> {
+             const MeasureBlocks& measure) -> std::unique_ptr<LocalJob> {
     std::unique_ptr<LocalJob> local;
     LocalJobEvents events;
     if (!job.tables.empty())
@@ -278,22 +292,26 @@ class Trainer {
       if (measure && evaluate_every_ != 0 && step % evaluate_every_ == 0 && step != job.total_steps)
         measure_in_background(*local, step, measured, measure);
     };
-    events.cut_due = [&](Step step, std::vector<Cut> cuts) { save_in_background(*local, step, std::move(cuts), store); };
-    const auto make =
-        kind_.consistency.synchronous ? make_local_job<SyncWorkerCore> : make_local_job<AsyncWorkerCore>;
+    events.cut_due = [&](Step step, std::vector<Cut> cuts) {
+      save_in_background(*local, step, std::move(cuts), store);
+    };
+    const auto make = kind_.consistency.synchronous ? make_local_job<SyncWorkerCore> : make_local_job<AsyncWorkerCore>;
     local = make(job, kind_, restored, std::ref(contributor), std::move(events), pool_, std::move(initial));
 
     const auto begun = std::chrono::steady_clock::now();
     {
-      const Signals signals{local->context(), [&] {
-                              local->stop([&] {
-                                hooks_.tell(Event{Event::Kind::interrupted, "local", {}, {},
-                                                  store != nullptr
-                                                      ? "asked to stop: finishing the steps in flight, saving"
-                                                      : "asked to stop: finishing the steps in flight; nothing is "
-                                                        "saved, because there is no SaveCheckpoint"});
-                              });
-                            }};
+      const Signals signals{
+          local->context(), [&] {
+            local->stop([&] {
+              hooks_.tell(Event{Event::Kind::interrupted,
+                                "local",
+                                {},
+                                {},
+                                store != nullptr ? "asked to stop: finishing the steps in flight, saving"
+                                                 : "asked to stop: finishing the steps in flight; nothing is "
+                                                   "saved, because there is no SaveCheckpoint"});
+            });
+          }};
       local->run();
     }
     sum_up(job, start, local->step(), std::chrono::steady_clock::now() - begun);
@@ -371,4 +389,5 @@ class Trainer {
   TrainingResult result_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,8 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step and then every so many, and
 /// `evaluation/NAME` of each metric. Every run of a job adds a file to the directory. What finds no room on the disk is
@@ -92,7 +93,10 @@ class WriteSummaries {
     if (ec.value() != ENOSPC && ec.value() != EDQUOT) throw_if(failed->error());
     if (begins) std::remove(failed->path().c_str());
     if (std::exchange(is_full_, true)) return;
-    report_ = Event{Event::Kind::no_room, {}, failed->error().where, ec,
+    report_ = Event{Event::Kind::no_room,
+                    {},
+                    failed->error().where,
+                    ec,
                     "no room for summaries in " + directory_ + " (" + ec.message() +
                         "): training goes on without them; with room again they go on in another file"};
   }
@@ -107,4 +111,5 @@ class WriteSummaries {
   std::optional<Event> report_;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// What a run came to as one JSON object, with a line end. `test_accuracy` is the metric "accuracy", null without one;
 /// `events` is the directory of the event files, "" when none were written. The numbers of `further` follow under their
@@ -28,11 +29,13 @@ template <class = void>
   return "{\"ps\":" + json_text(result.ps) + ",\"workers\":" + json_text(result.workers) +
          ",\"shards\":" + json_text(result.shards) + ",\"mode\":" + json_text(std::string_view{result.mode}) +
          ",\"steps\":" + json_text(result.steps) + ",\"complete\":" + json_text(result.complete) +
-         ",\"seconds\":" + json_text(result.seconds) + ",\"examples_per_second\":" + json_text(result.examples_per_second) +
+         ",\"seconds\":" + json_text(result.seconds) +
+         ",\"examples_per_second\":" + json_text(result.examples_per_second) +
          ",\"steps_per_second\":" + json_text(result.steps_per_second) +
          ",\"test_accuracy\":" + (accuracy ? json_text(*accuracy) : "null") + ",\"loss\":" + json_text(result.loss) +
          ",\"parameters_sha256\":" + json_text(std::string_view{result.parameters_sha256}) +
-         ",\"checkpoint\":" + json_text(std::string_view{result.checkpoint}) + ",\"events\":" + json_text(events) + more + "}\n";
+         ",\"checkpoint\":" + json_text(std::string_view{result.checkpoint}) + ",\"events\":" + json_text(events) +
+         more + "}\n";
 }
 
 /// Writes `summary_json` to a file, in one step in place of what was there. Throws `std::system_error` with the path.
@@ -47,4 +50,5 @@ inline void write_summary(const std::string& path, const TrainingResult& result,
   if (std::fclose(file.release()) != 0 || std::rename(temporary.c_str(), path.c_str()) != 0) fail();
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -19,7 +19,9 @@
 
 // The two messages of a checkpoint's index (tensorflow/core/protobuf/tensor_bundle.proto).
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Value of the key "": how many data files there are, and how they are written.
 struct BundleHeader {
@@ -179,4 +181,6 @@ template <class = void> auto decode_entry(std::string_view name, ByteView bytes,
   return true;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -19,7 +19,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// A file that is read at any place. Any thread.
 class InputFile {
@@ -74,8 +76,8 @@ class InputFile {
 
 /// All of a file that must be smaller than `limit` bytes; larger ones are refused as `too_large`.
 template <class = void>
-auto read_file(const std::string& path, std::uint64_t limit, checkpoint_errc too_large,
-               std::vector<std::byte>& bytes, Error& error) -> bool {
+auto read_file(const std::string& path, std::uint64_t limit, checkpoint_errc too_large, std::vector<std::byte>& bytes,
+               Error& error) -> bool {
   const auto file = InputFile::open(path, checkpoint_errc::not_found, error);
   if (!file) return false;
   if (file->size() > limit) {
@@ -86,4 +88,6 @@ auto read_file(const std::string& path, std::uint64_t limit, checkpoint_errc too
   return file->read(0, bytes, error);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

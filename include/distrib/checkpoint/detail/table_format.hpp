@@ -6,7 +6,9 @@
 
 // The sorted string table of LevelDB (doc/table_format.md), as TensorFlow uses it for the index of a checkpoint.
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 inline constexpr std::uint64_t table_magic = 0xDB4775248B80FB57U;
 inline constexpr std::size_t table_handles_bytes = 40;  ///< Two block handles, padded with zeros.
@@ -15,4 +17,6 @@ inline constexpr std::size_t block_trailer_bytes = 5;     ///< Kind of the block
 inline constexpr std::size_t table_block_bytes = 262144;  ///< TensorFlow's size at which a block is closed.
 inline constexpr std::size_t restart_interval = 16;       ///< Every so many entries a key is written whole.
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

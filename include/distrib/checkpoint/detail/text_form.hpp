@@ -8,7 +8,9 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Reads `name: value` pairs, as much of protobuf's text form as a CheckpointState can hold.
 class TextFields {
@@ -39,10 +41,8 @@ class TextFields {
         if (rest_.empty() || rest_.front() == '\n') return false;
         const char c = take();
         if (c == quote) break;
-        if (c != '\\')
-          value += c;
-        else if (!escaped(value))
-          return false;
+        if (c != '\\') value += c;
+        else if (!escaped(value)) return false;
       }
       skip();
     }
@@ -71,12 +71,9 @@ class TextFields {
   // White space, separators between fields, and comments.
   void skip() {
     while (!rest_.empty()) {
-      if (rest_.front() == '#')
-        rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
-      else if (std::string_view{" \t\r\n,;"}.find(rest_.front()) != std::string_view::npos)
-        rest_.remove_prefix(1);
-      else
-        return;
+      if (rest_.front() == '#') rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
+      else if (std::string_view{" \t\r\n,;"}.find(rest_.front()) != std::string_view::npos) rest_.remove_prefix(1);
+      else return;
     }
   }
 
@@ -109,14 +106,13 @@ inline auto quoted(std::string_view text) -> std::string {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      (out += '\\') += c;
-    else if (byte >= 0x20 && byte < 0x7f)
-      out += c;
-    else
-      (((out += '\\') += octal(byte >> 6)) += octal(byte >> 3)) += octal(byte);
+    if (c == '"' || c == '\\') (out += '\\') += c;
+    else if (byte >= 0x20 && byte < 0x7f) out += c;
+    else (((out += '\\') += octal(byte >> 6)) += octal(byte >> 3)) += octal(byte);
   }
   return out += '"';
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,9 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The first line of a small file of the system; "" when there is none.
 template <class = void> auto read_setting(const std::string& path) -> std::string {
@@ -43,8 +45,7 @@ template <class Read> auto control_group_limit(const std::string& root, const st
     const std::string controllers = "," + std::string{cut_before(group, ':')} + ",";
     if (!group.starts_with('/') || group.starts_with("/..")) group = "/";  // of another container
     decltype(least) here;
-    if (controllers == ",,")
-      here = least_limit(root + "/sys/fs/cgroup", std::string{group}, true, read);
+    if (controllers == ",,") here = least_limit(root + "/sys/fs/cgroup", std::string{group}, true, read);
     else if (controllers.find("," + controller + ",") != std::string::npos)
       here = least_limit(root + "/sys/fs/cgroup/" + controller, std::string{group}, false, read);
     if (here) least = std::min(least.value_or(*here), *here);
@@ -52,4 +53,6 @@ template <class Read> auto control_group_limit(const std::string& root, const st
   return least;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,9 @@
 
 #define DISTRIB_CRC32C_TARGET __attribute__((target("+crc+crypto")))
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The carry-less product of two reflected numbers of 32 bits, taken modulo the polynomial after 32 zero bits more.
 DISTRIB_CRC32C_TARGET inline auto crc32c_moved(std::uint32_t state, std::uint64_t shift) noexcept -> std::uint32_t {
@@ -56,6 +58,8 @@ inline auto crc32c_has_arm() noexcept -> bool {
   return (::getauxval(AT_HWCAP) & wanted) == wanted;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib
 
 #endif

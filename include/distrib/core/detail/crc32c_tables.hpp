@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 // All ways work on the inverted state; crc32c_extend inverts before and after. Numbers are reflected: bit 31 of a state
 // is the coefficient of x^0.
@@ -78,4 +80,6 @@ inline auto crc32c_portable(std::uint32_t state, ByteView bytes) noexcept -> std
   return crc32c_bytewise(state, bytes);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

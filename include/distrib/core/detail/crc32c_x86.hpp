@@ -15,7 +15,9 @@
 #define DISTRIB_CRC32C_TWOS_TARGET __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
 #define DISTRIB_CRC32C_WIDE_TARGET __attribute__((target("sse4.2,pclmul,avx512f,avx512bw,bmi2,vpclmulqdq")))
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 using Crc32cPair = long long __attribute__((vector_size(16)));
 
@@ -175,7 +177,7 @@ DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_block_of_twos(std::uint32_t state,
     -> std::uint32_t {
   constexpr std::size_t lane = crc32c_two_chained * crc32c_two_steps;
   const std::byte* chains = at + crc32c_two_folded * crc32c_two_steps;
-  Crc32cTwo a = crc32c_load_two(at) ^ Crc32cTwo{static_cast<long long>(state)};
+  Crc32cTwo a = crc32c_load_two(at) ^ Crc32cTwo { static_cast<long long>(state) };
   Crc32cTwo b = crc32c_load_two(at + 32);
   Crc32cTwo c = crc32c_load_two(at + 64);
   Crc32cTwo d = crc32c_load_two(at + 96);
@@ -343,7 +345,7 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_long(std::uint32_t moved, con
   Crc32cWide d = crc32c_load_tail<0>(at, odd - 1);
   for (; at != end; at += 256) {
     for (std::size_t line = 0; line < 256; line += 64) __builtin_prefetch(at + crc32c_ahead + line);
-    a = crc32c_wide_fold<256>(a) ^ crc32c_load_wide(at) ^ Crc32cWide{static_cast<long long>(moved)};
+    a = crc32c_wide_fold<256>(a) ^ crc32c_load_wide(at) ^ Crc32cWide { static_cast<long long>(moved) };
     b = crc32c_wide_fold<256>(b) ^ crc32c_load_wide(at + 64);
     c = crc32c_wide_fold<256>(c) ^ crc32c_load_wide(at + 128);
     d = crc32c_wide_fold<256>(d) ^ crc32c_load_wide(at + 192);
@@ -384,10 +386,12 @@ inline auto crc32c_has_twos() noexcept -> bool {
 }
 
 inline auto crc32c_has_wide() noexcept -> bool {
-  return __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("bmi2") && crc32c_has_pclmul();
+  return __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi2") &&
+         crc32c_has_pclmul();
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib
 
 #endif

@@ -12,7 +12,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 inline auto last_os_error() noexcept -> std::error_code { return {errno, std::generic_category()}; }
 
@@ -89,4 +91,6 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

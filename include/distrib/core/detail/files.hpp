@@ -20,7 +20,9 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// "PATH (No space left on device)".
 inline auto with_reason(const std::string& path, std::error_code ec) -> std::string {
@@ -123,4 +125,6 @@ inline void make_directories(const std::string& path, std::error_code& ec) {
   }
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -11,7 +11,9 @@
 #include <cstring>
 #include <type_traits>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// A word of a hash from its big-endian bytes, or for them.
 template <class Word> auto big_endian(Word word) noexcept -> Word {
@@ -58,4 +60,6 @@ class HashBlocks {
   std::uint64_t length_ = 0;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

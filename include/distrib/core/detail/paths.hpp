@@ -7,7 +7,9 @@
 
 // Paths are texts here: <filesystem> would be a tenth of the time that ecosystem.hpp takes to compile, and
 // std::filesystem::path converts to std::string by itself.
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Directory of a path: "/m" of "/m/c-1", "." of "c-1".
 inline auto directory_of(std::string_view path) -> std::string {
@@ -37,4 +39,6 @@ inline auto shard_of_shards(std::size_t shard, std::size_t shards) -> std::strin
   return digits(shard) + "-of-" + digits(shards);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

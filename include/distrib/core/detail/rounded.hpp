@@ -17,7 +17,9 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Four floats of one SSE or NEON register.
 using Float4 = float __attribute__((vector_size(16)));
@@ -106,7 +108,9 @@ template <class T> struct Rounded {
   [[nodiscard, gnu::always_inline]] friend auto sqrt(Rounded a) noexcept -> Rounded { return {square_root(a.value)}; }
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib
 
 #if defined(__clang__)
 #pragma float_control(pop)

@@ -10,7 +10,9 @@
 #include <system_error>
 #include <type_traits>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The shortest decimal text that reads back as the same number: "0.05", "1e-08", "nan", "12000".
 template <class T>
@@ -46,4 +48,6 @@ inline auto cut_before(std::string_view& text, char separator) -> std::string_vi
   return piece;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Bytes of the character that `text` begins with; 0 when it begins with none (RFC 3629: the shortest form only, no
 /// surrogates, nothing above U+10FFFF, nothing cut short).
@@ -47,4 +49,6 @@ inline void append_utf8(std::string& text, unsigned character) {
   }
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -5,9 +5,13 @@
 
 #include <cstddef>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Overwrites a secret that is needed no more. Unlike memset, it is not left out because nobody reads it afterwards.
 inline void wipe(void* memory, std::size_t size) noexcept { ::explicit_bzero(memory, size); }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,9 @@
 #include <span>
 #include <string_view>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// A column of a batch whose type is not known.
 template <class E> class AnyColumn {
@@ -40,10 +42,8 @@ template <class E, FeatureMember M> class Column final : public AnyColumn<E> {
   [[nodiscard]] auto member() const noexcept -> M E::* { return member_; }
 
   [[nodiscard]] auto rows(std::size_t count) const noexcept -> std::span<const M> {
-    if constexpr (Traits::list)
-      return lists_.template as<M>().first(count);
-    else
-      return this->slot().memory.template as<M>().first(count);
+    if constexpr (Traits::list) return lists_.template as<M>().first(count);
+    else return this->slot().memory.template as<M>().first(count);
   }
 
   void load(std::size_t i, E& record) const noexcept override { record.*member_ = rows(i + 1)[i]; }
@@ -65,4 +65,6 @@ template <class E, FeatureMember M> class Column final : public AnyColumn<E> {
   AlignedBuffer lists_;  // where each row's values lie
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,9 @@
 #include <cstring>
 #include <string_view>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Values of one kind that lie one after the other: floats, int64s, or ByteViews.
 struct FeatureValues {
@@ -165,4 +167,6 @@ class FeatureEncoder {
   GrowingBytes bytes_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

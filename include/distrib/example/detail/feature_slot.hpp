@@ -12,7 +12,9 @@
 #include <string_view>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Bytes that grow at the end; aligned to `tensor_alignment`, memory is only ever given back at the end.
 class GrowingBytes {
@@ -166,4 +168,6 @@ struct FeatureSlot {
   }
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

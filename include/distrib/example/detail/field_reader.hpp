@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Levels of messages and groups that protobuf's own parser goes down.
 inline constexpr unsigned most_levels = 100;
@@ -91,4 +93,6 @@ class FieldReader {
   ByteView bytes_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,9 @@
 #include <cstring>
 #include <string_view>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// One place of a key table. `tail`: the last eight bytes of the name, a shorter one in the upper bytes.
 struct KeyPlace {
@@ -113,4 +115,6 @@ class KeyTable {
   unsigned shift_ = 63;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -15,7 +15,9 @@
 #include <string>
 #include <string_view>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Parses Examples, one after the other, into the rows of slots. What writers usually write, an entry that is shorter
 /// than 128 bytes, key first, one list in one piece, is recognised by one comparison; all else goes the long way.
@@ -182,10 +184,8 @@ class RowParser {
   auto read_content(FeatureSlot& slot, std::uint64_t kind_tag, ByteView content, ByteView feature) -> bool {
     if (slot.piece_tag == kind_tag && (kind_tag == bytes_tag || content.size() == slot.stride)) {  // all of the row
       std::byte* const row = slot.rows + rows_ * slot.stride;
-      if (kind_tag == bytes_tag)
-        std::memcpy(row, &content, sizeof content);
-      else
-        std::memcpy(row, content.data(), content.size());
+      if (kind_tag == bytes_tag) std::memcpy(row, &content, sizeof content);
+      else std::memcpy(row, content.data(), content.size());
       slot.done = serial_;
       return true;
     }
@@ -235,9 +235,11 @@ class RowParser {
   const KeyPlace* places_;
   std::span<FeatureSlot> slots_;
   FeatureSlot* slot_ = nullptr;  // of the entry that is being read
-  std::uint64_t serial_ = 0;     // of the record; 0 is none
+  std::uint64_t serial_ = 0;  // of the record; 0 is none
   std::size_t rows_ = 0;
   bool has_lists_ = false;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

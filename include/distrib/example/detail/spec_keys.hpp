@@ -17,7 +17,9 @@
 #include <string_view>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Whether these are features of an Example (or of a context), or feature lists of a SequenceExample.
 enum class SpecPlace : std::uint8_t { features, feature_lists };
@@ -124,8 +126,7 @@ template <class Spec> class SpecKeys {
           if (error) return;
           if (partition.form != RaggedPartition::Form::uniform)
             need(partition.key, Role::ragged, FeatureKind::int64s, nullptr, error);
-          else if (partition.length < 1)
-            return no("a uniform row length must be at least 1");
+          else if (partition.length < 1) return no("a uniform row length must be at least 1");
         }
         return;
     }
@@ -136,8 +137,7 @@ template <class Spec> class SpecKeys {
       if (key.name != name) continue;
       if (key.role != role || role == Role::dense)
         refuse(error, name, "dense, sparse and ragged features must not intersect");
-      else if (key.kind != kind)
-        refuse(error, name, "Conflicting type");
+      else if (key.kind != kind) refuse(error, name, "Conflicting type");
       return;
     }
     keys_.push_back({name, role, kind, fixed, fixed == nullptr ? 0 : static_cast<std::size_t>(elements(fixed->shape))});
@@ -166,4 +166,6 @@ template <class Spec> class SpecKeys {
   std::unique_ptr<FeatureSlot[]> slots_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

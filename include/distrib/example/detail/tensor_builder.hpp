@@ -19,7 +19,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Makes tensors of what slots hold. Rows are records, or the steps of all records' feature lists: then `steps` says
 /// how many each record has, as row splits.
@@ -287,4 +289,6 @@ template <class Spec> class TensorBuilder {
   Error& error_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

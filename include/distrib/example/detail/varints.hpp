@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <cstring>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The last bit of each of eight bytes: set in those that a varint goes on after.
 inline constexpr std::uint64_t varint_more = 0x8080'8080'8080'8080;
@@ -97,4 +99,6 @@ inline void put_varint(std::byte* to, std::uint64_t value, std::size_t size) noe
   if (size > 8) store_le(to + 8, static_cast<std::uint16_t>((value >> 56 & 0x7f) + (value >> 63) * 0x180));
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

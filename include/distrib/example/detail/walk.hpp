@@ -13,7 +13,9 @@
 
 // The one way through the bytes of a tf.train.Example (example.proto, feature.proto), whoever walks it. Everything that
 // protobuf's parser takes is taken, with the same meaning; everything that it refuses is refused.
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 inline constexpr std::uint32_t first_message = wire_tag(1, WireType::bytes);  // every message here has its content in 1
 inline constexpr std::uint32_t second_message = wire_tag(2, WireType::bytes);
@@ -164,4 +166,6 @@ struct CheckFeatureList {
   return reader.ok();
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

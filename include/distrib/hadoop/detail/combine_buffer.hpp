@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::hadoop::detail {
+namespace distrib {
+inline namespace v0 {
+namespace hadoop::detail {
 
 /// What a map emitted, by key, until it is so much that the combiner makes less of it.
 template <class Combine> class CombineBuffer {
@@ -59,4 +61,6 @@ template <class Combine> class CombineBuffer {
   bool combining_ = false;
 };
 
-}  // namespace distrib::inline v0::hadoop::detail
+}  // namespace hadoop::detail
+}  // namespace v0
+}  // namespace distrib

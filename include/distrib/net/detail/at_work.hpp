@@ -3,7 +3,9 @@
 
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Whether the connection that is at work now was the last one that was, on this thread.
 inline auto is_at_work_again(const void* connection) noexcept -> bool {
@@ -11,4 +13,6 @@ inline auto is_at_work_again(const void* connection) noexcept -> bool {
   return std::exchange(last, connection) == connection;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// A connector at work, and a wait without end that it ends: so Asio's own wait keeps this alive, is what a token
 /// cancels, and drops everything when the context is destroyed.
@@ -63,10 +65,8 @@ template <class Connector, class Result, class... How> class ConnectWait {
  private:
   /// The result of a failure: an empty one, or a closed socket.
   static auto nothing(const Executor& executor) -> Result {
-    if constexpr (std::is_constructible_v<Result, const Executor&>)
-      return Result{executor};
-    else
-      return {};
+    if constexpr (std::is_constructible_v<Result, const Executor&>) return Result{executor};
+    else return {};
   }
 
   const Address address_;
@@ -92,10 +92,8 @@ template <class Wait> class ConnectOperation {
         return asio::dispatch(asio::bind_executor(executor, std::move(self)));
       case Stage::begins:
         wait.stage = Stage::waits;
-        if (self.get_cancellation_state().cancelled() == asio::cancellation_type::none)
-          wait.begin();
-        else
-          wait.timer.expires_at(Instant::min());
+        if (self.get_cancellation_state().cancelled() == asio::cancellation_type::none) wait.begin();
+        else wait.timer.expires_at(Instant::min());
         return wait.timer.async_wait(asio::bind_executor(executor, std::move(self)));
       case Stage::waits:
         wait.stage = Stage::completes;
@@ -113,4 +111,6 @@ template <class Wait> class ConnectOperation {
   std::unique_ptr<Wait> wait_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

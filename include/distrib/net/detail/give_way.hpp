@@ -7,7 +7,9 @@
 
 #include <algorithm>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// From now on the calling thread lets others go first where processors are short: it becomes a batch thread, five steps
 /// nicer than the process's first one (sched(7): on Linux each thread has a nice value of its own). What the system
@@ -19,4 +21,6 @@ inline void give_way() noexcept {
   ::setpriority(PRIO_PROCESS, 0, std::min(19, first + 5));
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

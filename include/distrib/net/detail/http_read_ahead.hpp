@@ -20,7 +20,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Reads a file of known size in order, by pieces that are fetched ahead. A piece belongs to whoever claims it first: a
 /// thread of the pool, or the reader that waits for it. So a pool that is busy or stopped cannot block; without one the
@@ -142,10 +144,12 @@ template <class Fetch> class HttpReadAhead {
   std::size_t piece_bytes_;
   IoPool* pool_;
   std::uint64_t asked_ = 0;  // up to here pieces are fetched, or will be
-  std::uint64_t read_ = 0;   // up to here they were at hand
-  std::size_t turn_ = 0;     // the slot at hand
+  std::uint64_t read_ = 0;  // up to here they were at hand
+  std::size_t turn_ = 0;  // the slot at hand
   ByteView window_;  // what is left of the piece at hand
   Error failed_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

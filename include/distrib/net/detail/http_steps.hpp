@@ -17,7 +17,9 @@
 #include <string>
 #include <thread>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Waits, in slices, as long as nobody wants to stop.
 inline void pause_for(std::chrono::milliseconds pause, const std::atomic<bool>* stop) {
@@ -67,4 +69,6 @@ void fill_by_http_steps(HttpClient& client, Core& core, std::span<std::byte> to,
   take_http_steps(client, core, take, error, &stop);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,9 @@
 #include <string>
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Asks the name service, and waits for it. Calls `listens(endpoint)` with each address of `host` as the system prefers
 /// them, until that is true; it sets `ec` and must not
@@ -38,4 +40,6 @@ void try_local_endpoints(const std::string& host, std::uint16_t port, const List
   ::freeaddrinfo(found);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -7,7 +7,9 @@
 #include <span>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Memory that one handler reads into, and that is free again when it returns: each thread has one of these, however
 /// many connections it serves. Handlers that run inside of another one, because that runs the context itself, get
@@ -35,4 +37,6 @@ class ReadScratch {
   AlignedBuffer memory_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

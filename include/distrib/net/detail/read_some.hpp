@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 inline auto buffers_of(const ReadSpace& space) -> std::array<asio::mutable_buffer, 2> {
   return {asio::mutable_buffer{space.front.data(), space.front.size()},
@@ -22,4 +24,6 @@ template <class Stream> auto read_some(Stream& stream, const ReadSpace& space, s
   return is_one ? stream.read_some(buffers[0], ec) : stream.read_some(buffers, ec);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,9 @@
 #include <semaphore>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Has `work` run on a thread of a pool and waits for it, and for all that was posted to that thread before it or by it.
 /// What a thread that has left did not run is done here, so `work` must be such that it may be done twice; it is called
@@ -26,4 +28,6 @@ template <class Work> void run_on(IoPool& pool, std::size_t thread, Work work) {
   if (pool.has_left(thread)) work();
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

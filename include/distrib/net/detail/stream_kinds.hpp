@@ -5,7 +5,9 @@
 
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// A stream that can be waited for, and then read and written without waiting: a socket. Others are given the buffers
 /// beforehand.
@@ -23,4 +25,6 @@ concept EndedStream = requires(Stream& stream) {
   stream.next_layer();
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Ends a TCP connection so that the peer gets what was written last: closed with bytes unread, it would be reset, and
 /// the reason lost on its way.
@@ -99,4 +101,6 @@ class TlsHandshake : public std::enable_shared_from_this<TlsHandshake> {
   Done done_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

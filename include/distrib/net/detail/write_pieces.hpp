@@ -8,7 +8,9 @@
 #include <iterator>
 #include <memory>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// What is to be written, as Asio takes it: of a core's output, what follows the first `written` bytes, or the front of
 /// it. A sequence of buffers.
@@ -50,4 +52,6 @@ class WritePieces {
   bool is_all_ = true;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <span>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Updates a block by the kernel of `factors`. Programmer errors: spans that are not equally long, other slots.
 template <class Factors>
@@ -29,4 +31,6 @@ template <class Factors> void apply_factors(const Factors& factors, const RowBat
   update_rows(factors, {batch.rows.data(), batch.gradients.data(), batch.rows.size(), batch.dim});
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,9 @@
 
 // What the kernels of an update need to know, the same for all elements: made once for a block or a batch of rows. A
 // kernel has each of them as a register of floats.
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 template <class T = float> struct SgdFactors {
   static constexpr std::size_t slots = 0;
@@ -119,4 +121,6 @@ template <class T = float> struct FtrlFactors {
   return static_cast<float>((start + way * gone / Rounded<double>{static_cast<double>(steps)}).value);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,9 @@
 #include <span>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// An update of `size` elements. `to` may be the memory of `from`; slots that an update does not have are memory all the
 /// same (pointers are counted on, not followed).
@@ -38,7 +40,9 @@ struct MeanOf {
   std::size_t size;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib
 
 #define DISTRIB_KERNELS baseline
 #define DISTRIB_LANES 4
@@ -89,7 +93,9 @@ struct MeanOf {
 #pragma GCC pop_options
 #endif
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The widest set of instructions that this machine has.
 enum class Instructions { baseline, avx2, avx512 };
@@ -134,4 +140,6 @@ inline void mean_of(const MeanOf& mean, [[maybe_unused]] Instructions instructio
   baseline::mean_of(mean);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,9 @@
 #include <span>
 #include <string>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 // Throws unless `weights` has one of at least 1 for each of `num_tasks`, or none at all.
 inline void check_weights(std::span<const std::uint32_t> weights, std::uint32_t num_tasks) {
@@ -20,4 +22,6 @@ inline void check_weights(std::span<const std::uint32_t> weights, std::uint32_t 
     if (weights[task] == 0) throw_error(placement_errc::zero_weight, "task " + std::to_string(task));
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

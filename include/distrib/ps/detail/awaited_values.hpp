@@ -11,7 +11,9 @@
 #include <optional>
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// How a shard waits for contribution 0, the custom initial values of its job: whenever it begins at step 0, because no
 /// file has them. Of jobs without custom values it never does. A value.
@@ -44,9 +46,11 @@ class AwaitedValues {
   }
 
  private:
-  std::optional<Sha256Digest> sha256_;     // that it must have; empty: there are no custom values
+  std::optional<Sha256Digest> sha256_;  // that it must have; empty: there are no custom values
   std::optional<std::uint32_t> checksum_;  // of the one that counted
   bool missing_ = false;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

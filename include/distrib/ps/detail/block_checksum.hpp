@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The CRC-32C of blocks of which the same one is sent again and again: every rank asks for the values of a step.
 class BlockChecksum {
@@ -24,4 +26,6 @@ class BlockChecksum {
   std::uint32_t checksum_ = 0;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,9 @@
 #include <string_view>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Where the cuts of one replica of a shard are, and the user's checkpoints, whose parts are those of the first replicas.
 struct CutFiles {
@@ -20,8 +22,11 @@ struct CutFiles {
   static constexpr std::string_view second_replicas = "replica-1.ckpt";
 
   CutFiles(std::string in, const Job& job, std::uint32_t replica)
-      : directory{std::move(in)}, series{replica < job.shards() ? users : second_replicas}, shard{replica % job.shards()},
-        shards{job.shards()}, replicated{job.replicas > 1} {}
+      : directory{std::move(in)},
+        series{replica < job.shards() ? users : second_replicas},
+        shard{replica % job.shards()},
+        shards{job.shards()},
+        replicated{job.replicas > 1} {}
 
   /// Whether its cuts are parts of the user's checkpoints.
   [[nodiscard]] auto is_first() const -> bool { return series == users; }
@@ -58,4 +63,6 @@ struct CutFiles {
   bool replicated;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// What a directory has of one step, as one shard sees it.
 struct FoundCut {
@@ -60,4 +62,6 @@ auto find_cuts(const std::string& directory, std::string_view series, std::uint3
   return list;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The order in which rows are evicted: least frequency first, then earliest last use, then smallest key.
 using EvictionOrder = std::pair<std::uint32_t, std::uint64_t>;
@@ -49,4 +51,6 @@ inline auto nth_least_used(const KeyIndex& index, std::size_t count) -> Eviction
   return found;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

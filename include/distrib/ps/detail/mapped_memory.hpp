@@ -11,7 +11,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Size of a small page and of a huge one. Where pages are larger than 4 KiB the operating system rounds by itself.
 inline constexpr std::size_t page_bytes = std::size_t{4} << 10;
@@ -93,4 +95,6 @@ class MappedMemory {
   MemoryBudget* budget_ = nullptr;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

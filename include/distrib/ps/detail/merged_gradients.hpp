@@ -11,7 +11,9 @@
 #include <span>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// What the contributions of a step say of one table: each key once, ascending, and for each one row of gradients. Rows
 /// of one key are added in the order of ranks and then divided, each operation rounded, as `reduce_mean` does: where
@@ -119,4 +121,6 @@ class MergedGradients {
   std::vector<std::size_t> begins_;  // of each unique key, in entries_
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Zeroed memory in pieces, several to a huge page. The pieces of the first 8 MiB have mappings of their own, so that
 /// little memory stays little. After that pieces of 32 KiB to 2 MiB are cut from mappings of 2 MiB, first fit, which
@@ -106,4 +108,6 @@ class PagePieces {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -16,7 +16,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Shows a page over HTTP, on the listener's executor: at most 16 visitors at once, each for 5 s at most; who comes when
 /// there are so many is turned away. The content is asked for on the executor, each time that somebody wants to see it,
@@ -61,8 +63,7 @@ class PageServer {
 
   struct Visit {
     Visit(std::shared_ptr<State> of, Socket connected)
-        : state{std::move(of)}, socket{std::move(connected)}, deadline{socket.get_executor()},
-          core{state->page} {
+        : state{std::move(of)}, socket{std::move(connected)}, deadline{socket.get_executor()}, core{state->page} {
       state->visits.insert(this);
     }
     Visit(const Visit&) = delete;
@@ -111,4 +112,6 @@ class PageServer {
   ListenerType listener_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -6,7 +6,8 @@
 
 #include <span>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// Performs plans with POSIX, and says what time it is. Throws as `perform` does.
 struct PosixFiles {
@@ -16,4 +17,5 @@ struct PosixFiles {
   [[nodiscard]] auto now() const noexcept -> double { return detail::seconds_now(); }
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

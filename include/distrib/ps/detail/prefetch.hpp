@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Keys of which slots, and then rows, are on their way from memory while those before them are worked on.
 inline constexpr std::size_t table_window = 16;
@@ -25,4 +27,6 @@ inline constexpr std::size_t table_window = 16;
   for (std::size_t at = 0; at < std::min<std::size_t>(row_bytes, 512); at += 64) prefetch_for_read(begin + at);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

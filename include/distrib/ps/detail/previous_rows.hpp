@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Weights of the rows that the last step touched, as they were before it. Memory is kept for the next step. Threads:
 /// one at a time.
@@ -35,8 +37,8 @@ class PreviousRows {
 
   /// Null: the step did not touch it.
   template <class = void> [[nodiscard]] auto find(std::uint64_t key) const noexcept -> const float* {
-    const auto found = std::partition_point(entries_.begin(), entries_.end(),
-                                            [key](const Entry& entry) { return entry.key < key; });
+    const auto found =
+        std::partition_point(entries_.begin(), entries_.end(), [key](const Entry& entry) { return entry.key < key; });
     return found == entries_.end() || found->key != key ? nullptr : weights_.data() + found->at;
   }
 
@@ -51,4 +53,6 @@ class PreviousRows {
   std::vector<float> weights_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The call of a contribution that is being counted; answered once. Threads: one at a time.
 template <class Connection>
@@ -39,4 +41,6 @@ class PushCall {
   bool not_repeatable_ = false;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

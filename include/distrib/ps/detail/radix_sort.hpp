@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// One range of `radix_sort`, and as much memory beside it.
 template <class Item> class RadixRange {
@@ -72,4 +74,6 @@ void radix_sort(std::vector<std::pair<std::uint64_t, Value>>& items) {
   RadixRange<std::pair<std::uint64_t, Value>>{items, other}.sort(false);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// What a synchronous worker knows of one replica of a shard.
 struct ReplicaView {
@@ -212,4 +214,6 @@ class ReplicaViews : public std::vector<ReplicaView> {
   Step left_to_ = 0;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

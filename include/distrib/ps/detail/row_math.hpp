@@ -19,7 +19,9 @@
 #endif
 
 // Arithmetic on one row of a table: the same bits under every compiler flag.
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// How many rows of `row_size` elements there are; fails with `ps_errc::shape_mismatch`.
 [[nodiscard]] inline auto count_rows(std::size_t elements, std::size_t row_size, std::error_code& ec) noexcept
@@ -127,7 +129,9 @@ inline void clip_gradient(float* gradient, const float* row, Rounded<double> n, 
   }
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib
 
 #if defined(__clang__)
 #pragma float_control(pop)

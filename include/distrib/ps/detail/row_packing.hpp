@@ -14,7 +14,9 @@
 #include <span>
 #include <string_view>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Between rows as a table keeps them (`RowLayout`) and as they are worked on and saved: [weights | slot 0 | ...], all of
 /// them floats, one after the other. Of float32 both are the same.
@@ -76,4 +78,6 @@ class RowPacking {
   std::uint64_t random_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Which rows a worker wants with the values for its next contribution: of a job with tables nothing is pulled before
 /// that is known, of one without there are none. A value.
@@ -39,8 +41,10 @@ class RowsToPull {
 
  private:
   bool has_tables_;
-  Step step_ = 0;                 // 0: nothing was told yet
+  Step step_ = 0;  // 0: nothing was told yet
   std::vector<WantedRows> rows_;  // one a shard
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

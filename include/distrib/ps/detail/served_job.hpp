@@ -17,7 +17,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// What a shard's service knows of its job, once it was told.
 class ServedJob {
@@ -67,4 +69,6 @@ class ServedJob {
   ShardKind kind_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

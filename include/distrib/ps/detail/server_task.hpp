@@ -11,7 +11,9 @@
 #include <functional>
 #include <memory>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// What a `Server` of job "ps" is outside. Its destructor, on no thread of the pool, ends all of it and waits for that.
 class ServerTask {
@@ -36,7 +38,9 @@ template <class ListenerType>
 [[nodiscard]] auto make_server_task(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds,
                                     ServerOptions options) -> std::unique_ptr<ServerTask>;
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib
 
 #ifndef DISTRIB_SEPARATE_COMPILATION
 #include <distrib/ps/detail/server_task_shell.hpp>

@@ -45,7 +45,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The shell of a ps task: an rpc server over lanes of shards, one lane a thread of the pool but the last, which has the
 /// files; of a pool of one thread that one has all. Shard s is on lane s modulo their number. What is of the whole task
@@ -58,8 +60,14 @@ class ServerTaskShell final : public ServerTask {
   using Lane = ShardLane<Connection, ServerTaskShell>;
 
   ServerTaskShell(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds, ServerOptions options)
-      : io_{io}, executor_{io.executor(0)}, disk_{io.executor(io.size() - 1)}, cluster_{cluster}, kinds_{std::move(kinds)},
-        options_{std::move(options)}, name_{to_string(TaskId{"ps", index})}, look_timer_{executor_},
+      : io_{io},
+        executor_{io.executor(0)},
+        disk_{io.executor(io.size() - 1)},
+        cluster_{cluster},
+        kinds_{std::move(kinds)},
+        options_{std::move(options)},
+        name_{to_string(TaskId{"ps", index})},
+        look_timer_{executor_},
         hang_up_timer_{executor_} {
     options_.shard.task_memory_bytes = std::min(options_.shard.task_memory_bytes, usable_memory() / 2);
     place_.task = index;
@@ -69,8 +77,7 @@ class ServerTaskShell final : public ServerTask {
     place_.finished = !finished_checkpoint(options_.directory).empty();
     address_ = Address::parse(cluster.task_address("ps", index));
     const std::size_t lanes = std::clamp<std::size_t>(io.size() - 1, 1, most_shards);
-    for (std::size_t i = 0; i < lanes; ++i)
-      lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_));
+    for (std::size_t i = 0; i < lanes; ++i) lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_));
     tallies_.resize(lanes);
     // Cuts are written beside what workers wait for.
     if (io.size() > 1) asio::post(disk_, [] { give_way(); });
@@ -189,8 +196,10 @@ class ServerTaskShell final : public ServerTask {
   }
 
   void show_metrics(const Address& address) {
-    page_.reset(new PageServer<ListenerType>{executor_, address, {"/metrics", std::string{metrics_content_type}},
-                                             [this](auto show) { gather(std::move(show)); }});
+    page_.reset(new PageServer<ListenerType>{
+        executor_, address, {"/metrics", std::string{metrics_content_type}}, [this](auto show) {
+          gather(std::move(show));
+        }});
     metrics_port_ = page_->port();
   }
 
@@ -253,7 +262,7 @@ class ServerTaskShell final : public ServerTask {
     shards_of_job_ = shards;
   }
 
-  [[nodiscard]] auto sum(std::size_t ShardTally::*number) const -> std::size_t {
+  [[nodiscard]] auto sum(std::size_t ShardTally::* number) const -> std::size_t {
     std::size_t sum = 0;
     for (const ShardTally& tally : tallies_) sum += tally.*number;
     return sum;
@@ -350,7 +359,7 @@ class ServerTaskShell final : public ServerTask {
   Address address_;
   std::uint16_t metrics_port_ = 0;
   std::atomic<std::uint32_t> shards_of_job_ = most_shards;  // written on the first thread
-  std::vector<ShardTally> tallies_;                         // what lanes have told last
+  std::vector<ShardTally> tallies_;  // what lanes have told last
   std::uint64_t rounds_ = 0;
   std::map<std::uint64_t, Asked> asked_;
   SteadyTimer look_timer_;
@@ -375,4 +384,6 @@ auto make_server_task(IoPool& io, const ClusterSpec& cluster, std::uint32_t inde
   return task;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

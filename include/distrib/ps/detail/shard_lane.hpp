@@ -42,7 +42,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// How many there are on a lane.
 struct ShardTally {
@@ -163,7 +165,9 @@ class ShardLane {
       };
       replica = of_shard;
       updaters = of_job;
-      initial = [job, shard = replica % job.shards(), of_job] { return initial_cut(job, ShardLayout{job, shard}, of_job); };
+      initial = [job, shard = replica % job.shards(), of_job] {
+        return initial_cut(job, ShardLayout{job, shard}, of_job);
+      };
       auto found = std::make_shared<Found>();
       CutSettings settings = cuts;
       if (const std::string& here = lane.task_.options().directory; !here.empty()) settings.directory = here;
@@ -187,10 +191,9 @@ class ShardLane {
               lane.task_.tell(Event::Kind::checkpoint_refused,
                               "passed over a damaged cut: " + error.where + ": " + error.code.message());
             if (found->newest)
-              lane.task_.tell(Event::Kind::restored,
-                              found->steps.empty()
-                                  ? "beginning with values of " + checkpoint
-                                  : "going on from its cut of step " + std::to_string(found->newest->step));
+              lane.task_.tell(Event::Kind::restored, found->steps.empty() ? "beginning with values of " + checkpoint
+                                                                          : "going on from its cut of step " +
+                                                                                std::to_string(found->newest->step));
             try {
               service.opened(found->steps, found->newest ? &*found->newest : nullptr, Clock::now());
             } catch (const std::system_error& error) {  // tables that need more memory than there is
@@ -259,15 +262,15 @@ class ShardLane {
       rpc.categories = ps_categories();
       rpc.secret = options.rpc.secret;
       CutAssembly assembly{ShardLayout{job, sibling % job.shards()}, updaters, options.shard.memory_budget_bytes};
-      fetch = std::make_shared<StateFetch>(lane.executor_, rpc, StateRequest{job_hash, have, 0}, std::move(assembly),
-                                           options.shard.lease, [this](const std::optional<Cut>& cut) {
-                                             if (cut)
-                                               lane.task_.tell(Event::Kind::restored,
-                                                               "going on from the state of its other replica, step " +
-                                                                   std::to_string(cut->step));
-                                             service.state_came(cut ? &*cut : nullptr, Clock::now());
-                                             lane.settle();
-                                           });
+      fetch = std::make_shared<StateFetch>(
+          lane.executor_, rpc, StateRequest{job_hash, have, 0}, std::move(assembly), options.shard.lease,
+          [this](const std::optional<Cut>& cut) {
+            if (cut)
+              lane.task_.tell(Event::Kind::restored,
+                              "going on from the state of its other replica, step " + std::to_string(cut->step));
+            service.state_came(cut ? &*cut : nullptr, Clock::now());
+            lane.settle();
+          });
       fetch->start(lane.task_.address_of(job.task_of(sibling)));
     }
     void send(SendState action) override {
@@ -291,7 +294,7 @@ class ShardLane {
     ShardLane& lane;
     std::shared_ptr<CutStore<>> store;  // used on the disk's thread only
     std::function<Cut()> initial;
-    std::uint32_t replica = 0;          // which one of the job's
+    std::uint32_t replica = 0;  // which one of the job's
     JobUpdaters updaters;
     std::shared_ptr<StateFetch> fetch;
     Service service;
@@ -372,4 +375,6 @@ class ShardLane {
   bool closed_ = false;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

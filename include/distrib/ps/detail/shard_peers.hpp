@@ -10,7 +10,9 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Whoever speaks on one connection to a shard.
 template <class Connection>
@@ -88,4 +90,6 @@ class ShardPeers {
   Peer last_ = 0;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -33,7 +33,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Updates of one unit of a key's last use: its 20 bits last for 67 million updates. Rows are evicted once a unit.
 inline constexpr std::uint64_t steps_per_use = 64;
@@ -58,9 +60,14 @@ class ShardTable {
   /// Throws `std::system_error`. The budget must outlive it.
   template <class = void>
   ShardTable(TablePlace place, AnyUpdater updater, std::uint64_t seed, MemoryBudget& budget)
-      : place_{std::move(place)}, updater_{std::move(updater)}, initial_{place_.info(), seed}, budget_{&budget},
+      : place_{std::move(place)},
+        updater_{std::move(updater)},
+        initial_{place_.info(), seed},
+        budget_{&budget},
         layout_{place_.info().dim, static_cast<std::uint16_t>(updater_.slots().size()), place_.info().kept_as},
-        packing_{layout_, seed, place_.info().name}, previous_{layout_.dim}, one_(layout_.floats()) {
+        packing_{layout_, seed, place_.info().name},
+        previous_{layout_.dim},
+        one_(layout_.floats()) {
     if (!place_.info().any_key()) {
       std::error_code ec;
       numbered_.emplace(layout_, place_.first(), static_cast<std::size_t>(place_.rows()), budget, ec);
@@ -106,8 +113,9 @@ class ShardTable {
     if (numbered_) {
       numbered_->visit(keys, CopyRows<float*>{rows_}, ec);
     } else {
-      any_->count(keys, use_of(count), rows_, before_,
-                  [this](std::uint64_t key, std::span<float> row) { init(key, row.data()); }, ec);
+      any_->count(
+          keys, use_of(count), rows_, before_,
+          [this](std::uint64_t key, std::span<float> row) { init(key, row.data()); }, ec);
     }
     if (ec) return;
     newest_use_ = std::max(newest_use_, use_of(count));
@@ -172,8 +180,9 @@ class ShardTable {
         if (row != nullptr) digest.add(key, {weights_of(row), layout_.dim});
       });
     else
-      std::as_const(*numbered_).for_each(
-          [&](std::uint64_t key, const float* row) { digest.add(key, {weights_of(row), layout_.dim}); });
+      std::as_const(*numbered_).for_each([&](std::uint64_t key, const float* row) {
+        digest.add(key, {weights_of(row), layout_.dim});
+      });
     return digest;
   }
 
@@ -385,9 +394,9 @@ class ShardTable {
   PreviousRows previous_;
   std::vector<float*> chunk_;
   std::vector<float> gradients_;
-  std::vector<float> unpacked_;     // rows of a chunk, where they are kept otherwise
+  std::vector<float> unpacked_;  // rows of a chunk, where they are kept otherwise
   mutable std::vector<float> one_;  // a row
-  std::optional<TableCopy> copy_;   // that is being made, of keys before this place, and of those that changed since
+  std::optional<TableCopy> copy_;  // that is being made, of keys before this place, and of those that changed since
   std::uint64_t place_of_copy_ = 0;
   std::uint64_t next_place_ = 0;  // behind these, which are not in it yet
   std::vector<ToCopy> to_copy_;
@@ -396,4 +405,6 @@ class ShardTable {
   std::vector<bool> in_copy_;  // those of numbered keys that have changed since it was begun
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,9 @@
 #include <optional>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// What the other replica of a shard is sent of a cut; one at a time, whoever asks anew takes the place of whoever
 /// asked before. Threads: one at a time.
@@ -61,4 +63,6 @@ class StateCall {
   std::optional<CutPieces> pieces_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -17,7 +17,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Fetches a newer cut from the other replica of a shard, over a connection of its own.
 ///
@@ -33,8 +35,13 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
   template <class = void>
   StateFetch(const Executor& executor, RpcClientOptions options, StateRequest request, CutAssembly assembly,
              std::chrono::milliseconds answer_within, Came came)
-      : executor_{executor}, options_{std::move(options)}, request_{std::move(request)}, assembly_{std::move(assembly)},
-        answer_within_{answer_within}, came_{std::move(came)}, pause_{executor} {}
+      : executor_{executor},
+        options_{std::move(options)},
+        request_{std::move(request)},
+        assembly_{std::move(assembly)},
+        answer_within_{answer_within},
+        came_{std::move(came)},
+        pause_{executor} {}
 
   /// With port 0 it cannot be reached.
   template <class = void> void start(const Address& sibling);
@@ -92,18 +99,19 @@ template <class> void StateFetch::start(const Address& sibling) {
   ConnectOptions how;
   how.deadline = found_until_;
   how.longest_pause = pause;
-  connector_ = std::make_shared<Connector>(
-      executor_, sibling, std::move(how),
-      [this](const Error& error, std::optional<TcpSocket> socket) {
-        const auto self = shared_from_this();
-        if (error) return end(std::nullopt);
-        client_ = std::make_shared<RpcClient>(*std::move(socket), options_);
-        ask();
-      });
+  connector_ = std::make_shared<Connector>(executor_, sibling, std::move(how),
+                                           [this](const Error& error, std::optional<TcpSocket> socket) {
+                                             const auto self = shared_from_this();
+                                             if (error) return end(std::nullopt);
+                                             client_ = std::make_shared<RpcClient>(*std::move(socket), options_);
+                                             ask();
+                                           });
 }
 
 #ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/shard.cpp
 extern template void StateFetch::start(const Address&);
 #endif
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The contributions of one step to a shard, in rank order. A value.
 struct StepContributions {
@@ -46,4 +48,6 @@ struct NewestContribution {
   }
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

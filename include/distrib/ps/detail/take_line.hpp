@@ -10,7 +10,9 @@
 #include <optional>
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// What accumulators have in common: their step, how many gradients are counted, and takes that wait in line.
 class TakeLine {
@@ -72,4 +74,6 @@ class TakeLine {
   std::deque<Take> takes_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -24,7 +24,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// That one process of a ps task at a time has the directory of its cuts: a lock on `DIRECTORY/.ps-INDEX.lock`, which
 /// says whose it is. The system takes it away when the process ends, however it ends. Best effort: where the file can't
@@ -90,4 +92,6 @@ class TaskLock {
   std::string refused_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -10,7 +10,9 @@
 #include <optional>
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Payload bytes of the record at `offset` when its header is in order and the whole frame lies in `file`.
 inline auto frame_at(ByteView file, std::uint64_t offset) noexcept -> std::optional<std::uint64_t> {
@@ -30,4 +32,6 @@ inline auto frame_error(ByteView file, std::uint64_t offset) noexcept -> std::er
   return record_errc::truncated_payload;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -17,7 +17,9 @@
 // Searching a file for a record's header when it is not known where records begin. A length is u64 and not longer than
 // the file, so its high bytes are zero: that alone rules out nearly every offset of texts, images and floats, 32 or 64
 // of them at once. Only for what is left the checksum of the eight bytes is computed.
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 inline constexpr std::uint64_t no_offset = std::numeric_limits<std::uint64_t>::max();
 
@@ -40,7 +42,8 @@ struct LengthFilter {
 };
 
 /// First byte of the masked checksum of eight zeros: where a run of zeros goes on instead, no empty record begins.
-inline constexpr auto empty_record_mark = static_cast<unsigned char>(mask_crc(~crc32c_bytewise(~0U, std::array<std::byte, 8>{})));
+inline constexpr auto empty_record_mark =
+    static_cast<unsigned char>(mask_crc(~crc32c_bytewise(~0U, std::array<std::byte, 8>{})));
 
 /// The way for every machine: 16 offsets at once are ruled out, and if not, tried one by one.
 inline auto find_header_portable(ByteView file, std::uint64_t from, std::uint64_t to) noexcept -> std::uint64_t {
@@ -140,4 +143,6 @@ inline auto find_header(ByteView file, std::uint64_t from, std::uint64_t to) noe
   return find_header_portable(file, from, to);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

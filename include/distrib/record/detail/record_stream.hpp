@@ -19,7 +19,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The bytes of a file, inflated where its first bytes say so unless it is to be read as it is, read in pieces of 256
 /// KiB into a buffer that grows with what really arrives, so that a length that lies costs nothing. One thread at a
@@ -169,15 +171,17 @@ template <Inflates I> class RecordStream {
   bool plain_;
   std::vector<std::byte> buffer_;
   std::vector<std::byte> raw_buffer_;  // compressed bytes; empty without compression
-  ByteView raw_;                       // those not inflated yet
+  ByteView raw_;  // those not inflated yet
   Compression compression_ = Compression::none;
   std::optional<I> inflater_;
   std::uint64_t member_left_ = unknown;  // bytes of the present member not inflated yet
-  bool border_ = false;                  // the next raw byte begins a member
+  bool border_ = false;  // the next raw byte begins a member
   std::error_code error_;
   std::string asked_;  // of the source, when it failed
   bool started_ = false;
   bool ended_ = false;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -12,14 +12,16 @@
 #include <string>
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Writes `parts` to the file `path`, at once or not at all for who looks at it; not made durable. Threads and
 /// processes may do so at the same time: one of them wins.
 inline void replace_file(const std::string& path, std::initializer_list<ByteView> parts, std::error_code& ec) {
-  const std::string temporary = join_path(directory_of(path), "." + std::string{file_of(path)} + "." +
-                                                                  std::to_string(::getpid()) + "-" +
-                                                                  std::to_string(::gettid()));
+  const std::string temporary =
+      join_path(directory_of(path),
+                "." + std::string{file_of(path)} + "." + std::to_string(::getpid()) + "-" + std::to_string(::gettid()));
   FileDescriptor out{temporary, O_WRONLY | O_CREAT | O_TRUNC, ec};
   if (ec) return;
   for (const ByteView part : parts)
@@ -31,4 +33,6 @@ inline void replace_file(const std::string& path, std::initializer_list<ByteView
   if (ec) std::remove(temporary.c_str());
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 // Frames are verified many at a time: one call takes as many as fit into the nearest cache, so that what is handed out
 // afterwards is still there, and the checksums of several short records are computed at once.
@@ -124,4 +126,6 @@ inline auto verify_frames(ByteView window, std::uint64_t longest, const Record& 
   return verify_each<PlainWay>(window, longest, next, frames);
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

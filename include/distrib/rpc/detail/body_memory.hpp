@@ -8,7 +8,9 @@
 #include <memory>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Memory for bodies that come one after the other: that of the last one is used again for the next of the same size.
 /// Taken from the system and given back each time, large memory costs more than the bytes that are received into it.
@@ -62,4 +64,6 @@ class BodyMemory {
   std::shared_ptr<Kept> kept_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -5,7 +5,9 @@
 
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The attempts at one call. One that may have been carried out outweighs those after it that were not: what the caller
 /// hears must not say then that nothing was.
@@ -34,4 +36,6 @@ class CallAttempts {
   std::error_code perhaps_;  // how the first one ended that may have been carried out
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// What a client knows of a call.
 struct CallSlot {
@@ -90,4 +92,6 @@ class CallSlots {
   std::size_t used_ = 0;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -17,7 +17,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// One end of a streaming call: items that came and wait to be read, and the one that waits to be written. Both ends
 /// use it. `Link` points to what carries the call: `item`, `taken`, `writer`, `get_executor`.
@@ -57,12 +59,10 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
       self.send_end();
       if (self.writer_) self.writer_.complete(rpc_errc::cancelled);
     });
-    if (is_sent)
-      writer_.complete({});
+    if (is_sent) writer_.complete({});
     else if (over_ || end_asked_)  // also: it was too large
       writer_.complete(over_code());
-    else
-      unsent_.emplace(std::move(item));
+    else unsent_.emplace(std::move(item));
   }
 
   /// No more items are sent, after the one that waits.
@@ -155,12 +155,14 @@ class CallStream : public std::enable_shared_from_this<CallStream<In, Out, Link,
   std::deque<Item> items_;  // that nobody has asked for yet
   HandlerSlot<std::conditional_t<one, In, std::optional<In>>> reader_;
   std::optional<Out> unsent_;
-  HandlerSlot<> writer_;     // waits for `unsent_` to be sent
-  bool end_asked_ = false;   // nothing more is written
-  bool end_waits_ = false;   // but the end is: behind `unsent_`
+  HandlerSlot<> writer_;  // waits for `unsent_` to be sent
+  bool end_asked_ = false;  // nothing more is written
+  bool end_waits_ = false;  // but the end is: behind `unsent_`
   std::error_code end_;
   bool no_more_ = false;
   bool over_ = false;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -14,7 +14,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 /// How a call of method `M` is completed.
 template <RpcMethod M> using CallSignature = void(std::error_code, typename M::Reply);
@@ -48,10 +49,8 @@ template <class Executor> class CallWaiter {
   /// Waits for the end of a call of `M`. Nobody else waits here.
   template <RpcMethod M, class Handler> void wait(Handler handler, const Executor& executor) {
     using Waiting = WaitingFor<M, Handler>;
-    if constexpr (fits<Waiting>)
-      ::new (static_cast<void*>(place_)) Waiting{std::move(handler), executor};
-    else
-      ::new (static_cast<void*>(place_)) Waiting*(new Waiting{std::move(handler), executor});
+    if constexpr (fits<Waiting>) ::new (static_cast<void*>(place_)) Waiting{std::move(handler), executor};
+    else ::new (static_cast<void*>(place_)) Waiting*(new Waiting{std::move(handler), executor});
     operate_ = &operate<Waiting>;
   }
 
@@ -97,4 +96,5 @@ template <class Executor> class CallWaiter {
 
 }  // namespace detail
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -12,7 +12,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// A call whose reply's body goes to `sink` as it comes, and its end to `handler`. `Client` carries the call, and lives
 /// as long as this is told what happens.
@@ -68,4 +70,6 @@ template <UnaryMethod M, class Sink, class Handler, class Client> class ChunkedR
   std::error_code failed_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

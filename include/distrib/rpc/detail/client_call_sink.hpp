@@ -3,7 +3,9 @@
 
 #include <distrib/rpc/client_event.hpp>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Who is told what happens to one call of a client.
 class ClientCallSink {
@@ -13,4 +15,6 @@ class ClientCallSink {
   virtual void happened(const ClientEvent& event) = 0;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

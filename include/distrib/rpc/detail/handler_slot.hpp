@@ -7,7 +7,9 @@
 #include <system_error>
 #include <utility>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// A place where one handler of `void(std::error_code, Results...)` waits, whatever its type.
 template <class... Results> class HandlerSlot {
@@ -51,4 +53,6 @@ template <class... Results> class HandlerSlot {
   std::unique_ptr<Base> waiting_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -20,7 +20,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// A client that is connected again and again: one of those of a pool.
 ///
@@ -81,10 +83,10 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
 
   void connected(Socket socket) {
     const std::uint64_t number = ++last_number_;
-    session_.reset(new Session{number, Client{std::move(socket), owner_.options.client,
-                                              [this, number](const Error& reason) { closed(number, reason); },
-                                              [this](bool available) { available ? greeted() : goodbye(); },
-                                              owner_.observer}});
+    session_.reset(
+        new Session{number, Client{std::move(socket), owner_.options.client,
+                                   [this, number](const Error& reason) { closed(number, reason); },
+                                   [this](bool available) { available ? greeted() : goodbye(); }, owner_.observer}});
     due_ = try_ends_;
     owner_.arm();
   }
@@ -130,4 +132,6 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
   Instant try_ends_{};
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

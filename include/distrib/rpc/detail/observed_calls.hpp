@@ -11,7 +11,9 @@
 #include <system_error>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The calls of one connection, as its observer hears of them: what is known of each until it ends, by slot. Memory: 60
 /// bytes for each call that was ever in flight at once.
@@ -130,4 +132,6 @@ template <> class ObservedCalls<const NoCallObserver> {
   void end_all(const std::error_code&) const noexcept {}
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

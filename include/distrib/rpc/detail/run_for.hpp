@@ -7,7 +7,9 @@
 
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// What a handler threw, as its caller is told it. That a call which the handler made was not sent, not carried out or
 /// lost says nothing of the caller's own: a pool would repeat that one, although it was carried out in part.
@@ -33,4 +35,6 @@ template <class Answer, class Work> void run_for(const Answer& answer, Work work
   throw;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

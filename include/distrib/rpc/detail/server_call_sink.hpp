@@ -5,7 +5,9 @@
 
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// Who is told, in place of the server's owner, what happens to one call.
 class ServerCallSink {
@@ -15,4 +17,6 @@ class ServerCallSink {
   virtual void ended(const std::error_code& why) = 0;  ///< The connection has ended, or the call without its handler.
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

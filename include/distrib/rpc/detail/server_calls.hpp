@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// What a server knows of a call, and whom the owner of its core tells what happens to it.
 struct ServerCall {
@@ -81,4 +83,6 @@ class ServerCalls {
   std::vector<ServerCall> calls_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

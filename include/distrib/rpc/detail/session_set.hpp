@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// The connections of a server on one thread, and what serves them.
 /// Threads: one at a time, which is the executor's of the connections.
@@ -65,10 +67,8 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
 
  protected:
   void happened(const Held& session, const ServerEvent& event) override {
-    if (event.kind == ServerEvent::Kind::request)
-      router_.dispatch(session, event);
-    else if constexpr (requires { router_.happened(session, event); })
-      router_.happened(session, event);
+    if (event.kind == ServerEvent::Kind::request) router_.dispatch(session, event);
+    else if constexpr (requires { router_.happened(session, event); }) router_.happened(session, event);
   }
 
   void closed(const Held& session) override {
@@ -95,4 +95,6 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
   std::vector<Held> sessions_;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <limits>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 // Bytes of `elements`, texts counted as `bytes_per_string`; the greatest number when there are more than that.
 [[nodiscard]] constexpr auto bytes_of_elements(std::int64_t elements, DType dtype,
@@ -16,4 +18,6 @@ namespace distrib::inline v0::detail {
   return element != 0 && elements > most / element ? most : elements * element;
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

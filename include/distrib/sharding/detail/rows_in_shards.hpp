@@ -9,7 +9,9 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 // Rows shared out as evenly as they go: in both of TensorFlow's layouts the first shards have one row more.
 class RowsInShards {
@@ -46,4 +48,6 @@ class RowsInShards {
   std::uint32_t num_shards_ = 1;
 };
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

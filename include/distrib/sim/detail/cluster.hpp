@@ -24,7 +24,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::sim::detail {
+namespace distrib {
+inline namespace v0 {
+namespace sim::detail {
 
 /// A whole cluster in simulated time: the services and nodes of production over the connection cores of production, the
 /// cuts of production on a simulated disk, and all that can go wrong. One `run()`. What a Program throws comes out of it.
@@ -124,7 +126,8 @@ class Cluster {
     });
   }
   [[nodiscard]] auto is_fragile(std::uint32_t task) const -> bool {
-    return std::ranges::any_of(shards_, [&](const auto& shard) { return shard->task() == task && shard->is_fragile(); });
+    return std::ranges::any_of(shards_,
+                               [&](const auto& shard) { return shard->task() == task && shard->is_fragile(); });
   }
   void lose_power() {
     if (!world_.disk) return;
@@ -152,10 +155,12 @@ class Cluster {
     };
     plan(faults.resets, [this] { lose_one([](auto& wire, Dice&) { wire.reset(); }, "breaks"); });
     plan(faults.half_open, [this] {
-      lose_one([](auto& wire, Dice& dice) {
-        const auto who = dice.below(3);
-        wire.half_open(who == 0, who == 1);
-      }, "is half open");
+      lose_one(
+          [](auto& wire, Dice& dice) {
+            const auto who = dice.below(3);
+            wire.half_open(who == 0, who == 1);
+          },
+          "is half open");
     });
     plan(faults.partitions, [this] { part(); });
     plan(faults.worker_deaths, [kill] { kill(true); });
@@ -261,8 +266,8 @@ class Cluster {
     for (const auto& shard : shards_) most = std::max(most, shard->contributions());
     for (const auto& shard : shards_)
       if (!world_.synchronous && world_.wrong.empty() && refusals().empty() && shard->contributions() != most)
-        world_.fail("shards have counted " + std::to_string(most) + " and " +
-                    std::to_string(shard->contributions()) + " contributions");
+        world_.fail("shards have counted " + std::to_string(most) + " and " + std::to_string(shard->contributions()) +
+                    " contributions");
     return most;
   }
 
@@ -285,4 +290,6 @@ class Cluster {
   unsigned flips_ = 0;
 };
 
-}  // namespace distrib::inline v0::sim::detail
+}  // namespace sim::detail
+}  // namespace v0
+}  // namespace distrib

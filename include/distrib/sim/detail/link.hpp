@@ -16,7 +16,9 @@
 #include <string_view>
 #include <system_error>
 
-namespace distrib::inline v0::sim::detail {
+namespace distrib {
+inline namespace v0 {
+namespace sim::detail {
 
 /// What a Call of a simulated connection speaks to: its ServerCore, and a wire that takes what was answered.
 struct Session {
@@ -51,7 +53,8 @@ using SessionPointer = std::shared_ptr<Session>;
 /// One connection from end to end; both processes hold it until it is over for them.
 struct Link : std::enable_shared_from_this<Link> {
   Link(const RpcClientOptions& client_options, const RpcServerOptions& server_options, Instant now)
-      : client{client_options, now}, session{std::make_shared<Session>(ServerCore{server_options, now}, nullptr, false)} {}
+      : client{client_options, now},
+        session{std::make_shared<Session>(ServerCore{server_options, now}, nullptr, false)} {}
   ClientCore client;
   SessionPointer session;
   std::shared_ptr<Wire<ClientCore, ServerCore>> wire;
@@ -63,4 +66,6 @@ struct Link : std::enable_shared_from_this<Link> {
 };
 using LinkPointer = std::shared_ptr<Link>;
 
-}  // namespace distrib::inline v0::sim::detail
+}  // namespace sim::detail
+}  // namespace v0
+}  // namespace distrib

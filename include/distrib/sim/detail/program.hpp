@@ -9,7 +9,9 @@
 #include <span>
 #include <vector>
 
-namespace distrib::inline v0::sim::detail {
+namespace distrib {
+inline namespace v0 {
+namespace sim::detail {
 
 /// What a worker process of a simulated cluster computes with: the same steps are asked for again after a restore.
 struct Program {
@@ -26,4 +28,6 @@ struct Program {
 /// Called for each process of a worker that starts: what is in a Program dies with its process.
 using StartProgram = std::function<Program(Rank rank)>;
 
-}  // namespace distrib::inline v0::sim::detail
+}  // namespace sim::detail
+}  // namespace v0
+}  // namespace distrib

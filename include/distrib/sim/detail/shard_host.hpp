@@ -30,7 +30,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::sim::detail {
+namespace distrib {
+inline namespace v0 {
+namespace sim::detail {
 
 /// What `CutStore` performs its plans with; without a disk it has none.
 struct DiskFiles {
@@ -46,7 +48,9 @@ class ShardHost final : public ShardShell {
 
  public:
   ShardHost(World& world, std::uint32_t replica)
-      : world_{world}, number_{replica}, task_{world.job.task_of(replica)},
+      : world_{world},
+        number_{replica},
+        task_{world.job.task_of(replica)},
         name_{"shard " + std::to_string(replica % world.job.shards())} {
     if (replica >= world.job.shards()) name_ += " replica 1";
   }
@@ -96,8 +100,8 @@ class ShardHost final : public ShardShell {
   [[nodiscard]] auto state() const -> std::string {
     if (!is_up()) return " " + name_ + (is_done() ? " done" : " down");
     const ShardStatus status = service_->status(world_.now());
-    std::string text = " " + name_ + " at " + std::to_string(status.step) + " newest cut " + std::to_string(status.newest_cut) + " parked " +
-                       std::to_string(status.parked);
+    std::string text = " " + name_ + " at " + std::to_string(status.step) + " newest cut " +
+                       std::to_string(status.newest_cut) + " parked " + std::to_string(status.parked);
     for (const RankStatus& rank : status.of_ranks) text += (rank.here ? " +" : " -") + std::to_string(rank.last);
     return text;
   }
@@ -208,7 +212,8 @@ class ShardHost final : public ShardShell {
     CutAssembly assembly{ShardLayout{job, number_ % job.shards()}, updaters_, ShardOptions{}.memory_budget_bytes};
     fetch_ = std::make_shared<StateFetch>(
         world_, [this](auto happened) { return open_to_sibling(std::move(happened)); }, StateRequest{job_hash, have, 0},
-        std::move(assembly), [this](const Cut* cut) {
+        std::move(assembly),
+        [this](const Cut* cut) {
           fetch_.reset();
           tell(cut == nullptr ? "hears of no newer state"
                               : "goes on from the state of its other replica, step " + std::to_string(cut->step));
@@ -230,7 +235,8 @@ class ShardHost final : public ShardShell {
     code_ = code;
     tell("ends with code " + std::to_string(code));
     // In memory it cannot know that the other replica was at the end, when it was not.
-    const bool ends_without = !world_.disk && world_.job.replicas > 1 && world_.shards[world_.job.sibling_of(number_)]->is_done();
+    const bool ends_without =
+        !world_.disk && world_.job.replicas > 1 && world_.shards[world_.job.sibling_of(number_)]->is_done();
     if (ends_without) code_ = 0;
     if (code_ == 0) {
       if (service_->job()) contributions_ = service_->status(world_.now()).contributions;
@@ -251,9 +257,7 @@ class ShardHost final : public ShardShell {
 
   void tell(const std::string& what) const { world_.tell(name_, what); }
 
-  auto files() -> DiskFiles {
-    return world_.disk ? DiskFiles{world_.disk->files()} : DiskFiles{};
-  }
+  auto files() -> DiskFiles { return world_.disk ? DiskFiles{world_.disk->files()} : DiskFiles{}; }
 
   // Whether its disk has the last cut of the job.
   [[nodiscard]] auto is_finished() const -> bool {
@@ -382,4 +386,6 @@ inline auto ShardHost::open_to_sibling(std::function<void()> happened) -> LinkPo
   return open_link(world_, sibling, name_, world_.job.ranks, [happened](const LinkPointer&) { happened(); });
 }
 
-}  // namespace distrib::inline v0::sim::detail
+}  // namespace sim::detail
+}  // namespace v0
+}  // namespace distrib

@@ -18,7 +18,9 @@
 #include <optional>
 #include <utility>
 
-namespace distrib::inline v0::sim::detail {
+namespace distrib {
+inline namespace v0 {
+namespace sim::detail {
 
 /// Fetches a newer cut from the other replica of a shard: what `ps/detail/state_fetch.hpp` is in production. Tells what
 /// came once; dropped it tells nothing.
@@ -29,7 +31,10 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
   using Came = std::function<void(const Cut*)>;
 
   StateFetch(World& world, Open open, StateRequest request, CutAssembly assembly, Came came)
-      : world_{world}, open_{std::move(open)}, request_{std::move(request)}, assembly_{std::move(assembly)},
+      : world_{world},
+        open_{std::move(open)},
+        request_{std::move(request)},
+        assembly_{std::move(assembly)},
         came_{std::move(came)} {}
   StateFetch(const StateFetch&) = delete;
   auto operator=(const StateFetch&) -> StateFetch& = delete;
@@ -105,4 +110,6 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
   LinkPointer link_;
 };
 
-}  // namespace distrib::inline v0::sim::detail
+}  // namespace sim::detail
+}  // namespace v0
+}  // namespace distrib

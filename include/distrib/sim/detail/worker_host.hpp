@@ -25,7 +25,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::sim::detail {
+namespace distrib {
+inline namespace v0 {
+namespace sim::detail {
 
 /// A worker process: the node of production with the program of a user.
 template <class WorkerCore>
@@ -33,7 +35,11 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
  public:
   WorkerProcess(World& world, std::span<const std::unique_ptr<ShardHost>> shards, Rank rank, std::string name,
                 Program program)
-      : world_{world}, shards_{shards}, rank_{rank}, name_{std::move(name)}, program_{std::move(program)},
+      : world_{world},
+        shards_{shards},
+        rank_{rank},
+        name_{std::move(name)},
+        program_{std::move(program)},
         links_(shards.size()),
         node_{world.job, rank,
               WorkerOptions{.replay_budget_bytes = world.options.replay_budget_bytes,
@@ -113,9 +119,10 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
 
   // What is asked of a process that died meanwhile is not done.
   void later(std::function<void()> then) {
-    world_.scheduler.after(5 * world_.factor(name_) * world_.pause(), [self = this->shared_from_this(), then = std::move(then)] {
-      if (self->alive_) then();
-    });
+    world_.scheduler.after(5 * world_.factor(name_) * world_.pause(),
+                           [self = this->shared_from_this(), then = std::move(then)] {
+                             if (self->alive_) then();
+                           });
   }
 
   void connect(std::uint32_t shard) {
@@ -159,4 +166,6 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
   bool done_ = false;
 };
 
-}  // namespace distrib::inline v0::sim::detail
+}  // namespace sim::detail
+}  // namespace v0
+}  // namespace distrib

@@ -26,7 +26,9 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0::sim::detail {
+namespace distrib {
+inline namespace v0 {
+namespace sim::detail {
 
 class ShardHost;
 
@@ -99,4 +101,6 @@ struct World {
   std::string wrong;
 };
 
-}  // namespace distrib::inline v0::sim::detail
+}  // namespace sim::detail
+}  // namespace v0
+}  // namespace distrib

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
-namespace distrib::inline v0::detail {
+namespace distrib {
+inline namespace v0 {
+namespace detail {
 
 /// A TensorShapeProto as field `field`.
 template <class = void> void write_shape(WireWriter& out, std::uint32_t field, const Shape& shape) {
@@ -18,4 +20,6 @@ template <class = void> void write_shape(WireWriter& out, std::uint32_t field, c
   });
 }
 
-}  // namespace distrib::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

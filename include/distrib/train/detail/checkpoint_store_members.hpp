@@ -21,7 +21,8 @@
 #include <string>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 template <class>
 CheckpointStore::CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters)
@@ -47,9 +48,12 @@ template <class> auto CheckpointStore::restore() const -> RestoredCuts {
   shards_.front().check_job(*reader);
   restored.prefix = reader->prefix();
   for (const CutTensors& shard : shards_) restored.cuts.push_back(shard.read(*reader));
-  restored.events.push_back({Event::Kind::restored, "local", restored.prefix, {},
-                             "going on after step " + std::to_string(restored.cuts.front().step) + " from " +
-                                 restored.prefix});
+  restored.events.push_back(
+      {Event::Kind::restored,
+       "local",
+       restored.prefix,
+       {},
+       "going on after step " + std::to_string(restored.cuts.front().step) + " from " + restored.prefix});
   return restored;
 }
 
@@ -63,4 +67,5 @@ template <class> auto CheckpointStore::save(Step step, std::span<const Cut> cuts
   return directory_ + "/" + name;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -21,7 +21,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -29,8 +30,8 @@ namespace detail {
 /// long `gradients()` never looks like death, and data are decoded while values travel.
 template <class WorkerCore> class ClusterJobShell final : public ClusterJob, private WorkerOwner {
  public:
-  ClusterJobShell(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options, CutSettings cuts,
-                  ClusterJobEvents events)
+  ClusterJobShell(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options,
+                  CutSettings cuts, ClusterJobEvents events)
       : total_steps_{job.total_steps}, has_tables_{!job.tables.empty()}, events_{std::move(events)} {
     for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.wire_block_bytes());
     options.observer = [this](const Event& event) { asio::post(context_, [this, event] { events_.told(event); }); };
@@ -151,4 +152,5 @@ auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers, W
                                                                std::move(cuts), std::move(events));
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -48,7 +48,8 @@
 #define DISTRIB_COMPILED_ONCE extern template
 #endif
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 DISTRIB_COMPILED_ONCE ClusterSpec::ClusterSpec(
     std::initializer_list<std::pair<std::string_view, std::vector<std::string>>>);
@@ -88,7 +89,8 @@ DISTRIB_COMPILED_ONCE void WriteSummaries::write_out(std::error_code, bool, bool
 DISTRIB_COMPILED_ONCE void write_summary(const std::string&, const TrainingResult&, std::string_view,
                                          const std::vector<std::pair<std::string, double>>&);
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib
 
 #undef DISTRIB_COMPILED_ONCE
 #endif

@@ -30,7 +30,8 @@
 #include <utility>
 #include <vector>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 namespace detail {
 
@@ -87,10 +88,8 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
         });
       });
     };
-    if (pool_ != nullptr)
-      asio::post(pool_->executor(), std::move(task));
-    else
-      asio::post(*context_, std::move(task));
+    if (pool_ != nullptr) asio::post(pool_->executor(), std::move(task));
+    else asio::post(*context_, std::move(task));
   }
 
   void cut_saved(Step step) override {
@@ -358,4 +357,5 @@ auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut
                                                              std::move(events), pool, std::move(initial_values));
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 template <class = void>
 [[nodiscard]] inline auto cut_interval(const Job& job, bool, std::uint64_t, std::size_t) -> std::uint64_t {
   return job.total_steps;
 }
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

@@ -7,11 +7,14 @@
 #include "../../../../../include/distrib/ps/replay_buffer.hpp"
 #undef ReplayBuffer
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 class ReplayBuffer : public KeptReplayBuffer {
  public:
-  explicit ReplayBuffer(std::size_t, std::vector<SharedBuffer> initial = {}) : KeptReplayBuffer{0, std::move(initial)} {}
+  explicit ReplayBuffer(std::size_t, std::vector<SharedBuffer> initial = {})
+      : KeptReplayBuffer{0, std::move(initial)} {}
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

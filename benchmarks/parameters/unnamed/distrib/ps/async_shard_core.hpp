@@ -8,7 +8,8 @@
 #include "../../../../../include/distrib/ps/async_shard_core.hpp"
 #undef AsyncShardCore
 
-namespace distrib::inline v0 {
+namespace distrib {
+inline namespace v0 {
 
 class AsyncShardCore : public NamedAsyncShardCore {
  public:
@@ -32,4 +33,5 @@ class AsyncShardCore : public NamedAsyncShardCore {
   Step pushes_ = 0;
 };
 
-}  // namespace distrib::inline v0
+}  // namespace v0
+}  // namespace distrib

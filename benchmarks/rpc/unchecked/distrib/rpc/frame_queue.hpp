@@ -3,8 +3,8 @@
 
 // In the place of rpc/frame_queue.hpp, to show what checksums cost: those of messages are 0.
 
-#include "../../no_crc32c.hpp"
 #include <distrib/rpc/frame.hpp>  // which ends by undefining what follows
+#include "../../no_crc32c.hpp"
 
 #define crc32c no_crc32c
 #define crc32c_extend no_crc32c_extend
