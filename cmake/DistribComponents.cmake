@@ -12,6 +12,15 @@ set(distrib_isal_needs ZLIB)
 set(distrib_tls_needs asio)
 set(distrib_http_needs ZLIB asio)
 
+# Which headers of the rooms stand behind an optional component, as regular expressions of their paths from
+# include/distrib: no other component has them. tools/reference.py and tests/architecture/check.py read these lines.
+set(distrib_message_headers "message/")
+set(distrib_isal_headers "record/isal[.]hpp")
+set(distrib_tls_headers "net/(detail/)?tls")
+set(distrib_http_headers "net/(detail/)?http|hadoop/webhdfs")
+set(distrib_optional_headers
+    "${distrib_message_headers}|${distrib_isal_headers}|${distrib_tls_headers}|${distrib_http_headers}")
+
 set(distrib_name_of_ZLIB "zlib (zlib1g-dev)")
 set(distrib_name_of_asio "Asio 1.22 or newer, standalone (libasio-dev)")
 set(distrib_name_of_xtensor "xtensor 0.24 or newer (libxtensor-dev)")

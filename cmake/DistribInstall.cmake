@@ -5,17 +5,18 @@
 include(CMakePackageConfigHelpers)
 set(distrib_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/distrib)
 
-install(TARGETS distrib_core distrib_record distrib_rpc distrib_tensor distrib_distrib EXPORT distribTargets FILE_SET HEADERS)
+install(TARGETS distrib_core distrib_record distrib_rpc distrib_tensor distrib_distrib EXPORT distribTargets
+        FILE_SET HEADERS FILE_SET bodies)
 install(EXPORT distribTargets NAMESPACE distrib:: DESTINATION ${distrib_package_dir})
 
-# Headers behind protobuf and the .proto sources belong to no exported target: distrib::message is made by the consumer.
-install(DIRECTORY include/distrib/message DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/distrib OPTIONAL)
-# Nor do those behind ISA-L, OpenSSL and cpp-httplib, for the same reason.
-install(FILES include/distrib/record/isal.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/distrib/record)
-install(DIRECTORY include/distrib/net DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/distrib
-        FILES_MATCHING PATTERN "tls*.hpp" PATTERN "http*.hpp")
-install(DIRECTORY include/distrib/hadoop DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/distrib
-        FILES_MATCHING PATTERN "webhdfs*.hpp")
+# Headers of optional components belong to no exported target, because the consumer makes those; nor do .proto sources.
+file(GLOB_RECURSE optional_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include/distrib
+     ${PROJECT_SOURCE_DIR}/include/distrib/*.hpp ${PROJECT_SOURCE_DIR}/include/distrib/*.proto)
+list(FILTER optional_headers INCLUDE REGEX "^(${distrib_optional_headers})")
+foreach(header IN LISTS optional_headers)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES include/distrib/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/distrib/${folder})
+endforeach()
 
 configure_package_config_file(cmake/distribConfig.cmake.in ${PROJECT_BINARY_DIR}/distribConfig.cmake
                               INSTALL_DESTINATION ${distrib_package_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
