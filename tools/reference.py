@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes docs/reference from the /// contracts in the public headers: a page a room, the errors, an index.
 
-usage: reference.py [--check]
+usage: reference.py [--check | --count]
 
-Fails on a public name without a contract. With --check nothing is written: it fails when a page is not current.
+A header is public if a facade includes it: <distrib/record.hpp> exports record/frame.hpp. A header of an optional component
+is public too where the facade of its room cannot export it. The page of errors has those of internal headers as well,
+because a program meets an error whatever it includes.
+
+Fails on a public name without a contract. With --check nothing is written: it fails when a page is not current. With
+--count it prints how many names each facade exports, and all of them together.
 Reads the style of this project, not all of C++; what it cannot read is an error, never silently left out.
 """
 
@@ -16,6 +21,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 HEADERS = ROOT / "include/distrib"
 PAGES = ROOT / "docs/reference"
+COMPONENTS = ROOT / "cmake/DistribComponents.cmake"
 NOTE = "<!-- Written by tools/reference.py from the contracts in the headers; edit those. -->\n\n"
 # Said once for all rooms, on the errors page.
 WITHOUT_CONTRACT = {"make_error_code", "make_error_condition"}
@@ -35,6 +41,31 @@ class Item:
 
 class Unreadable(Exception):
     pass
+
+
+def optional_headers(cmake):
+    """What headers of each optional component match, by their path from include/distrib; said in one CMake file."""
+    text = cmake.read_text() if cmake.exists() else ""
+    return {component: re.compile(pattern)
+            for component, pattern in re.findall(r'^set\(distrib_(\w+)_headers "([^"]+)"\)$', text, re.MULTILINE)}
+
+
+def exported():
+    """The headers that each facade includes; not what a facade includes of other facades."""
+    return {path.name: [name for name in re.findall(r"^#include <distrib/([^>]+)>$", path.read_text(), re.MULTILINE)
+                        if "/" in name or name == "version.hpp"]
+            for path in sorted(HEADERS.glob("*.hpp"))}
+
+
+def public_headers():
+    patterns = optional_headers(COMPONENTS).values()
+    names = {name for found in exported().values() for name in found}
+    for path in HEADERS.rglob("*.hpp"):
+        name = str(path.relative_to(HEADERS))
+        facade = name.split("/")[0] + ".hpp"
+        if "/detail/" not in name and any(p.match(name) for p in patterns) and not any(p.match(facade) for p in patterns):
+            names.add(name)
+    return names
 
 
 def skip_blank(text, at):
@@ -176,7 +207,7 @@ def tidy(signature):
     if len(lines) > 1:
         indent = min(len(line) - len(line.lstrip()) for line in lines[1:])
         lines[1:] = [line[indent:] if lines[0].startswith("template") else "    " + line.lstrip() for line in lines[1:]]
-    return re.sub(r"\binline |\[\[nodiscard\]\] ?", "", "\n".join(lines)).strip()
+    return re.sub(r"\b(inline|DISTRIB_DECL) |\[\[nodiscard\]\] ?", "", "\n".join(lines)).strip()
 
 
 def enumerators(body):
@@ -459,15 +490,28 @@ def index_page(rooms):
     return "\n".join(lines).rstrip() + "\n"
 
 
+def count():
+    names = {facade: {item.name for name in headers for item in read(HEADERS / name)}
+             for facade, headers in exported().items() if headers}
+    for facade, found in names.items():
+        print(f"{len(found):5}  {facade}")
+    print(f"{len(set().union(*names.values())):5}  names in all facades")
+
+
 def main():
-    if sys.argv[1:] not in ([], ["--check"]):
+    if sys.argv[1:] not in ([], ["--check"], ["--count"]):
         sys.exit(__doc__)
-    headers = {}
+    if sys.argv[1:] == ["--count"]:
+        return count()
+    public = public_headers()
+    headers, errors = {}, {}
     for path in sorted(HEADERS.rglob("*.hpp")):
         name = str(path.relative_to(HEADERS))
-        if "/detail/" not in name and (items := read(path)):
-            headers[name] = items
-    missing = list(without_contract(headers))
+        if name in public and (items := read(path)):
+            headers[name] = errors[name] = items
+        elif "/detail/" not in name and re.search(r"enum class (\w+_errc|failure) ", path.read_text()):
+            errors[name] = read(path)
+    missing = list(without_contract(errors))
     if missing:
         sys.exit("\n".join(missing))
 
@@ -478,7 +522,7 @@ def main():
         sys.exit(f"tools/reference.py does not know where to list {', '.join(sorted(unknown))}")
     rooms = {room: rooms[room] for room in ROOMS if room in rooms}
     pages = {f"{room or 'distrib'}.md": room_page(room, found) for room, found in rooms.items()}
-    pages |= {"errors.md": errors_page(headers), "README.md": index_page(rooms)}
+    pages |= {"errors.md": errors_page(errors), "README.md": index_page(rooms)}
 
     stale = [name for name, text in pages.items() if not (PAGES / name).exists() or (PAGES / name).read_text() != text]
     extra = [path for path in sorted(PAGES.glob("*.md")) if path.name not in pages]
