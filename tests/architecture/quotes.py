@@ -7,8 +7,7 @@ usage: quotes.py [--root DIR]
 Looks at docs/guide/**/*.md:
 - every block of C++, CMake or output stands behind `<!-- PATH -->` and is part of that file: the same lines one after
   the other, whatever their common indentation; a line `// ...` or `# ...` leaves some out;
-- links to files of this repository lead somewhere;
-- a page has less than 80 lines.
+- links to files of this repository lead somewhere.
 And at docs/coming-from-tensorflow.md: it has a row for each feature of TensorFlow that this library answers, P001 to P045,
 P069 to P085, P102 to P107, and each piece of `code` in a row's C++ column is part of a test of
 tests/integration/coming_from_tensorflow_*_test.cpp, whatever its line breaks; a row without any says why.
@@ -27,7 +26,6 @@ FENCE = re.compile(r"^```(\w*)$")
 SOURCE = re.compile(r"^<!-- ([\w./-]+) -->$")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 GAP = re.compile(r"^\s*(//|#) \.\.\.$")
-LONGEST_PAGE = 79
 TABLE = "docs/coming-from-tensorflow.md"
 TABLE_TESTS = "tests/integration/coming_from_tensorflow_*_test.cpp"
 FEATURES = [f"P{n:03}" for n in [*range(1, 46), *range(69, 86), *range(102, 108)]]
@@ -94,8 +92,6 @@ def faults(root):
     for page in sorted((root / "docs/guide").rglob("*.md")):
         name = page.relative_to(root)
         lines = page.read_text().splitlines()
-        if len(lines) > LONGEST_PAGE:
-            yield f"{name}: {len(lines)} lines, at most {LONGEST_PAGE} are allowed"
         code = set()
         for number, language, path, block in blocks(lines):
             code.update(range(number - 1, number + len(block) + 1))
@@ -141,7 +137,6 @@ PLANTED = {
     "says where it is from": "```cpp\nint a;\n```\n",
     "there is no b.cpp": "<!-- b.cpp -->\n```cpp\nint a;\n```\n",
     "leads nowhere": "[b](b.md)\n",
-    "lines, at most": "\n" * (LONGEST_PAGE + 1),
 }
 
 
