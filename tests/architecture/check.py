@@ -293,23 +293,36 @@ def components(tree):
             yield f"{door} is not in distrib::{component}, which links to what is behind it"
 
 
-# A concept, a function with a body, a function that is declared here and is not pure, defaulted or deleted.
-LOGIC = re.compile(r"\bconcept\b|\)[^;{}()]*\{|\)(\s|&|\b(const|noexcept|override|final)\b)*(->[^;{}=]*)?;")
-
-
 def has_logic(text):
-    """Whether a test can fail. A plain aggregate, an enum, an interface, a header that only includes have no logic."""
-    return LOGIC.search(without_comments(text))
+    """Whether a test can fail: a concept, a function with a body, a function declared here that is not pure, defaulted or
+    deleted. A plain aggregate, an enum, an interface, a header that only includes have nothing of it."""
+    code, before = re.sub(r"^\s*#.*", "", without_comments(text), flags=re.MULTILINE), ""
+    while code != before:  # what stands in parentheses does not matter
+        code, before = re.sub(r"\([^()]+\)", "()", code), code
+    code = re.sub(r"\b(\w+)\(\) -> \1\b", "", code)  # deduction guides
+    code = re.sub(r"\btemplate\s*<[^<>]*(<[^<>]*>[^<>]*)*>", "", code)
+    code = re.sub(r"\{[^{};]*\}", "{}", code)  # initialisers
+    function = r"\(\)(\s|&|\b(const|noexcept|override|final)\b|(?<=noexcept)\(\))*(->[^;{}=]*)?"
+    if re.search(r"\bconcept\b", code) or re.search(function + r"(:[^;]*)?\{", code):
+        return True
+    return any(re.search(function + "$", part) and "=" not in part for part in re.split("[;{}]", code))
+
+
+def tests_of_concepts(tests, text):
+    """Where the least model of each concept is tried."""
+    for concept in re.findall(r"^concept (\w+)", text, re.MULTILINE):
+        yield tests / "concepts" / (re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", concept).lower() + "_test.cpp")
 
 
 def mirrors(tree):
-    """A header that is no detail has a test of its own, if there is something to test; and a test has its header."""
+    """A header that is no detail has a test of its own, or of its concept, if there is something to test; and a test has
+    its header."""
     tests = tree.root / "tests"
     for name, text in tree.text.items():
         if is_facade(name) or is_source(name) or is_body(name) or "/detail/" in name or not has_logic(text):
             continue
         test = name.removesuffix(".hpp") + "_test.cpp"
-        if not (tests / test).exists():
+        if not any(path.exists() for path in [tests / test, *tests_of_concepts(tests, text)]):
             yield f"{name} has no test: write tests/{test}"
     rooms = {name.split("/")[0] for name in STAIRS}
     for path in sorted([*tests.glob("*_test.cpp"), *(p for name in rooms for p in (tests / name).rglob("*_test.cpp"))]):
@@ -603,7 +616,10 @@ PLANTED = {
     ],
     "mirrors": [
         {"include/distrib/core/a.hpp": "inline auto a() -> int { return 1; }\n"},
-        {"include/distrib/core/a.hpp": "DISTRIB_DECL auto a() -> int;\n"},
+        {"include/distrib/core/a.hpp": "DISTRIB_DECL auto a(int b = 3) const noexcept -> int;\n"},
+        {"include/distrib/core/a.hpp": "struct A {\n  A(int a) : a_{a} {}\n  int a_ = 0;\n};\n"},
+        {"include/distrib/core/a.hpp": "template <class T>\nconcept LessOf = requires { 1; };\n",
+         "tests/concepts/of_test.cpp": ""},
         {"tests/core/b_test.cpp": ""},
         {"tests/ps/job/detail/b_test.cpp": ""},
         {"include/distrib/core/a.hpp": "", "tests/core/a_test.cpp": "#include <vector>\n"},
@@ -654,9 +670,14 @@ GOOD = {
     "bodies": BODY,
     "details": {"include/distrib/net/tls/a.hpp":
                     "#include <distrib/net/detail/b.hpp>\n#include <distrib/net/tls/detail/b.hpp>\n"},
-    "mirrors": {"include/distrib/core/a.hpp": "/// Returned (at the end) {}.\nstruct A {\n  int a = 0;\n"
-                                             "  virtual auto b() const -> int = 0;\n  std::function<void(int)> c;\n"
-                                             "  auto operator==(const A&) const -> bool = default;\n};\n"},
+    "mirrors": {
+        "include/distrib/core/a.hpp":
+            "/// Returned (at the end) {}.\nstruct A {\n  int a = 0, b = std::max(1, 2);\n  int c{f()};\n"
+            "  virtual auto b() const -> int = 0;\n  std::function<void(int)> c;\n"
+            "  auto operator==(const A&) const -> bool = default;\n};\nA(int) -> A<int>;\n",
+        "include/distrib/core/b.hpp": "template <class T>\nconcept LessOf = requires { 1; };\n",
+        "tests/concepts/less_of_test.cpp": "",
+    },
     "disguises": {"include/distrib/core/a.hpp": "\n".join([
         "namespace distrib {", "template <class T> void a(T);", "template <class = void> struct A;",
         "template <class T = int> auto b() -> T;", "template <class T, class = std::enable_if_t<true>> void c(T);",
