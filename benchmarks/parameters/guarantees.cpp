@@ -46,9 +46,9 @@ auto job_of(const Options& options) -> distrib::Job {
   }
   job.ranks = static_cast<distrib::Rank>(options.connections);
   job.updater = "sgd " + distrib::Sgd{.learning_rate = learning_rate}.describe();
-  job.consistency = distrib::AsynchronousParallel{}.describe();
+  job.consistency = distrib::AsynchronousParallel{};
   job.total_steps = std::uint64_t{1} << 60;
-  if (options.budget != 0) job.cut_interval = distrib::cut_interval(job, false, 0, budget_bytes(options));
+  if (options.budget != 0) job.cut_interval = distrib::cut_interval(job, 0, budget_bytes(options));
   return job;
 }
 

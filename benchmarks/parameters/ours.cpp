@@ -45,7 +45,7 @@ auto job_of(const Options& options) -> distrib::Job {
     job.shards_per_task = static_cast<std::uint32_t>(options.threads);
   }
   job.updater = "sgd " + distrib::Sgd{.learning_rate = learning_rate}.describe();
-  job.consistency = distrib::AsynchronousParallel{}.describe();
+  job.consistency = distrib::AsynchronousParallel{};
   job.total_steps = std::uint64_t{1} << 60;
   return job;
 }

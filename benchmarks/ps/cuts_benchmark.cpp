@@ -48,7 +48,7 @@ struct Shell {
 auto make_job() -> distrib::Job {
   distrib::Job job;
   job.total_steps = 1'000'000;
-  job.consistency = "asynchronous_parallel";
+  job.consistency = distrib::AsynchronousParallel{};
   job.tables = {{"words", dim, 0, distrib::ConstantInitializer{0}}};
   return job;
 }
@@ -77,8 +77,7 @@ void print(const char* name, const std::vector<double>& times) {
 
 class Shard {
  public:
-  explicit Shard(const distrib::Job& job)
-      : layout_{job, 0}, core_{job, 0, updaters(), *distrib::parse_consistency(job.consistency)} {
+  explicit Shard(const distrib::Job& job) : layout_{job, 0}, core_{job, 0, updaters()} {
     core_.join(10, 0, shell_);
     for (std::uint64_t first = 0; first < row_count; first += 4096) {
       std::vector<std::uint64_t> keys;

@@ -50,7 +50,7 @@ auto make_job() -> distrib::Job {
   distrib::Job job;
   job.ranks = workers;
   job.total_steps = std::uint64_t{1} << 60;
-  job.consistency = distrib::AsynchronousParallel{}.describe();
+  job.consistency = distrib::AsynchronousParallel{};
   job.updater = "adagrad " + distrib::Adagrad{.learning_rate = 0.05F}.describe();
   job.tables = {{.name = "words", .dim = dim, .rows = 0, .initializer = distrib::ConstantInitializer{}}};
   return job;

@@ -27,9 +27,8 @@ auto auc_of_generator(const std::string& data) -> double {
   return auc;
 }
 
-template <class Consistency>
 auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret,
-           Consistency consistency) -> int {
+           distrib::Consistency consistency) -> int {
   const auto read = [&s](const std::string& pattern) {
     return distrib::tfrecords(s.data + "/" + pattern).schema(label_feature, numbers_feature, categories_feature);
   };
@@ -67,7 +66,9 @@ int main(int argc, char** argv) try {
   const auto secret = distrib::SharedSecret::of_job();
   if (rest == std::vector<std::string>{"--probe"}) return probe(task.flags, secret);
   const Settings settings = read_flags(rest);
-  const auto run = [&](auto consistency) { return task.exit_code(train(settings, task.flags, secret, consistency)); };
+  const auto run = [&](distrib::Consistency consistency) {
+    return task.exit_code(train(settings, task.flags, secret, consistency));
+  };
   if (settings.mode == "sync") return run(distrib::BulkSynchronousParallel{});
   if (settings.mode == "async") return run(distrib::AsynchronousParallel{});
   return run(distrib::StaleSynchronousParallel{.staleness = settings.staleness});

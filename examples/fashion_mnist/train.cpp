@@ -29,16 +29,15 @@ auto cluster_mode(const Settings& s, const distrib::ClusterFlags& flags, const d
   return mode;
 }
 
-template <class Consistency>
 auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret,
-           Consistency consistency) -> int {
+           distrib::Consistency consistency) -> int {
   const auto read = [&s](const std::string& pattern) {
     return distrib::tfrecords(s.data + "/" + pattern).schema(image_feature, label_feature);
   };
   const auto training = read(s.hold_out ? "train-0000[0-8]-of-00010" : "train-*");
   const auto evaluation = read(s.hold_out ? "train-00009-of-00010" : "test-*");
   auto rate = distrib::LearningRate{s.learning_rate};
-  if (!Consistency::synchronous) rate = distrib::Linear{.first = s.learning_rate, .last = 0, .steps = s.steps};
+  if (!consistency.is_synchronous()) rate = distrib::Linear{.first = s.learning_rate, .last = 0, .steps = s.steps};
 
   distrib::IoPool pool{flags.local() ? distrib::usable_cpus() : s.shards * s.replicas + 1};
   auto trainer =
@@ -72,7 +71,9 @@ int main(int argc, char** argv) try {
   const auto secret = distrib::SharedSecret::of_job();
   if (rest == std::vector<std::string>{"--probe"}) return probe(task.flags, secret);
   const Settings settings = read_flags(rest);
-  const auto run = [&](auto consistency) { return task.exit_code(train(settings, task.flags, secret, consistency)); };
+  const auto run = [&](distrib::Consistency consistency) {
+    return task.exit_code(train(settings, task.flags, secret, consistency));
+  };
   if (settings.mode == "sync") return run(distrib::BulkSynchronousParallel{});
   if (settings.mode == "async") return run(distrib::AsynchronousParallel{});
   return run(distrib::StaleSynchronousParallel{.staleness = settings.staleness});

@@ -36,7 +36,6 @@
 #include <distrib/ps/place_mismatch.hpp>
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/replay_buffer.hpp>
-#include <distrib/ps/replicas_to_aggregate.hpp>
 #include <distrib/ps/row_layout.hpp>
 #include <distrib/ps/row_mean.hpp>
 #include <distrib/ps/row_slabs.hpp>

@@ -14,7 +14,7 @@ namespace {
 auto good_job() -> Job {
   Job job = story::job(2, 3, 10, 5);
   job.updater = "sgd " + Sgd{.learning_rate = 0.5F}.describe();
-  job.consistency = BulkSynchronousParallel{}.describe();
+  job.consistency = BulkSynchronousParallel{};
   job.data = "records";
   job.tables = {{"numbered", 16, 100}, {"any", 16, 0}};
   return job;
@@ -44,7 +44,7 @@ TEST_CASE("adopt_job: a job, its updaters, and what its tables may take", "[ps]"
                                        ShardOptions{.memory_budget_bytes = 1 << 20}, error);
   REQUIRE_FALSE(error);
   CHECK(to_text(adopted.job) == to_text(good_job()));
-  CHECK(adopted.kind.consistency.synchronous);
+  CHECK(adopted.job.consistency.is_synchronous());
   REQUIRE(adopted.kind.updaters.size() == 1);
   CHECK(adopted.kind.table_budget_bytes == (1 << 20) - 3 * 64);  // three versions of one small block
   CHECK_FALSE(refusal(request(good_job()), {}, 3 * 64 + 50 * 64));  // the half of the numbered rows, too

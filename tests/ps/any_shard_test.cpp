@@ -38,7 +38,7 @@ struct Sink final : distrib::ShardSink {
   }
 };
 
-auto job_of(const char* consistency, std::string updater = "sgd learning_rate=1") -> Job {
+auto job_of(distrib::Consistency consistency, std::string updater = "sgd learning_rate=1") -> Job {
   Job job = story::job(1, 1, 2, 1);
   job.updater = std::move(updater);
   job.consistency = consistency;
@@ -47,7 +47,7 @@ auto job_of(const char* consistency, std::string updater = "sgd learning_rate=1"
 
 const auto kinds = distrib::shard_kinds(distrib::StandardUpdaters{});
 
-/// The shard of a job whose updaters and consistency are known.
+/// The shard of a job whose updaters are known.
 auto make(const Job& job, std::vector<Step> cuts, const Cut* newest) -> std::unique_ptr<AnyShard> {
   distrib::Error error;
   const auto kind = kinds(job, error);
@@ -64,9 +64,9 @@ auto refusal(const Job& job) -> std::string {
 
 }  // namespace
 
-TEST_CASE("shard_kinds: the updaters and the consistency that a job names", "[ps]") {
-  CHECK(refusal(job_of("bulk_synchronous_parallel")).empty());
-  Job job = job_of("asynchronous_parallel", "momentum learning_rate=1 momentum=0.5 use_nesterov=false");
+TEST_CASE("shard_kinds: the updaters that a job names", "[ps]") {
+  CHECK(refusal(job_of(distrib::BulkSynchronousParallel{})).empty());
+  Job job = job_of(distrib::AsynchronousParallel{}, "momentum learning_rate=1 momentum=0.5 use_nesterov=false");
   job.updaters_of = {{"wide/", "sgd learning_rate=0.5"}};
   distrib::Error error;
   const auto kind = kinds(job, error);
@@ -74,16 +74,14 @@ TEST_CASE("shard_kinds: the updaters and the consistency that a job names", "[ps
   REQUIRE(kind.updaters.size() == 2);
   CHECK(kind.updaters[0].slots().size() == 1);
   CHECK(kind.updaters[1].text() == "sgd learning_rate=0.5");
-  CHECK_FALSE(kind.consistency.synchronous);
   job.updaters_of[0].updater = "sgd learning_rate=0.50";
   CHECK(refusal(job) == "sgd learning_rate=0.50");
-  CHECK(refusal(job_of("bulk_synchronous_parallel", "adagrad learning_rate=1")) == "adagrad learning_rate=1");
-  CHECK(refusal(job_of("bulk_synchronous_parallel", "sgd learning_rate=1.0")) == "sgd learning_rate=1.0");
-  CHECK(refusal(job_of("whenever")) == "whenever");
+  CHECK(refusal(job_of(distrib::BulkSynchronousParallel{}, "adagrad learning_rate=1")) == "adagrad learning_rate=1");
+  CHECK(refusal(job_of(distrib::BulkSynchronousParallel{}, "sgd learning_rate=1.0")) == "sgd learning_rate=1.0");
 }
 
 TEST_CASE("AnyShard: a synchronous one", "[ps]") {
-  const Job job = job_of("bulk_synchronous_parallel");
+  const Job job = job_of(distrib::BulkSynchronousParallel{});
   Sink out;
   const auto shard = make(job, {}, nullptr);
   shard->join(10, 0, out);
@@ -95,11 +93,11 @@ TEST_CASE("AnyShard: a synchronous one", "[ps]") {
   CHECK(shard->step() == 1);
   CHECK(shard->progress(0) == distrib::Progress{1, {0, 1}});
   CHECK(out.take() == Texts{"notice 10 k=1 cuts=0,1"});
-  CHECK_FALSE(has_last_cut(*shard, job, true));
+  CHECK_FALSE(has_last_cut(*shard, job));
 
   const Cut newest{2, block(-7), {}, {}};
   const auto back = make(job, {1, 2}, &newest);
-  CHECK(has_last_cut(*back, job, true));
+  CHECK(has_last_cut(*back, job));
   back->join(10, 0, out);
   back->save(out);  // there is one
   back->pull(10, 0, out, {});
@@ -119,7 +117,7 @@ TEST_CASE("AnyShard: a synchronous one", "[ps]") {
 }
 
 TEST_CASE("AnyShard: an asynchronous one", "[ps]") {
-  Job job = job_of("stale_synchronous_parallel staleness=0");
+  Job job = job_of(distrib::StaleSynchronousParallel{.staleness = 0});
   job.ranks = 2;
   Sink out;
   const auto shard = make(job, {}, nullptr);
@@ -132,19 +130,20 @@ TEST_CASE("AnyShard: an asynchronous one", "[ps]") {
   CHECK(shard->step() == 1);
   CHECK(shard->progress(0).done == 1);
   CHECK(shard->progress(1).done == 0);
-  CHECK_FALSE(has_last_cut(*shard, job, false));
+  CHECK_FALSE(has_last_cut(*shard, job));
 
   const Cut newest{2, block(-2), {}, {1, 1}};
   const auto back = make(job, {2}, &newest);
   CHECK(back->progress(1) == distrib::Progress{1, {1}});
-  CHECK(has_last_cut(*back, job, false));
+  CHECK(has_last_cut(*back, job));
 }
 
 TEST_CASE("AnyShard: rows of tables, as far as the budget goes", "[ps]") {
-  for (const char* consistency : {"bulk_synchronous_parallel", "asynchronous_parallel"}) {
-    CAPTURE(consistency);
+  const distrib::Consistency modes[] = {distrib::BulkSynchronousParallel{}, distrib::AsynchronousParallel{}};
+  for (const distrib::Consistency consistency : modes) {
+    CAPTURE(consistency.mode());
     const Job job = story::with_tables(job_of(consistency));
-    const std::string applied = consistency[0] == 'a' ? " applied=1" : "";
+    const std::string applied = consistency.is_synchronous() ? "" : " applied=1";
     Sink out;
     const auto shard = make(job, {}, nullptr);
     shard->join(10, 0, out);

@@ -11,7 +11,6 @@
 #include <map>
 #include <string>
 
-using distrib::ConsistencyKind;
 using distrib::Contribution;
 using distrib::Cut;
 using distrib::Peer;
@@ -26,7 +25,11 @@ using Events = std::vector<story::ShardEvent>;
 
 namespace {
 
-const ConsistencyKind anything = distrib::consistency_kind(distrib::AsynchronousParallel{});
+/// An asynchronous job on one shard.
+auto job_of(Rank ranks, std::uint64_t total, Step interval,
+            distrib::Consistency consistency = distrib::AsynchronousParallel{}) -> distrib::Job {
+  return story::with_consistency(story::job(1, ranks, total, interval), consistency);
+}
 
 /// Values are what was contributed, with a minus.
 auto sgd() -> distrib::JobUpdaters { return {Sgd{.learning_rate = 1.0F}}; }
@@ -73,8 +76,9 @@ struct Shard {
   }
 };
 
-auto shard_of(Rank ranks, std::uint64_t total, Step interval, ConsistencyKind consistency = anything) -> Shard {
-  return {Core{story::job(1, ranks, total, interval), 0, sgd(), consistency}};
+auto shard_of(Rank ranks, std::uint64_t total, Step interval,
+              distrib::Consistency consistency = distrib::AsynchronousParallel{}) -> Shard {
+  return {Core{job_of(ranks, total, interval, consistency), 0, sgd()}};
 }
 
 }  // namespace
@@ -122,7 +126,7 @@ TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)"
 
 TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (rule 6)", "[ps]") {
   const distrib::JobUpdaters falling{Sgd{.learning_rate = distrib::Linear{4, 0, 4}}};
-  Core core{story::job(1, 2, 4, 0), 0, falling, anything};
+  Core core{job_of(2, 4, 0), 0, falling};
   ShardActions out;
   for (const auto& [step, rank] : {std::pair{1, 0U}, std::pair{1, 1U}, std::pair{2, 1U}})
     core.push(10 + rank, Contribution{static_cast<Step>(step), rank, block(1)}, out);
@@ -130,7 +134,7 @@ TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (r
 }
 
 TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)", "[ps]") {
-  Shard shard = shard_of(3, 99, 0, {false, 1});
+  Shard shard = shard_of(3, 99, 0, distrib::StaleSynchronousParallel{.staleness = 1});
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
@@ -143,7 +147,7 @@ TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)",
       {"one of two", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
       {"the slowest counts", shard.push(2, 1, 1), {"values 10 step=2 w=-4 k=2 cuts=0", "pushed 12 step=1 k=1 cuts=0"}},
   });
-  Shard tight = shard_of(2, 99, 0, {false, 0});
+  Shard tight = shard_of(2, 99, 0, distrib::StaleSynchronousParallel{.staleness = 0});
   tell(Events{
       {"join", tight.join(10), {"joined 10 k=0 cuts=0"}},
       {"1", tight.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
@@ -152,7 +156,7 @@ TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)",
       {"nothing is owed to it", tight.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
       {"nobody joined", tight.pull(10, 1), {}},
   });
-  Shard alone = shard_of(1, 99, 0, {false, 0});
+  Shard alone = shard_of(1, 99, 0, distrib::StaleSynchronousParallel{.staleness = 0});
   tell(Events{
       {"join", alone.join(10), {"joined 10 k=0 cuts=0"}},
       {"one rank is never ahead", alone.pull(10, 7), {"values 10 step=7 w=0 k=0 cuts=0"}},
@@ -160,7 +164,7 @@ TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)",
 }
 
 TEST_CASE("AsyncShardCore: at a barrier all wait for the last one and go on with the same values", "[ps]") {
-  Shard shard = shard_of(2, 5, 0, distrib::consistency_kind(distrib::AsynchronousParallel{.barrier_every = 2}));
+  Shard shard = shard_of(2, 5, 0, distrib::AsynchronousParallel{.barrier_every = 2});
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
@@ -223,7 +227,7 @@ TEST_CASE("AsyncShardCore: for a worker that asks, the cut that is being written
 }
 
 TEST_CASE("AsyncShardCore: a shard that came back goes on from its cut (rule 5)", "[ps]") {
-  Shard shard{Core{story::job(1, 2, 99, 0), 0, sgd(), anything, Cut{5, block(-5), {}, {2, 3}}}};
+  Shard shard{Core{job_of(2, 99, 0), 0, sgd(), Cut{5, block(-5), {}, {2, 3}}}};
   tell(Events{
       {"applied of the cut", shard.join(10), {"joined 10 k=2 cuts=2"}},
       {"applied of the cut", shard.join(11), {"joined 11 k=3 cuts=3"}},
@@ -234,7 +238,7 @@ TEST_CASE("AsyncShardCore: a shard that came back goes on from its cut (rule 5)"
 }
 
 TEST_CASE("AsyncShardCore: an agreed cut of another number of ranks is shared out anew (rule 7)", "[ps]") {
-  const Core core{story::job(1, 3, 99, 0), 0, sgd(), anything, Cut{8, block(-8), {}, {4, 4}}};
+  const Core core{job_of(3, 99, 0), 0, sgd(), Cut{8, block(-8), {}, {4, 4}}};
   CHECK(core.step() == 8);
   CHECK(core.progress(0) == distrib::Progress{3, {3}});
   CHECK(core.progress(1) == distrib::Progress{3, {3}});
@@ -258,7 +262,7 @@ TEST_CASE("AsyncShardCore: the end (rule 6)", "[ps]") {
 }
 
 TEST_CASE("AsyncShardCore: the values at the end are given when all of them are durable", "[ps]") {
-  Shard shard = shard_of(2, 3, 2, {false, 0});  // the staleness does not matter
+  Shard shard = shard_of(2, 3, 2, distrib::StaleSynchronousParallel{.staleness = 0});  // the staleness does not matter
   const auto at_end = [&](Peer peer) { return shard.pull(peer, distrib::end_of_job); };
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -276,7 +280,7 @@ TEST_CASE("AsyncShardCore: the values at the end are given when all of them are 
         "values 10 step=18446744073709551615 w=-3 k=2 cuts=2"}},
       {"at once", at_end(11), {"values 11 step=18446744073709551615 w=-3 k=1 cuts=1"}},
   });
-  Shard back{Core{story::job(1, 2, 3, 0), 0, sgd(), anything, Cut{3, block(-3), {}, {2, 1}}}};
+  Shard back{Core{job_of(2, 3, 0), 0, sgd(), Cut{3, block(-3), {}, {2, 1}}}};
   tell(Events{
       {"join", back.join(10), {"joined 10 k=2 cuts=2"}},
       {"it came back with them",
@@ -304,7 +308,7 @@ TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
 }
 
 TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too far ahead", "[ps]") {
-  Shard shard{Core{story::with_tables(story::job(1, 2, 4, 0)), 0, sgd(), ConsistencyKind{false, 0}}};
+  Shard shard{Core{story::with_tables(job_of(2, 4, 0, distrib::StaleSynchronousParallel{.staleness = 0})), 0, sgd()}};
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
       {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
@@ -333,15 +337,15 @@ TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too 
 }
 
 TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps]") {
-  const distrib::Job job = story::with_tables(story::job(1, 1, 9, 1));
-  Shard shard{Core{job, 0, sgd(), anything}};
+  const distrib::Job job = story::with_tables(job_of(1, 9, 1));
+  Shard shard{Core{job, 0, sgd()}};
   ShardActions out;
   shard.push(0, 1, block(1, {{5, 1}}, {{2, 3}}))(out);
   shard.copy(1)(out);
   shard.push(0, 2, block(1, {{5, 1}, {7, 1}}))(out);
   while (!std::holds_alternative<distrib::SaveCut>(out.back())) shard.copy(1)(out);
   const Cut cut = std::get<distrib::SaveCut>(out.back()).cut;
-  Shard back{Core{job, 0, sgd(), anything, cut}};
+  Shard back{Core{job, 0, sgd(), cut}};
   tell(Events{
       {"join", back.join(10), {"joined 10 k=1 cuts=1"}},
       {"its rows", back.pull(10, 1, {{{5, 7}, {1, 2}}}), {"values 10 step=1 w=-1 rows=7,8,8,5 k=1 cuts=1"}},
@@ -351,7 +355,7 @@ TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps
 }
 
 TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change nothing", "[ps]") {
-  Shard shard{Core{story::with_tables(story::job(1, 1, 9, 0)), 0, sgd(), anything}};
+  Shard shard{Core{story::with_tables(job_of(1, 9, 0)), 0, sgd()}};
   const std::string row = ": the table has no such row";
   tell(Events{
       {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
@@ -369,9 +373,9 @@ TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change
 TEST_CASE("AsyncShardCore: what is not finite is refused when the job asks for it, and changes nothing", "[ps]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
-  distrib::Job job = story::with_tables(story::job(1, 2, 9, 2));
+  distrib::Job job = story::with_tables(job_of(2, 9, 2));
   job.check_numerics = true;
-  Shard shard{Core{job, 0, sgd(), anything}};
+  Shard shard{Core{job, 0, sgd()}};
   const std::string refused = "refused 10 step=1 rank=0: a gradient is not finite: NaN or infinity";
   const std::string initial = " step=0 w=0 rows=8,8 k=0 cuts=0";
   tell(Events{
@@ -391,9 +395,9 @@ TEST_CASE("AsyncShardCore: what is not finite is refused when the job asks for i
 }
 
 TEST_CASE("AsyncShardCore: no memory for a new row: the contribution is refused and counts when there is", "[ps]") {
-  distrib::Job job = story::with_tables(story::job(1, 2, 999, 0));
+  distrib::Job job = story::with_tables(job_of(2, 999, 0));
   job.tables[0].evict_after = 1;
-  Shard shard{Core{job, 0, sgd(), anything, std::uint64_t{4} << 20}};  // room for one slab of words
+  Shard shard{Core{job, 0, sgd(), std::uint64_t{4} << 20}};  // room for one slab of words
   std::map<std::uint64_t, float> many;
   for (std::uint64_t key = 0; key < 32768; ++key) many[key] = 1;
   const auto one_more = shard.push(0, 1, block(1, {{99999, 1}}, {{0, 1}}));
@@ -414,8 +418,8 @@ TEST_CASE("AsyncShardCore: no memory for a new row: the contribution is refused 
 }
 
 TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first contribution 0 gives", "[ps]") {
-  const distrib::Job job = story::with_initial_values(story::job(1, 2, 9, 0), 8);
-  Shard shard{Core{job, 0, sgd(), anything}};
+  const distrib::Job job = story::with_initial_values(job_of(2, 9, 0), 8);
+  Shard shard{Core{job, 0, sgd()}};
   const auto refused = [](distrib::ps_errc why) {
     return "refused 11 step=0 rank=1: " + make_error_code(why).message();
   };
@@ -433,6 +437,6 @@ TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first c
       {"a repeat is dropped", shard.push(0, 0, 8), {"pushed 10 step=0 k=1 cuts=0"}},
       {"", shard.pull(10, 1), {"values 10 step=1 w=7 k=1 cuts=0"}},
   });
-  Shard came_back{Core{job, 0, sgd(), anything, Cut{3, block(5), {}, {2, 1}}}};
+  Shard came_back{Core{job, 0, sgd(), Cut{3, block(5), {}, {2, 1}}}};
   tell(Events{{"a cut has its values", came_back.join(10), {"joined 10 k=2 cuts=2"}}});
 }

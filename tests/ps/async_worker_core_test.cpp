@@ -58,9 +58,13 @@ struct Worker {
   }
 };
 
+auto job_of(std::uint64_t total) -> distrib::Job {
+  return story::with_consistency(story::job(2, 2, total, 0), distrib::AsynchronousParallel{});
+}
+
 /// Rank 1 of 2, two shards; its share of 2 n steps is n.
 auto worker(std::uint64_t total, distrib::WorkerOptions options = {}) -> Worker {
-  return {AsyncWorkerCore{story::job(2, 2, total, 0), 1, options}};
+  return {AsyncWorkerCore{job_of(total), 1, options}};
 }
 
 /// Carries it to where it has made and sent its contributions 1 to t and waits for values.
@@ -312,7 +316,7 @@ TEST_CASE("AsyncWorkerCore: who wants the result waits for everybody's contribut
 namespace {
 
 auto worker_with_tables(std::uint64_t total, distrib::WorkerOptions options = {}) -> Worker {
-  return {AsyncWorkerCore{story::with_tables(story::job(2, 2, total, 0)), 1, options}};
+  return {AsyncWorkerCore{story::with_tables(job_of(total)), 1, options}};
 }
 
 }  // namespace

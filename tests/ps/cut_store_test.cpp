@@ -633,6 +633,7 @@ TEST_CASE("CutStore: tables go on, on as many shards and on others", "[ps][cut_s
 
 TEST_CASE("CutStore: an asynchronous shard keeps its two newest cuts and the user's checkpoints", "[ps][cut_store]") {
   Cluster cluster{2};
+  cluster.job.consistency = distrib::AsynchronousParallel{};
   const auto save = [&](std::uint32_t shard, Step step) {
     return cluster.store(shard).save(cluster.cut(shard, step, {step / 2 + shard, step - step / 2 - shard}));
   };
@@ -650,6 +651,7 @@ TEST_CASE("CutStore: an asynchronous shard keeps its two newest cuts and the use
   std::vector<Error> of_ranks;
   CHECK_THROWS_WITH(cluster.store(0).list(of_ranks), ContainsSubstring("distrib/applied is [2,2]"));
   cluster.job = cuts::make_job(3, 2);
+  cluster.job.consistency = distrib::AsynchronousParallel{};
   std::vector<Error> refused;
   CHECK_THROWS_WITH(cluster.store(0).list(refused), ContainsSubstring("as many workers and shards as it had"));
 }
@@ -776,8 +778,12 @@ TEST_CASE("CutStore: in memory", "[ps][cut_store]") {
   CHECK(store.list(refused) == Steps{10, 30});
   CHECK(cuts::same(store.read(10), cut(10)));
   CHECK_THROWS_WITH(store.read(20), ContainsSubstring("cut 20 in memory"));
-  for (const Step step : {40U, 50U, 60U}) store.save(cut(step, {step, 0}));
-  CHECK(store.list(refused) == Steps{50, 60});
+
+  auto apart = job;
+  apart.consistency = distrib::AsynchronousParallel{};
+  CutStore newest{{}, apart, 0, cuts::updaters};
+  for (const Step step : {40U, 50U, 60U}) newest.save(cut(step, {step, 0}));
+  CHECK(newest.list(refused) == Steps{50, 60});
 }
 
 TEST_CASE("CutStore: a place that cannot be written is an error at once", "[ps][cut_store]") {

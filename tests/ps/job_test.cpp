@@ -27,7 +27,7 @@ auto a_job() -> Job {
   job.tasks = 2;
   job.shards_per_task = 2;
   job.updater = "momentum learning_rate=0.05 momentum=0.9 use_nesterov=false";
-  job.consistency = "bulk_synchronous_parallel";
+  job.consistency = distrib::BulkSynchronousParallel{};
   job.data = "tfrecords of 4 files";
   job.ranks = 3;
   job.total_steps = 6000;
@@ -81,7 +81,7 @@ TEST_CASE("Job: equal jobs have one hash, each fact is part of it", "[ps]") {
       [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
       [](Job& job) { job.check_numerics = true; },
       [](Job& job) { job.wire_format = distrib::FloatFormat::bfloat16; },
-      [](Job& job) { job.consistency = "asynchronous_parallel"; },
+      [](Job& job) { job.consistency = distrib::AsynchronousParallel{}; },
       [](Job& job) { job.data = ""; },
       [](Job& job) { job.ranks = 4; },
       [](Job& job) { job.total_steps = 1; },
@@ -169,8 +169,11 @@ TEST_CASE("Job: what is not the default is a line of its own", "[ps]") {
         }).find("use_nesterov=false\nwire_format float16\nconsistency bulk") != std::string::npos);
 }
 
-TEST_CASE("Job: global steps are shared out, the remainder to the lowest ranks", "[ps]") {
+TEST_CASE("Job: asynchronous steps are shared out, the remainder to the lowest ranks", "[ps]") {
   Job job = a_job();
+  CHECK(job.steps_of(0) == job.total_steps);  // synchronous: each rank makes a contribution of each step
+  CHECK(job.steps_of(2) == job.total_steps);
+  job.consistency = distrib::AsynchronousParallel{};
   for (std::uint64_t total = 0; total < 20; ++total) {
     job.total_steps = total;
     std::uint64_t sum = 0;
@@ -211,7 +214,7 @@ TEST_CASE("identity_difference: a second run may change how it goes on", "[ps]")
       [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
       [](Job& job) { job.check_numerics = true; },
       [](Job& job) { job.wire_format = distrib::FloatFormat::bfloat16; },
-      [](Job& job) { job.consistency = "asynchronous_parallel"; },
+      [](Job& job) { job.consistency = distrib::AsynchronousParallel{}; },
       [](Job& job) { job.data = "seed 7"; },
       [](Job& job) { job.ranks = 9; },
       [](Job& job) { job.total_steps = 1; },

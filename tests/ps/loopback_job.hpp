@@ -27,7 +27,7 @@ inline auto make(std::uint32_t tasks, distrib::Rank ranks, distrib::Step steps =
   job.total_steps = steps;
   job.cut_interval = 4;
   job.updater = "momentum " + distrib::Momentum{.learning_rate = 0.25F, .momentum = 0.5F}.describe();
-  job.consistency = "bulk_synchronous_parallel";
+  job.consistency = distrib::BulkSynchronousParallel{};
   // Parts of whole cache lines: no gaps in the blocks, which would not be saved.
   job.variables = {{"a", distrib::DType::float32, {6, 16}, distrib::UniformInitializer{}},
                    {"b", distrib::DType::float32, {32}, distrib::UniformInitializer{}}};

@@ -37,7 +37,7 @@ auto a_job() -> Job {
   job.tasks = 2;
   job.shards_per_task = 2;
   job.updater = "momentum learning_rate=0.05 momentum=0.9 use_nesterov=false";
-  job.consistency = "bulk_synchronous_parallel";
+  job.consistency = distrib::BulkSynchronousParallel{};
   job.data = "tfrecords of 4 files";
   job.ranks = 3;
   job.total_steps = 6000;
@@ -116,7 +116,7 @@ auto joined(const std::vector<std::string>& lines) -> std::string {
 TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
   Job job = a_job();
   CHECK(equal(parse_job(to_text(job)), job));
-  job.consistency = "stale_synchronous_parallel staleness=3";
+  job.consistency = distrib::StaleSynchronousParallel{.staleness = 3};
   job.updater = "";
   job.data = "";
   job.cut_interval = 0;
@@ -248,9 +248,11 @@ TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
   }
   Job replicated = parse_job(with("updater momentum", "replicas 2\nupdater momentum"));
   CHECK(replicated.replicas == 2);
-  for (const char* other : {"asynchronous_parallel", "bulk_synchronous_parallel replicas_to_aggregate=2"}) {
+  const distrib::Consistency others[] = {distrib::AsynchronousParallel{}, distrib::StaleSynchronousParallel{},
+                                         distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2}};
+  for (const distrib::Consistency other : others) {
     replicated.consistency = other;
-    CHECK(refused_at(to_text(replicated)) == "line 20, 'consistency " + std::string{other} + "'");
+    CHECK(refused_at(to_text(replicated)) == "line 20, 'consistency " + other.describe() + "'");
   }
   CHECK(refused_at("") == "line 1, ''");
   CHECK(refused_at(std::string(64, '\n')) == "line 1, ''");

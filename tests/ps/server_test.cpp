@@ -514,7 +514,7 @@ TEST_CASE("Server: with backup workers the others go on without a late one, whic
   options.metrics = Address{"127.0.0.1", 0};
   IoPool pool{2};
   Job job = loopback_job::make(1, 3, 40);
-  job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=2";
+  job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
   Server server{pool, cluster_of({"127.0.0.1:0"}, 3), "ps", 0, StandardUpdaters{}, options};
   const auto metric = [&](asio::io_context& context, const std::string& name) -> double {
     TcpSocket socket{context.get_executor()};

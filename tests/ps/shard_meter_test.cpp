@@ -30,7 +30,7 @@ auto job_of(std::size_t variables, distrib::Rank ranks) -> Job {
   job.cut_interval = 4;
   job.updater = "sgd learning_rate=1";
   job.updaters_of = {{"v1", "momentum learning_rate=1 momentum=0.5 use_nesterov=false"}};
-  job.consistency = "bulk_synchronous_parallel";
+  job.consistency = distrib::BulkSynchronousParallel{};
   for (std::size_t v = 0; v < variables; ++v) {
     job.variables.push_back({"v" + std::to_string(v), distrib::DType::float32, {16}, distrib::ZerosInitializer{}});
     job.parts.push_back({v, distrib::Slice::along({16}, 0, 0, 8), 0});
@@ -154,8 +154,9 @@ TEST_CASE("ShardMeter: whether it waits for custom initial values", "[ps]") {
   const distrib::AlignedBuffer values{2 * 8 * sizeof(float)};
   job.variables[0].initializer = distrib::CustomInitializer{distrib::sha256(values.bytes())};
   job.initial_blocks = {distrib::sha256(values.bytes())};
-  for (const char* const consistency : {"bulk_synchronous_parallel", "asynchronous_parallel"}) {
-    job.consistency = consistency;
+  const distrib::Consistency modes[] = {distrib::BulkSynchronousParallel{}, distrib::AsynchronousParallel{}};
+  for (const distrib::Consistency mode : modes) {
+    job.consistency = mode;
     const ShardStatus status = Bench{job}.status();
     CHECK(status.open);
     CHECK(status.no_values);
@@ -164,7 +165,7 @@ TEST_CASE("ShardMeter: whether it waits for custom initial values", "[ps]") {
 
 TEST_CASE("ShardMeter: with backup workers, what counted and what came too late", "[ps]") {
   Job job = job_of(1, 3);
-  job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=2";
+  job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
   Bench bench{job};
   struct : distrib::ShardSink {
     void operator()(distrib::JoinedReply) override {}

@@ -35,10 +35,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* synchronous = "bulk_synchronous_parallel";
-constexpr const char* asynchronous = "asynchronous_parallel";
+constexpr distrib::Consistency synchronous = distrib::BulkSynchronousParallel{};
+constexpr distrib::Consistency asynchronous = distrib::AsynchronousParallel{};
 
-auto job_of(Rank ranks, Step total, Step interval, const char* consistency = synchronous) -> Job {
+auto job_of(Rank ranks, Step total, Step interval, distrib::Consistency consistency = synchronous) -> Job {
   Job job = story::job(1, ranks, total, interval);
   job.updater = "sgd learning_rate=1";  // values are what was contributed, with a minus
   job.consistency = consistency;
@@ -264,8 +264,8 @@ TEST_CASE("ShardService: a job that it cannot serve is refused with the reason",
        [](Job& job) { job.updater = "adagrad"; },
        "the parameter server does not have this updater: start the servers with updaters<...> (adagrad)"},
       {{},
-       [](Job& job) { job.consistency = "whenever"; },
-       "this is no description of a job that can be served (line 8, 'consistency whenever')"},
+       [](Job& job) { job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3}; },
+       "this is no description of a job that can be served (line 10, 'ranks 2')"},
       {{},
        [](Job& job) { job.updater = "momentum learning_rate=1 momentum=0.5 use_nesterov=false"; },
        "the job needs more memory than this parameter server may take (256 bytes of 200)"},
@@ -658,7 +658,7 @@ TEST_CASE("ShardService: its status is told to whoever asks", "[ps]") {
 
   bench.bring('a', 1, 0)();
   expected.job_hash = hash_of(bench.job);
-  expected.consistency = synchronous;
+  expected.consistency = "bulk_synchronous_parallel";
   expected.total_steps = 9;
   expected.shards = 1;
   CHECK(status(2) == expected);  // its cuts are being read
@@ -1089,9 +1089,9 @@ TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and e
       {"no memory for a row", push(0, block(1, {{5, 1}})), "step 1 of rank 0",
        "a table needs more memory than its budget has"},
   };
-  for (const char* consistency : {synchronous, asynchronous})
+  for (const distrib::Consistency consistency : {synchronous, asynchronous})
     for (const Row& row : rows) {
-      CAPTURE(consistency, row.what);
+      CAPTURE(consistency.mode(), row.what);
       // Dense values and the items' rows take 128 + 4 KiB; what is left is an index of keys, but no row of words.
       Job job = story::with_tables(job_of(2, 9, 9, consistency));
       job.check_numerics = true;

@@ -41,6 +41,12 @@ inline auto job(std::uint32_t shards, distrib::Rank ranks, std::uint64_t total_s
   return job;
 }
 
+/// The same job with another consistency.
+inline auto with_consistency(distrib::Job job, distrib::Consistency consistency) -> distrib::Job {
+  job.consistency = consistency;
+  return job;
+}
+
 /// A shard's block of such a job, both elements the same number.
 inline auto block(float number) -> distrib::SharedBuffer {
   auto made = std::make_shared<distrib::AlignedBuffer>(64);

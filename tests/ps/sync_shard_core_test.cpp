@@ -751,7 +751,7 @@ namespace {
 
 /// A shard of four ranks that completes a step with the contributions of two.
 auto with_backups(distrib::Job job = story::job(1, 4, 9, 2)) -> Shard {
-  job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=2";
+  job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
   return {Core{job, 0, sgd()}};
 }
 
@@ -788,7 +788,7 @@ TEST_CASE("SyncShardCore: those that count are reduced in rank order, whatever t
   std::array<Rank, 4> order{0, 1, 2, 3};
   do {
     distrib::Job job = story::job(1, 4, 1, 0);
-    job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=3";
+    job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3};
     Shard shard{Core{job, 0, sgd()}};
     ShardActions ignored;
     for (const Rank rank : order) shard.push(rank, 1, numbers[rank])(ignored);
@@ -811,7 +811,7 @@ TEST_CASE("SyncShardCore: with backup workers a name may come with other bytes",
 
 TEST_CASE("SyncShardCore: a shard with backup workers that came back does not know who was late before", "[ps]") {
   distrib::Job job = story::job(1, 3, 9, 2);
-  job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=1";
+  job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 1};
   Shard shard{Core{job, 0, sgd(), Cut{2, block(-5), {}, {}}, {0, 2}}};
   tell(Events{
       {"a counted one, perhaps", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0,2"}},

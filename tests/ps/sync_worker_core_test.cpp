@@ -667,7 +667,7 @@ namespace {
 /// Rank 1 of 3 of which two count, two shards.
 auto backup_worker(Step total, Step interval, distrib::WorkerOptions options = {}) -> Worker {
   distrib::Job job = story::job(2, 3, total, interval);
-  job.consistency = "bulk_synchronous_parallel replicas_to_aggregate=2";
+  job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
   return {SyncWorkerCore{job, 1, options}};
 }
 

@@ -54,24 +54,22 @@ struct AcceptsGaps : AsyncShardCore {
 /// A shard that comes back does not find in its cut which contributions the values have.
 struct LeavesAppliedOutOfCuts : AsyncShardCore {
   using AsyncShardCore::AsyncShardCore;
-  LeavesAppliedOutOfCuts(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind kind,
-                         const Cut& cut)
-      : AsyncShardCore{job, shard, updaters, kind, Cut{cut.step, cut.values, cut.slots, {}, cut.tables}} {}
+  LeavesAppliedOutOfCuts(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& cut)
+      : AsyncShardCore{job, shard, updaters, Cut{cut.step, cut.values, cut.slots, {}, cut.tables}} {}
 };
 
 /// Whatever the job says, ranks may be as far apart as they like.
 struct HasNoGate : AsyncShardCore {
   template <class... Cuts>
-  HasNoGate(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind, Cuts&&... cuts)
-      : AsyncShardCore{job, shard, updaters, {false, AsynchronousParallel::staleness}, std::forward<Cuts>(cuts)...} {}
+  HasNoGate(Job job, std::uint32_t shard, const JobUpdaters& updaters, Cuts&&... cuts)
+      : AsyncShardCore{(job.consistency = AsynchronousParallel{}, job), shard, updaters, std::forward<Cuts>(cuts)...} {}
 };
 
 /// What the initializers give is taken for the values.
 struct BeginsWithoutTheInitialValues : AsyncShardCore {
   template <class... Cuts>
-  BeginsWithoutTheInitialValues(Job job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind kind,
-                                Cuts&&... cuts)
-      : AsyncShardCore{(job.initial_blocks.clear(), job), shard, updaters, kind, std::forward<Cuts>(cuts)...} {}
+  BeginsWithoutTheInitialValues(Job job, std::uint32_t shard, const JobUpdaters& updaters, Cuts&&... cuts)
+      : AsyncShardCore{(job.initial_blocks.clear(), job), shard, updaters, std::forward<Cuts>(cuts)...} {}
 };
 
 /// Contribution 0 takes the place of what was learnt, whenever it comes.

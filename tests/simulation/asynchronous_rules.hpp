@@ -17,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -44,8 +45,12 @@ class Asynchronous {
 
   explicit Asynchronous(Dice& dice)
       : job{make_job(dice)},
-        staleness_{dice.pick<Step>({0, 1, 2, 3, distrib::AsynchronousParallel::staleness})},
-        barrier_every_{dice.pick<Step>({0, 0, 1, 3, 5})} {
+        staleness_{dice.pick<Step>({0, 1, 3, unbounded, unbounded})},
+        barrier_every_{dice.pick<Step>({0, 1, 3, 3, 5})} {
+    using namespace distrib;
+    if (staleness_ != unbounded) barrier_every_ = 0;
+    job.consistency = AsynchronousParallel{.barrier_every = barrier_every_};
+    if (staleness_ != unbounded) job.consistency = StaleSynchronousParallel{.staleness = staleness_};
     for (const distrib::TableInfo& table : job.tables) find_keys(table);
     std::size_t step_bytes = job.shards() * layouts_[0].block_bytes();
     if (has_tables()) step_bytes += 512 * job.shards();
@@ -60,8 +65,8 @@ class Asynchronous {
   [[nodiscard]] auto first_disk(std::uint32_t) const -> Disk { return {}; }
 
   [[nodiscard]] auto shard(std::uint32_t shard, const Disk& disk) const -> std::unique_ptr<Shard> {
-    if (disk.empty()) return std::make_unique<Shard>(job, shard, updaters_, kind());
-    return std::make_unique<Shard>(job, shard, updaters_, kind(), disk.rbegin()->second);
+    if (disk.empty()) return std::make_unique<Shard>(job, shard, updaters_);
+    return std::make_unique<Shard>(job, shard, updaters_, disk.rbegin()->second);
   }
 
   [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
@@ -151,6 +156,7 @@ class Asynchronous {
   }
 
  private:
+  static constexpr Step unbounded = std::numeric_limits<Step>::max();
   static constexpr std::uint32_t columns = 4;
   static constexpr std::array<float, 3> start{7, 11, 13};  // the numbers that stay, on each shard
   enum : std::size_t { words, items, rare };  // the tables
@@ -160,8 +166,6 @@ class Asynchronous {
     std::optional<distrib::KeyUse> use;  // of any keys; empty: it is not there
     Floats row;  // empty: it has none
   };
-
-  [[nodiscard]] auto kind() const -> distrib::ConsistencyKind { return {false, staleness_, barrier_every_}; }
 
   [[nodiscard]] auto most_ahead(Step finished) const -> Step {
     return barrier_every_ != 0 && finished % barrier_every_ == 0 ? 0 : staleness_;

@@ -190,7 +190,7 @@ class BackupWorkers {
     job.replicas = 1;  // whose values would differ
     job.ranks = static_cast<Rank>(dice.between(2, 5));
     const auto replicas = static_cast<std::uint32_t>(dice.between(1, job.ranks - 1));
-    job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = replicas}.describe();
+    job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = replicas};
     return job;
   }
 
@@ -204,7 +204,7 @@ class BackupWorkers {
     const auto made = made_.find(contribution.block.get());
     if (made == made_.end() || made->second.step != step || made->second.rank != rank) wrong_ = true;
     if (wrong_ || step > truth.k + contribution_window(job)) return;
-    const std::size_t replicas = distrib::parse_consistency(job.consistency)->replicas_to_aggregate;
+    const std::size_t replicas = job.consistency.replicas_to_aggregate(job.ranks);
     auto& counted = truth.counted[step];
     if (counted.contains(rank)) return;
     if (step <= truth.k || counted.size() == replicas) {

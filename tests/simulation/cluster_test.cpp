@@ -26,7 +26,7 @@ namespace {
 const Momentum updater{.learning_rate = 0.25F, .momentum = 0.5F};
 const Adagrad of_items{.learning_rate = 0.25F};
 
-auto make_job(std::uint64_t seed, const char* consistency) -> Job {
+auto make_job(std::uint64_t seed, Consistency consistency) -> Job {
   Dice dice{seed};
   Job job;
   job.seed = dice.next();
@@ -78,11 +78,8 @@ auto local_hash(const Job& job) -> std::string {
   events.cut_due = [&](Step step, const std::vector<Cut>&) {
     local->in_background([] {}, [&local, step] { local->cut_saved(step); });
   };
-  local = make_local_job<SyncWorkerCore>(
-      job,
-      {consistency_kind(BulkSynchronousParallel{}),
-       job.tables.empty() ? JobUpdaters{updater} : JobUpdaters{updater, of_items}},
-      {},
+  local = make_local_job(
+      job, {job.tables.empty() ? JobUpdaters{updater} : JobUpdaters{updater, of_items}}, {},
       [&](Rank rank, Step step, std::span<const SharedBuffer> values,
           std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
         const auto blocks = model.contribution(step, rank, values);
@@ -137,7 +134,7 @@ TEST_CASE("A simulated cluster ends with the bits of local mode, whatever dies",
   unsigned lost = 0;
   unsigned wrong = 0;
   for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {
-    const Job job = make_job(seed, "bulk_synchronous_parallel");
+    const Job job = make_job(seed, BulkSynchronousParallel{});
     Job of_cluster = job;
     if (seed % 4 == 3) of_cluster.replicas = 2;
     HashedModel model{job};
@@ -159,7 +156,7 @@ namespace {
 
 /// Jobs whose bits depend on timing: all that can be said of any is that it ends, with values of every shard.
 template <class Core>
-void check_ends(std::uint64_t kind, std::initializer_list<const char*> consistencies) {
+void check_ends(std::uint64_t kind, std::initializer_list<Consistency> consistencies) {
   unsigned wrong = 0;
   for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {
     Dice dice{seed ^ kind};
@@ -178,20 +175,20 @@ void check_ends(std::uint64_t kind, std::initializer_list<const char*> consisten
 }  // namespace
 
 TEST_CASE("A simulated cluster with backup workers comes to its end, whatever dies", "[simulation]") {
-  check_ends<SyncWorkerCore>(0xbac0, {"bulk_synchronous_parallel replicas_to_aggregate=1",
-                                      "bulk_synchronous_parallel replicas_to_aggregate=2"});
+  check_ends<SyncWorkerCore>(0xbac0, {BulkSynchronousParallel{.replicas_to_aggregate = 1},
+                                      BulkSynchronousParallel{.replicas_to_aggregate = 2}});
 }
 
 TEST_CASE("A simulated asynchronous cluster comes to its end, whatever dies", "[simulation]") {
-  check_ends<AsyncWorkerCore>(0xa51c, {"asynchronous_parallel", "asynchronous_parallel barrier_every=3",
-                                       "stale_synchronous_parallel staleness=1"});
+  check_ends<AsyncWorkerCore>(0xa51c, {AsynchronousParallel{}, AsynchronousParallel{.barrier_every = 3},
+                                       StaleSynchronousParallel{.staleness = 1}});
 }
 
 TEST_CASE("A contribution that is not finite ends every worker of a simulated cluster, naming it", "[simulation]") {
   unsigned wrong = 0;
   for (std::uint64_t seed = 0; seed < seeds && wrong < 3; ++seed) {
     Dice dice{seed ^ 0x4a4};
-    Job job = make_job(seed, "bulk_synchronous_parallel");
+    Job job = make_job(seed, BulkSynchronousParallel{});
     job.check_numerics = true;
     SpoiltModel model{job};
     model.step = dice.between(2, job.total_steps);

@@ -70,7 +70,7 @@ struct CompletesWithoutTheLast : SyncShardCore {
 
  private:
   static auto with_backup(Job job) -> Job {
-    job.consistency = BulkSynchronousParallel{.replicas_to_aggregate = job.ranks - 1}.describe();
+    job.consistency = BulkSynchronousParallel{.replicas_to_aggregate = job.ranks - 1};
     return job;
   }
 };

@@ -107,8 +107,7 @@ struct Counting {
 
 constexpr auto record_number = distrib::feature("number", &Counting::Example::number);
 
-template <class Consistency>
-auto train(const Settings& s, const distrib::ClusterFlags& flags, Consistency consistency) -> int {
+auto train(const Settings& s, const distrib::ClusterFlags& flags, distrib::Consistency consistency) -> int {
   if (s.steps == 0 || s.steps % workers != 0) throw std::invalid_argument{"--steps is not so many for each worker"};
   const distrib::SaveCheckpoint save{.directory = s.out + "/checkpoint", .every_steps = s.save_every};
   distrib::IoPool pool{2};

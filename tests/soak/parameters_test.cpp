@@ -133,7 +133,7 @@ class SharedCounter {
 
 // --- the job ---
 
-auto make_job(const std::string& consistency, Step steps) -> Job {
+auto make_job(Consistency consistency, Step steps) -> Job {
   Job job;
   job.seed = 3;
   job.shards_per_task = 2;
@@ -287,7 +287,7 @@ class Cluster {
   [[nodiscard]] auto work(Rank rank, std::uint16_t port, const CutSettings& cuts) const -> int {
     asio::io_context context{1};
     const Address server{"127.0.0.1", port};
-    if (job_.consistency == BulkSynchronousParallel{}.describe())
+    if (job_.consistency.is_synchronous())
       return Worker<SyncWorkerCore>{context, job_, rank, server, cuts, count_}.run();
     return Worker<AsyncWorkerCore>{context, job_, rank, server, cuts, count_}.run();
   }
@@ -316,14 +316,15 @@ struct Memory {
 }  // namespace
 
 TEST_CASE("Server: processes that push and pull rows and blocks as fast as they can come to their end", "[soak]") {
-  for (const std::string& consistency : {AsynchronousParallel{}.describe(), BulkSynchronousParallel{}.describe()}) {
-    CAPTURE(consistency);
+  const Consistency modes[] = {AsynchronousParallel{}, BulkSynchronousParallel{}};
+  for (const Consistency consistency : modes) {
+    CAPTURE(consistency.mode());
     constexpr Step steps = 300;
     const Job job = make_job(consistency, steps);
     Cluster cluster{job};
     for (Rank rank = 0; rank < workers; ++rank) CHECK(cluster.worker(rank).exit_code() == 0);
     CHECK(cluster.server().exit_code() == 0);
-    CHECK(cluster.contributions() == (consistency == AsynchronousParallel{}.describe() ? steps : steps * workers));
+    CHECK(cluster.contributions() == (consistency.is_synchronous() ? steps * workers : steps));
   }
 }
 
@@ -335,7 +336,7 @@ TEST_CASE("Server: as many pushes and pulls as its workers can make leave memory
   constexpr double most_of_worker = 2 * replay_budget_mib;
   const char* const told = std::getenv("DISTRIB_SOAK_SECONDS");
   const std::chrono::seconds time{told == nullptr ? 60 : std::max(4, std::atoi(told))};
-  const Job job = make_job(AsynchronousParallel{}.describe(), Step{1} << 40);
+  const Job job = make_job(AsynchronousParallel{}, Step{1} << 40);
   Cluster cluster{job};
   std::vector<Memory> memory{{"ps", {}}};
   for (Rank rank = 0; rank < workers; ++rank) memory.push_back({"worker " + std::to_string(rank), {}});

@@ -68,10 +68,10 @@ TEST_CASE("ClusterJob: two workers, each with an I/O thread of its own", "[train
   Heard second;
   WorkerEnd other_end;
   std::thread other{[&] {
-    const auto worker = make_cluster_job<SyncWorkerCore>(job, 1, to, options_of(1), {}, second.events(1));
+    const auto worker = make_cluster_job(job, 1, to, options_of(1), {}, second.events(1));
     other_end = worker->run();
   }};
-  const auto worker = make_cluster_job<SyncWorkerCore>(job, 0, to, options_of(0), {}, first.events(0));
+  const auto worker = make_cluster_job(job, 0, to, options_of(0), {}, first.events(0));
   const WorkerEnd end = worker->run();
   other.join();
   CHECK(end.code == 0);
@@ -91,8 +91,7 @@ TEST_CASE("ClusterJob: started when all is done, it says so and has the result",
        {" started 0 contribute 1 unprepared contribute 2 done 1 contribute 3 done 2 done 3", " started 3"}) {
     Server server{pool, cluster_of(1), "ps", 0};
     Heard heard;
-    const auto worker =
-        make_cluster_job<SyncWorkerCore>(job, 0, {{"127.0.0.1", server.port()}}, options_of(0), cuts, heard.events(0));
+    const auto worker = make_cluster_job(job, 0, {{"127.0.0.1", server.port()}}, options_of(0), cuts, heard.events(0));
     const WorkerEnd end = worker->run();
     CHECK(end.code == 0);
     CHECK(end.result.size() == 1);
@@ -109,8 +108,8 @@ TEST_CASE("ClusterJob: what a handler throws comes out of run()", "[train]") {
                          std::span<const std::shared_ptr<AlignedBuffer>>) -> float {
     throw std::runtime_error("no gradients today");
   };
-  const auto worker = make_cluster_job<SyncWorkerCore>(loopback_job::make(1, 1), 0, {{"127.0.0.1", server.port()}},
-                                                       options_of(0), {}, std::move(events));
+  const auto worker = make_cluster_job(loopback_job::make(1, 1), 0, {{"127.0.0.1", server.port()}}, options_of(0), {},
+                                       std::move(events));
   CHECK_THROWS_WITH(worker->run(), "no gradients today");
 }
 
@@ -123,7 +122,7 @@ TEST_CASE("ClusterJob: stopped, it finishes what is in flight and leaves", "[tra
   events.step_done = [&](Step step, float, const std::vector<SharedBuffer>&) {
     if (step == 4) worker->stop();
   };
-  worker = make_cluster_job<SyncWorkerCore>(loopback_job::make(1, 1, 1000), 0, {{"127.0.0.1", server.port()}},
-                                            options_of(0), {}, std::move(events));
+  worker = make_cluster_job(loopback_job::make(1, 1, 1000), 0, {{"127.0.0.1", server.port()}}, options_of(0), {},
+                            std::move(events));
   CHECK(worker->run().code == 1);
 }

@@ -145,7 +145,7 @@ TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's mode
   job.variables = LineModel{}.variables().infos();
   job.parts = plan_parts(job.variables, FixedShardsPartitioner{1}, RoundRobinStrategy{}, 1, 1);
   job.updater = "momentum " + Momentum{.learning_rate = 0.1F, .momentum = 0.5F}.describe();
-  job.consistency = BulkSynchronousParallel{}.describe();
+  job.consistency = BulkSynchronousParallel{};
   job.data = source.describe();
   job.total_steps = steps;
   job.cut_interval = 10;
@@ -161,8 +161,7 @@ TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's mode
   events.told = [](const Event&) {};
   WorkerClientOptions options;
   options.worker.wants_result = true;
-  const auto worker =
-      make_cluster_job<SyncWorkerCore>(job, 0, {Address::parse(address)}, options, {}, std::move(events));
+  const auto worker = make_cluster_job(job, 0, {Address::parse(address)}, options, {}, std::move(events));
   const WorkerEnd end = worker->run();
   server.join();
   CHECK(end.code == 0);

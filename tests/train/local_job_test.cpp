@@ -10,8 +10,6 @@
 #include <stdexcept>
 #include <vector>
 
-using distrib::BulkSynchronousParallel;
-
 namespace {
 // The same training by a plain loop: what every way of running it must equal, bit for bit.
 auto by_hand(const distrib::Job& whole_job) -> small_job::Whole {
@@ -47,7 +45,7 @@ TEST_CASE("LocalJob: any number of shards, parts and threads ends with the bits 
         CAPTURE(shards, parts, threads != nullptr);
         small_job::Told told;
         const auto job = small_job::make({.shards = shards, .parts = parts});
-        CHECK(small_job::run(job, BulkSynchronousParallel{}, threads, told) == expected);
+        CHECK(small_job::run(job, threads, told) == expected);
         std::vector<distrib::Step> steps(20);
         std::iota(steps.begin(), steps.end(), 1U);
         CHECK(told.steps == steps);
@@ -63,46 +61,49 @@ TEST_CASE("LocalJob: stopped, then gone on from its cut, it ends with the same b
   for (distrib::Step stop = 1; stop < 20; ++stop) {
     CAPTURE(stop);
     small_job::Told first, second;
-    small_job::run(job, BulkSynchronousParallel{}, &pool, first, {}, stop);
+    small_job::run(job, &pool, first, {}, stop);
     const distrib::Step reached = first.steps.back();
     REQUIRE(reached >= stop);
     REQUIRE(first.cuts.contains(reached));
-    CHECK(small_job::run(job, BulkSynchronousParallel{}, &pool, second, first.cuts.at(reached)) == expected);
+    CHECK(small_job::run(job, &pool, second, first.cuts.at(reached)) == expected);
   }
 }
 
 TEST_CASE("LocalJob: a job that is already complete ends at once", "[train]") {
   const auto job = small_job::make({});
   small_job::Told first, second;
-  const auto expected = small_job::run(job, BulkSynchronousParallel{}, nullptr, first);
-  CHECK(small_job::run(job, BulkSynchronousParallel{}, nullptr, second, first.cuts.at(20)) == expected);
+  const auto expected = small_job::run(job, nullptr, first);
+  CHECK(small_job::run(job, nullptr, second, first.cuts.at(20)) == expected);
   CHECK(second.steps.empty());
 }
 
 TEST_CASE("LocalJob: asynchronous, every contribution counts once and each is a step", "[train]") {
   distrib::IoPool pool{3};
   for (const std::uint32_t shards : {1U, 2U}) {
-    const auto job = small_job::make({.shards = shards, .steps = 50, .interval = 10});
-    small_job::Told asynchronous, stale;
-    small_job::run(job, distrib::AsynchronousParallel{}, &pool, asynchronous);
-    small_job::run(job, distrib::StaleSynchronousParallel{.staleness = 0}, &pool, stale);
-    for (const small_job::Told* told : {&asynchronous, &stale}) {
-      CHECK(told->steps.size() == 50);
-      CHECK(told->steps.back() == 50);
-      REQUIRE(told->cuts.contains(50));
-      for (const distrib::Cut& cut : told->cuts.at(50)) CHECK(cut.applied == std::vector<distrib::Step>{17, 17, 16});
+    const distrib::Consistency modes[] = {distrib::AsynchronousParallel{},
+                                          distrib::StaleSynchronousParallel{.staleness = 0}};
+    for (const distrib::Consistency mode : modes) {
+      CAPTURE(shards, mode.mode());
+      const auto job = small_job::make({.shards = shards, .steps = 50, .interval = 10, .consistency = mode});
+      small_job::Told told;
+      small_job::run(job, &pool, told);
+      CHECK(told.steps.size() == 50);
+      CHECK(told.steps.back() == 50);
+      REQUIRE(told.cuts.contains(50));
+      for (const distrib::Cut& cut : told.cuts.at(50)) CHECK(cut.applied == std::vector<distrib::Step>{17, 17, 16});
     }
   }
 }
 
 TEST_CASE("LocalJob: asynchronous, stopped and gone on, nothing is counted twice", "[train]") {
   distrib::IoPool pool{3};
-  const auto job = small_job::make({.shards = 2, .steps = 60, .interval = 7});
+  const auto job =
+      small_job::make({.shards = 2, .steps = 60, .interval = 7, .consistency = distrib::AsynchronousParallel{}});
   small_job::Told first, second;
-  small_job::run(job, distrib::AsynchronousParallel{}, &pool, first, {}, 20);
+  small_job::run(job, &pool, first, {}, 20);
   const distrib::Step reached = first.steps.back();
   REQUIRE(first.cuts.contains(reached));
-  small_job::run(job, distrib::AsynchronousParallel{}, &pool, second, first.cuts.at(reached));
+  small_job::run(job, &pool, second, first.cuts.at(reached));
   CHECK(second.steps.front() == reached + 1);
   CHECK(second.steps.back() == 60);
   CHECK(second.steps.size() == 60 - reached);
@@ -112,8 +113,8 @@ TEST_CASE("LocalJob: what a contribution throws ends the job and comes out of ru
   distrib::IoPool pool{2};
   const auto job = small_job::make({});
   for (distrib::IoPool* threads : {static_cast<distrib::IoPool*>(nullptr), &pool}) {
-    const auto local = distrib::make_local_job<distrib::SyncWorkerCore>(
-        job, small_job::kind(BulkSynchronousParallel{}), {},
+    const auto local = distrib::make_local_job(
+        job, small_job::kind(), {},
         [](distrib::Rank, distrib::Step, auto, auto) -> float { throw std::runtime_error{"record 7 is damaged"}; },
         {.step_done = [](distrib::Step, float) {}, .cut_due = [](distrib::Step, std::vector<distrib::Cut>) {}},
         threads);
@@ -124,8 +125,7 @@ TEST_CASE("LocalJob: what a contribution throws ends the job and comes out of ru
 TEST_CASE("LocalJob: with backup workers nobody waits for one that is late, and it goes on where the others are",
           "[train]") {
   auto job = small_job::make({.shards = 2, .ranks = 2, .steps = 200, .interval = 50});
-  const BulkSynchronousParallel one_of_two{.replicas_to_aggregate = 1};
-  job.consistency = one_of_two.describe();
+  job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 1};
   distrib::IoPool pool{2};
   std::promise<void> release;
   std::vector<distrib::Step> of_late;
@@ -153,8 +153,7 @@ TEST_CASE("LocalJob: with backup workers nobody waits for one that is late, and 
     }
     return make(rank, step, values, gradients);
   };
-  local = distrib::make_local_job<distrib::SyncWorkerCore>(job, small_job::kind(one_of_two), {}, contribute,
-                                                           std::move(events), &pool);
+  local = distrib::make_local_job(job, small_job::kind(), {}, contribute, std::move(events), &pool);
   local->run();
   std::vector<distrib::Step> all(200);
   std::iota(all.begin(), all.end(), 1U);
@@ -174,8 +173,8 @@ TEST_CASE("LocalJob: a gradient that is not finite ends the job, when the job as
       job.check_numerics = strict;
       distrib::Step last = 0;
       std::unique_ptr<distrib::LocalJob> local;
-      local = distrib::make_local_job<distrib::SyncWorkerCore>(
-          job, small_job::kind(BulkSynchronousParallel{}), {},
+      local = distrib::make_local_job(
+          job, small_job::kind(), {},
           [contribute = small_job::contribute(job)](distrib::Rank rank, distrib::Step step, auto values,
                                                     auto gradients) {
             const float loss = contribute(rank, step, values, gradients);

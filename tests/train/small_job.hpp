@@ -6,9 +6,8 @@
 
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/placement/round_robin.hpp>
-#include <distrib/ps/async_worker_core.hpp>
+#include <distrib/ps/consistency.hpp>
 #include <distrib/ps/plan_parts.hpp>
-#include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/train/contributor.hpp>
 #include <distrib/train/local_job.hpp>
@@ -26,6 +25,7 @@ struct Cut {
   std::uint32_t shards = 1, ranks = 3;
   std::int64_t parts = 1;
   distrib::Step steps = 20, interval = 5;
+  distrib::Consistency consistency = {};
 };
 
 inline auto make(const Cut& cut) -> distrib::Job {
@@ -39,6 +39,7 @@ inline auto make(const Cut& cut) -> distrib::Job {
   job.ranks = cut.ranks;
   job.total_steps = cut.steps;
   job.cut_interval = cut.interval;
+  job.consistency = cut.consistency;
   return job;
 }
 
@@ -74,9 +75,7 @@ inline auto contribute(const distrib::Job& job) -> distrib::Contribute {
 
 inline auto updater() -> distrib::Momentum { return {.learning_rate = 0.1F, .momentum = 0.9F}; }
 
-inline auto kind(const distrib::Consistency auto& consistency) -> distrib::ShardKind {
-  return {distrib::consistency_kind(consistency), {updater()}};
-}
+inline auto kind() -> distrib::ShardKind { return {{updater()}}; }
 
 /// What a run told.
 struct Told {
@@ -86,9 +85,8 @@ struct Told {
 };
 
 /// Runs a job to its end, or to a stop after step `stop_after`; cuts are confirmed at once.
-template <distrib::Consistency C>
-auto run(const distrib::Job& job, const C& consistency, distrib::IoPool* pool, Told& told,
-         std::span<const distrib::Cut> restored = {}, distrib::Step stop_after = 0) -> Whole {
+inline auto run(const distrib::Job& job, distrib::IoPool* pool, Told& told, std::span<const distrib::Cut> restored = {},
+                distrib::Step stop_after = 0) -> Whole {
   std::unique_ptr<distrib::LocalJob> local;
   distrib::LocalJobEvents events;
   events.step_done = [&](distrib::Step step, float loss) {
@@ -100,8 +98,7 @@ auto run(const distrib::Job& job, const C& consistency, distrib::IoPool* pool, T
     told.cuts[step] = std::move(cuts);
     local->in_background([] {}, [&, step] { local->cut_saved(step); });
   };
-  using Core = std::conditional_t<C::synchronous, distrib::SyncWorkerCore, distrib::AsyncWorkerCore>;
-  local = distrib::make_local_job<Core>(job, kind(consistency), restored, contribute(job), std::move(events), pool);
+  local = distrib::make_local_job(job, kind(), restored, contribute(job), std::move(events), pool);
   local->run();
   return whole(job, local->values({}));
 }

@@ -3,7 +3,6 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/ps/async_shard_core.hpp>
-#include <distrib/ps/consistency.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
@@ -89,11 +88,11 @@ class ShardOf final : public AnyShard {
     core_.pull(peer, step, out, std::move(rows));
   }
   void restore(Peer peer, Step cut, ShardSink& out) override {
-    if constexpr (restores) core_.restore(peer, cut, out);
+    if constexpr (Core::is_synchronous) core_.restore(peer, cut, out);
   }
   void save(ShardSink& out) override { core_.save(out); }
   void save(Peer peer, ShardSink& out) override {
-    if constexpr (restores) core_.save(out);
+    if constexpr (Core::is_synchronous) core_.save(out);
     else core_.save(peer, out);
   }
   void goodbye(Peer peer, ShardSink& out) override { core_.goodbye(peer, out); }
@@ -102,40 +101,38 @@ class ShardOf final : public AnyShard {
   void no_room(ShardSink& out) override { core_.no_room(out); }
   void save_again(ShardSink& out) override { core_.save_again(out); }
   void cut_loaded(const Cut& cut, ShardSink& out) override {
-    if constexpr (restores) core_.cut_loaded(cut, out);
+    if constexpr (Core::is_synchronous) core_.cut_loaded(cut, out);
   }
   void cut_refused(ShardSink& out) override {
-    if constexpr (restores) core_.cut_refused(out);
+    if constexpr (Core::is_synchronous) core_.cut_refused(out);
   }
   void state(Peer peer, Step have, ShardSink& out) override {
-    if constexpr (restores) core_.state(peer, have, out);
+    if constexpr (Core::is_synchronous) core_.state(peer, have, out);
     else out(SendState{peer, 0});
   }
   void state_came(const Cut* cut, ShardSink& out) override {
-    if constexpr (restores) core_.state_came(cut, out);
+    if constexpr (Core::is_synchronous) core_.state_came(cut, out);
   }
   [[nodiscard]] auto step() const -> Step override { return core_.step(); }
   [[nodiscard]] auto progress(Rank rank) const -> Progress override {
-    if constexpr (restores) return core_.progress();
+    if constexpr (Core::is_synchronous) return core_.progress();
     else return core_.progress(rank);
   }
   [[nodiscard]] auto stale() const -> std::uint64_t override {
-    if constexpr (restores) return core_.stale();
+    if constexpr (Core::is_synchronous) return core_.stale();
     else return 0;
   }
   [[nodiscard]] auto store() -> ShardStore& override { return core_.store(); }
   [[nodiscard]] auto store() const -> const ShardStore& override { return core_.store(); }
 
  private:
-  static constexpr bool restores = requires(Core& core, ShardSink& out) { core.restore(Peer{}, Step{}, out); };
   Core core_;
 };
 
 }  // namespace detail
 
-/// How the shards of one job are made.
+/// What makes the shards of one job, beside the job.
 struct ShardKind {
-  ConsistencyKind consistency;
   JobUpdaters updaters;
   std::uint64_t table_budget_bytes =
       std::numeric_limits<std::uint64_t>::max();  ///< What the tables of a shard may take.
@@ -149,8 +146,6 @@ template <class = void> [[nodiscard]] auto shard_kinds(UpdaterFinder find) -> Sh
   return [find = std::move(find)](const Job& job, Error& error) {
     ShardKind kind;
     kind.updaters = find_updaters(job, find, error);
-    if (const auto consistency = parse_consistency(job.consistency)) kind.consistency = *consistency;
-    else error = {ps_errc::unknown_updater, job.consistency};
     return kind;
   };
 }
@@ -161,20 +156,20 @@ template <class Sync = SyncShardCore, class Async = AsyncShardCore>
                               const Cut* newest) -> std::unique_ptr<AnyShard> {
   using detail::ShardOf;
   const std::uint64_t budget = kind.table_budget_bytes;
-  if (kind.consistency.synchronous) {
+  if (job.consistency.is_synchronous()) {
     if (newest == nullptr) return std::make_unique<ShardOf<Sync>>(job, shard, kind.updaters, budget);
     return std::make_unique<ShardOf<Sync>>(job, shard, kind.updaters, *newest, std::move(cuts), budget);
   }
-  if (newest == nullptr) return std::make_unique<ShardOf<Async>>(job, shard, kind.updaters, kind.consistency, budget);
-  return std::make_unique<ShardOf<Async>>(job, shard, kind.updaters, kind.consistency, *newest, budget);
+  if (newest == nullptr) return std::make_unique<ShardOf<Async>>(job, shard, kind.updaters, budget);
+  return std::make_unique<ShardOf<Async>>(job, shard, kind.updaters, *newest, budget);
 }
 
 /// Whether a durable cut of this shard holds all that the job has: its last step; asynchronous: every rank's last one.
-[[nodiscard]] inline auto has_last_cut(const AnyShard& shard, const Job& job, bool synchronous) -> bool {
-  const Rank ranks = synchronous ? 1 : job.ranks;  // or it is the same for all
+[[nodiscard]] inline auto has_last_cut(const AnyShard& shard, const Job& job) -> bool {
+  const Rank ranks = job.consistency.is_synchronous() ? 1 : job.ranks;  // synchronous: it is the same for all ranks
   for (Rank rank = 0; rank < ranks; ++rank) {
     const Progress progress = shard.progress(rank);
-    const Step last = synchronous ? job.total_steps : job.steps_of(rank);
+    const Step last = job.steps_of(rank);
     if (last != 0 && (progress.cuts.empty() || progress.cuts.back() < last)) return false;
   }
   return true;

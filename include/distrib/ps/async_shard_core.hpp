@@ -29,21 +29,23 @@ namespace distrib {
 inline namespace v0 {
 
 /// One shard of an asynchronous or stale-synchronous job: counts each rank's contributions once and in order, applies
-/// each at once, and answers a pull when the asking rank is no further ahead of the slowest other one than the bound of
-/// the `ConsistencyKind` says. The rules are those of the protocol ("Asynchronous and SSP rules"); a barrier is a bound
+/// each at once, and answers a pull when the asking rank is no further ahead of the slowest other one than
+/// `Consistency::bound_after` says. The rules are those of the protocol ("Asynchronous and SSP rules"); a barrier is a bound
 /// of 0 after some contributions, so that it needs no state, and holds on whichever side of it a shard or rank is lost.
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
 /// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values and slots.
 class AsyncShardCore {
  public:
+  static constexpr bool is_synchronous = false;  ///< As `Consistency::is_synchronous` of its jobs.
+
   /// A shard that starts with the job's initial values; custom ones are waited for. `table_budget_bytes`: see
   /// `ShardStore`, which may throw.
   template <class = void>
-  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind consistency,
+  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                  std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : cut_interval_{job.cut_interval},
-        consistency_{consistency},
+        consistency_{job.consistency},
         store_{job, shard, updaters, table_budget_bytes},
         awaited_{job, shard},
         applied_(job.ranks),
@@ -54,9 +56,9 @@ class AsyncShardCore {
 
   /// A shard that goes on from its newest durable cut.
   template <class = void>
-  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, ConsistencyKind consistency,
-                 const Cut& newest, std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
-      : AsyncShardCore{job, shard, updaters, consistency, table_budget_bytes} {
+  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
+                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
+      : AsyncShardCore{job, shard, updaters, table_budget_bytes} {
     store_.load(newest);
     if (newest.applied.size() == job.ranks) applied_ = newest.applied;
     else  // an agreed cut of another number of ranks: its contributions are shared out anew
@@ -236,7 +238,7 @@ class AsyncShardCore {
   }
 
   Step cut_interval_;
-  ConsistencyKind consistency_;
+  Consistency consistency_;
   ShardStore store_;
   detail::AwaitedValues awaited_;
   std::vector<Step> applied_;  // the last contribution counted of each rank

@@ -26,6 +26,8 @@ inline namespace v0 {
 /// are the same.
 class AsyncWorkerCore {
  public:
+  static constexpr bool is_synchronous = false;  ///< As `Consistency::is_synchronous` of its jobs.
+
   template <class = void>
   AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank},

@@ -15,12 +15,12 @@ inline namespace v0 {
 /// that keeps the contributions of one rank in between within half of its replay budget, so that a cut is durable before
 /// the buffer is full. With `keep_every` 0 any number will do. At least 1. A function of the job: all ranks agree.
 template <class = void>
-[[nodiscard]] inline auto cut_interval(const Job& job, bool synchronous, std::uint64_t keep_every,
-                                       std::size_t replay_budget_bytes) -> std::uint64_t {
+[[nodiscard]] inline auto cut_interval(const Job& job, std::uint64_t keep_every, std::size_t replay_budget_bytes)
+    -> std::uint64_t {
   std::size_t step_bytes = 1;
   for (std::uint32_t shard = 0; shard < job.shards(); ++shard) step_bytes += ShardLayout{job, shard}.wire_block_bytes();
   const std::uint64_t own = std::max<std::uint64_t>(1, replay_budget_bytes / 2 / step_bytes);
-  const std::uint64_t most = std::min(synchronous ? own : own * job.ranks, job.total_steps);
+  const std::uint64_t most = std::min(job.consistency.is_synchronous() ? own : own * job.ranks, job.total_steps);
   if (keep_every == 0) return std::max<std::uint64_t>(1, most);
   std::uint64_t best = 1;
   for (std::uint64_t divisor = 1; divisor <= keep_every / divisor; ++divisor) {

@@ -58,6 +58,7 @@ class CutStore {
         tensors_{job, replica % job.shards(), std::move(updaters)},
         files_{settings_.directory, job, replica},
         last_step_{job.total_steps},
+        is_synchronous_{job.consistency.is_synchronous()},
         perform_{std::move(perform)} {
     if (in_memory()) return;
     Error error;
@@ -133,7 +134,7 @@ class CutStore {
   auto save(const Cut& cut) -> std::string {
     if (in_memory()) {
       in_memory_[cut.step] = cut;
-      if (!cut.applied.empty() && in_memory_.size() > 2) in_memory_.erase(in_memory_.begin());
+      if (!is_synchronous_ && in_memory_.size() > 2) in_memory_.erase(in_memory_.begin());
       return {};
     }
     const std::string prefix = files_.prefix_of(cut.step);
@@ -155,7 +156,7 @@ class CutStore {
     // It is durable without an index, which another start makes; but who is done relies on that of the last step.
     if (cut.step == last_step_) merge_it();
     else if_there_is_room(merge_it);
-    let_older_go(cut);
+    let_older_go(cut.step);
     return last ? files_.users_prefix(cut.step) : std::string{};
   }
 
@@ -362,18 +363,17 @@ class CutStore {
 
   // --- letting go ---
 
-  // Of the shard's own cuts before `cut`: those that the protocol does not know to drop.
-  void let_older_go(const Cut& cut) {
-    const bool asynchronous = !cut.applied.empty();
+  // Removes the shard's own cuts before step `saved` that the protocol does not drop.
+  void let_older_go(Step saved) {
     Step newest_users = 0;  // that has its index
     std::vector<Step> own;
     for (const Found& found : scan(files_.series)) {
       if (found.has_index && is_users(found.step)) newest_users = found.step;
-      if (found.own_part && found.step < cut.step) own.push_back(found.step);
+      if (found.own_part && found.step < saved) own.push_back(found.step);
     }
-    if (asynchronous && !own.empty()) own.pop_back();
+    if (!is_synchronous_ && !own.empty()) own.pop_back();
     for (const Step step : own)
-      if (asynchronous || (is_users(step) && step < newest_users)) if_there_is_room([&] { let_go(step); });
+      if (!is_synchronous_ || (is_users(step) && step < newest_users)) if_there_is_room([&] { let_go(step); });
   }
 
   // Removes the shard's own part of a step, first what makes others believe in it. What all shards have of a step that
@@ -391,6 +391,7 @@ class CutStore {
   CutTensors tensors_;
   detail::CutFiles files_;
   Step last_step_;
+  bool is_synchronous_;
   Perform perform_;
   std::map<Step, Cut> in_memory_;
 };

@@ -7,6 +7,7 @@
 #include <distrib/core/slice.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variables.hpp>
+#include <distrib/ps/consistency.hpp>
 #include <distrib/ps/row_mean.hpp>
 
 #include <algorithm>
@@ -57,7 +58,7 @@ struct Job {
   RowMean row_mean = RowMean::of_those_with_key;
   bool check_numerics = false;  ///< A contribution that is not finite is refused, and ends the job.
   FloatFormat wire_format = FloatFormat::float32;  ///< Of values and gradients on their way; who sends them rounds.
-  std::string consistency;  ///< "bulk_synchronous_parallel", ...
+  Consistency consistency;  ///< When contributions count.
   std::string data;  ///< What the input pipeline says of itself.
   std::uint32_t ranks = 1;
   std::uint64_t total_steps = 0;  ///< Global steps; asynchronous: contributions of all ranks together.
@@ -96,8 +97,10 @@ struct Job {
     return found;
   }
 
-  /// Contributions that `rank` makes in an asynchronous job: an equal share, the remainder to the lowest ranks.
+  /// Contributions that `rank` makes. Synchronous: one for each step. Otherwise an equal share of all, the remainder to
+  /// the lowest ranks.
   [[nodiscard]] auto steps_of(std::uint32_t rank) const noexcept -> std::uint64_t {
+    if (consistency.is_synchronous()) return total_steps;
     return total_steps / ranks + (rank < total_steps % ranks ? 1 : 0);
   }
 };
@@ -137,7 +140,7 @@ template <class = void> [[nodiscard]] auto to_text(const Job& job) -> std::strin
   if (job.row_mean == RowMean::of_all) line("row_mean", std::string{to_text(job.row_mean)});
   if (job.check_numerics) line("check_numerics", "true");
   if (job.wire_format != FloatFormat::float32) line("wire_format", std::string{to_text(job.wire_format)});
-  line("consistency", job.consistency);
+  line("consistency", job.consistency.describe());
   line("data", job.data);
   line("ranks", std::to_string(job.ranks));
   line("total_steps", std::to_string(job.total_steps));

@@ -5,7 +5,6 @@
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
-#include <distrib/ps/replicas_to_aggregate.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/shard_status.hpp>
@@ -84,11 +83,11 @@ class ShardMeter {
     status.pull_times = pull_times_;
     if (!job) return status;
     status.shards = job->shards_per_task * job->replicas;
-    status.consistency = job->consistency;
+    status.consistency = job->consistency.describe();
     status.total_steps = job->total_steps;
     if (core == nullptr) return status;
     status.open = true;
-    describe_steps(*job, kind.consistency.synchronous, *core, status);
+    describe_steps(*job, *core, status);
     describe_memory(kind.updaters, core->store().layout(), status);
     return status;
   }
@@ -100,9 +99,10 @@ class ShardMeter {
   }
 
   template <class = void>
-  void describe_steps(const Job& job, bool synchronous, const AnyShard& core, ShardStatus& status) const {
+  void describe_steps(const Job& job, const AnyShard& core, ShardStatus& status) const {
+    const bool synchronous = job.consistency.is_synchronous();
     status.step = core.step();
-    status.contributions = synchronous ? status.step * replicas_to_aggregate(job) : status.step;
+    status.contributions = status.step * job.consistency.replicas_to_aggregate(job.ranks);
     status.stale = core.stale();
     Step slowest = 0;
     Step fastest = 0;

@@ -8,7 +8,6 @@
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/pull_rows.hpp>
-#include <distrib/ps/replicas_to_aggregate.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/shard_store.hpp>
@@ -32,7 +31,7 @@ inline namespace v0 {
 /// there, reduces them in rank order, applies the updater, keeps the values of the newest two steps, makes cuts.
 /// The rules are those of the protocol ("Synchronous rules"); numbers in comments name them.
 ///
-/// With backup workers (`replicas_to_aggregate` of the job) the first so many that come complete a step, also of a step
+/// With backup workers (`Consistency::replicas_to_aggregate`) the first so many that come complete a step, also of a step
 /// ahead; later ones are dropped and counted. A name that comes with other bytes is then nobody's mistake: after a shard
 /// came back, other contributions may count than before.
 ///
@@ -41,6 +40,8 @@ inline namespace v0 {
 /// `window` steps of contributions.
 class SyncShardCore {
  public:
+  static constexpr bool is_synchronous = true;  ///< As `Consistency::is_synchronous` of its jobs.
+
   /// A shard that starts: with the initial values of the job (cut 0; custom ones are waited for), or from the newest
   /// of its durable `cuts`, which the shell has read into `newest`.
   /// `table_budget_bytes`: see `ShardStore`, which may throw.
@@ -48,7 +49,7 @@ class SyncShardCore {
   SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : ranks_{job.ranks},
-        replicas_{replicas_to_aggregate(job)},
+        replicas_{job.consistency.replicas_to_aggregate(job.ranks)},
         total_steps_{job.total_steps},
         cut_interval_{job.cut_interval},
         window_{contribution_window(job)},

@@ -7,7 +7,6 @@
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/replay_buffer.hpp>
-#include <distrib/ps/replicas_to_aggregate.hpp>
 #include <distrib/ps/worker_action.hpp>
 
 #include <algorithm>
@@ -24,7 +23,7 @@ inline namespace v0 {
 /// sends it to all, and keeps it until every shard has it in a cut. Serves shards that came back, sends everybody to
 /// the common cut when it cannot. The rules are those of the protocol ("Synchronous rules").
 ///
-/// With backup workers (`replicas_to_aggregate` of the job) nobody is sent back because of one: a worker that is told
+/// With backup workers (`Consistency::replicas_to_aggregate`) nobody is sent back because of one: a worker that is told
 /// Gone, or cannot serve a shard, goes on at the smallest k, and makes again what it does not have. When shards are so
 /// far apart that no step is left that all of them give, because one came back, each gives the step where it is.
 ///
@@ -37,6 +36,8 @@ inline namespace v0 {
 /// are the same (rule 7).
 class SyncWorkerCore {
  public:
+  static constexpr bool is_synchronous = true;  ///< As `Consistency::is_synchronous` of its jobs.
+
   template <class = void> SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
       : rank_{rank},
         total_steps_{job.total_steps},
@@ -44,7 +45,7 @@ class SyncWorkerCore {
         buffer_{options.replay_budget_bytes, std::move(options.initial_values)},
         window_{contribution_window(job)},
         wants_result_{options.wants_result},
-        has_backups_{replicas_to_aggregate(job) < job.ranks},
+        has_backups_{job.consistency.replicas_to_aggregate(job.ranks) < job.ranks},
         rows_{job} {}
 
   /// The step whose values the worker has or waits for.

@@ -79,7 +79,7 @@ class WorkerNode {
   /// It is lost, and so is what was on its way.
   void disconnected(std::uint32_t shard, Instant now) {
     links_[shard] = {};
-    if constexpr (restores) run(now, [shard](Core& core, auto& out) { core.disconnected(shard, out); });
+    if constexpr (Core::is_synchronous) run(now, [shard](Core& core, auto& out) { core.disconnected(shard, out); });
   }
 
   [[nodiscard]] auto is_connected(std::uint32_t shard) const -> bool { return links_[shard].core != nullptr; }
@@ -190,7 +190,7 @@ class WorkerNode {
   }
 
   void tell_saved() {
-    if constexpr (restores) {
+    if constexpr (Core::is_synchronous) {
       const Step cut = core_.common_cut();
       if (cut > saved_) shell_.saved(saved_ = cut);
     }
@@ -240,7 +240,7 @@ class WorkerNode {
     if (!decode(event, item)) return bad_message(shard, Join::name);
     switch (item.kind) {
       case JoinItem::Kind::joined:
-        if constexpr (restores) take_back_pulls(links_[shard]);
+        if constexpr (Core::is_synchronous) take_back_pulls(links_[shard]);
         return run(now, [&](Core& core, auto& out) { core.joined(shard, std::move(item.progress), out); });
       case JoinItem::Kind::notice:
         return run(now, [&](Core& core, auto& out) { core.notice(shard, std::move(item.progress), out); });
@@ -265,7 +265,7 @@ class WorkerNode {
     PullReply reply;
     if (!decode(event, reply)) return bad_message(shard, Pull::name);
     if (reply.gone) {
-      if constexpr (requires(Core& core, Out& out) { core.gone(shard, step, Progress{}, out); })
+      if constexpr (Core::is_synchronous)
         run(now, [&](Core& core, auto& out) { core.gone(shard, step, std::move(reply.progress), out); });
       return;
     }
@@ -326,7 +326,6 @@ class WorkerNode {
   }
 
   static constexpr std::size_t most_calls = 256;  // on one connection
-  static constexpr bool restores = requires(const Core& core) { core.common_cut(); };  // a synchronous worker
 
   Core core_;
   Rank rank_;

@@ -49,7 +49,7 @@ class Simulation : public Trainer<M, D> {
   explicit Simulation(const R& recipe) : Base{recipe, nullptr} {}
 
   [[nodiscard]] auto run(const Options& options) -> Outcome {
-    return this->kind_.consistency.synchronous ? run<SyncWorkerCore>(options) : run<AsyncWorkerCore>(options);
+    return this->consistency_.is_synchronous() ? run<SyncWorkerCore>(options) : run<AsyncWorkerCore>(options);
   }
 
  private:
@@ -65,7 +65,7 @@ class Simulation : public Trainer<M, D> {
     const auto start = [&](Rank rank) -> Program {
       using ContributorType = Contributor<M, std::remove_const_t<decltype(source)>>;
       const auto contributor = std::make_shared<ContributorType>(this->model_, source, job, layouts);
-      const Step last = this->kind_.consistency.synchronous ? job.total_steps : job.steps_of(rank);
+      const Step last = job.steps_of(rank);
       Program program;
       program.initial_values = initial;
       program.prepare = [contributor, rank, last](Step step) -> std::vector<WantedRows> {
@@ -97,8 +97,8 @@ class Simulation : public Trainer<M, D> {
   // With checkpoints as a cluster has it, else up to that, so that there are a few in a short job, too.
   auto interval(const Job& job, const Options& options) const -> std::uint64_t {
     if (options.cut_interval != 0) return options.cut_interval;
-    const std::uint64_t most = cut_interval(job, this->kind_.consistency.synchronous,
-                                            this->save_ ? this->save_->every_steps : 0, options.replay_budget_bytes);
+    const std::uint64_t most =
+        cut_interval(job, this->save_ ? this->save_->every_steps : 0, options.replay_budget_bytes);
     if (this->save_) return most;
     return Dice{options.seed ^ 0xc075}.between(1, std::max<std::uint64_t>(1, std::min(most, job.total_steps / 3)));
   }

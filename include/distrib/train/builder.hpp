@@ -87,8 +87,7 @@ class TrainerBuilder {
   [[nodiscard]] auto with_data(D data) const {
     static_assert(detail::data_of_model<D, typename R::ModelType>,
                   "distrib: with_data: the schema of the data fills another type than the model's Example");
-    return rebuild(recipe_.model, std::move(data), recipe_.placement, recipe_.partitioner, recipe_.consistency,
-                   recipe_.hooks);
+    return rebuild(recipe_.model, std::move(data), recipe_.placement, recipe_.partitioner, recipe_.hooks);
   }
   template <class D>
   auto with_data(D) const -> detail::NoTrainer {
@@ -99,8 +98,7 @@ class TrainerBuilder {
   /// Which parameter server task each part of a variable goes to. Default: round robin.
   template <PlacementStrategy P>
   [[nodiscard]] auto with_placement(P placement) const {
-    return rebuild(recipe_.model, recipe_.data, std::move(placement), recipe_.partitioner, recipe_.consistency,
-                   recipe_.hooks);
+    return rebuild(recipe_.model, recipe_.data, std::move(placement), recipe_.partitioner, recipe_.hooks);
   }
   template <class P>
   auto with_placement(P) const -> detail::NoTrainer {
@@ -111,8 +109,7 @@ class TrainerBuilder {
   /// How variables are cut into parts. Default: not at all.
   template <Partitioner P>
   [[nodiscard]] auto with_partitioner(P partitioner) const {
-    return rebuild(recipe_.model, recipe_.data, recipe_.placement, std::move(partitioner), recipe_.consistency,
-                   recipe_.hooks);
+    return rebuild(recipe_.model, recipe_.data, recipe_.placement, std::move(partitioner), recipe_.hooks);
   }
   template <class P>
   auto with_partitioner(P) const -> detail::NoTrainer {
@@ -120,18 +117,18 @@ class TrainerBuilder {
     return {};
   }
 
-  /// When contributions count. Default: `BulkSynchronousParallel`.
-  template <Consistency C>
-  [[nodiscard]] auto with_consistency(C consistency) const {
-    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner, std::move(consistency),
-                   recipe_.hooks);
+  /// When contributions count: `BulkSynchronousParallel` (the default), `StaleSynchronousParallel` or
+  /// `AsynchronousParallel`, or a `Consistency` that holds one of them.
+  template <std::convertible_to<Consistency> C>
+  [[nodiscard]] auto with_consistency(C consistency) const -> TrainerBuilder {
+    return with(&R::consistency, consistency);
   }
   template <class C>
   auto with_consistency(C) const -> detail::NoTrainer {
-    constexpr bool fits = Consistency<C>;
+    constexpr bool fits = std::convertible_to<C, Consistency>;
     static_assert(fits,
-                  "distrib: a Consistency needs mode, synchronous, describe() and, when not synchronous, staleness; "
-                  "take BulkSynchronousParallel, StaleSynchronousParallel or AsynchronousParallel");
+                  "distrib: with_consistency takes BulkSynchronousParallel, StaleSynchronousParallel or "
+                  "AsynchronousParallel; there is no other consistency");
     return {};
   }
 
@@ -170,7 +167,7 @@ class TrainerBuilder {
   template <class... Hs>
     requires(Hook<Hs> && ...)
   [[nodiscard]] auto with_hooks(Hs... hooks) const {
-    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner, recipe_.consistency,
+    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner,
                    std::tuple_cat(recipe_.hooks, std::tuple<Hs...>{std::move(hooks)...}));
   }
   template <class... Hs>
@@ -253,12 +250,12 @@ class TrainerBuilder {
   }
 
   // The same where the role is a part of the recipe's type.
-  template <class M, class D, class P, class S, class C, class H>
-  auto rebuild(M model, D data, P placement, S partitioner, C consistency, H hooks) const {
-    using Next = Recipe<M, D, P, S, C, H>;
+  template <class M, class D, class P, class S, class H>
+  auto rebuild(M model, D data, P placement, S partitioner, H hooks) const {
+    using Next = Recipe<M, D, P, S, H>;
     return TrainerBuilder<Next>{Next{
-        std::move(model), std::move(data), std::move(placement), std::move(partitioner), std::move(consistency),
-        std::move(hooks), recipe_.updater, recipe_.updaters_of, recipe_.local, recipe_.cluster, recipe_.seed,
+        std::move(model), std::move(data), std::move(placement), std::move(partitioner), std::move(hooks),
+        recipe_.consistency, recipe_.updater, recipe_.updaters_of, recipe_.local, recipe_.cluster, recipe_.seed,
         recipe_.check_numerics, recipe_.row_mean, recipe_.wire_format, recipe_.initial_checkpoint, recipe_.replicas}};
   }
 
@@ -285,8 +282,7 @@ class TrainerBuilder {
 /// Begins a trainer for a model: `train(Mlp{}).with_data(...).with_updater(...).build(pool, flags)`.
 template <Model M>
 [[nodiscard]] auto train(M model) {
-  using Start =
-      Recipe<M, detail::NoData, RoundRobinStrategy, FixedShardsPartitioner, BulkSynchronousParallel, std::tuple<>>;
+  using Start = Recipe<M, detail::NoData, RoundRobinStrategy, FixedShardsPartitioner, std::tuple<>>;
   return TrainerBuilder<Start>{
       Start{std::move(model), {}, RoundRobinStrategy{}, FixedShardsPartitioner{1}, {}, {}, Sgd{}, {}, {}, {}, 0}};
 }

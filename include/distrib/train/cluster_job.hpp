@@ -55,9 +55,9 @@ class ClusterJob {
   virtual void stop() = 0;
 };
 
-/// The worker of this rank, with a `SyncWorkerCore` or an `AsyncWorkerCore`. `servers`: the address of each ps task. The
-/// observer of `options` is the job's own: `told` hears of everything.
-template <class WorkerCore>
+/// The worker of this rank. `servers`: the address of each ps task. The observer of `options` is the job's own: `told`
+/// hears of everything.
+template <class = void>
 [[nodiscard]] auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers,
                                     WorkerClientOptions options, CutSettings cuts, ClusterJobEvents events)
     -> std::unique_ptr<ClusterJob>;

@@ -9,7 +9,6 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
-#include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/cut_interval.hpp>
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/exit_code.hpp>
@@ -18,7 +17,6 @@
 #include <distrib/ps/pull_rows.hpp>
 #include <distrib/ps/server.hpp>
 #include <distrib/ps/shard_store.hpp>
-#include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/ps/wire_block.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/cluster_job.hpp>
@@ -116,8 +114,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     ~Worker() { wait_for_measures(); }  // whatever was thrown
 
     auto run() -> int {
-      const auto make = synchronous_ ? make_cluster_job<SyncWorkerCore> : make_cluster_job<AsyncWorkerCore>;
-      running_ = make(job_, rank_, addresses(), options(), cuts(), events());
+      running_ = make_cluster_job(job_, rank_, addresses(), options(), cuts(), events());
       WorkerEnd end = run_job();
       const auto spent = std::chrono::steady_clock::now() - begun_;
       wait_for_measures();
@@ -138,7 +135,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
       Job job = trainer_.make_job(source_, static_cast<std::uint32_t>(trainer_.flags_.ps_hosts.size()),
                                   static_cast<std::uint32_t>(worker_count(cluster_, "worker")), trainer_.replicas_);
       const std::uint64_t every = trainer_.save_ ? trainer_.save_->every_steps : 0;
-      job.cut_interval = cut_interval(job, synchronous_, every, trainer_.mode_.replay_budget_bytes);
+      job.cut_interval = cut_interval(job, every, trainer_.mode_.replay_budget_bytes);
       return job;
     }
 
@@ -205,7 +202,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     [[nodiscard]] auto is_measured_before(Step step) const -> bool {
       if (step > last_) return true;
       const std::uint64_t every = trainer_.evaluate_every_;
-      const std::uint64_t ranks = synchronous_ ? 1 : job_.ranks;  // that make a step
+      const std::uint64_t ranks = job_.consistency.is_synchronous() ? 1 : job_.ranks;  // that make a step
       return every != 0 && step > 1 && (step - 1) * ranks / every != (step - 2) * ranks / every;
     }
 
@@ -304,11 +301,10 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     const ClusterSpec cluster_ = trainer_.flags_.cluster();
     const Rank rank_ = id_in_cluster(cluster_, trainer_.flags_.task());
     const bool chief_ = is_chief(cluster_, trainer_.flags_.task());
-    const bool synchronous_ = trainer_.kind_.consistency.synchronous;
     const Source source_;
     Job job_;
     std::vector<SharedBuffer> initial_;
-    const Step last_ = synchronous_ ? job_.total_steps : job_.steps_of(rank_);  // of its own
+    const Step last_ = job_.steps_of(rank_);  // of its own
     const std::vector<ShardLayout> layouts_;
     typename Base::Measure measure_;
     Contributor<M, Source> contributor_;

@@ -65,9 +65,9 @@ class LocalJob {
   [[nodiscard]] virtual auto values(std::span<const PullRows> rows) -> std::vector<SharedBuffer> = 0;
 };
 
-/// A job whose shards are of this kind, and whose workers have this core, of the same consistency. `restored`: one cut a
-/// shard to go on from, or none. `pool` may be null and must outlive the job. `initial_values`: as of `WorkerOptions`.
-template <class WorkerCore>
+/// A job whose shards are of this kind. `restored`: one cut a shard to go on from, or none. `pool` may be null and must
+/// outlive the job. `initial_values`: as of `WorkerOptions`.
+template <class = void>
 [[nodiscard]] auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored,
                                   Contribute contribute, LocalJobEvents events, IoPool* pool,
                                   std::vector<SharedBuffer> initial_values = {}) -> std::unique_ptr<LocalJob>;

@@ -3,6 +3,7 @@
 
 #include <distrib/core/float_format.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/ps/consistency.hpp>
 #include <distrib/ps/row_mean.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/evaluate.hpp>
@@ -27,17 +28,16 @@ struct LocalMode {
 };
 
 /// Everything a training is made of, one part a role; `train(model)` fills it. A value.
-template <class M, class Data, class Placement, class Part, class C, class Hooks> struct Recipe {
+template <class M, class Data, class Placement, class Part, class Hooks> struct Recipe {
   using ModelType = M;
   using DataType = Data;
-  using ConsistencyType = C;
 
   M model;
   Data data;
   Placement placement;
   Part partitioner;
-  C consistency;
   Hooks hooks;  ///< A std::tuple.
+  Consistency consistency;
   AnyUpdater updater;
   std::vector<std::pair<std::string, AnyUpdater>> updaters_of;  ///< By prefix of variables' names.
   LocalMode local;

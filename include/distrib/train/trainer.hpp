@@ -10,16 +10,13 @@
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/any_shard.hpp>
-#include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/batch_keys.hpp>
 #include <distrib/ps/consistency.hpp>
 #include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/plan_parts.hpp>
-#include <distrib/ps/replicas_to_aggregate.hpp>
 #include <distrib/ps/row_mean.hpp>
-#include <distrib/ps/sync_worker_core.hpp>
 #include <distrib/ps/table_digest.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/checkpoint_store.hpp>
@@ -90,9 +87,8 @@ class Trainer {
         replicas_{recipe.replicas},
         hooks_{recipe.hooks},
         pool_{pool},
-        consistency_{recipe.consistency.describe()},
-        consistency_mode_{R::ConsistencyType::mode},
-        kind_{consistency_kind(recipe.consistency), {recipe.updater}} {
+        consistency_{recipe.consistency},
+        kind_{{recipe.updater}} {
     for (const auto& [prefix, updater] : recipe.updaters_of) {
       check_prefix(prefix);
       prefixes_.push_back(prefix);
@@ -204,16 +200,16 @@ class Trainer {
 
   // Batches that one global step uses up; those of backup workers are among them.
   [[nodiscard]] auto batches_per_step(std::uint32_t ranks) const -> std::uint64_t {
-    return kind_.consistency.synchronous ? ranks : 1;
+    return consistency_.is_synchronous() ? ranks : 1;
   }
 
   // All but the interval of cuts.
   template <class Source>
   auto make_job(const Source& source, std::uint32_t tasks, std::uint32_t ranks, std::uint32_t replicas = 1) const
       -> Job {
-    if (replicas != 1 && (replicas != 2 || tasks < 2 || !kind_.consistency.can_have_replicas()))
+    if (replicas != 1 && (replicas != 2 || tasks < 2 || !consistency_.can_have_replicas()))
       throw_error(train_errc::no_replicas, std::to_string(replicas) + " replicas, " + std::to_string(tasks) +
-                                               " parameter servers, " + consistency_);
+                                               " parameter servers, " + consistency_.describe());
     Job job;
     job.replicas = replicas;
     job.seed = seed_;
@@ -233,7 +229,7 @@ class Trainer {
     job.consistency = consistency_;
     job.data = source.describe();
     job.ranks = ranks;
-    if (const std::uint32_t counted = kind_.consistency.replicas_to_aggregate; counted > ranks)
+    if (const std::uint32_t counted = consistency_.replicas_to_aggregate(ranks); counted > ranks)
       throw_error(train_errc::too_few_workers,
                   "replicas_to_aggregate=" + std::to_string(counted) + ", " + std::to_string(ranks) + " workers");
     job.total_steps = last_step(source, ranks);
@@ -252,13 +248,13 @@ class Trainer {
   template <class Source>
   auto begin(const Job& job, const Source& source) -> JobStart {
     result_ = {};
-    result_.mode = consistency_mode_;
+    result_.mode = consistency_.mode();
     result_.workers = job.ranks;
     result_.shards = job.shards();
     return {.first_step = 0,
             .last_step = job.total_steps,
             .workers = job.ranks,
-            .examples_per_step = source.batch_size() * batches_per_step(replicas_to_aggregate(job)),
+            .examples_per_step = source.batch_size() * consistency_.replicas_to_aggregate(job.ranks),
             .restored_from = {}};
   }
 
@@ -283,7 +279,7 @@ class Trainer {
     LocalJobEvents events;
     if (!job.tables.empty())
       events.prepare = [&](Rank rank, Step step) {
-        const bool made = step <= (kind_.consistency.synchronous ? job.total_steps : job.steps_of(rank));
+        const bool made = step <= job.steps_of(rank);
         return made ? contributor.prepare(rank, step) : contributor.prepare_end(rank, step, {});
       };
     events.step_done = [&](Step step, float loss) {
@@ -295,8 +291,7 @@ class Trainer {
     events.cut_due = [&](Step step, std::vector<Cut> cuts) {
       save_in_background(*local, step, std::move(cuts), store);
     };
-    const auto make = kind_.consistency.synchronous ? make_local_job<SyncWorkerCore> : make_local_job<AsyncWorkerCore>;
-    local = make(job, kind_, restored, std::ref(contributor), std::move(events), pool_, std::move(initial));
+    local = make_local_job(job, kind_, restored, std::ref(contributor), std::move(events), pool_, std::move(initial));
 
     const auto begun = std::chrono::steady_clock::now();
     {
@@ -377,8 +372,7 @@ class Trainer {
   std::uint32_t replicas_;
   HookSet hooks_;
   IoPool* pool_;
-  std::string consistency_;  // as the job has it
-  std::string consistency_mode_;
+  Consistency consistency_;
   ShardKind kind_;
   std::vector<std::string> prefixes_;  // of the updaters but the first
   std::function<std::vector<Part>(const Job&)> plan_;

@@ -57,7 +57,7 @@ class ServedJob {
     return v0::make_shard(*job_, replica() % job_->shards(), kind_, std::move(cuts), newest);
   }
   template <class = void> [[nodiscard]] auto has_last_cut(const AnyShard& shard) const -> bool {
-    return v0::has_last_cut(shard, *job_, kind_.consistency.synchronous);
+    return v0::has_last_cut(shard, *job_);
   }
 
  private:

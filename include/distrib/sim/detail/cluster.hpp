@@ -176,7 +176,7 @@ class Cluster {
       world_.tell("simulation", "the disk is slow");
       world_.disk_slow_until = world_.now() + some_time(20'000);
     });
-    if (world_.synchronous) flips_ = faults.bit_flips;
+    if (world_.job.consistency.is_synchronous()) flips_ = faults.bit_flips;
     for (unsigned i = 0; i < faults.slow_processes; ++i) {
       const auto which = world_.dice.below(world_.job.ranks + world_.job.tasks);
       world_.slow.push_back(which < world_.job.ranks ? "rank " + std::to_string(which)
@@ -188,7 +188,8 @@ class Cluster {
     return std::chrono::microseconds{world_.dice.between(1, most_ms * 1000)};
   }
   [[nodiscard]] auto most_contributions() const -> std::uint64_t {
-    return world_.synchronous ? world_.job.total_steps * world_.job.ranks : world_.job.total_steps;
+    const Job& job = world_.job;
+    return job.consistency.is_synchronous() ? job.total_steps * job.ranks : job.total_steps;
   }
 
   void contributed() {
@@ -265,7 +266,8 @@ class Cluster {
     std::uint64_t most = 0;
     for (const auto& shard : shards_) most = std::max(most, shard->contributions());
     for (const auto& shard : shards_)
-      if (!world_.synchronous && world_.wrong.empty() && refusals().empty() && shard->contributions() != most)
+      if (!world_.job.consistency.is_synchronous() && world_.wrong.empty() && refusals().empty() &&
+          shard->contributions() != most)
         world_.fail("shards have counted " + std::to_string(most) + " and " + std::to_string(shard->contributions()) +
                     " contributions");
     return most;

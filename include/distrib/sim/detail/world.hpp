@@ -3,7 +3,6 @@
 
 #include <distrib/net/connection_core.hpp>
 #include <distrib/ps/any_shard.hpp>
-#include <distrib/ps/consistency.hpp>
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
@@ -42,7 +41,6 @@ struct World {
     if (!with.directory.empty())
       disk.emplace(distrib::detail::join_path(with.directory, "sim-" + std::to_string(with.seed)), scheduler, dice);
     if (disk) cuts.directory = disk->directory();
-    if (const auto consistency = parse_consistency(job.consistency)) synchronous = consistency->synchronous;
   }
   World(const World&) = delete;
   auto operator=(const World&) -> World& = delete;
@@ -79,7 +77,6 @@ struct World {
   }
 
   Job job;
-  bool synchronous = true;
   ShardKinds kinds;
   CutSettings cuts;
   Options options;

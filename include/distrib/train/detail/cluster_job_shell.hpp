@@ -5,6 +5,7 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/block_pool.hpp>
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/job.hpp>
@@ -17,7 +18,6 @@
 
 #include <memory>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -111,7 +111,7 @@ template <class WorkerCore> class ClusterJobShell final : public ClusterJob, pri
   // --- on the thread of run() ---
 
   void contribute(std::shared_ptr<Task> task) {
-    const Step done = synchronous ? task->work.step - 1 : task->counted;
+    const Step done = WorkerCore::is_synchronous ? task->work.step - 1 : task->counted;
     if (!std::exchange(started_, true)) {
       reported_ = done;
       events_.started(done);
@@ -128,8 +128,6 @@ template <class WorkerCore> class ClusterJobShell final : public ClusterJob, pri
     events_.prepare(has_tables_ ? next + 1 : next);
   }
 
-  static constexpr bool synchronous = std::is_same_v<WorkerCore, SyncWorkerCore>;
-
   Step total_steps_;
   bool has_tables_;
   ClusterJobEvents events_;
@@ -145,11 +143,15 @@ template <class WorkerCore> class ClusterJobShell final : public ClusterJob, pri
 
 }  // namespace detail
 
-template <class WorkerCore>
+template <class>
 auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options,
                       CutSettings cuts, ClusterJobEvents events) -> std::unique_ptr<ClusterJob> {
-  return std::make_unique<detail::ClusterJobShell<WorkerCore>>(job, rank, std::move(servers), std::move(options),
-                                                               std::move(cuts), std::move(events));
+  const auto make = [&]<class WorkerCore>() -> std::unique_ptr<ClusterJob> {
+    return std::make_unique<detail::ClusterJobShell<WorkerCore>>(job, rank, std::move(servers), std::move(options),
+                                                                 std::move(cuts), std::move(events));
+  };
+  return job.consistency.is_synchronous() ? make.template operator()<SyncWorkerCore>()
+                                          : make.template operator()<AsyncWorkerCore>();
 }
 
 }  // namespace v0

@@ -67,7 +67,7 @@ DISTRIB_COMPILED_ONCE auto parse_job(std::string_view, Error&) -> Job;
 DISTRIB_COMPILED_ONCE auto to_text(const Job&) -> std::string;
 DISTRIB_COMPILED_ONCE auto find_updaters(const Job&, const UpdaterFinder&, Error&) -> JobUpdaters;
 DISTRIB_COMPILED_ONCE auto check_table_updaters(const Job&, const JobUpdaters&) -> Error;
-DISTRIB_COMPILED_ONCE auto cut_interval(const Job&, bool, std::uint64_t, std::size_t) -> std::uint64_t;
+DISTRIB_COMPILED_ONCE auto cut_interval(const Job&, std::uint64_t, std::size_t) -> std::uint64_t;
 DISTRIB_COMPILED_ONCE auto finished_checkpoint(const std::string&) -> std::string;
 DISTRIB_COMPILED_ONCE auto wire_block(const ShardLayout&, const SharedBuffer&) -> SharedBuffer;
 DISTRIB_COMPILED_ONCE ShardLayout::ShardLayout(const Job&, std::uint32_t);

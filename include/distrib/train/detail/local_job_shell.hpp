@@ -4,6 +4,7 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/any_shard.hpp>
+#include <distrib/ps/async_worker_core.hpp>
 #include <distrib/ps/block_pool.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
@@ -26,7 +27,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -187,7 +187,7 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
     }
     void operator()(RefusedReply m) override { throw_error(m.code, to_string(m)); }
     void operator()(GoneReply m) override {  // to a worker that was late, where not all count
-      if constexpr (synchronous)
+      if constexpr (WorkerCore::is_synchronous)
         post(m.peer, [shard = shard, reply = std::move(m)](WorkerCore& core, auto& out) mutable {
           core.gone(shard, reply.step, std::move(reply.progress), out);
         });
@@ -301,7 +301,8 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
     task.work.values.clear();
     std::vector<SharedBuffer> blocks{task.gradients.begin(), task.gradients.end()};
     task.gradients.clear();
-    if (!synchronous || task.work.step > reported_) losses_[task.work.step].emplace_back(task.rank, task.loss);
+    if (!WorkerCore::is_synchronous || task.work.step > reported_)
+      losses_[task.work.step].emplace_back(task.rank, task.loss);
     on_worker(task.rank, [&](WorkerCore& core, auto& out) {
       core.computed(task.work.ticket, std::move(blocks), out, std::move(task.next));
     });
@@ -311,7 +312,7 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
     while (reported_ < step()) {
       ++reported_;
       float loss = 0;
-      if constexpr (synchronous) {
+      if constexpr (WorkerCore::is_synchronous) {
         auto of_step = losses_.extract(reported_);  // those that were made until now
         std::sort(of_step.mapped().begin(), of_step.mapped().end());
         for (const auto& [rank, value] : of_step.mapped()) loss += value;
@@ -323,8 +324,6 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
       events_.step_done(reported_, loss);
     }
   }
-
-  static constexpr bool synchronous = std::is_same_v<WorkerCore, SyncWorkerCore>;
 
   Contribute contribute_;
   LocalJobEvents events_;
@@ -349,12 +348,16 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
 
 }  // namespace detail
 
-template <class WorkerCore>
+template <class>
 auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
                     LocalJobEvents events, IoPool* pool, std::vector<SharedBuffer> initial_values)
     -> std::unique_ptr<LocalJob> {
-  return std::make_unique<detail::LocalJobShell<WorkerCore>>(job, shards, restored, std::move(contribute),
-                                                             std::move(events), pool, std::move(initial_values));
+  const auto make = [&]<class WorkerCore>() -> std::unique_ptr<LocalJob> {
+    return std::make_unique<detail::LocalJobShell<WorkerCore>>(job, shards, restored, std::move(contribute),
+                                                               std::move(events), pool, std::move(initial_values));
+  };
+  return job.consistency.is_synchronous() ? make.template operator()<SyncWorkerCore>()
+                                          : make.template operator()<AsyncWorkerCore>();
 }
 
 }  // namespace v0

@@ -12,7 +12,7 @@ namespace distrib {
 inline namespace v0 {
 
 template <class = void>
-[[nodiscard]] inline auto cut_interval(const Job& job, bool, std::uint64_t, std::size_t) -> std::uint64_t {
+[[nodiscard]] inline auto cut_interval(const Job& job, std::uint64_t, std::size_t) -> std::uint64_t {
   return job.total_steps;
 }
 
