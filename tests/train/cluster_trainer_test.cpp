@@ -167,7 +167,7 @@ TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's mode
   CHECK(end.code == 0);
   CHECK(code.get_future().get() == 0);
   Values<LineModel::Variables> values{job.variables};
-  assemble<LineModel::Variables>(layouts, end.result, values);
+  assemble(layouts, end.result, values);
   CHECK(parameters_sha256(job, values) == local_hash(data));
 }
 

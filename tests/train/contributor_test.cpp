@@ -42,7 +42,7 @@ auto contribution(const Source& source, const distrib::Job& job, distrib::Rank r
   const float loss = contribute(rank, step, values, blocks);
   distrib::Values<LineModel::Variables> whole{job.variables};
   const std::vector<distrib::SharedBuffer> read{blocks.begin(), blocks.end()};
-  distrib::assemble<LineModel::Variables>(layouts, read, whole);
+  distrib::assemble(layouts, read, whole);
   const auto weights = distrib::get<"weights">(whole);
   return std::vector<float>{loss, weights(0), weights(1), distrib::get<"bias">(whole)()};
 }

@@ -16,6 +16,7 @@
 #include <distrib/sim/dice.hpp>
 #include <distrib/sim/options.hpp>
 #include <distrib/tensor/values.hpp>
+#include <distrib/train/assemble.hpp>
 #include <distrib/train/builder.hpp>
 #include <distrib/train/contributor.hpp>
 #include <distrib/train/initial_values.hpp>
@@ -81,7 +82,7 @@ class Simulation : public Trainer<M, D> {
       };
       program.finish = [&, contributor, rank, last](const std::vector<SharedBuffer>& blocks) {
         Values<Variables> values{job.variables};
-        assemble<Variables>(layouts, blocks, values);
+        assemble(layouts, blocks, values);
         sha256 = parameters_sha256(job, values, contributor->digests(rank, last + 1, blocks));
       };
       return program;

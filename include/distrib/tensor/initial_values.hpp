@@ -3,16 +3,23 @@
 
 #include <distrib/core/fixed_string.hpp>
 #include <distrib/core/variables.hpp>
+#include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
+
+#include <span>
 
 namespace distrib {
 inline namespace v0 {
 
 /// Where a model writes initial values of its own: those of its variables with a `CustomInitializer`; what is written to
 /// others is not looked at. Arrives zeroed, laid out like `Values`. Threads: one at a time.
-template <class Variables> class InitialValues : public detail::VariableBlock<Variables> {
+template <class Variables> class InitialValues : public detail::VariableBlock {
+  static_assert(is_variable_list<Variables>, "distrib: InitialValues take a VariableList");
+
  public:
-  using detail::VariableBlock<Variables>::VariableBlock;
+  explicit InitialValues(const Variables& variables) : InitialValues{variables.infos()} {}
+  /// `infos`: those of the model's variables.
+  explicit InitialValues(std::span<const VariableInfo> infos) : detail::VariableBlock{infos} {}
 };
 
 /// The variable called `Name` as an xtensor view that can be written. Valid as long as `values`. A name that is not in

@@ -1,78 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
 #include <distrib/core/fixed_string.hpp>
+#include <distrib/core/shape.hpp>
 #include <distrib/core/variables.hpp>
+#include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/view.hpp>
 
-#include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
 
 namespace detail {
-
-/// All variables of a model in one block, laid out by `block_offsets`.
-template <class Variables> class VariableBlock {
-  static_assert(is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
-
- public:
-  explicit VariableBlock(const Variables& variables) : VariableBlock{variables.infos()} {}
-  /// `infos`: of the variables; tables have no place in the block.
-  explicit VariableBlock(const std::vector<VariableInfo>& infos)
-      : offsets_{block_offsets(infos)}, memory_{offsets_.back()} {
-    for (const VariableInfo& info : infos) {
-      shapes_.push_back(info.shape);
-      sizes_.push_back(info.size_bytes());
-    }
-  }
-
-  /// How many variables there are.
-  [[nodiscard]] auto size() const noexcept -> std::size_t { return shapes_.size(); }
-  [[nodiscard]] auto size_bytes(std::size_t index) const noexcept -> std::size_t { return sizes_[index]; }
-
-  [[nodiscard]] auto shape(std::size_t index) const noexcept -> const Shape& { return shapes_[index]; }
-  [[nodiscard]] auto data(std::size_t index) noexcept -> std::byte* { return memory_.data() + offsets_[index]; }
-  [[nodiscard]] auto data(std::size_t index) const noexcept -> const std::byte* {
-    return memory_.data() + offsets_[index];
-  }
-
- private:
-  std::vector<std::size_t> offsets_;
-  std::vector<Shape> shapes_;
-  std::vector<std::size_t> sizes_;
-  AlignedBuffer memory_;
-};
-
-/// Some rows of a table, one after the other.
-class TableRows {
- public:
-  /// As many rows of `dim` elements; what they hold is unspecified. Memory is used again.
-  void resize(std::size_t count, std::size_t dim) {
-    count_ = count;
-    memory_.resize(count * dim * sizeof(float));
-  }
-  [[nodiscard]] auto count() const noexcept -> std::size_t { return count_; }
-  [[nodiscard]] auto bytes() noexcept -> std::span<std::byte> { return memory_.bytes(); }
-  [[nodiscard]] auto data() noexcept -> float* { return memory_.template as<float>().data(); }
-  [[nodiscard]] auto data() const noexcept -> const float* { return memory_.template as<float>().data(); }
-
- private:
-  std::size_t count_ = 0;
-  AlignedBuffer memory_;
-};
-
-inline void zero(std::span<std::byte> bytes) noexcept {
-  if (!bytes.empty()) std::memset(bytes.data(), 0, bytes.size());
-}
 
 template <class Variables, FixedString Name> constexpr auto is_table() -> bool {
   return is_embedding<typename Variables::template At<Variables::index_of(Name.view())>>;
@@ -94,71 +39,35 @@ template <class Variables, FixedString Name, class Holder> auto view_of(Holder& 
 
 }  // namespace detail
 
-/// The values of all variables of a model at one step, and of its tables the rows that a batch needs. Contiguous,
-/// row-major, each variable and each table's rows 64-byte aligned; in memory of its own, unless `lend` says otherwise.
-/// Movable; a model sees it const. Threads: const access from any.
-template <class Variables> class Values : public detail::VariableBlock<Variables> {
-  using Block = detail::VariableBlock<Variables>;
+/// The values of all variables of a model at one step, and of its tables the rows that a batch needs: what
+/// `RuntimeValues` holds, with the names and types of the model's list. A model sees it const. Movable. Threads: const
+/// access from any.
+template <class Variables> class Values : public RuntimeValues {
+  static_assert(is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
 
  public:
-  using Block::Block;
-
-  /// To be written; not of a variable that is lent.
-  [[nodiscard]] auto data(std::size_t index) noexcept -> std::byte* {
-    assert(lent_[index] == nullptr);
-    return Block::data(index);
+  explicit Values(const Variables& variables) : Values{variables.infos()} {}
+  /// `infos`: those of the model's variables.
+  explicit Values(std::span<const VariableInfo> infos) : RuntimeValues{infos, Variables::tables} {}
+  /// Takes over what was made for the same list at run time.
+  explicit Values(RuntimeValues&& values) noexcept : RuntimeValues{std::move(values)} {
+    assert(size() == Variables::size - Variables::tables && tables() == Variables::tables);
   }
-  [[nodiscard]] auto data(std::size_t index) const noexcept -> const std::byte* {
-    return lent_[index] != nullptr ? lent_[index] : Block::data(index);
-  }
-
-  /// Variable `index` is read from `memory` from now on, which is as large and aligned as here; null: here again.
-  void lend(std::size_t index, const std::byte* memory) noexcept { lent_[index] = memory; }
-
-  /// Rows of a table: a matrix of as many as there are unique keys.
-  [[nodiscard]] auto rows(std::size_t table) noexcept -> detail::TableRows& { return rows_[table]; }
-  [[nodiscard]] auto rows(std::size_t table) const noexcept -> const detail::TableRows& { return rows_[table]; }
-
-  /// Of each key that the model's `lookups()` asked for, in its order, the number of its row. Not copied.
-  [[nodiscard]] auto index(std::size_t table) const noexcept -> std::span<const std::int64_t> { return index_[table]; }
-  void set_index(std::size_t table, std::span<const std::int64_t> index) noexcept { index_[table] = index; }
-
- private:
-  std::array<const std::byte*, Variables::size> lent_{};
-  std::array<detail::TableRows, Variables::tables> rows_;
-  std::array<std::span<const std::int64_t>, Variables::tables> index_;
 };
 
 /// Where a model writes one gradient per variable and one per row of a table, and for a counter what is added to it;
-/// arrives zeroed. Laid out, and lent, like `Values`.
-/// Threads: one at a time.
-template <class Variables> class Gradients : public detail::VariableBlock<Variables> {
-  using Block = detail::VariableBlock<Variables>;
+/// arrives zeroed. To `RuntimeGradients` what `Values` is to `RuntimeValues`. Movable. Threads: one at a time.
+template <class Variables> class Gradients : public RuntimeGradients {
+  static_assert(is_variable_list<Variables>, "distrib: Values and Gradients take a VariableList");
 
  public:
-  using Block::Block;
-
-  [[nodiscard]] auto data(std::size_t index) noexcept -> std::byte* {
-    return lent_[index] != nullptr ? lent_[index] : Block::data(index);
+  explicit Gradients(const Variables& variables) : Gradients{variables.infos()} {}
+  /// `infos`: those of the model's variables.
+  explicit Gradients(std::span<const VariableInfo> infos) : RuntimeGradients{infos, Variables::tables} {}
+  /// Takes over what was made for the same list at run time.
+  explicit Gradients(RuntimeGradients&& gradients) noexcept : RuntimeGradients{std::move(gradients)} {
+    assert(size() == Variables::size - Variables::tables && tables() == Variables::tables);
   }
-  [[nodiscard]] auto data(std::size_t index) const noexcept -> const std::byte* {
-    return lent_[index] != nullptr ? lent_[index] : Block::data(index);
-  }
-
-  /// Variable `index` is written to `memory` from now on, which is as large and aligned as here; null: here again.
-  void lend(std::size_t index, std::byte* memory) noexcept { lent_[index] = memory; }
-
-  [[nodiscard]] auto rows(std::size_t table) noexcept -> detail::TableRows& { return rows_[table]; }
-  [[nodiscard]] auto rows(std::size_t table) const noexcept -> const detail::TableRows& { return rows_[table]; }
-
-  void zero() noexcept {
-    for (std::size_t index = 0; index < this->size(); ++index) detail::zero({data(index), this->size_bytes(index)});
-    for (detail::TableRows& rows : rows_) detail::zero(rows.bytes());
-  }
-
- private:
-  std::array<std::byte*, Variables::size> lent_{};
-  std::array<detail::TableRows, Variables::tables> rows_;
 };
 
 namespace detail {

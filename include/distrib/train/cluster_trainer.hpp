@@ -18,6 +18,7 @@
 #include <distrib/ps/server.hpp>
 #include <distrib/ps/shard_store.hpp>
 #include <distrib/ps/wire_block.hpp>
+#include <distrib/train/assemble.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/cluster_job.hpp>
 #include <distrib/train/cluster_mode.hpp>
@@ -235,7 +236,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
         Evaluated evaluated{step, {}};
         std::exception_ptr failure;
         try {
-          assemble<typename M::Variables>(layouts_, blocks, *whole);
+          assemble(layouts_, blocks, *whole);
           evaluated.metrics = measure_.of(*whole);
         } catch (...) {
           failure = std::current_exception();
@@ -292,7 +293,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     void finish(const std::vector<SharedBuffer>& blocks) {
       if (trainer_.save_) trainer_.result_.checkpoint = finished_checkpoint(trainer_.save_->directory);
       Whole whole{job_.variables};
-      assemble<typename M::Variables>(layouts_, blocks, whole);
+      assemble(layouts_, blocks, whole);
       contributor_.take_others(rank_, last_ + 1, blocks, whole);
       trainer_.finish(job_, whole, contributor_.digests(rank_, last_ + 1, blocks), measure_);
     }

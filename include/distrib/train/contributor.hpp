@@ -13,7 +13,9 @@
 #include <distrib/ps/wire_block.hpp>
 #include <distrib/ps/worker_action.hpp>
 #include <distrib/tensor/lookups.hpp>
+#include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
+#include <distrib/train/assemble.hpp>
 #include <distrib/train/model.hpp>
 
 #include <algorithm>
@@ -29,14 +31,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// Puts the blocks of all shards, as they travelled, together to whole variables.
-template <class Variables>
-void assemble(std::span<const ShardLayout> layouts, std::span<const SharedBuffer> blocks, Values<Variables>& values) {
-  for (std::size_t shard = 0; shard < layouts.size(); ++shard)
-    for (const auto& place : layouts[shard].places())
-      spread_received(layouts[shard], place, blocks[shard]->data(), values.data(place.variable));
-}
 
 /// Makes contributions with a model: reads the batch of (step, rank), asks the model which rows of its tables it needs
 /// and for gradients, cuts them into the shards' blocks. Each rank has its own scratch memory, so different ranks may be
@@ -133,7 +127,7 @@ template <Model M, class Source> class Contributor {
 
   /// Takes the rows of the others, which `prepare` of this step asked for, out of the values that came for it. False:
   /// none were asked for. To be called before another step is prepared in its place: that is two steps later.
-  auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, Values<Variables>& to) -> bool {
+  auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, RuntimeValues& to) -> bool {
     Ahead& ahead = ranks_[rank]->ahead(step);
     if (ahead.step != step) return false;
     bool any = false;

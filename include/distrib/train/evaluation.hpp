@@ -4,6 +4,7 @@
 #include <distrib/example/batch.hpp>
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/tensor/lookups.hpp>
+#include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>
@@ -34,15 +35,18 @@ template <EvaluatedModel M, class Source> class Evaluation {
   /// Of each table the keys whose rows are needed, ascending; without tables none.
   [[nodiscard]] auto keys() const noexcept -> const KeyLists& { return keys_; }
 
-  /// `values` have the rows of `keys()`, in that order.
-  [[nodiscard]] auto operator()(Values<Variables>& values) -> Metrics {
+  /// `values`: of the model's variables, with the rows of `keys()` in that order. Nothing is left of them when the model
+  /// throws.
+  [[nodiscard]] auto operator()(RuntimeValues& values) -> Metrics {
+    Values<Variables> named{std::move(values)};
     Metrics metrics;
     Batch<typename M::Example> batch;
     for (std::uint64_t i = 0; i < source_.in_order_batches(); ++i) {
       source_.fill_in_order(i, batch);
-      if constexpr (Variables::tables != 0) look_up(batch, values);
-      metrics.merge(model_.evaluate(std::as_const(batch), std::as_const(values)));
+      if constexpr (Variables::tables != 0) look_up(batch, named);
+      metrics.merge(model_.evaluate(std::as_const(batch), std::as_const(named)));
     }
+    values = std::move(named);
     return metrics;
   }
 

@@ -18,7 +18,9 @@
 #include <distrib/ps/plan_parts.hpp>
 #include <distrib/ps/row_mean.hpp>
 #include <distrib/ps/table_digest.hpp>
+#include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
+#include <distrib/train/assemble.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/contributor.hpp>
 #include <distrib/train/error.hpp>
@@ -53,9 +55,8 @@ inline namespace v0 {
 
 /// SHA-256 of all variables' bytes in the order of their names, as lower-case hex. A table has the bytes of its digest,
 /// `tables` in the job's order.
-template <class Variables>
-[[nodiscard]] auto parameters_sha256(const Job& job, const Values<Variables>& values,
-                                     std::span<const TableDigest> tables = {}) -> std::string {
+[[nodiscard]] inline auto parameters_sha256(const Job& job, const RuntimeValues& values,
+                                            std::span<const TableDigest> tables = {}) -> std::string {
   std::map<std::string, ByteView> by_name;
   for (std::size_t i = 0; i < job.variables.size(); ++i)
     by_name[job.variables[i].name] = {values.data(i), job.variables[i].size_bytes()};
@@ -148,7 +149,7 @@ class Trainer {
     Contributor<M, std::remove_const_t<decltype(source)>> contributor{model_, source, job, layouts};
     const auto whole = [&](const std::vector<SharedBuffer>& blocks) {
       Values<typename M::Variables> values{job.variables};
-      assemble<typename M::Variables>(layouts, blocks, values);
+      assemble(layouts, blocks, values);
       if constexpr (M::Variables::tables != 0)
         for (std::size_t table = 0; table < measure.keys.size(); ++table) {
           values.rows(table).resize(measure.keys[table].size(), job.tables[table].dim);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/wire_block.hpp>
+#include <distrib/tensor/runtime_values.hpp>
+
+#include <cstddef>
+#include <span>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Puts the blocks of all shards, as they travelled, together to whole variables: `values` of the job's list.
+inline void assemble(std::span<const ShardLayout> layouts, std::span<const SharedBuffer> blocks,
+                     RuntimeValues& values) {
+  for (std::size_t shard = 0; shard < layouts.size(); ++shard)
+    for (const auto& place : layouts[shard].places())
+      spread_received(layouts[shard], place, blocks[shard]->data(), values.data(place.variable));
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/tensor/runtime_values.hpp>
+
+#include "support/catch.hpp"
+
+#include <distrib/tensor/initial_values.hpp>
+#include <distrib/tensor/values.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace distrib;
+
+namespace {
+
+using Variables =
+    VariableList<Variable<"weights", float, 2>, Embedding<"user", float, 3>, Variable<"seen", std::int64_t, 1>,
+                 Variable<"bias", float, 1>, Embedding<"item", float, 2>, Variable<"sum", double, 0>>;
+
+// The same list, as a program makes it that reads names and extents from somewhere.
+auto list_of(std::int64_t rows, std::int64_t columns) -> std::vector<VariableInfo> {
+  std::vector<VariableInfo> list;
+  const auto add = [&](std::string name, DType dtype, Shape shape) { list.push_back({std::move(name), dtype, shape}); };
+  add("weights", DType::float32, {rows, columns});
+  add("seen", DType::int64, {rows});
+  add("bias", DType::float32, {columns});
+  add("sum", DType::float64, {});
+  return list;
+}
+
+// Other bytes in each variable.
+void fill(auto& values) {
+  for (std::size_t v = 0; v < values.size(); ++v)
+    for (std::size_t i = 0; i < values.size_bytes(v); ++i) values.data(v)[i] = static_cast<std::byte>(16 * v + i % 13);
+}
+
+// A view, as bytes, is what lies at `bytes`.
+void check_bytes(const auto& view, const std::byte* bytes, std::size_t size) {
+  REQUIRE(view.size() * sizeof(*view.data()) == size);
+  CHECK(std::memcmp(view.data(), bytes, size) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("RuntimeValues: what a list made at run time holds is what get reads by name", "[tensor]") {
+  const std::vector<VariableInfo> list = list_of(5, 4);
+  CHECK(list == Variables{{{5, 4}}, {}, {{5}}, {{4}}, {}, {{}}}.infos());
+
+  RuntimeValues values{list, 2};
+  REQUIRE(values.size() == 4);
+  REQUIRE(values.tables() == 2);
+  fill(values);
+  values.rows(0).resize(7, 3);
+  values.rows(1).resize(3, 2);
+  for (std::size_t i = 0; i < 21; ++i) values.rows(0).data()[i] = static_cast<float>(i);
+  for (std::size_t i = 0; i < 6; ++i) values.rows(1).data()[i] = -static_cast<float>(i);
+  const std::vector<std::int64_t> index{2, 0, 2};
+  values.set_index(1, index);
+  const std::vector<const std::byte*> before{std::as_const(values).data(0), std::as_const(values).data(1),
+                                             std::as_const(values).data(2), std::as_const(values).data(3)};
+  RuntimeValues expected{list, 2};
+  fill(expected);
+
+  const Values<Variables> named{std::move(values)};
+  for (std::size_t v = 0; v < 4; ++v) CHECK(named.data(v) == before[v]);  // not copied
+  check_bytes(get<"weights">(named), expected.data(0), 80);
+  check_bytes(get<"seen">(named), expected.data(1), 40);
+  check_bytes(get<"bias">(named), expected.data(2), 16);
+  check_bytes(get<"sum">(named), expected.data(3), 8);
+  CHECK(get<"weights">(named).shape(1) == 4);
+  CHECK(get<"user">(named)(6, 2) == 20);
+  CHECK(get<"item">(named)(2, 1) == -5);
+  CHECK(lookup_index<"item">(named)[2] == 2);
+  CHECK(lookup_index<"user">(named).empty());
+
+  // And back: whoever goes on without the names finds the same.
+  RuntimeValues back{Values<Variables>{Variables{{{5, 4}}, {}, {{5}}, {{4}}, {}, {{}}}}};
+  CHECK(back.size() == 4);
+  CHECK(back.tables() == 2);
+}
+
+TEST_CASE("RuntimeGradients: what is written by name lies where the list says", "[tensor]") {
+  const std::vector<VariableInfo> list = list_of(5, 4);
+  RuntimeGradients gradients{list, 2};
+  gradients.rows(1).resize(2, 2);
+  gradients.zero();
+  alignas(64) float elsewhere[4] = {9, 9, 9, 9};
+  gradients.lend(2, reinterpret_cast<std::byte*>(elsewhere));
+
+  Gradients<Variables> named{std::move(gradients)};
+  get<"weights">(named)(4, 3) = 1.5F;
+  get<"seen">(named)(4) = 7;
+  get<"bias">(named)(1) = 2.5F;
+  get<"sum">(named)() = 0.25;
+  get<"item">(named)(1, 1) = 3.5F;
+
+  RuntimeGradients& read = named;
+  CHECK(load_le<float>(read.data(0) + 19 * sizeof(float)) == 1.5F);
+  CHECK(load_le<std::int64_t>(read.data(1) + 4 * sizeof(std::int64_t)) == 7);
+  CHECK(elsewhere[1] == 2.5F);
+  CHECK(load_le<double>(read.data(3)) == 0.25);
+  CHECK(read.rows(1).data()[3] == 3.5F);
+  read.zero();
+  CHECK(elsewhere[1] == 0.0F);
+  CHECK(get<"sum">(named)() == 0.0);
+  CHECK(get<"item">(named)(1, 1) == 0.0F);
+}
+
+TEST_CASE("RuntimeValues: aligned, zeroed, apart; an empty list has nothing", "[tensor]") {
+  const std::vector<VariableInfo> list = list_of(3, 17);
+  RuntimeValues values{list};
+  CHECK(values.tables() == 0);
+  std::size_t offset = 0;
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    CAPTURE(v);
+    CHECK(reinterpret_cast<std::uintptr_t>(values.data(v)) % tensor_alignment == 0);
+    CHECK(values.data(v) == values.data(0) + offset);
+    CHECK(values.shape(v) == list[v].shape);
+    CHECK(values.size_bytes(v) == list[v].size_bytes());
+    for (std::size_t i = 0; i < values.size_bytes(v); ++i) CHECK(values.data(v)[i] == std::byte{0});
+    offset += aligned_size(list[v].size_bytes());
+  }
+  RuntimeGradients none{std::vector<VariableInfo>{}};
+  none.zero();
+  CHECK(none.size() == 0);
+}
+
+TEST_CASE("RuntimeValues: moved, lent memory and memory of its own stay where they are", "[tensor]") {
+  const std::vector<VariableInfo> list = list_of(2, 2);
+  RuntimeValues values{list};
+  alignas(64) const float elsewhere[2] = {1, 2};
+  values.lend(2, reinterpret_cast<const std::byte*>(elsewhere));
+  const std::byte* own = values.data(0);
+  RuntimeValues moved{std::vector<VariableInfo>{}};
+  moved = std::move(values);
+  CHECK(moved.data(0) == own);
+  CHECK(std::as_const(moved).data(2) == reinterpret_cast<const std::byte*>(elsewhere));
+  moved.lend(2, nullptr);
+  CHECK(moved.data(2) == own + 2 * tensor_alignment);
+}
