@@ -23,5 +23,6 @@
 #include <distrib/train/show_progress.hpp>
 #include <distrib/train/stop_at_step.hpp>
 #include <distrib/train/trainer.hpp>
+#include <distrib/train/training_options.hpp>
 #include <distrib/train/write_summaries.hpp>
 #include <distrib/train/write_summary.hpp>

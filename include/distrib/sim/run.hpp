@@ -50,15 +50,15 @@ class Simulation : public Trainer<M, D> {
   explicit Simulation(const R& recipe) : Base{recipe, nullptr} {}
 
   [[nodiscard]] auto run(const Options& options) -> Outcome {
-    return this->consistency_.is_synchronous() ? run<SyncWorkerCore>(options) : run<AsyncWorkerCore>(options);
+    return this->options_.consistency.is_synchronous() ? run<SyncWorkerCore>(options) : run<AsyncWorkerCore>(options);
   }
 
  private:
   template <class WorkerCore>
   auto run(const Options& options) -> Outcome {
     const auto source = this->data_.open();
-    Job job = this->make_job(source, options.ps, options.workers != 0 ? options.workers : this->local_.workers,
-                             this->replicas_);
+    Job job = this->make_job(source, options.ps, options.workers != 0 ? options.workers : this->options_.local.workers,
+                             this->options_.replicas);
     job.cut_interval = interval(job, options);
     const std::vector<SharedBuffer> initial = make_initial_values(this->model_, job);
     const std::vector<ShardLayout> layouts = shard_layouts(job);

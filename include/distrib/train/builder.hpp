@@ -4,14 +4,10 @@
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/optimizer/any_updater.hpp>
-#include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/updater.hpp>
-#include <distrib/placement/round_robin.hpp>
 #include <distrib/placement/strategy.hpp>
 #include <distrib/ps/consistency.hpp>
 #include <distrib/ps/row_mean.hpp>
-#include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/cluster_trainer.hpp>
@@ -20,6 +16,7 @@
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>
 #include <distrib/train/trainer.hpp>
+#include <distrib/train/training_options.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -87,7 +84,7 @@ class TrainerBuilder {
   [[nodiscard]] auto with_data(D data) const {
     static_assert(detail::data_of_model<D, typename R::ModelType>,
                   "distrib: with_data: the schema of the data fills another type than the model's Example");
-    return rebuild(recipe_.model, std::move(data), recipe_.placement, recipe_.partitioner, recipe_.hooks);
+    return copied(recipe_.with_data(std::move(data)));
   }
   template <class D>
   auto with_data(D) const -> detail::NoTrainer {
@@ -97,8 +94,8 @@ class TrainerBuilder {
 
   /// Which parameter server task each part of a variable goes to. Default: round robin.
   template <PlacementStrategy P>
-  [[nodiscard]] auto with_placement(P placement) const {
-    return rebuild(recipe_.model, recipe_.data, std::move(placement), recipe_.partitioner, recipe_.hooks);
+  [[nodiscard]] auto with_placement(P placement) const -> TrainerBuilder {
+    return with(&TrainingOptions::placement, detail::AnyPlacement::of(std::move(placement)));
   }
   template <class P>
   auto with_placement(P) const -> detail::NoTrainer {
@@ -108,8 +105,8 @@ class TrainerBuilder {
 
   /// How variables are cut into parts. Default: not at all.
   template <Partitioner P>
-  [[nodiscard]] auto with_partitioner(P partitioner) const {
-    return rebuild(recipe_.model, recipe_.data, recipe_.placement, std::move(partitioner), recipe_.hooks);
+  [[nodiscard]] auto with_partitioner(P partitioner) const -> TrainerBuilder {
+    return with(&TrainingOptions::partitioner, detail::AnyPartitioner::of(std::move(partitioner)));
   }
   template <class P>
   auto with_partitioner(P) const -> detail::NoTrainer {
@@ -121,7 +118,7 @@ class TrainerBuilder {
   /// `AsynchronousParallel`, or a `Consistency` that holds one of them.
   template <std::convertible_to<Consistency> C>
   [[nodiscard]] auto with_consistency(C consistency) const -> TrainerBuilder {
-    return with(&R::consistency, consistency);
+    return with(&TrainingOptions::consistency, consistency);
   }
   template <class C>
   auto with_consistency(C) const -> detail::NoTrainer {
@@ -136,7 +133,7 @@ class TrainerBuilder {
   template <Updater U>
   [[nodiscard]] auto with_updater(U updater) const -> TrainerBuilder {
     check_updater(updater);
-    return with(&R::updater, std::move(updater));
+    return with(&TrainingOptions::updater, std::move(updater));
   }
   template <class U>
   auto with_updater(U) const -> detail::NoTrainer {
@@ -151,7 +148,7 @@ class TrainerBuilder {
   [[nodiscard]] auto with_updater(std::string_view prefix, U updater) const -> TrainerBuilder {
     check_updater(updater);
     TrainerBuilder next = *this;
-    auto& of = next.recipe_.updaters_of;
+    auto& of = next.recipe_.options.updaters_of;
     std::erase_if(of, [&](const auto& other) { return other.first == prefix; });
     of.emplace_back(std::string{prefix}, std::move(updater));
     return next;
@@ -167,8 +164,7 @@ class TrainerBuilder {
   template <class... Hs>
     requires(Hook<Hs> && ...)
   [[nodiscard]] auto with_hooks(Hs... hooks) const {
-    return rebuild(recipe_.model, recipe_.data, recipe_.placement, recipe_.partitioner,
-                   std::tuple_cat(recipe_.hooks, std::tuple<Hs...>{std::move(hooks)...}));
+    return copied(recipe_.with_hooks(std::move(hooks)...));
   }
   template <class... Hs>
   auto with_hooks(Hs...) const -> detail::NoTrainer {
@@ -181,7 +177,9 @@ class TrainerBuilder {
   }
 
   /// Seeds initial values and everything random of the model. Default: 0.
-  [[nodiscard]] auto with_seed(std::uint64_t seed) const -> TrainerBuilder { return with(&R::seed, seed); }
+  [[nodiscard]] auto with_seed(std::uint64_t seed) const -> TrainerBuilder {
+    return with(&TrainingOptions::seed, seed);
+  }
 
   /// The checkpoint, "dir/model.ckpt-100", whose values variables and tables begin with, where it has them by their names:
   /// one of TensorFlow or of this library, of tables of any keys the latter. Whatever it lacks keeps its initializer;
@@ -189,32 +187,36 @@ class TrainerBuilder {
   /// servers read it, also when everybody goes back to the beginning, so it must stay. It is part of the job's identity,
   /// by its absolute path. What is missing, damaged, or of another type or shape is refused, and named, before training.
   [[nodiscard]] auto with_initial_checkpoint(std::string prefix) const -> TrainerBuilder {
-    return with(&R::initial_checkpoint, std::move(prefix));
+    return with(&TrainingOptions::initial_checkpoint, std::move(prefix));
   }
 
   /// Whether a gradient that is NaN or infinite ends the job with `ps_errc::not_finite`, at every worker, naming step,
   /// rank and variable; nothing was changed by it. As tf.debugging.enable_check_numerics. Default: not.
   [[nodiscard]] auto with_check_numerics(bool check = true) const -> TrainerBuilder {
-    return with(&R::check_numerics, check);
+    return with(&TrainingOptions::check_numerics, check);
   }
 
   /// What gradients of one key of a table are divided by. Default: by how many contributions of the step had the key.
-  [[nodiscard]] auto with_row_mean(RowMean mean) const -> TrainerBuilder { return with(&R::row_mean, mean); }
+  [[nodiscard]] auto with_row_mean(RowMean mean) const -> TrainerBuilder {
+    return with(&TrainingOptions::row_mean, mean);
+  }
 
   /// As what values and gradients travel: `FloatFormat::bfloat16` and `FloatFormat::float16` take half of the bytes. What
   /// a model sees are rounded values, and what an updater sees is the mean of rounded gradients, in a job of one process,
   /// too; so are the dense variables in `TrainingResult::parameters_sha256`. Parameter servers keep float32, and
   /// checkpoints are of that. Default: float32.
   [[nodiscard]] auto with_wire_format(FloatFormat format) const -> TrainerBuilder {
-    return with(&R::wire_format, format);
+    return with(&TrainingOptions::wire_format, format);
   }
 
   /// How many workers and shards a job in one process has. Default: one of each.
-  [[nodiscard]] auto with_local_mode(LocalMode local) const -> TrainerBuilder { return with(&R::local, local); }
+  [[nodiscard]] auto with_local_mode(LocalMode local) const -> TrainerBuilder {
+    return with(&TrainingOptions::local, local);
+  }
 
   /// How a job of several processes behaves.
   [[nodiscard]] auto with_cluster_mode(ClusterMode cluster) const -> TrainerBuilder {
-    return with(&R::cluster, std::move(cluster));
+    return with(&TrainingOptions::cluster, std::move(cluster));
   }
 
   /// How many replicas a cluster keeps of each shard, on different parameter servers: with 2 training goes on without a
@@ -222,7 +224,7 @@ class TrainerBuilder {
   /// that count every rank only, with 2 servers or more: else `run` throws `train_errc::no_replicas`. A job in one process
   /// has none. Default: 1.
   [[nodiscard]] auto with_replicas(std::uint32_t replicas) const -> TrainerBuilder {
-    return with(&R::replicas, replicas);
+    return with(&TrainingOptions::replicas, replicas);
   }
 
   /// The trainer, all on the thread that calls `run()`.
@@ -243,20 +245,11 @@ class TrainerBuilder {
   }
 
  private:
-  template <class T> auto with(T R::* role, std::type_identity_t<T> value) const -> TrainerBuilder {
-    TrainerBuilder next = *this;
-    next.recipe_.*role = std::move(value);
-    return next;
+  template <class Next> static auto copied(Next recipe) -> TrainerBuilder<Next> {
+    return TrainerBuilder<Next>{std::move(recipe)};
   }
-
-  // The same where the role is a part of the recipe's type.
-  template <class M, class D, class P, class S, class H>
-  auto rebuild(M model, D data, P placement, S partitioner, H hooks) const {
-    using Next = Recipe<M, D, P, S, H>;
-    return TrainerBuilder<Next>{Next{
-        std::move(model), std::move(data), std::move(placement), std::move(partitioner), std::move(hooks),
-        recipe_.consistency, recipe_.updater, recipe_.updaters_of, recipe_.local, recipe_.cluster, recipe_.seed,
-        recipe_.check_numerics, recipe_.row_mean, recipe_.wire_format, recipe_.initial_checkpoint, recipe_.replicas}};
+  template <class T> auto with(T TrainingOptions::* option, std::type_identity_t<T> value) const -> TrainerBuilder {
+    return copied(recipe_.with(option, std::move(value)));
   }
 
   template <template <class, class> class TrainerType, class... Args>
@@ -282,9 +275,8 @@ class TrainerBuilder {
 /// Begins a trainer for a model: `train(Mlp{}).with_data(...).with_updater(...).build(pool, flags)`.
 template <Model M>
 [[nodiscard]] auto train(M model) {
-  using Start = Recipe<M, detail::NoData, RoundRobinStrategy, FixedShardsPartitioner, std::tuple<>>;
-  return TrainerBuilder<Start>{
-      Start{std::move(model), {}, RoundRobinStrategy{}, FixedShardsPartitioner{1}, {}, {}, Sgd{}, {}, {}, {}, 0}};
+  using Start = Recipe<M, detail::NoData, std::tuple<>>;
+  return TrainerBuilder<Start>{Start{std::move(model), {}, {}}};
 }
 
 // The speaking twin: one sentence for each thing that the model lacks.

@@ -56,7 +56,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
   /// See `Trainer`. Throws `train_errc::no_evaluator` when that is what the flags say.
   template <class R>
   ClusterTrainer(const R& recipe, IoPool& pool, ClusterFlags flags)
-      : Base{recipe, &pool}, flags_{std::move(flags)}, mode_{recipe.cluster} {
+      : Base{recipe, &pool}, flags_{std::move(flags)}, mode_{recipe.options.cluster} {
     if (flags_.job_name == "evaluator") throw_error(train_errc::no_evaluator, to_string(flags_.task()));
   }
 
@@ -133,8 +133,9 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
 
    private:
     auto make_job() const -> Job {
-      Job job = trainer_.make_job(source_, static_cast<std::uint32_t>(trainer_.flags_.ps_hosts.size()),
-                                  static_cast<std::uint32_t>(worker_count(cluster_, "worker")), trainer_.replicas_);
+      Job job =
+          trainer_.make_job(source_, static_cast<std::uint32_t>(trainer_.flags_.ps_hosts.size()),
+                            static_cast<std::uint32_t>(worker_count(cluster_, "worker")), trainer_.options_.replicas);
       const std::uint64_t every = trainer_.save_ ? trainer_.save_->every_steps : 0;
       job.cut_interval = cut_interval(job, every, trainer_.mode_.replay_budget_bytes);
       return job;

@@ -1,53 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/float_format.hpp>
-#include <distrib/optimizer/any_updater.hpp>
-#include <distrib/ps/consistency.hpp>
-#include <distrib/ps/row_mean.hpp>
-#include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/evaluate.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/stop_at_step.hpp>
+#include <distrib/train/training_options.hpp>
 
-#include <cstdint>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace distrib {
 inline namespace v0 {
 
-/// Local mode: one process, no sockets.
-struct LocalMode {
-  std::uint32_t workers =
-      1;  ///< In-process workers; the ranks of the job. In a cluster: its workers, whatever stands here.
-  std::uint32_t shards = 1;  ///< Shards the variables are spread over. In a cluster: those of each parameter server.
-};
-
-/// Everything a training is made of, one part a role; `train(model)` fills it. A value.
-template <class M, class Data, class Placement, class Part, class Hooks> struct Recipe {
+/// Everything a training is made of; `train(model)` begins one, and each `with_` of `TrainerBuilder` copies it with one
+/// role replaced. A value.
+template <class M, class Data, class Hooks> struct Recipe {
   using ModelType = M;
   using DataType = Data;
 
   M model;
   Data data;
-  Placement placement;
-  Part partitioner;
   Hooks hooks;  ///< A std::tuple.
-  Consistency consistency;
-  AnyUpdater updater;
-  std::vector<std::pair<std::string, AnyUpdater>> updaters_of;  ///< By prefix of variables' names.
-  LocalMode local;
-  ClusterMode cluster;
-  std::uint64_t seed = 0;
-  bool check_numerics = false;
-  RowMean row_mean = RowMean::of_those_with_key;
-  FloatFormat wire_format = FloatFormat::float32;
-  std::string initial_checkpoint = {};
-  std::uint32_t replicas = 1;
+  TrainingOptions options = {};
+
+  /// The same with other data.
+  template <class Other> [[nodiscard]] auto with_data(Other other) const -> Recipe<M, Other, Hooks> {
+    return {model, std::move(other), hooks, options};
+  }
+  /// The same with these hooks, too.
+  template <class... Hs> [[nodiscard]] auto with_hooks(Hs... more) const {
+    auto all = std::tuple_cat(hooks, std::tuple<Hs...>{std::move(more)...});
+    return Recipe<M, Data, decltype(all)>{model, data, std::move(all), options};
+  }
+  /// The same with another value of one option: `with(&TrainingOptions::seed, 7)`.
+  template <class T>
+  [[nodiscard]] auto with(T TrainingOptions::* option, std::type_identity_t<T> value) const -> Recipe {
+    Recipe next = *this;
+    next.options.*option = std::move(value);
+    return next;
+  }
 };
 
 namespace detail {

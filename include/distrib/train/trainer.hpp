@@ -2,7 +2,6 @@
 #pragma once
 
 #include <distrib/core/detail/files.hpp>
-#include <distrib/core/float_format.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
@@ -11,12 +10,10 @@
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/batch_keys.hpp>
-#include <distrib/ps/consistency.hpp>
 #include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/job_updaters.hpp>
 #include <distrib/ps/key_lists.hpp>
 #include <distrib/ps/plan_parts.hpp>
-#include <distrib/ps/row_mean.hpp>
 #include <distrib/ps/table_digest.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
@@ -34,6 +31,7 @@
 #include <distrib/train/recipe.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/stop_at_step.hpp>
+#include <distrib/train/training_options.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -79,25 +77,15 @@ class Trainer {
   Trainer(const R& recipe, IoPool* pool)
       : model_{recipe.model},
         data_{recipe.data},
-        local_{recipe.local},
-        seed_{recipe.seed},
-        check_numerics_{recipe.check_numerics},
-        row_mean_{recipe.row_mean},
-        wire_format_{recipe.wire_format},
-        initial_checkpoint_{detail::absolute_path(recipe.initial_checkpoint)},
-        replicas_{recipe.replicas},
+        options_{recipe.options},
         hooks_{recipe.hooks},
         pool_{pool},
-        consistency_{recipe.consistency},
-        kind_{{recipe.updater}} {
-    for (const auto& [prefix, updater] : recipe.updaters_of) {
+        kind_{{options_.updater}} {
+    options_.initial_checkpoint = detail::absolute_path(options_.initial_checkpoint);
+    for (const auto& [prefix, updater] : options_.updaters_of) {
       check_prefix(prefix);
-      prefixes_.push_back(prefix);
       kind_.updaters.push_back(updater);
     }
-    plan_ = [partitioner = recipe.partitioner, placement = recipe.placement](const Job& job) {
-      return plan_parts(job.variables, partitioner, placement, job.tasks, job.shards_per_task);
-    };
     detail::find_hook<StopAtStep>(recipe.hooks, [this](const StopAtStep& stop) { stop_ = stop; });
     detail::find_hook<SaveCheckpoint>(recipe.hooks, [this](const SaveCheckpoint& save) { save_ = save; });
     if constexpr (EvaluatedModel<M>)
@@ -115,8 +103,8 @@ class Trainer {
   /// what and where.
   [[nodiscard]] auto run() -> int {
     const auto source = data_.open();
-    if (local_.workers == 0 || local_.shards == 0) throw_error(train_errc::no_workers, "LocalMode");
-    Job job = make_job(source, 1, local_.workers);
+    if (options_.local.workers == 0 || options_.local.shards == 0) throw_error(train_errc::no_workers, "LocalMode");
+    Job job = make_job(source, 1, options_.local.workers);
     // Nothing is replayed to a shard here, so a cut is due as seldom as the user wants a checkpoint.
     job.cut_interval = save_ ? std::max<std::uint64_t>(save_->every_steps, 1) : job.total_steps;
     std::vector<SharedBuffer> initial = make_initial_values(model_, job);
@@ -201,36 +189,35 @@ class Trainer {
 
   // Batches that one global step uses up; those of backup workers are among them.
   [[nodiscard]] auto batches_per_step(std::uint32_t ranks) const -> std::uint64_t {
-    return consistency_.is_synchronous() ? ranks : 1;
+    return options_.consistency.is_synchronous() ? ranks : 1;
   }
 
   // All but the interval of cuts.
   template <class Source>
   auto make_job(const Source& source, std::uint32_t tasks, std::uint32_t ranks, std::uint32_t replicas = 1) const
       -> Job {
-    if (replicas != 1 && (replicas != 2 || tasks < 2 || !consistency_.can_have_replicas()))
+    if (replicas != 1 && (replicas != 2 || tasks < 2 || !options_.consistency.can_have_replicas()))
       throw_error(train_errc::no_replicas, std::to_string(replicas) + " replicas, " + std::to_string(tasks) +
-                                               " parameter servers, " + consistency_.describe());
+                                               " parameter servers, " + options_.consistency.describe());
     Job job;
     job.replicas = replicas;
-    job.seed = seed_;
-    job.initial_checkpoint = initial_checkpoint_;
+    job.seed = options_.seed;
+    job.initial_checkpoint = options_.initial_checkpoint;
     job.variables = model_.variables().infos();
     job.tables = model_.variables().table_infos();
     job.tasks = tasks;
-    job.shards_per_task = local_.shards;
-    job.parts = plan_(job);
+    job.shards_per_task = options_.local.shards;
+    job.parts = plan_parts(job.variables, options_.partitioner, options_.placement, tasks, options_.local.shards);
     job.updater = kind_.updaters.front().text();
-    for (std::size_t i = 0; i < prefixes_.size(); ++i)
-      job.updaters_of.push_back({prefixes_[i], kind_.updaters[i + 1].text()});
+    for (const auto& [prefix, updater] : options_.updaters_of) job.updaters_of.push_back({prefix, updater.text()});
     throw_if(check_table_updaters(job, kind_.updaters));
-    job.row_mean = row_mean_;
-    job.check_numerics = check_numerics_;
-    job.wire_format = wire_format_;
-    job.consistency = consistency_;
+    job.row_mean = options_.row_mean;
+    job.check_numerics = options_.check_numerics;
+    job.wire_format = options_.wire_format;
+    job.consistency = options_.consistency;
     job.data = source.describe();
     job.ranks = ranks;
-    if (const std::uint32_t counted = consistency_.replicas_to_aggregate(ranks); counted > ranks)
+    if (const std::uint32_t counted = options_.consistency.replicas_to_aggregate(ranks); counted > ranks)
       throw_error(train_errc::too_few_workers,
                   "replicas_to_aggregate=" + std::to_string(counted) + ", " + std::to_string(ranks) + " workers");
     job.total_steps = last_step(source, ranks);
@@ -249,13 +236,13 @@ class Trainer {
   template <class Source>
   auto begin(const Job& job, const Source& source) -> JobStart {
     result_ = {};
-    result_.mode = consistency_.mode();
+    result_.mode = options_.consistency.mode();
     result_.workers = job.ranks;
     result_.shards = job.shards();
     return {.first_step = 0,
             .last_step = job.total_steps,
             .workers = job.ranks,
-            .examples_per_step = source.batch_size() * consistency_.replicas_to_aggregate(job.ranks),
+            .examples_per_step = source.batch_size() * options_.consistency.replicas_to_aggregate(job.ranks),
             .restored_from = {}};
   }
 
@@ -364,19 +351,10 @@ class Trainer {
 
   M model_;
   D data_;
-  LocalMode local_;
-  std::uint64_t seed_;
-  bool check_numerics_;
-  RowMean row_mean_;
-  FloatFormat wire_format_;
-  std::string initial_checkpoint_;
-  std::uint32_t replicas_;
+  TrainingOptions options_;
   HookSet hooks_;
   IoPool* pool_;
-  Consistency consistency_;
-  ShardKind kind_;
-  std::vector<std::string> prefixes_;  // of the updaters but the first
-  std::function<std::vector<Part>(const Job&)> plan_;
+  ShardKind kind_;  // the updaters in the order of the job
   std::optional<StopAtStep> stop_;
   std::optional<SaveCheckpoint> save_;
   std::uint64_t evaluate_every_ = 0;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/dtype.hpp>
+#include <distrib/core/float_format.hpp>
+#include <distrib/core/shape.hpp>
+#include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/sgd.hpp>
+#include <distrib/placement/round_robin.hpp>
+#include <distrib/placement/strategy.hpp>
+#include <distrib/ps/consistency.hpp>
+#include <distrib/ps/row_mean.hpp>
+#include <distrib/sharding/fixed_shards.hpp>
+#include <distrib/sharding/partitioner.hpp>
+#include <distrib/train/cluster_mode.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Local mode: one process, no sockets.
+struct LocalMode {
+  std::uint32_t workers =
+      1;  ///< In-process workers; the ranks of the job. In a cluster: its workers, whatever stands here.
+  std::uint32_t shards = 1;  ///< Shards the variables are spread over. In a cluster: those of each parameter server.
+};
+
+namespace detail {
+
+/// A placement strategy of any type. A copy goes on from where the original stands.
+struct AnyPlacement {
+  template <PlacementStrategy S> static auto of(S strategy) -> AnyPlacement {
+    return {[kept = std::move(strategy)](const PlacementRequest& request,
+                                         std::uint32_t num_tasks) mutable -> std::uint32_t {
+      return kept.place(request, num_tasks);
+    }};
+  }
+  auto place(const PlacementRequest& request, std::uint32_t num_tasks) -> std::uint32_t {
+    return function(request, num_tasks);
+  }
+
+  std::function<std::uint32_t(const PlacementRequest&, std::uint32_t)> function;
+};
+
+/// A partitioner of any type.
+struct AnyPartitioner {
+  template <Partitioner P> static auto of(P partitioner) -> AnyPartitioner {
+    return {[kept = std::move(partitioner)](const Shape& shape, DType dtype) -> Partition {
+      return kept.partition(shape, dtype);
+    }};
+  }
+  [[nodiscard]] auto partition(const Shape& shape, DType dtype) const -> Partition { return function(shape, dtype); }
+
+  std::function<Partition(const Shape&, DType)> function;
+};
+
+}  // namespace detail
+
+/// The roles of a training whose type does not show in its trainer: all but the model, its data and its hooks. What is
+/// not given has the default here. A value; each `with_` of `TrainerBuilder` says what its member means.
+struct TrainingOptions {
+  detail::AnyPlacement placement = detail::AnyPlacement::of(RoundRobinStrategy{});
+  detail::AnyPartitioner partitioner = detail::AnyPartitioner::of(FixedShardsPartitioner{1});
+  Consistency consistency;
+  AnyUpdater updater = Sgd{};
+  std::vector<std::pair<std::string, AnyUpdater>> updaters_of;  ///< By prefix of variables' names.
+  LocalMode local;
+  ClusterMode cluster;
+  std::uint64_t seed = 0;
+  bool check_numerics = false;
+  RowMean row_mean = RowMean::of_those_with_key;
+  FloatFormat wire_format = FloatFormat::float32;
+  std::string initial_checkpoint;
+  std::uint32_t replicas = 1;
+};
+
+}  // namespace v0
+}  // namespace distrib
