@@ -7,18 +7,13 @@
 #include <distrib/data/error.hpp>
 #include <distrib/data/order.hpp>
 #include <distrib/example/batch.hpp>
-#include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/net/pool_ahead.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <memory>
-#include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -56,16 +51,12 @@ template <BatchSource Source> class BatchReader {
 
   BatchReader(BatchReader&&) = default;
   auto operator=(BatchReader&&) -> BatchReader& = delete;
-  ~BatchReader() { stop(); }
 
   /// The next batch, valid until the next call; null when there is none. Throws what the source threw for this batch.
   [[nodiscard]] auto next() -> const BatchType* {
     ask_ahead();
     if (given_ == asked_) return nullptr;
-    Slot& slot = *slots_[given_++ % slots_.size()];
-    slot.finish(*source_);
-    if (slot.failure) std::rethrow_exception(std::exchange(slot.failure, nullptr));
-    return &slot.batch;
+    return &batches_.finish(given_++ % batches_.size()).batch;
   }
 
   /// Where the readers of all workers stand when each has made as many calls as this one.
@@ -80,7 +71,7 @@ template <BatchSource Source> class BatchReader {
     if (state.data != detail::data_hash(source_->describe()) || state.epoch != 0) ec = data_errc::other_data;
     else if (state.position > endless / 2) ec = data_errc::no_such_batch;
     if (ec) return;
-    stop();
+    batches_.drop();
     first_ = state.position;
     given_ = asked_ = 0;
   }
@@ -93,67 +84,37 @@ template <BatchSource Source> class BatchReader {
   }
 
  private:
-  // One batch on its way. Whoever claims it fills it: a thread of the pool, or the caller who wants it.
-  struct Slot {
-    enum State : int { idle, wanted, working, done };
-    std::atomic<int> state = idle;
-    std::uint64_t number = 0;
-    BatchType batch;
-    std::exception_ptr failure;
+  struct Fill {
+    struct Piece {
+      std::uint64_t number = 0;
+      BatchType batch;
+    };
+    static constexpr bool is_waited_for = true;  // the source is the caller's
 
-    auto claim() noexcept -> bool {
-      int expected = wanted;
-      return state.compare_exchange_strong(expected, working, std::memory_order_acquire);
-    }
-    void fill(const Source& source) noexcept {
-      try {
-        source.fill(number, batch);
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      state.store(done, std::memory_order_release);
-      state.notify_one();
-    }
-    void finish(const Source& source) noexcept {
-      if (claim()) return fill(source);
-      wait();
-    }
-    void wait() noexcept { state.wait(working, std::memory_order_acquire); }
+    void operator()(Piece& piece, const std::atomic<bool>&) const { source->fill(piece.number, piece.batch); }
+
+    const Source* source;
   };
 
   BatchReader(const Source& source, IoPool* pool, std::size_t ahead, BatchShare share)
-      : source_{&source}, pool_{pool}, share_{share} {
-    for (std::size_t i = 0; i <= ahead; ++i) slots_.push_back(std::make_shared<Slot>());
-  }
+      : source_{&source}, share_{share}, batches_{pool, ahead + 1, Fill{&source}} {}
 
   // Asks for batches until every slot has one.
   void ask_ahead() {
     const auto batches = source_->batches();
-    for (; asked_ < given_ + slots_.size(); ++asked_) {
+    for (; asked_ < given_ + batches_.size(); ++asked_) {
       const std::uint64_t number = first_ + asked_ * share_.count + share_.index;
       if (batches && number >= *batches) return;
-      const std::shared_ptr<Slot>& slot = slots_[asked_ % slots_.size()];
-      slot->number = number;
-      slot->state.store(Slot::wanted, std::memory_order_release);
-      if (pool_ == nullptr || asked_ == given_) continue;  // this one the caller waits for: he fills it
-      asio::post(pool_->executor(), [slot, source = source_] {
-        if (slot->claim()) slot->fill(*source);
-      });
-    }
-  }
-
-  void stop() noexcept {
-    for (const std::shared_ptr<Slot>& slot : slots_) {
-      int expected = Slot::wanted;
-      if (!slot->state.compare_exchange_strong(expected, Slot::idle, std::memory_order_acquire)) slot->wait();
-      slot->failure = nullptr;
+      const std::size_t at = asked_ % batches_.size();
+      batches_[at].number = number;
+      if (asked_ == given_) batches_.want(at);  // the caller waits for this batch, and so fills it
+      else batches_.want_ahead(at);
     }
   }
 
   const Source* source_;
-  IoPool* pool_;
   BatchShare share_;
-  std::vector<std::shared_ptr<Slot>> slots_;
+  PoolAhead<Fill> batches_;
   std::uint64_t first_ = 0;  // number of the first batch that any worker takes
   std::uint64_t asked_ = 0;  // batches of this worker's share that were asked for
   std::uint64_t given_ = 0;  // of these, those that were given out

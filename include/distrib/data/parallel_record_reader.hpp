@@ -3,8 +3,8 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/net/pool_ahead.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
@@ -18,7 +18,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -89,78 +88,21 @@ template <Inflates I> class InflatedMember {
   std::error_code error_;
 };
 
-/// What a reader shares with the threads of a pool.
-template <Inflates I> struct InflateAhead {
-  enum : int { idle, wanted, begun, done };
-
-  struct Slot {
-    std::atomic<int> state = idle;
+/// What the threads of a pool do for a reader.
+template <Inflates I> struct InflateMembers {
+  struct Piece {
     GzipMember member;
     InflatedMember<I> inflated;
-    std::exception_ptr thrown;
   };
+  static constexpr bool is_waited_for = true;  // when the reader is gone, the file may be changed
 
-  InflateAhead(MappedFile mapped, std::size_t count, std::uint64_t longest)
-      : file{std::move(mapped)}, slots(count), max_record_bytes{longest} {}
-
-  /// Does what is wanted of a slot. False: nothing is, or somebody has begun.
-  auto work(Slot& slot) noexcept -> bool {
-    int expected = wanted;
-    if (!slot.state.compare_exchange_strong(expected, begun)) return false;
-    try {
-      slot.inflated.inflate(file.bytes().subspan(slot.member.offset, slot.member.size), slot.member.inflated_size,
-                            max_record_bytes);
-    } catch (...) {
-      slot.thrown = std::current_exception();
-    }
-    slot.state.store(done);
-    slot.state.notify_one();
-    return true;
-  }
-
-  /// Waits until slot `at` is done, and meanwhile does what is wanted of it or of those behind it.
-  void finish(std::size_t at) noexcept {
-    Slot& slot = slots[at];
-    for (int state = slot.state; state != done; state = slot.state) {
-      bool helped = false;
-      for (std::size_t i = 0; i < slots.size() && !helped; ++i) helped = work(slots[(at + i) % slots.size()]);
-      if (!helped) slot.state.wait(state);
-    }
-  }
-
-  /// Nothing more begins, and what has begun is over: nobody touches the file any more, which may then be changed.
-  void halt() noexcept {
-    for (Slot& slot : slots) {
-      int state = wanted;
-      if (slot.state.compare_exchange_strong(state, idle)) continue;
-      for (; state == begun; state = slot.state) slot.state.wait(state);
-    }
+  void operator()(Piece& piece, const std::atomic<bool>&) const {
+    piece.inflated.inflate(file.bytes().subspan(piece.member.offset, piece.member.size), piece.member.inflated_size,
+                           max_record_bytes);
   }
 
   MappedFile file;
-  std::vector<Slot> slots;
   std::uint64_t max_record_bytes;
-};
-
-/// The reader's own share.
-template <Inflates I> class InflateAheadOwner {
- public:
-  InflateAheadOwner() = default;
-  explicit InflateAheadOwner(std::shared_ptr<InflateAhead<I>> ahead) noexcept : ahead_{std::move(ahead)} {}
-  InflateAheadOwner(InflateAheadOwner&&) noexcept = default;
-  auto operator=(InflateAheadOwner&& other) noexcept -> InflateAheadOwner& {
-    std::swap(ahead_, other.ahead_);
-    return *this;
-  }
-  ~InflateAheadOwner() {
-    if (ahead_) ahead_->halt();
-  }
-
-  [[nodiscard]] auto operator->() const noexcept -> InflateAhead<I>* { return ahead_.get(); }
-  [[nodiscard]] auto weak() const noexcept -> std::weak_ptr<InflateAhead<I>> { return ahead_; }
-
- private:
-  std::shared_ptr<InflateAhead<I>> ahead_;
 };
 
 }  // namespace detail
@@ -221,7 +163,6 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
 
  private:
   friend Iterator;
-  using Ahead = detail::InflateAhead<I>;
 
   /// The next record, which stays until the next one is asked for; null: there is none.
   auto step() -> const Record* {
@@ -247,7 +188,7 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
       stream_ = std::make_unique<BasicRecordReader<I>>(path_, options.reader, ec);
       return;
     }
-    for (std::size_t i = 0; i < ahead_->slots.size(); ++i) want(i);
+    for (std::size_t i = 0; i < ahead_.size(); ++i) want(i);
   }
 
   /// False: one stream is all that can be made of this file, or one that cannot be opened.
@@ -268,27 +209,22 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
     if (!members.complete() || members_.size() < 2 || largest > options.max_bytes_ahead) return false;
     const std::uint64_t most = std::min<std::uint64_t>(2 * pool_->size() + 2, members_.size());
     const std::uint64_t slots = std::clamp<std::uint64_t>(options.max_bytes_ahead / largest, 1, most);
-    ahead_ = detail::InflateAheadOwner<I>{
-        std::make_shared<Ahead>(std::move(file), static_cast<std::size_t>(slots), reader.max_record_bytes)};
+    ahead_ = {pool_, static_cast<std::size_t>(slots), {std::move(file), reader.max_record_bytes}};
     return true;
   }
 
   /// Gives member `i` to the pool, in the slot that the one before in it has left.
   void want(std::size_t i) {
-    typename Ahead::Slot& slot = ahead_->slots[i % ahead_->slots.size()];
-    slot.member = members_[i];
-    slot.state.store(Ahead::wanted);
-    asio::post(pool_->executor(), [weak = ahead_.weak(), &slot] {  // the reader may be gone by then
-      if (const std::shared_ptr<Ahead> ahead = weak.lock()) ahead->work(slot);
-    });
+    ahead_[i % ahead_.size()].member = members_[i];
+    ahead_.want_ahead(i % ahead_.size());
   }
 
   /// Leaves the member at hand for the next one. False: there is none, or it is damaged from the front on.
   auto next_member() -> bool {
     if (error_) return false;
-    const std::size_t slots = ahead_->slots.size();
+    const std::size_t slots = ahead_.size();
     if (member_ != 0) {
-      const std::error_code ec = ahead_->slots[(member_ - 1) % slots].inflated.error();
+      const std::error_code ec = ahead_[(member_ - 1) % slots].inflated.error();
       if (ec) {
         error_ = {ec, detail::record_place(path_, number_, offset_) + " of the inflated bytes"};
         return false;
@@ -296,10 +232,7 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
       if (member_ - 1 + slots < members_.size()) want(member_ - 1 + slots);
     }
     if (member_ == members_.size()) return false;
-    typename Ahead::Slot& slot = ahead_->slots[member_ % slots];
-    ahead_->finish(member_ % slots);
-    if (slot.thrown) std::rethrow_exception(slot.thrown);
-    window_ = slot.inflated.good();
+    window_ = ahead_.finish_helping(member_ % slots).inflated.good();
     ++member_;
     return true;
   }
@@ -308,7 +241,7 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
   std::string path_;
   std::unique_ptr<BasicRecordReader<I>> stream_;  // null when the members are inflated ahead
   std::vector<GzipMember> members_;
-  detail::InflateAheadOwner<I> ahead_;
+  PoolAhead<detail::InflateMembers<I>> ahead_;
   std::size_t member_ = 0;  // members taken; the last of them is at hand
   ByteView window_;  // verified frames of it
   std::uint64_t offset_ = 0;

@@ -4,13 +4,13 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/net/detail/http_read_ahead.hpp>
 #include <distrib/net/detail/http_steps.hpp>
 #include <distrib/net/http_client.hpp>
 #include <distrib/net/http_range_core.hpp>
 #include <distrib/net/http_retry.hpp>
 #include <distrib/net/http_url.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/net/remote_file.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -36,53 +36,42 @@ struct HttpReadOptions {
   IoPool* pool = nullptr;
 };
 
-/// The bytes of a file behind an HTTP server that gives parts of files (RFC 9110 ranges), a `ByteSource`: lost
-/// connections are made again at the byte; a file that became another one meanwhile is noticed where the server has
-/// ETags.
-///
-/// Errors are an `http_errc` with the URL, without its query. Movable; one thread at a time.
-class HttpFile {
- public:
-  /// Nothing is asked before the first `read`.
-  explicit HttpFile(std::string url, HttpReadOptions options = {})
-      : url_{std::move(url)}, options_{std::move(options)} {}
+/// Fetches parts of a file from an HTTP server that gives parts of files (RFC 9110 ranges): a `RemoteFetch`. Lost
+/// connections are made again at the byte; a file that became another one meanwhile is noticed where the server has ETags.
+/// A value.
+struct HttpFetch {
+  using Options = HttpReadOptions;
+  using Client = HttpClient;
 
-  [[nodiscard]] auto read(std::span<std::byte> to, Error& error) -> std::size_t {
-    error = {};
-    if (!reader_) open(error);
-    return error ? 0 : reader_->read(to, error);
-  }
+  HttpUrl url;
+  std::string etag;
+  HttpRetryOptions retry;
+  std::uint64_t size = 0;  ///< Of the file.
 
- private:
-  struct Fetch {
-    HttpUrl url;
-    std::string etag;
-    HttpRetryOptions retry;
+  [[nodiscard]] static auto client(const HttpReadOptions& options) -> HttpClient { return HttpClient{options.http}; }
 
-    void operator()(HttpClient& client, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& stop,
-                    Error& error) const {
-      HttpRangeCore core{url, first, to.size(), etag, retry};
-      detail::fill_by_http_steps(client, core, to, error, stop);
-    }
-  };
-
-  void open(Error& error) {
+  [[nodiscard]] static auto open(const std::string& text, const HttpReadOptions& options, Error& error)
+      -> std::optional<HttpFetch> {
     std::error_code ec;
-    HttpUrl url = HttpUrl::parse(url_, ec);
-    if (ec) error = {ec, "URL \"" + url_.substr(0, url_.find('?')) + '"'};
-    if (error) return;
-    HttpClient client{options_.http};
-    HttpRangeCore probe = HttpRangeCore::probe(url, options_.retry);
-    detail::take_http_steps(client, probe, [](ByteView) {}, error);
-    if (error) return;
-    reader_.emplace(Fetch{std::move(url), probe.etag(), options_.retry}, probe.size(), options_.piece_bytes,
-                    options_.pieces_ahead, options_.pool, options_.http);
+    HttpUrl url = HttpUrl::parse(text, ec);
+    if (ec) error = {ec, "URL \"" + text.substr(0, text.find('?')) + '"'};
+    if (error) return std::nullopt;
+    HttpClient asking = client(options);
+    HttpRangeCore probe = HttpRangeCore::probe(url, options.retry);
+    detail::take_http_steps(asking, probe, [](ByteView) {}, error);
+    if (error) return std::nullopt;
+    return HttpFetch{std::move(url), probe.etag(), options.retry, probe.size()};
   }
 
-  std::string url_;
-  HttpReadOptions options_;
-  std::optional<detail::HttpReadAhead<Fetch>> reader_;
+  void operator()(HttpClient& asking, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,
+                  Error& error) const {
+    HttpRangeCore core{url, first, to.size(), etag, retry};
+    detail::fill_by_http_steps(asking, core, to, error, dropped);
+  }
 };
+
+/// The bytes of a file behind an HTTP server. Errors are an `http_errc` with the URL, without its query.
+using HttpFile = RemoteFile<HttpFetch>;
 
 /// Files behind HTTP servers, by their URLs: `RemoteFiles`, so that `tfrecords(http_files({...}))` reads them. A value.
 class HttpFiles {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/net/pool_ahead.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// How pieces of one kind of remote file are fetched. Semantics: `open(url, options, error)` finds the file and its size,
+/// or tells in `error` why not. `fetch(client, first, to, dropped, error)` fills all of `to` with the bytes from `first`
+/// on, or tells why not, soon after `dropped` became true too; it is called on several threads at once, each with a
+/// client of its own, and refers to nothing outside of it. Options: `piece_bytes`, `pieces_ahead`, `pool`.
+template <class F>
+concept RemoteFetch =
+    std::move_constructible<F> &&
+    requires(const F& fetch, const std::string& url, const typename F::Options& options, typename F::Client& client,
+             std::span<std::byte> to, const std::atomic<bool>& dropped, Error& error) {
+      { F::open(url, options, error) } -> std::same_as<std::optional<F>>;
+      { F::client(options) } -> std::same_as<typename F::Client>;
+      { fetch.size } -> std::convertible_to<std::uint64_t>;
+      fetch(client, std::uint64_t{}, to, dropped, error);
+    };
+
+/// The bytes of a file behind a network, a `ByteSource`: in pieces of `piece_bytes`. The threads of the options' pool
+/// fetch up to `pieces_ahead` of them at a time; a pool that is busy or stopped cannot block the reader, who fetches what
+/// no thread has begun, and fetches all without a pool.
+///
+/// Errors are those of `Fetch`. The first failure of a piece sticks. Dropping the file waits for no thread. Movable; one
+/// thread at a time.
+template <RemoteFetch Fetch> class RemoteFile {
+ public:
+  using Options = typename Fetch::Options;
+
+  /// Nothing is asked before the first `read`.
+  explicit RemoteFile(std::string url, Options options = {}) : url_{std::move(url)}, options_{std::move(options)} {}
+
+  [[nodiscard]] auto read(std::span<std::byte> to, Error& error) -> std::size_t {
+    error = {};
+    if (!is_open_) open(error);
+    while (!error && window_.empty() && taken_ != count_) take_piece(error);
+    if (error) return 0;
+    const std::size_t count = std::min(to.size(), window_.size());
+    if (count != 0) std::memcpy(to.data(), window_.data(), count);
+    window_ = window_.subspan(count);
+    return count;
+  }
+
+ private:
+  struct Work {
+    struct Piece {
+      explicit Piece(const Options& options) : client{Fetch::client(options)} {}
+      typename Fetch::Client client;
+      std::uint64_t first = 0;
+      std::vector<std::byte> bytes;
+      Error error;
+    };
+    static constexpr bool is_waited_for = false;
+
+    void operator()(Piece& piece, const std::atomic<bool>& dropped) const {
+      fetch(piece.client, piece.first, std::span{piece.bytes}, dropped, piece.error);
+    }
+
+    Fetch fetch;
+  };
+
+  void open(Error& error) {
+    std::optional<Fetch> fetch = Fetch::open(url_, options_, error);
+    if (!fetch) return;
+    size_ = fetch->size;
+    piece_bytes_ = std::max<std::size_t>(options_.piece_bytes, 1);
+    count_ = size_ / piece_bytes_ + (size_ % piece_bytes_ != 0 ? 1 : 0);
+    const std::uint64_t ahead = options_.pool == nullptr ? 1 : std::max<std::size_t>(options_.pieces_ahead, 1);
+    pieces_ = {options_.pool, static_cast<std::size_t>(std::min(ahead, count_)), Work{std::move(*fetch)}, options_};
+    is_open_ = true;
+  }
+
+  // The piece at hand has been read. Its memory is for a piece further on.
+  void take_piece(Error& error) {
+    for (; asked_ != std::min(taken_ + pieces_.size(), count_); ++asked_) {
+      typename Work::Piece& piece = pieces_[asked_ % pieces_.size()];
+      piece.first = asked_ * piece_bytes_;
+      piece.bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes_, size_ - piece.first)));
+      piece.error = {};
+      pieces_.want_ahead(asked_ % pieces_.size());
+    }
+    const typename Work::Piece& piece = pieces_.finish(taken_ % pieces_.size());
+    error = piece.error;
+    if (error) return;
+    window_ = piece.bytes;
+    ++taken_;
+  }
+
+  std::string url_;
+  Options options_;
+  bool is_open_ = false;
+  std::uint64_t size_ = 0;
+  std::size_t piece_bytes_ = 1;
+  std::uint64_t count_ = 0;  // of pieces
+  PoolAhead<Work> pieces_;
+  std::uint64_t asked_ = 0;  // pieces that were asked for
+  std::uint64_t taken_ = 0;  // of these, those that came
+  ByteView window_;  // what is left of the last one
+};
+
+}  // namespace v0
+}  // namespace distrib
