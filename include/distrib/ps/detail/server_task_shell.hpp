@@ -73,7 +73,9 @@ class ServerTaskShell final : public ServerTask {
     place_.task = index;
     place_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
     place_.ranks = static_cast<std::uint32_t>(worker_count(cluster, "worker"));
-    hold(options_.directory);
+    Error error;
+    hold(options_.directory, error);
+    throw_if(error);
     place_.finished = !finished_checkpoint(options_.directory).empty();
     address_ = Address::parse(cluster.task_address("ps", index));
     const std::size_t lanes = std::clamp<std::size_t>(io.size() - 1, 1, most_shards);
@@ -139,12 +141,9 @@ class ServerTaskShell final : public ServerTask {
     return place;
   }
 
-  /// Sees to it that no other process of the task has this directory, or throws `directory_in_use`. On the thread of
-  /// files.
-  void hold(const std::string& directory) {
-    Error error;
+  /// Sees to it that no other process of the task has this directory; else `directory_in_use`. On the thread of files.
+  void hold(const std::string& directory, Error& error) {
     lock_.hold(directory, place_.task, options_.lock_within, error);
-    throw_if(error);
   }
 
   /// Where a ps task is; port 0: the cluster does not say so.
@@ -280,22 +279,13 @@ class ServerTaskShell final : public ServerTask {
     const bool saving = code_ == exit_code::again && over < sum(&ShardTally::shards);
     if (ending_ || saving || (code_ == 0 && over < (has_job ? shards_of_job() : 1))) return;
     ending_ = true;
-    const auto stores = std::make_shared<std::vector<typename Lane::Stores>>(lanes_.size());
-    on_each([stores](Lane& lane) { (*stores)[lane.number()] = lane.stores(); },
-            [this, stores] { finish_files(stores); });
+    if (code_ != exit_code::done) return hang_up_after_files();
+    on_each([](Lane& lane) { lane.finish_files(); }, [this] { hang_up_after_files(); });
   }
 
   // After all that is still to be done with files.
-  void finish_files(const std::shared_ptr<std::vector<typename Lane::Stores>>& stores) {
-    asio::post(disk_, [this, stores, code = code_] {
-      try {
-        for (const auto& of_lane : *stores)
-          for (const auto& store : of_lane)
-            if (code == exit_code::done) store->finish();
-      } catch (const std::exception&) {
-      }  // what stays is cleared away at a start
-      asio::post(executor_, [this] { hang_up(); });
-    });
+  void hang_up_after_files() {
+    asio::post(disk_, [this] { asio::post(executor_, [this] { hang_up(); }); });
   }
 
   // What was answered is still written; who does not read it is not waited for.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/checkpoint/error.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/net/asio.hpp>
@@ -10,21 +9,21 @@
 #include <distrib/ps/any_shard.hpp>
 #include <distrib/ps/cut_pieces.hpp>
 #include <distrib/ps/cut_settings.hpp>
-#include <distrib/ps/cut_store.hpp>
 #include <distrib/ps/detail/state_fetch.hpp>
 #include <distrib/ps/error.hpp>
-#include <distrib/ps/exit_code.hpp>
-#include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/methods.hpp>
 #include <distrib/ps/server_options.hpp>
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_clock.hpp>
+#include <distrib/ps/shard_files.hpp>
 #include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/shard_meter.hpp>
 #include <distrib/ps/shard_service.hpp>
+#include <distrib/ps/shard_shell.hpp>
 #include <distrib/ps/shard_status.hpp>
+#include <distrib/ps/stored_cuts.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/server_event.hpp>
 
@@ -35,7 +34,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -59,13 +57,13 @@ struct ShardTally {
 ///
 /// `Task` is told, from this thread: `changed(lane, tally)`, `ended(lane, tally, code, why)` and `tell(kind, text)`; it
 /// is asked from here for `shards_of_job()`, `options()`, `kinds()`, `place(shard)`, `name()` and `address_of(task)`,
-/// which must not change, or be atomic; and, on the thread of files, to `hold(directory)`, before anything is done there.
+/// which must not change, or be atomic; and, on the thread of files, to `hold(directory, error)`, before anything is done
+/// there.
 /// Threads: all on the executor's, but the constructor and destructor; no handler may run any more then.
 template <class Connection, class Task>
 class ShardLane {
  public:
   using Executor = IoPool::Executor;
-  using Stores = std::vector<std::shared_ptr<CutStore<>>>;
 
   ShardLane(Task& task, std::size_t number, const Executor& executor, const Executor& disk)
       : task_{task}, number_{number}, executor_{executor}, disk_{disk}, timer_{executor} {}
@@ -120,6 +118,11 @@ class ShardLane {
     settle();
   }
 
+  /// The job is done: lets cuts go that no user wants, after all that is still to be done with files.
+  void finish_files() {
+    for (auto& [number, host] : shards_) host->files.finish(*host);
+  }
+
   /// Tells from now on when connections end.
   void leave() {
     leaving_ = true;
@@ -140,13 +143,6 @@ class ShardLane {
     return all;
   }
 
-  [[nodiscard]] auto stores() const -> Stores {
-    Stores all;
-    for (const auto& [number, host] : shards_)
-      if (host->store) all.push_back(host->store);
-    return all;
-  }
-
  private:
   using Service = ShardService<Connection>;
   using Clock = std::chrono::steady_clock;
@@ -154,52 +150,14 @@ class ShardLane {
   /// One shard, its service's shell.
   struct Host final : ShardShell {
     Host(ShardLane& on, std::uint32_t number)
-        : lane{on}, service{on.task_.place(number), on.task_.options().shard, on.task_.kinds(), *this, Clock::now()} {}
+        : lane{on},
+          files{on.task_.options().directory},
+          service{on.task_.place(number), on.task_.options().shard, on.task_.kinds(), *this, Clock::now()} {}
 
     void open(const Job& job, std::uint32_t of_shard, const CutSettings& cuts, const JobUpdaters& of_job) override {
-      struct Found {
-        std::shared_ptr<CutStore<>> store;
-        std::vector<Step> steps;
-        std::optional<Cut> newest;
-        std::vector<Error> refused;
-      };
       replica = of_shard;
       updaters = of_job;
-      initial = [job, shard = replica % job.shards(), of_job] {
-        return initial_cut(job, ShardLayout{job, shard}, of_job);
-      };
-      auto found = std::make_shared<Found>();
-      CutSettings settings = cuts;
-      if (const std::string& here = lane.task_.options().directory; !here.empty()) settings.directory = here;
-      lane.on_disk(
-          [&task = lane.task_, found, job, replica = of_shard, settings, of_job, initial = initial] {
-            task.hold(settings.directory);
-            found->store = std::make_shared<CutStore<>>(settings, job, replica, of_job);
-            found->steps = found->store->list(found->refused);
-            // To begin anew would overwrite what somebody may yet want to mend.
-            if (found->steps.empty() && !found->refused.empty()) throw_if(found->refused.front());
-            if (!found->steps.empty()) found->newest = found->store->read(found->steps.back());
-            else if (!job.initial_checkpoint.empty()) found->newest = initial();
-          },
-          [this, found, checkpoint = job.initial_checkpoint](const Error& failure) {
-            // Workers are told nothing: they find the other process, or this task when it is started again.
-            if (failure.code == ps_errc::directory_in_use)
-              return lane.task_.ended(lane.number_, lane.tally(), exit_code::refused, failure);
-            if (failure) return not_opened(failure);
-            store = found->store;
-            for (const Error& error : found->refused)
-              lane.task_.tell(Event::Kind::checkpoint_refused,
-                              "passed over a damaged cut: " + error.where + ": " + error.code.message());
-            if (found->newest)
-              lane.task_.tell(Event::Kind::restored, found->steps.empty() ? "beginning with values of " + checkpoint
-                                                                          : "going on from its cut of step " +
-                                                                                std::to_string(found->newest->step));
-            try {
-              service.opened(found->steps, found->newest ? &*found->newest : nullptr, Clock::now());
-            } catch (const std::system_error& error) {  // tables that need more memory than there is
-              not_opened(error_of(error));
-            }
-          });
+      files.open(job, of_shard, cuts, of_job, *this);
       lane.task_.changed(lane.number_, lane.tally());
     }
     void copy() override {  // whatever has come meanwhile is first
@@ -209,50 +167,10 @@ class ShardLane {
         on.settle();
       });
     }
-    void save(SaveCut action) override {
-      struct Work {
-        SaveCut asked;
-        Cut cut;
-      };
-      const Step step = action.cut.step;
-      auto work = std::make_shared<Work>(Work{std::move(action), {}});
-      lane.on_disk(
-          [store = store, work] {
-            work->cut = std::move(work->asked).finish();
-            store->save(work->cut);
-          },
-          [this, work, step](const Error& failure) {
-            *work = {};  // on this thread, where blocks are taken again
-            if (!failure) return service.cut_saved(step, Clock::now());
-            if (failure.code == checkpoint_errc::no_room)
-              lane.task_.tell(Event::Kind::no_room, "no room for the cut of step " + std::to_string(step) + ", " +
-                                                        failure.where + "; another try follows");
-            service.save_failed(failure, Clock::now());
-          });
-    }
-    void load(Step step) override {
-      auto cut = std::make_shared<Cut>();
-      lane.on_disk([store = store, initial = initial, cut, step] { *cut = step == 0 ? initial() : store->read(step); },
-                   [this, cut, step](const Error& failure) {
-                     if (failure) {
-                       lane.task_.tell(Event::Kind::checkpoint_refused,
-                                       "cannot go to its cut of step " + std::to_string(step) + ": " + failure.where +
-                                           ": " + failure.code.message());
-                       return service.load_failed(failure, Clock::now());
-                     }
-                     lane.task_.tell(Event::Kind::restored, "went to its cut of step " + std::to_string(step) +
-                                                                ", as a worker asked: what follows is computed again");
-                     try {
-                       service.cut_loaded(*cut, Clock::now());
-                     } catch (const std::system_error& error) {
-                       service.load_failed(error_of(error), Clock::now());
-                     }
-                   });
-    }
-    void drop(DropCut action) override {
-      lane.on_disk([store = store, action] { store->drop(action.step, action.in_vain); },
-                   [](const Error&) {});  // what stays is cleared away at a start
-    }
+    void save(SaveCut action) override { files.save(std::move(action), *this); }
+    void load(Step step) override { files.load(step, *this); }
+    void drop(DropCut action) override { files.drop(action, *this); }
+    void send(SendState action) override { files.send(action, *this); }
     void ask_sibling(const std::string& job_hash, Step have) override {
       const Job& job = *service.job();
       const ServerOptions& options = lane.task_.options();
@@ -273,27 +191,26 @@ class ShardLane {
           });
       fetch->start(lane.task_.address_of(job.task_of(sibling)));
     }
-    void send(SendState action) override {
-      auto cut = std::make_shared<Cut>();
-      lane.on_disk([store = store, cut, action] { *cut = store->read(action.step); },
-                   [this, cut, action](const Error& failure) {
-                     service.state_read(action.peer, failure ? nullptr : cut.get());
-                   });
-    }
     void joined_twice(Rank rank) override {
       lane.task_.tell(Event::Kind::joined_twice, "somebody joined for rank " + std::to_string(rank) +
                                                      ", which is here already: a second process of it does no harm");
     }
     void ended(int code, const Error& why) override { lane.task_.ended(lane.number_, lane.tally(), code, why); }
 
-    void not_opened(const Error& why) {
-      service.not_opened(why);
-      lane.task_.changed(lane.number_, lane.tally());
+    // What `files` tells.
+    void operator()(CutWork work) {
+      lane.on_disk(std::make_shared<CutWork>(std::move(work)), stored, [this](CutWork done) {
+        const bool had_job = service.job().has_value();
+        files.performed(std::move(done), service, Clock::now(), *this);
+        if (had_job && !service.job()) lane.task_.changed(lane.number_, lane.tally());
+      });
     }
+    void operator()(const Event& event) { lane.task_.tell(event.kind, event.text); }
+    void operator()(const EndTask& end) { ended(end.code, end.why); }
 
     ShardLane& lane;
-    std::shared_ptr<CutStore<>> store;  // used on the disk's thread only
-    std::function<Cut()> initial;
+    ShardFiles files;
+    std::shared_ptr<StoredCuts<>> stored = std::make_shared<StoredCuts<>>();  // used on the thread of files only
     std::uint32_t replica = 0;  // which one of the job's
     JobUpdaters updaters;
     std::shared_ptr<StateFetch> fetch;
@@ -323,20 +240,14 @@ class ShardLane {
     return tally;
   }
 
-  // Runs `work` on the disk's thread and then `done` here, with what went wrong. In order, one at a time.
-  void on_disk(std::function<void()> work, std::function<void(const Error&)> done) {
-    asio::post(disk_, [this, work = std::move(work), done = std::move(done)]() mutable {
-      Error failure;
-      try {
-        work();
-      } catch (const std::system_error& error) {
-        failure = error_of(error);
-      } catch (const std::bad_alloc&) {
-        failure = {std::make_error_code(std::errc::not_enough_memory), "a cut"};
-      }
-      asio::post(executor_, [this, failure = std::move(failure), work = std::move(work), done = std::move(done)] {
+  // Has the work done on the thread of files, in order, one at a time; then `done` here.
+  void on_disk(std::shared_ptr<CutWork> work, std::shared_ptr<StoredCuts<>> stored, std::function<void(CutWork)> done) {
+    asio::post(disk_, [this, work = std::move(work), stored = std::move(stored), done = std::move(done)]() mutable {
+      if (work->owner) task_.hold(work->owner->settings.directory, work->failure);
+      if (!work->failure) (*stored)(*work);
+      asio::post(executor_, [this, work = std::move(work), stored = std::move(stored), done = std::move(done)] {
         if (closed_) return;
-        done(failure);
+        done(std::move(*work));
         settle();
       });
     });
