@@ -88,7 +88,7 @@ TEST_CASE("A simulated run is a function of its seed, and can be followed", "[si
   const std::string once = trace_of(7);
   CHECK(trace_of(7) == once);
   CHECK(trace_of(8) != once);
-  for (const char* line : {" rank 0 starts\n", " computes step 8\n", " dies\n", " goes on from cut ",
+  for (const char* line : {" rank 0 starts\n", " computes step 8\n", " dies\n", " going on from its cut of step ",
                            " power is lost\n", " is done\n", " ends with code 0\n"}) {
     CAPTURE(once);
     CHECK(once.find(line) != std::string::npos);

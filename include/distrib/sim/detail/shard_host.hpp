@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/event.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/ps/cut_pieces.hpp>
-#include <distrib/ps/cut_store.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/finished_job.hpp>
-#include <distrib/ps/initial_cut.hpp>
 #include <distrib/ps/methods.hpp>
+#include <distrib/ps/shard_files.hpp>
 #include <distrib/ps/shard_service.hpp>
 #include <distrib/ps/shard_shell.hpp>
+#include <distrib/ps/stored_cuts.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/state_fetch.hpp>
 #include <distrib/sim/detail/world.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -34,18 +34,16 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-/// What `CutStore` performs its plans with; without a disk it has none.
+/// What `StoredCuts` performs plans with; without a disk it has none.
 struct DiskFiles {
   std::optional<Disk::Files> files;
   void operator()(std::span<const FileAction> plan) const { (*files)(plan); }
   [[nodiscard]] auto now() const noexcept -> double { return files ? files->now() : 0; }
 };
 
-/// One shard of a ps process, or a replica of one: the service of production and its cuts. What a thread of the disk does in production takes
-/// simulated time here, in the same order.
+/// One shard of a ps process, or a replica of one: the service of production and its files. What a thread of files does
+/// in production takes simulated time here, in the same order.
 class ShardHost final : public ShardShell {
-  using Store = CutStore<DiskFiles>;
-
  public:
   ShardHost(World& world, std::uint32_t replica)
       : world_{world},
@@ -59,6 +57,8 @@ class ShardHost final : public ShardShell {
     if (is_done()) return;
     ++incarnation_;
     alarm_ = {};
+    files_ = ShardFiles{};
+    if (world_.disk || !stored_) stored_.emplace(files());  // what is in memory stands for a disk
     const Job& job = world_.job;
     ShardOptions options;
     options.linger = std::chrono::minutes{5};  // longer than anybody is away here
@@ -82,7 +82,6 @@ class ShardHost final : public ShardShell {
     fetch_.reset();
     if (!queue_.empty() && world_.dice.percent(70)) leave_half_done();
     queue_.clear();
-    if (world_.disk) store_.reset();  // in memory it stands for a disk
     ++incarnation_;
     service_.reset();
   }
@@ -129,84 +128,18 @@ class ShardHost final : public ShardShell {
 
   void open(const Job& job, std::uint32_t replica, const CutSettings& cuts, const JobUpdaters& updaters) override {
     if (replica != number_) world_.fail("a job is opened for another shard");
-    struct Found {
-      std::vector<Step> steps;
-      std::optional<Cut> newest;
-      std::vector<Error> refused;
-    };
     updaters_ = updaters;
-    initial_ = [job, shard = replica % job.shards(), updaters] {
-      return initial_cut(job, ShardLayout{job, shard}, updaters);
-    };
-    auto found = std::make_shared<Found>();
-    on_disk(
-        [this, found, job, replica, cuts, updaters] {
-          if (!store_) store_ = std::make_shared<Store>(cuts, job, replica, updaters, files());
-          const std::string flipped = world_.flips_due > 0 ? flip_a_bit() : std::string{};
-          found->steps = store_->list(found->refused);
-          if (!flipped.empty() && found->steps.empty()) {  // it was all there is to go on from
-            world_.disk->mend(flipped);
-            found->refused.clear();
-            found->steps = store_->list(found->refused);
-          } else if (!flipped.empty()) {
-            --world_.flips_due;
-            fragile_ = true;
-          }
-          // To begin anew would overwrite what somebody may yet want to mend.
-          if (found->steps.empty() && !found->refused.empty()) throw_if(found->refused.front());
-          if (!found->steps.empty()) found->newest = store_->read(found->steps.back());
-          else if (!job.initial_checkpoint.empty()) found->newest = initial_();
-        },
-        [this, found](const Error& failure, Instant now) {
-          for (const Error& error : found->refused) {
-            ++world_.refused_cuts;
-            tell("passes over " + error.where);
-          }
-          if (failure) return service_->not_opened(failure);
-          tell(found->newest ? "goes on from cut " + std::to_string(found->newest->step) : "begins");
-          service_->opened(found->steps, found->newest ? &*found->newest : nullptr, now);
-        });
+    files_.open(job, replica, cuts, updaters, *this);
   }
   void copy() override {
     world_.scheduler.after(world_.pause(), [this, mine = incarnation_] {
       if (mine == incarnation_ && service_) service_->copy_cut(world_.now());
     });
   }
-  void save(SaveCut action) override {
-    struct Work {
-      SaveCut asked;
-      Cut cut;
-    };
-    const Step step = action.cut.step;
-    auto work = std::make_shared<Work>(Work{std::move(action), {}});
-    on_disk(
-        [this, work] {
-          work->cut = std::move(work->asked).finish();
-          static_cast<void>(store_->save(work->cut));
-        },
-        [this, work, step](const Error& failure, Instant now) {
-          if (world_.traces()) tell((failure ? "cannot save cut " : "has saved cut ") + std::to_string(step));
-          if (failure) service_->save_failed(failure, now);
-          else service_->cut_saved(step, now);
-          if (!failure) fragile_ = false;
-        });
-  }
-  void load(Step step) override {
-    auto cut = std::make_shared<Cut>();
-    on_disk([this, cut, step] { *cut = step == 0 ? initial_() : store_->read(step); },
-            [this, cut, step](const Error& failure, Instant now) {
-              if (world_.traces()) tell("goes back to cut " + std::to_string(step));
-              if (failure) {
-                tell("passes over " + failure.where);
-                service_->load_failed(failure, now);
-              } else {
-                service_->cut_loaded(*cut, now);
-              }
-            });
-  }
-  void drop(DropCut drop) override {
-    on_disk([this, drop] { store_->drop(drop.step, drop.in_vain); }, [](const Error&, Instant) {});
-  }
+  void save(SaveCut action) override { files_.save(std::move(action), *this); }
+  void load(Step step) override { files_.load(step, *this); }
+  void drop(DropCut action) override { files_.drop(action, *this); }
+  void send(SendState action) override { files_.send(action, *this); }
   void ask_sibling(const std::string& job_hash, Step have) override {
     const Job& job = world_.job;
     CutAssembly assembly{ShardLayout{job, number_ % job.shards()}, updaters_, ShardOptions{}.memory_budget_bytes};
@@ -223,13 +156,6 @@ class ShardHost final : public ShardShell {
         });
     fetch_->start();
   }
-  void send(SendState action) override {
-    auto cut = std::make_shared<Cut>();
-    on_disk([this, cut, action] { *cut = store_->read(action.step); },
-            [this, cut, action](const Error& failure, Instant) {
-              service_->state_read(action.peer, failure ? nullptr : cut.get());
-            });
-  }
   void joined_twice(Rank) override {}
   void ended(int code, const Error& why) override {
     code_ = code;
@@ -240,20 +166,25 @@ class ShardHost final : public ShardShell {
     if (ends_without) code_ = 0;
     if (code_ == 0) {
       if (service_->job()) contributions_ = service_->status(world_.now()).contributions;
-      if (store_) store_->finish();
+      files_.finish(*this);
     } else if (why.code != ps_errc::not_finite) {
       world_.fail(name_ + " ended: " + why.where + ": " + why.code.message());
     }
     for (const LinkPointer& link : links_) link->session->core.drain(world_.now() + std::chrono::minutes{1});
   }
 
+  // --- what its files want ---
+
+  /// One thing after the other.
+  void operator()(CutWork work) {
+    queue_.push_back(std::move(work));
+    if (queue_.size() == 1) next_on_disk();
+  }
+  void operator()(const Event& event) const { tell(event.text); }
+  void operator()(const EndTask& end) { ended(end.code, end.why); }
+
  private:
   auto open_to_sibling(std::function<void()> happened) -> LinkPointer;
-
-  struct DiskWork {
-    std::function<void()> work;
-    std::function<void(const Error&, Instant)> done;
-  };
 
   void tell(const std::string& what) const { world_.tell(name_, what); }
 
@@ -262,9 +193,7 @@ class ShardHost final : public ShardShell {
   // Whether its disk has the last cut of the job.
   [[nodiscard]] auto is_finished() const -> bool {
     if (world_.disk) return !finished_checkpoint(world_.cuts.directory).empty();
-    std::vector<Error> none;
-    const auto steps = store_ ? store_->list(none) : std::vector<Step>{};
-    return !steps.empty() && steps.back() >= world_.job.total_steps;
+    return in_memory_ >= world_.job.total_steps;
   }
 
   // Who was killed at the very end may be back before others have made the last checkpoint, and be reached by nobody.
@@ -279,22 +208,13 @@ class ShardHost final : public ShardShell {
     });
   }
 
-  // One thing after the other.
-  void on_disk(std::function<void()> work, std::function<void(const Error&, Instant)> done) {
-    queue_.push_back({std::move(work), std::move(done)});
-    if (queue_.size() == 1) next_on_disk();
-  }
   void next_on_disk() {
     world_.scheduler.after(world_.disk_time(), [this, mine = incarnation_] {
       if (mine != incarnation_ || !service_) return;
-      const DiskWork now = std::move(queue_.front());
-      Error failure;
-      try {
-        now.work();
-      } catch (const std::system_error& error) {
-        failure = error_of(error);
-      }
-      now.done(failure, world_.now());
+      perform(queue_.front());
+      CutWork work = std::move(queue_.front());
+      note(work);
+      files_.performed(std::move(work), *service_, world_.now(), *this);
       if (mine != incarnation_) return;
       queue_.pop_front();
       if (!queue_.empty()) next_on_disk();
@@ -306,12 +226,37 @@ class ShardHost final : public ShardShell {
   void leave_half_done() {
     if (world_.disk) world_.disk->stop_after(world_.dice.below(14));
     try {
-      queue_.front().work();
+      perform(queue_.front());
     } catch (const Disk::Stopped&) {
       tell("was at a file");
-    } catch (const std::system_error&) {
     }
     if (world_.disk) world_.disk->go_on();
+  }
+
+  // Before its cuts are looked at a bit may flip in the newest, if that is not all there is to go on from.
+  void perform(CutWork& work) {
+    const bool flips = work.kind == CutWork::Kind::open && world_.flips_due > 0;
+    const std::string flipped = flips ? flip_a_bit() : std::string{};
+    (*stored_)(work);
+    if (flipped.empty()) return;
+    if (work.steps.empty()) {
+      world_.disk->mend(flipped);
+      work.refused.clear();
+      (*stored_)(work);
+    } else {
+      --world_.flips_due;
+      fragile_ = true;
+    }
+  }
+
+  // What came of it, for those who watch.
+  void note(const CutWork& work) {
+    if (work.kind == CutWork::Kind::open) world_.refused_cuts += static_cast<unsigned>(work.refused.size());
+    if (work.kind != CutWork::Kind::save) return;
+    if (world_.traces()) tell((work.failure ? "cannot save cut " : "has saved cut ") + std::to_string(work.step));
+    if (work.failure) return;
+    fragile_ = false;
+    if (!world_.disk) in_memory_ = std::max(in_memory_, work.step);
   }
 
   // In its newest cut, but for the last one of the job: what follows that nobody could replay. Gives the file.
@@ -346,11 +291,12 @@ class ShardHost final : public ShardShell {
   std::string name_;
   std::uint64_t incarnation_ = 0;
   std::optional<ShardService<SessionPointer>> service_;
-  std::shared_ptr<Store> store_;
-  std::function<Cut()> initial_;
+  ShardFiles files_;
+  std::optional<StoredCuts<DiskFiles>> stored_;
+  Step in_memory_ = 0;  // the newest cut there
   JobUpdaters updaters_;
   std::shared_ptr<StateFetch> fetch_;
-  std::deque<DiskWork> queue_;  // the first is under way
+  std::deque<CutWork> queue_;  // the first is under way
   std::vector<LinkPointer> links_;
   Instant alarm_{};
   bool fragile_ = false;
