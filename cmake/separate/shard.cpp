@@ -21,7 +21,8 @@ template class UpdaterModel<LazyAdam>;
 template class UpdaterModel<AdamW>;
 template class UpdaterModel<Ftrl>;
 
-template void StateFetch::start(const Address&);
+template void StateFetch::operator()(ConnectToSibling);
+template void StateFetch::operator()(AskSibling);
 
 }  // namespace detail
 

@@ -70,6 +70,9 @@ struct Bench {
     told.push_back("loaded" + story::text(cut.values));
   }
   void load_failed(const Error& why, Instant) { told.push_back("not loaded: " + why.where); }
+  void state_came(const Cut* cut, Instant) {
+    told.push_back(cut ? "state came" + story::text(cut->values) : "no state came");
+  }
   void state_read(Peer peer, const Cut* cut) {
     told.push_back("state for " + std::to_string(peer) + (cut ? story::text(cut->values) : " none"));
   }
@@ -246,12 +249,16 @@ TEST_CASE("ShardFiles: a shard that a worker sends back says so, and what cannot
                 "not loaded: tables"}}});
 }
 
-TEST_CASE("ShardFiles: cuts for the other replica, cuts that go, and the end of the job", "[ps]") {
+TEST_CASE("ShardFiles: cuts for and of the other replica, cuts that go, and the end of the job", "[ps]") {
   Bench bench;
   bench.tell({
       {"the other replica asks", [&] { bench.files.send({5, 3}, bench); }, {"work: send 3 for 5"}},
       {"its cut is read", bench.has_read(Kind::send, 3, 2, 5), {"state for 5 w=2"}},
       {"it cannot be read", bench.failed(Kind::send, checkpoint_errc::corrupt_data, 3, 5), {"state for 5 none"}},
+      {"the state of the other replica came",
+       [&] { bench.files.state_came(Cut{6, story::block(4), {}, {}}, bench, now, bench); },
+       {"restored: going on from the state of its other replica, step 6", "state came w=4"}},
+      {"it has none that is newer", [&] { bench.files.state_came({}, bench, now, bench); }, {"no state came"}},
       {"a cut is old", [&] { bench.files.drop({3}, bench); }, {"work: drop 3"}},
       {"it is gone", bench.performed({.kind = Kind::drop, .step = 3}), {}},
       {"a cut waits in vain", [&] { bench.files.drop({6, true}, bench); }, {"work: drop 6 in vain"}},

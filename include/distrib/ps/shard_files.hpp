@@ -104,6 +104,14 @@ class ShardFiles {
 
   // --- what came of it ---
 
+  /// What `StateFetchCore` has fetched.
+  void state_came(const std::optional<Cut>& cut, auto& service, Instant now, auto& out) {
+    if (cut)
+      out(event(Event::Kind::restored,
+                "going on from the state of its other replica, step " + std::to_string(cut->step)));
+    service.state_came(cut ? &*cut : nullptr, now);
+  }
+
   void performed(CutWork work, auto& service, Instant now, auto& out) {
     switch (work.kind) {
       case CutWork::Kind::open: return found(std::move(work), service, now, out);

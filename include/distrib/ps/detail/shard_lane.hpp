@@ -7,10 +7,8 @@
 #include <distrib/net/connection_core.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/any_shard.hpp>
-#include <distrib/ps/cut_pieces.hpp>
 #include <distrib/ps/cut_settings.hpp>
 #include <distrib/ps/detail/state_fetch.hpp>
-#include <distrib/ps/error.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/methods.hpp>
@@ -18,11 +16,11 @@
 #include <distrib/ps/shard_action.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_files.hpp>
-#include <distrib/ps/shard_layout.hpp>
 #include <distrib/ps/shard_meter.hpp>
 #include <distrib/ps/shard_service.hpp>
 #include <distrib/ps/shard_shell.hpp>
 #include <distrib/ps/shard_status.hpp>
+#include <distrib/ps/state_fetch_core.hpp>
 #include <distrib/ps/stored_cuts.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/server_event.hpp>
@@ -179,17 +177,14 @@ class ShardLane {
       rpc.service = job.service_of(sibling);
       rpc.categories = ps_categories();
       rpc.secret = options.rpc.secret;
-      CutAssembly assembly{ShardLayout{job, sibling % job.shards()}, updaters, options.shard.memory_budget_bytes};
-      fetch = std::make_shared<StateFetch>(
-          lane.executor_, rpc, StateRequest{job_hash, have, 0}, std::move(assembly), options.shard.lease,
-          [this](const std::optional<Cut>& cut) {
-            if (cut)
-              lane.task_.tell(Event::Kind::restored,
-                              "going on from the state of its other replica, step " + std::to_string(cut->step));
-            service.state_came(cut ? &*cut : nullptr, Clock::now());
-            lane.settle();
-          });
-      fetch->start(lane.task_.address_of(job.task_of(sibling)));
+      StateFetchCore core{
+          job, replica, updaters, job_hash, have, options.shard.memory_budget_bytes, options.shard.lease};
+      fetch = std::make_shared<StateFetch>(lane.executor_, lane.task_.address_of(job.task_of(sibling)), std::move(rpc),
+                                           std::move(core), [this](const std::optional<Cut>& cut) {
+                                             files.state_came(cut, service, Clock::now(), *this);
+                                             lane.settle();
+                                           });
+      fetch->start();
     }
     void joined_twice(Rank rank) override {
       lane.task_.tell(Event::Kind::joined_twice, "somebody joined for rank " + std::to_string(rank) +

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/error.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connect.hpp>
-#include <distrib/ps/cut_pieces.hpp>
-#include <distrib/ps/error.hpp>
 #include <distrib/ps/methods.hpp>
 #include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/state_fetch_core.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 
 #include <chrono>
@@ -21,95 +21,88 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Fetches a newer cut from the other replica of a shard, over a connection of its own.
+/// The shell of a `StateFetchCore`: a connection of its own to the other replica of a shard, and a timer.
 ///
-/// Calls back once, on the executor: with the cut, or without one, when there is none that is newer, the other replica
-/// cannot be reached, does not know the job, or is lost midway. Threads: one at a time, which is the executor's; a heap
+/// Calls back once, on the executor, with what was fetched. Threads: one at a time, which is the executor's; a heap
 /// object, and dropped it calls nothing.
 class StateFetch : public std::enable_shared_from_this<StateFetch> {
  public:
   using Executor = asio::io_context::executor_type;
   using Came = std::function<void(std::optional<Cut>)>;
 
-  /// `answer_within`: the sibling may have to make and write the cut first.
   template <class = void>
-  StateFetch(const Executor& executor, RpcClientOptions options, StateRequest request, CutAssembly assembly,
-             std::chrono::milliseconds answer_within, Came came)
+  StateFetch(const Executor& executor, const Address& sibling, RpcClientOptions options, StateFetchCore core, Came came)
       : executor_{executor},
+        sibling_{sibling},
         options_{std::move(options)},
-        request_{std::move(request)},
-        assembly_{std::move(assembly)},
-        answer_within_{answer_within},
+        core_{std::move(core)},
         came_{std::move(came)},
         pause_{executor} {}
 
-  /// With port 0 it cannot be reached.
-  template <class = void> void start(const Address& sibling);
+  template <class = void> void start() { core_.start(Clock::now(), *this); }
+
+  // --- what the core tells ---
+
+  template <class = void> void operator()(ConnectToSibling action);
+  template <class = void> void operator()(AskSibling action);
+  template <class = void> void operator()(AskSiblingLater action);
+  template <class = void> void operator()(StateFetched action);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  template <class = void> void ask() {
-    client_->async_call<State>(request_, answer_within_,
-                               [weak = weak_from_this()](const std::error_code& ec, const StateReply& reply) {
-                                 if (const auto self = weak.lock()) self->answered(ec, reply);
-                               });
-  }
-
-  template <class = void> void answered(const std::error_code& ec, const StateReply& reply) {
-    if (ec == ps_errc::not_joined && Clock::now() < found_until_) return ask_later();  // no worker has come to it yet
-    if (ec || reply.step == 0 || !assembly_.take(reply)) return end(std::nullopt);
-    if (assembly_.whole()) return end(std::move(assembly_).finish());
-    request_.at = assembly_.bytes();
-    ask();
-  }
-
-  template <class = void> void ask_later() {
-    pause_.expires_after(pause);
-    pause_.async_wait([weak = weak_from_this()](const std::error_code& ec) {
-      if (const auto self = weak.lock(); self && !ec) self->ask();
-    });
-  }
-
-  template <class = void> void end(std::optional<Cut> cut) {
-    connector_.reset();
-    client_.reset();
-    std::exchange(came_, {})(std::move(cut));
-  }
-
-  static constexpr std::chrono::milliseconds pause{50};
-
   Executor executor_;
+  Address sibling_;
   RpcClientOptions options_;
-  StateRequest request_;
-  CutAssembly assembly_;
-  std::chrono::milliseconds answer_within_;
+  StateFetchCore core_;
   Came came_;
-  Instant found_until_ = Clock::now() + std::chrono::seconds{2};  // tasks of a job start together
   SteadyTimer pause_;
   std::shared_ptr<Connector> connector_;  // shared only so that who drops this need not know how they end
   std::shared_ptr<RpcClient> client_;
 };
 
-template <class> void StateFetch::start(const Address& sibling) {
-  if (sibling.port == 0)
+template <class> void StateFetch::operator()(ConnectToSibling action) {
+  if (sibling_.port == 0)  // nobody can connect to that
     return asio::post(executor_, [weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->end(std::nullopt);
+      if (const auto self = weak.lock()) self->core_.not_connected(*self);
     });
   ConnectOptions how;
-  how.deadline = found_until_;
-  how.longest_pause = pause;
-  connector_ = std::make_shared<Connector>(executor_, sibling, std::move(how),
+  how.deadline = action.until;
+  how.longest_pause = action.longest_pause;
+  connector_ = std::make_shared<Connector>(executor_, sibling_, std::move(how),
                                            [this](const Error& error, std::optional<TcpSocket> socket) {
                                              const auto self = shared_from_this();
-                                             if (error) return end(std::nullopt);
+                                             if (error) return core_.not_connected(*this);
                                              client_ = std::make_shared<RpcClient>(*std::move(socket), options_);
-                                             ask();
+                                             core_.connected(*this);
                                            });
 }
 
+template <class> void StateFetch::operator()(AskSibling action) {
+  client_->async_call<State>(action.request, action.within,
+                             [weak = weak_from_this()](const std::error_code& ec, const StateReply& reply) {
+                               const auto self = weak.lock();
+                               if (self && ec) self->core_.failed(ec, Clock::now(), *self);
+                               else if (self) self->core_.answered(reply, *self);
+                             });
+}
+
+template <class> void StateFetch::operator()(AskSiblingLater action) {
+  pause_.expires_at(action.at);
+  pause_.async_wait([weak = weak_from_this()](const std::error_code& ec) {
+    if (const auto self = weak.lock(); self && !ec) self->core_.woken(*self);
+  });
+}
+
+template <class> void StateFetch::operator()(StateFetched action) {
+  connector_.reset();
+  client_.reset();
+  std::exchange(came_, {})(std::move(action.cut));
+}
+
 #ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/shard.cpp
-extern template void StateFetch::start(const Address&);
+extern template void StateFetch::operator()(ConnectToSibling);
+extern template void StateFetch::operator()(AskSibling);
 #endif
 
 }  // namespace detail

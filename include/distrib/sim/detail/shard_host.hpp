@@ -5,13 +5,13 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/net/connection_core.hpp>
-#include <distrib/ps/cut_pieces.hpp>
 #include <distrib/ps/error.hpp>
 #include <distrib/ps/finished_job.hpp>
 #include <distrib/ps/methods.hpp>
 #include <distrib/ps/shard_files.hpp>
 #include <distrib/ps/shard_service.hpp>
 #include <distrib/ps/shard_shell.hpp>
+#include <distrib/ps/state_fetch_core.hpp>
 #include <distrib/ps/stored_cuts.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/state_fetch.hpp>
@@ -51,6 +51,7 @@ class ShardHost final : public ShardShell {
         task_{world.job.task_of(replica)},
         name_{"shard " + std::to_string(replica % world.job.shards())} {
     if (replica >= world.job.shards()) name_ += " replica 1";
+    options_.linger = std::chrono::minutes{5};  // longer than anybody is away here
   }
 
   void start() {
@@ -60,9 +61,7 @@ class ShardHost final : public ShardShell {
     files_ = ShardFiles{};
     if (world_.disk || !stored_) stored_.emplace(files());  // what is in memory stands for a disk
     const Job& job = world_.job;
-    ShardOptions options;
-    options.linger = std::chrono::minutes{5};  // longer than anybody is away here
-    service_.emplace(ShardPlace{task_, job.service_of(number_), job.tasks, job.ranks, is_finished()}, options,
+    service_.emplace(ShardPlace{task_, job.service_of(number_), job.tasks, job.ranks, is_finished()}, options_,
                      world_.kinds, *this, world_.now());
     tell("starts");
     look_for_end();
@@ -141,16 +140,13 @@ class ShardHost final : public ShardShell {
   void drop(DropCut action) override { files_.drop(action, *this); }
   void send(SendState action) override { files_.send(action, *this); }
   void ask_sibling(const std::string& job_hash, Step have) override {
-    const Job& job = world_.job;
-    CutAssembly assembly{ShardLayout{job, number_ % job.shards()}, updaters_, ShardOptions{}.memory_budget_bytes};
+    StateFetchCore core{world_.job, number_, updaters_, job_hash, have, options_.memory_budget_bytes, options_.lease};
     fetch_ = std::make_shared<StateFetch>(
-        world_, [this](auto happened) { return open_to_sibling(std::move(happened)); }, StateRequest{job_hash, have, 0},
-        std::move(assembly),
-        [this](const Cut* cut) {
+        world_, [this](auto happened) { return open_to_sibling(std::move(happened)); }, std::move(core),
+        [this](const std::optional<Cut>& cut) {
           fetch_.reset();
-          tell(cut == nullptr ? "hears of no newer state"
-                              : "goes on from the state of its other replica, step " + std::to_string(cut->step));
-          service_->state_came(cut, world_.now());
+          if (!cut) tell("hears of no newer state");
+          files_.state_came(cut, *service_, world_.now(), *this);
           for (const LinkPointer& link : std::vector{links_}) link->session->answered();
           set_alarm();
         });
@@ -289,6 +285,7 @@ class ShardHost final : public ShardShell {
   std::uint32_t number_;
   std::uint32_t task_;
   std::string name_;
+  ShardOptions options_;
   std::uint64_t incarnation_ = 0;
   std::optional<ShardService<SessionPointer>> service_;
   ShardFiles files_;

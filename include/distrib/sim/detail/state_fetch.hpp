@@ -3,16 +3,15 @@
 
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/connection_core.hpp>
-#include <distrib/ps/cut_pieces.hpp>
-#include <distrib/ps/error.hpp>
 #include <distrib/ps/methods.hpp>
 #include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/state_fetch_core.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/codec.hpp>
+#include <distrib/rpc/error.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/world.hpp>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,79 +21,76 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-/// Fetches a newer cut from the other replica of a shard: what `ps/detail/state_fetch.hpp` is in production. Tells what
-/// came once; dropped it tells nothing.
+/// The shell of a `StateFetchCore` in simulated time, as `ps/detail/state_fetch.hpp` is in production: a connection of its
+/// own to the other replica of a shard. Calls back once with what was fetched; dropped it calls nothing.
 class StateFetch : public std::enable_shared_from_this<StateFetch> {
  public:
   /// Opens a connection to the other replica, which calls when there is something for its client; null: that is down.
   using Open = std::function<LinkPointer(std::function<void()> happened)>;
-  using Came = std::function<void(const Cut*)>;
+  using Came = std::function<void(std::optional<Cut>)>;
 
-  StateFetch(World& world, Open open, StateRequest request, CutAssembly assembly, Came came)
-      : world_{world},
-        open_{std::move(open)},
-        request_{std::move(request)},
-        assembly_{std::move(assembly)},
-        came_{std::move(came)} {}
+  StateFetch(World& world, Open open, StateFetchCore core, Came came)
+      : world_{world}, open_{std::move(open)}, core_{std::move(core)}, came_{std::move(came)} {}
   StateFetch(const StateFetch&) = delete;
   auto operator=(const StateFetch&) -> StateFetch& = delete;
   ~StateFetch() { hang_up(); }
 
-  void start() {
-    world_.scheduler.after(10 * world_.pause(), [weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->look();
-    });
-  }
+  void start() { core_.start(world_.now(), *this); }
 
   /// Its connection; null: there is none.
   [[nodiscard]] auto link() const noexcept -> const LinkPointer& { return link_; }
 
- private:
-  void look() {
-    link_ = open_([weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->happened();
-    });
-    if (link_ != nullptr) ask();
-    else look_again();
+  // --- what the core tells ---
+
+  void operator()(ConnectToSibling action) {
+    world_.scheduler.after(10 * world_.pause(), guarded([action](StateFetch& self) { self.connect(action); }));
   }
-  void look_again() {
+  void operator()(const AskSibling& action) {
+    WireWriter head;
+    const MessageBody body = RpcCodec<StateRequest>::encode(action.request, head);
+    link_->client.call(State::id, head.view(), body.body, world_.now() + action.within, world_.now());
+    link_->wire->flush();
+    if (lost_) world_.scheduler.after({}, guarded(&StateFetch::happened));  // the network tells nothing any more
+  }
+  void operator()(AskSiblingLater action) {
+    world_.scheduler.at(action.at, guarded([](StateFetch& self) { self.core_.woken(self); }));
+  }
+  void operator()(StateFetched action) {
+    const auto self = shared_from_this();
     hang_up();
-    if (world_.now() < found_until_) start();
-    else end(nullptr);
+    std::exchange(came_, {})(std::move(action.cut));
   }
 
-  void ask() {
-    WireWriter head;
-    const MessageBody body = RpcCodec<StateRequest>::encode(request_, head);
-    link_->client.call(State::id, head.view(), body.body, std::nullopt, world_.now());
-    link_->wire->flush();
+ private:
+  template <class Then>
+  auto guarded(Then then) -> std::function<void()> {
+    return [weak = weak_from_this(), then] {
+      if (const auto self = weak.lock()) std::invoke(then, *self);
+    };
+  }
+
+  void connect(ConnectToSibling action) {
+    link_ = open_(guarded(&StateFetch::happened));
+    if (link_ != nullptr) core_.connected(*this);
+    else if (world_.now() < action.until) (*this)(action);
+    else core_.not_connected(*this);
   }
 
   void happened() {
-    if (link_ == nullptr) return;
-    for (ClientEvent event; link_->client.next(world_.now(), event);) {
-      if (event.kind == ClientEvent::Kind::failed)
-        return event.error.code == ps_errc::not_joined ? look_again() : end(nullptr);
+    const LinkPointer link = link_;
+    if (link == nullptr) return;
+    for (ClientEvent event; link_ == link && link->client.next(world_.now(), event);) {
+      if (event.kind == ClientEvent::Kind::failed) core_.failed(event.error.code, world_.now(), *this);
       if (event.kind != ClientEvent::Kind::reply) continue;
       StateReply reply;
-      const bool good = distrib::detail::decode_message({event.head, event.body}, reply) && reply.step != 0;
-      if (!good || !assembly_.take(reply)) return end(nullptr);
-      if (assembly_.whole()) {
-        const Cut cut = std::move(assembly_).finish();
-        return end(&cut);
-      }
-      request_.at = assembly_.bytes();
-      ask();
+      if (distrib::detail::decode_message({event.head, event.body}, reply)) core_.answered(reply, *this);
+      else core_.failed(rpc_errc::bad_message, world_.now(), *this);
     }
-    link_->wire->flush();
-    if (link_->client.finished()) end(nullptr);
+    if (link_ != link) return;
+    link->wire->flush();
+    lost_ = link->client.finished();
   }
 
-  void end(const Cut* cut) {
-    const auto self = shared_from_this();
-    hang_up();
-    std::exchange(came_, {})(cut);
-  }
   void hang_up() {
     if (link_ == nullptr) return;
     link_->client_open = false;
@@ -103,11 +99,10 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
 
   World& world_;
   Open open_;
-  StateRequest request_;
-  CutAssembly assembly_;
+  StateFetchCore core_;
   Came came_;
-  Instant found_until_ = world_.now() + std::chrono::seconds{2};
   LinkPointer link_;
+  bool lost_ = false;
 };
 
 }  // namespace sim::detail
