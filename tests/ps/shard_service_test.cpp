@@ -417,7 +417,9 @@ TEST_CASE("ShardService: a replica that is behind when all is done elsewhere end
   bench.opened()();
   bench.state_came(0, 0)();
   bench.tell({
-      {"the checkpoint of the last step is there", [&] { bench.service.woken(bench.now, true); }, {}},
+      {"a checkpoint of an earlier run is there", [&] { bench.service.found_finished(8, bench.now); }, {}},
+      {"", [&] { CHECK(bench.service.wake()); }, {}},
+      {"the checkpoint of the last step is there", [&] { bench.service.found_finished(9, bench.now); }, {}},
       {"somebody is here yet", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
       {"gone", bench.closed('a'), {}},
       {"", bench.wakes_after(30s), {"shell ended 0"}},
@@ -867,7 +869,7 @@ TEST_CASE("ShardService: nobody comes", "[ps]") {
   Bench finished{job_of(1, 9, 3), {.finished = true}, options};
   finished.tell({{"it was done before", finished.wakes_after(500ms), {"shell ended 0"}}});
   Bench meanwhile{job_of(1, 9, 3), {}, options};
-  meanwhile.tell({{"too early", [&] { meanwhile.service.woken(meanwhile.now, true); }, {}},
+  meanwhile.tell({{"too early", [&] { meanwhile.service.found_finished(4, meanwhile.now); }, {}},
                   {"others have ended it", meanwhile.wakes_after(500ms), {"shell ended 0"}}});
 }
 

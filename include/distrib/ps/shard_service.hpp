@@ -180,6 +180,10 @@ class ShardService final : private ShardSink {
     end(exit_code::somebody_lost, {ps_errc::rank_lost, "rank " + std::to_string(verdict.rank) + at});
   }
 
+  /// The directory has the checkpoint of a job's last step. A shard that knows its job heeds its own cuts, unless another
+  /// replica was there at the end.
+  void found_finished(Step step, Instant now) { woken(now, !job_ || step >= job_->total_steps); }
+
   /// How it is, for whoever asks; changes nothing.
   [[nodiscard]] auto status(Instant now) const -> ShardStatus {
     ShardStatus status = meter_.describe(job_.place(), job_.get(), job_.kind(), core_.get(), now);

@@ -19,23 +19,20 @@
 #include <distrib/ps/detail/server_task.hpp>
 #include <distrib/ps/detail/shard_lane.hpp>
 #include <distrib/ps/detail/task_lock.hpp>
-#include <distrib/ps/error.hpp>
-#include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/finished_job.hpp>
 #include <distrib/ps/messages.hpp>
 #include <distrib/ps/metrics_text.hpp>
 #include <distrib/ps/server_options.hpp>
 #include <distrib/ps/shard_clock.hpp>
 #include <distrib/ps/shard_status.hpp>
+#include <distrib/ps/task_end_core.hpp>
 #include <distrib/rpc/rpc_pool_server.hpp>
 #include <distrib/rpc/server_session.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -67,6 +64,7 @@ class ServerTaskShell final : public ServerTask {
         kinds_{std::move(kinds)},
         options_{std::move(options)},
         name_{to_string(TaskId{"ps", index})},
+        end_{lanes_of(io), options_.shard.linger},
         look_timer_{executor_},
         hang_up_timer_{executor_} {
     options_.shard.task_memory_bytes = std::min(options_.shard.task_memory_bytes, usable_memory() / 2);
@@ -78,9 +76,8 @@ class ServerTaskShell final : public ServerTask {
     throw_if(error);
     place_.finished = !finished_checkpoint(options_.directory).empty();
     address_ = Address::parse(cluster.task_address("ps", index));
-    const std::size_t lanes = std::clamp<std::size_t>(io.size() - 1, 1, most_shards);
-    for (std::size_t i = 0; i < lanes; ++i) lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_));
-    tallies_.resize(lanes);
+    for (std::size_t i = 0; i < lanes_of(io); ++i)
+      lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_));
     // Cuts are written beside what workers wait for.
     if (io.size() > 1) asio::post(disk_, [] { give_way(); });
   }
@@ -106,14 +103,14 @@ class ServerTaskShell final : public ServerTask {
     if (options_.metrics) show_metrics(*options_.metrics);
     asio::post(executor_, [this] {
       lanes_.front()->open(0);
-      look_for_end();
+      end_.start(!options_.directory.empty(), *this);
     });
   }
 
   [[nodiscard]] auto executor() const noexcept -> Executor override { return executor_; }
   [[nodiscard]] auto port() const noexcept -> std::uint16_t override { return server_->port(); }
   [[nodiscard]] auto metrics_port() const noexcept -> std::uint16_t override { return metrics_port_; }
-  [[nodiscard]] auto why() const noexcept -> const Error& override { return why_; }
+  [[nodiscard]] auto why() const noexcept -> const Error& override { return end_.why(); }
 
   void join(std::function<void(int)> told) override {
     asio::post(executor_, [this, told = std::move(told)]() mutable {
@@ -159,8 +156,8 @@ class ServerTaskShell final : public ServerTask {
   void changed(std::size_t lane, const ShardTally& tally) {
     asio::dispatch(executor_, [this, lane, tally] {
       if (closed_) return;
-      count(lane, tally);
-      if (leaving_) finish_if_alone();
+      end_.counted(lane, tally, *this);
+      shards_of_job_ = end_.shards_of_job();
     });
   }
 
@@ -168,14 +165,61 @@ class ServerTaskShell final : public ServerTask {
   void ended(std::size_t lane, const ShardTally& tally, int code, const Error& why) {
     asio::dispatch(executor_, [this, lane, tally, code, why] {
       if (closed_) return;
-      count(lane, tally);
-      end(code, why);
+      end_.ended(lane, tally, code, why, *this);
+      shards_of_job_ = end_.shards_of_job();
     });
   }
 
   void tell(Event::Kind kind, const std::string& text) {
     if (!options_.observer) return;
     asio::dispatch(executor_, [this, kind, text] { options_.observer({kind, name_, {}, {}, name_ + ": " + text}); });
+  }
+
+  // --- what the end of the task wants ---
+
+  void operator()(LookForEnd look) {
+    look_timer_.expires_after(look.after);
+    look_timer_.async_wait([this](const std::error_code& ec) {
+      if (ec || closed_) return;
+      asio::post(disk_, [this] {
+        const auto step = checkpoint_step(finished_checkpoint(options_.directory));
+        asio::post(executor_, [this, step] {
+          if (closed_) return;
+          end_.looked(step ? std::optional{static_cast<Step>(*step)} : std::nullopt, *this);
+        });
+      });
+    });
+  }
+  void operator()(TellFinished finished) {
+    on_each([finished](Lane& lane) { lane.found_finished(finished.step); }, [] {});
+  }
+  void operator()(EndFiles end) {
+    on_each(
+        [end](Lane& lane) {
+          if (end.done) lane.finish_files();
+        },
+        [this] {
+          asio::post(disk_, [this] {  // after all that is still to be done there
+            asio::post(executor_, [this] {
+              if (!closed_) end_.files_done(*this);
+            });
+          });
+        });
+  }
+  void operator()(HangUp hang_up) {
+    server_->drain(hang_up.within);
+    hang_up_timer_.expires_after(hang_up.within);
+    hang_up_timer_.async_wait([this](const std::error_code& ec) {
+      if (!ec && !closed_) end_.hung_up(*this);
+    });
+    on_each([](Lane& lane) { lane.leave(); }, [this] { end_.counts_connections(*this); });
+  }
+  void operator()(TaskOver over) {
+    over_ = over.code;
+    look_timer_.cancel();
+    hang_up_timer_.cancel();
+    page_.reset();
+    tell_end();
   }
 
  private:
@@ -189,7 +233,7 @@ class ServerTaskShell final : public ServerTask {
 
   void listen(const Address& address) {
     RpcServerOptions options = options_.rpc;
-    options.services = most_shards;
+    options.services = TaskEndCore::most_shards;
     options.threads = static_cast<std::uint32_t>(lanes_.size());
     server_.emplace(io_, address, [this](std::size_t thread) { return Room{lanes_[thread].get()}; }, options);
   }
@@ -233,89 +277,6 @@ class ServerTaskShell final : public ServerTask {
     asked_.extract(at).mapped().done();
   }
 
-  // --- the end ---
-
-  // Who was killed at the very end may be back before others have made the last checkpoint, and be reached by nobody; a
-  // replica may be behind when everybody has gone home.
-  void look_for_end() {
-    if (options_.directory.empty()) return;
-    look_timer_.expires_after(options_.shard.linger);
-    look_timer_.async_wait([this](const std::error_code& ec) {
-      if (ec || closed_) return;
-      asio::post(disk_, [this] {
-        const auto step = checkpoint_step(finished_checkpoint(options_.directory));
-        asio::post(executor_, [this, step] {
-          if (closed_ || ending_) return;
-          if (step) on_each([step](Lane& lane) { lane.found_finished(static_cast<Step>(*step)); }, [] {});
-          look_for_end();
-        });
-      });
-    });
-  }
-
-  void count(std::size_t lane, const ShardTally& tally) {
-    tallies_[lane] = tally;
-    std::uint32_t shards = most_shards;
-    for (const ShardTally& of_lane : tallies_)
-      if (of_lane.shards_of_job != 0) shards = of_lane.shards_of_job;
-    shards_of_job_ = shards;
-  }
-
-  [[nodiscard]] auto sum(std::size_t ShardTally::* number) const -> std::size_t {
-    std::size_t sum = 0;
-    for (const ShardTally& tally : tallies_) sum += tally.*number;
-    return sum;
-  }
-
-  // The task is over when all its shards are, or at once when one cannot go on.
-  void end(int code, const Error& why) {
-    const bool has_job = shards_of_job() != most_shards;
-    if (why.code == ps_errc::nobody_joined && has_job) return;  // they came to other shards
-    if (code != 0 && code_ == 0) {
-      code_ = code;
-      why_ = why;
-    }
-    const std::size_t over = sum(&ShardTally::over);
-    const bool saving = code_ == exit_code::again && over < sum(&ShardTally::shards);
-    if (ending_ || saving || (code_ == 0 && over < (has_job ? shards_of_job() : 1))) return;
-    ending_ = true;
-    if (code_ != exit_code::done) return hang_up_after_files();
-    on_each([](Lane& lane) { lane.finish_files(); }, [this] { hang_up_after_files(); });
-  }
-
-  // After all that is still to be done with files.
-  void hang_up_after_files() {
-    asio::post(disk_, [this] { asio::post(executor_, [this] { hang_up(); }); });
-  }
-
-  // What was answered is still written; who does not read it is not waited for.
-  void hang_up() {
-    if (closed_) return;
-    server_->drain(hang_up_within);
-    hang_up_timer_.expires_after(hang_up_within);
-    hang_up_timer_.async_wait([this](const std::error_code& ec) {
-      if (!ec) finish();
-    });
-    on_each([](Lane& lane) { lane.leave(); },
-            [this] {
-              leaving_ = true;
-              finish_if_alone();
-            });
-  }
-
-  void finish_if_alone() {
-    if (sum(&ShardTally::connections) == 0) finish();
-  }
-
-  void finish() {
-    if (over_ || closed_) return;
-    over_ = true;
-    look_timer_.cancel();
-    hang_up_timer_.cancel();
-    page_.reset();
-    tell_end();
-  }
-
   void close() {
     closed_ = true;
     asked_.clear();
@@ -326,7 +287,7 @@ class ServerTaskShell final : public ServerTask {
 
   void tell_end() {
     if (!over_ || !joined_) return;
-    std::exchange(joined_, {})(code_);
+    std::exchange(joined_, {})(*over_);
   }
 
   struct Asked {
@@ -334,8 +295,9 @@ class ServerTaskShell final : public ServerTask {
     std::function<void()> done;
   };
 
-  static constexpr std::chrono::milliseconds hang_up_within{2'000};
-  static constexpr std::uint32_t most_shards = 256;  // of one task
+  static auto lanes_of(const IoPool& io) -> std::size_t {
+    return std::clamp<std::size_t>(io.size() - 1, 1, TaskEndCore::most_shards);
+  }
 
   IoPool& io_;
   Executor executor_;
@@ -348,18 +310,14 @@ class ServerTaskShell final : public ServerTask {
   TaskLock lock_;
   Address address_;
   std::uint16_t metrics_port_ = 0;
-  std::atomic<std::uint32_t> shards_of_job_ = most_shards;  // written on the first thread
-  std::vector<ShardTally> tallies_;  // what lanes have told last
+  std::atomic<std::uint32_t> shards_of_job_ = TaskEndCore::most_shards;  // written on the first thread
+  TaskEndCore end_;
   std::uint64_t rounds_ = 0;
   std::map<std::uint64_t, Asked> asked_;
   SteadyTimer look_timer_;
   SteadyTimer hang_up_timer_;
   std::function<void(int)> joined_;
-  int code_ = 0;
-  Error why_;
-  bool ending_ = false;
-  bool leaving_ = false;
-  bool over_ = false;
+  std::optional<int> over_;  // with this code
   bool closed_ = false;
   std::unique_ptr<PageServer<ListenerType>> page_;  // null: no metrics
   std::vector<std::unique_ptr<Lane>> lanes_;

@@ -22,6 +22,7 @@
 #include <distrib/ps/shard_status.hpp>
 #include <distrib/ps/state_fetch_core.hpp>
 #include <distrib/ps/stored_cuts.hpp>
+#include <distrib/ps/task_end_core.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/server_event.hpp>
 
@@ -41,14 +42,6 @@
 namespace distrib {
 inline namespace v0 {
 namespace detail {
-
-/// How many there are on a lane.
-struct ShardTally {
-  std::size_t shards = 0;
-  std::size_t over = 0;             ///< Of those.
-  std::size_t connections = 0;
-  std::uint32_t shards_of_job = 0;  ///< Of one task, replicas too; 0: none of these knows a job.
-};
 
 /// The shards of a ps task that live on one thread, with the connections that speak to them, their clock, and their
 /// files, which are read and written on another thread: what came of it is posted back. What `RpcPoolServer` speaks to.
@@ -107,12 +100,9 @@ class ShardLane {
     settle();
   }
 
-  /// The directory holds the end of a job at this step. Shards that know one heed their own cuts, but for replicas.
+  /// The directory has the checkpoint of a job's last step.
   void found_finished(Step step) {
-    for (auto& [number, host] : shards_) {
-      const auto& job = host->service.job();
-      host->service.woken(Clock::now(), !job || step >= job->total_steps);
-    }
+    for (auto& [number, host] : shards_) host->service.found_finished(step, Clock::now());
     settle();
   }
 

@@ -7,6 +7,7 @@
 #include <distrib/ps/messages.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/program.hpp>
+#include <distrib/sim/detail/ps_process.hpp>
 #include <distrib/sim/detail/shard_host.hpp>
 #include <distrib/sim/detail/worker_host.hpp>
 #include <distrib/sim/detail/world.hpp>
@@ -39,13 +40,14 @@ class Cluster {
   /// Of `cuts` the directory is the simulation's own. Throws when it cannot be made.
   Cluster(const Job& job, ShardKinds kinds, const CutSettings& cuts, StartProgram program, const Options& options)
       : program_{std::move(program)}, world_{job, std::move(kinds), cuts, options}, ranks_(job.ranks) {
-    for (std::uint32_t replica = 0; replica < job.num_replicas(); ++replica) {
-      shards_.push_back(std::make_unique<ShardHost>(world_, replica));
-      world_.shards.push_back(shards_.back().get());
+    world_.shards.resize(job.num_replicas());
+    for (std::uint32_t task = 0; task < job.tasks; ++task) {
+      tasks_.push_back(std::make_unique<PsProcess>(world_, task));
+      for (const auto& shard : tasks_.back()->shards()) world_.shards[shard->number()] = shard.get();
     }
     world_.contributed = [this] { contributed(); };
     draw_faults();
-    for (const auto& shard : shards_) shard->start();
+    for (const auto& task : tasks_) task->start();
     for (Rank rank = 0; rank < job.ranks; ++rank) start_later(rank, world_.pause());
     contributed_ = 0;
     fall_due();
@@ -92,7 +94,7 @@ class Cluster {
     std::string name = "rank " + std::to_string(rank);
     if (of.started > 0) name += "." + std::to_string(of.started);
     ++of.started;
-    of.processes.push_back(std::make_shared<Process>(world_, shards_, rank, std::move(name), program_(rank)));
+    of.processes.push_back(std::make_shared<Process>(world_, world_.shards, rank, std::move(name), program_(rank)));
     of.processes.back()->start();
   }
   void kill_worker() {
@@ -110,29 +112,15 @@ class Cluster {
     start(rank);
   }
   void kill_ps(std::uint32_t task) {
-    if (is_fragile(task)) return;
-    bool died = false;
-    for (const auto& shard : shards_)
-      if (shard->task() == task && shard->is_up()) {
-        shard->die();
-        died = true;
-      }
-    if (!died) return;
+    PsProcess& process = *tasks_[task];
+    if (!process.is_up() || process.is_fragile()) return;
+    process.die();
     ++world_.deaths;
     if (world_.disk) world_.flips_due += std::exchange(flips_, 0U);
-    world_.scheduler.after(10 * world_.pause(), [this, task] {
-      for (const auto& shard : shards_)
-        if (shard->task() == task && !shard->is_up()) shard->start();
-    });
-  }
-  [[nodiscard]] auto is_fragile(std::uint32_t task) const -> bool {
-    return std::ranges::any_of(shards_,
-                               [&](const auto& shard) { return shard->task() == task && shard->is_fragile(); });
+    world_.scheduler.after(10 * world_.pause(), [&process] { process.start(); });
   }
   void lose_power() {
-    if (!world_.disk) return;
-    for (std::uint32_t task = 0; task < world_.job.tasks; ++task)
-      if (is_fragile(task)) return;
+    if (!world_.disk || std::ranges::any_of(tasks_, [](const auto& task) { return task->is_fragile(); })) return;
     world_.tell("simulation", "power is lost");
     for (std::uint32_t task = 0; task < world_.job.tasks; ++task) kill_ps(task);
     world_.disk->lose_power();
@@ -208,7 +196,7 @@ class Cluster {
     for (const RankState& of : ranks_)
       for (const auto& process : of.processes)
         for (auto& link : process->open()) open.push_back(std::move(link));
-    for (const auto& shard : shards_)
+    for (const ShardHost* shard : world_.shards)
       if (const LinkPointer link = shard->asking()) open.push_back(link);
     if (open.empty()) return;
     ++world_.resets;
@@ -251,7 +239,7 @@ class Cluster {
       if (of.done && of.processes.size() > 1) end_zombies(of);
       all = all && of.done;
     }
-    for (const auto& shard : shards_) all = all && (shard->is_done() || !refusals().empty());
+    for (const auto& task : tasks_) all = all && (task->is_done() || !refusals().empty());
     return all;
   }
   // Of a rank that is done the other processes have nothing more to say.
@@ -264,8 +252,8 @@ class Cluster {
   // back by a worker that came late, when its last cut was durable.
   auto count_contributions() -> std::uint64_t {
     std::uint64_t most = 0;
-    for (const auto& shard : shards_) most = std::max(most, shard->contributions());
-    for (const auto& shard : shards_)
+    for (const ShardHost* shard : world_.shards) most = std::max(most, shard->contributions());
+    for (const ShardHost* shard : world_.shards)
       if (!world_.job.consistency.is_synchronous() && world_.wrong.empty() && refusals().empty() &&
           shard->contributions() != most)
         world_.fail("shards have counted " + std::to_string(most) + " and " + std::to_string(shard->contributions()) +
@@ -279,13 +267,13 @@ class Cluster {
     std::string text = " (after " + std::to_string(passed.count()) + " ms;";
     for (const RankState& of : ranks_)
       for (const auto& process : of.processes) text += process->state();
-    for (const auto& shard : shards_) text += shard->state();
+    for (const ShardHost* shard : world_.shards) text += shard->state();
     return text + ")";
   }
 
   StartProgram program_;
   World world_;
-  std::vector<std::unique_ptr<ShardHost>> shards_;
+  std::vector<std::unique_ptr<PsProcess>> tasks_;
   std::vector<RankState> ranks_;
   std::multimap<std::uint64_t, std::function<void()>> due_;  // after so many contributions
   std::uint64_t contributed_ = 0;

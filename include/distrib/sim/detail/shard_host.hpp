@@ -6,13 +6,14 @@
 #include <distrib/core/event.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/ps/error.hpp>
-#include <distrib/ps/finished_job.hpp>
+#include <distrib/ps/exit_code.hpp>
 #include <distrib/ps/methods.hpp>
 #include <distrib/ps/shard_files.hpp>
 #include <distrib/ps/shard_service.hpp>
 #include <distrib/ps/shard_shell.hpp>
 #include <distrib/ps/state_fetch_core.hpp>
 #include <distrib/ps/stored_cuts.hpp>
+#include <distrib/ps/task_end_core.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/state_fetch.hpp>
 #include <distrib/sim/detail/world.hpp>
@@ -41,56 +42,95 @@ struct DiskFiles {
   [[nodiscard]] auto now() const noexcept -> double { return files ? files->now() : 0; }
 };
 
+/// What a shard's host tells its process.
+class HostOwner {
+ public:
+  virtual ~HostOwner() = default;
+  virtual void changed() = 0;                          ///< A connection has ended, or its files have nothing to do.
+  virtual void ended(int code, const Error& why) = 0;  ///< See `ShardShell::ended`.
+  [[nodiscard]] virtual auto is_done() const noexcept -> bool = 0;
+};
+
 /// One shard of a ps process, or a replica of one: the service of production and its files. What a thread of files does
 /// in production takes simulated time here, in the same order.
 class ShardHost final : public ShardShell {
  public:
-  ShardHost(World& world, std::uint32_t replica)
+  static constexpr std::chrono::minutes linger{5};  ///< Longer than anybody is away here.
+
+  ShardHost(World& world, std::uint32_t replica, HostOwner& owner)
       : world_{world},
+        owner_{owner},
         number_{replica},
         task_{world.job.task_of(replica)},
         name_{"shard " + std::to_string(replica % world.job.shards())} {
     if (replica >= world.job.shards()) name_ += " replica 1";
-    options_.linger = std::chrono::minutes{5};  // longer than anybody is away here
+    options_.linger = linger;
   }
 
-  void start() {
-    if (is_done()) return;
+  /// `finished`: the directory has the checkpoint of the job's last step.
+  void start(bool finished) {
     ++incarnation_;
     alarm_ = {};
-    files_ = ShardFiles{};
+    files_ = ShardFiles{world_.cuts.directory};
     if (world_.disk || !stored_) stored_.emplace(files());  // what is in memory stands for a disk
     const Job& job = world_.job;
-    service_.emplace(ShardPlace{task_, job.service_of(number_), job.tasks, job.ranks, is_finished()}, options_,
-                     world_.kinds, *this, world_.now());
+    service_.emplace(ShardPlace{task_, job.service_of(number_), job.tasks, job.ranks, finished}, options_, world_.kinds,
+                     *this, world_.now());
     tell("starts");
-    look_for_end();
     set_alarm();
   }
 
-  /// Its process is gone, wherever it was: a file that it was at is left half done.
+  /// Its process is killed, wherever it was: a file that it was at is left half done.
   void die() {
-    if (!service_ || is_done()) return;
     tell("dies");
-    contributions_ = service_->status(world_.now()).contributions;
+    note_contributions();
+    if (!queue_.empty() && world_.dice.percent(70)) leave_half_done();
+    leave();
+  }
+  /// Its process has ended.
+  void leave() {
     for (const LinkPointer& link : std::exchange(links_, {})) {
       link->server_open = false;
       link->session->flush = nullptr;
       link->wire->detach_b();
     }
     fetch_.reset();
-    if (!queue_.empty() && world_.dice.percent(70)) leave_half_done();
     queue_.clear();
     ++incarnation_;
     service_.reset();
   }
 
+  // --- what its process wants at the end ---
+
+  void found_finished(Step step) {
+    service_->found_finished(step, world_.now());
+    set_alarm();
+  }
+  void finish_files() { files_.finish(*this); }
+  [[nodiscard]] auto has_idle_files() const noexcept -> bool { return queue_.empty(); }
+  void drain(Instant until) {
+    for (const LinkPointer& link : std::vector{links_}) {
+      link->session->core.drain(until);
+      link->session->answered();
+    }
+  }
+  void count(ShardTally& tally) const {
+    ++tally.shards;
+    tally.connections += links_.size();
+    if (!service_) return;
+    if (service_->over()) ++tally.over;
+    if (const auto& job = service_->job()) tally.shards_of_job = job->shards_per_task * job->replicas;
+  }
+
   [[nodiscard]] auto is_up() const -> bool { return service_.has_value() && !service_->over(); }
-  [[nodiscard]] auto is_done() const -> bool { return code_ == 0; }
+  [[nodiscard]] auto is_done() const noexcept -> bool { return owner_.is_done(); }
   /// A bit of its newest cut flipped, and there is no newer one yet. When it dies now it may have to go back to cut 0 and
   /// die again, with nothing but the damaged one on the disk: then production refuses to begin anew.
-  [[nodiscard]] auto is_fragile() const noexcept -> bool { return fragile_ && !is_done(); }
+  [[nodiscard]] auto is_fragile() const noexcept -> bool { return fragile_; }
+  /// The newest cut that is kept in memory; 0 where there is a disk.
+  [[nodiscard]] auto in_memory() const noexcept -> Step { return in_memory_; }
   [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
+  [[nodiscard]] auto number() const noexcept -> std::uint32_t { return number_; }
   [[nodiscard]] auto task() const noexcept -> std::uint32_t { return task_; }
   /// Contributions that its values are made of, once it is done; of a process that was not joined any more, those of the
   /// one before.
@@ -121,6 +161,7 @@ class ShardHost final : public ShardShell {
     std::erase(links_, link);
     if (service_) service_->closed(link->session, now);
     set_alarm();
+    owner_.changed();
   }
 
   // --- what the service wants ---
@@ -154,19 +195,12 @@ class ShardHost final : public ShardShell {
   }
   void joined_twice(Rank) override {}
   void ended(int code, const Error& why) override {
-    code_ = code;
-    tell("ends with code " + std::to_string(code));
     // In memory it cannot know that the other replica was at the end, when it was not.
     const bool ends_without =
         !world_.disk && world_.job.replicas > 1 && world_.shards[world_.job.sibling_of(number_)]->is_done();
-    if (ends_without) code_ = 0;
-    if (code_ == 0) {
-      if (service_->job()) contributions_ = service_->status(world_.now()).contributions;
-      files_.finish(*this);
-    } else if (why.code != ps_errc::not_finite) {
-      world_.fail(name_ + " ended: " + why.where + ": " + why.code.message());
-    }
-    for (const LinkPointer& link : links_) link->session->core.drain(world_.now() + std::chrono::minutes{1});
+    tell("is over with code " + std::to_string(code));
+    note_contributions();
+    owner_.ended(ends_without ? exit_code::done : code, why);
   }
 
   // --- what its files want ---
@@ -186,22 +220,9 @@ class ShardHost final : public ShardShell {
 
   auto files() -> DiskFiles { return world_.disk ? DiskFiles{world_.disk->files()} : DiskFiles{}; }
 
-  // Whether its disk has the last cut of the job.
-  [[nodiscard]] auto is_finished() const -> bool {
-    if (world_.disk) return !finished_checkpoint(world_.cuts.directory).empty();
-    return in_memory_ >= world_.job.total_steps;
-  }
-
-  // Who was killed at the very end may be back before others have made the last checkpoint, and be reached by nobody.
-  void look_for_end() {
-    world_.scheduler.after(std::chrono::minutes{5}, [this, mine = incarnation_] {
-      if (mine != incarnation_ || !service_ || is_done()) return;
-      if (is_finished()) {
-        service_->woken(world_.now(), true);
-        set_alarm();
-      }
-      look_for_end();
-    });
+  void note_contributions() {
+    const std::uint64_t counted = service_->status(world_.now()).contributions;
+    if (counted != 0) contributions_ = counted;
   }
 
   void next_on_disk() {
@@ -216,6 +237,7 @@ class ShardHost final : public ShardShell {
       if (!queue_.empty()) next_on_disk();
       for (const LinkPointer& link : std::vector{links_}) link->session->answered();
       set_alarm();
+      if (queue_.empty()) owner_.changed();
     });
   }
   // The plan that is under way comes as far as chance wants.
@@ -238,6 +260,7 @@ class ShardHost final : public ShardShell {
     if (work.steps.empty()) {
       world_.disk->mend(flipped);
       work.refused.clear();
+      work.failure = {};
       (*stored_)(work);
     } else {
       --world_.flips_due;
@@ -282,6 +305,7 @@ class ShardHost final : public ShardShell {
   }
 
   World& world_;
+  HostOwner& owner_;
   std::uint32_t number_;
   std::uint32_t task_;
   std::string name_;
@@ -297,7 +321,6 @@ class ShardHost final : public ShardShell {
   std::vector<LinkPointer> links_;
   Instant alarm_{};
   bool fragile_ = false;
-  int code_ = -1;
   std::uint64_t contributions_ = 0;
 };
 

@@ -33,8 +33,7 @@ namespace sim::detail {
 template <class WorkerCore>
 class WorkerProcess final : public WorkerShell, public std::enable_shared_from_this<WorkerProcess<WorkerCore>> {
  public:
-  WorkerProcess(World& world, std::span<const std::unique_ptr<ShardHost>> shards, Rank rank, std::string name,
-                Program program)
+  WorkerProcess(World& world, std::span<ShardHost* const> shards, Rank rank, std::string name, Program program)
       : world_{world},
         shards_{shards},
         rank_{rank},
@@ -156,7 +155,7 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
   }
 
   World& world_;
-  std::span<const std::unique_ptr<ShardHost>> shards_;
+  std::span<ShardHost* const> shards_;
   Rank rank_;
   std::string name_;
   Program program_;

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/ps/error.hpp>
+#include <distrib/ps/exit_code.hpp>
+#include <distrib/ps/finished_job.hpp>
+#include <distrib/ps/messages.hpp>
+#include <distrib/ps/task_end_core.hpp>
+#include <distrib/sim/detail/shard_host.hpp>
+#include <distrib/sim/detail/world.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+namespace sim::detail {
+
+/// A ps process of a simulated cluster: the hosts of its shards, and the end of a task as in production.
+class PsProcess final : public HostOwner {
+ public:
+  PsProcess(World& world, std::uint32_t task) : world_{world}, name_{"ps " + std::to_string(task)} {
+    for (std::uint32_t replica = 0; replica < world.job.num_replicas(); ++replica)
+      if (world.job.task_of(replica) == task) shards_.push_back(std::make_unique<ShardHost>(world, replica, *this));
+  }
+  PsProcess(const PsProcess&) = delete;
+  auto operator=(const PsProcess&) -> PsProcess& = delete;
+
+  /// The hosts of its shards and replicas of shards, by their numbers.
+  [[nodiscard]] auto shards() const noexcept -> const std::vector<std::unique_ptr<ShardHost>>& { return shards_; }
+
+  /// Starts, unless it is up or was done.
+  void start() {
+    if (end_ || is_done()) return;
+    ++incarnation_;
+    end_.emplace(1, ShardHost::linger);
+    for (const auto& shard : shards_) shard->start(finished_step().has_value());
+    end_->start(true, *this);
+  }
+  void die() {
+    for (const auto& shard : shards_) shard->die();
+    ++incarnation_;
+    end_.reset();
+  }
+
+  [[nodiscard]] auto is_up() const noexcept -> bool { return end_.has_value(); }
+  [[nodiscard]] auto is_done() const noexcept -> bool override { return code_ == exit_code::done; }
+  /// See `ShardHost::is_fragile`.
+  [[nodiscard]] auto is_fragile() const -> bool {
+    return !is_done() && std::ranges::any_of(shards_, [](const auto& shard) { return shard->is_fragile(); });
+  }
+
+  // --- what shards tell ---
+
+  void changed() override {
+    if (end_) end_->counted(0, tally(), *this);
+    end_files_if_idle();
+  }
+  void ended(int code, const Error& why) override { end_->ended(0, tally(), code, why, *this); }
+
+  // --- what the end of the task wants ---
+
+  void operator()(LookForEnd look) {
+    later(look.after, [this] { end_->looked(finished_step(), *this); });
+  }
+  void operator()(TellFinished finished) {
+    for (const auto& shard : shards_) shard->found_finished(finished.step);
+  }
+  void operator()(EndFiles end) {
+    later({}, [this, end] {
+      for (const auto& shard : shards_)
+        if (end.done) shard->finish_files();
+      ends_files_ = true;
+      end_files_if_idle();
+    });
+  }
+  void operator()(HangUp hang_up) {
+    later({}, [this, hang_up] {
+      for (const auto& shard : shards_) shard->drain(world_.now() + hang_up.within);
+      end_->counts_connections(*this);
+    });
+    later(hang_up.within, [this] { end_->hung_up(*this); });
+  }
+  void operator()(TaskOver over) {
+    later({}, [this, over] {
+      code_ = over.code;
+      world_.tell(name_, "ends with code " + std::to_string(code_));
+      const Error why = end_->why();
+      if (!is_done() && why.code != ps_errc::not_finite)
+        world_.fail(name_ + " ended: " + why.where + ": " + why.code.message());
+      for (const auto& shard : shards_) shard->leave();
+      ++incarnation_;
+      end_.reset();
+    });
+  }
+
+ private:
+  // Not from inside of what asks for it, nor of another process of the task.
+  void later(Instant::duration time, std::function<void()> then) {
+    world_.scheduler.after(time, [this, mine = incarnation_, then = std::move(then)] {
+      if (mine == incarnation_) then();
+    });
+  }
+
+  void end_files_if_idle() {
+    const bool idle = std::ranges::all_of(shards_, [](const auto& shard) { return shard->has_idle_files(); });
+    if (idle && std::exchange(ends_files_, false)) end_->files_done(*this);
+  }
+
+  [[nodiscard]] auto tally() const -> ShardTally {
+    ShardTally tally;
+    for (const auto& shard : shards_) shard->count(tally);
+    return tally;
+  }
+
+  // The last step of the job, when its checkpoint is there; in memory, when all shards have it.
+  [[nodiscard]] auto finished_step() const -> std::optional<Step> {
+    if (world_.disk) {
+      const auto step = checkpoint_step(finished_checkpoint(world_.cuts.directory));
+      return step ? std::optional{static_cast<Step>(*step)} : std::nullopt;
+    }
+    const Step last = world_.job.total_steps;
+    const bool all = std::ranges::all_of(shards_, [last](const auto& shard) { return shard->in_memory() >= last; });
+    return all ? std::optional{last} : std::nullopt;
+  }
+
+  World& world_;
+  std::string name_;
+  std::vector<std::unique_ptr<ShardHost>> shards_;
+  std::uint64_t incarnation_ = 0;
+  std::optional<TaskEndCore> end_;  // empty: it is down
+  bool ends_files_ = false;
+  int code_ = -1;  // it has not ended
+};
+
+}  // namespace sim::detail
+}  // namespace v0
+}  // namespace distrib
