@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/families.hpp>
 #include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
@@ -34,10 +35,7 @@ struct AdamW {
 
   /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
   static void fields(auto& self, auto& field) {
-    field("learning_rate", self.learning_rate);
-    field("beta1", self.beta1);
-    field("beta2", self.beta2);
-    field("epsilon", self.epsilon);
+    detail::adam_fields(self, field);
     field("weight_decay", self.weight_decay);
   }
 
@@ -63,9 +61,7 @@ struct AdamW {
 
  private:
   [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdamWFactors<> {
-    const float rate = learning_rate.at(step.count);
-    const float alpha = detail::adam_alpha(rate, detail::power(beta1, step.count), detail::power(beta2, step.count));
-    return {alpha, detail::blend(beta1), detail::blend(beta2), epsilon, weight_decay * rate};
+    return detail::adam_factors<detail::AdamWFactors<>>(*this, step, weight_decay * learning_rate.at(step.count));
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/families.hpp>
 #include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
@@ -33,12 +34,7 @@ struct CenteredRMSProp {
   }
 
   /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
-  static void fields(auto& self, auto& field) {
-    field("learning_rate", self.learning_rate);
-    field("decay", self.decay);
-    field("momentum", self.momentum);
-    field("epsilon", self.epsilon);
-  }
+  static void fields(auto& self, auto& field) { detail::rmsprop_fields(self, field); }
 
   /// "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10"
   template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
@@ -62,7 +58,7 @@ struct CenteredRMSProp {
 
  private:
   [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::CenteredRMSPropFactors<> {
-    return {learning_rate.at(step.count), detail::blend(decay), momentum, epsilon};
+    return detail::rmsprop_factors<detail::CenteredRMSPropFactors<>>(*this, step);
   }
 };
 

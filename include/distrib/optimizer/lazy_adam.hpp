@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/families.hpp>
 #include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
@@ -32,12 +33,7 @@ struct LazyAdam {
   }
 
   /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
-  static void fields(auto& self, auto& field) {
-    field("learning_rate", self.learning_rate);
-    field("beta1", self.beta1);
-    field("beta2", self.beta2);
-    field("epsilon", self.epsilon);
-  }
+  static void fields(auto& self, auto& field) { detail::adam_fields(self, field); }
 
   /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
   template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
@@ -61,9 +57,7 @@ struct LazyAdam {
 
  private:
   [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdamFactors<> {
-    const float rate = learning_rate.at(step.count);
-    const float alpha = detail::adam_alpha(rate, detail::power(beta1, step.count), detail::power(beta2, step.count));
-    return {alpha, detail::blend(beta1), detail::blend(beta2), epsilon};
+    return detail::adam_factors<detail::AdamFactors<>>(*this, step);
   }
 };
 

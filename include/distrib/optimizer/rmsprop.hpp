@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/optimizer/detail/apply_factors.hpp>
+#include <distrib/optimizer/detail/families.hpp>
 #include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
@@ -32,12 +33,7 @@ struct RMSProp {
   }
 
   /// The hyper-parameters, in the order of `describe()`: calls `field(key, member)` for each.
-  static void fields(auto& self, auto& field) {
-    field("learning_rate", self.learning_rate);
-    field("decay", self.decay);
-    field("momentum", self.momentum);
-    field("epsilon", self.epsilon);
-  }
+  static void fields(auto& self, auto& field) { detail::rmsprop_fields(self, field); }
 
   /// "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10"
   template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
@@ -61,7 +57,7 @@ struct RMSProp {
 
  private:
   [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::RMSPropFactors<> {
-    return {learning_rate.at(step.count), detail::blend(decay), momentum, epsilon};
+    return detail::rmsprop_factors<detail::RMSPropFactors<>>(*this, step);
   }
 };
 

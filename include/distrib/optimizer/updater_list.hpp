@@ -58,11 +58,16 @@ template <Updater... Us> class UpdaterList {
 using StandardUpdaters =
     UpdaterList<Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam, AdamW, Ftrl>;
 
+namespace detail {
+template <class Last> struct UpdatersBefore;
+template <Updater... Last> struct UpdatersBefore<UpdaterList<Last...>> {
+  template <Updater... Us> using List = UpdaterList<Us..., Last...>;
+};
+}  // namespace detail
+
 /// Updaters of one's own and then those of this library: `updaters<MyUpdater>`.
 template <Updater... Us>
-inline constexpr UpdaterList<Us..., Sgd, Momentum, Adagrad, RMSProp, CenteredRMSProp, Adam, AMSGrad, LazyAdam, AdamW,
-                             Ftrl>
-    updaters{};
+inline constexpr typename detail::UpdatersBefore<StandardUpdaters>::template List<Us...> updaters{};
 
 #ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/shard.cpp
 namespace detail {
