@@ -14,6 +14,7 @@
 #include <distrib/checkpoint/object_names.hpp>
 #include <distrib/checkpoint/ordered_code.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/checkpoint/retention.hpp>
 #include <distrib/checkpoint/save.hpp>
 #include <distrib/checkpoint/snappy.hpp>
 #include <distrib/checkpoint/state_file.hpp>

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-using distrib::SaveOptions;
+using distrib::Retention;
 using Names = std::set<std::string>;
 
 namespace {
@@ -28,7 +28,7 @@ constexpr double hour = 3600;
 
 // A directory of checkpoints that are index files only.
 struct Directory {
-  void save(const std::string& name, SaveOptions options, double now) const {
+  void save(const std::string& name, Retention options, double now) const {
     support::write_file(path + "/" + name + ".index", "");
     distrib::Error error;
     auto saved = distrib::list_checkpoints(path, error);
@@ -69,7 +69,7 @@ struct CheckpointManager {
     }
   }
 
-  SaveOptions options;
+  Retention options;
   std::vector<std::pair<std::string, double>> maybe_delete;
   double last_preserved = 0;
   Names there;
@@ -124,7 +124,7 @@ TEST_CASE("one each n hours is preserved, as TensorFlow's CheckpointManager does
     CAPTURE(seed);
     distrib::sim::Dice dice{seed};
     const double hours[] = {0, 0.25, 1, 2.5};
-    const SaveOptions options{.max_to_keep = dice.below(6), .keep_checkpoint_every_n_hours = hours[dice.below(4)]};
+    const Retention options{.max_to_keep = dice.below(6), .keep_checkpoint_every_n_hours = hours[dice.below(4)]};
     CheckpointManager manager{options, {}, 0, {}};
     const Directory directory;
     double now = 1.7e9 + 0.1 * static_cast<double>(dice.below(1000));
@@ -155,7 +155,7 @@ TEST_CASE("one each n hours is preserved, as TensorFlow's CheckpointManager does
 
 TEST_CASE("what is preserved stays named, and stays when no more are", "[checkpoint][keep_newest]") {
   const Directory directory;
-  const SaveOptions options{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 2};
+  const Retention options{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 2};
   for (std::uint64_t step = 0; step < 7; ++step)
     directory.save(name_of(step), options, 1e9 + hour * static_cast<double>(step));
   CHECK(directory.names() == Names{"c-2", "c-4", "c-5", "c-6"});
@@ -182,7 +182,7 @@ TEST_CASE("what is preserved stays named, and stays when no more are", "[checkpo
 }
 
 TEST_CASE("a clock that is put back lets nothing go that was preserved", "[checkpoint][keep_newest]") {
-  const SaveOptions options{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 1};
+  const Retention options{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 1};
   const Directory directory;
   double now = 2e9;
   const auto save = [&](std::uint64_t step) { directory.save(name_of(step), options, now += hour); };
@@ -211,7 +211,7 @@ TEST_CASE("of checkpoints of which no time is known the oldest is preserved", "[
     std::filesystem::last_write_time(directory.path + "/" + name_of(step) + ".index", written);
   }
   const double now = distrib::detail::seconds_now();
-  const SaveOptions options{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 1};
+  const Retention options{.max_to_keep = 2, .keep_checkpoint_every_n_hours = 1};
   directory.save(name_of(3), options, now);
   CHECK(directory.names() == Names{"c-0", "c-2", "c-3"});
   directory.save(name_of(4), options, now + 60);

@@ -151,7 +151,7 @@ TEST_CASE("Server: asked to stop with shards on threads, started again, the same
     IoPool pool{5};
     std::optional<Server> server{std::in_place, pool, cluster_of(1), "ps", 0U};
     const std::uint16_t port = server->port();
-    Worker worker{context, job, 0, {{"127.0.0.1", port}}, {}, {directory, 8, 5}};
+    Worker worker{context, job, 0, {{"127.0.0.1", port}}, {}, {directory, 8, {.max_to_keep = 5}}};
     worker.at_step = [&](Step step) {
       if (step != stop_at) return;
       worker.at_step = nullptr;

@@ -16,7 +16,7 @@
 auto main(int argc, char** argv) -> int try {
   if (argc < 4) throw std::invalid_argument{"usage: keep_checkpoints DIRECTORY MAX_TO_KEEP HOURS TIME..."};
   const std::string directory = argv[1];
-  const distrib::SaveOptions options{std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr)};
+  const distrib::Retention options{std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr)};
   for (int i = 4; i < argc; ++i) {
     const std::string name = "model.ckpt-" + std::to_string(i - 3);
     std::ofstream{directory + "/" + name + ".index"} << "x";

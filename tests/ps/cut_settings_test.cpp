@@ -7,6 +7,5 @@ TEST_CASE("CutSettings: in memory, the last cut and no other checkpoint unless t
   const distrib::CutSettings settings;
   CHECK(settings.directory.empty());
   CHECK(settings.keep_every == 0);
-  CHECK(settings.max_to_keep == 5);
-  CHECK(settings.keep_checkpoint_every_n_hours == 0);
+  CHECK(settings.retention == distrib::Retention{.max_to_keep = 5, .keep_checkpoint_every_n_hours = 0});
 }

@@ -71,7 +71,7 @@ Performer(Function) -> Performer<Function>;
 struct Cluster {
   explicit Cluster(std::uint32_t shards, std::int64_t parts = 3, std::uint64_t keep_every = 20,
                    std::uint64_t max_to_keep = 0)
-      : job{cuts::make_job(shards, parts)}, settings{folder.path().string(), keep_every, max_to_keep} {
+      : job{cuts::make_job(shards, parts)}, settings{folder.path().string(), keep_every, {.max_to_keep = max_to_keep}} {
     job.total_steps = 1000;
   }
 
@@ -194,7 +194,7 @@ TEST_CASE("CutStore: the user's newest are kept", "[ps][cut_store]") {
   for (const Step step : {20U, 40U, 60U, 80U, 100U}) cluster.save_all(step);
   CHECK(cluster.list(0) == Steps{60, 80, 100});
   CHECK(cluster.files().size() == 1 + 3 * 3);
-  cluster.settings.max_to_keep = 1;  // two stay: workers may yet go back to the one before
+  cluster.settings.retention.max_to_keep = 1;  // two stay: workers may yet go back to the one before
   cluster.save_all(120);
   CHECK(cluster.list(0) == Steps{100, 120});
   cluster.settings.keep_every = 0;  // then the last one only
@@ -206,7 +206,7 @@ TEST_CASE("CutStore: the user's newest are kept", "[ps][cut_store]") {
 
 TEST_CASE("CutStore: one each n hours is preserved, the same one of every shard, whoever made it", "[ps][cut_store]") {
   Cluster cluster{3, 3, 20, 2};
-  cluster.settings.keep_checkpoint_every_n_hours = 1.8;
+  cluster.settings.retention.keep_checkpoint_every_n_hours = 1.8;
   const double began = cluster.clock;
   const double skew[] = {-200, 0, 90};
   std::vector<std::uint32_t> order{0, 1, 2};
@@ -231,7 +231,7 @@ TEST_CASE("CutStore: one each n hours is preserved, the same one of every shard,
   // A second run of another number of shards, that does not ask for it, and that keeps others.
   cluster.job = cuts::make_job(2, 2);
   cluster.job.total_steps = 1000;
-  cluster.settings.keep_checkpoint_every_n_hours = 0;
+  cluster.settings.retention.keep_checkpoint_every_n_hours = 0;
   cluster.settings.keep_every = 70;
   for (const Step step : {210U, 280U, 350U}) cluster.save_all(step);
   CHECK(cluster.list(0) == Steps{60, 100, 280, 350});
@@ -240,7 +240,7 @@ TEST_CASE("CutStore: one each n hours is preserved, the same one of every shard,
 
 TEST_CASE("CutStore: of what is preserved a start reads no values while there are two newer ones", "[ps][cut_store]") {
   Cluster cluster{2, 2, 20, 2};
-  cluster.settings.keep_checkpoint_every_n_hours = 1;
+  cluster.settings.retention.keep_checkpoint_every_n_hours = 1;
   for (Step step = 20; step <= 100; step += 20) {
     cluster.save_all(step);
     cluster.clock += 3600;
@@ -268,7 +268,7 @@ TEST_CASE("CutStore: killed at any point, what is preserved is there and whole",
   for (std::size_t actions = 0; killed; actions += points_apart) {
     CAPTURE(actions);
     Cluster cluster{2, 2, 20, 2};
-    cluster.settings.keep_checkpoint_every_n_hours = 1;
+    cluster.settings.retention.keep_checkpoint_every_n_hours = 1;
     cluster.left = actions;
     killed = false;
     for (Step step = 20; step <= 140; step += 20) {

@@ -26,14 +26,13 @@ auto carried(const T& message) -> T {
 
 TEST_CASE("methods: messages are written and read back", "[ps]") {
   const Progress progress{1ULL << 40, {0, 100, 1ULL << 40}};
-  const JoinRequest join = carried(JoinRequest{7, "abc", "the job", {"cuts/here", 500, 3, 1.5}});
+  const JoinRequest join = carried(JoinRequest{7, "abc", "the job", {"cuts/here", 500, {3, 1.5}}});
   CHECK(join.rank == 7);
   CHECK(join.job_hash == "abc");
   CHECK(join.job_text == "the job");
   CHECK(join.cuts.directory == "cuts/here");
   CHECK(join.cuts.keep_every == 500);
-  CHECK(join.cuts.max_to_keep == 3);
-  CHECK(join.cuts.keep_checkpoint_every_n_hours == 1.5);
+  CHECK(join.cuts.retention == distrib::Retention{3, 1.5});
   CHECK(carried(JoinRequest{7, "abc", {}, {}}).job_text.empty());
   CHECK(carried(JoinItem{JoinItem::Kind::notice, progress, 0}).kind == JoinItem::Kind::notice);
   CHECK(carried(JoinItem{JoinItem::Kind::joined, progress, 0}).progress == progress);

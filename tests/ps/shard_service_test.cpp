@@ -183,7 +183,7 @@ struct Bench : distrib::ShardShell {
             const distrib::JobUpdaters& updaters) override {
     CHECK(to_text(of_job) == to_text(job));
     told.push_back("shell open " + std::to_string(number) + " in " + cuts.directory + " " +
-                   std::to_string(cuts.keep_every) + " " + std::to_string(cuts.max_to_keep) + ", " +
+                   std::to_string(cuts.keep_every) + " " + std::to_string(cuts.retention.max_to_keep) + ", " +
                    updaters.front().text());
   }
   void copy() override { told.push_back("shell copy"); }

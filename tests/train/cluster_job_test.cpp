@@ -86,7 +86,7 @@ TEST_CASE("ClusterJob: started when all is done, it says so and has the result",
   IoPool pool{1};
   const Job job = loopback_job::make(1, 1, 3);
   const support::TempDirectory directory;
-  const CutSettings cuts{directory.path().string(), 3, 5};
+  const CutSettings cuts{directory.path().string(), 3, {.max_to_keep = 5}};
   for (const char* story :
        {" started 0 contribute 1 unprepared contribute 2 done 1 contribute 3 done 2 done 3", " started 3"}) {
     Server server{pool, cluster_of(1), "ps", 0};

@@ -3,6 +3,7 @@
 
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/checkpoint/retention.hpp>
 #include <distrib/checkpoint/state_file.hpp>
 #include <distrib/core/io_action.hpp>
 
@@ -15,15 +16,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// What becomes of older checkpoints when a new one is saved.
-struct SaveOptions {
-  /// The newest so many of one series ("model.ckpt" of "model.ckpt-1234") are kept, the new one included; 0: all.
-  std::size_t max_to_keep = 5;
-  /// Of those beyond, one that was saved at least so many hours after the last one preserved is preserved: it stays for
-  /// ever. The first hours begin with the first checkpoint of the directory. 0, or less: none is.
-  double keep_checkpoint_every_n_hours = 0;
-};
 
 /// What a plan is told of time. Seconds since 1970.
 struct SaveTimes {
@@ -85,7 +77,7 @@ class PreservingRule {
 /// `last_preserved`, because nobody asked for it before or the state file was lost, the oldest is preserved.
 template <class = void>
 [[nodiscard]] inline auto plan_keep_newest(std::string_view directory, std::string_view name,
-                                           std::vector<SavedCheckpoint> saved, SaveOptions options,
+                                           std::vector<SavedCheckpoint> saved, const Retention& retention,
                                            std::string_view writer = {}, SaveTimes times = {}) -> FilePlan {
   const std::string prefix = detail::join_path(directory, name);
   const auto counts = [&](const SavedCheckpoint& other) {
@@ -94,12 +86,12 @@ template <class = void>
   std::erase_if(saved, [&](const SavedCheckpoint& other) { return other.prefix == prefix || other.files.empty(); });
   auto series = 1 + static_cast<std::size_t>(std::count_if(saved.begin(), saved.end(), counts));
   const auto oldest = std::find_if(saved.begin(), saved.end(), counts);
-  detail::PreservingRule rule{options.keep_checkpoint_every_n_hours, times,
+  detail::PreservingRule rule{retention.keep_checkpoint_every_n_hours, times,
                               oldest == saved.end() ? std::nullopt : std::optional{oldest->timestamp}};
   std::vector<std::string> dropped;
   std::vector<const SavedCheckpoint*> kept;
   for (SavedCheckpoint& other : saved) {
-    const bool beyond = options.max_to_keep != 0 && series > options.max_to_keep && counts(other);
+    const bool beyond = retention.max_to_keep != 0 && series > retention.max_to_keep && counts(other);
     if (beyond) {
       --series;
       other.preserved = rule.preserves(other.timestamp);

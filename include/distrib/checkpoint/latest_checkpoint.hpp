@@ -25,7 +25,7 @@ struct SavedCheckpoint {
   std::string prefix;
   std::vector<std::string> files;  ///< Paths; the index file first, if there is one.
   double timestamp = 0;            ///< When it was saved, in seconds since 1970; 0: not known.
-  bool preserved = false;          ///< Kept for its time, for ever: see `SaveOptions`.
+  bool preserved = false;          ///< Kept for its time, for ever: see `Retention`.
 };
 
 /// Reads the state file of `directory`. Empty: `error` is `not_found`, `corrupt_state` or `cannot_read`, with its name.

@@ -7,6 +7,7 @@
 #include <distrib/checkpoint/file_shell.hpp>
 #include <distrib/checkpoint/keep_newest.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/checkpoint/retention.hpp>
 #include <distrib/core/io_action.hpp>
 
 #include <span>
@@ -26,13 +27,13 @@ inline namespace v0 {
 /// `saved`: what `list_checkpoints(directory)` tells. Errors as `plan_bundle`; the plan is empty then.
 template <class = void>
 [[nodiscard]] auto plan_save(std::string_view directory, std::string_view name, std::span<const BundlePart> parts,
-                             std::vector<SavedCheckpoint> saved, SaveOptions options, Error& error,
+                             std::vector<SavedCheckpoint> saved, const Retention& retention, Error& error,
                              SaveTimes times = {}) -> FilePlan {
   const std::string prefix = detail::join_path(directory, name);
   FilePlan plan = plan_bundle(prefix, parts, error);
   if (error) return {};
 
-  append(plan, plan_keep_newest(directory, name, std::move(saved), options, {}, times));
+  append(plan, plan_keep_newest(directory, name, std::move(saved), retention, {}, times));
   return plan;
 }
 
@@ -41,30 +42,30 @@ template <class = void>
 /// is removed. Blocks. One save of a directory at a time.
 template <class = void>
 void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
-                     SaveOptions options, Error& error) {
+                     const Retention& retention, Error& error) {
   error = {};
   make_directories(directory, error);
   if (error) return;
   Error unreadable;  // a damaged state file is replaced by a good one
   auto saved = list_checkpoints(directory, unreadable);
   const SaveTimes times{detail::seconds_now(), detail::last_preserved(directory)};
-  const FilePlan plan = plan_save(directory, name, parts, std::move(saved), options, error, times);
+  const FilePlan plan = plan_save(directory, name, parts, std::move(saved), retention, error, times);
   if (!error) perform(plan, error);
 }
 
 /// The same; fills `ec` only.
 template <class = void>
 void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
-                     SaveOptions options, std::error_code& ec) {
-  save_checkpoint(directory, name, parts, options, detail::CodeOf{ec});
+                     const Retention& retention, std::error_code& ec) {
+  save_checkpoint(directory, name, parts, retention, detail::CodeOf{ec});
 }
 
 /// The same; throws `std::system_error` that names the file or the tensor.
 template <class = void>
 void save_checkpoint(const std::string& directory, std::string_view name, std::span<const BundlePart> parts,
-                     SaveOptions options = {}) {
+                     const Retention& retention = {}) {
   Error error;
-  save_checkpoint(directory, name, parts, options, error);
+  save_checkpoint(directory, name, parts, retention, error);
   throw_if(error);
 }
 

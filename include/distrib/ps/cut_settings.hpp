@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/checkpoint/retention.hpp>
+
 #include <cstdint>
 #include <string>
 
@@ -12,8 +14,7 @@ inline namespace v0 {
 struct CutSettings {
   std::string directory;  ///< As the parameter servers see it. Empty: in memory, lost with the process.
   std::uint64_t keep_every = 0;  ///< Cuts of steps that are a multiple of this stay, and the last one; 0: only that.
-  std::uint64_t max_to_keep = 5;  ///< Of those the newest so many; 0: all.
-  double keep_checkpoint_every_n_hours = 0;  ///< Of those beyond, one each so many hours: see `SaveOptions`. 0: none.
+  Retention retention = {};  ///< Which of those stay when newer ones come.
 };
 
 }  // namespace v0

@@ -306,12 +306,9 @@ class CutStore {
   // back), and nobody needs its part files any more.
   auto plan_settled(const Found& checkpoint) const -> FilePlan {
     const std::vector<SavedCheckpoint> saved = checkpoints(checkpoint.step);
-    const std::size_t most =
-        settings_.max_to_keep == 0 ? 0 : std::max<std::size_t>(2, static_cast<std::size_t>(settings_.max_to_keep));
-    const SaveOptions options{most, settings_.keep_checkpoint_every_n_hours};
     const std::string newest = detail::relative_path(
         saved.empty() ? files_.users_prefix(checkpoint.step) : saved.back().prefix, settings_.directory);
-    FilePlan plan = plan_keep_newest(settings_.directory, newest, saved, options, writer(),
+    FilePlan plan = plan_keep_newest(settings_.directory, newest, saved, settings_.retention.with_at_least(2), writer(),
                                      {perform_.now(), detail::last_preserved(settings_.directory)});
     append(plan, plan_leftovers(checkpoint.step, saved));
     for (const std::string& file : checkpoint.part_files) plan.push_back(FileAction::remove(file));

@@ -71,8 +71,9 @@ struct JoinRequest {
     head.text(3, job_text);
     head.text(4, cuts.directory);
     head.varint(5, cuts.keep_every);
-    head.varint(6, cuts.max_to_keep);
-    if (cuts.keep_checkpoint_every_n_hours != 0) head.float64(7, cuts.keep_checkpoint_every_n_hours);
+    head.varint(6, cuts.retention.max_to_keep);
+    if (cuts.retention.keep_checkpoint_every_n_hours != 0)
+      head.float64(7, cuts.retention.keep_checkpoint_every_n_hours);
   }
   [[nodiscard]] auto decode(ByteView head) -> bool {
     WireReader reader{head};
@@ -82,8 +83,8 @@ struct JoinRequest {
         case wire_tag(3, WireType::bytes): job_text = reader.text(); break;
         case wire_tag(4, WireType::bytes): cuts.directory = reader.text(); break;
         case wire_tag(5, WireType::varint): cuts.keep_every = reader.uint64(); break;
-        case wire_tag(6, WireType::varint): cuts.max_to_keep = reader.uint64(); break;
-        case wire_tag(7, WireType::fixed64): cuts.keep_checkpoint_every_n_hours = reader.float64(); break;
+        case wire_tag(6, WireType::varint): cuts.retention.max_to_keep = reader.uint64(); break;
+        case wire_tag(7, WireType::fixed64): cuts.retention.keep_checkpoint_every_n_hours = reader.float64(); break;
       }
     return reader.ok();
   }

@@ -106,7 +106,7 @@ class Simulation : public Trainer<M, D> {
 
   auto cuts() const -> CutSettings {
     if (!this->save_) return {};
-    return {{}, this->save_->every_steps, this->save_->max_to_keep, this->save_->keep_checkpoint_every_n_hours};
+    return {{}, this->save_->every_steps, this->save_->retention()};
   }
 };
 

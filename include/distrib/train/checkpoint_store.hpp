@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/checkpoint/keep_newest.hpp>
+#include <distrib/checkpoint/retention.hpp>
 #include <distrib/ps/cut_tensors.hpp>
 #include <distrib/ps/job.hpp>
 #include <distrib/ps/job_updaters.hpp>
@@ -45,7 +45,7 @@ class CheckpointStore {
 
  private:
   std::string directory_;
-  SaveOptions keep_;
+  Retention keep_;
   std::vector<CutTensors> shards_;
 };
 

@@ -164,8 +164,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     [[nodiscard]] auto cuts() const -> CutSettings {
       const auto& save = trainer_.save_;
       if (!save) return {};
-      return {detail::absolute_path(save->directory), save->every_steps, save->max_to_keep,
-              save->keep_checkpoint_every_n_hours};
+      return {detail::absolute_path(save->directory), save->every_steps, save->retention()};
     }
 
     auto events() -> ClusterJobEvents {

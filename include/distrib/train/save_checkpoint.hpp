@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/checkpoint/retention.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,8 +17,11 @@ struct SaveCheckpoint {
   std::string directory;
   std::uint64_t every_steps = 1000;  ///< One at every multiple of this (asynchronous: or soon after), one at the end.
   std::size_t max_to_keep = 5;  ///< Older ones are removed; 0 keeps all.
-  /// Of the older ones, one each so many hours stays for ever: see `SaveOptions`. 0: none.
+  /// Of the older ones, one each so many hours stays for ever: see `Retention`. 0: none.
   double keep_checkpoint_every_n_hours = 0;
+
+  /// Which checkpoints stay.
+  [[nodiscard]] auto retention() const noexcept -> Retention { return {max_to_keep, keep_checkpoint_every_n_hours}; }
 };
 
 }  // namespace v0

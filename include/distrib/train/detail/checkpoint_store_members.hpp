@@ -26,9 +26,7 @@ inline namespace v0 {
 
 template <class>
 CheckpointStore::CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters)
-    : directory_{setting.directory},
-      keep_{.max_to_keep = setting.max_to_keep,
-            .keep_checkpoint_every_n_hours = setting.keep_checkpoint_every_n_hours} {
+    : directory_{setting.directory}, keep_{setting.retention()} {
   for (std::uint32_t shard = 0; shard < job.shards(); ++shard) shards_.emplace_back(job, shard, updaters);
   Error error;
   make_writable_directory(directory_, error);
