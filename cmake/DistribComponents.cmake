@@ -16,8 +16,8 @@ set(distrib_http_needs ZLIB asio)
 # include/distrib: no other component has them. tools/reference.py and tests/architecture/check.py read these lines.
 set(distrib_message_headers "message/")
 set(distrib_isal_headers "record/isal[.]hpp")
-set(distrib_tls_headers "net/(detail/)?tls")
-set(distrib_http_headers "net/(detail/)?http|hadoop/webhdfs")
+set(distrib_tls_headers "net/tls/")
+set(distrib_http_headers "remote/|remote[.]hpp|hadoop/webhdfs|spark/webhdfs")
 set(distrib_optional_headers
     "${distrib_message_headers}|${distrib_isal_headers}|${distrib_tls_headers}|${distrib_http_headers}")
 

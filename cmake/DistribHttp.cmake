@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# distrib::http: distrib::record and distrib::rpc with cpp-httplib, behind <distrib/net/http_client.hpp>, what begins with
-# net/http and hadoop/webhdfs.
+# distrib::http: distrib::record and distrib::rpc with cpp-httplib, behind <distrib/remote/http_client.hpp>: the room
+# remote/, and what begins with webhdfs in hadoop/ and spark/.
 #
 # Without cpp-httplib nothing is defined; a find_package(distrib COMPONENTS http) then fails and says so. Its own package
 # is taken where there is one, else pkg-config's: both know with which of its parts the library was compiled.

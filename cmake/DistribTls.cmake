@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# distrib::tls: distrib::rpc with OpenSSL, behind <distrib/net/tls.hpp> and the net/tls_*.hpp beside it.
+# distrib::tls: distrib::rpc with OpenSSL, behind <distrib/net/tls/tls.hpp>: what is in net/tls/.
 #
 # Without OpenSSL nothing is defined; a find_package(distrib COMPONENTS tls) then fails and says so.
 

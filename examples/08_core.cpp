@@ -3,8 +3,8 @@
 // Rank 0 asks for step 1 before it is done and sends its gradient twice; rank 1 is late.
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/round_robin.hpp>
-#include <distrib/ps/plan_parts.hpp>
-#include <distrib/ps/sync_shard_core.hpp>
+#include <distrib/ps/job/plan_parts.hpp>
+#include <distrib/ps/protocol/sync_shard_core.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include <distrib/example/example_writer.hpp>
 #include <distrib/placement/greedy_load_balancing.hpp>
 #include <distrib/placement/replica_device_setter.hpp>
-#include <distrib/ps/server.hpp>
+#include <distrib/ps/server/server.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/train/builder.hpp>
 

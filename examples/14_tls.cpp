@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may call: a server that shows a certificate and wants a shared secret, a client that has both, and two that have
 // not. The files are made here, and removed again; a job has its own.
-#include <distrib/net/tls_connect.hpp>
-#include <distrib/net/tls_listener.hpp>
+#include <distrib/net/tls/tls_connect.hpp>
+#include <distrib/net/tls/tls_listener.hpp>
 #include <distrib/rpc.hpp>
 
 #include <chrono>

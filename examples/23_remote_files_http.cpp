@@ -3,10 +3,10 @@
 // names no host, the name nodes: 23_remote_files_http hdfs://namenode/digits. Without one, nobody answers.
 #include <distrib/data/remote_tfrecords.hpp>
 #include <distrib/example/example_builder.hpp>
-#include <distrib/hadoop/webhdfs.hpp>
-#include <distrib/hadoop/webhdfs_writer.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/remote/webhdfs.hpp>
+#include <distrib/remote/webhdfs_writer.hpp>
 
 #include <cstdio>
 #include <string>

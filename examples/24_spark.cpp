@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table as Spark writes it: rows of a struct, a directory for each day, read again with its columns.
-#include <distrib/hadoop.hpp>
 #include <distrib/record/record_reader.hpp>
+#include <distrib/spark.hpp>
 
 #include <cstdint>
 #include <cstdio>

@@ -26,7 +26,7 @@ NOTE = "<!-- Written by tools/reference.py from the contracts in the headers; ed
 # Said once for all rooms, on the errors page.
 WITHOUT_CONTRACT = {"make_error_code", "make_error_condition"}
 ROOMS = ["", "core", "cluster", "record", "tensor", "optimizer", "net", "message", "placement", "sharding", "rpc",
-         "checkpoint", "summary", "example", "ps", "data", "hadoop", "train", "sim"]
+         "checkpoint", "summary", "example", "remote", "ps", "data", "hadoop", "spark", "train", "tf", "sim"]
 
 
 @dataclasses.dataclass

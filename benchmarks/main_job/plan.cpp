@@ -5,8 +5,8 @@
 #include <fashion_mnist/mlp.hpp>
 
 #include <distrib/placement/greedy_load_balancing.hpp>
-#include <distrib/ps/plan_parts.hpp>
-#include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/job/plan_parts.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/greedy_load_balancing.hpp>
-#include <distrib/ps/consistency.hpp>
+#include <distrib/ps/job/consistency.hpp>
 #include <distrib/train/builder.hpp>
 
 #include <fcntl.h>

@@ -4,9 +4,9 @@
 // another thread. Beside it the same cut copied in one piece, and the same updates without any cut. Milliseconds of CPU,
 // but for the updates of the clock on the wall. Prints JSON. usage: cuts_benchmark DIRECTORY
 #include <distrib/optimizer/adagrad.hpp>
-#include <distrib/ps/async_shard_core.hpp>
-#include <distrib/ps/cut_store.hpp>
-#include <distrib/ps/shard_clock.hpp>
+#include <distrib/ps/cut/cut_store.hpp>
+#include <distrib/ps/protocol/async_shard_core.hpp>
+#include <distrib/ps/server/shard_clock.hpp>
 
 #include "rows_block.hpp"
 

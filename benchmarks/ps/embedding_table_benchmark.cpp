@@ -3,8 +3,8 @@
 // 8192 keys, uniform or Zipf-distributed. Items are rows. Growth: from nothing to 4 Mi rows, batch by batch.
 #include "rows.hpp"
 
-#include <distrib/ps/dense_id_table.hpp>
-#include <distrib/ps/embedding_table.hpp>
+#include <distrib/ps/rows/dense_id_table.hpp>
+#include <distrib/ps/rows/embedding_table.hpp>
 
 #include <benchmark/benchmark.h>
 

@@ -4,7 +4,7 @@
 // request by sub-table. Requests of 1024 rows, 16 weights and Adagrad's 16. Items are rows.
 #include "rows.hpp"
 
-#include <distrib/ps/embedding_table.hpp>
+#include <distrib/ps/rows/embedding_table.hpp>
 #include <distrib/sharding/consistent_hash_sharding.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/ps/shard_layout.hpp>
-#include <distrib/ps/table_gradients.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/store/table_gradients.hpp>
 
 #include <algorithm>
 #include <cstddef>

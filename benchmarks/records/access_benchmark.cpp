@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random access to records (row 10), building an index (row 11), finding records in the middle of a file (row 12).
 // Files lie in the page cache and are 256 MiB long, more than processors' caches hold.
-#include <distrib/data/permutation.hpp>
+#include <distrib/data/order/permutation.hpp>
 #include <distrib/record/index_file.hpp>
 #include <distrib/record/mapped_file.hpp>
 #include <distrib/record/record_index.hpp>

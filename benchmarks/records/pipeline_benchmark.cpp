@@ -2,7 +2,7 @@
 // Batches of a shuffled data set, with and without threads that fill ahead, beside parsing the same records one after
 // the other; and what the steps of orders and streams cost an element.
 #include <distrib/data/batch_reader.hpp>
-#include <distrib/data/elements.hpp>
+#include <distrib/data/order/elements.hpp>
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/example/example_writer.hpp>
 #include <distrib/record/record_writer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What depends on no model, compiled once: see ../DistribSeparate.cmake.
-#include <distrib/ps/cut_store.hpp>
+#include <distrib/ps/cut/cut_store.hpp>
 #include <distrib/train/detail/checkpoint_store_members.hpp>
 
 namespace distrib {

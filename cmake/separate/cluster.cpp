@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What depends on no model, compiled once: see ../DistribSeparate.cmake.
 #include <distrib/cluster/launched_task.hpp>
-#include <distrib/ps/probe.hpp>
+#include <distrib/ps/worker/probe.hpp>
 
 namespace distrib {
 inline namespace v0 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What depends on no model, compiled once: see ../DistribSeparate.cmake.
 #include <distrib/optimizer/updater_list.hpp>
-#include <distrib/ps/any_shard.hpp>
-#include <distrib/ps/detail/state_fetch.hpp>
-#include <distrib/ps/initial_cut.hpp>
+#include <distrib/ps/cut/initial_cut.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/server/detail/state_fetch.hpp>
 
 namespace distrib {
 inline namespace v0 {

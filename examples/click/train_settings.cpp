@@ -2,7 +2,7 @@
 #include "train_settings.hpp"
 
 #include <CLI/CLI.hpp>
-#include <distrib/ps/probe.hpp>
+#include <distrib/ps/worker/probe.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MapReduce tasks over Hadoop Pipes and Streaming; rows and directories of Spark. Not part of ecosystem.hpp: a task is
-// another program than a trainer.
+// MapReduce tasks over Hadoop Pipes and Streaming. Not part of ecosystem.hpp: a task is another program than a trainer.
 #pragma once
 
 #include <distrib/hadoop/error.hpp>
@@ -15,17 +14,6 @@
 #include <distrib/hadoop/run_task.hpp>
 #include <distrib/hadoop/serve_pipes.hpp>
 #include <distrib/hadoop/serve_streaming.hpp>
-#include <distrib/hadoop/spark_decoder.hpp>
-#include <distrib/hadoop/spark_directory.hpp>
-#include <distrib/hadoop/spark_encoder.hpp>
-#include <distrib/hadoop/spark_error.hpp>
-#include <distrib/hadoop/spark_infer_schema.hpp>
-#include <distrib/hadoop/spark_partitions.hpp>
-#include <distrib/hadoop/spark_reader.hpp>
-#include <distrib/hadoop/spark_schema.hpp>
-#include <distrib/hadoop/spark_type.hpp>
-#include <distrib/hadoop/spark_write_job.hpp>
-#include <distrib/hadoop/spark_writer.hpp>
 #include <distrib/hadoop/task_context.hpp>
 #include <distrib/hadoop/task_files.hpp>
 #include <distrib/hadoop/task_roles.hpp>

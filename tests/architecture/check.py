@@ -29,7 +29,7 @@ STAIRS = {
     "placement": 2, "sharding": 2, "rpc": 2, "checkpoint": 2, "summary": 2, "example": 2,
     "remote": 3,
     "ps/job": 4, "ps/rows": 4.1, "ps/wire": 4.1, "ps/store": 4.2, "ps/protocol": 4.3, "ps/cut": 4.3, "ps/server": 4.4,
-    "ps/worker": 4.4, "ps": 4.5,
+    "ps/worker": 4.4,
     "data/order": 4, "data/stream": 4.1, "data": 4.2,
     "hadoop": 4, "spark": 4,
     "train": 5, "tf": 5,
@@ -38,9 +38,9 @@ STAIRS = {
 
 # Third parties, and the one header that may include each.
 DOORS = {
-    r"asio(\.hpp|/ssl.*)?$|asio/": ["net/asio.hpp", "net/tls.hpp"],
-    r"openssl/": ["net/tls.hpp"],
-    r"httplib": ["net/http_client.hpp"],
+    r"asio(\.hpp|/ssl.*)?$|asio/": ["net/asio.hpp", "net/tls/tls.hpp"],
+    r"openssl/": ["net/tls/tls.hpp"],
+    r"httplib": ["remote/http_client.hpp"],
     r"google/protobuf": ["message/protobuf.hpp"],
     r".*\.pb\.h$": [],
     r"xtensor|xtl/|xsimd/": ["tensor/xtensor.hpp"],

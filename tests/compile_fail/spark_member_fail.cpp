@@ -1,6 +1,6 @@
 // error: a column of Spark fills bool, std::int32_t, std::int64_t
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/hadoop/spark_schema.hpp>
+#include <distrib/spark/spark_schema.hpp>
 
 struct Click {
 #ifndef DISTRIB_COMPILE_FAIL

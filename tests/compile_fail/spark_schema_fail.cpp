@@ -1,6 +1,6 @@
 // error: a schema of Spark takes spark_column
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/hadoop/spark_schema.hpp>
+#include <distrib/spark/spark_schema.hpp>
 
 struct Click {
   std::int64_t user;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/data/order.hpp>
+#include <distrib/data/order/order.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/hadoop/spark_schema.hpp>
+#include <distrib/spark/spark_schema.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/data/stream.hpp>
+#include <distrib/data/stream/stream.hpp>
 
 #include "support/catch.hpp"
 

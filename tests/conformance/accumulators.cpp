@@ -3,10 +3,10 @@
 #include "answers.hpp"
 
 #include <distrib/optimizer.hpp>
-#include <distrib/ps/conditional_accumulator.hpp>
-#include <distrib/ps/sparse_conditional_accumulator.hpp>
-#include <distrib/ps/sync_replicas.hpp>
-#include <distrib/ps/sync_replicas_plan.hpp>
+#include <distrib/tf/conditional_accumulator.hpp>
+#include <distrib/tf/sparse_conditional_accumulator.hpp>
+#include <distrib/tf/sync_replicas.hpp>
+#include <distrib/tf/sync_replicas_plan.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -2,8 +2,8 @@
 // Pipelines over numbers.
 #include "answers.hpp"
 
-#include <distrib/data/batching.hpp>
-#include <distrib/data/elements.hpp>
+#include <distrib/data/order/batching.hpp>
+#include <distrib/data/order/elements.hpp>
 
 #include <cstdint>
 

@@ -5,8 +5,8 @@
 #include <distrib/cluster.hpp>
 #include <distrib/core.hpp>
 #include <distrib/placement.hpp>
-#include <distrib/ps/parameter_server_strategy.hpp>
 #include <distrib/sharding.hpp>
+#include <distrib/tf/parameter_server_strategy.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,9 +5,9 @@
 #include <distrib/example/example_builder.hpp>
 #include <distrib/example/example_view.hpp>
 #include <distrib/example/sequence_example_view.hpp>
-#include <distrib/hadoop/spark_decoder.hpp>
-#include <distrib/hadoop/spark_encoder.hpp>
-#include <distrib/hadoop/spark_infer_schema.hpp>
+#include <distrib/spark/spark_decoder.hpp>
+#include <distrib/spark/spark_encoder.hpp>
+#include <distrib/spark/spark_infer_schema.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 
 #include "support/catch.hpp"
 
-#include <distrib/data/error.hpp>
+#include <distrib/data/order/error.hpp>
 #include <distrib/example/example_builder.hpp>
 #include <distrib/record/frame.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/data/tfrecord_stream.hpp>
 
-#include <distrib/data/elements.hpp>
+#include <distrib/data/order/elements.hpp>
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/record/record_writer.hpp>
 

@@ -2,11 +2,11 @@
 #include "expect.hpp"
 #include "targets.hpp"
 
-#include <distrib/hadoop/spark_decoder.hpp>
-#include <distrib/hadoop/spark_directory.hpp>
-#include <distrib/hadoop/spark_encoder.hpp>
-#include <distrib/hadoop/spark_infer_schema.hpp>
-#include <distrib/hadoop/spark_partitions.hpp>
+#include <distrib/spark/spark_decoder.hpp>
+#include <distrib/spark/spark_directory.hpp>
+#include <distrib/spark/spark_encoder.hpp>
+#include <distrib/spark/spark_infer_schema.hpp>
+#include <distrib/spark/spark_partitions.hpp>
 
 #include <algorithm>
 #include <cstdint>

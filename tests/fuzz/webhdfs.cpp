@@ -2,9 +2,9 @@
 #include "expect.hpp"
 #include "targets.hpp"
 
-#include <distrib/hadoop/webhdfs_answer.hpp>
-#include <distrib/hadoop/webhdfs_core.hpp>
-#include <distrib/net/http_range_core.hpp>
+#include <distrib/remote/http_range_core.hpp>
+#include <distrib/remote/webhdfs_answer.hpp>
+#include <distrib/remote/webhdfs_core.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -14,7 +14,7 @@
 #include <distrib/cluster/slurm_resolver.hpp>
 #include <distrib/cluster/tf_config.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/ps/server.hpp>
+#include <distrib/ps/server/server.hpp>
 
 #include "support/catch.hpp"
 

@@ -12,10 +12,9 @@
 #include <distrib/placement/random.hpp>
 #include <distrib/placement/replica_device_setter.hpp>
 #include <distrib/placement/round_robin.hpp>
-#include <distrib/ps/clip_rows.hpp>
-#include <distrib/ps/embedding_lookup_sparse.hpp>
-#include <distrib/ps/parameter_server_strategy.hpp>
-#include <distrib/ps/safe_embedding_lookup_sparse.hpp>
+#include <distrib/ps/rows/clip_rows.hpp>
+#include <distrib/ps/rows/embedding_lookup_sparse.hpp>
+#include <distrib/ps/rows/safe_embedding_lookup_sparse.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/max_size.hpp>
 #include <distrib/sharding/min_size.hpp>
@@ -23,6 +22,7 @@
 #include <distrib/sharding/part_slices.hpp>
 #include <distrib/sharding/range_sharding.hpp>
 #include <distrib/sharding/sharded_values.hpp>
+#include <distrib/tf/parameter_server_strategy.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"

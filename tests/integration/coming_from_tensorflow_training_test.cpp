@@ -11,9 +11,9 @@
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/rmsprop.hpp>
 #include <distrib/optimizer/sgd.hpp>
-#include <distrib/ps/conditional_accumulator.hpp>
-#include <distrib/ps/sparse_conditional_accumulator.hpp>
-#include <distrib/ps/sync_replicas.hpp>
+#include <distrib/tf/conditional_accumulator.hpp>
+#include <distrib/tf/sparse_conditional_accumulator.hpp>
+#include <distrib/tf/sync_replicas.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/stop_at_step.hpp>
 

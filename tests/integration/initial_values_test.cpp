@@ -2,8 +2,8 @@
 // Jobs that do not begin as their initializers say.
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/file_shell.hpp>
-#include <distrib/ps/cut_tensors.hpp>
-#include <distrib/ps/initial_cut.hpp>
+#include <distrib/ps/cut/cut_tensors.hpp>
+#include <distrib/ps/cut/initial_cut.hpp>
 
 #include "ps/loopback_job.hpp"
 #include "support/catch.hpp"

@@ -2,7 +2,7 @@
 // Two processes of one ps task and the directory of its cuts: the second one is told, and after a kill -9 of the first
 // it is there at once.
 #include <distrib/net/io_pool.hpp>
-#include <distrib/ps/server.hpp>
+#include <distrib/ps/server/server.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"

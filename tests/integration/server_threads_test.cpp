@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shards of a parameter server on several threads of its pool: greetings that take their time, connections that come and
 // go, ends at any moment.
-#include <distrib/ps/server.hpp>
+#include <distrib/ps/server/server.hpp>
 
-#include <distrib/ps/methods.hpp>
+#include <distrib/ps/wire/methods.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 
 #include "ps/exposition.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls over TLS: the same cores, the same server, another listener.
 #if __has_include(<openssl/ssl.h>)
-#include <distrib/net/tls_connect.hpp>
-#include <distrib/net/tls_listener.hpp>
+#include <distrib/net/tls/tls_connect.hpp>
+#include <distrib/net/tls/tls_listener.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 

@@ -61,7 +61,7 @@ def our_rows(table, path):
     return sorted(line(json.loads(row)) for row in ours("read", table, path))
 
 
-# ---- rows as the canonical lines of tests/hadoop/canonical_rows.hpp ----
+# ---- rows as the canonical lines of tests/spark/canonical_rows.hpp ----
 
 def float32(value):
     try:

@@ -7,10 +7,10 @@
 //
 // TABLE: everything, partitioned or sequence. OPTION: gzip, zlib, overwrite, append, ignore, rows_per_file=N, by=COLUMN
 // (again for more).
-#include "hadoop/canonical_rows.hpp"
+#include "spark/canonical_rows.hpp"
 
-#include <distrib/hadoop.hpp>
 #include <distrib/record/record_reader.hpp>
+#include <distrib/spark.hpp>
 
 #include <cstdio>
 #include <exception>

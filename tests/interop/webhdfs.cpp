@@ -10,8 +10,8 @@
 // With PAUSE, "paused" is said behind so many bytes, and a line of standard input is waited for. Prints bytes and
 // SHA-256.
 #include <distrib/core/sha256.hpp>
-#include <distrib/hadoop/webhdfs.hpp>
-#include <distrib/hadoop/webhdfs_writer.hpp>
+#include <distrib/remote/webhdfs.hpp>
+#include <distrib/remote/webhdfs_writer.hpp>
 
 #include <algorithm>
 #include <cstdio>

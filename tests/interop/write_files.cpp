@@ -8,7 +8,7 @@
 #include <distrib/example/example_builder.hpp>
 #include <distrib/example/example_writer.hpp>
 #include <distrib/optimizer/momentum.hpp>
-#include <distrib/ps/cut_tensors.hpp>
+#include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/summary/event_writer.hpp>
 #include <distrib/summary/graph_event.hpp>

@@ -7,10 +7,10 @@
 
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/placement/round_robin.hpp>
-#include <distrib/ps/job_updaters.hpp>
-#include <distrib/ps/plan_parts.hpp>
-#include <distrib/ps/shard_action.hpp>
-#include <distrib/ps/shard_layout.hpp>
+#include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/plan_parts.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/store/shard_action.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 
 #include <algorithm>

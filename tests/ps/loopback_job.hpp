@@ -4,9 +4,9 @@
 
 #include <distrib/net/io_pool.hpp>
 #include <distrib/optimizer/momentum.hpp>
-#include <distrib/ps/parse_job.hpp>
-#include <distrib/ps/sync_worker_core.hpp>
-#include <distrib/ps/worker_client.hpp>
+#include <distrib/ps/job/parse_job.hpp>
+#include <distrib/ps/protocol/sync_worker_core.hpp>
+#include <distrib/ps/worker/worker_client.hpp>
 #include <distrib/sim/dice.hpp>
 
 #include <bit>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/key_lists.hpp>
-#include <distrib/ps/pull_rows.hpp>
-#include <distrib/ps/shard_layout.hpp>
-#include <distrib/ps/table_gradients.hpp>
-#include <distrib/ps/worker_action.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/key_lists.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/table_gradients.hpp>
 
 #include "support/actions.hpp"
 #include "support/catch.hpp"

@@ -4,8 +4,8 @@
 #include "simulation/asynchronous_rules.hpp"
 #include "simulation/planted.hpp"
 
-#include <distrib/ps/consistency.hpp>
-#include <distrib/ps/table_gradients.hpp>
+#include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/store/table_gradients.hpp>
 
 #include "support/catch.hpp"
 

@@ -7,11 +7,11 @@
 
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/sgd.hpp>
-#include <distrib/ps/async_shard_core.hpp>
-#include <distrib/ps/async_worker_core.hpp>
-#include <distrib/ps/batch_keys.hpp>
-#include <distrib/ps/initial_blocks.hpp>
-#include <distrib/ps/table_place.hpp>
+#include <distrib/ps/job/initial_blocks.hpp>
+#include <distrib/ps/job/table_place.hpp>
+#include <distrib/ps/protocol/async_shard_core.hpp>
+#include <distrib/ps/protocol/async_worker_core.hpp>
+#include <distrib/ps/protocol/batch_keys.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/core/variables.hpp>
-#include <distrib/ps/consistency.hpp>
+#include <distrib/ps/job/consistency.hpp>
 
 #include "sim/trainers.hpp"
 #include "support/catch.hpp"

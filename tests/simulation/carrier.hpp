@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/crc32c.hpp>
-#include <distrib/ps/pull_rows.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/sim/dice.hpp>
 
 #include "support/actions.hpp"

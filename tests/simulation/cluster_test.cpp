@@ -4,10 +4,10 @@
 
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/momentum.hpp>
-#include <distrib/ps/any_shard.hpp>
-#include <distrib/ps/async_worker_core.hpp>
-#include <distrib/ps/consistency.hpp>
-#include <distrib/ps/sync_worker_core.hpp>
+#include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/protocol/async_worker_core.hpp>
+#include <distrib/ps/protocol/sync_worker_core.hpp>
 #include <distrib/train/local_job.hpp>
 
 #include "support/catch.hpp"

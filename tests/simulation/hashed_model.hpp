@@ -5,13 +5,13 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/float_format.hpp>
-#include <distrib/ps/batch_keys.hpp>
-#include <distrib/ps/initial_blocks.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/pull_rows.hpp>
-#include <distrib/ps/shard_layout.hpp>
-#include <distrib/ps/wire_block.hpp>
+#include <distrib/ps/job/initial_blocks.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/batch_keys.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/wire_block.hpp>
 #include <distrib/sim/dice.hpp>
 
 #include <algorithm>

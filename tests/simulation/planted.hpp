@@ -6,9 +6,9 @@
 #include "support/catch.hpp"
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/worker_action.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
 
 #include <cstdint>
 #include <cstdio>

@@ -4,7 +4,7 @@
 #include "simulation/planted.hpp"
 #include "simulation/synchronous_rules.hpp"
 
-#include <distrib/ps/consistency.hpp>
+#include <distrib/ps/job/consistency.hpp>
 
 #include "support/catch.hpp"
 

@@ -8,9 +8,9 @@
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/reduce.hpp>
-#include <distrib/ps/initial_cut.hpp>
-#include <distrib/ps/sync_shard_core.hpp>
-#include <distrib/ps/sync_worker_core.hpp>
+#include <distrib/ps/cut/initial_cut.hpp>
+#include <distrib/ps/protocol/sync_shard_core.hpp>
+#include <distrib/ps/protocol/sync_worker_core.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -5,13 +5,13 @@
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/optimizer/reduce.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/job_updaters.hpp>
-#include <distrib/ps/key_index.hpp>
-#include <distrib/ps/pull_rows.hpp>
-#include <distrib/ps/shard_action.hpp>
-#include <distrib/ps/shard_layout.hpp>
-#include <distrib/ps/wire_block.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/rows/key_index.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/store/wire_block.hpp>
 
 #include "ps/kept_rows.hpp"
 

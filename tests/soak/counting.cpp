@@ -11,7 +11,7 @@
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/example/example_writer.hpp>
 #include <distrib/optimizer/sgd.hpp>
-#include <distrib/ps/consistency.hpp>
+#include <distrib/ps/job/consistency.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/train/builder.hpp>

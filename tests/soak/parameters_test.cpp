@@ -6,13 +6,13 @@
 #include <distrib/net/signals.hpp>
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/sgd.hpp>
-#include <distrib/ps/async_worker_core.hpp>
-#include <distrib/ps/batch_keys.hpp>
-#include <distrib/ps/block_pool.hpp>
-#include <distrib/ps/consistency.hpp>
-#include <distrib/ps/server.hpp>
-#include <distrib/ps/sync_worker_core.hpp>
-#include <distrib/ps/worker_client.hpp>
+#include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/protocol/async_worker_core.hpp>
+#include <distrib/ps/protocol/batch_keys.hpp>
+#include <distrib/ps/protocol/sync_worker_core.hpp>
+#include <distrib/ps/server/server.hpp>
+#include <distrib/ps/store/block_pool.hpp>
+#include <distrib/ps/worker/worker_client.hpp>
 #include <distrib/sim/dice.hpp>
 
 #include "support/catch.hpp"

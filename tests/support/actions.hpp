@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/shard_action.hpp>
-#include <distrib/ps/worker_action.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/shard_action.hpp>
 
 #include <utility>
 #include <variant>

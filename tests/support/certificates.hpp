@@ -3,7 +3,7 @@
 
 #include "support/temp_directory.hpp"
 
-#include <distrib/net/tls.hpp>
+#include <distrib/net/tls/tls.hpp>
 
 #include <openssl/ec.h>
 #include <openssl/evp.h>

@@ -16,7 +16,7 @@
 namespace support {
 
 /// Files in memory behind a name node and a data node that answer as those of Hadoop 3.4.2 do (as far as
-/// tests/hadoop/webhdfs_contract.txt tells), or, with `httpfs`, as HttpFS does.
+/// tests/remote/webhdfs_contract.txt tells), or, with `httpfs`, as HttpFS does.
 class FakeHdfs {
  public:
   explicit FakeHdfs(bool httpfs = false)

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/slice.hpp>
-#include <distrib/ps/shard_layout.hpp>
-#include <distrib/ps/wire_block.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/store/wire_block.hpp>
 
 #include <cstddef>
 

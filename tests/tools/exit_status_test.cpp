@@ -3,7 +3,7 @@
 
 #include "support/catch.hpp"
 
-#include <distrib/data/error.hpp>
+#include <distrib/data/order/error.hpp>
 #include <distrib/example/error.hpp>
 #include <distrib/net/error.hpp>
 #include <distrib/record/error.hpp>

@@ -5,9 +5,9 @@
 #include "train/line_model.hpp"
 
 #include <distrib/placement/round_robin.hpp>
-#include <distrib/ps/initial_blocks.hpp>
-#include <distrib/ps/parse_job.hpp>
-#include <distrib/ps/plan_parts.hpp>
+#include <distrib/ps/job/initial_blocks.hpp>
+#include <distrib/ps/job/parse_job.hpp>
+#include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/tensor/values.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/cluster_job.hpp>
 
-#include <distrib/ps/server.hpp>
+#include <distrib/ps/server/server.hpp>
 
 #include "ps/loopback_job.hpp"
 #include "support/catch.hpp"

@@ -6,7 +6,7 @@
 #include "train/line_model.hpp"
 
 #include <distrib/placement/round_robin.hpp>
-#include <distrib/ps/plan_parts.hpp>
+#include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/placement/round_robin.hpp>
-#include <distrib/ps/consistency.hpp>
-#include <distrib/ps/plan_parts.hpp>
+#include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/train/contributor.hpp>
 #include <distrib/train/local_job.hpp>

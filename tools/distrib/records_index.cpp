@@ -2,7 +2,7 @@
 // `distrib records index` and `split`: where records begin, and where files may be cut.
 #include "records_input.hpp"
 
-#include <distrib/core/detail/files.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/record/dali_index.hpp>
 #include <distrib/record/index_file.hpp>
 #include <distrib/record/record_writer.hpp>

@@ -2,8 +2,8 @@
 // `distrib records merge`, `salvage` and `recompress`: records into new files. An output appears whole or not at all.
 #include "records_input.hpp"
 
-#include <distrib/core/detail/files.hpp>
-#include <distrib/core/detail/paths.hpp>
+#include <distrib/core/files.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/record/record_writer.hpp>
 
 #include <algorithm>

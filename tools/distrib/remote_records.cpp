@@ -3,10 +3,10 @@
 #include "remote_records.hpp"
 
 #ifdef DISTRIB_TOOLS_HTTP
-#include <distrib/core/detail/files.hpp>
-#include <distrib/hadoop/webhdfs.hpp>
-#include <distrib/net/http_file.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/remote/http_file.hpp>
+#include <distrib/remote/webhdfs.hpp>
 #endif
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 #include "failure_word.hpp"
 #include "json_line.hpp"
 
-#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
 
 #include <cstdio>
 #include <string>

@@ -4,7 +4,7 @@
 #include "report.hpp"
 #include "status_text.hpp"
 
-#include <distrib/ps/ask_status.hpp>
+#include <distrib/ps/worker/ask_status.hpp>
 
 #include <chrono>
 #include <cstddef>

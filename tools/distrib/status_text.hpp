@@ -5,7 +5,7 @@
 #include "json_line.hpp"
 #include "time_text.hpp"
 
-#include <distrib/ps/shard_status.hpp>
+#include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/latency_histogram.hpp>
 
 #include <algorithm>

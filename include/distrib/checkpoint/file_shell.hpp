@@ -3,8 +3,8 @@
 
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/core/io_action.hpp>
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/state_file.hpp>
-#include <distrib/core/detail/files.hpp>
+#include <distrib/core/files.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -5,8 +5,8 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/io_action.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <algorithm>
 #include <optional>

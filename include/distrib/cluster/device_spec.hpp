@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/cluster/error.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <algorithm>
 #include <cstddef>

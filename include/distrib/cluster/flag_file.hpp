@@ -2,9 +2,9 @@
 #pragma once
 
 #include <distrib/cluster/error.hpp>
-#include <distrib/core/detail/files.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,9 +4,9 @@
 #include <distrib/cluster/cluster_spec.hpp>
 #include <distrib/cluster/scheduler_error.hpp>
 #include <distrib/cluster/task_id.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/json.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <algorithm>
 #include <cstddef>

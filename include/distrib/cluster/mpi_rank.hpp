@@ -3,8 +3,8 @@
 
 #include <distrib/cluster/environment.hpp>
 #include <distrib/cluster/scheduler_error.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -8,9 +8,9 @@
 #include <distrib/cluster/task_id.hpp>
 #include <distrib/cluster/tf_config.hpp>
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <cstddef>
 #include <cstdint>

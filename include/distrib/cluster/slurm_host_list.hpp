@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/cluster/scheduler_error.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <algorithm>
 #include <cstddef>

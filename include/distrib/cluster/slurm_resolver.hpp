@@ -6,8 +6,8 @@
 #include <distrib/cluster/scheduler_error.hpp>
 #include <distrib/cluster/slurm_host_list.hpp>
 #include <distrib/cluster/task_id.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,8 +4,8 @@
 #include <distrib/cluster/cluster_spec.hpp>
 #include <distrib/cluster/error.hpp>
 #include <distrib/cluster/task_id.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/json.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/wipe.hpp>
 #include <distrib/core/sha256.hpp>
+#include <distrib/core/wipe.hpp>
 
 #include <array>
 #include <cstddef>

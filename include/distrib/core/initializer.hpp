@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/rounded.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/philox.hpp>
+#include <distrib/core/rounded.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/shape.hpp>
+#include <distrib/core/shortest_text.hpp>
 #include <distrib/core/slice.hpp>
 
 #include <algorithm>

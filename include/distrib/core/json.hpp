@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/shortest_text.hpp>
-#include <distrib/core/detail/utf8.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/shortest_text.hpp>
+#include <distrib/core/utf8.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/shortest_text.hpp>
-#include <distrib/core/detail/utf8.hpp>
+#include <distrib/core/shortest_text.hpp>
+#include <distrib/core/utf8.hpp>
 
 #include <cmath>
 #include <concepts>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/shape.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/detail/control_group.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <unistd.h>
 

@@ -3,9 +3,9 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/data/batch_source.hpp>
-#include <distrib/data/data_state.hpp>
-#include <distrib/data/error.hpp>
-#include <distrib/data/order.hpp>
+#include <distrib/data/order/data_state.hpp>
+#include <distrib/data/order/error.hpp>
+#include <distrib/data/order/order.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/pool_ahead.hpp>

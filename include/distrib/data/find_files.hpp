@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/data/error.hpp>
+#include <distrib/core/files.hpp>
+#include <distrib/data/order/error.hpp>
 
 #include <glob.h>
 

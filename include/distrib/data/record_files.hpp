@@ -4,7 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/sha256.hpp>
-#include <distrib/data/error.hpp>
+#include <distrib/data/order/error.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/damage.hpp>
 #include <distrib/record/error.hpp>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
-#include <distrib/data/pipeline.hpp>
 #include <distrib/data/record_files.hpp>
+#include <distrib/data/stream/pipeline.hpp>
 #include <distrib/data/tfrecord_stream.hpp>
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/example/schema.hpp>

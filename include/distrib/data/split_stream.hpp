@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
-#include <distrib/data/error.hpp>
 #include <distrib/data/find_files.hpp>
+#include <distrib/data/order/error.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/record_reader.hpp>

@@ -3,9 +3,9 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/data/batching.hpp>
-#include <distrib/data/error.hpp>
-#include <distrib/data/order.hpp>
+#include <distrib/data/order/batching.hpp>
+#include <distrib/data/order/error.hpp>
+#include <distrib/data/order/order.hpp>
 #include <distrib/data/record_files.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/example/example_parser.hpp>

@@ -3,15 +3,15 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/data/batch_source.hpp>
-#include <distrib/data/batching.hpp>
 #include <distrib/data/find_files.hpp>
-#include <distrib/data/order.hpp>
-#include <distrib/data/order_steps.hpp>
+#include <distrib/data/order/batching.hpp>
+#include <distrib/data/order/order.hpp>
+#include <distrib/data/order/order_steps.hpp>
+#include <distrib/data/order/pipeline_steps.hpp>
 #include <distrib/data/parallel_record_reader.hpp>
-#include <distrib/data/pipeline.hpp>
-#include <distrib/data/pipeline_steps.hpp>
 #include <distrib/data/record_files.hpp>
 #include <distrib/data/split_stream.hpp>
+#include <distrib/data/stream/pipeline.hpp>
 #include <distrib/data/tfrecord_source.hpp>
 #include <distrib/data/tfrecord_stream.hpp>
 #include <distrib/example/schema.hpp>

@@ -3,9 +3,9 @@
 
 #include <distrib/cluster/environment.hpp>
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/files.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
+#include <distrib/core/shortest_text.hpp>
 #include <distrib/hadoop/error.hpp>
 #include <distrib/hadoop/writable.hpp>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/file_descriptor.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/file_descriptor.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connect.hpp>

@@ -3,7 +3,7 @@
 
 #include <distrib/cluster/environment.hpp>
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/file_descriptor.hpp>
+#include <distrib/core/file_descriptor.hpp>
 #include <distrib/hadoop/job_conf.hpp>
 #include <distrib/hadoop/raw_bytes.hpp>
 #include <distrib/hadoop/serve_streaming.hpp>

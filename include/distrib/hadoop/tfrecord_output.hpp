@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/hadoop/error.hpp>
 #include <distrib/hadoop/file_split.hpp>
 #include <distrib/hadoop/task_context.hpp>

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/file_descriptor.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/file_descriptor.hpp>
 #include <distrib/hadoop/task_context.hpp>
 #include <distrib/hadoop/task_files.hpp>
-#include <distrib/hadoop/webhdfs_file.hpp>
-#include <distrib/hadoop/webhdfs_url.hpp>
-#include <distrib/hadoop/webhdfs_writer.hpp>
+#include <distrib/remote/webhdfs_file.hpp>
+#include <distrib/remote/webhdfs_url.hpp>
+#include <distrib/remote/webhdfs_writer.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>

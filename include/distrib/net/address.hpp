@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/shortest_text.hpp>
 #include <distrib/net/error.hpp>
 
 #include <cstddef>

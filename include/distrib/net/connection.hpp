@@ -5,11 +5,11 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/net/detail/at_work.hpp>
-#include <distrib/net/detail/flag_while.hpp>
 #include <distrib/net/detail/read_scratch.hpp>
 #include <distrib/net/detail/read_some.hpp>
 #include <distrib/net/detail/stream_kinds.hpp>
 #include <distrib/net/detail/write_pieces.hpp>
+#include <distrib/net/flag_while.hpp>
 
 #include <algorithm>
 #include <chrono>

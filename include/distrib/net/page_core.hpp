@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/core/shortest_text.hpp>
 #include <distrib/net/drive.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/core/shortest_text.hpp>
 #include <distrib/optimizer/detail/factors.hpp>
 
 #include <cstdint>

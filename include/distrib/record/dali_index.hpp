@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/shortest_text.hpp>
 #include <distrib/record/detail/replace_file.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>

@@ -3,8 +3,8 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/crc32c.hpp>
-#include <distrib/core/detail/paths.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/record/detail/replace_file.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>

@@ -3,8 +3,8 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/crc32c.hpp>
-#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>

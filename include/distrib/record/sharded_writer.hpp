@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/paths.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/record_writer.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/file_descriptor.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/file_descriptor.hpp>
 
 #include <sys/random.h>
 

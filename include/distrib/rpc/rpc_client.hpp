@@ -6,7 +6,7 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
-#include <distrib/net/detail/flag_while.hpp>
+#include <distrib/net/flag_while.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/client_stream.hpp>

@@ -68,7 +68,7 @@ struct RpcClientPoolOptions {
 /// - a pool that is destroyed completes its calls with `rpc_errc::closed`; those in flight with `lost` or `not_sent`.
 ///
 /// Connections are TCP, or what another `ConnectorType` makes of it: `BasicRpcClientPool{executor, address, options,
-/// TlsConnect{context}}` speaks TLS (`net/tls_connect.hpp`), whose handshake is part of each try.
+/// TlsConnect{context}}` speaks TLS (`net/tls/tls_connect.hpp`), whose handshake is part of each try.
 ///
 /// The name of the address is resolved anew at each try. A server that says goodbye is left when the calls in flight
 /// there have ended, and is replaced at once. Memory: an allocation a call; the request is kept until the answer is

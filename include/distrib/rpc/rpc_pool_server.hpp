@@ -3,10 +3,10 @@
 
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/detail/run_on.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/listener.hpp>
+#include <distrib/net/run_on.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/detail/session_set.hpp>
 #include <distrib/rpc/server_budget.hpp>

@@ -32,7 +32,8 @@ inline namespace v0 {
 /// `closed(connection)` the end of each connection.
 ///
 /// Connections are TCP, or what another `ListenerType` makes of it: `RpcServer{executor, address, router, options,
-/// TlsAccept{context}}` speaks TLS (`net/tls_listener.hpp`), and handlers then hold a `BasicServerSession<TlsStream>`.
+/// TlsAccept{context}}` speaks TLS (`net/tls/tls_listener.hpp`), and handlers then hold a
+/// `BasicServerSession<TlsStream>`.
 ///
 /// An address without a host is heard on this machine only. {"*", port} is every interface: whoever can reach that may
 /// call, unless the options have a secret.

@@ -5,7 +5,7 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
-#include <distrib/net/detail/flag_while.hpp>
+#include <distrib/net/flag_while.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/detail/observed_calls.hpp>
 #include <distrib/rpc/detail/server_call_sink.hpp>

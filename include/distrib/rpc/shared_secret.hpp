@@ -2,11 +2,11 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/file_descriptor.hpp>
-#include <distrib/core/detail/wipe.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/file_descriptor.hpp>
 #include <distrib/core/hmac.hpp>
 #include <distrib/core/sha256.hpp>
+#include <distrib/core/wipe.hpp>
 #include <distrib/rpc/error.hpp>
 
 #include <fcntl.h>

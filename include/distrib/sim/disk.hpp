@@ -4,8 +4,8 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_shell.hpp>
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/core/io_action.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/sim/dice.hpp>

@@ -3,14 +3,14 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/data/batch_source.hpp>
-#include <distrib/ps/async_worker_core.hpp>
-#include <distrib/ps/cut_interval.hpp>
-#include <distrib/ps/cut_settings.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/shard_layout.hpp>
-#include <distrib/ps/sync_worker_core.hpp>
-#include <distrib/ps/worker_action.hpp>
+#include <distrib/ps/job/cut_interval.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/async_worker_core.hpp>
+#include <distrib/ps/protocol/sync_worker_core.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/sim/detail/cluster.hpp>
 #include <distrib/sim/detail/program.hpp>
 #include <distrib/sim/dice.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/summary/error.hpp>

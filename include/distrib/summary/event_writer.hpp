@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/summary/event.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/ps/shard_layout.hpp>
-#include <distrib/ps/wire_block.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/store/wire_block.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 
 #include <cstddef>

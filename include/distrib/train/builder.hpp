@@ -6,8 +6,8 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/placement/strategy.hpp>
-#include <distrib/ps/consistency.hpp>
-#include <distrib/ps/row_mean.hpp>
+#include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/job/row_mean.hpp>
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/cluster_trainer.hpp>

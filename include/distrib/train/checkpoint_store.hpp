@@ -2,11 +2,11 @@
 #pragma once
 
 #include <distrib/checkpoint/retention.hpp>
-#include <distrib/ps/cut_tensors.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/job_updaters.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/cut/cut_tensors.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/store/shard_action.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 

@@ -5,11 +5,11 @@
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/ps/cut_settings.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/worker_action.hpp>
-#include <distrib/ps/worker_client_options.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/worker/worker_client_options.hpp>
 
 #include <functional>
 #include <memory>

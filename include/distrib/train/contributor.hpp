@@ -3,15 +3,15 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/example/batch.hpp>
-#include <distrib/ps/batch_keys.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/key_lists.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/pull_rows.hpp>
-#include <distrib/ps/shard_layout.hpp>
-#include <distrib/ps/table_digest.hpp>
-#include <distrib/ps/wire_block.hpp>
-#include <distrib/ps/worker_action.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/batch_keys.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/key_lists.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/table_digest.hpp>
+#include <distrib/ps/store/wire_block.hpp>
 #include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/example/batch.hpp>
-#include <distrib/ps/key_lists.hpp>
+#include <distrib/ps/store/key_lists.hpp>
 #include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>

@@ -5,8 +5,8 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variables.hpp>
-#include <distrib/ps/initial_blocks.hpp>
-#include <distrib/ps/job.hpp>
+#include <distrib/ps/job/initial_blocks.hpp>
+#include <distrib/ps/job/job.hpp>
 #include <distrib/tensor/initial_values.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/model.hpp>

@@ -4,11 +4,11 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/ps/any_shard.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/pull_rows.hpp>
-#include <distrib/ps/worker_action.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
 
 #include <functional>
 #include <memory>

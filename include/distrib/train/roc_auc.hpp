@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/rounded.hpp>
+#include <distrib/core/rounded.hpp>
 
 #include <algorithm>
 #include <cassert>

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/files.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
-#include <distrib/ps/any_shard.hpp>
-#include <distrib/ps/batch_keys.hpp>
-#include <distrib/ps/initial_cut.hpp>
-#include <distrib/ps/job_updaters.hpp>
-#include <distrib/ps/key_lists.hpp>
-#include <distrib/ps/plan_parts.hpp>
-#include <distrib/ps/table_digest.hpp>
+#include <distrib/ps/cut/initial_cut.hpp>
+#include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/plan_parts.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/protocol/batch_keys.hpp>
+#include <distrib/ps/store/key_lists.hpp>
+#include <distrib/ps/store/table_digest.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/assemble.hpp>

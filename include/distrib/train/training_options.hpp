@@ -8,8 +8,8 @@
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/placement/strategy.hpp>
-#include <distrib/ps/consistency.hpp>
-#include <distrib/ps/row_mean.hpp>
+#include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/job/row_mean.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/checkpoint/error.hpp>
-#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/files.hpp>
-#include <distrib/core/detail/shortest_text.hpp>
+#include <distrib/core/files.hpp>
+#include <distrib/core/shortest_text.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/utf8.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/core/utf8.hpp>
 #include <distrib/example/detail/field_reader.hpp>
 #include <distrib/example/feature.hpp>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/files.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>

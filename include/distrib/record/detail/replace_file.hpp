@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/detail/files.hpp>
-#include <distrib/core/detail/paths.hpp>
+#include <distrib/core/files.hpp>
+#include <distrib/core/paths.hpp>
 
 #include <unistd.h>
 

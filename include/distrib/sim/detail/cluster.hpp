@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/ps/any_shard.hpp>
-#include <distrib/ps/cut_settings.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/messages.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/program.hpp>
 #include <distrib/sim/detail/ps_process.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/worker_action.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
 
 #include <functional>
 #include <span>

@@ -4,11 +4,11 @@
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/connection_core.hpp>
-#include <distrib/ps/error.hpp>
-#include <distrib/ps/exit_code.hpp>
-#include <distrib/ps/finished_job.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/task_end_core.hpp>
+#include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/server/task_end_core.hpp>
 #include <distrib/sim/detail/shard_host.hpp>
 #include <distrib/sim/detail/world.hpp>
 

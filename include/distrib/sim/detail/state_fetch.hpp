@@ -3,9 +3,9 @@
 
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/connection_core.hpp>
-#include <distrib/ps/methods.hpp>
-#include <distrib/ps/shard_action.hpp>
-#include <distrib/ps/state_fetch_core.hpp>
+#include <distrib/ps/cut/state_fetch_core.hpp>
+#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/wire/methods.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/error.hpp>
@@ -21,8 +21,9 @@ namespace distrib {
 inline namespace v0 {
 namespace sim::detail {
 
-/// The shell of a `StateFetchCore` in simulated time, as `ps/detail/state_fetch.hpp` is in production: a connection of its
-/// own to the other replica of a shard. Calls back once with what was fetched; dropped it calls nothing.
+/// The shell of a `StateFetchCore` in simulated time, as `ps/server/detail/state_fetch.hpp` is in production: a
+/// connection of its own to the other replica of a shard. Calls back once with what was fetched; dropped it calls
+/// nothing.
 class StateFetch : public std::enable_shared_from_this<StateFetch> {
  public:
   /// Opens a connection to the other replica, which calls when there is something for its client; null: that is down.

@@ -3,10 +3,10 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/net/connection_core.hpp>
-#include <distrib/ps/error.hpp>
-#include <distrib/ps/methods.hpp>
-#include <distrib/ps/worker_action.hpp>
-#include <distrib/ps/worker_node.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/worker/worker_node.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/server_core.hpp>
 #include <distrib/sim/detail/link.hpp>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <distrib/net/connection_core.hpp>
-#include <distrib/ps/any_shard.hpp>
-#include <distrib/ps/cut_settings.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/messages.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/dice.hpp>
 #include <distrib/sim/disk.hpp>

@@ -6,11 +6,11 @@
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/save.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/ps/cut_tensors.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/job_updaters.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/shard_action.hpp>
+#include <distrib/ps/cut/cut_tensors.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/store/shard_action.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/save_checkpoint.hpp>

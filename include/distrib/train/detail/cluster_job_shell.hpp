@@ -5,15 +5,15 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/ps/async_worker_core.hpp>
-#include <distrib/ps/block_pool.hpp>
-#include <distrib/ps/cut_settings.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/shard_layout.hpp>
-#include <distrib/ps/sync_worker_core.hpp>
-#include <distrib/ps/worker_action.hpp>
-#include <distrib/ps/worker_client.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/async_worker_core.hpp>
+#include <distrib/ps/protocol/sync_worker_core.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/block_pool.hpp>
+#include <distrib/ps/worker/worker_client.hpp>
 #include <distrib/train/cluster_job.hpp>
 
 #include <memory>

@@ -3,15 +3,15 @@
 
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/ps/any_shard.hpp>
-#include <distrib/ps/async_worker_core.hpp>
-#include <distrib/ps/block_pool.hpp>
-#include <distrib/ps/error.hpp>
-#include <distrib/ps/job.hpp>
-#include <distrib/ps/messages.hpp>
-#include <distrib/ps/shard_action.hpp>
-#include <distrib/ps/sync_worker_core.hpp>
-#include <distrib/ps/worker_action.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/protocol/async_worker_core.hpp>
+#include <distrib/ps/protocol/sync_worker_core.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/block_pool.hpp>
+#include <distrib/ps/store/shard_action.hpp>
 #include <distrib/train/local_job.hpp>
 
 #include <algorithm>

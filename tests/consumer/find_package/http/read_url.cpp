@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/hadoop/webhdfs.hpp>
-#include <distrib/net/http_file.hpp>
+#include <distrib/remote/http_file.hpp>
+#include <distrib/remote/webhdfs.hpp>
 
 #include <cstddef>
 #include <vector>

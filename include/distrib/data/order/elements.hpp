@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/data/order/order.hpp>
+#include <distrib/data/order/pipeline_steps.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Numbers of things that are held elsewhere, in an order said step by step: pipelines over data of your own. Made by
+/// `elements`. A value; const access from any thread.
+///
+///     auto mine = elements(10).shard(3, 0).open();   // an Order: mine.size() == 4
+///     for (std::uint64_t p = 0; p < mine.size(); ++p) use(things[mine.at(0, p)]);   // 0 3 6 9
+template <Order O> class Elements : public PipelineSteps<Elements<O>> {
+ public:
+  using Element = std::uint64_t;
+
+  Elements(std::vector<std::uint64_t> lengths, O order) : lengths_{std::move(lengths)}, order_{std::move(order)} {}
+
+  [[nodiscard]] auto order() const noexcept -> const O& { return order_; }
+
+  /// The same numbers in another order.
+  template <Order Other> [[nodiscard]] auto with_order(Other order) const -> Elements<Other> {
+    return {lengths_, std::move(order)};
+  }
+
+  /// The order, ready to be asked. Empty after a failure, which `error` tells: a `data_errc`.
+  [[nodiscard]] auto open(Error& error) const -> std::optional<O> {
+    error = {};
+    std::optional<O> bound = order_;
+    Numbers numbers{lengths_};
+    bound->bind(numbers, error);
+    if (error) bound.reset();
+    return bound;
+  }
+
+  /// The same; a failure is thrown as `std::system_error`.
+  [[nodiscard]] auto open() const -> O {
+    Error error;
+    return *detail::or_throw(open(error), error);
+  }
+
+  /// The same; a failure goes to `ec`.
+  [[nodiscard]] auto open(std::error_code& ec) const -> std::optional<O> { return open(detail::CodeOf{ec}); }
+
+ private:
+  // What orders are bound to: the numbers are the elements, and none is damaged.
+  struct Numbers {
+    std::span<const std::uint64_t> all;
+    auto lengths() const noexcept -> std::span<const std::uint64_t> { return all; }
+    template <class Predicate> auto matches(Predicate& predicate, std::uint64_t number, Error&) const -> bool {
+      return predicate(number);
+    }
+    void check(std::uint64_t, Error&) const noexcept {}
+    void ignore(const Error&) const noexcept {}
+    auto lost() const noexcept -> std::span<const Error> { return {}; }
+  };
+
+  std::vector<std::uint64_t> lengths_;
+  O order_;
+};
+
+/// The numbers 0 .. count - 1.
+template <std::integral Count> [[nodiscard]] auto elements(Count count) -> Elements<WholeOrder> {
+  return {{static_cast<std::uint64_t>(count)}, WholeOrder{}};
+}
+
+/// The numbers of things that lie in several files or lists of these lengths, counted through, for `interleave`.
+template <Order O = WholeOrder> [[nodiscard]] auto elements(std::vector<std::uint64_t> lengths) -> Elements<O> {
+  return {std::move(lengths), O{}};
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/data/order/error.hpp>
+#include <distrib/data/order/order.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+namespace detail {
+
+/// Where elements of several files come from, turn by turn, as TensorFlow's interleave does it: `cycle` slots, of which
+/// each gives `block` elements when its turn comes; an empty slot opens the next file in its turn; a file is found to
+/// have ended when an element more is wanted, and then its slot stays empty until the next turn.
+///
+/// Held as stretches in which the same files take turns, so that any position is found in O(log files).
+template <class Number> class Interleaving {
+ public:
+  Interleaving(std::span<const Number> lengths, Number cycle, Number block) {
+    struct Slot {
+      Number next = 0;
+      Number end = 0;
+      bool open = false;
+    };
+    std::vector<Slot> slots(static_cast<std::size_t>(std::min<Number>(cycle, lengths.size())));
+    std::size_t opened = 0;
+    Number first = 0;  // element of the file that is opened next
+    std::size_t open = 0;
+    while (open > 0 || opened < lengths.size()) {
+      if (open == slots.size() || opened == lengths.size()) {  // rounds in which no file ends
+        Number rounds = ~Number{0};
+        for (const Slot& slot : slots)
+          if (slot.open) rounds = std::min(rounds, (slot.end - slot.next) / block);
+        if (rounds > 0) {
+          add_stretch(block);
+          for (Slot& slot : slots) {
+            if (!slot.open) continue;
+            add_lane(slot.next, rounds * block);
+            slot.next += rounds * block;
+          }
+        }
+      }
+      for (Slot& slot : slots) {  // a round in which one does
+        if (!slot.open) {
+          if (opened == lengths.size()) continue;
+          slot = {first, first + lengths[opened], true};
+          first = slot.end;
+          ++opened;
+          ++open;
+        }
+        const Number count = std::min(block, slot.end - slot.next);
+        if (count > 0) {
+          add_stretch(count);
+          add_lane(slot.next, count);
+        }
+        slot.next += count;
+        if (count == block) continue;
+        slot.open = false;
+        --open;
+      }
+    }
+  }
+
+  [[nodiscard]] auto size() const noexcept -> Number { return size_; }
+
+  /// The element, counted through all files, at `position < size()`.
+  [[nodiscard]] auto operator()(Number position) const noexcept -> Number {
+    const auto after = std::upper_bound(stretches_.begin(), stretches_.end(), position,
+                                        [](Number p, const Stretch& stretch) { return p < stretch.position; });
+    const Stretch& stretch = *(after - 1);
+    const std::size_t lanes = (after == stretches_.end() ? lanes_.size() : after->lane) - stretch.lane;
+    const Number turn = (position - stretch.position) / stretch.block;
+    const Number within = (position - stretch.position) % stretch.block;
+    return lanes_[stretch.lane + static_cast<std::size_t>(turn % lanes)] + turn / lanes * stretch.block + within;
+  }
+
+ private:
+  struct Stretch {
+    Number position;  // of its first element
+    Number block;  // elements a turn
+    std::size_t lane;  // its first one
+  };
+
+  void add_stretch(Number block) { stretches_.push_back({size_, block, lanes_.size()}); }
+  void add_lane(Number first, Number count) {
+    lanes_.push_back(first);
+    size_ += count;
+  }
+
+  std::vector<Stretch> stretches_;
+  std::vector<Number> lanes_;  // first element of each file in a stretch
+  Number size_ = 0;
+};
+
+}  // namespace detail
+
+/// Elements of several files in turn: an Order. Up to `cycle_length` files are open; each gives `block_length` elements
+/// when its turn comes; when one has ended, the next file takes its place in its next turn. The order is TensorFlow's,
+/// and a function of the files' lengths alone. Memory: a few words a file. Below: the order of the files themselves.
+///
+/// `bind`: `data_errc::bad_interleave`.
+template <class Below> class InterleavedOrder : public detail::StepsBelow<> {
+ public:
+  InterleavedOrder(const Below&, std::int64_t cycle_length, std::int64_t block_length)
+      : cycle_{cycle_length}, block_{block_length} {}
+
+  template <class Data> void bind(Data& data, Error& error) {
+    if (cycle_ <= 0 || block_ <= 0) {
+      error = {data_errc::bad_interleave, "interleave(" + std::to_string(cycle_) + ", " + std::to_string(block_) + ")"};
+      return;
+    }
+    table_ = std::make_shared<const Table>(data.lengths(), static_cast<std::uint64_t>(cycle_),
+                                           static_cast<std::uint64_t>(block_));
+  }
+  [[nodiscard]] auto size() const noexcept -> std::uint64_t { return table_ ? table_->size() : 0; }
+  [[nodiscard]] auto at(std::uint64_t, std::uint64_t position) const noexcept -> std::uint64_t {
+    return (*table_)(position);
+  }
+  [[nodiscard]] auto plain() const -> InterleavedOrder { return *this; }
+  [[nodiscard]] auto describe() const -> std::string {
+    return " interleave=" + std::to_string(cycle_) + '/' + std::to_string(block_);
+  }
+
+ private:
+  using Table = detail::Interleaving<std::uint64_t>;
+
+  std::int64_t cycle_;
+  std::int64_t block_;
+  std::shared_ptr<const Table> table_;
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/sha256.hpp>
+#include <distrib/data/order/error.hpp>
+#include <distrib/data/order/order.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// The elements that `Rule` admits, an Order: filter and ignore_errors. `bind` looks at every element once, in order,
+/// and notes those that stay, 8 bytes each; from then on they are elements like any others, with all that rests on
+/// knowing their number: shuffle, repeat, shard, batches by number. So `Below` may neither shuffle nor repeat.
+///
+/// A rule: `rule.begin(data, error)` and `rule.admits(data, number, error)`, which give up by an error; `Rule::name`,
+/// `Rule::forgives`. Each `bind` asks a copy.
+template <Order Below, class Rule> class SelectedOrder : public detail::StepsBelow<> {
+ public:
+  static constexpr bool forgives = Below::forgives || Rule::forgives;
+
+  SelectedOrder(Below below, Rule rule)
+      : below_{std::move(below)}, rule_{std::make_shared<const Rule>(std::move(rule))} {}
+
+  template <class Data> void bind(Data& data, Error& error) {
+    below_.bind(data, error);
+    if (error) return;
+    auto numbers = std::make_shared<std::vector<std::uint64_t>>();
+    Rule rule = *rule_;
+    rule.begin(data, error);
+    if (error) return;
+    for (std::uint64_t position = 0; position < below_.size(); ++position) {
+      const std::uint64_t number = below_.at(0, position);
+      const bool stays = rule.admits(data, number, error);
+      if (error) return;
+      if (stays) numbers->push_back(number);
+    }
+    numbers_ = std::move(numbers);
+  }
+  [[nodiscard]] auto size() const noexcept -> std::uint64_t { return numbers_ ? numbers_->size() : 0; }
+  [[nodiscard]] auto at(std::uint64_t, std::uint64_t position) const noexcept -> std::uint64_t {
+    return (*numbers_)[static_cast<std::size_t>(position)];
+  }
+  [[nodiscard]] auto plain() const -> SelectedOrder { return *this; }
+
+  /// The rule itself has no text, so what it chose tells orders apart: how many, and a hash of their numbers.
+  [[nodiscard]] auto describe() const -> std::string {
+    Sha256 hash;
+    if (numbers_) hash.update(std::as_bytes(std::span{*numbers_}));
+    return below_.describe() + ' ' + Rule::name + '=' + std::to_string(size()) + '/' +
+           to_hex(ByteView{hash.finish()}.first(4));
+  }
+
+ private:
+  Below below_;
+  std::shared_ptr<const Rule> rule_;  // shared, because functions can be copied but rarely assigned
+  std::shared_ptr<const std::vector<std::uint64_t>> numbers_;
+};
+
+namespace detail {
+
+/// filter(predicate).
+template <class Predicate> struct FilterRule {
+  static constexpr const char* name = "filter";
+  static constexpr bool forgives = false;
+  Predicate predicate;
+
+  template <class Data> void begin(Data&, Error&) noexcept {}
+  template <class Data> auto admits(Data& data, std::uint64_t number, Error& error) -> bool {
+    return data.matches(predicate, number, error);
+  }
+};
+
+/// ignore_errors(at_most).
+template <class Count> struct IgnoreRule {
+  static constexpr const char* name = "ignore_errors";
+  static constexpr bool forgives = true;
+  Count at_most;
+  Count ignored = 0;
+
+  template <class Data> void begin(Data& data, Error& error) {  // what was lost before anything got a number
+    for (const Error& lost : data.lost())
+      if (!error) pass_over(data, lost, error);
+  }
+  template <class Data> auto admits(Data& data, std::uint64_t number, Error& error) -> bool {
+    Error damage;
+    data.check(number, damage);
+    if (!damage) return true;
+    pass_over(data, damage, error);
+    return false;
+  }
+  template <class Data> void pass_over(Data& data, const Error& damage, Error& error) {
+    if (ignored++ == at_most) error = {data_errc::too_many_errors, damage.where + ": " + damage.code.message()};
+    else data.ignore(damage);
+  }
+};
+
+}  // namespace detail
+
+}  // namespace v0
+}  // namespace distrib

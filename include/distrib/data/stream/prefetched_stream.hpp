@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/data/order/error.hpp>
+#include <distrib/data/stream/stream.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/io_pool.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+namespace detail {
+
+/// A stream and what was read of it ahead, shared with the threads of a pool. Whoever is `busy` has the stream for
+/// himself; `mutex` guards all else.
+template <class Below> struct ReadAhead {
+  /// An element, a failure, or, where both are empty, the end; and where the stream stood behind it.
+  struct Item {
+    std::optional<Held<typename Below::Element>> element;
+    Error error;
+    StreamPosition position;
+  };
+
+  ReadAhead(Below stream, std::uint64_t ahead) : below{std::move(stream)}, most{ahead} {}
+
+  /// Reads until `upto` items are there, or there is nothing more to read; `lock` holds the mutex, nobody is busy.
+  void read(std::unique_lock<std::mutex>& lock, std::uint64_t upto) noexcept {
+    busy = true;
+    while (!halted && !ended && !thrown && items.size() < upto) {
+      lock.unlock();
+      std::optional<Item> item;
+      std::exception_ptr failure;
+      try {
+        item.emplace();
+        if (const auto element = below.next(item->error)) item->element.emplace(*element);
+        if constexpr (SeekableStream<Below>) item->position = below.position();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      try {
+        if (!failure) items.push_back(*std::move(item));
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      thrown = failure;
+      ended = !thrown && !items.back().element && !items.back().error;
+      changed.notify_one();
+    }
+    busy = false;
+    changed.notify_one();
+  }
+
+  /// What a thread of the pool does.
+  void read_all() noexcept {
+    std::unique_lock lock{mutex};
+    asked = false;
+    if (!busy) read(lock, most);
+  }
+
+  /// Nobody is at the stream any more, or will be before `halted` is taken back; what was read is dropped.
+  void halt() {
+    std::unique_lock lock{mutex};
+    halted = true;
+    changed.wait(lock, [this] { return !busy; });
+    items.clear();
+    thrown = nullptr;
+    ended = false;
+  }
+
+  Below below;
+  std::uint64_t most;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Item> items;
+  std::exception_ptr thrown;  // by the stream, behind the items
+  bool asked = false;         // a thread of the pool will come
+  bool busy = false;
+  bool halted = false;
+  bool ended = false;
+};
+
+}  // namespace detail
+
+/// Elements that are read on a thread of a pool ahead of their use: same elements, same order, same failures, each in
+/// its place. Where the pool is busy or stopped, or is the one that the caller runs on, the caller reads by itself.
+/// Records are copied once. Whatever else an element points to must outlive the stream's next step.
+///
+/// What the stream below throws comes in its place too. `next`: `data_errc::bad_buffer` for `ahead` of 0.
+/// Memory: `ahead` elements. The pool outlives the stream, which waits when it goes for the element that is being read.
+/// Functions of steps below run on threads of the pool, one at a time.
+template <Stream Below> class PrefetchedStream {
+ public:
+  using Element = typename Below::Element;
+  static_assert(!std::is_pointer_v<Element>,
+                "distrib: a batch of columns lives until the next one: say prefetch(pool, n) before batch(schema, n)");
+
+  PrefetchedStream(Below below, IoPool& pool, std::uint64_t ahead)
+      : pool_{&pool}, shared_{std::make_shared<Shared>(std::move(below), ahead)} {}
+  PrefetchedStream(PrefetchedStream&&) noexcept = default;
+  auto operator=(PrefetchedStream&&) -> PrefetchedStream& = delete;
+  ~PrefetchedStream() {
+    if (shared_) shared_->halt();
+  }
+
+  [[nodiscard]] auto next(Error& error) -> std::optional<Element> {
+    Shared& shared = *shared_;
+    if (shared.most == 0) {
+      error = {data_errc::bad_buffer, "prefetch(pool, 0)"};
+      return std::nullopt;
+    }
+    std::unique_lock lock{shared.mutex};
+    while (shared.items.empty() && !shared.thrown && !shared.ended && !shared.halted) {
+      if (shared.busy) shared.changed.wait(lock);
+      else shared.read(lock, 1);
+    }
+    if (shared.items.empty()) {
+      if (shared.thrown) std::rethrow_exception(std::exchange(shared.thrown, nullptr));
+      return std::nullopt;
+    }
+    given_.emplace(std::move(shared.items.front()));
+    shared.items.pop_front();
+    if (!shared.asked && !shared.busy && !shared.ended && shared.items.size() <= shared.most / 2) {
+      shared.asked = true;
+      lock.unlock();
+      asio::post(pool_->executor(), [weak = std::weak_ptr{shared_}] {  // the stream may be gone by then
+        if (const std::shared_ptr<Shared> ahead = weak.lock()) ahead->read_all();
+      });
+    }
+    error = given_->error;
+    return given_->element ? std::optional{given_->element->get()} : std::nullopt;
+  }
+
+  void rewind(std::uint64_t epoch, Error& error) {
+    shared_->halt();
+    shared_->below.rewind(epoch, error);
+    go_on();
+  }
+
+  /// As the stream below: a state that was taken with prefetching is good without, and the other way round.
+  [[nodiscard]] auto describe() const -> std::string {
+    return description_.empty() ? shared_->below.describe() : description_;
+  }
+
+  [[nodiscard]] auto position() const -> StreamPosition
+    requires detail::SeekableStream<Below>
+  {
+    return given_ ? given_->position : begin_;
+  }
+  void seek(StreamPosition position, Error& error)
+    requires detail::SeekableStream<Below>
+  {
+    shared_->halt();
+    shared_->below.seek(position, error);
+    go_on();
+  }
+
+ private:
+  using Shared = detail::ReadAhead<Below>;
+
+  /// Nobody is at the stream, which stands where it shall begin.
+  void go_on() {
+    given_.reset();
+    description_ = shared_->below.describe();
+    if constexpr (detail::SeekableStream<Below>) begin_ = shared_->below.position();
+    const std::scoped_lock lock{shared_->mutex};
+    shared_->halted = false;
+  }
+
+  IoPool* pool_;
+  std::shared_ptr<Shared> shared_;
+  std::optional<typename Shared::Item> given_;  // last; its element is with the caller
+  std::string description_;
+  StreamPosition begin_;
+};
+
+}  // namespace v0
+}  // namespace distrib

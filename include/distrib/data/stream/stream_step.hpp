@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/data/stream/stream.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+/// The half of a step that keeps nothing of its own between elements: it stands where the stream below stands, and
+/// goes there with it. A step derives from it and adds `Element`, `next` and `describe`.
+template <Stream Below> class StreamStep {
+ public:
+  void rewind(std::uint64_t epoch, Error& error) { below_.rewind(epoch, error); }
+
+  [[nodiscard]] auto position() const -> StreamPosition
+    requires detail::SeekableStream<Below>
+  {
+    return below_.position();
+  }
+  void seek(StreamPosition position, Error& error)
+    requires detail::SeekableStream<Below>
+  {
+    below_.seek(position, error);
+  }
+
+ protected:
+  explicit StreamStep(Below below) : below_{std::move(below)} {}
+
+  Below below_;
+};
+
+}  // namespace v0
+}  // namespace distrib

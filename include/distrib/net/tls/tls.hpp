@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only door to OpenSSL, by Asio's streams. An optional component: not in any facade; link distrib::tls.
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/error.hpp>
+
+#include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+#include <asio/ssl/context.hpp>
+#include <asio/ssl/error.hpp>
+#include <asio/ssl/stream.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Where the certificates are: files in PEM.
+struct TlsFiles {
+  std::string certificate;  ///< This end's, followed by those that lead to its authority. Servers must have one.
+  std::string key;          ///< The certificate's private key, without a passphrase.
+  std::string authority;  ///< Certificates of who signs those of the peers. A client without: those of the system. A
+      ///< server with one takes clients with a certificate only, and without one all clients.
+};
+
+/// Which end of a connection.
+enum class TlsSide { client, server };
+
+/// A TCP connection that speaks TLS. What `asio::ssl::stream` is, and it holds its context. Memory: about 70 KiB.
+/// Threads: one at a time.
+class TlsStream : public asio::ssl::stream<TcpSocket> {
+ public:
+  TlsStream(TcpSocket socket, std::shared_ptr<asio::ssl::context> context)
+      : asio::ssl::stream<TcpSocket>{std::move(socket), *context}, context_{std::move(context)} {}
+
+  /// Tells the peer that nothing follows; unlike `async_shutdown`, it does not wait for the peer's own end. Nothing can
+  /// be read any more but from `next_layer()`. Completes with `void(std::error_code)`.
+  template <class Handler> void async_end(Handler handler) {
+    ::SSL_set_shutdown(native_handle(), ::SSL_get_shutdown(native_handle()) | SSL_RECEIVED_SHUTDOWN);
+    async_shutdown(std::move(handler));
+  }
+
+ private:
+  std::shared_ptr<asio::ssl::context> context_;
+};
+
+/// What makes streams speak TLS 1.2 or 1.3: certificates, and whom they are to be shown by. Clients verify the server's
+/// certificate and that it is for the host they called; servers verify clients if they have an authority.
+///
+/// A value; copies share the certificates, and see it when they are loaded anew. Threads: any.
+class TlsContext {
+ public:
+  /// Reads the files. Throws the system's reason for one that cannot be read, or `net_errc::bad_tls_file`, with the
+  /// path.
+  TlsContext(TlsSide side, TlsFiles files) : TlsContext{side, std::move(files), Unread{}} { reload(); }
+  /// The same; after a failure it is good for nothing but `reload`.
+  TlsContext(TlsSide side, TlsFiles files, Error& error) : TlsContext{side, std::move(files), Unread{}} {
+    reload(error);
+  }
+
+  /// Reads the files again, for connections that are made from now on; others go on. Fails as the constructor does, and
+  /// then everything stays as it was.
+  void reload() {
+    Error error;
+    reload(error);
+    throw_if(error);
+  }
+  void reload(Error& error) {
+    auto loaded = load(error);
+    if (error) return;
+    const std::lock_guard lock{state_->mutex};
+    state_->context = std::move(loaded);
+  }
+
+  [[nodiscard]] auto side() const noexcept -> TlsSide { return state_->side; }
+
+  /// A stream over a connected socket; the handshake comes next. `host`: what a client called, name or IP address;
+  /// empty is localhost.
+  [[nodiscard]] auto stream(TcpSocket socket, const std::string& host = {}) const -> TlsStream {
+    std::unique_lock lock{state_->mutex};
+    auto context = state_->context;
+    lock.unlock();
+    if (context == nullptr) throw_error(net_errc::bad_tls_file, "certificates that could not be read");
+    TlsStream stream{std::move(socket), std::move(context)};
+    if (side() == TlsSide::client) expect(stream.native_handle(), host.empty() ? "localhost" : host);
+    return stream;
+  }
+
+ private:
+  struct Unread {};
+  struct State {
+    const TlsSide side;
+    const TlsFiles files;
+    std::mutex mutex;
+    std::shared_ptr<asio::ssl::context> context;
+  };
+
+  TlsContext(TlsSide side, TlsFiles files, Unread) : state_{std::make_shared<State>(side, std::move(files))} {}
+
+  [[nodiscard]] auto load(Error& error) const -> std::shared_ptr<asio::ssl::context> {
+    const auto& [certificate, key, authority] = state_->files;
+    const bool server = state_->side == TlsSide::server;
+    auto context =
+        std::make_shared<asio::ssl::context>(server ? asio::ssl::context::tls_server : asio::ssl::context::tls_client);
+    ::SSL_CTX* const native = context->native_handle();
+    ::SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+    // Connections are few and long: nothing is remembered of one for the next. A server that has sent nothing behind
+    // its handshake can also be left by a client without a reset.
+    ::SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+    ::SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    ::SSL_CTX_set_num_tickets(native, 0);
+    ::SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);
+    // Without an answer of ours OpenSSL would ask for a passphrase at the terminal.
+    context->set_password_callback([](std::size_t, asio::ssl::context::password_purpose) { return std::string{}; });
+
+    error = {};
+    if (server && certificate.empty()) error = {net_errc::bad_tls_file, "a server without a certificate"};
+    const auto read = [&](const std::string& path, auto what) {
+      if (error || path.empty()) return;
+      std::error_code ec;
+      const detail::FileDescriptor readable{path, O_RDONLY | O_NONBLOCK, ec};
+      if (ec) {
+        error = {ec, path};
+        return;
+      }
+      what(ec);
+      if (ec) error = {net_errc::bad_tls_file, path + " (" + ec.message() + ")"};
+    };
+    read(certificate, [&](std::error_code& ec) { context->use_certificate_chain_file(certificate, ec); });
+    read(key, [&](std::error_code& ec) { context->use_private_key_file(key, asio::ssl::context::pem, ec); });
+    read(authority, [&](std::error_code& ec) { context->load_verify_file(authority, ec); });
+    if (!error && !certificate.empty() && ::SSL_CTX_check_private_key(native) != 1)
+      error = {net_errc::bad_tls_file, key.empty() ? certificate + " (it has no key)" : key};
+    std::error_code ec;
+    if (!server && authority.empty()) context->set_default_verify_paths(ec);
+    if (!server || !authority.empty())
+      context->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, ec);
+    if (!error && ec) error = {net_errc::bad_tls_file, ec.message()};
+    ::ERR_clear_error();
+    return context;
+  }
+
+  /// As SSL_set_tlsext_host_name, a macro with a cast.
+  static auto set_server_name(::SSL* ssl, const std::string& host) noexcept -> int {
+    return static_cast<int>(::SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                                       const_cast<char*>(host.c_str())));  // it is copied
+  }
+
+  /// Of whom the certificate must be. What cannot be set must not go unnoticed.
+  static void expect(::SSL* ssl, const std::string& host) {
+    ::X509_VERIFY_PARAM* const expected = ::SSL_get0_param(ssl);
+    ::X509_VERIFY_PARAM_set_hostflags(expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    std::error_code ec;
+    const auto address = asio::ip::make_address(host, ec);
+    int done = 0;
+    if (ec) {
+      done = ::SSL_set1_host(ssl, host.c_str());
+      if (done == 1) done = set_server_name(ssl, host);
+    } else if (address.is_v4()) {
+      const auto bytes = address.to_v4().to_bytes();
+      done = ::X509_VERIFY_PARAM_set1_ip(expected, bytes.data(), bytes.size());
+    } else {
+      const auto bytes = address.to_v6().to_bytes();
+      done = ::X509_VERIFY_PARAM_set1_ip(expected, bytes.data(), bytes.size());
+    }
+    if (done != 1) throw_error(net_errc::bad_address, host);
+  }
+
+  std::shared_ptr<State> state_;
+};
+
+namespace detail {
+
+/// What a handshake failed by. `peer` is the error's place.
+inline auto tls_error(const std::error_code& ec, TlsStream& stream, const std::string& peer) -> Error {
+  if (ec.category() != asio::error::get_ssl_category()) {
+    // The peer left: a program that speaks something else does, when it has seen our first bytes.
+    const bool left = ec == asio::error::eof || ec.category() == asio::ssl::error::get_stream_category() ||
+                      ec == std::errc::connection_reset || ec == std::errc::broken_pipe;
+    return left ? Error{net_errc::no_tls, peer + " (it ended the connection)"} : Error{without_asio(ec), peer};
+  }
+  const auto code = static_cast<unsigned long>(static_cast<unsigned>(ec.value()));
+  switch (ERR_GET_REASON(code)) {
+    case SSL_R_CERTIFICATE_VERIFY_FAILED:
+      return {net_errc::untrusted,
+              peer + " (" + ::X509_verify_cert_error_string(::SSL_get_verify_result(stream.native_handle())) + ")"};
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_NO_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+    case SSL_R_TLSV1_ALERT_ACCESS_DENIED: return {net_errc::untrusted, peer + " (" + ec.message() + ")"};
+    default: return {net_errc::no_tls, peer + " (" + ec.message() + ")"};
+  }
+}
+
+}  // namespace detail
+
+}  // namespace v0
+}  // namespace distrib

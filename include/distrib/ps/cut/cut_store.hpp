@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/keep_newest.hpp>
+#include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/checkpoint/merge_parts.hpp>
+#include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/files.hpp>
+#include <distrib/core/io_action.hpp>
+#include <distrib/ps/cut/cut_tensors.hpp>
+#include <distrib/ps/cut/detail/cut_files.hpp>
+#include <distrib/ps/cut/detail/found_cuts.hpp>
+#include <distrib/ps/cut/detail/posix_files.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/store/shard_action.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// The durable cuts of one shard, in the directory that all shards of the job have in common. Each shard writes its
+/// part of `model.ckpt-STEP` alone (`plan_part`); whoever writes the last part of a step that the user wants makes the
+/// checkpoint of it (`plan_merge`), lets older ones go, and removes the part files. A process may die at any point: the
+/// cut before or the new one is found by `list`, and what was left half done is finished or cleared away there.
+/// With an empty directory cuts are kept in memory. Of checkpoints the two newest are kept whatever `max_to_keep` says,
+/// because workers may yet go back to the one before. A second replica of a shard has its cuts in the same directory, as
+/// `replica-1.ckpt-STEP`; what the first has not of a checkpoint is taken from there. Which older ones stay is decided,
+/// for all shards, by whoever makes a checkpoint, from the times in the state file, of which each is the clock of
+/// whoever made that one.
+///
+/// Blocks. Threads: one at a time. Stores of other shards may work in the directory at the same time, in other threads,
+/// processes or machines; there must be one store of a shard. Throws `std::system_error` that names the file or tensor.
+/// `Perform` performs a plan, throws where it cannot go on, and tells the time; a test's stops where it shall die.
+template <class Perform = PosixFiles>
+class CutStore {
+ public:
+  /// Makes the directory when it is not there. Throws when it cannot be written.
+  CutStore(CutSettings settings, const Job& job, std::uint32_t replica, JobUpdaters updaters, Perform perform = {})
+      : settings_{std::move(settings)},
+        tensors_{job, replica % job.shards(), std::move(updaters)},
+        files_{settings_.directory, job, replica},
+        last_step_{job.total_steps},
+        is_synchronous_{job.consistency.is_synchronous()},
+        perform_{std::move(perform)} {
+    if (in_memory()) return;
+    Error error;
+    make_writable_directory(settings_.directory, error);
+    throw_if(error);
+  }
+
+  /// Steps of the cuts that the shard can go on from, ascending: those that it has saved, and the checkpoints of this
+  /// job whatever the parts and shards that saved them. Reads its share of each, so that they are known to be good;
+  /// what is damaged is passed over and added to `refused`. Of those that are preserved, which are old and may be many,
+  /// only index and sizes are looked at while there are two newer ones. A checkpoint that is complete but for its index
+  /// gets it here.
+  ///
+  /// Throws `ps_errc::job_mismatch` with the first difference when there are cuts of another job, and what is wrong
+  /// when there is one that is not damaged and still cannot be read by this job.
+  [[nodiscard]] auto list(std::vector<Error>& refused) -> std::vector<Step> {
+    std::vector<Step> steps;
+    if (in_memory()) {
+      for (const auto& [step, cut] : in_memory_) steps.push_back(step);
+      return steps;
+    }
+    const detail::FileLock lock{lock_file()};
+    if_there_is_room([&] {
+      if (files_.is_first()) merge_found(refused);
+      Error error;
+      for (const Found& found : scan(files_.series))
+        if (files_.replicated && found.own_part) merge_if_whole(found.step, error);
+    });
+    Error unreadable;
+    const auto told = list_checkpoints(settings_.directory, unreadable);
+    const auto is_preserved = [&](const Found& found) {
+      const auto at = find_prefix(told, found.prefix);
+      return at != told.end() && at->preserved;
+    };
+    const auto look_at = [&](const Found& found, bool all) {
+      if (is_usable(found, all, refused)) steps.push_back(found.step);
+      // Left by a save that was killed, or by the part's end.
+      if (found.own_data && !found.own_part && !detail::path_exists(index_file_name(found.prefix)))
+        perform_(FilePlan{FileAction::remove(files_.own_data(found.prefix))});
+    };
+    const std::vector<Found> list = scan(files_.series);
+    for (const Found& found : list)
+      if (!is_preserved(found)) look_at(found, true);
+    for (std::size_t i = list.size(); i-- > 0;) {
+      const auto is_newer = [&](Step step) { return step > list[i].step; };
+      if (is_preserved(list[i])) look_at(list[i], std::count_if(steps.begin(), steps.end(), is_newer) < 2);
+    }
+    std::sort(steps.begin(), steps.end());
+    return steps;
+  }
+
+  /// The shard's cut of `step`, which must be in its list.
+  [[nodiscard]] auto read(Step step) const -> Cut {
+    if (in_memory()) {
+      const auto at = in_memory_.find(step);
+      if (at == in_memory_.end()) throw_error(checkpoint_errc::not_found, "cut " + std::to_string(step) + " in memory");
+      return at->second;
+    }
+    const std::string prefix = files_.prefix_of(step);
+    Error error;
+    const auto part = BundleReader::open_part(prefix, files_.shard, files_.shards, error);
+    if (part && tensors_.fits(*part)) {
+      Cut cut = tensors_.read(*part, error);
+      if (!error) return cut;
+    }
+    if (error && !detail::path_exists(index_file_name(prefix))) throw_if(error);
+    return tensors_.read(BundleReader::open(prefix));
+  }
+
+  /// Saves a cut: it is durable on return. Returns the prefix of the checkpoint when it was the last part of one that
+  /// the user wants, else an empty text. Of an asynchronous shard, which never drops a cut, the two newest stay.
+  /// Memory: the rows of the tables once more, see `TableTensors::add_to`.
+  auto save(const Cut& cut) -> std::string {
+    if (in_memory()) {
+      in_memory_[cut.step] = cut;
+      if (!is_synchronous_ && in_memory_.size() > 2) in_memory_.erase(in_memory_.begin());
+      return {};
+    }
+    const std::string prefix = files_.prefix_of(cut.step);
+    BundlePart part = tensors_.part(cut);
+    tensors_.describe(cut, part);
+    Error error;
+    BundleIndex merged;
+    const bool is_merged = detail::read_index_file(index_file_name(prefix), merged, error);
+    const FilePlan plan = plan_part(prefix, part, files_.shard, files_.shards, is_merged ? &merged : nullptr, error);
+    throw_if(error);
+    perform_(plan);
+
+    const detail::FileLock lock{lock_file()};
+    bool last = false;
+    const auto merge_it = [&] {
+      last = merge_if_whole(cut.step, error);
+      if (error.code == failure::io) throw_if(error);
+    };
+    // It is durable without an index, which another start makes; but who is done relies on that of the last step.
+    if (cut.step == last_step_) merge_it();
+    else if_there_is_room(merge_it);
+    let_older_go(cut.step);
+    return last ? files_.users_prefix(cut.step) : std::string{};
+  }
+
+  /// The protocol has no more use for the cut of `step`. What the user wants stays: checkpoints until they are beyond
+  /// `max_to_keep`, and parts of one that waits for the others', unless it does so `in_vain`.
+  void drop(Step step, bool in_vain = false) {
+    if (in_memory()) {
+      in_memory_.erase(step);
+      return;
+    }
+    const detail::FileLock lock{lock_file()};
+    const bool may_go = in_vain || !is_users(step) || !files_.is_first();
+    if (may_go && detail::path_exists(files_.own_part(files_.prefix_of(step)))) let_go(step);
+  }
+
+  /// The job is done: when the checkpoint of its last step is whole, the shard's cuts that were not for the user go.
+  void finish() {
+    if (in_memory() || !files_.has_index(last_step_)) return;
+    const detail::FileLock lock{lock_file()};
+    for (const Found& found : scan(files_.series))
+      if (found.own_part && (!is_users(found.step) || !files_.is_first())) let_go(found.step);
+  }
+
+ private:
+  using Found = detail::FoundCut;
+
+  auto in_memory() const -> bool { return settings_.directory.empty(); }
+  // Merging and letting go are done by one store at a time, where the file system has locks; elsewhere they do no harm
+  // to each other, but what one lets go another may just have merged.
+  auto lock_file() const -> std::string { return detail::join_path(settings_.directory, ".saving.lock"); }
+  auto writer() const -> std::string { return detail::shard_of_shards(files_.shard, files_.shards); }
+
+  auto is_users(Step step) const -> bool {
+    return step == last_step_ || (settings_.keep_every != 0 && step % settings_.keep_every == 0);
+  }
+
+  // What need not be done now is left where the disk is full.
+  static void if_there_is_room(const auto& work) try { work(); } catch (const std::system_error& error) {
+    if (error.code() != checkpoint_errc::no_room) throw;
+  }
+
+  static auto find_prefix(const std::vector<SavedCheckpoint>& list, const std::string& prefix) {
+    return std::find_if(list.begin(), list.end(), [&](const auto& checkpoint) { return checkpoint.prefix == prefix; });
+  }
+
+  auto scan(std::string_view series = detail::CutFiles::users) const -> std::vector<Found> {
+    Error error;
+    auto found = detail::find_cuts(settings_.directory, series, files_.shard, files_.shards, error);
+    throw_if(error);
+    return found;
+  }
+
+  // --- reading ---
+
+  // Whether the shard can go on from there; the values are read when they are `all` to be verified.
+  auto is_usable(const Found& found, bool all, std::vector<Error>& refused) const -> bool {
+    Error error;
+    if (found.own_part) {
+      const auto part = BundleReader::open_part(found.prefix, files_.shard, files_.shards, error);
+      if (!part) refused.push_back(error);
+      if (part && tensors_.fits(*part) && is_readable(*part, all, refused)) return true;
+    }
+    if (!found.has_index) return false;
+    const auto merged = BundleReader::open(found.prefix, error);
+    if (!merged) refused.push_back(error);
+    return merged && is_readable(*merged, all, refused);
+  }
+
+  auto is_readable(const BundleReader& reader, bool all, std::vector<Error>& refused) const -> bool {
+    Error error;
+    tensors_.check_job(reader, error);
+    if (!error && all) static_cast<void>(tensors_.read(reader, error));
+    if (!error) return true;
+    if (error.code != failure::corrupt) throw_if(error);
+    refused.push_back(error);
+    return false;
+  }
+
+  // --- merging ---
+
+  // At a start: what the user wants, and the newest of all steps, which another number of shards may go on from.
+  void merge_found(std::vector<Error>& refused) {
+    const std::vector<Found> list = scan();
+    const Found* newest = nullptr;
+    for (const Found& found : list)
+      if (!found.complete.empty()) newest = &found;
+    for (const Found& found : list) {
+      settle(found);
+      if (found.has_index) continue;
+      if (!is_users(found.step) && (newest == nullptr || found.step != newest->step)) continue;
+      for (const std::uint32_t shards : found.complete) {
+        Error error;
+        if (merge(found.step, shards, error)) break;
+        refused.push_back(error);
+      }
+    }
+  }
+
+  // Second replicas may have parts of checkpoints that were let go: those count of a step after the newest one only.
+  auto merge_if_whole(Step step, Error& error) -> bool {
+    if (!is_users(step)) return false;
+    if (files_.is_first() && files_.has_all_parts(step, false)) return merge(step, files_.shards, error);
+    const std::vector<Found> list = scan();
+    const auto is_let_go = [step](const Found& found) { return found.has_index && found.step >= step; };
+    if (files_.replicated && files_.has_all_parts(step, true) && std::ranges::none_of(list, is_let_go))
+      return merge(step, files_.shards, error);
+    for (const Found& found : list)
+      if (found.step == step) settle(found);
+    return false;
+  }
+
+  // Ends what whoever made the index of a step that the user wants could not, being killed or without room.
+  void settle(const Found& found) const {
+    if (found.has_index && is_users(found.step) && !found.part_files.empty()) perform_(plan_settled(found));
+  }
+
+  // Makes the index of a step of which the parts of all `shards` are there. False: `error` says why it cannot be.
+  auto merge(Step step, std::uint32_t shards, Error& error) -> bool {
+    const std::string prefix = files_.users_prefix(step);
+    for (std::uint32_t shard = 0; shard < shards && shards == files_.shards; ++shard)
+      if (!files_.has_part(detail::CutFiles::users, step, shard))
+        perform_(plan_shared_part(files_.prefix_of(detail::CutFiles::second_replicas, step), prefix, shard, shards));
+    const std::vector<BundleIndex> parts = read_parts(prefix, shards, error);
+    if (error) return false;
+    const auto first = BundleReader::open_part(prefix, 0, shards, error);
+    if (error) return false;
+    tensors_.check_job(*first, error);
+    if (error) {
+      if (error.code != failure::corrupt) throw_if(error);
+      return false;
+    }
+    FilePlan plan = plan_merge(prefix, parts, writer(), error);
+    if (error) return false;
+    if (is_users(step)) {
+      Found found;
+      found.step = step;
+      for (std::uint32_t shard = 0; shard < shards; ++shard)
+        found.part_files.push_back(part_file_name(prefix, shard, shards));
+      append(plan, plan_settled(found));
+    }
+    perform_(plan);
+    return true;
+  }
+
+  // What follows when a checkpoint that the user wants has its index: the newest is named, which is another one where
+  // this index found no room before; older ones are let go (but the one before the newest, to which workers may yet go
+  // back), and nobody needs its part files any more.
+  auto plan_settled(const Found& checkpoint) const -> FilePlan {
+    const std::vector<SavedCheckpoint> saved = checkpoints(checkpoint.step);
+    const std::string newest = detail::relative_path(
+        saved.empty() ? files_.users_prefix(checkpoint.step) : saved.back().prefix, settings_.directory);
+    FilePlan plan = plan_keep_newest(settings_.directory, newest, saved, settings_.retention.with_at_least(2), writer(),
+                                     {perform_.now(), detail::last_preserved(settings_.directory)});
+    append(plan, plan_leftovers(checkpoint.step, saved));
+    for (const std::string& file : checkpoint.part_files) plan.push_back(FileAction::remove(file));
+    plan.push_back(FileAction::sync_directory(settings_.directory));
+    return plan;
+  }
+
+  // The checkpoints of the directory, as the state file should name them: those of other names, then ours as they are
+  // found there, because whoever wrote the state file may have been killed before it had removed what it left out. The
+  // last one is the newest. That of `merged` counts, whose index may be about to come.
+  auto checkpoints(Step merged) const -> std::vector<SavedCheckpoint> {
+    Error unreadable;  // a damaged state file is replaced by a good one
+    const auto told = list_checkpoints(settings_.directory, unreadable);
+    std::vector<SavedCheckpoint> saved;
+    std::copy_if(told.begin(), told.end(), std::back_inserter(saved), [&](const SavedCheckpoint& other) {
+      const auto step = checkpoint_step(other.prefix);
+      return !step || other.prefix != files_.users_prefix(static_cast<Step>(*step));
+    });
+    for (Found& found : scan()) {
+      const bool for_a_start = !is_users(found.step) && !found.part_files.empty();  // merged there, and not the user's
+      if (found.step != merged && (!found.has_index || for_a_start)) continue;
+      const auto at = find_prefix(told, found.prefix);
+      SavedCheckpoint& own = saved.emplace_back(at != told.end() ? *at : SavedCheckpoint{found.prefix, {}});
+      own.files = std::move(found.files);
+      if (at == told.end()) own.timestamp = found.has_index ? detail::index_seconds(own) : perform_.now();
+      if (!found.has_index) own.files.insert(own.files.begin(), index_file_name(own.prefix));
+    }
+    return saved;
+  }
+
+  // Files that only another number of shards could have had a use for, older than the checkpoint before `step`.
+  auto plan_leftovers(Step step, const std::vector<SavedCheckpoint>& saved) const -> FilePlan {
+    const std::vector<Found> list = scan();
+    const auto is_saved = [&](const Found& found) { return find_prefix(saved, found.prefix) != saved.end(); };
+    Step before = 0;
+    for (const Found& found : list)
+      if (found.step < step && is_saved(found)) before = found.step;
+    FilePlan plan;
+    for (const Found& found : list) {
+      const bool ours = std::any_of(found.files.begin(), found.files.end(), [&](const std::string& file) {
+        const auto shard_file = detail::parse_shard_file(file);
+        return shard_file && shard_file->shards == files_.shards;
+      });
+      if (found.step >= before || ours || is_saved(found)) continue;
+      for (const std::string& file : found.files) plan.push_back(FileAction::remove(file));
+    }
+    return plan;
+  }
+
+  // --- letting go ---
+
+  // Removes the shard's own cuts before step `saved` that the protocol does not drop.
+  void let_older_go(Step saved) {
+    Step newest_users = 0;  // that has its index
+    std::vector<Step> own;
+    for (const Found& found : scan(files_.series)) {
+      if (found.has_index && is_users(found.step)) newest_users = found.step;
+      if (found.own_part && found.step < saved) own.push_back(found.step);
+    }
+    if (!is_synchronous_ && !own.empty()) own.pop_back();
+    for (const Step step : own)
+      if (!is_synchronous_ || (is_users(step) && step < newest_users)) if_there_is_room([&] { let_go(step); });
+  }
+
+  // Removes the shard's own part of a step, first what makes others believe in it. What all shards have of a step that
+  // the user wants is merged instead: whoever wrote its last part waits for the lock.
+  void let_go(Step step) {
+    const std::string prefix = files_.prefix_of(step);
+    Error error;
+    if (files_.is_first() && is_users(step) && (merge_if_whole(step, error) || files_.has_index(step))) return;
+    perform_(FilePlan{FileAction::remove(index_file_name(prefix)), FileAction::sync_directory(settings_.directory),
+                      FileAction::remove(files_.own_part(prefix)), FileAction::sync_directory(settings_.directory),
+                      FileAction::remove(files_.own_data(prefix))});
+  }
+
+  CutSettings settings_;
+  CutTensors tensors_;
+  detail::CutFiles files_;
+  Step last_step_;
+  bool is_synchronous_;
+  Perform perform_;
+  std::map<Step, Cut> in_memory_;
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/core/files.hpp>
+#include <distrib/core/paths.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+/// Where the cuts of one replica of a shard are, and the user's checkpoints, whose parts are those of the first replicas.
+struct CutFiles {
+  static constexpr std::string_view users = "model.ckpt";
+  static constexpr std::string_view second_replicas = "replica-1.ckpt";
+
+  CutFiles(std::string in, const Job& job, std::uint32_t replica)
+      : directory{std::move(in)},
+        series{replica < job.shards() ? users : second_replicas},
+        shard{replica % job.shards()},
+        shards{job.shards()},
+        replicated{job.replicas > 1} {}
+
+  /// Whether its cuts are parts of the user's checkpoints.
+  [[nodiscard]] auto is_first() const -> bool { return series == users; }
+
+  static auto name_of(std::string_view of, Step step) { return std::string{of} + "-" + std::to_string(step); }
+  [[nodiscard]] auto prefix_of(std::string_view of, Step step) const -> std::string {
+    return join_path(directory, name_of(of, step));
+  }
+  [[nodiscard]] auto prefix_of(Step step) const -> std::string { return prefix_of(series, step); }
+  [[nodiscard]] auto users_prefix(Step step) const -> std::string { return prefix_of(users, step); }
+  [[nodiscard]] auto own_data(const std::string& prefix) const -> std::string {
+    return data_file_name(prefix, shard, shards);
+  }
+  [[nodiscard]] auto own_part(const std::string& prefix) const -> std::string {
+    return part_file_name(prefix, shard, shards);
+  }
+
+  /// Whether there is a whole checkpoint of this step.
+  [[nodiscard]] auto has_index(Step step) const -> bool { return path_exists(index_file_name(users_prefix(step))); }
+  [[nodiscard]] auto has_part(std::string_view of, Step step, std::uint32_t of_shard) const -> bool {
+    return path_exists(part_file_name(prefix_of(of, step), of_shard, shards));
+  }
+  /// Whether the first replica of each shard has its part; of `any`: some replica.
+  [[nodiscard]] auto has_all_parts(Step step, bool any) const -> bool {
+    for (std::uint32_t of_shard = 0; of_shard < shards; ++of_shard)
+      if (!has_part(users, step, of_shard) && !(any && has_part(second_replicas, step, of_shard))) return false;
+    return true;
+  }
+
+  std::string directory;
+  std::string_view series;
+  std::uint32_t shard;
+  std::uint32_t shards;
+  bool replicated;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

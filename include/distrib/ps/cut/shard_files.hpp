@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/event.hpp>
+#include <distrib/net/instant.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/store/shard_action.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Which replica of which job's shard has the cuts, and where they are.
+struct CutOwner {
+  Job job;
+  std::uint32_t replica = 0;
+  CutSettings settings;
+  JobUpdaters updaters;
+};
+
+/// A piece of work with the cuts of one shard: what is to be done, and afterwards what came of it. `StoredCuts` does it.
+struct CutWork {
+  enum class Kind {
+    open,  ///< Find the cuts of `owner`: gives `steps` and `refused`.
+    start,  ///< Read the cut that the shard starts with: gives `cut`.
+    load,  ///< Read the cut that a worker sent the shard to: gives `cut`.
+    send,  ///< Read the cut that the other replica asked for: gives `cut`.
+    save,  ///< Make `save` durable.
+    drop,  ///< Remove the cut of `step`, unless the user wants it.
+    finish,  ///< The job is done: remove the cuts that the user does not want.
+  };
+  Kind kind{};
+  Step step = 0;  ///< Of the cut.
+  bool is_initial = false;  ///< Start and load: the cut is made of the job's initial values, no file has it.
+  bool in_vain = false;  ///< Drop: see `DropCut`.
+  Peer peer = 0;  ///< Send: who asked.
+  std::optional<CutOwner> owner = std::nullopt;
+  SaveCut save = {};
+
+  std::vector<Step> steps = {};  ///< Of the cuts that are good, ascending.
+  std::vector<Error> refused = {};  ///< The cuts that are damaged.
+  Cut cut = {};
+  Error failure = {};  ///< Why it could not be done.
+};
+
+/// The task is over with this exit code, at once: `ShardShell::ended`. Workers are told nothing.
+struct EndTask {
+  int code = 0;
+  Error why;
+};
+
+/// What one shard does with its cuts: which one it starts with, what follows when one cannot be read or written, and what
+/// the observer is told. Performs nothing itself.
+///
+/// Takes what a `ShardService` wants from its shell, and what came of each piece of work. Tells `out(action)` what to do:
+/// `CutWork`, which the shell performs in the order asked for, one at a time, and gives back to `performed`; `EndTask`; and
+/// an `Event` for the observer, which names no task yet. `service` is told what came of it all; any type with the members of `ShardService` will do.
+/// No clock, no I/O, no thread. Threads: one at a time.
+class ShardFiles {
+ public:
+  /// `directory`: where the cuts are, whatever the job says; empty: where the job says.
+  explicit ShardFiles(std::string directory = {}) : directory_{std::move(directory)} {}
+
+  // --- what the service wants: see `ShardShell` ---
+
+  void open(const Job& job, std::uint32_t replica, CutSettings cuts, const JobUpdaters& updaters, auto& out) {
+    if (!directory_.empty()) cuts.directory = directory_;
+    initial_checkpoint_ = job.initial_checkpoint;
+    CutWork work{CutWork::Kind::open};
+    work.owner = CutOwner{job, replica, std::move(cuts), updaters};
+    out(std::move(work));
+  }
+
+  void save(SaveCut action, auto& out) {
+    CutWork work{CutWork::Kind::save, action.cut.step};
+    work.save = std::move(action);
+    out(std::move(work));
+  }
+
+  /// Cut 0 is made again: it is in every list, and in no file.
+  void load(Step step, auto& out) { out(CutWork{CutWork::Kind::load, step, step == 0}); }
+
+  void drop(DropCut action, auto& out) { out(CutWork{CutWork::Kind::drop, action.step, false, action.in_vain}); }
+
+  void send(SendState action, auto& out) { out(CutWork{CutWork::Kind::send, action.step, false, false, action.peer}); }
+
+  // --- the end ---
+
+  /// The job is done, and so is the task.
+  void finish(auto& out) { out(CutWork{CutWork::Kind::finish}); }
+
+  // --- what came of it ---
+
+  /// What `StateFetchCore` has fetched.
+  void state_came(const std::optional<Cut>& cut, auto& service, Instant now, auto& out) {
+    if (cut)
+      out(event(Event::Kind::restored,
+                "going on from the state of its other replica, step " + std::to_string(cut->step)));
+    service.state_came(cut ? &*cut : nullptr, now);
+  }
+
+  void performed(CutWork work, auto& service, Instant now, auto& out) {
+    switch (work.kind) {
+      case CutWork::Kind::open: return found(std::move(work), service, now, out);
+      case CutWork::Kind::start: return started(work, service, now, out);
+      case CutWork::Kind::load: return loaded(work, service, now, out);
+      case CutWork::Kind::send: return service.state_read(work.peer, work.failure ? nullptr : &work.cut);
+      case CutWork::Kind::save: return saved(std::move(work), service, now, out);
+      case CutWork::Kind::drop:
+      case CutWork::Kind::finish: return;  // what stays is cleared away at a start
+    }
+  }
+
+ private:
+  void found(CutWork work, auto& service, Instant now, auto& out) {
+    // The workers find the other process, or this task when it is started again.
+    if (work.failure.code == ps_errc::directory_in_use) return out(EndTask{exit_code::refused, work.failure});
+    if (work.failure) return service.not_opened(work.failure);
+    // Training from the beginning would overwrite cuts that a person may still repair.
+    if (work.steps.empty() && !work.refused.empty()) return service.not_opened(work.refused.front());
+    steps_ = std::move(work.steps);
+    refused_ = std::move(work.refused);
+    if (!steps_.empty()) return out(CutWork{CutWork::Kind::start, steps_.back()});
+    if (!initial_checkpoint_.empty()) return out(CutWork{CutWork::Kind::start, 0, true});
+    start(nullptr, service, now);
+  }
+
+  void started(const CutWork& work, auto& service, Instant now, auto& out) {
+    if (work.failure) return service.not_opened(work.failure);
+    for (const Error& error : refused_)
+      out(event(Event::Kind::checkpoint_refused,
+                "passed over a damaged cut: " + error.where + ": " + error.code.message()));
+    out(event(Event::Kind::restored, work.is_initial
+                                         ? "beginning with values of " + initial_checkpoint_
+                                         : "going on from its cut of step " + std::to_string(work.cut.step)));
+    start(&work.cut, service, now);
+  }
+
+  void start(const Cut* newest, auto& service, Instant now) {
+    try {
+      service.opened(std::move(steps_), newest, now);
+    } catch (const std::system_error& error) {  // tables that need more memory than there is
+      service.not_opened(error_of(error));
+    }
+  }
+
+  void loaded(const CutWork& work, auto& service, Instant now, auto& out) {
+    const std::string cut = "its cut of step " + std::to_string(work.step);
+    if (work.failure) {
+      out(event(Event::Kind::checkpoint_refused,
+                "cannot go to " + cut + ": " + work.failure.where + ": " + work.failure.code.message()));
+      return service.load_failed(work.failure, now);
+    }
+    out(event(Event::Kind::restored, "went to " + cut + ", as a worker asked: what follows is computed again"));
+    try {
+      service.cut_loaded(work.cut, now);
+    } catch (const std::system_error& error) {  // as in `start`
+      service.load_failed(error_of(error), now);
+    }
+  }
+
+  void saved(CutWork work, auto& service, Instant now, auto& out) {
+    work.save = {};  // here, so that the shard's thread takes the blocks again
+    work.cut = {};
+    if (!work.failure) return service.cut_saved(work.step, now);
+    if (work.failure.code == checkpoint_errc::no_room)
+      out(event(Event::Kind::no_room, "no room for the cut of step " + std::to_string(work.step) + ", " +
+                                          work.failure.where + "; another try follows"));
+    service.save_failed(work.failure, now);
+  }
+
+  static auto event(Event::Kind kind, std::string text) -> Event { return {kind, {}, {}, {}, std::move(text)}; }
+
+  std::string directory_;
+  std::string initial_checkpoint_;
+  std::vector<Step> steps_;  // found, until the shard has started
+  std::vector<Error> refused_;  // found beside them
+};
+
+}  // namespace v0
+}  // namespace distrib

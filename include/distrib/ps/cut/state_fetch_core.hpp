@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/instant.hpp>
+#include <distrib/ps/cut/cut_pieces.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/wire/methods.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Connect to the other replica, and try again until this instant with pauses of at most `longest_pause`; then
+/// `connected` or `not_connected`.
+struct ConnectToSibling {
+  Instant until;
+  std::chrono::milliseconds longest_pause;
+};
+/// Send this on the connection, as a `State` call with this deadline; then `answered` or `failed`.
+struct AskSibling {
+  StateRequest request;
+  std::chrono::milliseconds within;
+};
+/// Call `woken` at this instant.
+struct AskSiblingLater {
+  Instant at;
+};
+/// What came, and nothing follows: hang up, and tell `ShardFiles::state_came`.
+struct StateFetched {
+  std::optional<Cut> cut;  ///< Empty: the other replica has no newer state, or it was lost.
+};
+
+/// Which state one replica of a shard fetches from the other one, piece by piece: how long it looks for the other replica,
+/// what it asks for next, and when it gives up.
+///
+/// Events in, actions out by calls of `out(action)`: `ConnectToSibling`, `AskSibling`, `AskSiblingLater`, and once
+/// `StateFetched`. No clock, no I/O, no thread. Threads: one at a time. Memory: the cut that comes, and no more than
+/// `most_bytes`.
+class StateFetchCore {
+ public:
+  /// For this replica, which has the state of step `have` of the job with this hash. `answer_within`: the other replica
+  /// may have to make and write a cut first.
+  StateFetchCore(const Job& job, std::uint32_t replica, const JobUpdaters& updaters, std::string job_hash, Step have,
+                 std::uint64_t most_bytes, std::chrono::milliseconds answer_within)
+      : request_{std::move(job_hash), have, 0},
+        assembly_{ShardLayout{job, replica % job.shards()}, updaters, most_bytes},
+        answer_within_{answer_within} {}
+
+  /// The tasks of a job start together: the other replica may take a moment to be there, and to know the job.
+  void start(Instant now, auto& out) {
+    found_until_ = now + std::chrono::seconds{2};
+    out(ConnectToSibling{found_until_, pause});
+  }
+
+  void connected(auto& out) { ask(out); }
+  void not_connected(auto& out) { out(StateFetched{}); }
+
+  void answered(const StateReply& reply, auto& out) {
+    const bool is_newer = reply.step > request_.have;
+    if (!is_newer || !assembly_.take(reply)) return out(StateFetched{});
+    if (!assembly_.whole()) {
+      request_.at = assembly_.bytes();
+      return ask(out);
+    }
+    out(StateFetched{std::move(assembly_).finish()});
+  }
+
+  /// The call has failed, perhaps with the connection.
+  void failed(const std::error_code& why, Instant now, auto& out) {
+    if (why == ps_errc::not_joined && now < found_until_) return out(AskSiblingLater{now + pause});
+    out(StateFetched{});
+  }
+
+  void woken(auto& out) { ask(out); }
+
+ private:
+  void ask(auto& out) { out(AskSibling{request_, answer_within_}); }
+
+  static constexpr std::chrono::milliseconds pause{50};
+
+  StateRequest request_;
+  CutAssembly assembly_;
+  std::chrono::milliseconds answer_within_;
+  Instant found_until_{};
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/ps/cut/cut_store.hpp>
+#include <distrib/ps/cut/detail/posix_files.hpp>
+#include <distrib/ps/cut/initial_cut.hpp>
+#include <distrib/ps/cut/shard_files.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/store/shard_action.hpp>
+
+#include <new>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Performs the work that `ShardFiles` asks for, with a `CutStore` and `initial_cut`.
+///
+/// Blocks; throws nothing but what `Perform` throws that is no `std::system_error`. Threads: one at a time, that of files.
+template <class Perform = PosixFiles>
+class StoredCuts {
+ public:
+  explicit StoredCuts(Perform perform = {}) : perform_{std::move(perform)} {}
+
+  /// What cannot be done says so in `failure`. All but `open` need a shard that was opened.
+  void operator()(CutWork& work) {
+    try {
+      perform(work);
+    } catch (const std::system_error& error) {
+      work.failure = error_of(error);
+    } catch (const std::bad_alloc&) {
+      work.failure = {std::make_error_code(std::errc::not_enough_memory), "a cut"};
+    }
+  }
+
+ private:
+  void perform(CutWork& work) {
+    switch (work.kind) {
+      case CutWork::Kind::open: return open(work);
+      case CutWork::Kind::start:
+      case CutWork::Kind::load:
+      case CutWork::Kind::send: work.cut = work.is_initial ? initial() : store_->read(work.step); return;
+      case CutWork::Kind::save:
+        work.cut = std::move(work.save).finish();
+        store_->save(work.cut);
+        return;
+      case CutWork::Kind::drop: return store_->drop(work.step, work.in_vain);
+      case CutWork::Kind::finish:
+        if (store_) store_->finish();
+        return;
+    }
+  }
+
+  void open(CutWork& work) {
+    owner_ = *work.owner;
+    // What is kept in memory stands for files and stays, as they would.
+    if (!store_ || !owner_.settings.directory.empty())
+      store_.emplace(owner_.settings, owner_.job, owner_.replica, owner_.updaters, perform_);
+    work.steps = store_->list(work.refused);
+  }
+
+  auto initial() const -> Cut {
+    return initial_cut(owner_.job, ShardLayout{owner_.job, owner_.replica % owner_.job.shards()}, owner_.updaters);
+  }
+
+  Perform perform_;
+  CutOwner owner_;
+  std::optional<CutStore<Perform>> store_;
+};
+
+}  // namespace v0
+}  // namespace distrib

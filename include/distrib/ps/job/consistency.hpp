@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/shortest_text.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Every step waits for the contribution of every rank and takes their mean in rank order: the same bits at any timing.
+///
+/// With `replicas_to_aggregate` below the number of ranks the others are backup workers: each shard completes a step with
+/// the first so many contributions that it gets, still in rank order, and drops and counts those that come later. Then
+/// bits depend on timing. More than there are ranks is an error when the job is made.
+struct BulkSynchronousParallel {
+  std::uint32_t replicas_to_aggregate = 0;  ///< Contributions of a step; 0: those of all ranks.
+  [[nodiscard]] auto operator==(const BulkSynchronousParallel&) const -> bool = default;
+};
+
+/// Every contribution is applied as it arrives; a rank waits only when it is more than `staleness` contributions ahead
+/// of the slowest other one.
+struct StaleSynchronousParallel {
+  std::uint64_t staleness = 3;
+  [[nodiscard]] auto operator==(const StaleSynchronousParallel&) const -> bool = default;
+};
+
+/// Every contribution is applied as it arrives. No rank waits for another, except at barriers.
+struct AsynchronousParallel {
+  /// After each so many contributions of its own a rank waits for all others to have made as many; then all go on with
+  /// the same values. 0: there are no barriers.
+  std::uint64_t barrier_every = 0;
+  [[nodiscard]] auto operator==(const AsynchronousParallel&) const -> bool = default;
+};
+
+/// When contributions count: one of the three above, and no other. Part of a job (`Job::consistency`). A value.
+///
+/// The library asks only the questions below, and only of this class. Code that is compiled for one mode, such as the
+/// cores of shards and workers, says which mode by a constant of the same name: `SyncShardCore::is_synchronous`.
+class Consistency {
+ public:
+  /// `BulkSynchronousParallel{}`: every rank counts.
+  constexpr Consistency() noexcept = default;
+  constexpr Consistency(BulkSynchronousParallel choice) noexcept : choice_{choice} {}
+  constexpr Consistency(StaleSynchronousParallel choice) noexcept : choice_{choice} {}
+  constexpr Consistency(AsynchronousParallel choice) noexcept : choice_{choice} {}
+
+  /// True if a step is the contributions of several ranks, which the shards apply together; steps, cuts and restores
+  /// are then those of the whole job. False if each contribution is applied by itself and is a step.
+  [[nodiscard]] constexpr auto is_synchronous() const noexcept -> bool {
+    return std::holds_alternative<BulkSynchronousParallel>(choice_);
+  }
+
+  /// How many contributions complete a step of a job of so many ranks. Synchronous: `replicas_to_aggregate`, or `ranks`
+  /// if that is 0; a result above `ranks` means that the job cannot be made. Otherwise 1.
+  [[nodiscard]] constexpr auto replicas_to_aggregate(std::uint32_t ranks) const noexcept -> std::uint32_t {
+    const auto* bulk = std::get_if<BulkSynchronousParallel>(&choice_);
+    if (bulk == nullptr) return 1;
+    return bulk->replicas_to_aggregate == 0 ? ranks : bulk->replicas_to_aggregate;
+  }
+
+  /// How far a rank that has made so many contributions may be ahead of the slowest other rank before it waits: the
+  /// staleness; 0 at a barrier. Synchronous: 0.
+  [[nodiscard]] constexpr auto bound_after(std::uint64_t contributions) const noexcept -> std::uint64_t {
+    if (const auto* stale = std::get_if<StaleSynchronousParallel>(&choice_)) return stale->staleness;
+    const auto* free = std::get_if<AsynchronousParallel>(&choice_);
+    if (free == nullptr) return 0;
+    const bool at_barrier = free->barrier_every != 0 && contributions % free->barrier_every == 0;
+    return at_barrier ? 0 : std::numeric_limits<std::uint64_t>::max();
+  }
+
+  /// True if two replicas of a shard always have the same values, because these do not depend on timing.
+  [[nodiscard]] constexpr auto can_have_replicas() const noexcept -> bool {
+    return *this == Consistency{BulkSynchronousParallel{}};
+  }
+
+  /// Its short name: "sync", "ssp" or "async".
+  [[nodiscard]] constexpr auto mode() const noexcept -> std::string_view {
+    if (is_synchronous()) return "sync";
+    return std::holds_alternative<StaleSynchronousParallel>(choice_) ? "ssp" : "async";
+  }
+
+  /// The canonical text, a line of the job's description: "bulk_synchronous_parallel",
+  /// "bulk_synchronous_parallel replicas_to_aggregate=2", "stale_synchronous_parallel staleness=3",
+  /// "asynchronous_parallel", "asynchronous_parallel barrier_every=100".
+  [[nodiscard]] auto describe() const -> std::string {
+    const auto with = [](std::string name, const char* setting, std::uint64_t number) {
+      return number == 0 ? name : name + setting + std::to_string(number);
+    };
+    if (const auto* bulk = std::get_if<BulkSynchronousParallel>(&choice_))
+      return with("bulk_synchronous_parallel", " replicas_to_aggregate=", bulk->replicas_to_aggregate);
+    if (const auto* stale = std::get_if<StaleSynchronousParallel>(&choice_))
+      return "stale_synchronous_parallel staleness=" + std::to_string(stale->staleness);
+    return with("asynchronous_parallel", " barrier_every=", std::get<AsynchronousParallel>(choice_).barrier_every);
+  }
+
+  [[nodiscard]] constexpr auto operator==(const Consistency&) const -> bool = default;
+
+ private:
+  std::variant<BulkSynchronousParallel, StaleSynchronousParallel, AsynchronousParallel> choice_;
+};
+
+/// The consistency with this `describe()`; empty for every other text.
+[[nodiscard]] inline auto parse_consistency(std::string_view text) -> std::optional<Consistency> {
+  // Without a number, 0 stands for it, which the description of two of them leaves out.
+  const auto number = detail::parse_shortest<std::uint64_t>(text.substr(text.rfind('=') + 1)).value_or(0);
+  const Consistency candidates[] = {BulkSynchronousParallel{static_cast<std::uint32_t>(number)},
+                                    StaleSynchronousParallel{number}, AsynchronousParallel{number}};
+  for (const Consistency& candidate : candidates)
+    if (candidate.describe() == text) return candidate;
+  return std::nullopt;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/dtype.hpp>
+#include <distrib/core/float_format.hpp>
+#include <distrib/core/initializer.hpp>
+#include <distrib/core/slice.hpp>
+#include <distrib/core/variables.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/table_place.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// How the parts of one shard lie in one block of memory: values, gradients and slots alike. Each part starts at a
+/// multiple of `tensor_alignment`; the gaps are zero. Parts of one updater lie together, and the counters, which have
+/// none, behind all of those: what is trained is a prefix of floats. And which rows of the tables the shard has. Made
+/// from the job alone, so workers and shards agree. A value.
+class ShardLayout {
+ public:
+  /// One part: which variable, which piece of it, where in the block.
+  struct Place {
+    std::size_t variable = 0;
+    std::size_t updater = 0;  ///< Its number, see `Job::updater_of`. Of a counter 0, and it says nothing.
+    std::string name;      ///< Of the whole variable.
+    DType dtype = DType::float32;
+    Shape whole;           ///< Shape of the whole variable.
+    Slice slice;
+    std::size_t offset_bytes = 0;
+    std::size_t size_bytes = 0;
+    bool travels_whole = false;  ///< The variable is one part, and travels as it lies in memory.
+  };
+
+  /// The parts of one updater, one after the other: a piece of the block that it updates at once. All are float32.
+  struct Group {
+    std::size_t updater = 0;
+    std::size_t offset_bytes = 0;
+    std::size_t size_bytes = 0;
+  };
+
+  template <class = void>
+  ShardLayout(const Job& job, std::uint32_t shard) : shard_{shard}, wire_format_{job.wire_format} {
+    const std::size_t counters = job.updaters_of.size() + 1;  // a number behind those of all updaters
+    std::vector<std::uint64_t> order;                         // updater in the upper half, part in the lower one
+    for (std::size_t part = 0; part < job.parts.size(); ++part) {
+      if (job.parts[part].shard != shard) continue;
+      const VariableInfo& variable = job.variables[job.parts[part].variable];
+      const std::size_t updater = is_counter(variable.dtype) ? counters : job.updater_of(variable.name);
+      order.push_back(std::uint64_t{updater} << 32 | part);
+    }
+    std::sort(order.begin(), order.end());
+    for (const std::uint64_t entry : order) {
+      const Part& part = job.parts[entry & 0xFFFFFFFF];
+      const bool counter = entry >> 32 == counters;
+      const std::size_t updater = counter ? 0 : entry >> 32;
+      const VariableInfo& variable = job.variables[part.variable];
+      const auto part_bytes = static_cast<std::size_t>(part.slice.extents.elements()) * size_bytes(variable.dtype);
+      if (!counter && (groups_.empty() || groups_.back().updater != updater))
+        groups_.push_back({updater, block_bytes_, 0});
+      const bool whole = part.slice == Slice::whole(variable.shape);
+      places_.push_back({part.variable, updater, variable.name, variable.dtype, variable.shape, part.slice,
+                         block_bytes_, part_bytes, whole && (counter || wire_format_ == FloatFormat::float32)});
+      block_bytes_ += aligned_size(part_bytes);
+      if (counter) continue;
+      groups_.back().size_bytes = block_bytes_ - groups_.back().offset_bytes;
+      float_bytes_ = block_bytes_;
+      ++trained_;
+    }
+    for (std::size_t table = 0; table < job.tables.size(); ++table) tables_.emplace_back(job, table, shard);
+  }
+
+  [[nodiscard]] auto shard() const noexcept -> std::uint32_t { return shard_; }
+  [[nodiscard]] auto places() const noexcept -> std::span<const Place> { return {places_.data(), places_.size()}; }
+  /// Those of what is trained, the first of the places.
+  [[nodiscard]] auto trained() const noexcept -> std::span<const Place> { return places().first(trained_); }
+  /// Those of counters, the others.
+  [[nodiscard]] auto counters() const noexcept -> std::span<const Place> { return places().subspan(trained_); }
+  /// In the order of their places in the block. Counters are in none.
+  [[nodiscard]] auto groups() const noexcept -> std::span<const Group> { return {groups_.data(), groups_.size()}; }
+  [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
+  /// How much of the block, from its beginning, is trained: floats. Counters are behind it.
+  [[nodiscard]] auto float_bytes() const noexcept -> std::size_t { return float_bytes_; }
+  /// How what is trained travels, and the bytes of it and of the whole block in a message: see
+  /// `ps/store/wire_block.hpp`.
+  [[nodiscard]] auto wire_format() const noexcept -> FloatFormat { return wire_format_; }
+  [[nodiscard]] auto wire_float_bytes() const noexcept -> std::size_t {
+    return aligned_size(float_bytes_ / sizeof(float) * element_bytes(wire_format_));
+  }
+  [[nodiscard]] auto wire_block_bytes() const noexcept -> std::size_t {
+    return wire_float_bytes() + (block_bytes_ - float_bytes_);
+  }
+  /// The shard's share of each table of the job, in the job's order.
+  [[nodiscard]] auto tables() const noexcept -> std::span<const TablePlace> { return {tables_.data(), tables_.size()}; }
+
+ private:
+  std::uint32_t shard_;
+  FloatFormat wire_format_;
+  std::vector<Place> places_;
+  std::vector<Group> groups_;
+  std::size_t block_bytes_ = 0;
+  std::size_t float_bytes_ = 0;
+  std::size_t trained_ = 0;  // so many places are no counters
+  std::vector<TablePlace> tables_;
+};
+
+/// The layouts of all shards of a job, in their order.
+template <class = void> [[nodiscard]] inline auto shard_layouts(const Job& job) -> std::vector<ShardLayout> {
+  std::vector<ShardLayout> layouts;
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) layouts.emplace_back(job, shard);
+  return layouts;
+}
+
+/// The initial values of a shard: a pure function of the job. Counters are zero.
+template <class = void>
+[[nodiscard]] inline auto initial_values(const Job& job, const ShardLayout& layout) -> AlignedBuffer {
+  AlignedBuffer block{layout.block_bytes()};
+  for (const auto& place : layout.trained())
+    fill(job.variables[place.variable].initializer, job.seed, place.name, place.whole, place.slice,
+         block.as<float>().subspan(place.offset_bytes / sizeof(float), place.size_bytes / sizeof(float)));
+  return block;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/table_info.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/sharding/consistent_hash_sharding.hpp>
+#include <distrib/sharding/range_sharding.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Which shard the row of a key lies on. Numbered keys are cut in ranges (`RangeSharding`); where any 64 bits are a
+/// key, the virtual shards are dealt to the shards (`ConsistentHashSharding`). A value.
+class TableSharding {
+ public:
+  template <class = void>
+  TableSharding(const TableInfo& table, std::uint32_t shards) : ranges_{static_cast<std::int64_t>(table.rows), shards} {
+    if (!table.any_key()) return;
+    const ConsistentHashSharding dealt{shards};
+    owners_.assign(dealt.owners().begin(), dealt.owners().end());
+  }
+
+  /// A key beyond the last numbered one counts to the last shard.
+  [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
+    return owners_.empty() ? ranges_.shard(key) : owners_[virtual_shard(key)];
+  }
+
+  /// The first of a shard's numbered keys, and how many it has; 0 and 0 where any 64 bits are a key.
+  [[nodiscard]] auto first(std::uint32_t shard) const noexcept -> std::uint64_t {
+    return static_cast<std::uint64_t>(ranges_.first_row(shard));
+  }
+  [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::uint64_t {
+    return static_cast<std::uint64_t>(ranges_.rows_of(shard));
+  }
+
+ private:
+  RangeSharding ranges_;
+  std::vector<std::uint16_t> owners_;  // of the virtual shards; empty: ranges
+};
+
+/// One shard's share of a table. A value.
+class TablePlace {
+ public:
+  template <class = void>
+  TablePlace(const Job& job, std::size_t table, std::uint32_t shard)
+      : info_{job.tables[table]}, updater_{job.updater_of(info_.name)}, shard_{shard}, sharding_{info_, job.shards()} {}
+
+  [[nodiscard]] auto info() const noexcept -> const TableInfo& { return info_; }
+  /// Its number, see `Job::updater_of`.
+  [[nodiscard]] auto updater() const noexcept -> std::size_t { return updater_; }
+  /// Of numbered keys the first one of this shard, and how many it has.
+  [[nodiscard]] auto first() const noexcept -> std::uint64_t { return sharding_.first(shard_); }
+  [[nodiscard]] auto rows() const noexcept -> std::uint64_t { return sharding_.rows_of(shard_); }
+
+  /// Whether the table has this key, and its row lies on this shard.
+  [[nodiscard]] auto owns(std::uint64_t key) const noexcept -> bool {
+    return info_.any_key() ? sharding_.shard(key) == shard_ : key - first() < rows();
+  }
+  /// Whether it owns all of `keys`, which ascend.
+  [[nodiscard]] auto owns_all(std::span<const std::uint64_t> keys) const noexcept -> bool {
+    if (!info_.any_key()) return keys.empty() || (owns(keys.front()) && owns(keys.back()));
+    return std::ranges::all_of(keys, [this](std::uint64_t key) { return owns(key); });
+  }
+
+ private:
+  TableInfo info_;
+  std::size_t updater_;
+  std::uint32_t shard_;
+  TableSharding sharding_;
+};
+
+}  // namespace v0
+}  // namespace distrib

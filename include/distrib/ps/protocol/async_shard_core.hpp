@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/detail/awaited_values.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/store/shard_store.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// One shard of an asynchronous or stale-synchronous job: counts each rank's contributions once and in order, applies
+/// each at once, and answers a pull when the asking rank is no further ahead of the slowest other one than
+/// `Consistency::bound_after` says. The rules are those of the protocol ("Asynchronous and SSP rules"); a barrier is a bound
+/// of 0 after some contributions, so that it needs no state, and holds on whichever side of it a shard or rank is lost.
+///
+/// Events in, actions out; no clock, no I/O, no thread. Each action is told by a call of `out(action)`, in the
+/// order to be performed in; `out` must not call the core. Threads: one at a time. Memory: values and slots.
+class AsyncShardCore {
+ public:
+  static constexpr bool is_synchronous = false;  ///< As `Consistency::is_synchronous` of its jobs.
+
+  /// A shard that starts with the job's initial values; custom ones are waited for. `table_budget_bytes`: see
+  /// `ShardStore`, which may throw.
+  template <class = void>
+  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
+      : cut_interval_{job.cut_interval},
+        consistency_{job.consistency},
+        store_{job, shard, updaters, table_budget_bytes},
+        awaited_{job, shard},
+        applied_(job.ranks),
+        durable_(job.ranks),
+        kept_(job.ranks) {
+    for (Rank rank = 0; rank < job.ranks; ++rank) last_.push_back(job.steps_of(rank));
+  }
+
+  /// A shard that goes on from its newest durable cut.
+  template <class = void>
+  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
+                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
+      : AsyncShardCore{job, shard, updaters, table_budget_bytes} {
+    store_.load(newest);
+    if (newest.applied.size() == job.ranks) applied_ = newest.applied;
+    else  // an agreed cut of another number of ranks: its contributions are shared out anew
+      for (Rank rank = 0; rank < job.ranks; ++rank)
+        applied_[rank] = newest.step / job.ranks + (rank < newest.step % job.ranks ? 1 : 0);
+    durable_ = applied_;
+    awaited_.begin_at(newest.step);
+  }
+
+  /// Contributions counted, of all ranks together.
+  [[nodiscard]] auto step() const noexcept -> Step { return std::reduce(applied_.begin(), applied_.end()); }
+  /// What it keeps: the values, as they are now.
+  [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
+  [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
+  [[nodiscard]] auto progress(Rank rank) const -> Progress {
+    return {applied_[rank], {durable_[rank]}, no_room_, awaited_.missing()};
+  }
+
+  void join(Peer peer, Rank rank, auto& out) {
+    if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
+    peers_[peer] = rank;
+    out(JoinedReply{peer, progress(rank)});
+  }
+
+  /// The connection is gone: nothing is owed to it any more.
+  void disconnect(Peer peer, auto&) {
+    peers_.erase(peer);
+    std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
+  }
+
+  /// Counted when it is the rank's next; dropped when counted already; a gap is answered with where the rank stands, and
+  /// so is what comes before the values. Contribution 0: the first one gives them.
+  void push(Peer peer, Contribution contribution, auto& out) {
+    const auto [step, rank] = std::pair{contribution.step, contribution.rank};
+    if (rank >= applied_.size()) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
+    if (step == 0) return begin(peer, contribution, out);
+    const std::size_t bytes = contribution.block == nullptr ? 0 : contribution.block->size();
+    auto [given, bad] = store_.read(std::move(contribution.block));
+    if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
+    if (step > applied_[rank] + 1 || awaited_.missing()) return out(JoinedReply{peer, progress(rank)});
+    if (step == applied_[rank] + 1) {
+      std::error_code ec;
+      store_.apply(this->step() + 1, std::span{&given, 1}, ec);
+      if (ec) return out(RefusedReply{peer, ec, step, rank});
+      ++applied_[rank];
+      kept_[rank].since += bytes;
+      if (cut_interval_ != 0 && this->step() % cut_interval_ == 0) save(out);
+      else if (everything_in(applied_)) save(out);  // the last cut is due whatever the interval says
+      answer_parked(out);
+    }
+    out(PushedReply{peer, step, progress(rank)});
+  }
+
+  /// "I have finished u, give me values": answered as far as staleness allows, parked otherwise. `end_of_job`: when
+  /// every rank's contributions are counted and in a durable cut. `rows`: that are wanted, too.
+  void pull(Peer peer, Step finished, auto& out, PullRows rows = {}) {
+    const auto found = peers_.find(peer);
+    if (found == peers_.end()) return;
+    if (const std::error_code bad = store_.check(rows)) return out(RefusedReply{peer, bad, finished, found->second});
+    const auto is_early = [&] {
+      if (finished == end_of_job) return !everything_in(durable_);
+      return ahead(found->second, finished) > consistency_.bound_after(finished);
+    };
+    if (awaited_.missing() || is_early()) return parked_.push_back({peer, finished, std::move(rows)});
+    out(ValuesReply{peer, finished, store_.values(rows), progress(found->second), step()});
+  }
+
+  /// A worker asks for a cut, to have room. One that is being written will do where it holds more of what that worker
+  /// keeps than came since: with it the worker has room, or asks again.
+  void save(Peer peer, auto& out) {
+    const auto found = peers_.find(peer);
+    if (saving_ && found != peers_.end() && kept_[found->second].since < kept_[found->second].in_cut) return;
+    save(out);
+  }
+
+  /// Make a cut soon; one asked for while another is being written is made after it.
+  void save(auto& out) {
+    if (saving_) again_ = true;
+    else if (durable_ != applied_) begin_save(out);
+    else notice(out);  // there is nothing newer to save; whoever asked may not know that
+  }
+
+  /// Goes on with the cut that is being copied, as `CopyCut` asked.
+  void copy_cut(std::size_t most_bytes, auto& out) {
+    if (store_.copy_cut(most_bytes)) out(store_.take_cut());
+    else out(CopyCut{});
+  }
+
+  /// The cut of `step` that `SaveCut` asked for is durable.
+  void cut_saved(Step step, auto& out) {
+    if (!saving_ || saving_->step != step) return;
+    durable_ = std::exchange(saving_, std::nullopt)->applied;
+    no_room_ = false;
+    if (std::exchange(again_, false) && durable_ != applied_) begin_save(out);
+    notice(out);
+    if (everything_in(durable_)) answer_parked(out);
+    finish(out);
+  }
+
+  /// The cut that `SaveCut` asked for found no room: workers are told not to wait for it.
+  void no_room(auto& out) {
+    no_room_ = true;
+    notice(out);
+  }
+
+  /// It is time to try again: if another one was asked for meanwhile, and the last one, because workers wait for it.
+  void save_again(auto& out) {
+    if (!saving_) return;
+    saving_.reset();
+    for (Kept& kept : kept_) kept.since += std::exchange(kept.in_cut, 0);
+    if (std::exchange(again_, false) || everything_in(applied_)) begin_save(out);
+  }
+
+  /// This rank is done.
+  void goodbye(Peer peer, auto& out) {
+    if (const auto found = peers_.find(peer); found != peers_.end()) {
+      if (std::find(goodbyes_.begin(), goodbyes_.end(), found->second) == goodbyes_.end())
+        goodbyes_.push_back(found->second);
+    }
+    finish(out);
+  }
+
+ private:
+  struct Parked {
+    Peer peer;
+    Step finished;
+    PullRows rows;
+  };
+  struct Saving {
+    Step step;
+    std::vector<Step> applied;
+  };
+  // Bytes of a rank's contributions that no cut had when the one that is being written began, and since then.
+  struct Kept {
+    std::size_t in_cut = 0, since = 0;
+  };
+
+  // Contribution 0.
+  template <class = void> void begin(Peer peer, const Contribution& given, auto& out) {
+    const std::error_code bad = awaited_.take(given, store_);
+    if (!bad) answer_parked(out);
+    if (bad) out(RefusedReply{peer, bad, 0, given.rank});
+    if (!bad || bad == ps_errc::not_repeatable) out(PushedReply{peer, 0, progress(given.rank)});
+  }
+
+  // How far `rank`, having finished `finished`, is ahead of the slowest other rank.
+  auto ahead(Rank rank, Step finished) const -> Step {
+    Step slowest = finished;
+    for (Rank other = 0; other < applied_.size(); ++other)
+      if (other != rank) slowest = std::min(slowest, applied_[other]);
+    return finished - slowest;
+  }
+
+  // Whether every rank's share is in `counted`.
+  auto everything_in(const std::vector<Step>& counted) const -> bool {
+    return std::equal(counted.begin(), counted.end(), last_.begin(), last_.end(), std::greater_equal<Step>{});
+  }
+
+  void answer_parked(auto& out) {
+    std::vector<Parked> parked = std::exchange(parked_, {});
+    for (Parked& asked : parked) pull(asked.peer, asked.finished, out, std::move(asked.rows));
+  }
+
+  void notice(auto& out) const {
+    for (const auto& [peer, rank] : peers_) out(NoticeReply{peer, progress(rank)});
+  }
+
+  void begin_save(auto& out) {
+    saving_ = Saving{step(), applied_};
+    for (Kept& kept : kept_) kept = {std::exchange(kept.since, 0), 0};
+    store_.begin_cut(step(), applied_);
+    copy_cut(0, out);
+  }
+
+  void finish(auto& out) {
+    if (goodbyes_.size() == applied_.size() && everything_in(durable_) && !std::exchange(done_, true)) out(ShardDone{});
+  }
+
+  Step cut_interval_;
+  Consistency consistency_;
+  ShardStore store_;
+  detail::AwaitedValues awaited_;
+  std::vector<Step> applied_;  // the last contribution counted of each rank
+  std::vector<Step> durable_;  // the same, in the newest durable cut
+  std::vector<Kept> kept_;  // by each rank's worker
+  std::vector<Step> last_;  // the last one each rank will make
+  std::map<Peer, Rank> peers_;
+  std::vector<Parked> parked_;
+  std::optional<Saving> saving_;
+  bool again_ = false;
+  bool no_room_ = false;  // for the last one that was tried
+  std::vector<Rank> goodbyes_;
+  bool done_ = false;
+};
+
+}  // namespace v0
+}  // namespace distrib

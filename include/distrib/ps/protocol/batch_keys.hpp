@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/float_format.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/job/table_place.hpp>
+#include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/rows/unique_keys.hpp>
+#include <distrib/ps/store/key_lists.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/table_digest.hpp>
+#include <distrib/ps/store/table_gradients.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Which rows of a job's tables one contribution needs: what is asked of each shard, where the rows lie in what comes
+/// back, and where their gradients go. Each key is asked for once.
+///
+/// Threads: one at a time. Lifetime: `job` and `layouts`, one a shard, must outlive it. Memory of keys and rows
+/// is used again; what is sent is new.
+class BatchKeys {
+ public:
+  template <class = void>
+  BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
+      : format_{job.wire_format},
+        layouts_{layouts},
+        of_shards_(layouts.size(), PullRows{KeyLists(job.tables.size())}),
+        pushed_(layouts.size(), KeyLists(job.tables.size())) {
+    for (const TableInfo& table : job.tables) tables_.emplace_back(&table, TableSharding{table, job.shards()});
+  }
+
+  /// The rows of `lookups`, of each table keys in any order with repeats, and of `others`, keys whose rows are wanted but
+  /// change nothing; empty: none. `digests`: those of the tables are wanted, too. Throws `ps_errc::no_such_row`, naming
+  /// table and key.
+  template <class = void>
+  void find(std::span<const std::vector<std::uint64_t>> lookups, const KeyLists& others, bool digests = false) {
+    for (PullRows& rows : of_shards_) {
+      clear(rows.keys);
+      rows.digests = digests;
+    }
+    for (KeyLists& lists : pushed_) clear(lists);
+    for (std::size_t number = 0; number < tables_.size(); ++number) {
+      Table& table = tables_[number];
+      table.lookups = lookups.empty() ? 0 : lookups[number].size();
+      list_.clear();
+      if (!lookups.empty()) list_ = lookups[number];
+      if (!others.empty()) list_.insert(list_.end(), others[number].begin(), others[number].end());
+      table.unique = &table.indexer.index(list_);
+      check(*table.info, table.unique->keys);
+      table.is_pushed.assign(table.unique->keys.size(), 0);
+      for (std::size_t i = 0; i < table.lookups; ++i)
+        table.is_pushed[static_cast<std::size_t>(table.unique->index[i])] = 1;
+      deal(number);
+    }
+    ask();
+  }
+
+  /// What each shard is asked for.
+  [[nodiscard]] auto requests() const noexcept -> const std::vector<PullRows>& { return of_shards_; }
+  /// The same, as they travel.
+  [[nodiscard]] auto wanted() const noexcept -> const std::vector<WantedRows>& { return wanted_; }
+
+  /// How many rows of a table there are.
+  [[nodiscard]] auto rows(std::size_t table) const noexcept -> std::size_t {
+    return tables_[table].unique->keys.size();
+  }
+  /// Of each lookup its row. Valid until the next `find`.
+  [[nodiscard]] auto index(std::size_t table) const noexcept -> std::span<const std::int64_t> {
+    return std::span{tables_[table].unique->index}.first(tables_[table].lookups);
+  }
+  /// Of each of the others its row, likewise.
+  [[nodiscard]] auto index_of_others(std::size_t table) const noexcept -> std::span<const std::int64_t> {
+    return std::span{tables_[table].unique->index}.subspan(tables_[table].lookups);
+  }
+
+  /// Takes a table's rows out of the values that came, one block a shard. `to` has `rows(table)` rows.
+  template <class = void> void collect(std::span<const SharedBuffer> values, std::size_t table, float* to) const {
+    std::vector<const std::byte*> next;
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
+      next.push_back(values[shard]->data() + rows_at(shard, table));
+    const std::size_t dim = tables_[table].info->dim;
+    for (const std::uint32_t shard : tables_[table].shard_of) {
+      decode_elements(format_, next[shard], {to, dim});
+      next[shard] += dim * element_bytes(format_);
+      to += dim;
+    }
+  }
+
+  /// Takes the digest of a table out of the values that came, when it was asked for: of the rows of all shards.
+  template <class = void>
+  [[nodiscard]] auto digest(std::span<const SharedBuffer> values, std::size_t table) const -> TableDigest {
+    TableDigest digest;
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
+      TableDigest of_shard;
+      const std::size_t at = rows_at(shard, tables_.size()) + table * sizeof of_shard;
+      std::memcpy(&of_shard, values[shard]->data() + at, sizeof of_shard);
+      digest.add(of_shard);
+    }
+    return digest;
+  }
+
+  /// Gives a shard's contribution the size that it needs, and writes its keys.
+  template <class = void> void begin(std::size_t shard, AlignedBuffer& contribution) const {
+    contribution.resize(contributions_[shard].size_bytes());
+    contributions_[shard].write_keys(contribution.bytes());
+  }
+
+  /// Writes the gradients of a table's rows, `rows(table)` of them, into the contributions of all shards.
+  template <class = void>
+  void deal_gradients(std::span<const std::shared_ptr<AlignedBuffer>> contributions, std::size_t table,
+                      const float* gradients) const {
+    std::vector<std::byte*> next;
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
+      next.push_back(contributions[shard]->data() + contributions_[shard].rows_at(table));
+    const Table& of = tables_[table];
+    const std::size_t dim = of.info->dim;
+    const std::size_t row_bytes = dim * element_bytes(format_);
+    for (std::size_t row = 0; row < of.shard_of.size(); ++row) {
+      if (of.is_pushed[row] == 0) continue;
+      std::byte*& to = next[of.shard_of[row]];
+      encode_elements(format_, {gradients + row * dim, dim}, to);
+      to += row_bytes;
+    }
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
+      const std::size_t used = pushed_[shard][table].size() * row_bytes;
+      std::memset(next[shard], 0, aligned_size(used) - used);
+    }
+  }
+
+ private:
+  struct Table {
+    Table(const TableInfo* table, TableSharding where) : info{table}, sharding{std::move(where)} {}
+
+    const TableInfo* info;
+    TableSharding sharding;
+    KeyIndexer indexer;
+    const UniqueKeys* unique = nullptr;
+    std::size_t lookups = 0;  // as many are of the batch; the others follow
+    std::vector<unsigned char> is_pushed;  // of each key: whether the batch has it
+    std::vector<std::uint32_t> shard_of;  // of each key
+  };
+
+  template <class = void> static void clear(KeyLists& lists) {
+    for (std::vector<std::uint64_t>& keys : lists) keys.clear();
+  }
+
+  template <class = void> static void check(const TableInfo& table, std::span<const std::uint64_t> ascending) {
+    if (!table.any_key() && !ascending.empty() && ascending.back() >= table.rows)
+      throw_error(ps_errc::no_such_row, table.name + ": key " + std::to_string(ascending.back()) + " of " +
+                                            std::to_string(table.rows) + " rows");
+  }
+
+  template <class = void> void deal(std::size_t number) {
+    Table& table = tables_[number];
+    table.shard_of.clear();
+    for (std::size_t row = 0; row < table.unique->keys.size(); ++row) {
+      const std::uint64_t key = table.unique->keys[row];
+      const std::uint32_t shard = table.sharding.shard(key);
+      table.shard_of.push_back(shard);
+      of_shards_[shard].keys[number].push_back(key);
+      if (table.is_pushed[row] != 0) pushed_[shard][number].push_back(key);
+    }
+  }
+
+  template <class = void> void ask() {
+    wanted_.clear();
+    contributions_.clear();
+    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
+      contributions_.emplace_back(layouts_[shard], pushed_[shard]);
+      std::vector<std::byte> bytes;
+      append_pull_rows(of_shards_[shard], bytes);
+      auto block = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(bytes.size()));
+      std::copy(bytes.begin(), bytes.end(), block->bytes().begin());
+      wanted_.push_back(
+          {std::move(block), layouts_[shard].wire_block_bytes() + answer_bytes(layouts_[shard], of_shards_[shard])});
+    }
+  }
+
+  // Where a table's rows begin in the values of a shard.
+  template <class = void> [[nodiscard]] auto rows_at(std::size_t shard, std::size_t table) const -> std::size_t {
+    std::size_t at = layouts_[shard].wire_block_bytes();
+    for (std::size_t before = 0; before < table; ++before)
+      at += aligned_size(wire_row_bytes(layouts_[shard], before, of_shards_[shard].keys[before].size()));
+    return at;
+  }
+
+  std::vector<Table> tables_;
+  FloatFormat format_;
+  std::span<const ShardLayout> layouts_;
+  std::vector<PullRows> of_shards_;  // asked of each shard
+  std::vector<KeyLists> pushed_;  // those of them that the batch has
+  std::vector<WantedRows> wanted_;
+  std::vector<ContributionLayout> contributions_;  // to each shard
+  std::vector<std::uint64_t> list_;  // kept for its capacity
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/shard_store.hpp>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+/// The contributions of one step to a shard, in rank order. A value.
+struct StepContributions {
+  std::vector<Rank> ranks;
+  std::vector<ReadContribution> read;
+
+  /// False: it has one of this rank, or as many as count.
+  template <class = void> auto store(Rank rank, ReadContribution given, Rank most) -> bool {
+    const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
+    if (ranks.size() == most || (at != ranks.end() && *at == rank)) return false;
+    read.insert(read.begin() + (at - ranks.begin()), std::move(given));
+    ranks.insert(at, rank);
+    return true;
+  }
+};
+
+/// A pull of a step that a shard has not reached yet.
+struct ParkedPull {
+  Peer peer = 0;
+  Step step = 0;
+  PullRows rows;
+};
+
+/// The newest contribution of one rank that a shard was given, and by whom.
+struct NewestContribution {
+  Step step = 0;
+  std::optional<Peer> giver = {};
+
+  /// Whether somebody else than this peer gave it, who is among these.
+  [[nodiscard]] auto is_from_another(Peer peer, const std::map<Peer, Rank>& here) const -> bool {
+    return giver && *giver != peer && here.contains(*giver);
+  }
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/rows/detail/page_pieces.hpp>
+#include <distrib/ps/rows/mapped_memory.hpp>
+#include <distrib/ps/rows/memory_budget.hpp>
+#include <distrib/ps/rows/prefetch.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// What a table remembers of a key: how often it was counted, and when last. Orders as (frequency, last use).
+struct KeyUse {
+  static constexpr std::uint32_t max_frequency = (1U << 12) - 1;
+  static constexpr std::uint32_t max_last_use = (1U << 20) - 1;
+
+  std::uint32_t frequency = 0;  ///< At most `max_frequency`; it counts no further.
+  std::uint32_t last_use = 0;   ///< At most `max_last_use`, in units of the table's owner.
+
+  [[nodiscard]] constexpr auto operator<=>(const KeyUse&) const noexcept = default;
+};
+
+/// One slot of a `KeyIndex`: a key, its row and its use. A slot is empty, or has a key without a row, or one with.
+class KeySlot {
+ public:
+  /// The largest row number.
+  static constexpr std::uint32_t max_row = 0xFFFF'FFFF - 2;
+
+  [[nodiscard]] auto is_empty() const noexcept -> bool { return row_ == 0; }
+  [[nodiscard]] auto has_row() const noexcept -> bool { return row_ > 1; }
+  [[nodiscard]] auto key() const noexcept -> std::uint64_t { return key_; }
+  /// Only of a slot that has one.
+  [[nodiscard]] auto row() const noexcept -> std::uint32_t { return row_ - 2; }
+  [[nodiscard]] auto use() const noexcept -> KeyUse { return {use_ >> 20, use_ & KeyUse::max_last_use}; }
+
+  void set_row(std::uint32_t row) noexcept { row_ = row + 2; }
+  /// The key stays, without a row.
+  void drop_row() noexcept { row_ = 1; }
+  /// Larger numbers than a `KeyUse` may have become its largest.
+  void set_use(KeyUse use) noexcept {
+    use_ = std::min(use.frequency, KeyUse::max_frequency) << 20 | std::min(use.last_use, KeyUse::max_last_use);
+  }
+
+ private:
+  friend class KeyIndex;
+
+  // Zeros are an empty slot, so memory from the operating system is an empty segment; every key may be one.
+  std::uint64_t key_;
+  std::uint32_t row_;
+  std::uint32_t use_;
+};
+static_assert(sizeof(KeySlot) == 16);
+
+/// Which row a key has: a hash table that never moves more than one segment at a time.
+///
+/// A directory, addressed by bits 32.. of the hash (`hash_key`), points to segments, addressed by bits 0..31 with
+/// linear probing. A segment that is full grows by a half or a third: 1 Ki slots, 1.5 Ki, 2 Ki, 3 Ki ... 16 Ki. Then
+/// the next bit of the hash splits it in two of 12 Ki. It is full at 0.64 to 0.86 of its slots, each segment at another
+/// share, so that equally filled segments do not all grow at once. Keys that agree in all bits of the directory cannot
+/// be split: there, and where the directory would have more than 16 entries for each segment, a segment grows beyond 16
+/// Ki.
+///
+/// The hash is public: whoever chooses keys can make them meet in one place, and n of those take time in n squared.
+/// Segments do not shrink. The order of slots, and all else, is a function of the calls. Movable. Threads: one at a time.
+class KeyIndex {
+ public:
+  /// Takes no memory yet. The budget must outlive it.
+  explicit KeyIndex(MemoryBudget& budget) noexcept : budget_{&budget}, pieces_{budget} {}
+
+  /// Keys, with and without a row.
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
+  /// Of slots and directory, as taken from the budget.
+  [[nodiscard]] auto bytes() const noexcept -> std::size_t { return pieces_.bytes() + directory_.size(); }
+  [[nodiscard]] auto segments() const noexcept -> std::size_t { return segments_.size(); }
+  /// The most slots that were moved by one growth so far.
+  [[nodiscard]] auto most_moved() const noexcept -> std::size_t { return most_moved_; }
+
+  /// How often slots moved to other memory so far: places that `begin` gave before that are stale.
+  [[nodiscard]] auto growths() const noexcept -> std::size_t { return growths_; }
+
+  /// Where the search for a key begins, and asks for it from memory. Stale when `growths()` changed.
+  [[nodiscard, gnu::always_inline]] auto begin(std::uint64_t key) const noexcept -> KeySlot* {
+    if (segments_.empty()) return nullptr;
+    const std::uint64_t hash = hash_key(key);
+    const Entry& entry = entry_of(hash);
+    KeySlot* const line = entry.slots + home(hash, entry.size);
+    detail::prefetch_for_read(line);
+    detail::prefetch_for_read(line + line_slots);  // where the search goes on from a full one
+    return line;
+  }
+
+  /// The slot of a key, null when there is none; `begin` is what the function of that name gave for it. Good until the
+  /// next change of the index.
+  [[nodiscard]] auto find(std::uint64_t key, KeySlot* begin) const noexcept -> KeySlot* {
+    if (begin == nullptr) return nullptr;
+    KeySlot* slot = search_line(begin, key);
+    if (slot == nullptr) slot = search(key, hash_key(key));  // the line is full of others
+    return slot->is_empty() ? nullptr : slot;
+  }
+
+  /// Puts in a key that is not there; its slot has no row, and a use of all 0. On failure null, and `ec` is
+  /// `ps_errc::budget_exceeded` or what the system says.
+  template <class = void> [[nodiscard]] auto insert(std::uint64_t key, std::error_code& ec) -> KeySlot* {
+    ec.clear();
+    const std::uint64_t hash = hash_key(key);
+    if (segments_.empty()) start(ec);
+    while (!ec) {
+      const std::uint32_t number = entry_of(hash).segment;
+      Segment& segment = segments_[number];
+      if (segment.used == segment.limit) {
+        grow(number, ec);
+        continue;
+      }
+      KeySlot* const slot = search(key, hash);
+      *slot = KeySlot{};
+      slot->key_ = key;
+      slot->row_ = 1;
+      ++segment.used;
+      ++size_;
+      return slot;
+    }
+    return nullptr;
+  }
+
+  /// Takes the key of a slot out; others may move to fill the gap.
+  template <class = void> void erase(KeySlot* slot) noexcept {
+    const Entry& entry = entry_of(hash_key(slot->key_));
+    fill_gap(entry.slots, entry.size, static_cast<std::uint32_t>(slot - entry.slots));
+    --segments_[entry.segment].used;
+    --size_;
+  }
+
+  /// Calls `f(const KeySlot&)` for each key.
+  template <class F>
+  void for_each(F f) const {
+    for (const Segment& segment : segments_)
+      for (std::uint32_t i = 0; i < segment.size; ++i)
+        if (!slots_of(segment)[i].is_empty()) f(std::as_const(slots_of(segment)[i]));
+  }
+
+  /// Where a key lies in the order of `for_each_from`, below 2^32. A function of its hash: growth moves no key.
+  [[nodiscard]] static auto place_of(std::uint64_t key) noexcept -> std::uint32_t {
+    return reversed(static_cast<std::uint32_t>(hash_key(key) >> first_directory_bit));
+  }
+
+  /// Calls `f(const KeySlot&)` for each key of the segment that begins at `place`: 0, or what this gave. Gives the place
+  /// behind it, 2^32 behind the last. Between two calls the index may change.
+  template <class F>
+  auto for_each_from(std::uint64_t place, F f) const -> std::uint64_t {
+    if (segments_.empty()) return std::uint64_t{1} << 32;
+    const Segment& segment =
+        segments_[entries()[reversed(static_cast<std::uint32_t>(place)) & directory_mask_].segment];
+    for (const KeySlot& slot : std::span{slots_of(segment), segment.size})
+      if (!slot.is_empty()) f(std::as_const(slot));
+    return place + (std::uint64_t{1} << (32 - segment.depth));
+  }
+
+  /// Asks `f(const KeySlot&)` once for each key whether to take it out. Gives how many were.
+  template <class F>
+  auto erase_if(F f) -> std::size_t {
+    const std::size_t before = size_;
+    for (Segment& segment : segments_) {
+      KeySlot* const slots = slots_of(segment);
+      std::uint32_t begin = 0;  // behind an empty slot, so that nothing moves from the scanned to what is not
+      while (!slots[begin].is_empty()) ++begin;
+      for (std::uint32_t n = 0, i = begin; n < segment.size; ++n, i = next(i, segment.size)) {
+        while (!slots[i].is_empty() && f(std::as_const(slots[i]))) {
+          fill_gap(slots, segment.size, i);
+          --segment.used;
+          --size_;
+        }
+      }
+    }
+    return before - size_;
+  }
+
+ private:
+  static constexpr std::uint32_t line_slots = 4;
+  static constexpr std::uint32_t first_size = 1 << 10;
+  static constexpr std::uint32_t split_size = 1 << 14;
+  static constexpr std::uint32_t max_size = 1U << 31;
+  static constexpr unsigned first_directory_bit = 32;
+  static constexpr unsigned max_depth = 22;  // then come the ten bits of the virtual shard, which keys may share
+
+  /// Of the directory: what the way to a slot needs, in one place.
+  struct Entry {
+    KeySlot* slots;
+    std::uint32_t size;
+    std::uint32_t segment;
+  };
+
+  /// Keys whose hash has `prefix` in the first `depth` bits of the directory.
+  struct Segment {
+    detail::PagePieces::Piece piece;
+    std::uint32_t size = 0;
+    std::uint32_t used = 0;
+    std::uint32_t limit = 0;
+    std::uint32_t prefix = 0;
+    unsigned depth = 0;
+  };
+
+  [[nodiscard]] static auto slots_of(const Segment& segment) noexcept -> KeySlot* {
+    return reinterpret_cast<KeySlot*>(segment.piece.data);
+  }
+  /// The first slot of the cache line where the search for a key begins.
+  [[nodiscard]] static auto home(std::uint64_t hash, std::uint32_t size) noexcept -> std::uint32_t {
+    return static_cast<std::uint32_t>(((hash & 0xFFFF'FFFF) * (size / line_slots)) >> 32) * line_slots;
+  }
+  /// The last bit first: keys of one segment agree in the last bits of the directory, reversed they lie side by side.
+  [[nodiscard]] static constexpr auto reversed(std::uint32_t bits) noexcept -> std::uint32_t {
+    for (std::uint32_t half = 16, mask = 0xFFFF; half != 0; half /= 2, mask ^= mask << half)
+      bits = (bits >> half & mask) | (bits & mask) << half;
+    return bits;
+  }
+  [[nodiscard]] static auto next(std::uint32_t i, std::uint32_t size) noexcept -> std::uint32_t {
+    return i + 1 == size ? 0 : i + 1;
+  }
+  /// Slots of the next larger segment: powers of two, and the numbers half-way between them.
+  [[nodiscard]] static auto larger(std::uint32_t size) noexcept -> std::uint32_t {
+    return std::has_single_bit(size) ? size + size / 2 : size / 3 * 4;
+  }
+  /// Keys that a segment of this size holds before it grows: 55/64 of its slots to 41/64, evenly spread over segments.
+  [[nodiscard]] static auto limit_of(std::uint32_t size, std::uint32_t prefix) noexcept -> std::uint32_t {
+    const std::uint64_t share = reversed(prefix);  // of 2^32: halves of one differ least
+    return size / 64 * 55 - static_cast<std::uint32_t>(size / 64 * 14 * share >> 32);
+  }
+
+  [[nodiscard]] auto entries() const noexcept -> Entry* { return reinterpret_cast<Entry*>(directory_.data()); }
+  [[nodiscard]] auto entry_of(std::uint64_t hash) const noexcept -> const Entry& {
+    return entries()[(hash >> first_directory_bit) & directory_mask_];
+  }
+
+  /// Of one cache line, the slot of the key, or the empty one where it belongs; null when there is neither.
+  [[nodiscard]] static auto search_line(KeySlot* line, std::uint64_t key) noexcept -> KeySlot* {
+    // Full slots come first in a line, so the first that is right or empty ends the search. Which it is cannot be
+    // foretold: all four are looked at, without a branch.
+    const auto ends_at = [=](unsigned n) {
+      return static_cast<unsigned>((line[n].key_ == key) | (line[n].row_ == 0)) << n;
+    };
+    const unsigned ends = ends_at(0) | ends_at(1) | ends_at(2) | ends_at(3);
+    return ends == 0 ? nullptr : line + std::countr_zero(ends);
+  }
+
+  /// The slot of the key, or the empty one where it belongs. No segment is ever full.
+  [[nodiscard]] static auto search(KeySlot* slots, std::uint32_t size, std::uint64_t key, std::uint64_t hash) noexcept
+      -> KeySlot* {
+    for (std::uint32_t i = home(hash, size);; i = i + line_slots == size ? 0 : i + line_slots)
+      if (KeySlot* const slot = search_line(slots + i, key)) return slot;
+  }
+  [[nodiscard]] auto search(std::uint64_t key, std::uint64_t hash) const noexcept -> KeySlot* {
+    const Entry& entry = entry_of(hash);
+    return search(entry.slots, entry.size, key, hash);
+  }
+
+  static void fill_gap(KeySlot* slots, std::uint32_t size, std::uint32_t gap) noexcept {
+    const auto distance = [size](std::uint32_t from, std::uint32_t to) {
+      return to >= from ? to - from : to + size - from;
+    };
+    for (std::uint32_t i = next(gap, size); !slots[i].is_empty(); i = next(i, size)) {
+      if (distance(home(hash_key(slots[i].key_), size), i) < distance(gap, i)) continue;
+      slots[gap] = slots[i];
+      gap = i;
+    }
+    slots[gap] = KeySlot{};
+  }
+
+  [[nodiscard]] auto make_segment(std::uint32_t size, std::uint32_t prefix, unsigned depth, std::error_code& ec)
+      -> Segment {
+    return {pieces_.take(size * sizeof(KeySlot), ec), size, 0, limit_of(size, prefix), prefix, depth};
+  }
+
+  template <class = void> void start(std::error_code& ec) {
+    ++growths_;  // what `begin` gave without any segment is stale
+    Segment first = make_segment(first_size, 0, 0, ec);
+    if (ec) return;
+    if (directory_.size() == 0) directory_ = {detail::page_bytes, detail::Pages::small, *budget_, ec};
+    if (!ec) add(first, ec);
+    if (ec) pieces_.give_back(first.piece);
+  }
+
+  /// Puts a segment last and points the directory to it.
+  template <class = void> void add(const Segment& segment, std::error_code& ec) {
+    try {
+      segments_.push_back(segment);
+    } catch (const std::bad_alloc&) {
+      ec = ps_errc::budget_exceeded;
+      return;
+    }
+    point_to(static_cast<std::uint32_t>(segments_.size() - 1));
+  }
+
+  void replace(std::uint32_t number, const Segment& segment) noexcept {
+    pieces_.give_back(segments_[number].piece);
+    segments_[number] = segment;
+    point_to(number);
+  }
+
+  void point_to(std::uint32_t number) noexcept {
+    const Segment& segment = segments_[number];
+    for (std::size_t i = segment.prefix; i <= directory_mask_; i += std::size_t{1} << segment.depth)
+      entries()[i] = {slots_of(segment), segment.size, number};
+  }
+
+  /// Keys of a segment, by turns from four places of it: one that goes where the one before went would wait for it.
+  template <class F>
+  static void for_each_in_turns(const Segment& segment, F f) {
+    const std::uint32_t quarter = segment.size / 4;
+    for (std::uint32_t i = 0; i < quarter; ++i)
+      for (const KeySlot* slot = slots_of(segment) + i; slot < slots_of(segment) + segment.size; slot += quarter)
+        if (!slot->is_empty()) f(*slot);
+  }
+
+  /// Puts a key of another segment into this one, which does not have it and has room.
+  static void place(Segment& to, const KeySlot& slot, std::uint64_t hash) noexcept {
+    *search(slots_of(to), to.size, slot.key_, hash) = slot;
+    ++to.used;
+  }
+
+  template <class = void> void grow(std::uint32_t number, std::error_code& ec) {
+    ++growths_;
+    most_moved_ = std::max<std::size_t>(most_moved_, segments_[number].used);
+    if (segments_[number].size >= split_size && make_splittable(number, ec)) return split(number, ec);
+    const Segment& old = segments_[number];
+    if (!ec && old.size > max_size / 2) ec = ps_errc::budget_exceeded;
+    if (ec) return;
+    Segment grown = make_segment(larger(old.size), old.prefix, old.depth, ec);
+    if (ec) return;
+    for_each_in_turns(old, [&](const KeySlot& slot) { place(grown, slot, hash_key(slot.key_)); });
+    replace(number, grown);
+  }
+
+  /// Whether the directory has a bit that tells two halves of the segment apart; doubles it for that.
+  [[nodiscard]] auto make_splittable(std::uint32_t number, std::error_code& ec) -> bool {
+    const std::size_t size = directory_mask_ + 1;
+    if (std::size_t{1} << segments_[number].depth < size) return true;
+    if (segments_[number].depth == max_depth || size > 8 * segments_.size()) return false;
+    if (2 * size * sizeof(Entry) > directory_.size()) {
+      detail::MappedMemory doubled{2 * size * sizeof(Entry), detail::Pages::filled, *budget_, ec};
+      if (ec) return false;
+      std::copy_n(entries(), size, reinterpret_cast<Entry*>(doubled.data()));
+      directory_ = std::move(doubled);
+    }
+    std::copy_n(entries(), size, entries() + size);
+    directory_mask_ = 2 * size - 1;
+    return true;
+  }
+
+  template <class = void> void split(std::uint32_t number, std::error_code& ec) {
+    const Segment& old = segments_[number];
+    const unsigned bit = first_directory_bit + old.depth;
+    std::array<std::uint32_t, 2> counts{};
+    for_each_in_turns(old, [&](const KeySlot& slot) { ++counts[hash_key(slot.key_) >> bit & 1]; });
+    std::array<Segment, 2> halves;
+    for (std::uint32_t half = 0; half < 2 && !ec; ++half) {
+      const std::uint32_t prefix = old.prefix | half << old.depth;
+      std::uint32_t size = first_size;
+      while (limit_of(size, prefix) < counts[half] + counts[half] / 4) size = larger(size);
+      halves[half] = make_segment(size, prefix, old.depth + 1, ec);
+    }
+    if (!ec) {
+      for_each_in_turns(old, [&](const KeySlot& slot) {
+        const std::uint64_t hash = hash_key(slot.key_);
+        place(halves[hash >> bit & 1], slot, hash);
+      });
+      add(halves[1], ec);
+    }
+    if (!ec) return replace(number, halves[0]);
+    for (const Segment& half : halves)
+      if (half.piece.data != nullptr) pieces_.give_back(half.piece);
+  }
+
+  MemoryBudget* budget_;
+  detail::PagePieces pieces_;  // of the segments
+  detail::MappedMemory directory_;
+  std::size_t directory_mask_ = 0;
+  std::vector<Segment> segments_;
+  std::size_t size_ = 0;
+  std::size_t growths_ = 0;
+  std::size_t most_moved_ = 0;
+};
+
+}  // namespace v0
+}  // namespace distrib

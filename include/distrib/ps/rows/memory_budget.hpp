@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/job/error.hpp>
+
+#include <cstddef>
+#include <system_error>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Bytes that the tables of a shard may hold together. Counted are whole mappings, as they were asked of the operating
+/// system. It outlives the tables that were given it. Threads: one at a time.
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(std::size_t limit_bytes) noexcept : limit_bytes_{limit_bytes} {}
+  MemoryBudget(const MemoryBudget&) = delete;
+  auto operator=(const MemoryBudget&) -> MemoryBudget& = delete;
+
+  /// Takes `size_bytes`, or nothing and sets `ps_errc::budget_exceeded`.
+  void take(std::size_t size_bytes, std::error_code& ec) noexcept {
+    ec.clear();
+    if (size_bytes > limit_bytes_ - used_bytes_) {
+      ec = ps_errc::budget_exceeded;
+      return;
+    }
+    used_bytes_ += size_bytes;
+  }
+
+  /// Gives back what was taken.
+  void give_back(std::size_t size_bytes) noexcept { used_bytes_ -= size_bytes; }
+
+  [[nodiscard]] auto used_bytes() const noexcept -> std::size_t { return used_bytes_; }
+  [[nodiscard]] auto limit_bytes() const noexcept -> std::size_t { return limit_bytes_; }
+
+ private:
+  std::size_t limit_bytes_;
+  std::size_t used_bytes_ = 0;
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/rounded.hpp>
+#include <distrib/ps/job/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <system_error>
+
+// Belt to the braces of Rounded, see core/rounded.hpp.
+#if defined(__clang__)
+#pragma float_control(push)
+#pragma clang fp contract(off)
+#elif defined(__GNUC__)
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+// Arithmetic on one row of a table: the same bits under every compiler flag.
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+/// How many rows of `row_size` elements there are; fails with `ps_errc::shape_mismatch`.
+[[nodiscard]] inline auto count_rows(std::size_t elements, std::size_t row_size, std::error_code& ec) noexcept
+    -> std::size_t {
+  if (row_size == 0 || elements % row_size != 0) {
+    ec = ps_errc::shape_mismatch;
+    return 0;
+  }
+  return elements / row_size;
+}
+
+/// Whether `elements` are `rows` rows, without a product that could overflow.
+[[nodiscard]] constexpr auto is_rows(std::size_t elements, std::size_t rows, std::size_t row_size) noexcept -> bool {
+  return row_size != 0 && elements % row_size == 0 && elements / row_size == rows;
+}
+
+[[nodiscard]] constexpr auto has_row(std::int64_t id, std::size_t rows) noexcept -> bool {
+  return id >= 0 && static_cast<std::uint64_t>(id) < rows;
+}
+
+/// Calls `step(a, b)` with four elements of each and writes what it gives to `to`; the last four are filled with 0.
+template <class Step>
+[[gnu::always_inline]] inline void for_each_four(float* to, const float* from, std::size_t size, Step step) noexcept {
+  const auto some = [&](std::size_t at, std::size_t count) __attribute__((always_inline)) {
+    Float4 a{};
+    Float4 b{};
+    std::memcpy(&a, to + at, count * sizeof(float));
+    std::memcpy(&b, from + at, count * sizeof(float));
+    const Rounded<Float4> made = step(Rounded<Float4>{a}, Rounded<Float4>{b});
+    std::memcpy(to + at, &made.value, count * sizeof(float));
+  };
+  std::size_t at = 0;
+  for (; size - at >= 4; at += 4) some(at, 4);
+  if (at < size) some(at, size - at);
+}
+
+[[nodiscard, gnu::always_inline]] inline auto four(float value) noexcept -> Rounded<Float4> {
+  return {Float4{value, value, value, value}};
+}
+
+/// to = row. A call of memcpy costs more than it copies, so rows of whole lines, as most are, are copied line by line.
+inline void copy_row(float* to, const float* row, std::size_t size) noexcept {
+  constexpr std::size_t line = 64 / sizeof(float);
+  std::size_t at = 0;
+  for (; size - at >= line; at += line) std::memcpy(to + at, row + at, line * sizeof(float));
+  if (at < size) std::memcpy(to + at, row + at, (size - at) * sizeof(float));
+}
+
+/// to += row
+inline void add_row(float* to, const float* row, std::size_t size) noexcept {
+  for_each_four(to, row, size, [](auto sum, auto r) __attribute__((always_inline)) { return sum + r; });
+}
+
+/// to += row * weight
+inline void add_weighted_row(float* to, const float* row, float weight, std::size_t size) noexcept {
+  const Rounded<Float4> w = four(weight);
+  for_each_four(to, row, size, [w](auto sum, auto r) __attribute__((always_inline)) { return sum + r * w; });
+}
+
+/// row /= divisor
+inline void divide_row(float* row, float divisor, std::size_t size) noexcept {
+  const Rounded<Float4> d = four(divisor);
+  for_each_four(row, row, size, [d](auto r, auto) __attribute__((always_inline)) { return r / d; });
+}
+
+/// to = row * factor / divisor
+inline void rescale_row(float* to, const float* row, float factor, float divisor, std::size_t size) noexcept {
+  const Rounded<Float4> f = four(factor);
+  const Rounded<Float4> d = four(divisor);
+  for_each_four(to, row, size, [=](auto, auto r) __attribute__((always_inline)) { return r * f / d; });
+}
+
+/// a[0] * b[0] + a[1] * b[1] + ... in double: two sums, of even and of odd elements, so that one addition need not wait
+/// for the other; then their sum.
+[[nodiscard]] inline auto dot(const float* a, const float* b, std::size_t size) noexcept -> Rounded<double> {
+  const auto product = [=](std::size_t i) __attribute__((always_inline)) {
+    return Rounded<double>{static_cast<double>(a[i])} * Rounded<double>{static_cast<double>(b[i])};
+  };
+  Rounded<double> even{0.0};
+  Rounded<double> odd{0.0};
+  std::size_t i = 0;
+  for (; size - i >= 2; i += 2) {
+    even = even + product(i);
+    odd = odd + product(i + 1);
+  }
+  if (i < size) even = even + product(i);
+  return even + odd;
+}
+
+/// The l2 norm of a row.
+[[nodiscard]] inline auto norm(const float* row, std::size_t size) noexcept -> Rounded<double> {
+  return sqrt(dot(row, row, size));
+}
+
+/// What of `gradient`, that of the clipped row, reaches `row`, whose norm n is above `max_norm`:
+/// max_norm / n * (gradient - row * (row . gradient) / n^2). In double, rounded at the end; in place.
+inline void clip_gradient(float* gradient, const float* row, Rounded<double> n, float max_norm,
+                          std::size_t size) noexcept {
+  const Rounded<double> scale = Rounded<double>{static_cast<double>(max_norm)} / n;
+  const Rounded<double> along = dot(row, gradient, size) / (n * n);
+  for (std::size_t i = 0; i < size; ++i) {
+    const Rounded<double> g{static_cast<double>(gradient[i])};
+    const Rounded<double> r{static_cast<double>(row[i])};
+    gradient[i] = static_cast<float>((scale * (g - r * along)).value);
+  }
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib
+
+#if defined(__clang__)
+#pragma float_control(pop)
+#elif defined(__GNUC__)
+#pragma GCC pop_options
+#endif

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/rows/mapped_memory.hpp>
+#include <distrib/ps/rows/memory_budget.hpp>
+#include <distrib/ps/rows/prefetch.hpp>
+#include <distrib/ps/rows/row_layout.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Memory of a table's rows, by row number. Rows lie in slabs of 2 MiB or 16 rows, whichever is more; slabs never move
+/// and are not given back, so a row keeps its address until it is freed. All but the first ask for huge pages: a small
+/// table touches little of its first one.
+///
+/// Freed rows are taken again, the last one first; which rows are given is a function of the calls. Movable; a moved
+/// one keeps its addresses. Threads: one at a time.
+class RowSlabs {
+ public:
+  /// Takes no memory yet. The budget must outlive it.
+  RowSlabs(RowLayout layout, MemoryBudget& budget) noexcept
+      : layout_{layout}, stride_bytes_{layout.stride_bytes()}, budget_{&budget} {
+    slab_bytes_ = detail::round_up(std::max(detail::huge_page_bytes, 16 * stride_bytes_), detail::huge_page_bytes);
+    slab_rows_ = static_cast<std::uint32_t>(slab_bytes_ / stride_bytes_);
+    // A row's number is its slab and its place there side by side, so that no division finds it.
+    shift_ = static_cast<unsigned>(std::bit_width(slab_rows_ - 1));
+    place_ = slab_rows_;
+  }
+
+  [[nodiscard]] auto layout() const noexcept -> const RowLayout& { return layout_; }
+
+  /// A row that nobody has, with any contents. Sets `ps_errc::budget_exceeded` when there is no memory for it, or no
+  /// number below 2^32 - 2, and gives 0 then.
+  template <class = void> [[nodiscard]] auto take(std::error_code& ec) -> std::uint32_t {
+    ec.clear();
+    if (first_free_ == none && place_ == slab_rows_) add_slab(ec);
+    if (ec) return 0;
+    ++size_;
+    if (first_free_ == none) return (static_cast<std::uint32_t>(slabs_.size() - 1) << shift_) + place_++;
+    const std::uint32_t row = std::exchange(first_free_, next_of(first_free_));
+    if (first_free_ != none) detail::prefetch_for_write(at(first_free_));
+    return row;
+  }
+
+  /// Gives back a row that was taken.
+  void free(std::uint32_t row) noexcept {
+    std::memcpy(at(row), &first_free_, sizeof first_free_);
+    first_free_ = row;
+    --size_;
+  }
+
+  /// Where a row lies; aligned to 64 bytes when its stride is a multiple of 64.
+  [[nodiscard]] auto at(std::uint32_t row) const noexcept -> float* {
+    const std::size_t place = row & ((std::uint32_t{1} << shift_) - 1);
+    return reinterpret_cast<float*>(addresses_[row >> shift_] + place * stride_bytes_);
+  }
+
+  /// Rows taken and not freed.
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
+  /// Of all slabs.
+  [[nodiscard]] auto bytes() const noexcept -> std::size_t { return slabs_.size() * slab_bytes_; }
+
+ private:
+  static constexpr std::uint32_t none = 0xFFFF'FFFF;
+
+  // A free row's first bytes say which one is free after it.
+  [[nodiscard]] auto next_of(std::uint32_t row) const noexcept -> std::uint32_t {
+    std::uint32_t next;
+    std::memcpy(&next, at(row), sizeof next);
+    return next;
+  }
+
+  template <class = void> void add_slab(std::error_code& ec) {
+    // The last number of the last slab would be beyond what an index can name.
+    if (((std::uint64_t{slabs_.size()} + 1) << shift_) > std::uint64_t{none} - 1) {
+      ec = ps_errc::budget_exceeded;
+      return;
+    }
+    detail::MappedMemory slab{slab_bytes_, slabs_.empty() ? detail::Pages::small : detail::Pages::huge, *budget_, ec};
+    if (ec) return;
+    try {
+      addresses_.resize(slabs_.size());  // one more than slabs when adding the last one failed
+      addresses_.push_back(slab.data());
+      slabs_.push_back(std::move(slab));
+      place_ = 0;
+    } catch (const std::bad_alloc&) {
+      ec = ps_errc::budget_exceeded;
+    }
+  }
+
+  RowLayout layout_;
+  std::size_t stride_bytes_;
+  std::size_t slab_bytes_;
+  std::uint32_t slab_rows_;
+  unsigned shift_;
+  MemoryBudget* budget_;
+  std::vector<detail::MappedMemory> slabs_;
+  std::vector<std::byte*> addresses_;  // of the slabs, close together
+  std::uint32_t place_;                // of the next new row in the last slab
+  std::uint32_t first_free_ = none;
+  std::size_t size_ = 0;
+};
+
+}  // namespace v0
+}  // namespace distrib

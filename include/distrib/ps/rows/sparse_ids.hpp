@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/ps/job/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <system_error>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Rows of ids, some with many and some with none: row r looks up `ids[row_splits[r]]` up to, without,
+/// `ids[row_splits[r + 1]]`, each with its weight. As in TensorFlow's RaggedTensor, and in the ragged columns of a
+/// batch.
+struct SparseIds {
+  std::span<const std::int64_t> ids;
+  std::span<const std::int64_t> row_splits;  ///< One more than there are rows, ascending from 0 to `ids.size()`.
+  std::span<const float> weights{};          ///< One for each id; none at all: every weight is 1.
+
+  /// Needs valid `row_splits`.
+  [[nodiscard]] constexpr auto rows() const noexcept -> std::size_t { return row_splits.size() - 1; }
+  /// Where row `row` begins in `ids` and `weights`, and how many it has. Needs valid `row_splits`.
+  [[nodiscard]] constexpr auto begin_of(std::size_t row) const noexcept -> std::size_t {
+    return static_cast<std::size_t>(row_splits[row]);
+  }
+  [[nodiscard]] constexpr auto size_of(std::size_t row) const noexcept -> std::size_t {
+    return begin_of(row + 1) - begin_of(row);
+  }
+};
+
+/// Whether rows, ids and weights fit together; fails with `ps_errc::bad_row_splits`, `ps_errc::bad_weights`.
+template <class = void> void check_sparse_ids(const SparseIds& lookups, std::error_code& ec) noexcept {
+  ec.clear();
+  std::int64_t last = 0;
+  for (const std::int64_t split : lookups.row_splits) {
+    if (split < last) ec = ps_errc::bad_row_splits;
+    last = split;
+  }
+  if (lookups.row_splits.empty() || lookups.row_splits.front() != 0 ||
+      static_cast<std::uint64_t>(lookups.row_splits.back()) != lookups.ids.size())
+    ec = ps_errc::bad_row_splits;
+  if (!ec && !lookups.weights.empty() && lookups.weights.size() != lookups.ids.size()) ec = ps_errc::bad_weights;
+}
+template <class = void> void check_sparse_ids(const SparseIds& lookups) {
+  std::error_code ec;
+  check_sparse_ids(lookups, ec);
+  if (ec)
+    throw_error(ec, "a lookup of " + std::to_string(lookups.ids.size()) + " ids with " +
+                        std::to_string(lookups.weights.size()) + " weights");
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/wire/methods.hpp>
+#include <distrib/rpc/router.hpp>
+
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+/// The call of a contribution that is being counted; answered once. Threads: one at a time.
+template <class Connection>
+class PushCall {
+ public:
+  void begin(Call<Push, Connection> call, bool pull_follows) {
+    call_ = std::move(call);
+    pull_follows_ = pull_follows;
+    not_repeatable_ = false;
+  }
+  /// It was counted before, with other bytes; training goes on.
+  void found_other_bytes() noexcept { not_repeatable_ = true; }
+
+  /// Whether it is still to be answered.
+  [[nodiscard]] explicit operator bool() const noexcept { return call_.has_value(); }
+  void answer(Progress progress) {
+    if (call_) std::exchange(call_, std::nullopt)->reply({std::move(progress), not_repeatable_}, pull_follows_);
+  }
+  void fail(const std::error_code& code, std::string_view where) {
+    if (call_) std::exchange(call_, std::nullopt)->fail(code, where);
+  }
+
+ private:
+  std::optional<Call<Push, Connection>> call_;
+  bool pull_follows_ = false;
+  bool not_repeatable_ = false;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

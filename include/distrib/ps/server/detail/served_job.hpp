@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/server/adopt_job.hpp>
+#include <distrib/ps/server/shard_clock.hpp>
+#include <distrib/ps/wire/methods.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+/// What a shard's service knows of its job, once it was told.
+class ServedJob {
+ public:
+  template <class = void>
+  ServedJob(const ShardPlace& place, ShardKinds kinds, const ShardOptions& options)
+      : place_{place}, kinds_{std::move(kinds)}, options_{options} {}
+
+  [[nodiscard]] explicit operator bool() const noexcept { return job_.has_value(); }
+  [[nodiscard]] auto operator->() const noexcept -> const Job* { return &*job_; }
+  [[nodiscard]] auto get() const noexcept -> const std::optional<Job>& { return job_; }
+  [[nodiscard]] auto hash() const noexcept -> const std::string& { return hash_; }
+  [[nodiscard]] auto kind() const noexcept -> const ShardKind& { return kind_; }
+  [[nodiscard]] auto place() const noexcept -> const ShardPlace& { return place_; }
+  /// Whether that is the hash of its text.
+  [[nodiscard]] auto is(std::string_view hash) const noexcept -> bool { return job_ && hash == hash_; }
+  /// Which replica of a shard is served.
+  [[nodiscard]] auto replica() const -> std::uint32_t { return job_->replica_at(place_.task, place_.shard); }
+
+  /// As `adopt_job`; the job is known then.
+  template <class = void> [[nodiscard]] auto adopt(const JoinRequest& request) -> Error {
+    Error error;
+    AdoptedJob adopted = adopt_job(request, job_, place_, kinds_, options_, error);
+    if (error) return error;
+    kind_ = std::move(adopted.kind);
+    hash_ = request.job_hash;
+    job_ = std::move(adopted.job);
+    return {};
+  }
+  template <class = void> void forget() { job_.reset(); }
+
+  /// As the function of this name.
+  template <class = void>
+  [[nodiscard]] auto make_shard(std::vector<Step> cuts, const Cut* newest) const -> std::unique_ptr<AnyShard> {
+    return v0::make_shard(*job_, replica() % job_->shards(), kind_, std::move(cuts), newest);
+  }
+  template <class = void> [[nodiscard]] auto has_last_cut(const AnyShard& shard) const -> bool {
+    return v0::has_last_cut(shard, *job_);
+  }
+
+ private:
+  ShardPlace place_;
+  ShardKinds kinds_;
+  ShardOptions options_;
+  std::optional<Job> job_;
+  std::string hash_;
+  ShardKind kind_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

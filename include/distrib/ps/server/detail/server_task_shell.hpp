@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/cluster/cluster_spec.hpp>
+#include <distrib/cluster/roles.hpp>
+#include <distrib/cluster/task_id.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/event.hpp>
+#include <distrib/core/usable_memory.hpp>
+#include <distrib/net/address.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/error.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/net/run_on.hpp>
+#include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/server/detail/give_way.hpp>
+#include <distrib/ps/server/detail/page_server.hpp>
+#include <distrib/ps/server/detail/server_task.hpp>
+#include <distrib/ps/server/detail/shard_lane.hpp>
+#include <distrib/ps/server/detail/task_lock.hpp>
+#include <distrib/ps/server/metrics_text.hpp>
+#include <distrib/ps/server/server_options.hpp>
+#include <distrib/ps/server/shard_clock.hpp>
+#include <distrib/ps/server/task_end_core.hpp>
+#include <distrib/ps/wire/shard_status.hpp>
+#include <distrib/rpc/rpc_pool_server.hpp>
+#include <distrib/rpc/server_session.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+/// The shell of a ps task: an rpc server over lanes of shards, one lane a thread of the pool but the last, which has the
+/// files; of a pool of one thread that one has all. Shard s is on lane s modulo their number. What is of the whole task
+/// lives on the first thread: when it is over, its page of metrics, its observer.
+template <class ListenerType>
+class ServerTaskShell final : public ServerTask {
+  using Connection = std::shared_ptr<BasicServerSession<typename ListenerType::Socket>>;
+
+ public:
+  using Lane = ShardLane<Connection, ServerTaskShell>;
+
+  ServerTaskShell(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds, ServerOptions options)
+      : io_{io},
+        executor_{io.executor(0)},
+        disk_{io.executor(io.size() - 1)},
+        cluster_{cluster},
+        kinds_{std::move(kinds)},
+        options_{std::move(options)},
+        name_{to_string(TaskId{"ps", index})},
+        end_{lanes_of(io), options_.shard.linger},
+        look_timer_{executor_},
+        hang_up_timer_{executor_} {
+    options_.shard.task_memory_bytes = std::min(options_.shard.task_memory_bytes, usable_memory() / 2);
+    place_.task = index;
+    place_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
+    place_.ranks = static_cast<std::uint32_t>(worker_count(cluster, "worker"));
+    Error error;
+    hold(options_.directory, error);
+    throw_if(error);
+    place_.finished = !finished_checkpoint(options_.directory).empty();
+    address_ = Address::parse(cluster.task_address("ps", index));
+    for (std::size_t i = 0; i < lanes_of(io); ++i)
+      lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_));
+    // Cuts are written beside what workers wait for.
+    if (io.size() > 1) asio::post(disk_, [] { give_way(); });
+  }
+
+  /// Nothing of it runs any more then.
+  ~ServerTaskShell() override {
+    run_on(io_, 0, [this] { close(); });  // nothing is asked of server and lanes any more
+    server_.reset();
+    for (const auto& lane : lanes_) run_on(io_, lane->number(), [&lane] { lane->close(); });
+    run_on(io_, io_.size() - 1, [] {});  // what was still to be done with files
+    for (std::size_t i = lanes_.size(); i > 0; --i) run_on(io_, i - 1, [] {});  // what others have posted to lanes
+  }
+
+  /// Listens. On an address that is not this machine's own (a name of a service, a forwarded port): on its port of every
+  /// interface.
+  void start() {
+    try {
+      listen(address_);
+    } catch (const std::system_error& error) {
+      if (error.code() != net_errc::not_local && error.code() != net_errc::unresolved) throw;
+      listen({"*", address_.port});
+    }
+    if (options_.metrics) show_metrics(*options_.metrics);
+    asio::post(executor_, [this] {
+      lanes_.front()->open(0);
+      end_.start(!options_.directory.empty(), *this);
+    });
+  }
+
+  [[nodiscard]] auto executor() const noexcept -> Executor override { return executor_; }
+  [[nodiscard]] auto port() const noexcept -> std::uint16_t override { return server_->port(); }
+  [[nodiscard]] auto metrics_port() const noexcept -> std::uint16_t override { return metrics_port_; }
+  [[nodiscard]] auto why() const noexcept -> const Error& override { return end_.why(); }
+
+  void join(std::function<void(int)> told) override {
+    asio::post(executor_, [this, told = std::move(told)]() mutable {
+      joined_ = std::move(told);
+      tell_end();
+    });
+  }
+
+  void stop() override {
+    asio::post(executor_, [this] {
+      if (over_ || closed_) return;
+      tell(Event::Kind::interrupted, "asked to stop: saving");
+      on_each([](Lane& lane) { lane.stop(); }, [] {});
+    });
+  }
+
+  // --- what lanes ask and tell, from their threads ---
+
+  [[nodiscard]] auto options() const noexcept -> const ServerOptions& { return options_; }
+  [[nodiscard]] auto kinds() const noexcept -> const ShardKinds& { return kinds_; }
+  [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
+  [[nodiscard]] auto place(std::uint32_t shard) const -> ShardPlace {
+    ShardPlace place = place_;
+    place.shard = shard;
+    return place;
+  }
+
+  /// Sees to it that no other process of the task has this directory; else `directory_in_use`. On the thread of files.
+  void hold(const std::string& directory, Error& error) {
+    lock_.hold(directory, place_.task, options_.lock_within, error);
+  }
+
+  /// Where a ps task is; port 0: the cluster does not say so.
+  [[nodiscard]] auto address_of(std::uint32_t task) const -> Address {
+    std::error_code ec;
+    const Address address = Address::parse(cluster_.task_address("ps", task, ec), ec);
+    return ec ? Address{} : address;
+  }
+
+  /// How many shards this task has, with replicas; as many as there may be while no job is known.
+  [[nodiscard]] auto shards_of_job() const noexcept -> std::uint32_t { return shards_of_job_; }
+
+  void changed(std::size_t lane, const ShardTally& tally) {
+    asio::dispatch(executor_, [this, lane, tally] {
+      if (closed_) return;
+      end_.counted(lane, tally, *this);
+      shards_of_job_ = end_.shards_of_job();
+    });
+  }
+
+  /// A shard is over.
+  void ended(std::size_t lane, const ShardTally& tally, int code, const Error& why) {
+    asio::dispatch(executor_, [this, lane, tally, code, why] {
+      if (closed_) return;
+      end_.ended(lane, tally, code, why, *this);
+      shards_of_job_ = end_.shards_of_job();
+    });
+  }
+
+  void tell(Event::Kind kind, const std::string& text) {
+    if (!options_.observer) return;
+    asio::dispatch(executor_, [this, kind, text] { options_.observer({kind, name_, {}, {}, name_ + ": " + text}); });
+  }
+
+  // --- what the end of the task wants ---
+
+  void operator()(LookForEnd look) {
+    look_timer_.expires_after(look.after);
+    look_timer_.async_wait([this](const std::error_code& ec) {
+      if (ec || closed_) return;
+      asio::post(disk_, [this] {
+        const auto step = checkpoint_step(finished_checkpoint(options_.directory));
+        asio::post(executor_, [this, step] {
+          if (closed_) return;
+          end_.looked(step ? std::optional{static_cast<Step>(*step)} : std::nullopt, *this);
+        });
+      });
+    });
+  }
+  void operator()(TellFinished finished) {
+    on_each([finished](Lane& lane) { lane.found_finished(finished.step); }, [] {});
+  }
+  void operator()(EndFiles end) {
+    on_each(
+        [end](Lane& lane) {
+          if (end.done) lane.finish_files();
+        },
+        [this] {
+          asio::post(disk_, [this] {  // after all that is still to be done there
+            asio::post(executor_, [this] {
+              if (!closed_) end_.files_done(*this);
+            });
+          });
+        });
+  }
+  void operator()(HangUp hang_up) {
+    server_->drain(hang_up.within);
+    hang_up_timer_.expires_after(hang_up.within);
+    hang_up_timer_.async_wait([this](const std::error_code& ec) {
+      if (!ec && !closed_) end_.hung_up(*this);
+    });
+    on_each([](Lane& lane) { lane.leave(); }, [this] { end_.counts_connections(*this); });
+  }
+  void operator()(TaskOver over) {
+    over_ = over.code;
+    look_timer_.cancel();
+    hang_up_timer_.cancel();
+    page_.reset();
+    tell_end();
+  }
+
+ private:
+  /// What the rpc server speaks to on a thread.
+  struct Room {
+    Lane* lane;
+    void dispatch(const Connection& connection, const ServerEvent& event) const { lane->happened(connection, event); }
+    void happened(const Connection& connection, const ServerEvent& event) const { lane->happened(connection, event); }
+    void closed(const Connection& connection) const { lane->closed(connection); }
+  };
+
+  void listen(const Address& address) {
+    RpcServerOptions options = options_.rpc;
+    options.services = TaskEndCore::most_shards;
+    options.threads = static_cast<std::uint32_t>(lanes_.size());
+    server_.emplace(io_, address, [this](std::size_t thread) { return Room{lanes_[thread].get()}; }, options);
+  }
+
+  void show_metrics(const Address& address) {
+    page_.reset(new PageServer<ListenerType>{
+        executor_, address, {"/metrics", std::string{metrics_content_type}}, [this](auto show) {
+          gather(std::move(show));
+        }});
+    metrics_port_ = page_->port();
+  }
+
+  void gather(std::function<void(std::string)> show) {
+    const auto found = std::make_shared<std::vector<std::vector<ShardStatus>>>(lanes_.size());
+    on_each([found](Lane& lane) { (*found)[lane.number()] = lane.statuses(); },
+            [this, found, show = std::move(show)] {
+              std::map<std::uint32_t, ShardStatus> sorted;
+              for (auto& of_lane : *found)
+                for (ShardStatus& status : of_lane)
+                  if (status.shard < shards_of_job()) sorted[status.shard] = std::move(status);
+              std::vector<ShardStatus> all;
+              for (auto& [number, status] : sorted) all.push_back(std::move(status));
+              show(metrics_text(all));
+            });
+  }
+
+  // Has `ask` run by each lane, not from here: a core may be in the middle of telling something. Then `done` here.
+  void on_each(std::function<void(Lane&)> ask, std::function<void()> done) {
+    const std::uint64_t round = ++rounds_;
+    asked_[round] = {lanes_.size(), std::move(done)};
+    for (const auto& lane : lanes_)
+      asio::post(lane->executor(), [this, &lane = *lane, ask, round] {
+        ask(lane);
+        asio::post(executor_, [this, round] { answered(round); });
+      });
+  }
+
+  void answered(std::uint64_t round) {
+    const auto at = asked_.find(round);
+    if (at == asked_.end() || --at->second.missing != 0) return;
+    asked_.extract(at).mapped().done();
+  }
+
+  void close() {
+    closed_ = true;
+    asked_.clear();
+    look_timer_.cancel();
+    hang_up_timer_.cancel();
+    page_.reset();
+  }
+
+  void tell_end() {
+    if (!over_ || !joined_) return;
+    std::exchange(joined_, {})(*over_);
+  }
+
+  struct Asked {
+    std::size_t missing = 0;
+    std::function<void()> done;
+  };
+
+  static auto lanes_of(const IoPool& io) -> std::size_t {
+    return std::clamp<std::size_t>(io.size() - 1, 1, TaskEndCore::most_shards);
+  }
+
+  IoPool& io_;
+  Executor executor_;
+  Executor disk_;
+  ClusterSpec cluster_;
+  ShardKinds kinds_;
+  ServerOptions options_;
+  std::string name_;
+  ShardPlace place_;
+  TaskLock lock_;
+  Address address_;
+  std::uint16_t metrics_port_ = 0;
+  std::atomic<std::uint32_t> shards_of_job_ = TaskEndCore::most_shards;  // written on the first thread
+  TaskEndCore end_;
+  std::uint64_t rounds_ = 0;
+  std::map<std::uint64_t, Asked> asked_;
+  SteadyTimer look_timer_;
+  SteadyTimer hang_up_timer_;
+  std::function<void(int)> joined_;
+  std::optional<int> over_;  // with this code
+  bool closed_ = false;
+  std::unique_ptr<PageServer<ListenerType>> page_;  // null: no metrics
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::optional<RpcPoolServer<Room>> server_;  // the last: its connections speak to all of the above
+};
+
+template <class ListenerType>
+auto make_server_task(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds,
+                      ServerOptions options) -> std::unique_ptr<ServerTask> {
+  auto task = std::make_unique<ServerTaskShell<ListenerType>>(io, cluster, index, std::move(kinds), std::move(options));
+  task->start();
+  return task;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/core/event.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/ps/cut/shard_files.hpp>
+#include <distrib/ps/cut/state_fetch_core.hpp>
+#include <distrib/ps/cut/stored_cuts.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/server/detail/state_fetch.hpp>
+#include <distrib/ps/server/server_options.hpp>
+#include <distrib/ps/server/shard_clock.hpp>
+#include <distrib/ps/server/shard_meter.hpp>
+#include <distrib/ps/server/shard_service.hpp>
+#include <distrib/ps/server/shard_shell.hpp>
+#include <distrib/ps/server/task_end_core.hpp>
+#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/shard_status.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/server_event.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+/// The shards of a ps task that live on one thread, with the connections that speak to them, their clock, and their
+/// files, which are read and written on another thread: what came of it is posted back. What `RpcPoolServer` speaks to.
+///
+/// `Task` is told, from this thread: `changed(lane, tally)`, `ended(lane, tally, code, why)` and `tell(kind, text)`; it
+/// is asked from here for `shards_of_job()`, `options()`, `kinds()`, `place(shard)`, `name()` and `address_of(task)`,
+/// which must not change, or be atomic; and, on the thread of files, to `hold(directory, error)`, before anything is done
+/// there.
+/// Threads: all on the executor's, but the constructor and destructor; no handler may run any more then.
+template <class Connection, class Task>
+class ShardLane {
+ public:
+  using Executor = IoPool::Executor;
+
+  ShardLane(Task& task, std::size_t number, const Executor& executor, const Executor& disk)
+      : task_{task}, number_{number}, executor_{executor}, disk_{disk}, timer_{executor} {}
+  ShardLane(const ShardLane&) = delete;
+  auto operator=(const ShardLane&) -> ShardLane& = delete;
+
+  [[nodiscard]] auto executor() const noexcept -> const Executor& { return executor_; }
+  [[nodiscard]] auto number() const noexcept -> std::size_t { return number_; }
+
+  // --- events of connections: the first is the greeting, which says which shard it wants ---
+
+  void happened(const Connection& connection, const ServerEvent& event) {
+    if (event.kind == ServerEvent::Kind::greeted) {
+      if (event.service >= task_.shards_of_job())
+        return connection->refuse(rpc_errc::unknown_service,
+                                  "shard " + std::to_string(event.service) + " of " + task_.name());
+      wanted_[connection] = event.service;
+    } else if (const auto wanted = wanted_.find(connection); wanted != wanted_.end()) {
+      Service& service = shard(wanted->second).service;
+      service.meter().arrived(event.arrived);
+      // No reading of the clock but at the end, by `settle`.
+      service.happened(connection, event, latest_ = std::max(latest_, event.arrived));
+    }
+    settle();
+  }
+
+  void closed(const Connection& connection) {
+    const auto wanted = wanted_.extract(connection);
+    if (!wanted.empty()) shard(wanted.mapped()).service.closed(connection, Clock::now());
+    if (leaving_) task_.changed(number_, tally());
+    settle();
+  }
+
+  // --- what the task wants ---
+
+  /// Makes a shard that nobody has asked for yet.
+  void open(std::uint32_t number) { shard(number); }
+
+  /// Has all shards saved, and those that are made later.
+  void stop() {
+    stopping_ = true;
+    for (auto& [number, host] : shards_) host->service.stop();
+    settle();
+  }
+
+  /// The directory has the checkpoint of a job's last step.
+  void found_finished(Step step) {
+    for (auto& [number, host] : shards_) host->service.found_finished(step, Clock::now());
+    settle();
+  }
+
+  /// The job is done: lets cuts go that no user wants, after all that is still to be done with files.
+  void finish_files() {
+    for (auto& [number, host] : shards_) host->files.finish(*host);
+  }
+
+  /// Tells from now on when connections end.
+  void leave() {
+    leaving_ = true;
+    task_.changed(number_, tally());
+  }
+
+  /// Ends them all; nothing is told any more.
+  void close() {
+    closed_ = true;
+    timer_.cancel();
+    wanted_.clear();
+    shards_.clear();
+  }
+
+  [[nodiscard]] auto statuses() const -> std::vector<ShardStatus> {
+    std::vector<ShardStatus> all;
+    for (const auto& [number, host] : shards_) all.push_back(host->service.status(Clock::now()));
+    return all;
+  }
+
+ private:
+  using Service = ShardService<Connection>;
+  using Clock = std::chrono::steady_clock;
+
+  /// One shard, its service's shell.
+  struct Host final : ShardShell {
+    Host(ShardLane& on, std::uint32_t number)
+        : lane{on},
+          files{on.task_.options().directory},
+          service{on.task_.place(number), on.task_.options().shard, on.task_.kinds(), *this, Clock::now()} {}
+
+    void open(const Job& job, std::uint32_t of_shard, const CutSettings& cuts, const JobUpdaters& of_job) override {
+      replica = of_shard;
+      updaters = of_job;
+      files.open(job, of_shard, cuts, of_job, *this);
+      lane.task_.changed(lane.number_, lane.tally());
+    }
+    void copy() override {  // whatever has come meanwhile is first
+      asio::post(lane.executor_, [this, &on = lane] {
+        if (on.closed_) return;
+        service.copy_cut(Clock::now());
+        on.settle();
+      });
+    }
+    void save(SaveCut action) override { files.save(std::move(action), *this); }
+    void load(Step step) override { files.load(step, *this); }
+    void drop(DropCut action) override { files.drop(action, *this); }
+    void send(SendState action) override { files.send(action, *this); }
+    void ask_sibling(const std::string& job_hash, Step have) override {
+      const Job& job = *service.job();
+      const ServerOptions& options = lane.task_.options();
+      const std::uint32_t sibling = job.sibling_of(replica);
+      RpcClientOptions rpc;
+      rpc.service = job.service_of(sibling);
+      rpc.categories = ps_categories();
+      rpc.secret = options.rpc.secret;
+      StateFetchCore core{
+          job, replica, updaters, job_hash, have, options.shard.memory_budget_bytes, options.shard.lease};
+      fetch = std::make_shared<StateFetch>(lane.executor_, lane.task_.address_of(job.task_of(sibling)), std::move(rpc),
+                                           std::move(core), [this](const std::optional<Cut>& cut) {
+                                             files.state_came(cut, service, Clock::now(), *this);
+                                             lane.settle();
+                                           });
+      fetch->start();
+    }
+    void joined_twice(Rank rank) override {
+      lane.task_.tell(Event::Kind::joined_twice, "somebody joined for rank " + std::to_string(rank) +
+                                                     ", which is here already: a second process of it does no harm");
+    }
+    void ended(int code, const Error& why) override { lane.task_.ended(lane.number_, lane.tally(), code, why); }
+
+    // What `files` tells.
+    void operator()(CutWork work) {
+      lane.on_disk(std::make_shared<CutWork>(std::move(work)), stored, [this](CutWork done) {
+        const bool had_job = service.job().has_value();
+        files.performed(std::move(done), service, Clock::now(), *this);
+        if (had_job && !service.job()) lane.task_.changed(lane.number_, lane.tally());
+      });
+    }
+    void operator()(const Event& event) { lane.task_.tell(event.kind, event.text); }
+    void operator()(const EndTask& end) { ended(end.code, end.why); }
+
+    ShardLane& lane;
+    ShardFiles files;
+    std::shared_ptr<StoredCuts<>> stored = std::make_shared<StoredCuts<>>();  // used on the thread of files only
+    std::uint32_t replica = 0;  // which one of the job's
+    JobUpdaters updaters;
+    std::shared_ptr<StateFetch> fetch;
+    Service service;
+  };
+
+  auto shard(std::uint32_t number) -> Host& {
+    auto& host = shards_[number];
+    if (host == nullptr) {
+      host = std::make_unique<Host>(*this, number);
+      task_.changed(number_, tally());
+      if (stopping_) host->service.stop();
+      settle();
+    }
+    return *host;
+  }
+
+  [[nodiscard]] auto tally() const -> ShardTally {
+    ShardTally tally;
+    tally.connections = wanted_.size();
+    for (const auto& [number, host] : shards_) {
+      if (number >= task_.shards_of_job()) continue;  // somebody wanted it before the job said how many there are
+      ++tally.shards;
+      if (host->service.over()) ++tally.over;
+      if (const auto& job = host->service.job()) tally.shards_of_job = job->shards_per_task * job->replicas;
+    }
+    return tally;
+  }
+
+  // Has the work done on the thread of files, in order, one at a time; then `done` here.
+  void on_disk(std::shared_ptr<CutWork> work, std::shared_ptr<StoredCuts<>> stored, std::function<void(CutWork)> done) {
+    asio::post(disk_, [this, work = std::move(work), stored = std::move(stored), done = std::move(done)]() mutable {
+      if (work->owner) task_.hold(work->owner->settings.directory, work->failure);
+      if (!work->failure) (*stored)(*work);
+      asio::post(executor_, [this, work = std::move(work), stored = std::move(stored), done = std::move(done)] {
+        if (closed_) return;
+        done(std::move(*work));
+        settle();
+      });
+    });
+  }
+
+  // After every event: how long took what was answered, and the next wake-up of any shard.
+  void settle() {
+    if (closed_) return;
+    Instant first = Instant::max();
+    for (const auto& [number, host] : shards_) {
+      if (ShardMeter& meter = host->service.meter(); meter.has_answered()) meter.answered(latest_ = Clock::now());
+      if (const auto wake = host->service.wake()) first = std::min(first, *wake);
+    }
+    if (first == Instant::max() || first == armed_) return;
+    armed_ = first;
+    timer_.expires_at(first);
+    timer_.async_wait([this](const std::error_code& ec) {
+      if (ec || closed_) return;
+      armed_ = Instant::max();
+      for (auto& [number, host] : shards_) host->service.woken(Clock::now());
+      settle();
+    });
+  }
+
+  Task& task_;
+  std::size_t number_;
+  Executor executor_;
+  Executor disk_;
+  std::map<std::uint32_t, std::unique_ptr<Host>> shards_;
+  std::map<Connection, std::uint32_t> wanted_;  // which shard a connection speaks to
+  SteadyTimer timer_;
+  Instant armed_ = Instant::max();
+  Instant latest_{};  // that was read here, or with what came
+  bool stopping_ = false;
+  bool leaving_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/server/peer_calls.hpp>
+#include <distrib/ps/wire/shard_status.hpp>
+
+#include <map>
+#include <string_view>
+#include <system_error>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+/// Whoever speaks on one connection to a shard.
+template <class Connection>
+struct ShardPeer {
+  Rank rank = 0;
+  bool entered = false;  ///< The shard's core knows it.
+  PeerCalls<Connection> calls;
+};
+
+/// The peers of a shard, by numbers from 1 that are given once.
+template <class Connection>
+class ShardPeers {
+ public:
+  /// The number of a connection's peer, who is made when there is none.
+  auto number_of(const Connection& connection) -> Peer {
+    const auto [at, first] = numbers_.insert({connection, last_ + 1});
+    if (first) ++last_;
+    return at->second;
+  }
+  /// The same; 0: there is none.
+  [[nodiscard]] auto find(const Connection& connection) const -> Peer {
+    const auto number = numbers_.find(connection);
+    return number == numbers_.end() ? 0 : number->second;
+  }
+
+  /// The peer whose call it is; 0: it has not entered, and the call was refused.
+  template <class CallType> auto entered(const CallType& call) -> Peer {
+    const Peer peer = find(call.connection());
+    if (peer != 0 && peers_[peer].entered) return peer;
+    call.fail(ps_errc::not_joined);
+    return 0;
+  }
+  /// The same; a call that has nothing to tell is answered.
+  template <class CallType> auto answered(const CallType& call) -> Peer {
+    const Peer peer = entered(call);
+    if (peer != 0) call.reply({});
+    return peer;
+  }
+
+  [[nodiscard]] auto operator[](Peer peer) -> ShardPeer<Connection>& { return peers_[peer]; }
+
+  /// Its connection is gone.
+  void erase(const Connection& connection, Peer peer) {
+    peers_.erase(peer);
+    numbers_.erase(connection);
+  }
+
+  /// Adds what a status tells of them.
+  template <class = void> void describe(ShardStatus& status) const {
+    for (const auto& [peer, state] : peers_) {
+      status.parked += state.calls.parked();
+      if (state.entered && state.rank < status.of_ranks.size()) status.of_ranks[state.rank].here = true;
+    }
+  }
+
+  /// All calls have come to this end.
+  void refuse_all(const std::error_code& code, std::string_view where) {
+    for (auto& [peer, state] : peers_) state.calls.refuse(code, where);
+  }
+  void end_all(const std::error_code& of_pulls) {
+    for (auto& [peer, state] : peers_) {
+      state.calls.fail_pulls(of_pulls);
+      state.calls.end();
+    }
+  }
+
+  [[nodiscard]] auto begin() noexcept { return peers_.begin(); }
+  [[nodiscard]] auto end() noexcept { return peers_.end(); }
+  [[nodiscard]] auto begin() const noexcept { return peers_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return peers_.end(); }
+
+ private:
+  std::map<Peer, ShardPeer<Connection>> peers_;
+  std::map<Connection, Peer> numbers_;
+  Peer last_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

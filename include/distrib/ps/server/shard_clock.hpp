@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/net/connection_core.hpp>
+#include <distrib/ps/job/messages.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Which shard of which cluster a service is: what a job must agree with.
+struct ShardPlace {
+  std::uint32_t task = 0;    ///< Which ps task,
+  std::uint32_t shard = 0;   ///< and which of its services, see `Job::service_of`.
+  std::uint32_t tasks = 1;   ///< ps tasks of the cluster.
+  std::uint32_t ranks = 1;   ///< Workers of the cluster, the chief included.
+  bool finished = false;  ///< The checkpoint it starts with holds a job's last step: when nobody comes, it is done.
+};
+
+/// How a shard behaves beyond what the job says.
+struct ShardOptions {
+  std::chrono::milliseconds lease{60'000};  ///< A rank that nobody has heard of for its lease
+  std::chrono::milliseconds restart_window{600'000};  ///< and the time to start it again is lost for good.
+  std::chrono::milliseconds save_again_after{5'000};  ///< A cut that found no room on the disk is followed by another.
+  std::chrono::milliseconds linger{30'000};  ///< After the last cut, when nobody is joined: waits so long for goodbyes.
+  /// A job whose values and slots need more is refused; tables grow up to what is left.
+  std::uint64_t memory_budget_bytes = std::uint64_t{64} << 30;
+  /// The same of all shards of a task together, in equal parts. A `Server` takes no more than half of `usable_memory()`,
+  /// as a cut that is under way may hold another copy of the tables.
+  std::uint64_t task_memory_bytes = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t max_pull_bytes = std::uint64_t{1} << 30;  ///< A pull whose rows would be more is refused.
+  std::size_t copy_bytes = std::size_t{512} << 10;  ///< A cut of tables is copied in such pieces, other events between.
+};
+
+/// How long a shard has not heard of each rank, and what follows from it (protocol, "Loss, leaving, exit codes").
+/// A value that reads no clock.
+class ShardClock {
+ public:
+  struct Verdict {
+    enum class Kind {
+      none,  ///< Nothing is to be done.
+      lost,  ///< `rank` is lost for good.
+      nobody_came,  ///< No job was brought for as long as a rank may be away.
+      finished,  ///< The last cut, of this job or the one before, is durable; nobody was joined for the linger time.
+    };
+    Kind kind = Kind::none;
+    Rank rank = 0;
+  };
+
+  template <class = void>
+  ShardClock(const ShardOptions& options, const ShardPlace& place, Instant now)
+      : away_{options.lease + options.restart_window},
+        linger_{options.linger},
+        pause_{options.save_again_after},
+        was_finished_{place.finished},
+        since_{now},
+        ranks_(place.ranks) {}
+
+  /// The job is known: leases begin. `replicated`: there is another replica to ask.
+  void opened(Instant now, bool replicated = false) {
+    opened_ = true;
+    replicated_ = replicated;
+    since_ = now;
+    for (RankState& rank : ranks_) rank.since = now;
+  }
+  /// True: somebody else speaks for this rank already.
+  auto joined(Rank rank) -> bool {
+    ++joined_;
+    ask_ = Instant::max();
+    return ++ranks_[rank].peers > 1;
+  }
+  void parted(Rank rank, Instant now) {
+    ranks_[rank].since = now;
+    --ranks_[rank].peers;
+    if (--joined_ != 0) return;
+    since_ = now;
+    if (replicated_) ask_ = now;
+  }
+  /// A cut is durable, perhaps the last one: the linger time begins, unless somebody is joined.
+  void saved(Instant now) {
+    if (joined_ == 0) since_ = now;
+  }
+  void said_goodbye(Rank rank) { ranks_[rank].goodbye = true; }
+  /// While no job was brought, others have made the checkpoint of its last step, see `ShardPlace::finished`.
+  void found_finished() { was_finished_ = true; }
+
+  /// A cut found no room: another is to be tried after a pause.
+  void found_no_room(Instant now) { again_ = now + pause_; }
+  /// Whether that is over now; true once.
+  auto tries_again(Instant now) -> bool {
+    return now >= again_ && std::exchange(again_, Instant::max()) != Instant::max();
+  }
+
+  /// Whether the other replica is to be asked for what this one lacks, as everybody may have gone home: nobody is joined
+  /// any more. True once each pause.
+  template <class = void> auto asks_sibling(Instant now) -> bool {
+    const bool asks = now >= ask_;
+    if (asks) ask_ = now + pause_;
+    return asks;
+  }
+
+  /// When the next verdict is due, a cut to be tried, or the other replica to be asked; `complete`: the last cut is durable.
+  [[nodiscard]] auto wake(bool complete) const -> std::optional<Instant> {
+    const auto verdict = verdict_at(complete);
+    const Instant first = complete ? again_ : std::min(again_, ask_);
+    return first == Instant::max() ? verdict : std::min(first, verdict.value_or(first));
+  }
+
+  template <class = void> [[nodiscard]] auto look(Instant now, bool complete) const -> Verdict {
+    const auto due = verdict_at(complete);
+    if (!due || now < *due) return {};
+    if (!opened_ && !was_finished_) return {Verdict::Kind::nobody_came, 0};
+    if (!opened_ || complete) return {Verdict::Kind::finished, 0};
+    for (Rank rank = 0; rank < ranks_.size(); ++rank)
+      if (is_away(ranks_[rank]) && now >= ranks_[rank].since + away_) return {Verdict::Kind::lost, rank};
+    return {};
+  }
+
+ private:
+  struct RankState {
+    std::size_t peers = 0;
+    Instant since{};  // when the last of them went
+    bool goodbye = false;
+  };
+
+  static auto is_away(const RankState& rank) -> bool { return rank.peers == 0 && !rank.goodbye; }
+
+  [[nodiscard]] auto verdict_at(bool complete) const -> std::optional<Instant> {
+    if (!opened_) return since_ + (was_finished_ ? linger_ : away_);
+    if (complete) return joined_ == 0 ? std::optional{since_ + linger_} : std::nullopt;
+    std::optional<Instant> first;
+    for (const RankState& rank : ranks_)
+      if (is_away(rank)) first = std::min(first.value_or(Instant::max()), rank.since + away_);
+    return first;
+  }
+
+  std::chrono::milliseconds away_;
+  std::chrono::milliseconds linger_;
+  std::chrono::milliseconds pause_;
+  bool was_finished_;
+  Instant since_;  // nobody is joined, or a cut was durable after that
+  Instant again_ = Instant::max();  // a cut is to be tried then
+  Instant ask_ = Instant::max();  // and the other replica to be asked
+  bool opened_ = false;
+  bool replicated_ = false;
+  std::size_t joined_ = 0;
+  std::vector<RankState> ranks_;
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/net/connection_core.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/server/detail/block_checksum.hpp>
+#include <distrib/ps/server/detail/push_call.hpp>
+#include <distrib/ps/server/detail/served_job.hpp>
+#include <distrib/ps/server/detail/shard_peers.hpp>
+#include <distrib/ps/server/detail/state_call.hpp>
+#include <distrib/ps/server/shard_clock.hpp>
+#include <distrib/ps/server/shard_meter.hpp>
+#include <distrib/ps/server/shard_shell.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/shard_status.hpp>
+#include <distrib/rpc/error.hpp>
+#include <distrib/rpc/router.hpp>
+#include <distrib/rpc/server_core.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Answers the methods of `ps/wire/methods.hpp` for one shard: learns the job from the first Join, then carries calls
+/// to the shard's core and its answers back. Each connection is a peer; the calls that the core has not answered yet
+/// are kept.
+///
+/// Events in, actions out by calls of the shell; no clock, no I/O, no thread. `Connection` is what `Call` speaks to.
+/// Threads: one at a time. Must outlive the calls of its connections.
+template <class Connection>
+class ShardService final : private ShardSink {
+ public:
+  ShardService(const ShardPlace& place, const ShardOptions& options, ShardKinds kinds, ShardShell& shell, Instant now)
+      : options_{options},
+        job_{place, std::move(kinds), options},
+        shell_{shell},
+        clock_{options, place, now},
+        meter_{now} {}
+  ShardService(const ShardService&) = delete;
+  auto operator=(const ShardService&) -> ShardService& = delete;
+
+  // --- events of connections ---
+
+  /// A call has begun, was cancelled, or takes items again.
+  void happened(const Connection& connection, const ServerEvent& event, Instant now) {
+    now_ = now;
+    if (event.kind == ServerEvent::Kind::request) return router_.dispatch(connection, event);
+    const Peer peer = peers_.find(connection);
+    if (peer == 0) return;
+    Client& state = peers_[peer];
+    if (event.kind == ServerEvent::Kind::cancelled && state.calls.forget(event.call)) part(peer);
+    if (event.kind == ServerEvent::Kind::credit && state.entered) state.calls.tell_owed(core_->progress(state.rank));
+  }
+
+  /// The connection is gone.
+  void closed(const Connection& connection, Instant now) {
+    now_ = now;
+    const Peer peer = peers_.find(connection);
+    if (peer == 0) return;
+    part(peer);
+    if (sending_.forget(peer) && core_ != nullptr) core_->disconnect(peer, *this);
+    peers_.erase(connection, peer);
+  }
+
+  // --- events of the shell ---
+
+  /// The shard's durable cuts, ascending, and the newest of them; null: it starts with the initial values. Where it has
+  /// another replica nobody joins before that was asked.
+  void opened(std::vector<Step> cuts, const Cut* newest, Instant now) {
+    now_ = now;
+    core_ = job_.make_shard(std::move(cuts), newest);
+    clock_.opened(now, job_->replicas > 1);
+    meter_.opened(*job_.get());
+    if (sending_.peer() != 0) core_->state(sending_.peer(), sending_.have(), *this);
+    if (job_->replicas == 1) return enter_all();
+    starting_ = true;
+    ask_sibling();
+  }
+
+  /// The cuts could not be read: who has joined is refused, and the service knows no job again.
+  void not_opened(const Error& why) {
+    job_.forget();
+    sending_.send(sending_.peer(), nullptr);
+    peers_.refuse_all(why.code, why.where);
+  }
+
+  /// What `ShardShell::ask_sibling` asked for; null: the other replica has none that is newer, or cannot be reached.
+  void state_came(const Cut* cut, Instant now) {
+    asking_ = false;
+    if (over_at(now)) return;
+    try {
+      core_->state_came(cut, *this);
+    } catch (const std::system_error& error) {  // tables that need more memory than there is
+      return end(exit_code::io_error, error_of(error));
+    }
+    if (std::exchange(starting_, false)) enter_all();
+  }
+  /// What `ShardShell::send` asked for; null: it could not be read.
+  void state_read(Peer peer, const Cut* cut) { sending_.send(peer, cut); }
+
+  /// What `ShardShell::copy` asked for: one piece of the cut.
+  void copy_cut(Instant now) {
+    copying_ = false;
+    if (over_at(now)) return;
+    core_->copy_cut(options_.copy_bytes, *this);
+    end_if_saved();
+  }
+  void cut_saved(Step step, Instant now) {
+    saving_ = false;
+    if (over_at(now)) return;
+    clock_.saved(now);
+    core_->cut_saved(step, *this);
+    end_if_saved();
+  }
+  void cut_loaded(const Cut& cut, Instant now) {
+    if (!over_at(now)) core_->cut_loaded(cut, *this);
+  }
+  /// Of a cut that is damaged or not there the newest is loaded.
+  void load_failed(const Error& why, Instant now) {
+    if (over_at(now)) return;
+    const bool is_bad = why.code == failure::corrupt || why.code == checkpoint_errc::not_found;
+    if (!is_bad || core_->step() == 0) return end(exit_code::io_error, why);
+    core_->cut_refused(*this);
+  }
+  /// For want of room it is tried again, unless it is asked to stop.
+  void save_failed(const Error& why, Instant now) {
+    if (over_) return;
+    const bool no_room = why.code == checkpoint_errc::no_room;
+    if (stopping_ || !no_room) return end(no_room ? exit_code::again : exit_code::io_error, why);
+    clock_.found_no_room(now);
+    core_->no_room(*this);
+  }
+
+  /// The process is asked to end: saves, then `ended(1)`.
+  void stop() {
+    if (over_ || stopping_) return;
+    stopping_ = true;
+    save_again(Instant::max());
+    if (core_ != nullptr) core_->save(*this);
+    end_if_saved();
+  }
+
+  /// When `woken` wants to be called; never: empty. `finished`: see `ShardClock::found_finished`; of a job that is known
+  /// it counts where another replica may have been at the end.
+  [[nodiscard]] auto wake() const -> std::optional<Instant> {
+    if (over_ || (job_ && core_ == nullptr)) return std::nullopt;
+    return clock_.wake(is_complete());
+  }
+  void woken(Instant now, bool finished = false) {
+    now_ = now;
+    if (finished) clock_.found_finished();
+    ends_without_ = ends_without_ || (finished && job_ && job_->replicas > 1);
+    if (over_ || (job_ && core_ == nullptr)) return;
+    save_again(now);
+    if (!is_complete() && clock_.asks_sibling(now)) ask_sibling();
+    const ShardClock::Verdict verdict = clock_.look(now, is_complete());
+    if (verdict.kind == ShardClock::Verdict::Kind::finished) return end(exit_code::done, {});
+    if (verdict.kind == ShardClock::Verdict::Kind::nobody_came)
+      return end(exit_code::again, {ps_errc::nobody_joined, "/job:ps/task:" + std::to_string(job_.place().task)});
+    if (verdict.kind != ShardClock::Verdict::Kind::lost) return;
+    for (auto& [peer, state] : peers_) state.calls.tell_lost(verdict.rank);
+    const std::string at =
+        job_->replicas == 1 ? "" : "; no other replica is ahead of step " + std::to_string(core_->step());
+    end(exit_code::somebody_lost, {ps_errc::rank_lost, "rank " + std::to_string(verdict.rank) + at});
+  }
+
+  /// The directory has the checkpoint of a job's last step. A shard that knows its job heeds its own cuts, unless another
+  /// replica was there at the end.
+  void found_finished(Step step, Instant now) { woken(now, !job_ || step >= job_->total_steps); }
+
+  /// How it is, for whoever asks; changes nothing.
+  [[nodiscard]] auto status(Instant now) const -> ShardStatus {
+    ShardStatus status = meter_.describe(job_.place(), job_.get(), job_.kind(), core_.get(), now);
+    if (job_) status.job_hash = job_.hash();
+    peers_.describe(status);
+    return status;
+  }
+
+  /// What counts; whoever has a clock tells it when calls come and are answered.
+  [[nodiscard]] auto meter() noexcept -> ShardMeter& { return meter_; }
+
+  /// The job, once one is known.
+  [[nodiscard]] auto job() const noexcept -> const std::optional<Job>& { return job_.get(); }
+  [[nodiscard]] auto over() const noexcept -> bool { return over_; }
+
+ private:
+  using Client = detail::ShardPeer<Connection>;
+
+  /// Hands every request of the router to the overload of `serve` for it.
+  struct Serve {
+    ShardService* service;
+    template <class Request, class M>
+    void operator()(Request&& request, Call<M, Connection> call) const {
+      if (service->over_) return call.fail(service->end_.code, service->end_.where);
+      service->serve(std::forward<Request>(request), std::move(call));
+    }
+  };
+
+  // --- calls ---
+
+  void serve(JoinRequest request, Call<Join, Connection> call) {
+    const Peer peer = peers_.number_of(call.connection());
+    Client& state = peers_[peer];
+    leave(peer);
+    if (!job_.is(request.job_hash)) {
+      if (request.job_text.empty()) {
+        call.item({JoinItem::Kind::text_wanted, {}, 0});
+        return call.end();
+      }
+      if (const Error error = job_.adopt(request)) return call.fail(error.code, error.where);
+      shell_.open(*job_.get(), job_.replica(), request.cuts, job_.kind().updaters);
+    }
+    state.rank = request.rank;
+    state.calls.join(std::move(call));
+    if (core_ != nullptr && !starting_) enter(peer, state);
+  }
+
+  void serve(PullRequest request, Call<Pull, Connection> call) {
+    const Peer peer = peers_.entered(call);
+    if (peer == 0) return;
+    peers_[peer].calls.park(request.step, std::move(call), meter_.arrived());
+    PullRows rows;
+    if (const Error bad = read_pull_rows(core_->store().layout(), request.body, options_.max_pull_bytes, rows))
+      return (*this)(RefusedReply{peer, bad.code, request.step, peers_[peer].rank, bad.where});
+    core_->pull(peer, request.step, *this, std::move(rows));
+  }
+
+  void serve(PushRequest request, Call<Push, Connection> call) {
+    const Peer peer = peers_.entered(call);
+    if (peer == 0) return;
+    if (stopping_) return call.fail(rpc_errc::closed);  // the cut that is waited for is without it
+    if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
+    push_.begin(std::move(call), request.pull_follows);
+    meter_.pushed(request.rank, request.step, core_->step(), request.body->size());
+    core_->push(peer, {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut},
+                *this);
+    if (push_) push_.answer(core_->progress(request.rank));  // it left a gap, and the stream says so
+  }
+
+  void serve(RestoreRequest request, Call<Restore, Connection> call) {
+    const Peer peer = peers_.entered(call);
+    if (peer == 0) return;
+    core_->restore(peer, request.cut, *this);
+    meter_.opened(*job_.get());
+    call.reply({});
+  }
+
+  void serve(CatchUpRequest request, Call<CatchUp, Connection> call) {
+    const Peer peer = peers_.answered(call);
+    if (peer == 0) return;
+    if (core_->step() > request.done || job_->replicas == 1) core_->join(peer, peers_[peer].rank, *this);
+    else ask_sibling();
+  }
+
+  void serve(StateRequest request, Call<State, Connection> call) {
+    const Peer peer = peers_.number_of(call.connection());
+    if (!job_.is(request.job_hash) || peers_[peer].entered) return call.fail(ps_errc::not_joined);
+    if (sending_.ask(peer, request, std::move(call)) && core_ != nullptr) core_->state(peer, request.have, *this);
+  }
+
+  void serve(Empty, Call<Save, Connection> call) {
+    if (const Peer p = peers_.answered(call)) core_->save(p, *this);
+  }
+  void serve(Empty, Call<Leave, Connection> call) {
+    if (const Peer peer = peers_.answered(call)) leave(peer);
+  }
+
+  void serve(Empty, Call<Goodbye, Connection> call) {
+    const Peer peer = peers_.answered(call);
+    if (peer == 0) return;
+    clock_.said_goodbye(peers_[peer].rank);
+    core_->goodbye(peer, *this);
+    if (!over_) leave(peer);
+  }
+
+  void serve(Empty, Call<Status, Connection> call) { call.reply(status(now_)); }  // also of who has not joined
+
+  // --- the job ---
+
+  void ask_sibling() {
+    if (!std::exchange(asking_, true)) shell_.ask_sibling(job_.hash(), core_->step());
+  }
+
+  void save_again(Instant now) {  // if the pause of a cut that found no room is over
+    if (!clock_.tries_again(now)) return;
+    saving_ = false;
+    core_->save_again(*this);
+  }
+
+  // Whether the last cut is durable, here or where nobody waited for this one.
+  [[nodiscard]] auto is_complete() const { return core_ != nullptr && (ends_without_ || job_.has_last_cut(*core_)); }
+
+  // --- peers ---
+
+  void enter(Peer peer, Client& state) {
+    if (state.rank < job_->ranks) {
+      state.entered = true;
+      if (clock_.joined(state.rank)) shell_.joined_twice(state.rank);
+    }
+    core_->join(peer, state.rank, *this);
+  }
+
+  void enter_all() {
+    for (auto& [peer, state] : peers_)
+      if (state.calls.joined()) enter(peer, state);
+  }
+
+  void leave(Peer peer) {  // it may come back on the same connection
+    part(peer);
+    peers_[peer].calls.end();
+  }
+
+  void part(Peer peer) {
+    Client& state = peers_[peer];
+    if (!std::exchange(state.entered, false)) return;
+    state.calls.fail_pulls(rpc_errc::cancelled);
+    core_->disconnect(peer, *this);
+    clock_.parted(state.rank, now_);
+  }
+
+  // An event has come.
+  auto over_at(Instant now) -> bool {
+    now_ = now;
+    return over_;
+  }
+
+  void end_if_saved() {
+    if (stopping_ && !copying_ && !saving_ && !over_) end(exit_code::again, {});
+  }
+
+  void end(int code, const Error& why) {
+    over_ = true;
+    peers_.end_all(end_.code);
+    shell_.ended(code, why);
+  }
+
+  // --- what the core tells ---
+
+  void operator()(JoinedReply reply) override { peers_[reply.peer].calls.tell(JoinItem::Kind::joined, reply.progress); }
+  void operator()(NoticeReply reply) override { peers_[reply.peer].calls.tell(JoinItem::Kind::notice, reply.progress); }
+  void operator()(ValuesReply reply) override {
+    const std::uint32_t checksum = checksum_.of(reply.block);
+    meter_.pulled(reply.block->size(), peers_[reply.peer].calls.came(reply.step));
+    peers_[reply.peer].calls.answer(
+        reply.step, {std::move(reply.progress), false, reply.counted, std::move(reply.block), checksum});
+  }
+  void operator()(GoneReply reply) override {
+    peers_[reply.peer].calls.answer(reply.step, {std::move(reply.progress), true, 0, nullptr, {}});
+  }
+  void operator()(PushedReply reply) override { push_.answer(std::move(reply.progress)); }
+  void operator()(RefusedReply reply) override {
+    if (reply.code == ps_errc::not_repeatable) return push_.found_other_bytes();
+    const std::string where = to_string(reply);
+    if (Client& state = peers_[reply.peer]; !state.entered) return state.calls.refuse(reply.code, where);  // its Join
+    push_.fail(reply.code, where);
+    // Counted on one shard and refused on another, a contribution could never be completed: all workers hear why.
+    end_ = {reply.code, where};
+    peers_.refuse_all(reply.code, where);
+    end(exit_code::refused, end_);
+  }
+  void operator()(CopyCut) override {
+    copying_ = true;
+    shell_.copy();
+  }
+  void operator()(SaveCut action) override {
+    saving_ = true;
+    shell_.save(std::move(action));
+  }
+  void operator()(LoadCut action) override { shell_.load(action.step); }
+  void operator()(DropCut action) override { shell_.drop(action); }
+  void operator()(SendState action) override {
+    if (action.step == 0) sending_.send(action.peer, nullptr);
+    else shell_.send(action);
+  }
+  void operator()(ShardDone) override { end(exit_code::done, {}); }
+
+  template <class... Methods> using RouterOf = Router<Route<Methods, Serve>...>;
+  ShardOptions options_;
+  detail::ServedJob job_;
+  ShardShell& shell_;
+  ShardClock clock_;
+  ShardMeter meter_;
+  RouterOf<Join, Pull, Push, Restore, CatchUp, State, Save, Leave, Goodbye, Status> router_{
+      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
+      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
+  Instant now_{};
+  std::unique_ptr<AnyShard> core_;  // null: there is no job, or its cuts are being read
+  detail::ShardPeers<Connection> peers_;
+  detail::StateCall<Connection> sending_;  // to the other replica
+  bool asking_ = false, starting_ = false, ends_without_ = false;  // that one; nobody joins before; it was at the end
+  detail::PushCall<Connection> push_;
+  detail::BlockChecksum checksum_;  // of values
+  bool copying_ = false, saving_ = false, stopping_ = false, over_ = false;
+  Error end_{rpc_errc::closed, {}};  // what calls are told when it is over
+};
+
+}  // namespace v0
+}  // namespace distrib

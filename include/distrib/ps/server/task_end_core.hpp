@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/messages.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// How many shards there are on one thread of a ps task.
+struct ShardTally {
+  std::size_t shards = 0;
+  std::size_t over = 0;             ///< Shards that are over.
+  std::size_t connections = 0;
+  std::uint32_t shards_of_job = 0;  ///< Of one task, replicas too; 0: none of these knows a job.
+};
+
+/// After this time, look whether the directory has the checkpoint of a job's last step, then `looked`.
+struct LookForEnd {
+  std::chrono::milliseconds after;
+};
+/// The directory has a job's last step: each shard's service is to know, `ShardService::found_finished`.
+struct TellFinished {
+  Step step = 0;
+};
+/// Tell each shard's `ShardFiles` to `finish` when the job is `done`; when all work with files is done, `files_done`.
+struct EndFiles {
+  bool done = false;
+};
+/// Stop reading, and let what was answered be written, for so long at most: then `hung_up`. From now on tell `counted`
+/// when a connection ends, and `counts_connections` when that has begun.
+struct HangUp {
+  std::chrono::milliseconds within;
+};
+/// The task is over: its process ends with this code.
+struct TaskOver {
+  int code = 0;
+};
+
+/// The end of a ps task: when all its shards are over, with which exit code, and what is done before the process goes.
+///
+/// Takes what its shards tell, thread by thread; tells `out(action)` what to do. No clock, no I/O, no thread. Threads: one
+/// at a time.
+class TaskEndCore {
+ public:
+  static constexpr std::uint32_t most_shards = 256;  ///< Of one task.
+
+  /// So many `threads` of the task have shards. `linger`: see `ShardOptions`.
+  TaskEndCore(std::size_t threads, std::chrono::milliseconds linger) : linger_{linger}, tallies_(threads) {}
+
+  /// How many shards this task has, with replicas; `most_shards` while no job is known.
+  [[nodiscard]] auto shards_of_job() const noexcept -> std::uint32_t { return shards_of_job_; }
+  /// Why the code is not 0.
+  [[nodiscard]] auto why() const noexcept -> const Error& { return why_; }
+
+  /// The task listens. A process that was killed at the very end may be back before others have made the last checkpoint,
+  /// and be reached by no worker; a replica may be behind when all workers are gone.
+  void start(bool has_directory, auto& out) {
+    if (has_directory) out(LookForEnd{linger_});
+  }
+  /// What `LookForEnd` asked for; empty: there is no such checkpoint.
+  void looked(std::optional<Step> finished, auto& out) {
+    if (ending_) return;
+    if (finished) out(TellFinished{*finished});
+    out(LookForEnd{linger_});
+  }
+
+  /// What is on a thread has changed.
+  void counted(std::size_t thread, const ShardTally& tally, auto& out) {
+    count(thread, tally);
+    if (counts_connections_) end_if_alone(out);
+  }
+
+  /// A shard is over, see `ShardShell::ended`. The task is over when all its shards are, or at once when one cannot go on.
+  void ended(std::size_t thread, const ShardTally& tally, int code, const Error& why, auto& out) {
+    count(thread, tally);
+    const bool has_job = shards_of_job_ != most_shards;
+    if (why.code == ps_errc::nobody_joined && has_job) return;  // workers came to other shards
+    if (code != exit_code::done && code_ == exit_code::done) {
+      code_ = code;
+      why_ = why;
+    }
+    const std::size_t over = sum(&ShardTally::over);
+    const bool saving = code_ == exit_code::again && over < sum(&ShardTally::shards);
+    const bool training = code_ == exit_code::done && over < (has_job ? shards_of_job_ : 1);
+    if (saving || training || std::exchange(ending_, true)) return;
+    out(EndFiles{code_ == exit_code::done});
+  }
+
+  void files_done(auto& out) { out(HangUp{hang_up_within}); }
+
+  /// The tallies count connections that end from now on.
+  void counts_connections(auto& out) {
+    counts_connections_ = true;
+    end_if_alone(out);
+  }
+  /// The time for hanging up is over.
+  void hung_up(auto& out) {
+    if (!std::exchange(over_, true)) out(TaskOver{code_});
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds hang_up_within{2'000};
+
+  void count(std::size_t thread, const ShardTally& tally) {
+    tallies_[thread] = tally;
+    shards_of_job_ = most_shards;
+    for (const ShardTally& of_thread : tallies_)
+      if (of_thread.shards_of_job != 0) shards_of_job_ = of_thread.shards_of_job;
+  }
+
+  [[nodiscard]] auto sum(std::size_t ShardTally::* number) const -> std::size_t {
+    std::size_t sum = 0;
+    for (const ShardTally& tally : tallies_) sum += tally.*number;
+    return sum;
+  }
+
+  void end_if_alone(auto& out) {
+    if (sum(&ShardTally::connections) == 0) hung_up(out);
+  }
+
+  std::chrono::milliseconds linger_;
+  std::uint32_t shards_of_job_ = most_shards;
+  std::vector<ShardTally> tallies_;  // what threads have told last
+  int code_ = exit_code::done;
+  Error why_;
+  bool ending_ = false;
+  bool counts_connections_ = false;
+  bool over_ = false;
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/protowire.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/wire/shard_status.hpp>
+#include <distrib/rpc/method.hpp>
+#include <distrib/rpc/remote_error.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+// The protocol's messages as methods of rpc. Heads are protowire, with unknown fields passed over; blocks are bodies.
+
+/// Field 1: steps done; 2: cuts, packed, ascending; 3: whether there was no room for the last one; 4: whether another
+/// process of the asking rank goes on; 5: whether contribution 0 is waited for.
+template <class = void> void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress) {
+  head.message(field, [&](WireWriter& message) {
+    message.varint(1, progress.done);
+    message.message(2, [&](WireWriter& cuts) {
+      for (const Step cut : progress.cuts) cuts.raw_varint(cut);
+    });
+    if (progress.no_room) message.varint(3, 1);
+    if (progress.doubled) message.varint(4, 1);
+    if (progress.no_values) message.varint(5, 1);
+  });
+}
+
+/// False: it does not decode, or the cuts do not ascend.
+template <class = void> [[nodiscard]] auto decode_progress(ByteView bytes, Progress& progress) -> bool {
+  progress = {};
+  WireReader reader{bytes};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): progress.done = reader.uint64(); break;
+      case wire_tag(2, WireType::bytes):
+        for (ByteView rest = reader.bytes(); !rest.empty();) {
+          Step cut = 0;
+          if (!read_varint(rest, cut) || (!progress.cuts.empty() && cut <= progress.cuts.back())) return false;
+          progress.cuts.push_back(cut);
+        }
+        break;
+      case wire_tag(3, WireType::varint): progress.no_room = reader.uint64() != 0; break;
+      case wire_tag(4, WireType::varint): progress.doubled = reader.uint64() != 0; break;
+      case wire_tag(5, WireType::varint): progress.no_values = reader.uint64() != 0; break;
+    }
+  return reader.ok();
+}
+
+/// A rank begins to speak on this connection. The text of the job follows only when the shard asks for it.
+struct JoinRequest {
+  Rank rank = 0;
+  std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits.
+  std::string job_text;  ///< Empty: the shard knows it by its hash, or asks.
+  CutSettings cuts;      ///< With the text: where the shard keeps its cuts.
+
+  void encode(WireWriter& head) const {
+    head.varint(1, rank);
+    head.text(2, job_hash);
+    if (job_text.empty()) return;
+    head.text(3, job_text);
+    head.text(4, cuts.directory);
+    head.varint(5, cuts.keep_every);
+    head.varint(6, cuts.retention.max_to_keep);
+    if (cuts.retention.keep_checkpoint_every_n_hours != 0)
+      head.float64(7, cuts.retention.keep_checkpoint_every_n_hours);
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next()) switch (reader.tag()) {
+        case wire_tag(1, WireType::varint): rank = reader.uint32(); break;
+        case wire_tag(2, WireType::bytes): job_hash = reader.text(); break;
+        case wire_tag(3, WireType::bytes): job_text = reader.text(); break;
+        case wire_tag(4, WireType::bytes): cuts.directory = reader.text(); break;
+        case wire_tag(5, WireType::varint): cuts.keep_every = reader.uint64(); break;
+        case wire_tag(6, WireType::varint): cuts.retention.max_to_keep = reader.uint64(); break;
+        case wire_tag(7, WireType::fixed64): cuts.retention.keep_checkpoint_every_n_hours = reader.float64(); break;
+      }
+    return reader.ok();
+  }
+};
+
+/// What a shard tells on the stream of Join.
+struct JoinItem {
+  enum class Kind : std::uint8_t {
+    joined = 1,  ///< The first item, and the answer to a Restore.
+    notice,      ///< The shard has moved, or a cut is durable.
+    text_wanted, ///< The hash of the job is new to the shard: join again, with the text.
+    rank_lost,   ///< Nobody has heard of `rank` for too long: the job cannot go on.
+  };
+  Kind kind = Kind::joined;
+  Progress progress;
+  Rank rank = 0;
+
+  void encode(WireWriter& head) const {
+    head.varint(1, static_cast<std::uint64_t>(kind));
+    encode_progress(head, 2, progress);
+    if (kind == Kind::rank_lost) head.varint(3, rank);
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    std::uint64_t number = 0;
+    bool good = true;
+    WireReader reader{head};
+    while (reader.next()) switch (reader.tag()) {
+        case wire_tag(1, WireType::varint): number = reader.uint64(); break;
+        case wire_tag(2, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
+        case wire_tag(3, WireType::varint): rank = reader.uint32(); break;
+      }
+    kind = static_cast<Kind>(number);
+    return reader.ok() && good && number >= 1 && number <= static_cast<std::uint64_t>(Kind::rank_lost);
+  }
+};
+
+/// "Give me the values of this step"; asynchronous: "I have finished this step". The body says which
+/// rows are wanted, too: see `append_pull_rows`.
+struct PullRequest {
+  Step step = 0;
+  SharedBuffer body = {};  ///< Null: no rows.
+
+  void encode(WireWriter& head) const { head.varint(1, step); }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next())
+      if (reader.tag() == wire_tag(1, WireType::varint)) step = reader.uint64();
+    return reader.ok();
+  }
+};
+
+/// How far the shard is.
+struct PushReply {
+  Progress progress;
+  bool not_repeatable = false;  ///< The same name came before with other bytes, which count.
+
+  void encode(WireWriter& head) const {
+    encode_progress(head, 1, progress);
+    if (not_repeatable) head.varint(2, 1);
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    bool good = true;
+    WireReader reader{head};
+    while (reader.next()) switch (reader.tag()) {
+        case wire_tag(1, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
+        case wire_tag(2, WireType::varint): not_repeatable = reader.uint64() != 0; break;
+      }
+    return reader.ok() && good;
+  }
+};
+
+/// The shard's values of the step that was asked for, unless it is gone; and how far the shard is.
+struct PullReply {
+  Progress progress;
+  bool gone = false;   ///< That step is no longer kept.
+  Step counted = 0;    ///< What the block is made of: steps; asynchronous: contributions of all ranks together.
+  SharedBuffer body;   ///< The dense block, and the rows that were asked for. Null when that is nothing.
+  std::optional<std::uint32_t> body_checksum = {};  ///< At the shard: CRC-32C of the body, when it is known.
+
+  void encode(WireWriter& head) const {
+    encode_progress(head, 1, progress);
+    if (gone) head.varint(2, 1);
+    else head.varint(3, counted);
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    bool good = true;
+    WireReader reader{head};
+    while (reader.next()) switch (reader.tag()) {
+        case wire_tag(1, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
+        case wire_tag(2, WireType::varint): gone = reader.uint64() != 0; break;
+        case wire_tag(3, WireType::varint): counted = reader.uint64(); break;
+      }
+    return reader.ok() && good;
+  }
+};
+
+/// The contribution (step, rank): the shard's block of it is the body, see `ps/store/table_gradients.hpp`.
+struct PushRequest {
+  Step step = 0;
+  Rank rank = 0;
+  Step common_cut = 0;  ///< The newest cut that the worker knows every shard to have.
+  SharedBuffer body;
+  bool pull_follows = false;  ///< The worker waits for the values that it asks for next: the answer may come with them.
+  std::uint32_t body_checksum = 0;  ///< At the shard: CRC-32C of the body.
+
+  void encode(WireWriter& head) const {
+    head.varint(1, step);
+    head.varint(2, rank);
+    head.varint(3, common_cut);
+    if (pull_follows) head.varint(4, 1);
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next()) switch (reader.tag()) {
+        case wire_tag(1, WireType::varint): step = reader.uint64(); break;
+        case wire_tag(2, WireType::varint): rank = reader.uint32(); break;
+        case wire_tag(3, WireType::varint): common_cut = reader.uint64(); break;
+        case wire_tag(4, WireType::varint): pull_follows = reader.uint64() != 0; break;
+      }
+    return reader.ok();
+  }
+};
+
+/// Go to this cut, which every shard has. Answered on the stream of Join.
+struct RestoreRequest {
+  Step cut = 0;
+
+  void encode(WireWriter& head) const { head.varint(1, cut); }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next())
+      if (reader.tag() == wire_tag(1, WireType::varint)) cut = reader.uint64();
+    return reader.ok();
+  }
+};
+
+/// Cannot be served at the step where it is, but another replica of its shard is ahead: takes the state of that one.
+/// Answered on the stream of Join, when that is done.
+struct CatchUpRequest {
+  Step done = 0;  ///< Where it is, as far as the worker knows.
+
+  void encode(WireWriter& head) const { head.varint(1, done); }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next())
+      if (reader.tag() == wire_tag(1, WireType::varint)) done = reader.uint64();
+    return reader.ok();
+  }
+};
+
+/// A replica asks the other one of its shard for a newer cut than its own, and then for what follows of it.
+struct StateRequest {
+  std::string job_hash;  ///< As in JoinRequest.
+  Step have = 0;  ///< The step where it is.
+  std::uint64_t at = 0;  ///< So many bytes of the cut it has already.
+
+  void encode(WireWriter& head) const {
+    head.text(1, job_hash);
+    head.varint(2, have);
+    if (at != 0) head.varint(3, at);
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    while (reader.next()) switch (reader.tag()) {
+        case wire_tag(1, WireType::bytes): job_hash = reader.text(); break;
+        case wire_tag(2, WireType::varint): have = reader.uint64(); break;
+        case wire_tag(3, WireType::varint): at = reader.uint64(); break;
+      }
+    return reader.ok();
+  }
+};
+
+/// A piece of a cut, see `ps/cut/cut_pieces.hpp`.
+struct StateReply {
+  Step step = 0;  ///< Of the cut; 0: there is none that is newer.
+  std::vector<std::uint64_t> sizes;  ///< Of its blocks, with the first piece.
+  SharedBuffer body;  ///< Null when there is nothing more.
+
+  void encode(WireWriter& head) const {
+    head.varint(1, step);
+    if (!sizes.empty())
+      head.message(2, [&](WireWriter& packed) {
+        for (const std::uint64_t size : sizes) packed.raw_varint(size);
+      });
+  }
+  [[nodiscard]] auto decode(ByteView head) -> bool {
+    WireReader reader{head};
+    bool good = true;
+    while (reader.next()) switch (reader.tag()) {
+        case wire_tag(1, WireType::varint): step = reader.uint64(); break;
+        case wire_tag(2, WireType::bytes):
+          for (ByteView rest = reader.bytes(); !rest.empty() && good;) good = read_varint(rest, sizes.emplace_back());
+          break;
+      }
+    return reader.ok() && good;
+  }
+};
+
+/// The categories that errors of these methods have, for `RpcClientOptions::categories`.
+template <class = void> [[nodiscard]] auto ps_categories() -> ErrorCategories {
+  static const std::error_category* const categories[] = {&ps_category(), &checkpoint_category()};
+  return categories;
+}
+
+/// Names who speaks on this connection, and brings what the shard tells by itself.
+struct Join : StreamingMethod<"distrib.ps.Join", JoinRequest, JoinItem> {};
+/// Values of a step.
+struct Pull : Method<"distrib.ps.Pull", PullRequest, PullReply> {};
+/// One contribution.
+struct Push : Method<"distrib.ps.Push", PushRequest, PushReply> {};
+/// Everybody goes to a cut.
+struct Restore : Method<"distrib.ps.Restore", RestoreRequest, Empty> {};
+/// A replica takes the state of its sibling.
+struct CatchUp : Method<"distrib.ps.CatchUp", CatchUpRequest, Empty> {};
+/// A newer cut of the sibling, piece by piece. Needs no Join before.
+struct State : Method<"distrib.ps.State", StateRequest, StateReply> {};
+/// Make a cut soon.
+struct Save : Method<"distrib.ps.Save", Empty, Empty> {};
+/// This rank stops; another time it goes on.
+struct Leave : Method<"distrib.ps.Leave", Empty, Empty> {};
+/// This rank is done.
+struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};
+/// How is the shard? Needs no Join before, and changes nothing.
+struct Status : Method<"distrib.ps.Status", Empty, ShardStatus> {};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only door to cpp-httplib, 0.11 and up. An optional component: not in any facade; link distrib::http.
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/shortest_text.hpp>
+#include <distrib/remote/http_error.hpp>
+#include <distrib/remote/http_message.hpp>
+#include <distrib/remote/http_url.hpp>
+
+#include <httplib.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Takes a piece of the body of an answer whose status is good. False: it wants no more of it.
+using HttpTake = std::function<bool(const HttpAnswer& answer, ByteView bytes)>;
+
+namespace detail {
+
+/// What an exchange may take, and what ended it.
+struct HttpWatch {
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t max_header_bytes = 256 << 10;
+
+  Clock::time_point deadline;
+  std::chrono::milliseconds idle;
+  std::string header = {};  // as it came
+  bool in_header = true;
+  std::optional<http_errc> ended;
+
+  /// Waits until the socket is ready. False: that took too long.
+  auto wait(int socket, short events) -> bool {
+    while (true) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+      ::pollfd ready{socket, events, 0};
+      const int count = left.count() <= 0 ? 0 : ::poll(&ready, 1, static_cast<int>(std::min(left, idle).count()));
+      if (count > 0) return true;
+      if (count < 0 && errno == EINTR) continue;
+      ended = count == 0 ? http_errc::timed_out : http_errc::cut;
+      return false;
+    }
+  }
+};
+
+#ifndef CPPHTTPLIB_VERSION_NUM  // it came after set_max_timeout, which makes this superfluous
+
+/// A connection whose waits all have a deadline, which those of cpp-httplib have one by one only.
+class HttpWire final : public httplib::Stream {
+ public:
+#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
+  HttpWire(::socket_t socket, ::SSL* ssl, HttpWatch& watch) : socket_{socket}, ssl_{ssl}, watch_{&watch} {}
+#else
+  HttpWire(::socket_t socket, HttpWatch& watch) : socket_{socket}, watch_{&watch} {}
+#endif
+
+  auto is_readable() const -> bool override { return true; }
+  auto is_writable() const -> bool override { return true; }
+  auto read(char* to, std::size_t size) -> ::ssize_t override {
+    if (at_ == end_) {
+      const ::ssize_t count = fill();
+      if (count <= 0) return count;
+      at_ = 0;
+      end_ = static_cast<std::size_t>(count);
+    }
+    const std::size_t count = std::min(size, end_ - at_);
+    std::memcpy(to, buffer_.data() + at_, count);
+    at_ += count;
+    if (watch_->in_header) watch_->header.append(to, count);
+    if (watch_->header.size() > HttpWatch::max_header_bytes) {
+      watch_->ended = http_errc::too_large;
+      return -1;
+    }
+    return static_cast<::ssize_t>(count);
+  }
+  auto write(const char* from, std::size_t size) -> ::ssize_t override {
+    while (watch_->wait(socket_, POLLOUT)) {
+#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
+      if (ssl_ != nullptr) {
+        const int count = ::SSL_write(ssl_, from, static_cast<int>(std::min<std::size_t>(size, 64 << 10)));
+        if (count > 0) return count;
+        if (goes_on(count)) continue;
+        return -1;
+      }
+#endif
+      const ::ssize_t count = ::send(socket_, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (count >= 0) return count;
+      if (errno != EINTR && errno != EAGAIN) break;
+    }
+    return -1;
+  }
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  auto socket() const -> ::socket_t override { return socket_; }
+
+ private:
+  auto fill() -> ::ssize_t {
+    while (true) {
+#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
+      if (ssl_ != nullptr) {
+        if (::SSL_pending(ssl_) == 0 && !watch_->wait(socket_, POLLIN)) return -1;
+        const int count = ::SSL_read(ssl_, buffer_.data(), static_cast<int>(buffer_.size()));
+        if (count > 0) return count;
+        if (goes_on(count)) continue;
+        return 0;
+      }
+#endif
+      if (!watch_->wait(socket_, POLLIN)) return -1;
+      const ::ssize_t count = ::recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+      if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
+    }
+  }
+
+#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
+  /// Whether TLS only wants to be called again.
+  auto goes_on(int result) -> bool {
+    const int why = ::SSL_get_error(ssl_, result);
+    return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
+  }
+#endif
+
+  ::socket_t socket_;
+#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
+  ::SSL* ssl_;
+#endif
+  HttpWatch* watch_;
+  std::array<char, 64 << 10> buffer_;
+  std::size_t at_ = 0;
+  std::size_t end_ = 0;
+};
+
+/// A client of cpp-httplib's on such connections.
+template <class Base> class HttpConnection final : public Base {
+ public:
+  HttpConnection(const HttpUrl& url, HttpWatch& watch) : Base{url.host, url.port}, watch_{&watch} {}
+
+ private:
+  auto process_socket(const typename Base::Socket& socket, std::function<bool(httplib::Stream&)> exchange)
+      -> bool override {
+#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
+    const auto wire = std::make_unique<HttpWire>(socket.sock, socket.ssl, *watch_);
+#else
+    const auto wire = std::make_unique<HttpWire>(socket.sock, *watch_);
+#endif
+    return exchange(*wire);
+  }
+
+  HttpWatch* watch_;
+};
+
+#endif
+
+/// While it lives, a peer that has left does not end the process: OpenSSL writes without MSG_NOSIGNAL. For this thread.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() noexcept {
+    ::sigset_t pending;
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::sigemptyset(&sigpipe_);
+    ::sigaddset(&sigpipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  auto operator=(const WithoutSigpipe&) -> WithoutSigpipe& = delete;
+  ~WithoutSigpipe() {
+    constexpr ::timespec at_once{};
+    while (!was_pending_ && ::sigtimedwait(&sigpipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  ::sigset_t sigpipe_;
+  ::sigset_t before_;
+  bool was_pending_;
+};
+
+/// A client of cpp-httplib's, of the class `Base`.
+template <class Base> auto make_http_connection(const HttpUrl& url, HttpWatch& watch) {
+#ifndef CPPHTTPLIB_VERSION_NUM
+  return std::make_unique<HttpConnection<Base>>(url, watch);
+#else
+  static_cast<void>(watch);
+  return std::make_unique<Base>(url.host, url.port);
+#endif
+}
+
+/// Has targets sent as they are.
+void send_targets_as_they_are(auto& client) {
+  if constexpr (requires { client.set_path_encode(false); }) client.set_path_encode(false);
+  else client.set_url_encode(false);
+}
+
+}  // namespace detail
+
+/// Sends requests and waits for answers, on the caller's thread. Connections are kept for the next request to the same
+/// host where the server does; redirects are not followed. Nothing is sent to a proxy. Movable; one thread at a time.
+class HttpClient {
+ public:
+  explicit HttpClient(HttpOptions options = {})
+      : options_{std::move(options)}, watch_{std::make_unique<detail::HttpWatch>()} {}
+
+  /// Sends `request` and waits for the whole answer. What the server answers is no failure, whatever its status. The
+  /// body of a good answer goes to `take` while it comes, if there is one, any other into the answer.
+  ///
+  /// `error`: an `http_errc` with method, host and path; the answer then is what has come of it.
+  auto send(const HttpRequest& request, const HttpTake& take, Error& error) -> HttpAnswer {
+    error = {};
+    HttpAnswer answer;
+    httplib::ClientImpl* const connection = connect(request.url);
+    if (connection == nullptr) {
+      error = {http_errc::no_tls, request.place() + " (this cpp-httplib is built without TLS)"};
+      return answer;
+    }
+    using Clock = detail::HttpWatch::Clock;
+    auto progress = Clock::now();
+    *watch_ = {.deadline = progress + options_.timeout, .idle = options_.idle_timeout, .ended = {}};
+    bool enough = false;
+    httplib::Request sent = to_httplib(request);
+    sent.response_handler = [&](const httplib::Response& response) {
+      watch_->in_header = false;
+      read_headers(response, answer);
+      return true;
+    };
+    sent.content_receiver = [&](const char* data, std::size_t size, auto, auto) {
+      const ByteView bytes = as_bytes({data, size});
+      progress = Clock::now();
+      if (progress >= watch_->deadline) watch_->ended = http_errc::timed_out;
+      if (watch_->ended) return false;
+      if (take && answer.good()) {
+        enough = !take(answer, bytes);
+        return !enough;
+      }
+      if (size > request.max_body_bytes - answer.body.size()) watch_->ended = http_errc::too_large;
+      else answer.body.append(data, size);
+      return !watch_->ended;
+    };
+    const detail::WithoutSigpipe no_signal;
+    httplib::Response response;
+    auto failure = httplib::Error::Success;
+    const bool whole = connection->send(sent, response, failure);
+    if (whole && answer.status == 0) read_headers(response, answer);  // one that has no body
+    if (whole || enough) return answer;
+    // Newer versions, which wait themselves, do not tell who left from who kept silent.
+    const bool silent = Clock::now() >= std::min(progress + options_.idle_timeout, watch_->deadline);
+    const http_errc code = code_of(failure) == http_errc::cut && silent ? http_errc::timed_out : code_of(failure);
+    error = {watch_->ended.value_or(code), request.place()};
+    connection->stop();
+    return answer;
+  }
+
+  /// The same; a failure is thrown as `std::system_error`.
+  auto send(const HttpRequest& request) -> HttpAnswer {
+    Error error;
+    return detail::or_throw(send(request, {}, error), error);
+  }
+
+  [[nodiscard]] auto options() const noexcept -> const HttpOptions& { return options_; }
+
+ private:
+  struct Connection {
+    std::string origin;
+    std::unique_ptr<httplib::ClientImpl> client;
+  };
+  static constexpr std::size_t most_connections = 4;
+
+  /// The connection to the URL's host, or one to be; null: that needs TLS, and there is none.
+  auto connect(const HttpUrl& url) -> httplib::ClientImpl* {
+    const std::string origin = url.origin();
+    for (const Connection& known : connections_)
+      if (known.origin == origin) return known.client.get();
+    std::unique_ptr<httplib::ClientImpl> client;
+    if (!url.tls) {
+      client = detail::make_http_connection<httplib::ClientImpl>(url, *watch_);
+    } else {
+#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
+      client = detail::make_http_connection<httplib::SSLClient>(url, *watch_);
+      client->enable_server_certificate_verification(true);
+      if (!options_.authority.empty()) client->set_ca_cert_path(options_.authority);
+#else
+      return nullptr;
+#endif
+    }
+#ifdef CPPHTTPLIB_VERSION_NUM
+    client->set_max_timeout(options_.timeout);
+#endif
+    client->set_connection_timeout(options_.connect_timeout);
+    client->set_read_timeout(options_.idle_timeout);
+    client->set_write_timeout(options_.idle_timeout);
+    client->set_keep_alive(true);
+    client->set_tcp_nodelay(true);
+    client->set_follow_location(false);
+    client->set_decompress(false);
+    detail::send_targets_as_they_are(*client);
+    if (connections_.size() == most_connections) connections_.erase(connections_.begin());
+    connections_.push_back({origin, std::move(client)});
+    return connections_.back().client.get();
+  }
+
+  static auto to_httplib(const HttpRequest& request) -> httplib::Request {
+    httplib::Request sent;
+    sent.method = request.method;
+    sent.path = request.url.target;
+    for (const auto& [name, value] : request.headers) sent.headers.emplace(name, value);
+    sent.headers.emplace("User-Agent", "distrib");
+    if (!request.body) return sent;
+    sent.headers.emplace("Content-Type", request.body_type);
+    const ByteView body = *request.body;
+    sent.content_length_ = body.size();
+    sent.content_provider_ = [body](std::size_t offset, std::size_t size, httplib::DataSink& sink) {
+      return sink.write(as_text(body).data() + offset, std::min<std::size_t>(size, 1 << 20));
+    };
+    return sent;
+  }
+
+  void read_headers(const httplib::Response& response, HttpAnswer& answer) const {
+    answer.status = response.status;
+    answer.location = header(response, "location");
+    answer.content_range = header(response, "content-range");
+    answer.etag = header(response, "etag");
+    answer.content_length = detail::parse_whole<std::uint64_t>(response.get_header_value("Content-Length"));
+  }
+
+  /// A header as it came: cpp-httplib 0.11 puts characters in place of their %XX, which another Location would be.
+  auto header(const httplib::Response& response, std::string_view name) const -> std::string {
+    if (watch_->header.empty()) return response.get_header_value(std::string{name});
+    std::string value;
+    std::string_view rest = watch_->header;
+    while (!rest.empty()) {
+      std::string_view line = detail::cut_before(rest, '\n');
+      const std::string_view found = detail::cut_before(line, ':');
+      const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; };
+      if (!std::equal(found.begin(), found.end(), name.begin(), name.end(), same)) continue;
+      const std::size_t first = std::min(line.find_first_not_of(" \t"), line.size());
+      const std::size_t last = line.find_last_not_of(" \t\r");
+      value = line.substr(first, last == std::string_view::npos ? 0 : last + 1 - first);
+    }
+    return value;
+  }
+
+  static auto code_of(httplib::Error error) noexcept -> http_errc {
+    switch (error) {
+      case httplib::Error::Connection: return http_errc::unreachable;
+      case httplib::Error::ConnectionTimeout: return http_errc::timed_out;
+      case httplib::Error::SSLConnection:
+      case httplib::Error::SSLLoadingCerts:
+      case httplib::Error::SSLServerVerification: return http_errc::no_tls;
+      default: return http_errc::cut;
+    }
+  }
+
+  HttpOptions options_;
+  std::unique_ptr<detail::HttpWatch> watch_;
+  std::vector<Connection> connections_;  // the oldest first
+};
+
+}  // namespace v0
+}  // namespace distrib

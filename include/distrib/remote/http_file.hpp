@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of the optional component distrib::http: not in any facade.
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/remote/detail/http_steps.hpp>
+#include <distrib/remote/http_client.hpp>
+#include <distrib/remote/http_range_core.hpp>
+#include <distrib/remote/http_retry.hpp>
+#include <distrib/remote/http_url.hpp>
+#include <distrib/remote/remote_file.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// How files over HTTP are read.
+struct HttpReadOptions {
+  HttpOptions http = {};
+  HttpRetryOptions retry = {};
+  std::size_t piece_bytes = 8 << 20;  ///< Asked for in one request.
+  std::size_t pieces_ahead = 4;       ///< Fetched at a time, with a pool; so many `piece_bytes` are held in memory.
+  /// Threads that fetch ahead, one of which waits for the network for each piece: a pool of its own, which outlives the
+  /// files. Null: the reader fetches when it reads.
+  IoPool* pool = nullptr;
+};
+
+/// Fetches parts of a file from an HTTP server that gives parts of files (RFC 9110 ranges): a `RemoteFetch`. Lost
+/// connections are made again at the byte; a file that became another one meanwhile is noticed where the server has ETags.
+/// A value.
+struct HttpFetch {
+  using Options = HttpReadOptions;
+  using Client = HttpClient;
+
+  HttpUrl url;
+  std::string etag;
+  HttpRetryOptions retry;
+  std::uint64_t size = 0;  ///< Of the file.
+
+  [[nodiscard]] static auto client(const HttpReadOptions& options) -> HttpClient { return HttpClient{options.http}; }
+
+  [[nodiscard]] static auto open(const std::string& text, const HttpReadOptions& options, Error& error)
+      -> std::optional<HttpFetch> {
+    std::error_code ec;
+    HttpUrl url = HttpUrl::parse(text, ec);
+    if (ec) error = {ec, "URL \"" + text.substr(0, text.find('?')) + '"'};
+    if (error) return std::nullopt;
+    HttpClient asking = client(options);
+    HttpRangeCore probe = HttpRangeCore::probe(url, options.retry);
+    detail::take_http_steps(asking, probe, [](ByteView) {}, error);
+    if (error) return std::nullopt;
+    return HttpFetch{std::move(url), probe.etag(), options.retry, probe.size()};
+  }
+
+  void operator()(HttpClient& asking, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,
+                  Error& error) const {
+    HttpRangeCore core{url, first, to.size(), etag, retry};
+    detail::fill_by_http_steps(asking, core, to, error, dropped);
+  }
+};
+
+/// The bytes of a file behind an HTTP server. Errors are an `http_errc` with the URL, without its query.
+using HttpFile = RemoteFile<HttpFetch>;
+
+/// Files behind HTTP servers, by their URLs: `RemoteFiles`, so that `tfrecords(http_files({...}))` reads them. A value.
+class HttpFiles {
+ public:
+  explicit HttpFiles(std::vector<std::string> urls, HttpReadOptions options = {})
+      : urls_{std::move(urls)}, options_{std::move(options)} {}
+
+  [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : urls_.front(); }
+  [[nodiscard]] auto find(Error& error) const -> std::vector<std::string> {
+    error = {};
+    if (urls_.empty()) error = {http_errc::bad_url, "no URL was given"};
+    return urls_;
+  }
+  [[nodiscard]] auto open(const std::string& url) const -> HttpFile { return HttpFile{url, options_}; }
+
+ private:
+  std::vector<std::string> urls_;
+  HttpReadOptions options_;
+};
+
+/// The files of these URLs, in this order.
+[[nodiscard]] inline auto http_files(std::vector<std::string> urls, HttpReadOptions options = {}) -> HttpFiles {
+  return HttpFiles{std::move(urls), std::move(options)};
+}
+
+}  // namespace v0
+}  // namespace distrib

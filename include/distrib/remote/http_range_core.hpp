@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of the optional component distrib::http: not in any facade.
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/core/shortest_text.hpp>
+#include <distrib/remote/http_error.hpp>
+#include <distrib/remote/http_message.hpp>
+#include <distrib/remote/http_retry.hpp>
+#include <distrib/remote/http_url.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+/// What a Content-Range header says: "bytes FIRST-LAST/SIZE", or "bytes */SIZE".
+struct HttpContentRange {
+  std::uint64_t first = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t size = 0;  ///< Of the whole file.
+
+  /// Empty when it is none, or the size is not told.
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<HttpContentRange> {
+    if (!text.starts_with("bytes ")) return std::nullopt;
+    text.remove_prefix(6);
+    const std::string_view range = detail::cut_before(text, '/');
+    const auto size = detail::parse_whole<std::uint64_t>(text);
+    if (!size) return std::nullopt;
+    if (range == "*") return HttpContentRange{0, 0, *size};
+    const std::size_t dash = range.find('-');
+    if (dash == std::string_view::npos) return std::nullopt;
+    const auto first = detail::parse_whole<std::uint64_t>(range.substr(0, dash));
+    const auto last = detail::parse_whole<std::uint64_t>(range.substr(dash + 1));
+    if (!first || !last || *last < *first || *last >= *size) return std::nullopt;
+    return HttpContentRange{*first, *last - *first + 1, *size};
+  }
+};
+
+/// A part of a file behind an HTTP server, by requests with a Range header: redirects followed, lost connections made
+/// again at the byte. A core: it does no I/O, `detail::take_http_steps` does.
+///
+/// The part must lie in the file; an empty one is done at once. `probe` asks for the file's size instead. One thread at
+/// a time.
+class HttpRangeCore {
+ public:
+  /// `etag` is that of the file as it was probed; empty: whatever it is now.
+  HttpRangeCore(HttpUrl url, std::uint64_t first, std::uint64_t bytes, std::string etag = {},
+                const HttpRetryOptions& retry = {})
+      : origin_{std::move(url)}, url_{origin_}, first_{first}, left_{bytes}, etag_{std::move(etag)}, retries_{retry} {}
+
+  /// Asks for the size and the ETag.
+  [[nodiscard]] static auto probe(HttpUrl url, const HttpRetryOptions& retry = {}) -> HttpRangeCore {
+    HttpRangeCore core{std::move(url), 0, 1, {}, retry};
+    core.probes_ = true;
+    return core;
+  }
+
+  /// What to do now.
+  [[nodiscard]] auto next() -> HttpStep {
+    if (error_) return {.kind = HttpStep::Kind::failed};
+    if (left_ == 0) return {.kind = HttpStep::Kind::done};
+    if (pause_) return {.kind = HttpStep::Kind::wait, .pause = *std::exchange(pause_, std::nullopt)};
+    HttpStep step{.kind = HttpStep::Kind::send, .request = {.url = url_}};
+    const std::string range = "bytes=" + std::to_string(first_) + '-' + std::to_string(first_ + left_ - 1);
+    step.request.headers = {{"Range", range}, {"Accept-Encoding", "identity"}};
+    if (!etag_.empty()) step.request.headers.emplace_back("If-Range", etag_);
+    where_ = step.request.place();
+    got_ = 0;
+    return step;
+  }
+
+  /// The bytes of good answers go to who reads.
+  [[nodiscard]] auto streams() const noexcept -> bool { return true; }
+
+  /// `bytes` of the body of `answer` have come: how many of them belong to the part. Less than all: the answer is not
+  /// wanted any further.
+  [[nodiscard]] auto accept(const HttpAnswer& answer, std::uint64_t bytes) -> std::uint64_t {
+    if (probes_ || !fits(answer)) return 0;
+    const std::uint64_t taken = std::min(bytes, left_);
+    first_ += taken;
+    left_ -= taken;
+    got_ += taken;
+    return taken;
+  }
+
+  /// The request is over: `answer` came, as far as it came; `lost` says what ended it early.
+  void ended(const HttpAnswer& answer, const Error& lost) {
+    if (answer.status != 0 && HttpRedirects::is_redirect(answer.status)) {
+      url_ = redirects_.follow(url_, answer, where_, error_);
+      return;
+    }
+    const bool settled = answer.status != 0 && (probes_ ? learn(answer) : left_ == 0);
+    if (settled || error_) return;
+    const bool busy = answer.status == 429 || answer.status >= 500;
+    if (!lost && !busy && !fits(answer)) return;
+    if (lost && lost.code != failure::unavailable && lost.code != failure::timeout) {
+      error_ = lost;
+      return;
+    }
+    url_ = origin_;
+    redirects_.clear();
+    pause_ = retries_.failed(got_);
+    if (pause_) return;
+    if (lost) error_ = lost;
+    else error_ = {busy ? http_errc::bad_status : http_errc::short_body, with_status(answer)};
+  }
+
+  [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
+  /// After `probe`: the whole file.
+  [[nodiscard]] auto size() const noexcept -> std::uint64_t { return size_; }
+  [[nodiscard]] auto etag() const noexcept -> const std::string& { return etag_; }
+
+ private:
+  auto with_status(const HttpAnswer& answer) const -> std::string {
+    return where_ + " (status " + std::to_string(answer.status) + ")";
+  }
+  auto fail(http_errc code, const HttpAnswer& answer) -> bool {
+    error_ = {code, with_status(answer)};
+    return false;
+  }
+
+  /// Whether a good answer is the part, from the byte where it goes on.
+  auto fits(const HttpAnswer& answer) -> bool {
+    if (error_) return false;
+    if (got_ != 0) return true;  // it did when it began
+    if (answer.status == 200) return fail(etag_.empty() ? http_errc::no_ranges : http_errc::changed, answer);
+    if (answer.status == 416) return fail(http_errc::changed, answer);
+    if (answer.status != 206) return fail(http_errc::bad_status, answer);
+    const auto range = HttpContentRange::parse(answer.content_range);
+    if (!range || range->first != first_ || range->bytes > left_ ||
+        answer.content_length.value_or(range->bytes) != range->bytes)
+      return fail(http_errc::bad_answer, answer);
+    if (!etag_.empty() && !answer.etag.empty() && answer.etag != etag_) return fail(http_errc::changed, answer);
+    return true;
+  }
+
+  /// What a probe wants to know. False: not from this answer.
+  auto learn(const HttpAnswer& answer) -> bool {
+    if (answer.status == 429 || answer.status >= 500) return false;
+    const auto range = HttpContentRange::parse(answer.content_range);
+    if (answer.status == 200) return fail(http_errc::no_ranges, answer);
+    if (answer.status != 206 && !(answer.status == 416 && range && range->size == 0))
+      return fail(http_errc::bad_status, answer);
+    if (!range || range->first != 0) return fail(http_errc::bad_answer, answer);
+    size_ = range->size;
+    etag_ = answer.etag.starts_with("W/") ? std::string{} : answer.etag;  // a weak one is none for If-Range
+    left_ = 0;
+    return true;
+  }
+
+  HttpUrl origin_;
+  HttpUrl url_;
+  std::uint64_t first_;
+  std::uint64_t left_;
+  std::string etag_;
+  HttpRetries retries_;
+  HttpRedirects redirects_;
+  std::optional<std::chrono::milliseconds> pause_;
+  std::uint64_t got_ = 0;  // of the answer at hand
+  std::uint64_t size_ = 0;
+  std::string where_;
+  Error error_;
+  bool probes_ = false;
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of the optional component distrib::http: not in any facade.
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/remote/http_error.hpp>
+#include <distrib/remote/http_message.hpp>
+#include <distrib/remote/http_url.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// How often something is tried, and the pauses between, which double.
+struct HttpRetryOptions {
+  std::size_t attempts = 8;  ///< In a row, without progress.
+  std::chrono::milliseconds first_pause{100};
+  std::chrono::milliseconds longest_pause{5000};
+  std::uint64_t progress_bytes = 1 << 20;  ///< So many bytes that came make the attempts begin anew.
+};
+
+/// Counts attempts. Reads no clock. One thread at a time.
+class HttpRetries {
+ public:
+  explicit HttpRetries(const HttpRetryOptions& options = {}) : options_{options} {}
+
+  /// Another attempt failed, after `bytes` had come. The pause before the next one; empty: that was the last.
+  [[nodiscard]] auto failed(std::uint64_t bytes = 0) -> std::optional<std::chrono::milliseconds> {
+    if (bytes >= options_.progress_bytes) failed_ = 0;
+    if (++failed_ >= options_.attempts) return std::nullopt;
+    auto pause = options_.first_pause;
+    for (std::size_t i = 1; i < failed_ && pause < options_.longest_pause; ++i) pause *= 2;
+    return std::min(pause, options_.longest_pause);
+  }
+
+ private:
+  HttpRetryOptions options_;
+  std::size_t failed_ = 0;
+};
+
+/// The redirects of one request: at most five, none twice, and none out of TLS. One thread at a time.
+class HttpRedirects {
+ public:
+  static constexpr std::size_t most = 5;
+
+  [[nodiscard]] static auto is_redirect(int status) noexcept -> bool {
+    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+  }
+
+  /// Where `answer` to the request of `from` leads. `error`: `http_errc::bad_redirect`, `redirect_loop`, at `where`.
+  auto follow(const HttpUrl& from, const HttpAnswer& answer, const std::string& where, Error& error) -> HttpUrl {
+    std::error_code ec;
+    HttpUrl to = from.resolve(answer.location, ec);
+    if (ec || (from.tls && !to.tls)) {
+      error = {http_errc::bad_redirect, where};
+      return {};
+    }
+    visited_.push_back(from.text());
+    if (visited_.size() > most || std::find(visited_.begin(), visited_.end(), to.text()) != visited_.end())
+      error = {http_errc::redirect_loop, where + " (to " + to.place() + ")"};
+    return to;
+  }
+
+  /// Another request begins.
+  void clear() noexcept { visited_.clear(); }
+
+ private:
+  std::vector<std::string> visited_;
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of the optional component distrib::http: not in the facade.
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
+#include <distrib/remote/webhdfs_client.hpp>
+#include <distrib/remote/webhdfs_error.hpp>
+#include <distrib/remote/webhdfs_file.hpp>
+#include <distrib/remote/webhdfs_url.hpp>
+
+#include <fnmatch.h>
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Files in HDFS: `RemoteFiles`, so that `tfrecords(webhdfs("hdfs://namenode/data/train-*"))` reads them. A value. Made
+/// by `webhdfs`.
+///
+/// A file is itself; a directory stands for the files in it, a last part with *, ? and [] for what it matches, by name.
+/// Of both, names that begin with "_" or "." or end in ".crc" are left out, and so are directories: as of paths on this
+/// machine.
+class WebHdfsFiles {
+ public:
+  WebHdfsFiles(std::vector<std::string> urls, WebHdfsOptions options)
+      : urls_{std::move(urls)}, options_{std::move(options)} {}
+
+  [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : urls_.front(); }
+
+  /// The URL of each. `error` as of `WebHdfsClient`; `webhdfs_errc::no_such_file` too where a pattern matches nothing.
+  [[nodiscard]] auto find(Error& error) const -> std::vector<std::string> {
+    error = {};
+    std::vector<std::string> found;
+    for (const std::string& url : urls_) {
+      const std::size_t before = found.size();
+      find(url, found, error);
+      if (!error && found.size() == before) error = {webhdfs_errc::no_such_file, url};
+      if (error) return {};
+    }
+    if (urls_.empty()) error = {webhdfs_errc::bad_url, "no URL was given"};
+    return found;
+  }
+
+  [[nodiscard]] auto open(const std::string& url) const -> WebHdfsFile { return WebHdfsFile{url, options_}; }
+
+ private:
+  void find(const std::string& url, std::vector<std::string>& found, Error& error) const {
+    const WebHdfsPlace place = WebHdfsPlace::parse(url, options_, error);
+    if (error) return;
+    WebHdfsClient client{place, options_};
+    const std::string last{detail::file_of(place.path)};
+    const bool pattern = last.find_first_of("*?[") != std::string::npos;
+    const std::string directory = pattern ? detail::directory_of(place.path) : place.path;
+    std::vector<WebHdfsStatus> entries = client.list(directory, error);
+    if (pattern && error) error.where += ", for " + url;
+    if (error) return;
+    for (const WebHdfsStatus& entry : entries) {
+      if (!pattern && entry.name.empty() && entry.type != WebHdfsStatus::Type::directory) found.push_back(url);
+      if (entry.name.empty() || entry.type == WebHdfsStatus::Type::directory || is_side_file(entry.name)) continue;
+      if (pattern && ::fnmatch(last.c_str(), entry.name.c_str(), FNM_PERIOD) != 0) continue;
+      found.push_back(place.url_of(detail::join_path(directory, entry.name)));
+    }
+  }
+
+  static auto is_side_file(std::string_view name) -> bool {
+    return name.starts_with('.') || name.starts_with('_') || name.ends_with(".crc");
+  }
+
+  std::vector<std::string> urls_;
+  WebHdfsOptions options_;
+};
+
+/// Files in HDFS, over WebHDFS or HttpFS:
+///
+///     const auto digits = tfrecords(webhdfs("hdfs://namenode/data/train-*", {.user = "me"}))
+///                             .schema(feature("image", &Digit::image), feature("label", &Digit::label));
+[[nodiscard]] inline auto webhdfs(std::string url, WebHdfsOptions options = {}) -> WebHdfsFiles {
+  return WebHdfsFiles{{std::move(url)}, std::move(options)};
+}
+
+/// The same with several URLs.
+[[nodiscard]] inline auto webhdfs(std::vector<std::string> urls, WebHdfsOptions options = {}) -> WebHdfsFiles {
+  return WebHdfsFiles{std::move(urls), std::move(options)};
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of the optional component distrib::http: not in the facade.
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/remote/detail/http_steps.hpp>
+#include <distrib/remote/http_client.hpp>
+#include <distrib/remote/remote_file.hpp>
+#include <distrib/remote/webhdfs_client.hpp>
+#include <distrib/remote/webhdfs_core.hpp>
+#include <distrib/remote/webhdfs_error.hpp>
+#include <distrib/remote/webhdfs_request.hpp>
+#include <distrib/remote/webhdfs_url.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Fetches parts of a file in HDFS: a `RemoteFetch`. Asks for them again, at the byte, when a connection is lost or a data
+/// node dies. Copies share which name node is active. A value.
+struct WebHdfsFetch {
+  using Options = WebHdfsOptions;
+  using Client = HttpClient;
+
+  WebHdfsPlace place;
+  WebHdfsOptions options;
+  std::uint64_t size = 0;  ///< Of the file.
+  std::shared_ptr<std::atomic<std::size_t>> active = std::make_shared<std::atomic<std::size_t>>(0);
+
+  [[nodiscard]] static auto client(const WebHdfsOptions& options) -> HttpClient { return HttpClient{options.http}; }
+
+  [[nodiscard]] static auto open(const std::string& url, const WebHdfsOptions& options, Error& error)
+      -> std::optional<WebHdfsFetch> {
+    WebHdfsPlace place = WebHdfsPlace::parse(url, options, error);
+    if (error) return std::nullopt;
+    WebHdfsClient asking{place, options};
+    const WebHdfsStatus status = asking.status(place.path, error);
+    if (!error && status.type == WebHdfsStatus::Type::directory) error = {webhdfs_errc::is_directory, url};
+    if (error) return std::nullopt;
+    return WebHdfsFetch{std::move(place), options, status.bytes};
+  }
+
+  void operator()(HttpClient& asking, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,
+                  Error& error) const {
+    WebHdfsCore core{WebHdfsRequest::open(place.path, first, to.size()), place.servers, options, *active};
+    detail::fill_by_http_steps(asking, core, to, error, dropped);
+    *active = core.active();
+  }
+};
+
+/// The bytes of a file in HDFS. Errors as of `WebHdfsClient`.
+using WebHdfsFile = RemoteFile<WebHdfsFetch>;
+
+}  // namespace v0
+}  // namespace distrib

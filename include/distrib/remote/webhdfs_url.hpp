@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of the optional component distrib::http: not in the facade.
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/remote/http_message.hpp>
+#include <distrib/remote/http_retry.hpp>
+#include <distrib/remote/http_url.hpp>
+#include <distrib/remote/webhdfs_error.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Which server speaks WebHDFS.
+enum class WebHdfsServer : std::uint8_t {
+  namenode,  ///< It redirects to data nodes.
+  httpfs,    ///< HttpFS, port 14000: it has the bytes itself, and wants those of a file with the first request.
+};
+
+/// How HDFS is spoken to. What is empty is not sent.
+struct WebHdfsOptions {
+  /// URLs of the name nodes, or of HttpFS or a gateway, as "http://nn1:9870"; a path in it comes before "/webhdfs/v1".
+  /// Asked in turn until one is active. Empty: the host of the URL of the file.
+  std::vector<std::string> namenodes = {};
+  WebHdfsServer server = WebHdfsServer::namenode;
+  std::string user = {};  ///< user.name: who asks, where the cluster believes that.
+  std::string token = {};  ///< A delegation token, in the form of `hdfs fetchdt`. Then `user` is not sent.
+  std::string act_as = {};  ///< doas: whom a gateway asks for.
+  HttpOptions http = {};
+  HttpRetryOptions retry = {};
+  std::size_t piece_bytes = 8 << 20;  ///< Read in one request.
+  std::size_t pieces_ahead = 4;  ///< Fetched at a time, with a pool; so many `piece_bytes` are held in memory.
+  /// Threads that fetch ahead, one of which waits for the network for each piece: a pool of its own, which outlives
+  /// what was made with these options. Null: the reader fetches when it reads.
+  IoPool* pool = nullptr;
+};
+
+/// Where something lies: the servers to ask, and its path. A value.
+struct WebHdfsPlace {
+  std::vector<HttpUrl> servers;
+  std::string path;  ///< From "/" on, not escaped.
+  std::string prefix;  ///< "hdfs://host:port": what stands before the path in the URL.
+
+  /// Takes a URL apart. `hdfs://host[:port]/path`: the port is that of Hadoop's own protocol, so WebHDFS is expected at
+  /// 9870; `webhdfs://host[:9870]/path`; `swebhdfs://host[:9871]/path`, by https. `hdfs:///path` and names of services
+  /// need `WebHdfsOptions::namenodes`, which come before the URL's host. The path is taken as it stands, "%" and all.
+  ///
+  /// `error`: `webhdfs_errc::bad_url`, or `http_errc::bad_url` for a name node's URL.
+  [[nodiscard]] static auto parse(std::string_view url, const WebHdfsOptions& options, Error& error) -> WebHdfsPlace;
+
+  /// The URL of another path there.
+  [[nodiscard]] auto url_of(std::string_view other) const -> std::string { return prefix + std::string{other}; }
+};
+
+/// Whether a text is a URL of HDFS. Only commands look at schemes; the library takes values.
+[[nodiscard]] inline auto is_webhdfs_url(std::string_view text) noexcept -> bool {
+  return text.starts_with("hdfs://") || text.starts_with("webhdfs://") || text.starts_with("swebhdfs://");
+}
+
+inline auto WebHdfsPlace::parse(std::string_view url, const WebHdfsOptions& options, Error& error) -> WebHdfsPlace {
+  error = {webhdfs_errc::bad_url, '"' + std::string{url.substr(0, 200)} + '"'};
+  if (!is_webhdfs_url(url)) return {};
+  WebHdfsPlace place;
+  const std::size_t host = url.find("://") + 3;
+  const std::size_t slash = url.find('/', host);
+  if (slash == std::string_view::npos || url.find('\0') != std::string_view::npos) return {};
+  place.path = url.substr(slash);
+  place.prefix = url.substr(0, slash);
+  std::string_view authority = url.substr(host, slash - host);
+  std::vector<std::string> servers = options.namenodes;
+  if (servers.empty()) {
+    if (authority.empty()) return {};
+    const bool tls = url.starts_with('s');
+    const auto has_port = [&] { return authority.find(':') != std::string_view::npos && !authority.ends_with(']'); };
+    if (url.starts_with("hdfs") && has_port()) authority = authority.substr(0, authority.rfind(':'));
+    servers.push_back((tls ? "https://" : "http://") + std::string{authority} +
+                      (has_port() ? ""
+                       : tls      ? ":9871"
+                                  : ":9870"));
+  }
+  for (const std::string& server : servers) {
+    std::error_code ec;
+    place.servers.push_back(HttpUrl::parse(server, ec));
+    if (!ec) continue;
+    error = {ec, "name node \"" + server + "\" of " + std::string{url.substr(0, 200)}};
+    return {};
+  }
+  error = {};
+  return place;
+}
+
+}  // namespace v0
+}  // namespace distrib

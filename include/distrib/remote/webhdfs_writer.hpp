@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of the optional component distrib::http: not in the facade.
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
+#include <distrib/remote/webhdfs_client.hpp>
+#include <distrib/remote/webhdfs_error.hpp>
+#include <distrib/remote/webhdfs_url.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// How `WebHdfsWriter` writes.
+struct WebHdfsWriteOptions {
+  /// Held in memory and sent in one request, again if need be. A file that is longer consists of parts that CONCAT
+  /// joins, each in a block of its own: no small number.
+  std::size_t part_bytes = 64 << 20;
+  bool replace = true;  ///< A file of that name. Else `close` fails with `webhdfs_errc::exists`.
+};
+
+/// Writes a file in HDFS, a sink of bytes: parts under a hidden name beside it, each sent again in whole when its
+/// connection was lost, joined by CONCAT and given the file's name by `close`, so that others see all of it or nothing.
+///
+/// The first failure sticks; every later call repeats it. A writer that is destroyed before `close` tries to leave
+/// nothing, once. Errors as of `WebHdfsClient`. Movable; one thread at a time.
+class WebHdfsWriter {
+ public:
+  /// For the file of this URL; nothing is asked yet.
+  explicit WebHdfsWriter(std::string url, WebHdfsOptions options = {}, WebHdfsWriteOptions write = {})
+      : WebHdfsWriter{std::move(options), std::move(write)} {
+    place_ = WebHdfsPlace::parse(url, options_, error_);
+    if (error_) return;
+    // Not drawn, but not to be met again: which process, and when it began.
+    const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+    temporary_ = detail::join_path(detail::directory_of(place_.path), "." + std::string{detail::file_of(place_.path)} +
+                                                                          ".tmp-" + std::to_string(::getpid()) + "-" +
+                                                                          std::to_string(now));
+    if (detail::file_of(place_.path).empty()) error_ = {webhdfs_errc::bad_url, url};
+    else client_.emplace_back(place_, options_);
+  }
+  WebHdfsWriter(WebHdfsWriter&&) noexcept = default;
+  auto operator=(WebHdfsWriter&&) -> WebHdfsWriter& = delete;
+  ~WebHdfsWriter() {
+    if (!client_.empty() && parts_ != 0) drop();
+  }
+
+  /// Adds bytes to the file. They are the caller's again afterwards.
+  void write(ByteView bytes, Error& error) {
+    if (closed_ && !error_) error_ = {webhdfs_errc::closed, place_.path};
+    while (!bytes.empty() && !error_) {
+      const std::size_t count = std::min(bytes.size(), write_.part_bytes - buffer_.size());
+      buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
+      bytes = bytes.subspan(count);
+      if (buffer_.size() == write_.part_bytes) send_part();
+    }
+    error = error_;
+  }
+  void write(ByteView bytes) {
+    Error error;
+    write(bytes, error);
+    throw_if(error);
+  }
+
+  /// Sends what is left and gives the file its name. Closing again is fine.
+  void close(Error& error) {
+    if (!error_ && !closed_) {
+      if (parts_ == 0 || !buffer_.empty()) send_part();
+      if (!error_ && !joined_.empty()) join();
+      if (!error_) client_.front().rename(temporary_, place_.path, write_.replace, error_);
+      closed_ = true;
+      if (!error_) parts_ = 0;  // nothing is left to drop
+    }
+    error = error_;
+  }
+  void close() {
+    Error error;
+    close(error);
+    throw_if(error);
+  }
+
+  [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
+  /// Bytes written so far.
+  [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_ + buffer_.size(); }
+
+ private:
+  static constexpr std::size_t most_joined = 32;  // at a time: their names are in one URL
+
+  WebHdfsWriter(WebHdfsOptions&& options, WebHdfsWriteOptions&& write)
+      : options_{std::move(options)}, write_{std::move(write)} {
+    write_.part_bytes = std::max<std::size_t>(write_.part_bytes, 1);
+  }
+
+  void send_part() {
+    const std::string path = parts_ == 0 ? temporary_ : temporary_ + '.' + std::to_string(parts_);
+    if (parts_ != 0 && path.find(',') != std::string::npos) {
+      error_ = {webhdfs_errc::unsupported, path + " (CONCAT takes no path with a comma: write it in one part)"};
+      return;
+    }
+    ++parts_;
+    client_.front().create(path, buffer_, error_);
+    if (error_) return;
+    bytes_ += buffer_.size();
+    buffer_.clear();
+    if (parts_ > 1) joined_.push_back(path);
+    if (joined_.size() == most_joined) join();
+  }
+
+  void join() {
+    client_.front().concat(temporary_, joined_, bytes_, error_);
+    if (!error_) joined_.clear();
+  }
+
+  /// Removes what was written, as far as that goes without a second try.
+  void drop() noexcept {
+    try {
+      WebHdfsOptions once = options_;
+      once.retry.attempts = 1;
+      once.http.timeout = once.http.idle_timeout = once.http.connect_timeout = std::chrono::seconds{5};
+      WebHdfsClient client{place_, once};
+      joined_.push_back(temporary_);
+      if (error_ && parts_ > 1) joined_.push_back(temporary_ + '.' + std::to_string(parts_ - 1));  // it may be there
+      Error error;
+      for (const std::string& path : joined_)
+        if (!error) client.remove(path, false, error);
+    } catch (...) {  // there is nobody to tell
+    }
+  }
+
+  WebHdfsOptions options_;
+  WebHdfsWriteOptions write_;
+  WebHdfsPlace place_;
+  std::vector<WebHdfsClient> client_;  // one; none after a failure to begin with, or when moved from
+  std::string temporary_;
+  std::vector<std::byte> buffer_;
+  std::vector<std::string> joined_;  // parts that are sent and not in `temporary_` yet
+  std::uint64_t parts_ = 0;
+  std::uint64_t bytes_ = 0;
+  Error error_;
+  bool closed_ = false;
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows and directories of Spark.
+#pragma once
+
+#include <distrib/spark/spark_decoder.hpp>
+#include <distrib/spark/spark_directory.hpp>
+#include <distrib/spark/spark_encoder.hpp>
+#include <distrib/spark/spark_error.hpp>
+#include <distrib/spark/spark_infer_schema.hpp>
+#include <distrib/spark/spark_partitions.hpp>
+#include <distrib/spark/spark_reader.hpp>
+#include <distrib/spark/spark_schema.hpp>
+#include <distrib/spark/spark_type.hpp>
+#include <distrib/spark/spark_write_job.hpp>
+#include <distrib/spark/spark_writer.hpp>

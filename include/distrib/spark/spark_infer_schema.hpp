@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/example/error.hpp>
+#include <distrib/example/example_view.hpp>
+#include <distrib/example/feature.hpp>
+#include <distrib/example/sequence_example_view.hpp>
+#include <distrib/spark/spark_error.hpp>
+#include <distrib/spark/spark_type.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// Finds out which columns Spark would see in records, one after the other: a feature of one value is a scalar, of more
+/// an array, of none tells nothing; feature lists are always arrays of arrays. What nobody saw a value of is a String.
+///
+/// | | `checked` | `like_connector` |
+/// |---|---|---|
+/// | kinds that differ between records | `spark_errc::kind_conflict` | the higher of Long, Float, String; then decoding fails |
+/// | a scalar here, an array there | an array | the same |
+/// | a feature without a kind | tells nothing | `spark_errc::no_kind` |
+/// | a feature list without steps | tells that it is one | `spark_errc::no_steps` |
+/// | nullable | if a record lacks it | always |
+///
+/// Memory grows with the number of different names, up to `most_columns`. One thread at a time.
+class SparkSchemaInference {
+ public:
+  /// More different names than this are no table.
+  static constexpr std::size_t most_columns = 100'000;
+
+  explicit SparkSchemaInference(SparkRecordType record_type = SparkRecordType::example,
+                                SparkRules rules = SparkRules::checked)
+      : record_type_{record_type}, rules_{rules} {}
+
+  /// Adds a record. `error`: `example_errc::malformed`, or one of the table above with the name of the feature, or
+  /// `spark_errc::too_many_columns`; of such a record the features before count.
+  void add(ByteView record, Error& error) {
+    error = {};
+    if (record_type_ == SparkRecordType::example) {
+      const ExampleView example{record, error.code};
+      if (error) return;
+      ++records_;
+      return add_features(example, error);
+    }
+    const SequenceExampleView sequence{record, error.code};
+    if (error) return;
+    ++records_;
+    add_features(sequence.context(), error);
+    std::map<std::string_view, FeatureListView> lists;  // of equal names the last one counts
+    sequence.for_each_list([&](const FeatureListView& list) { lists[list.name()] = list; });
+    for (const auto& [name, list] : lists) {
+      if (error) return;
+      see(name, type_of(list, error), error);
+    }
+  }
+
+  /// Records that were added.
+  [[nodiscard]] auto records() const noexcept -> std::uint64_t { return records_; }
+
+  /// The columns so far, by name. (The connector's order is none.)
+  [[nodiscard]] auto columns() const -> std::vector<SparkColumn> {
+    std::vector<SparkColumn> columns;
+    for (const auto& [name, seen] : seen_) {
+      SparkType type = seen.type;
+      if (type.kind == SparkKind::unknown && (rules_ == SparkRules::checked || type.arrays == 0))
+        type.kind = SparkKind::string;
+      columns.push_back({name, type, rules_ == SparkRules::like_connector || seen.records != records_});
+    }
+    return columns;
+  }
+
+ private:
+  struct Seen {
+    SparkType type;
+    std::uint64_t records = 0;
+  };
+
+  void add_features(const ExampleView& example, Error& error) {
+    std::map<std::string_view, FeatureView> features;
+    example.for_each([&](const FeatureView& feature) { features[feature.name()] = feature; });
+    for (const auto& [name, feature] : features) {
+      if (error) return;
+      see(name, type_of(feature, error), error);
+    }
+  }
+
+  void see(std::string_view name, SparkType type, Error& error) {
+    auto place = seen_.find(name);
+    if (!error && place == seen_.end() && seen_.size() == most_columns) error.code = spark_errc::too_many_columns;
+    if (!error && place == seen_.end()) place = seen_.emplace(std::string{name}, Seen{type, 0}).first;
+    if (!error) place->second.type = join(place->second.type, type, error);
+    if (error) error.where = "column \"" + std::string{name} + '"';
+    else ++place->second.records;
+  }
+
+  auto type_of(const FeatureView& feature, Error& error) const -> SparkType {
+    if (feature.kind() == FeatureKind::none && rules_ == SparkRules::like_connector) error.code = spark_errc::no_kind;
+    if (feature.kind() == FeatureKind::none || feature.size() == 0) return {};
+    const SparkKind kind = feature.kind() == FeatureKind::int64s   ? SparkKind::long_
+                           : feature.kind() == FeatureKind::floats ? SparkKind::float_
+                                                                   : SparkKind::string;
+    return {kind, feature.size() > 1 ? 1U : 0U};
+  }
+
+  auto type_of(const FeatureListView& list, Error& error) const -> SparkType {
+    if (list.size() == 0 && rules_ == SparkRules::like_connector) error.code = spark_errc::no_steps;
+    SparkType step;
+    list.for_each([&](const FeatureView& feature) {
+      if (!error) step = join(step, type_of(feature, error), error);
+    });
+    return {step.kind, 2};
+  }
+
+  auto join(SparkType a, SparkType b, Error& error) const -> SparkType {
+    if (a == b || b == SparkType{}) return a;
+    if (a == SparkType{}) return b;
+    if (rules_ == SparkRules::like_connector) return precedence(a) > precedence(b) ? a : b;
+    if (a.kind != b.kind && a.kind != SparkKind::unknown && b.kind != SparkKind::unknown)
+      error.code = spark_errc::kind_conflict;
+    return {a.kind == SparkKind::unknown ? b.kind : a.kind, std::max(a.arrays, b.arrays)};
+  }
+
+  SparkRecordType record_type_;
+  SparkRules rules_;
+  std::map<std::string, Seen, std::less<>> seen_;
+  std::uint64_t records_ = 0;
+};
+
+/// The columns of all `records`, a range of ByteViews, or of Records as a RecordReader gives them. `error` as in
+/// `SparkSchemaInference::add`, with the number of the record.
+template <class Records>
+[[nodiscard]] auto infer_spark_schema(Records&& records, SparkRecordType record_type, SparkRules rules, Error& error)
+    -> std::vector<SparkColumn> {
+  error = {};
+  SparkSchemaInference inference{record_type, rules};
+  std::uint64_t number = 0;
+  for (const auto& record : records) {
+    if constexpr (requires { record.bytes; }) inference.add(ByteView{record.bytes}, error);
+    else inference.add(ByteView{record}, error);
+    if (!error) {
+      ++number;
+      continue;
+    }
+    error.where = "record " + std::to_string(number) + (error.where.empty() ? "" : ", ") + error.where;
+    return {};
+  }
+  return inference.columns();
+}
+
+/// The same; a failure is thrown as `std::system_error`.
+template <class Records>
+[[nodiscard]] auto infer_spark_schema(Records&& records, SparkRecordType record_type = SparkRecordType::example,
+                                      SparkRules rules = SparkRules::checked) -> std::vector<SparkColumn> {
+  Error error;
+  return detail::or_throw(infer_spark_schema(records, record_type, rules, error), error);
+}
+
+/// The same; a failure goes to `ec`.
+template <class Records>
+[[nodiscard]] auto infer_spark_schema(Records&& records, SparkRecordType record_type, SparkRules rules,
+                                      std::error_code& ec) -> std::vector<SparkColumn> {
+  return infer_spark_schema(records, record_type, rules, detail::CodeOf{ec});
+}
+
+}  // namespace v0
+}  // namespace distrib

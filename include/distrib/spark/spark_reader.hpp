@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/record/byte_source.hpp>
+#include <distrib/record/error.hpp>
+#include <distrib/record/record_reader.hpp>
+#include <distrib/spark/spark_decoder.hpp>
+#include <distrib/spark/spark_directory.hpp>
+#include <distrib/spark/spark_error.hpp>
+#include <distrib/spark/spark_partitions.hpp>
+#include <distrib/spark/spark_schema.hpp>
+#include <distrib/spark/spark_type.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+/// How rows are read.
+struct SparkReadOptions {
+  SparkRecordType record_type = SparkRecordType::example;
+  SparkRules rules = SparkRules::checked;
+  RecordReaderOptions records{};  ///< How the files are.
+  /// Opens files that are elsewhere: `open_webhdfs`, or one's own, of a table made by `arrange_spark_files`. Empty: they
+  /// are on this machine.
+  OpenRemote open{};
+};
+
+/// Reads the rows of a table, file after file:
+///
+///     for (const Click& click : SparkReader{list_spark_directory("clicks"), clicks}) ...
+///
+/// Columns that are partitions come from the names of directories, also when records have a feature of that name; all
+/// others come from the records.
+///
+/// Two faces over one step: as an input range it throws `std::system_error`; `try_next` returns nothing and `error()`
+/// says why: `record_errc` for damaged files, what `SparkDecoder` and `read_partition` say, the system's reason, always
+/// with file, record and column. The first failure sticks. Movable before the first row; one thread at a time.
+template <class E, SparkMember... Ms> class SparkReader {
+ public:
+  class Iterator;
+
+  SparkReader(SparkDirectory directory, const SparkSchema<E, Ms...>& schema, const SparkReadOptions& options = {})
+      : directory_{std::move(directory)},
+        schema_{schema},
+        decoder_{schema, options.record_type, options.rules},
+        options_{options} {
+    const auto names = schema_.names();
+    for (std::size_t k = 0; k < directory_.partition_columns.size(); ++k)
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if (names[i] == directory_.partition_columns[k].name) partition_of_[i] = k;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (partition_of_[i]) decoder_.leave_out(names[i]);
+  }
+
+  /// The next row, or nothing: at the end, or after a failure, which `error()` tells apart.
+  [[nodiscard]] auto try_next() -> std::optional<E> {
+    std::optional<E> row{std::in_place};
+    if (!read(*row)) row.reset();
+    return row;
+  }
+
+  /// The first failure and its place; empty while there is none.
+  [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
+
+  /// How many rows were read.
+  [[nodiscard]] auto rows() const noexcept -> std::uint64_t { return rows_; }
+
+  /// Reads on, as an input range: begin() fetches a row, so call it once.
+  [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
+  [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
+
+ private:
+  auto read(E& row) -> bool {
+    while (!error_) {
+      if (reader_) {
+        if (const auto record = reader_->try_next()) {
+          row = of_file_;
+          decoder_.decode(record->bytes, row, error_);
+          if (error_)
+            error_.where = detail::record_place(directory_.files[next_ - 1].path, record->number, record->offset) +
+                           (error_.where.empty() ? "" : ", ") + error_.where;
+          if (!error_) ++rows_;
+          return !error_;
+        }
+        error_ = reader_->error();
+        reader_.reset();
+        if (error_) break;
+      }
+      if (next_ == directory_.files.size()) break;
+      open(directory_.files[next_++]);
+    }
+    return false;
+  }
+
+  void open(const SparkFile& file) {
+    of_file_ = E{};
+    std::size_t i = 0;
+    std::apply([&](const auto&... column) { (fill(i++, column, file), ...); }, schema_.bound());
+    if (error_) return;
+    std::error_code ec;
+    if (options_.open) reader_.emplace(options_.open(file.path), file.path, options_.records);
+    else reader_.emplace(file.path, options_.records, ec);
+    if (ec) error_ = reader_->error();
+  }
+
+  template <class C> void fill(std::size_t i, const C& column, const SparkFile& file) {
+    if (!partition_of_[i] || error_) return;
+    const SparkPartitionValue& value = file.partition[*partition_of_[i]];
+    if constexpr (SparkPartitionMember<typename C::Member>) {
+      read_partition(value, of_file_.*column.member(), error_.code);
+      if (!error_ && !value && !column.nullable()) error_.code = spark_errc::null_value;
+    } else {
+      error_.code = spark_errc::bad_partition_value;
+    }
+    if (error_)
+      error_.where = file.path + ": partition column \"" + std::string{column.name()} + "\", " +
+                     (value ? '"' + *value + '"' : std::string{"null"});
+  }
+
+  SparkDirectory directory_;
+  SparkSchema<E, Ms...> schema_;
+  SparkDecoder<E, Ms...> decoder_;
+  SparkReadOptions options_;
+  std::array<std::optional<std::size_t>, sizeof...(Ms)> partition_of_{};
+  std::optional<RecordReader> reader_;
+  E of_file_{};  // what the directories say, and else the defaults
+  std::size_t next_ = 0;
+  std::uint64_t rows_ = 0;
+  Error error_;
+};
+
+/// Input iterator over the rows that a reader has left. Throws `std::system_error` where the reader fails. Good until
+/// the reader is moved.
+template <class E, SparkMember... Ms> class SparkReader<E, Ms...>::Iterator {
+ public:
+  using iterator_concept = std::input_iterator_tag;
+  using difference_type = std::ptrdiff_t;
+  using value_type = E;
+
+  explicit Iterator(SparkReader& reader) : reader_{&reader} { ++*this; }
+
+  [[nodiscard]] auto operator*() const noexcept -> const E& { return *row_; }
+  [[nodiscard]] auto operator->() const noexcept -> const E* { return &*row_; }
+  auto operator++() -> Iterator& {
+    row_ = reader_->try_next();
+    if (!row_) throw_if(reader_->error());
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  [[nodiscard]] auto operator==(std::default_sentinel_t) const noexcept -> bool { return !row_.has_value(); }
+
+ private:
+  SparkReader* reader_;
+  std::optional<E> row_;
+};
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/example/feature.hpp>
+#include <distrib/spark/spark_error.hpp>
+#include <distrib/spark/spark_type.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// A number that Spark keeps as a decimal. In records it is a float32.
+struct SparkDecimal {
+  double value = 0;
+  friend auto operator==(const SparkDecimal&, const SparkDecimal&) noexcept -> bool = default;
+};
+
+/// A vector of Spark's machine learning, dense.
+struct SparkVector {
+  std::vector<double> values;
+  friend auto operator==(const SparkVector&, const SparkVector&) noexcept -> bool = default;
+};
+
+/// A vector of Spark's machine learning of which most is 0. In records it is dense, so it comes back as a SparkVector:
+/// a member of this type can be written only.
+struct SparkSparseVector {
+  std::size_t size = 0;              ///< At most 2^31 - 1.
+  std::vector<std::size_t> indices;  ///< Below `size`.
+  std::vector<double> values;        ///< As many.
+  friend auto operator==(const SparkSparseVector&, const SparkSparseVector&) noexcept -> bool = default;
+};
+
+namespace detail {
+
+/// The column that a member of type M is. No `type` for types that are none.
+template <class M> struct SparkTraits {};
+
+template <SparkKind Kind> struct SparkValueTraits {
+  static constexpr SparkType type{Kind, 0};
+  static constexpr bool nullable = false;
+};
+template <> struct SparkTraits<bool> : SparkValueTraits<SparkKind::boolean> {};
+template <> struct SparkTraits<std::int32_t> : SparkValueTraits<SparkKind::integer> {};
+template <> struct SparkTraits<std::int64_t> : SparkValueTraits<SparkKind::long_> {};
+template <> struct SparkTraits<float> : SparkValueTraits<SparkKind::float_> {};
+template <> struct SparkTraits<double> : SparkValueTraits<SparkKind::double_> {};
+template <> struct SparkTraits<SparkDecimal> : SparkValueTraits<SparkKind::decimal> {};
+template <> struct SparkTraits<std::string> : SparkValueTraits<SparkKind::string> {};
+template <> struct SparkTraits<std::vector<std::byte>> : SparkValueTraits<SparkKind::binary> {};
+template <> struct SparkTraits<SparkVector> : SparkValueTraits<SparkKind::vector> {};
+template <> struct SparkTraits<SparkSparseVector> : SparkValueTraits<SparkKind::vector> {};
+
+template <class T>
+  requires(SparkTraits<T>::type.arrays < 2 && SparkTraits<T>::type.kind != SparkKind::vector &&
+           !SparkTraits<T>::nullable)
+struct SparkTraits<std::vector<T>> {
+  static constexpr SparkType type{SparkTraits<T>::type.kind, SparkTraits<T>::type.arrays + 1};
+  static constexpr bool nullable = false;
+};
+
+template <class T>
+  requires(!SparkTraits<T>::nullable)
+struct SparkTraits<std::optional<T>> : SparkTraits<T> {
+  static constexpr bool nullable = true;
+};
+
+}  // namespace detail
+
+/// Types of struct members that are columns of Spark:
+///
+/// | member | column |
+/// |---|---|
+/// | `bool`, `std::int32_t`, `std::int64_t` | Boolean, Integer, Long |
+/// | `float`, `double`, `SparkDecimal` | Float, Double, Decimal |
+/// | `std::string`, `std::vector<std::byte>` | String, Binary |
+/// | `std::vector<T>`, `std::vector<std::vector<T>>` of one of these | arrays, arrays of arrays |
+/// | `SparkVector`, `SparkSparseVector` | Vector |
+/// | `std::optional<T>` of one of these | the same, nullable |
+template <class M>
+concept SparkMember = requires { detail::SparkTraits<M>::type; };
+
+/// A column bound to a member of struct E. Made by `spark_column`. A value.
+template <class E, SparkMember M> class SparkBoundColumn {
+ public:
+  using Record = E;
+  using Member = M;
+
+  constexpr SparkBoundColumn(FeatureName name, M E::* member) noexcept : name_{name.text}, member_{member} {}
+
+  [[nodiscard]] constexpr auto name() const noexcept -> std::string_view { return name_; }
+  [[nodiscard]] constexpr auto member() const noexcept -> M E::* { return member_; }
+  [[nodiscard]] static constexpr auto type() noexcept -> SparkType { return detail::SparkTraits<M>::type; }
+  /// Whether the column can be null: an optional, unless `not_null`.
+  [[nodiscard]] constexpr auto nullable() const noexcept -> bool { return nullable_; }
+
+  /// The same, where a null is refused though the member could hold one.
+  [[nodiscard]] constexpr auto not_null() const noexcept -> SparkBoundColumn {
+    SparkBoundColumn copy = *this;
+    copy.nullable_ = false;
+    return copy;
+  }
+
+ private:
+  std::string_view name_;
+  M E::* member_;
+  bool nullable_ = detail::SparkTraits<M>::nullable;
+};
+
+/// Binds the column called `name` to a member of a struct: `spark_column("user", &Click::user)`.
+template <class E, SparkMember M>
+[[nodiscard]] constexpr auto spark_column(FeatureName name, M E::* member) noexcept -> SparkBoundColumn<E, M> {
+  return {name, member};
+}
+
+namespace detail {
+/// Returned where a sentence of ours was the answer, so that nothing else is reported.
+struct NoSparkColumn {
+  [[nodiscard]] constexpr auto not_null() const -> NoSparkColumn { return {}; }
+};
+struct NoSparkSchema {};
+}  // namespace detail
+
+// The twin: same parameter list, so that the constrained one wins whenever its concept holds.
+template <class E, class M> constexpr auto spark_column(FeatureName, M E::*) noexcept -> detail::NoSparkColumn {
+  constexpr bool fits = SparkMember<M>;
+  static_assert(fits,
+                "distrib: a column of Spark fills bool, std::int32_t, std::int64_t, float, double, SparkDecimal, "
+                "std::string, std::vector<std::byte>, SparkVector, std::vector of one of these (also of vectors), or "
+                "std::optional of any; change the type of the member");
+  return {};
+}
+
+/// How the columns of a table fill a struct E, the row. Made by `spark_schema`. A value, fit for constexpr; const access
+/// from any thread.
+template <class E, SparkMember... Ms> class SparkSchema {
+  static_assert(sizeof...(Ms) > 0, "distrib: a schema needs at least one column");
+  static_assert(std::is_default_constructible_v<E>, "distrib: the struct of a schema needs a default constructor");
+
+ public:
+  using Row = E;
+  static constexpr std::size_t size = sizeof...(Ms);
+
+  /// Throws `std::system_error` with `spark_errc::duplicate_column`; a constexpr schema then does not compile.
+  constexpr explicit SparkSchema(SparkBoundColumn<E, Ms>... columns) : columns_{columns...} {
+    const std::array<std::string_view, size> names{columns.name()...};
+    for (std::size_t i = 0; i < size; ++i)
+      for (std::size_t k = 0; k < i; ++k)
+        if (names[i] == names[k]) throw_error(spark_errc::duplicate_column, names[i]);
+    if (!((times_bound(columns.member(), columns...) == 1) && ...))
+      throw_error(spark_errc::duplicate_column, "a member that is bound twice");
+  }
+
+  /// The columns as they were given.
+  [[nodiscard]] constexpr auto bound() const noexcept -> const std::tuple<SparkBoundColumn<E, Ms>...>& {
+    return columns_;
+  }
+
+  /// Their names in the same order.
+  [[nodiscard]] constexpr auto names() const noexcept -> std::array<std::string_view, size> {
+    return std::apply([](const auto&... column) { return std::array<std::string_view, size>{column.name()...}; },
+                      columns_);
+  }
+
+  /// The same as a table of names and types.
+  [[nodiscard]] auto columns() const -> std::vector<SparkColumn> {
+    return std::apply(
+        [](const auto&... column) {
+          return std::vector<SparkColumn>{{std::string{column.name()}, column.type(), column.nullable()}...};
+        },
+        columns_);
+  }
+
+  /// Calls `visit(column, value)` for each column of a row, in order.
+  template <class Visit> constexpr void for_each(const E& row, Visit&& visit) const {
+    std::apply([&](const auto&... column) { (visit(column, row.*column.member()), ...); }, columns_);
+  }
+
+ private:
+  template <class M, class... Cs> static constexpr auto times_bound(M E::* member, const Cs&... columns) -> int {
+    const auto same = [member](const auto& other) {
+      if constexpr (std::is_same_v<decltype(other.member()), M E::*>) return other.member() == member;
+      else return false;
+    };
+    return (static_cast<int>(same(columns)) + ...);
+  }
+
+  std::tuple<SparkBoundColumn<E, Ms>...> columns_;
+};
+
+namespace detail {
+
+template <class C, class E> inline constexpr bool is_spark_column_of = false;
+template <class E, class M> inline constexpr bool is_spark_column_of<SparkBoundColumn<E, M>, E> = true;
+
+/// Our words for arguments that are no columns of struct E.
+template <class E, class... Cs> constexpr void explain_spark_schema() {
+  constexpr bool said_already = (std::is_same_v<Cs, NoSparkColumn> || ...);
+  constexpr bool all_of_one = said_already || (is_spark_column_of<Cs, E> && ...);
+  static_assert(all_of_one,
+                "distrib: a schema of Spark takes spark_column(\"name\", &Struct::member), ..., all of them members of "
+                "one struct (not of its bases)");
+}
+
+}  // namespace detail
+
+/// A schema of struct E: `spark_schema<Click>(spark_column("user", &Click::user), spark_column("ad", &Click::ad))`.
+/// Throws `std::system_error` with `spark_errc::duplicate_column`.
+template <class E, class... Cs>
+  requires(detail::is_spark_column_of<Cs, E> && ...)
+[[nodiscard]] constexpr auto spark_schema(Cs... columns) -> SparkSchema<E, typename Cs::Member...> {
+  return SparkSchema<E, typename Cs::Member...>{columns...};
+}
+
+// The twin for whatever is no list of columns of E.
+template <class E, class... Cs> constexpr auto spark_schema(Cs...) -> detail::NoSparkSchema {
+  detail::explain_spark_schema<E, Cs...>();
+  return {};
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/spark/spark_error.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace distrib {
+inline namespace v0 {
+
+/// What one value of a column is. Three of them are what records hold, the others become one of these.
+enum class SparkKind : std::uint8_t {
+  unknown,  ///< Of a column that nobody has seen a value of.
+  boolean,  ///< 0 or 1 in an int64_list.
+  integer,  ///< 32 bits.
+  long_,    ///< 64 bits: int64_list.
+  float_,   ///< float_list.
+  double_,  ///< Rounded to float32 in a record.
+  decimal,  ///< The same.
+  string,   ///< bytes_list.
+  binary,
+  vector,   ///< Of Spark's machine learning: doubles, in a record a float_list. A type of its own, no array.
+};
+
+/// The type of a column: a kind, in no, one or two levels of arrays. A value.
+struct SparkType {
+  SparkKind kind = SparkKind::unknown;
+  unsigned arrays = 0;
+
+  friend constexpr auto operator==(const SparkType&, const SparkType&) noexcept -> bool = default;
+};
+
+/// A column by name. A value.
+struct SparkColumn {
+  std::string name;
+  SparkType type;
+  bool nullable = true;
+};
+
+/// Which of two messages a record is.
+enum class SparkRecordType : std::uint8_t {
+  example,
+  sequence_example,  ///< Arrays of arrays are its feature lists, all else its context.
+};
+
+/// Whose rules hold where the connector (spark-tensorflow-connector 1.11) loses data or fails without need.
+enum class SparkRules : std::uint8_t {
+  checked,         ///< Nothing is lost without an error, and what can be read is read.
+  like_connector,  ///< As the connector does, with its defects: to find out what Spark makes of records.
+};
+
+namespace detail {
+inline constexpr std::array<std::string_view, 10> spark_kinds{"Null",   "Boolean", "Integer", "Long",   "Float",
+                                                              "Double", "Decimal", "String",  "Binary", "Vector"};
+}  // namespace detail
+
+/// "Long", "Array<Array<Float>>".
+[[nodiscard]] inline auto to_text(SparkType type) -> std::string {
+  std::string text{detail::spark_kinds[static_cast<std::size_t>(type.kind)]};
+  for (unsigned i = 0; i < type.arrays; ++i) text = "Array<" + text + ">";
+  return text;
+}
+
+/// The type of this text, as `to_text` writes it. Throws `std::system_error` with `spark_errc::unsupported_type`: for
+/// what Spark has and records have not (Timestamp, Date, Byte, Short, structs, maps), arrays of vectors, and more than
+/// two levels of arrays.
+[[nodiscard]] inline auto parse_spark_type(std::string_view text, std::error_code& ec) noexcept -> SparkType {
+  ec.clear();
+  SparkType type;
+  while (text.starts_with("Array<") && text.ends_with('>') && type.arrays < 2) {
+    text = text.substr(6, text.size() - 7);
+    ++type.arrays;
+  }
+  for (std::size_t kind = 1; kind < detail::spark_kinds.size(); ++kind)
+    if (text == detail::spark_kinds[kind]) type.kind = static_cast<SparkKind>(kind);
+  if (type.kind != SparkKind::unknown && (type.kind != SparkKind::vector || type.arrays == 0)) return type;
+  ec = spark_errc::unsupported_type;
+  return {};
+}
+[[nodiscard]] inline auto parse_spark_type(std::string_view text) -> SparkType {
+  std::error_code ec;
+  const SparkType type = parse_spark_type(text, ec);
+  if (ec) throw_error(ec, '"' + std::string{text} + '"');
+  return type;
+}
+
+/// The type of record that the connector's option `recordType` calls so: "Example", "SequenceExample", case counts.
+/// Throws `std::system_error` with `spark_errc::unknown_record_type`.
+[[nodiscard]] inline auto parse_record_type(std::string_view text, std::error_code& ec) noexcept -> SparkRecordType {
+  ec.clear();
+  if (text == "SequenceExample") return SparkRecordType::sequence_example;
+  if (text != "Example") ec = spark_errc::unknown_record_type;
+  return SparkRecordType::example;
+}
+[[nodiscard]] inline auto parse_record_type(std::string_view text) -> SparkRecordType {
+  std::error_code ec;
+  const SparkRecordType type = parse_record_type(text, ec);
+  if (ec) throw_error(ec, "recordType \"" + std::string{text} + '"');
+  return type;
+}
+
+/// Where a type stands when two records disagree and the connector takes the higher: 1 to 9 of Long, Float, String,
+/// their arrays, and arrays of those; 0 of the types that are never inferred.
+[[nodiscard]] constexpr auto precedence(SparkType type) noexcept -> unsigned {
+  unsigned kind = 0;
+  if (type.kind == SparkKind::long_) kind = 1;
+  if (type.kind == SparkKind::float_) kind = 2;
+  if (type.kind == SparkKind::string) kind = 3;
+  return kind == 0 || type.arrays > 2 ? 0 : 3 * type.arrays + kind;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/error.hpp>
+#include <distrib/core/paths.hpp>
+#include <distrib/record/byte_source.hpp>
+#include <distrib/remote/webhdfs_answer.hpp>
+#include <distrib/remote/webhdfs_client.hpp>
+#include <distrib/remote/webhdfs_file.hpp>
+#include <distrib/remote/webhdfs_url.hpp>
+#include <distrib/spark/spark_directory.hpp>
+#include <distrib/spark/spark_error.hpp>
+#include <distrib/spark/spark_partitions.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+namespace detail {
+
+/// Appends the files below `root`/`below`, none of those that are hidden. `found_success`: there is a _SUCCESS at the top.
+template <class = void>
+void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsPlace& root, const std::string& below,
+                              std::vector<SparkPath>& files, bool& found_success, Error& error) {
+  const std::vector<WebHdfsStatus> entries =
+      client.list(below.empty() ? root.path : join_path(root.path, below), error);
+  for (const WebHdfsStatus& entry : entries) {
+    if (error) return;
+    found_success = found_success || (below.empty() && entry.name == "_SUCCESS");
+    if (is_hidden_from_spark(entry.name)) continue;
+    const bool directory = entry.type == WebHdfsStatus::Type::directory;
+    const std::string deeper = below.empty() || entry.name.empty() ? entry.name : below + '/' + entry.name;
+    if (!directory) files.push_back({root.url_of(root.path), deeper});
+    else if (parse_partition_directory(entry.name))
+      find_webhdfs_spark_files(client, root, deeper, files, found_success, error);
+    else error = {spark_errc::mixed_partitions, root.url_of(join_path(root.path, deeper))};
+  }
+}
+
+}  // namespace detail
+
+/// The table at a URL of HDFS, a directory or a file, over WebHDFS or HttpFS; else as `list_spark_directory` of paths.
+/// `error` also as of `WebHdfsClient`. Read it with `open_webhdfs`:
+///
+///     SparkReadOptions read{.open = open_webhdfs(options)};
+///     for (const Click& click : SparkReader{list_spark_directory("hdfs://namenode/clicks", options, {}), clicks, read})
+template <class = void>
+[[nodiscard]] auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
+                                        const SparkListOptions& options, Error& error) -> SparkDirectory {
+  error = {};
+  WebHdfsPlace place = WebHdfsPlace::parse(url, webhdfs, error);
+  if (error) return {};
+  while (place.path.size() > 1 && place.path.ends_with('/')) place.path.pop_back();
+  WebHdfsClient client{place, webhdfs};
+  std::vector<SparkPath> files;
+  bool found_success = false;
+  detail::find_webhdfs_spark_files(client, place, {}, files, found_success, error);
+  const bool is_file = files.size() == 1 && files.front().below.empty();
+  if (!error && options.require_success && !found_success && !is_file) error = {spark_errc::unfinished, url};
+  if (error) return {};
+  SparkDirectory table = arrange_spark_files(files, error);
+  if (error.code == spark_errc::no_files) error.where = url;
+  return table;
+}
+
+/// The same; a failure is thrown as `std::system_error`.
+template <class = void>
+[[nodiscard]] auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
+                                        const SparkListOptions& options) -> SparkDirectory {
+  Error error;
+  return detail::or_throw(list_spark_directory(url, webhdfs, options, error), error);
+}
+
+/// Opens files of HDFS by their URLs, for `SparkReadOptions::open`.
+[[nodiscard]] inline auto open_webhdfs(WebHdfsOptions options) -> OpenRemote {
+  return [options = std::move(options)](const std::string& url) { return AnyByteSource{WebHdfsFile{url, options}}; };
+}
+
+}  // namespace v0
+}  // namespace distrib

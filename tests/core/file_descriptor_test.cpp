@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/file_descriptor.hpp>
+
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <array>
+#include <string>
+#include <system_error>
+#include <utility>
+
+using distrib::detail::FileDescriptor;
+
+namespace {
+
+auto content(const std::string& path) -> std::string {
+  std::error_code ec;
+  FileDescriptor file{path, O_RDONLY, ec};
+  std::string text(100, '\0');
+  text.resize(file.read(std::as_writable_bytes(std::span{text}), ec));
+  CHECK_FALSE(ec);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("FileDescriptor: what was written is read again", "[core]") {
+  const support::TempDirectory directory;
+  const std::string path = directory / "file";
+  std::error_code ec;
+  FileDescriptor file{path, O_WRONLY | O_CREAT, ec};
+  REQUIRE(file.is_open());
+  std::array<char, 5> first{'o', 'n', 'e', ' ', 'a'};
+  std::array<char, 8> second{'n', 'd', ' ', 't', 'w', 'o', ' ', '-'};
+  std::array<iovec, 4> pieces{iovec{first.data(), first.size()}, iovec{nullptr, 0}, iovec{second.data(), 7}, iovec{}};
+  file.write(pieces.data(), pieces.size(), ec);  // pieces without bytes are passed over
+  CHECK_FALSE(ec);
+  file.write(std::as_bytes(std::span{second}.last(1)), ec);
+  CHECK_FALSE(ec);
+  file.close(ec);
+  CHECK_FALSE(ec);
+  CHECK_FALSE(file.is_open());
+  CHECK(content(path) == "one and two -");
+}
+
+TEST_CASE("FileDescriptor: more than a pipe takes at once", "[core]") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0);
+  std::error_code ec;
+  FileDescriptor in{"/proc/self/fd/" + std::to_string(ends[0]), O_RDONLY | O_NONBLOCK, ec};
+  FileDescriptor out{"/proc/self/fd/" + std::to_string(ends[1]), O_WRONLY | O_NONBLOCK, ec};
+  ::close(ends[0]);
+  ::close(ends[1]);
+  const std::string text(1 << 20, 'x');
+  out.write(std::as_bytes(std::span{text}), ec);  // goes on after a part, until nothing more is taken
+  CHECK(ec == std::errc::resource_unavailable_try_again);
+  std::array<std::byte, 16> some{};
+  CHECK(in.read(some, ec) == some.size());
+}
+
+TEST_CASE("FileDescriptor: failures", "[core]") {
+  std::error_code ec;
+  FileDescriptor none{"/no/such/file", O_RDONLY, ec};
+  CHECK(ec == std::errc::no_such_file_or_directory);
+  CHECK_FALSE(none.is_open());
+  std::array<std::byte, 1> byte{};
+  CHECK(none.read(byte, ec) == 0);
+  CHECK(ec == std::errc::bad_file_descriptor);
+  none.write(byte, ec);
+  CHECK(ec == std::errc::bad_file_descriptor);
+  FileDescriptor directory{"/", O_RDONLY, ec};
+  CHECK(directory.read(byte, ec) == 0);
+  CHECK(ec == std::errc::is_a_directory);
+}
+
+TEST_CASE("FileDescriptor: a moved one is closed once", "[core]") {
+  std::error_code ec;
+  FileDescriptor first{"/dev/null", O_RDONLY, ec};
+  const int number = first.get();
+  {
+    FileDescriptor second{std::move(first)};
+    CHECK(second.get() == number);
+    FileDescriptor third;
+    third = std::move(second);
+    CHECK(third.get() == number);
+  }
+  CHECK(::fcntl(number, F_GETFD) == -1);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/files.hpp>
+
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace detail = distrib::detail;
+
+TEST_CASE("files: what is there", "[core]") {
+  const support::TempDirectory directory;
+  const std::string file = directory / "file";
+  CHECK_FALSE(detail::path_exists(file));
+  CHECK(detail::change_seconds(file) == 0);
+  std::ofstream{file} << "text";
+  CHECK(detail::path_exists(file));
+  CHECK_FALSE(detail::is_directory(file));
+  CHECK(detail::is_directory(directory.path()));
+  CHECK(detail::change_seconds(file) > 1e9);
+}
+
+TEST_CASE("read_up_to: the beginning of a file", "[core]") {
+  const support::TempDirectory directory;
+  const std::string file = directory / "file";
+  const std::string text(10'000, 'x');
+  std::ofstream{file} << text;
+  std::error_code ec;
+  CHECK(detail::read_up_to(file, 5'000, ec) == text.substr(0, 5'000));
+  CHECK(detail::read_up_to(file, 20'000, ec) == text);
+  CHECK(detail::read_up_to(file, 0, ec).empty());
+  CHECK_FALSE(ec);
+  CHECK(detail::read_up_to(directory / "missing", 5, ec).empty());
+  CHECK(ec == std::errc::no_such_file_or_directory);
+  CHECK_THAT(detail::with_reason("f", ec), ContainsSubstring("f (No such file"));
+}
+
+TEST_CASE("list_directory: all names but the two of every directory", "[core]") {
+  const support::TempDirectory directory;
+  std::ofstream{directory / "b"} << 1;
+  std::ofstream{directory / ".a"} << 1;
+  std::error_code ec;
+  std::vector<std::string> names = detail::list_directory(directory.path(), ec);
+  std::ranges::sort(names);
+  CHECK_FALSE(ec);
+  CHECK(names == std::vector<std::string>{".a", "b"});
+  CHECK(detail::list_directory(directory / "b", ec).empty());
+  CHECK(ec == std::errc::not_a_directory);
+}
+
+TEST_CASE("make_directories: those above too, and what is there already", "[core]") {
+  const support::TempDirectory directory;
+  std::error_code ec;
+  for (int times = 0; times < 2; ++times) {
+    detail::make_directories(directory / "a/b/c", ec);
+    CHECK_FALSE(ec);
+    CHECK(detail::is_directory(directory / "a/b/c"));
+  }
+  std::ofstream{directory / "file"} << 1;
+  detail::make_directories(directory / "file", ec);
+  CHECK(ec == std::errc::not_a_directory);
+  detail::make_directories(directory / "file/deeper", ec);
+  CHECK(ec == std::errc::not_a_directory);
+}
+
+TEST_CASE("sync_path: says what cannot be made durable", "[core]") {
+  const support::TempDirectory directory;
+  std::error_code ec;
+  detail::sync_path(directory.path(), O_RDONLY | O_DIRECTORY, ec);
+  CHECK_FALSE(ec);
+  detail::sync_path(directory / "missing", O_RDONLY, ec);
+  CHECK(ec == std::errc::no_such_file_or_directory);
+}
+
+TEST_CASE("FileLock: held until it ends", "[core]") {
+  const support::TempDirectory directory;
+  const std::string path = directory / "lock";
+  std::error_code ec;
+  const auto is_free = [&] {
+    const detail::FileDescriptor other{path, O_RDWR, ec};
+    return ::flock(other.get(), LOCK_EX | LOCK_NB) == 0;
+  };
+  {
+    const detail::FileLock lock{path};
+    CHECK_FALSE(is_free());
+  }
+  CHECK(is_free());
+  const detail::FileLock none{directory / "missing/lock"};  // holds nothing, and waits for nobody
+}
+
+TEST_CASE("absolute_path: from the present directory", "[core]") {
+  CHECK(detail::absolute_path("/a/b") == "/a/b");
+  CHECK(detail::absolute_path("").empty());
+  const std::string path = detail::absolute_path("a");
+  CHECK(path.front() == '/');
+  CHECK(path.ends_with("/a"));
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/utf8.hpp>
+
+#include "support/catch.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace detail = distrib::detail;
+
+TEST_CASE("utf8: what is appended is one character of the length it should have", "[core]") {
+  for (unsigned character = 0; character <= 0x10FFFF; ++character) {
+    if (character >= 0xD800 && character < 0xE000) continue;  // surrogates are no characters
+    std::string text;
+    detail::append_utf8(text, character);
+    const std::size_t length = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    if (text.size() != length || detail::utf8_length(text + "x") != length) FAIL(character);
+  }
+}
+
+TEST_CASE("utf8_length: texts that begin with no character", "[core]") {
+  for (const std::string_view text :
+       {"", "\x80", "\xC0\x80", "\xC1\xBF", "\xC3", "\xC3x", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xE2\x82",
+        "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF"})
+    CHECK(detail::utf8_length(text) == 0);
+}

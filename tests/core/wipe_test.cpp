@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/core/wipe.hpp>
+
+#include "support/catch.hpp"
+
+#include <string>
+
+TEST_CASE("wipe: so many bytes and no more", "[core]") {
+  std::string text = "secret and rest";
+  distrib::detail::wipe(text.data(), 6);
+  CHECK(text == std::string(6, '\0') + " and rest");
+}

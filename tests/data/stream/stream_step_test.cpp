@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/data/stream/stream_step.hpp>
+
+#include <distrib/data/stream/stream_steps.hpp>
+
+#include "support/catch.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using Ints = distrib::VectorStream<int>;
+
+/// A step of a user's own.
+template <distrib::Stream Below>
+class Doubled : public distrib::StreamStep<Below> {
+ public:
+  using Element = int;
+  explicit Doubled(Below below) : distrib::StreamStep<Below>{std::move(below)} {}
+  auto next(distrib::Error& error) -> std::optional<int> {
+    const std::optional<int> element = this->below_.next(error);
+    return element ? std::optional{2 * *element} : std::nullopt;
+  }
+  auto describe() const -> std::string { return this->below_.describe() + " doubled"; }
+};
+
+static_assert(distrib::Stream<Doubled<Ints>>);
+static_assert(!distrib::detail::SeekableStream<Doubled<Ints>>);
+static_assert(distrib::detail::SeekableStream<Doubled<distrib::RepeatedStream<Ints>>>);
+
+}  // namespace
+
+TEST_CASE("StreamStep: stands where the stream below stands, and goes there with it", "[data]") {
+  Doubled stream{distrib::RepeatedStream<Ints>{Ints{{1, 2, 3}}, 5}};
+  distrib::Error error;
+  stream.rewind(0, error);
+  for (const int expected : {2, 4, 6, 2}) CHECK(stream.next(error) == expected);
+  CHECK(stream.position().epoch == 1);
+  CHECK(stream.position().elements == 1);
+  stream.seek({3, 2}, error);
+  CHECK(stream.next(error) == 6);
+  CHECK(!error);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/data/stream/stream_steps.hpp>
+
+#include <distrib/data/stream/pipeline.hpp>
+
+#include "data/broken_stream.hpp"
+#include "data/numbers.hpp"
+#include "support/catch.hpp"
+
+#include <numeric>
+
+using distrib::Error;
+using distrib::pipeline;
+
+namespace {
+using Ints = std::vector<int>;
+
+auto ints(int count) {
+  Ints numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return pipeline(numbers);
+}
+auto all(auto pipeline) { return numbers::drained(pipeline); }
+}  // namespace
+
+TEST_CASE("Stream steps: map, filter, take, skip, shard, enumerate", "[data]") {
+  const auto even = [](int n) { return n % 2 == 0; };
+  CHECK(all(ints(4).map([](int n) { return 10 * n; })) == Ints{0, 10, 20, 30});
+  CHECK(all(ints(5).filter(even)) == Ints{0, 2, 4});
+  CHECK(all(ints(5).take(2)) == Ints{0, 1});
+  CHECK(all(ints(5).skip(3)) == Ints{3, 4});
+  CHECK(all(ints(5).skip(9)).empty());
+  CHECK(all(ints(10).shard(3, 1)) == Ints{1, 4, 7});
+  CHECK(all(ints(10).filter(even).skip(1).map([](int n) { return n + 1; }).take(2)) == Ints{3, 5});
+  const auto numbered = all(ints(3).skip(1).enumerate());
+  REQUIRE(numbered.size() == 2);
+  CHECK(numbered[1].number == 1);
+  CHECK(numbered[1].value == 2);
+  CHECK_THROWS_AS(ints(3).shard(3, 3), std::system_error);
+  CHECK_THROWS_WITH(ints(3).shard(0, 0), ContainsSubstring("shard(0, 0): the number of shards"));
+}
+
+TEST_CASE("Stream steps: repeat, concatenate, zip", "[data]") {
+  CHECK(all(ints(2).repeat(3)) == Ints{0, 1, 0, 1, 0, 1});
+  CHECK(all(ints(2).repeat(0)).empty());
+  CHECK(all(ints(0).repeat()).empty());
+  CHECK(all(ints(2).repeat().take(5)) == Ints{0, 1, 0, 1, 0});
+  CHECK(all(ints(4).take(3).repeat(2).skip(1)) == Ints{1, 2, 0, 1, 2});
+  CHECK(all(ints(2).concatenate(ints(3)).repeat(2)) == Ints{0, 1, 0, 1, 2, 0, 1, 0, 1, 2});
+  const auto pairs = all(ints(4).zip(ints(9).skip(5).map([](int n) { return std::to_string(n); })).repeat(2));
+  REQUIRE(pairs.size() == 8);
+  CHECK(pairs[7] == std::pair{3, std::string{"8"}});
+  CHECK(all(ints(9).zip(ints(2))).size() == 2);
+}
+
+TEST_CASE("Stream steps: ignore_errors bears so many failures, an epoch", "[data]") {
+  std::vector<Error> report;
+  CHECK(all(distrib::Pipeline{BrokenStream{{0, -1, 2, -3}}}.ignore_errors(2, &report)) == Ints{0, 2});
+  REQUIRE(report.size() == 2);
+  CHECK(report[1].where == "element 3");
+  CHECK(all(distrib::Pipeline{BrokenStream{{0, -1, 2, -3}}}.ignore_errors(2, &report).repeat(3)).size() == 6);
+  CHECK(report.size() == 2);
+
+  auto strict = distrib::Pipeline{BrokenStream{{0, -1, 2, -3, 4}}}.ignore_errors(1);
+  Error error;
+  CHECK(strict.next(error) == 0);
+  CHECK(strict.next(error) == 2);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(!strict.next(error));
+    CHECK(error.code == distrib::data_errc::too_many_errors);
+    CHECK_THAT(error.where, ContainsSubstring("element 3: "));
+  }
+}
+
+TEST_CASE("Stream steps: a failure passes through every step, and the stream goes on behind it", "[data]") {
+  const auto broken = [] { return distrib::Pipeline{BrokenStream{{0, -1, 2, 3}}}; };
+  const auto survives = [](auto pipeline, std::size_t count) {
+    Error error;
+    std::size_t found = 0;
+    std::size_t failures = 0;
+    while (true) {
+      const auto element = pipeline.next(error);
+      found += element ? 1U : 0U;
+      failures += error ? 1U : 0U;
+      if (!element && !error) break;
+    }
+    CHECK(found == count);
+    CHECK(failures == 1);
+  };
+  survives(broken(), 3);
+  survives(broken().map([](int n) { return n; }), 3);
+  survives(broken().filter([](int) { return true; }), 3);
+  survives(broken().take(9), 3);
+  survives(broken().skip(1), 2);
+  survives(broken().enumerate(), 3);
+  survives(broken().repeat(1), 3);
+  survives(broken().concatenate(ints(1)), 4);
+  survives(broken().zip(ints(3)), 3);
+  survives(ints(3).zip(broken()), 3);
+  survives(broken().window_shuffle(2, 1), 3);
+  survives(broken().cache(1000), 3);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/net/flag_while.hpp>
+
+#include "support/catch.hpp"
+
+#include <stdexcept>
+
+TEST_CASE("FlagWhile: up while it lives, also when something is thrown", "[net]") {
+  bool flag = false;
+  try {
+    const distrib::detail::FlagWhile up{flag};
+    CHECK(flag);
+    throw std::runtime_error{"thrown"};
+  } catch (const std::runtime_error&) {
+    CHECK_FALSE(flag);
+  }
+}

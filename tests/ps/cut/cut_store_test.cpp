@@ -1,0 +1,857 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/cut/cut_store.hpp>
+
+#include <distrib/optimizer/adam.hpp>
+
+#include "ps/cuts.hpp"
+#include "support/catch.hpp"
+#include "support/sanitizers.hpp"
+#include "support/temp_directory.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+using distrib::checkpoint_errc;
+using distrib::Cut;
+using distrib::CutSettings;
+using distrib::CutStore;
+using distrib::Error;
+using distrib::FileAction;
+using distrib::Job;
+using distrib::Momentum;
+using distrib::Step;
+using Steps = std::vector<Step>;
+
+namespace {
+
+struct Killed : std::runtime_error {
+  Killed() : std::runtime_error{"killed"} {}
+};
+
+// Performs without waiting for the disk, and only as many actions as are left. Each process has a clock of its own.
+struct UntilKilled {
+  void operator()(std::span<const FileAction> plan) const {
+    for (const FileAction& action : plan) {
+      if (*left == 0) throw Killed{};
+      --*left;
+      const bool only_waits = action.kind == FileAction::Kind::sync || action.kind == FileAction::Kind::sync_directory;
+      if (!only_waits) distrib::perform(std::span{&action, 1});
+    }
+  }
+  auto now() const -> double { return clock; }
+  std::size_t* left;
+  double clock;
+};
+
+using Store = CutStore<UntilKilled>;
+
+// Performs as a function does.
+template <class Function>
+struct Performer {
+  void operator()(std::span<const FileAction> plan) const { function(plan); }
+  static auto now() -> double { return 1e9; }
+  Function function;
+};
+template <class Function>
+Performer(Function) -> Performer<Function>;
+
+// A directory and a job on it; each process that is told to `start` has one store a shard.
+struct Cluster {
+  explicit Cluster(std::uint32_t shards, std::int64_t parts = 3, std::uint64_t keep_every = 20,
+                   std::uint64_t max_to_keep = 0)
+      : job{cuts::make_job(shards, parts)}, settings{folder.path().string(), keep_every, {.max_to_keep = max_to_keep}} {
+    job.total_steps = 1000;
+  }
+
+  auto store(std::uint32_t shard) const -> Store { return {settings, job, shard, cuts::updaters, {&left, clock}}; }
+
+  auto cut(std::uint32_t shard, Step step, Steps applied = {}) const -> Cut {
+    return cuts::make_cuts(job, step, std::move(applied))[shard];
+  }
+  auto list(std::uint32_t shard) const -> Steps {
+    std::vector<Error> refused;
+    const auto steps = store(shard).list(refused);
+    CHECK(refused.empty());
+    return steps;
+  }
+  void save_all(Step step) const {
+    for (std::uint32_t shard = 0; shard < job.shards(); ++shard) store(shard).save(cut(shard, step));
+  }
+  auto path(Step step, const std::string& ending) const -> std::string {
+    return settings.directory + "/model.ckpt-" + std::to_string(step) + ending;
+  }
+  auto has(Step step, const std::string& ending) const -> bool { return std::filesystem::exists(path(step, ending)); }
+
+  // Names of what is there, the lock and temporary files left out.
+  auto files() const -> std::set<std::string> {
+    std::set<std::string> names;
+    for (const auto& file : std::filesystem::directory_iterator{folder.path()})
+      if (const auto name = file.path().filename().string(); !name.starts_with(".saving.")) names.insert(name);
+    return names;
+  }
+
+  support::TempDirectory folder;
+  Job job;
+  CutSettings settings;
+  mutable std::size_t left = static_cast<std::size_t>(-1);
+  double clock = 1e9;
+};
+
+// A disk on which there is no room for an index while it is full.
+struct Full {
+  void operator()(std::span<const FileAction> plan) const {
+    for (const FileAction& action : plan)
+      if (*is_full && action.kind == FileAction::Kind::rename && action.path.ends_with(".index"))
+        throw_error(checkpoint_errc::no_room, action.path);
+    distrib::perform(plan);
+  }
+  static auto now() -> double { return 1e9; }
+  const bool* is_full;
+};
+
+auto newest_of(const Cluster& cluster) -> std::string {
+  std::vector<Error> refused;
+  const auto reader = distrib::newest_complete(cluster.settings.directory, refused);
+  return reader ? reader->prefix() : "";
+}
+
+}  // namespace
+
+TEST_CASE("CutStore: whoever writes the last part makes the checkpoint", "[ps][cut_store]") {
+  std::vector<std::uint32_t> order{0, 1, 2};
+  do {
+    CAPTURE(order);
+    const Cluster cluster{3};
+    std::vector<Store> stores;
+    for (std::uint32_t shard = 0; shard < 3; ++shard) stores.push_back(cluster.store(shard));
+    for (const std::uint32_t shard : order) {
+      CHECK(cluster.list(shard).empty());
+      const std::string prefix = stores[shard].save(cluster.cut(shard, 20));
+      CHECK(prefix == (shard == order.back() ? cluster.path(20, "") : ""));
+      CHECK(cluster.list(shard) == Steps{20});
+    }
+    CHECK(cluster.files() ==
+          std::set<std::string>{"checkpoint", "model.ckpt-20.index", "model.ckpt-20.data-00000-of-00003",
+                                "model.ckpt-20.data-00001-of-00003", "model.ckpt-20.data-00002-of-00003"});
+    CHECK(newest_of(cluster) == cluster.path(20, ""));
+    distrib::BundleReader::open(cluster.path(20, "")).verify();
+    for (std::uint32_t shard = 0; shard < 3; ++shard) CHECK(cuts::same(stores[shard].read(20), cluster.cut(shard, 20)));
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("CutStore: a checkpoint restores onto another number of shards", "[ps][cut_store]") {
+  const Cluster cluster{3};
+  cluster.save_all(20);
+  for (const std::uint32_t shards : {1U, 2U, 5U}) {
+    const auto job = cuts::make_job(shards, 2);
+    for (std::uint32_t shard = 0; shard < shards; ++shard) {
+      CutStore store{cluster.settings, job, shard, cuts::updaters};
+      std::vector<Error> refused;
+      CHECK(store.list(refused) == Steps{20});
+      CHECK(cuts::same(store.read(20), cuts::make_cuts(job, 20)[shard]));
+    }
+  }
+}
+
+TEST_CASE("CutStore: cuts that the user does not want are dropped whole", "[ps][cut_store]") {
+  const Cluster cluster{2};
+  cluster.save_all(10);
+  cluster.save_all(20);
+  cluster.save_all(30);
+  CHECK(cluster.list(1) == Steps{10, 20, 30});
+  CHECK(cuts::same(cluster.store(1).read(10), cluster.cut(1, 10)));
+  for (std::uint32_t shard = 0; shard < 2; ++shard)
+    for (const Step step : {10U, 20U, 25U}) cluster.store(shard).drop(step);  // 20 is the user's, 25 nobody's
+  CHECK(cluster.list(0) == Steps{20, 30});
+  CHECK_FALSE(cluster.has(10, ".data-00000-of-00002"));
+  CHECK_FALSE(cluster.has(10, ".part-00000-of-00002"));
+  CHECK_FALSE(cluster.has(10, ".data-00001-of-00002"));
+  CHECK_THROWS_WITH(cluster.store(0).read(10), ContainsSubstring("model.ckpt-10"));
+  CHECK(newest_of(cluster) == cluster.path(20, ""));  // 30 is merged by a start, but not the user's
+}
+
+TEST_CASE("CutStore: what the protocol has not dropped stays, however old", "[ps][cut_store]") {
+  const Cluster cluster{2, 2, 20, 2};
+  for (const Step step : {10U, 20U, 30U, 40U, 60U, 80U}) cluster.save_all(step);
+  CHECK(cluster.list(1) == Steps{10, 30, 60, 80});
+  CHECK(cuts::same(cluster.store(0).read(10), cluster.cut(0, 10)));
+}
+
+TEST_CASE("CutStore: the user's newest are kept", "[ps][cut_store]") {
+  Cluster cluster{2, 2, 20, 3};
+  for (const Step step : {20U, 40U, 60U, 80U, 100U}) cluster.save_all(step);
+  CHECK(cluster.list(0) == Steps{60, 80, 100});
+  CHECK(cluster.files().size() == 1 + 3 * 3);
+  cluster.settings.retention.max_to_keep = 1;  // two stay: workers may yet go back to the one before
+  cluster.save_all(120);
+  CHECK(cluster.list(0) == Steps{100, 120});
+  cluster.settings.keep_every = 0;  // then the last one only
+  cluster.save_all(140);
+  cluster.save_all(1000);
+  CHECK(newest_of(cluster) == cluster.path(1000, ""));
+  CHECK(cluster.list(1) == Steps{120, 140, 1000});
+}
+
+TEST_CASE("CutStore: one each n hours is preserved, the same one of every shard, whoever made it", "[ps][cut_store]") {
+  Cluster cluster{3, 3, 20, 2};
+  cluster.settings.retention.keep_checkpoint_every_n_hours = 1.8;
+  const double began = cluster.clock;
+  const double skew[] = {-200, 0, 90};
+  std::vector<std::uint32_t> order{0, 1, 2};
+  for (Step step = 10; step <= 160; step += 10) {
+    std::next_permutation(order.begin(), order.end());
+    for (const std::uint32_t shard : order) {
+      cluster.clock = began + 1800.0 * static_cast<double>(step) / 10 + skew[shard];
+      cluster.store(shard).save(cluster.cut(shard, step));
+      if (step > 40) cluster.store(shard).drop(step - 40);
+    }
+  }
+  // An hour is 20 steps; the first hours begin with the first checkpoint, of step 20.
+  CHECK(cluster.list(0) == Steps{60, 100, 130, 140, 150, 160});
+  for (std::uint32_t shard = 1; shard < 3; ++shard) CHECK(cluster.list(shard) == cluster.list(0));
+  for (const Step step : {60U, 100U, 140U, 160U}) {
+    distrib::BundleReader::open(cluster.path(step, "")).verify();
+    for (std::uint32_t shard = 0; shard < 3; ++shard)
+      CHECK(cuts::same(cluster.store(shard).read(step), cluster.cut(shard, step)));
+  }
+  CHECK(cluster.files().size() == 1 + 4 * 4 + 2 * 6 + 1);  // a start has made an index of 150
+
+  // A second run of another number of shards, that does not ask for it, and that keeps others.
+  cluster.job = cuts::make_job(2, 2);
+  cluster.job.total_steps = 1000;
+  cluster.settings.retention.keep_checkpoint_every_n_hours = 0;
+  cluster.settings.keep_every = 70;
+  for (const Step step : {210U, 280U, 350U}) cluster.save_all(step);
+  CHECK(cluster.list(0) == Steps{60, 100, 280, 350});
+  CHECK(cluster.list(1) == Steps{60, 100, 280, 350});
+}
+
+TEST_CASE("CutStore: of what is preserved a start reads no values while there are two newer ones", "[ps][cut_store]") {
+  Cluster cluster{2, 2, 20, 2};
+  cluster.settings.retention.keep_checkpoint_every_n_hours = 1;
+  for (Step step = 20; step <= 100; step += 20) {
+    cluster.save_all(step);
+    cluster.clock += 3600;
+  }
+  CHECK(cluster.list(0) == Steps{40, 60, 80, 100});
+  cuts::damage(cluster.path(60, ".data-00000-of-00002"));
+  CHECK(cluster.list(0) == Steps{40, 60, 80, 100});
+  cuts::damage(cluster.path(100, ".data-00000-of-00002"));
+  std::vector<Error> refused;
+  CHECK(cluster.store(0).list(refused) == Steps{40, 80});
+  REQUIRE(refused.size() == 2);
+  CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-100.data-00000-of-00002"));
+  CHECK_THAT(refused[1].where, ContainsSubstring("model.ckpt-60.data-00000-of-00002"));
+  CHECK(cluster.list(1) == Steps{40, 60, 80, 100});
+  std::filesystem::remove(cluster.path(40, ".data-00001-of-00002"));  // but that they are there at all
+  refused.clear();
+  CHECK(cluster.store(1).list(refused) == Steps{60, 80, 100});
+  CHECK(refused.size() == 1);
+}
+
+TEST_CASE("CutStore: killed at any point, what is preserved is there and whole", "[ps][cut_store]") {
+  const double began = distrib::detail::seconds_now();
+  const std::size_t points_apart = DISTRIB_TEST_THREAD_SANITIZER ? 10 : 1;
+  bool killed = true;
+  for (std::size_t actions = 0; killed; actions += points_apart) {
+    CAPTURE(actions);
+    Cluster cluster{2, 2, 20, 2};
+    cluster.settings.retention.keep_checkpoint_every_n_hours = 1;
+    cluster.left = actions;
+    killed = false;
+    for (Step step = 20; step <= 140; step += 20) {
+      cluster.clock = began + 100.0 * static_cast<double>(step);
+      try {
+        cluster.save_all(step);
+      } catch (const Killed&) {
+        killed = true;
+        cluster.left = static_cast<std::size_t>(-1);
+        for (std::uint32_t shard = 0; shard < 2; ++shard) static_cast<void>(cluster.list(shard));
+        cluster.save_all(step);
+      }
+    }
+    const Steps expected{60, 100, 120, 140};
+    CHECK(cluster.list(0) == expected);
+    CHECK(cluster.list(1) == expected);
+    CHECK(cluster.files().size() == 1 + expected.size() * 3);
+    for (const Step step : expected) distrib::BundleReader::open(cluster.path(step, "")).verify();
+  }
+}
+
+TEST_CASE("CutStore: a user's step that only some have saved goes when there is a newer one", "[ps][cut_store]") {
+  const Cluster cluster{2};
+  cluster.store(0).save(cluster.cut(0, 20));
+  cluster.store(0).drop(20);  // waits for the other
+  CHECK(cluster.list(0) == Steps{20});
+  cluster.save_all(40);
+  cluster.store(0).save(cluster.cut(0, 50));
+  CHECK(cluster.list(0) == Steps{40, 50});
+  CHECK_FALSE(cluster.has(20, ".data-00000-of-00002"));
+}
+
+TEST_CASE("CutStore: what the others will not save is let go in vain, also when the user wants it", "[ps][cut_store]") {
+  const Cluster cluster{2};
+  cluster.store(0).save(cluster.cut(0, 20));
+  cluster.store(0).drop(20, true);
+  CHECK(cluster.list(0).empty());
+  CHECK(cluster.files().empty());
+  cluster.save_all(40);
+  cluster.store(0).drop(40, true);  // it was not in vain
+  CHECK(cluster.list(0) == Steps{40});
+}
+
+TEST_CASE("CutStore: where only an index finds no room the cut is durable, and the index is made later",
+          "[ps][cut_store]") {
+  Cluster cluster{2};
+  bool is_full = true;
+  const auto store = [&](std::uint32_t shard) {
+    return CutStore<Full>{cluster.settings, cluster.job, shard, cuts::updaters, {&is_full}};
+  };
+  const auto list = [&](std::uint32_t shard) {
+    std::vector<Error> refused;
+    const auto steps = store(shard).list(refused);
+    CHECK(refused.empty());
+    return steps;
+  };
+  for (const std::uint32_t shard : {0U, 1U}) CHECK(store(shard).save(cluster.cut(shard, 20)).empty());
+  CHECK(list(0) == Steps{20});  // a start goes on without an index
+  CHECK(list(1) == Steps{20});
+  CHECK_FALSE(cluster.has(20, ".index"));
+  is_full = false;
+  CHECK(list(1) == Steps{20});
+  CHECK(cluster.has(20, ".index"));
+
+  is_full = true;
+  store(0).save(cluster.cut(0, 1000));
+  CHECK_THROWS_WITH(store(1).save(cluster.cut(1, 1000)), ContainsSubstring("no room"));  // the last: to be tried again
+  is_full = false;
+  CHECK(store(1).save(cluster.cut(1, 1000)) == cluster.path(1000, ""));
+  CHECK(cluster.has(1000, ".index"));
+}
+
+TEST_CASE("CutStore: where only the state file finds no room the checkpoint is named later", "[ps][cut_store]") {
+  const Cluster cluster{2};
+  bool is_full = true;
+  const Performer perform{[&](std::span<const FileAction> plan) {
+    for (const FileAction& action : plan) {
+      if (is_full && action.path.ends_with("/checkpoint")) throw_error(checkpoint_errc::no_room, action.path);
+      distrib::perform(std::span{&action, 1});
+    }
+  }};
+  const auto save = [&](Step step) {
+    for (const std::uint32_t shard : {0U, 1U})
+      CutStore{cluster.settings, cluster.job, shard, cuts::updaters, perform}.save(cluster.cut(shard, step));
+  };
+  save(20);
+  CHECK(cluster.has(20, ".index"));
+  CHECK_FALSE(distrib::latest_checkpoint(cluster.settings.directory));
+  is_full = false;
+  save(40);
+  CHECK(distrib::latest_checkpoint(cluster.settings.directory) == cluster.path(40, ""));
+  CHECK(cluster.files().size() == 1 + 2 * 3);  // no part is left
+  CHECK(cluster.list(0) == Steps{20, 40});
+}
+
+TEST_CASE("CutStore: a checkpoint that got its index late is not named the newest", "[ps][cut_store]") {
+  const std::uint64_t max_to_keep = GENERATE(0U, 2U);
+  Cluster cluster{2, 3, 20, max_to_keep};
+  bool is_full = true;
+  const auto save = [&](Step step) {
+    for (const std::uint32_t shard : {0U, 1U})
+      CutStore<Full>{cluster.settings, cluster.job, shard, cuts::updaters, {&is_full}}.save(cluster.cut(shard, step));
+  };
+  const auto named = [&] {
+    Error error;
+    const auto state = distrib::read_checkpoint_state(cluster.settings.directory, error);
+    CHECK(state->model_checkpoint_path == state->all_model_checkpoint_paths.back());
+    return state->all_model_checkpoint_paths;
+  };
+  using Names = std::vector<std::string>;
+  save(20);
+  CHECK_FALSE(cluster.has(20, ".index"));
+  is_full = false;
+  save(40);  // there is room again, and they let go of what is older
+  CHECK(named() == Names{"model.ckpt-20", "model.ckpt-40"});
+  CHECK(cluster.has(20, ".index"));
+
+  is_full = true;
+  for (const Step step : {60U, 80U, 100U}) save(step);
+  is_full = false;
+  save(120);
+  Names names;
+  for (const int step : {20, 40, 60, 80, 100, 120}) names.push_back("model.ckpt-" + std::to_string(step));
+  if (max_to_keep != 0) names.erase(names.begin(), names.end() - static_cast<std::ptrdiff_t>(max_to_keep));
+  CHECK(named() == names);
+  CHECK(cluster.files().size() == 1 + 3 * names.size());  // the state file; an index and the data of two shards
+  CHECK(cluster.list(0).back() == 120);
+}
+
+TEST_CASE("CutStore: killed at any point, it has the cut before or the new one", "[ps][cut_store]") {
+  // What two shards of a job do: each number a save, after it what the protocol drops.
+  const struct {
+    std::uint32_t shard;
+    Step save;
+    Step drop;
+  } script[] = {{0, 10, 0}, {1, 10, 0}, {1, 20, 0},  {0, 20, 0},  {0, 30, 10}, {1, 30, 10},
+                {0, 40, 0}, {1, 40, 0}, {1, 50, 30}, {0, 50, 30}, {1, 60, 0},  {0, 60, 0}};
+  // Nothing runs at the same time here: where races are looked for, which takes ten times as long, a few points do.
+  const std::size_t points_apart = DISTRIB_TEST_THREAD_SANITIZER ? 10 : 1;
+  bool killed = true;
+  for (std::size_t actions = 0; killed; actions += points_apart) {
+    bool killed_again = true;
+    for (std::size_t at_start = 0; killed_again; at_start += 1 + actions % 3) {
+      CAPTURE(actions, at_start);
+      Cluster cluster{2, 2, 20, 2};
+      cluster.job.tables = cuts::with_tables({}).tables;
+      std::vector<std::set<Step>> durable(2);
+      Step newest_user = 0;
+      std::size_t at = 0;
+      cluster.left = actions;
+      killed = false;
+      try {
+        for (; at < std::size(script); ++at) {
+          const auto& now = script[at];
+          if (now.save == 60) durable[now.shard].erase(20);  // may be let go from here on
+          if (!cluster.store(now.shard).save(cluster.cut(now.shard, now.save)).empty()) newest_user = now.save;
+          durable[now.shard].insert(now.save);
+          if (newest_user == 60) durable[0].erase(20), durable[1].erase(20);
+          durable[now.shard].erase(now.drop);
+          if (now.drop != 0) cluster.store(now.shard).drop(now.drop);
+        }
+      } catch (const Killed&) {
+        killed = true;
+        if (script[at].save == 60) durable[0].erase(20), durable[1].erase(20);
+      }
+
+      // Both start again, and may be killed at that too.
+      cluster.left = at_start;
+      killed_again = false;
+      try {
+        std::vector<Error> ignored;
+        static_cast<void>(cluster.store(1).list(ignored));
+        static_cast<void>(cluster.store(0).list(ignored));
+      } catch (const Killed&) {
+        killed_again = true;
+      }
+      cluster.left = static_cast<std::size_t>(-1);
+      for (std::uint32_t shard = 0; shard < 2; ++shard) {
+        const Steps steps = cluster.list(shard);
+        for (const Step step : durable[shard]) CHECK(std::binary_search(steps.begin(), steps.end(), step));
+        for (const Step step : steps) CHECK(cuts::same(cluster.store(shard).read(step), cluster.cut(shard, step)));
+      }
+      if (newest_user != 0) CHECK(newest_of(cluster) >= cluster.path(newest_user, ""));
+
+      // They go on from where they were, and nothing is left behind.
+      for (; at < std::size(script); ++at) {
+        const auto& now = script[at];
+        cluster.store(now.shard).save(cluster.cut(now.shard, now.save));
+      }
+      for (std::uint32_t shard = 0; shard < 2; ++shard)
+        for (const Step step : {10U, 30U, 50U}) cluster.store(shard).drop(step);
+      CHECK(cluster.list(0) == Steps{40, 60});
+      CHECK(cluster.list(1) == Steps{40, 60});
+      CHECK(cluster.files().size() == 1 + 2 * 3);
+      CHECK(newest_of(cluster) == cluster.path(60, ""));
+      if (!killed) break;
+    }
+  }
+}
+
+TEST_CASE("CutStore: a damaged cut is refused by name and passed over", "[ps][cut_store]") {
+  const Cluster cluster{2};
+  cluster.save_all(10);
+  cluster.save_all(20);
+  cluster.store(0).save(cluster.cut(0, 30));
+  const auto refused_at = [&](std::uint32_t shard, const Steps& expected) {
+    std::vector<Error> refused;
+    CHECK(cluster.store(shard).list(refused) == expected);
+    return refused.empty() ? std::string{} : refused.back().where;
+  };
+  cuts::damage(cluster.path(30, ".data-00000-of-00002"));
+  CHECK_THAT(refused_at(0, {10, 20}), ContainsSubstring("model.ckpt-30.data-00000-of-00002"));
+  CHECK_THROWS_WITH(cluster.store(0).read(30), ContainsSubstring("model.ckpt-30.data-00000-of-00002"));
+  cluster.store(0).save(cluster.cut(0, 30));
+  CHECK(cluster.list(0) == Steps{10, 20, 30});
+
+  cuts::damage(cluster.path(30, ".part-00000-of-00002"));
+  CHECK_THAT(refused_at(0, {10, 20}), ContainsSubstring("model.ckpt-30.part-00000-of-00002"));
+  CHECK_THROWS_WITH(cluster.store(0).read(30), ContainsSubstring("model.ckpt-30.part-00000-of-00002"));
+  std::filesystem::remove(cluster.path(30, ".data-00000-of-00002"));
+  cluster.store(0).save(cluster.cut(0, 30));
+
+  // Of a checkpoint each shard needs its own pieces. Saving them again mends it for everybody.
+  const auto index = std::filesystem::last_write_time(cluster.path(20, ".index"));
+  cuts::damage(cluster.path(20, ".data-00001-of-00002"));
+  CHECK(cluster.list(0) == Steps{10, 20, 30});
+  CHECK_THAT(refused_at(1, {10}), ContainsSubstring("model.ckpt-20.data-00001-of-00002"));
+  CHECK(cluster.store(1).save(cluster.cut(1, 20)).empty());
+  CHECK(cluster.list(1) == Steps{10, 20});
+  CHECK(std::filesystem::last_write_time(cluster.path(20, ".index")) == index);
+  distrib::BundleReader::open(cluster.path(20, "")).verify();
+
+  std::filesystem::remove(cluster.path(20, ".data-00000-of-00002"));
+  CHECK_THAT(refused_at(1, {10}), ContainsSubstring("model.ckpt-20.data-00000-of-00002"));
+  cluster.store(0).save(cluster.cut(0, 20));
+  CHECK(cluster.list(1) == Steps{10, 20});
+}
+
+TEST_CASE("CutStore: a shard goes on from a checkpoint when only its own part is damaged", "[ps][cut_store]") {
+  const Cluster cluster{2};
+  cluster.save_all(10);
+  cluster.save_all(15);  // not the user's: the parts stay, and a start makes an index of the newest
+  CHECK(cluster.list(0) == Steps{10, 15});
+  REQUIRE(cluster.has(15, ".index"));
+  // What the index takes from another shard: each part has the step.
+  Error error;
+  const auto part = distrib::BundleReader::open_part(cluster.path(15, ""), 1, 2, error);
+  REQUIRE(part);
+  const std::uint64_t at = part->find("global_step")->pieces.front().offset;
+  cuts::damage(cluster.path(15, ".data-00001-of-00002"), static_cast<std::streamoff>(at));
+  std::vector<Error> refused;
+  CHECK(cluster.store(1).list(refused) == Steps{10, 15});
+  CHECK(refused.size() == 1);
+  CHECK(cuts::same(cluster.store(1).read(15), cluster.cut(1, 15)));
+}
+
+TEST_CASE("CutStore: parts of two histories are never made one checkpoint", "[ps][cut_store]") {
+  Cluster cluster{2};
+  cluster.store(0).save(cluster.cut(0, 20));
+  cluster.job.updater = "momentum learning_rate=0.01";  // a second run
+  CHECK(cluster.store(1).save(cluster.cut(1, 20)).empty());
+  CHECK_FALSE(cluster.has(20, ".index"));
+  std::vector<Error> refused;
+  CHECK(cluster.store(1).list(refused) == Steps{20});
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].code == checkpoint_errc::mismatch);
+  CHECK_THAT(refused[0].where, ContainsSubstring("model.ckpt-20: distrib/job"));
+  CHECK(cluster.store(0).save(cluster.cut(0, 20)) == cluster.path(20, ""));
+
+  // Saved again with other values, the checkpoint is taken away first.
+  Cut other = cluster.cut(1, 20);
+  other.values = cluster.cut(1, 21).values;
+  CHECK(cluster.store(1).save(other).empty());
+  CHECK_FALSE(cluster.has(20, ".index"));
+  CHECK(cluster.list(1) == Steps{20});
+  CHECK(cluster.list(0).empty());
+  CHECK_FALSE(cluster.has(20, ".data-00000-of-00002"));  // nobody could read it any more
+}
+
+TEST_CASE("CutStore: another job is refused with the first difference", "[ps][cut_store]") {
+  const Cluster cluster{2};
+  const auto refusal = [&](std::uint32_t shard, const Job& job, const distrib::JobUpdaters& slots) {
+    std::vector<Error> refused;
+    try {
+      static_cast<void>(CutStore{cluster.settings, job, shard, slots}.list(refused));
+    } catch (const std::system_error& error) {
+      return std::string{error.what()};
+    }
+    return std::string{};
+  };
+  cluster.store(1).save(cluster.cut(1, 20));  // a part alone
+  const auto seed = cuts::make_job(2, 3, 4);
+  CHECK_THAT(refusal(1, seed, cuts::updaters), ContainsSubstring("model.ckpt-20: it has 'seed 3'"));
+  CHECK(refusal(0, seed, cuts::updaters).empty());  // it has none
+  cluster.store(0).save(cluster.cut(0, 20));
+  CHECK_THAT(refusal(0, seed, cuts::updaters), ContainsSubstring("'seed 3'"));
+  CHECK_THAT(refusal(0, cluster.job, distrib::JobUpdaters{distrib::Adam{}}), ContainsSubstring("w/Adam"));
+
+  const Cluster unmerged{2};
+  unmerged.save_all(10);
+  std::vector<Error> refused;
+  CHECK_THROWS_WITH((CutStore{unmerged.settings, cuts::make_job(3, 1, 4), 2, cuts::updaters}.list(refused)),
+                    ContainsSubstring("model.ckpt-10: it has 'seed 3'"));
+  CHECK_FALSE(unmerged.has(10, ".index"));
+}
+
+TEST_CASE("CutStore: a start makes the newest complete set a checkpoint for other shards", "[ps][cut_store]") {
+  Cluster cluster{2};
+  for (const Step step : {10U, 20U, 30U, 50U}) cluster.save_all(step);
+  cluster.store(0).save(cluster.cut(0, 60));  // of one shard only
+  cluster.job = cuts::make_job(3, 2);
+  cluster.job.total_steps = 1000;
+  for (std::uint32_t shard = 0; shard < 3; ++shard) {
+    CHECK(cluster.list(shard) == Steps{20, 50});
+    CHECK(cuts::same(cluster.store(shard).read(50), cluster.cut(shard, 50)));
+  }
+  CHECK(newest_of(cluster) == cluster.path(20, ""));
+  cluster.store(0).drop(50);  // not its own to remove
+  CHECK(cluster.list(0) == Steps{20, 50});
+
+  // What the two shards have left goes when it is older than the checkpoint before the newest.
+  for (const Step step : {60U, 80U, 100U}) cluster.save_all(step);
+  CHECK(cluster.list(2) == Steps{20, 60, 80, 100});
+  CHECK(cluster.files().size() == 1 + 3 + 3 * 4 + 1);
+  CHECK(cluster.has(60, ".data-00000-of-00002"));  // goes with the checkpoint of that name
+}
+
+TEST_CASE("CutStore: other parts on the same shards go on from a checkpoint", "[ps][cut_store]") {
+  Cluster cluster{2, 2};
+  for (const Step step : {10U, 20U, 30U}) cluster.save_all(step);
+  cluster.store(0).save(cluster.cut(0, 35));
+  cluster.job.parts = cuts::make_job(2, 1).parts;
+  CHECK(cluster.list(0) == Steps{20, 30});
+  CHECK(cluster.list(1) == Steps{20, 30});
+  CHECK(cuts::same(cluster.store(0).read(30), cluster.cut(0, 30)));
+}
+
+TEST_CASE("CutStore: tables go on, on as many shards and on others", "[ps][cut_store]") {
+  Cluster cluster{3};
+  cluster.job.tables = cuts::with_tables({}).tables;
+  cluster.save_all(20);
+  cluster.save_all(30);  // stays parts
+  cluster.store(1).save(cluster.cut(1, 33));
+  CHECK(cluster.list(1) == Steps{20, 30, 33});
+  for (const Step step : {20U, 30U, 33U}) CHECK(cuts::same(cluster.store(1).read(step), cluster.cut(1, step)));
+  for (const std::uint32_t shards : {1U, 2U, 5U}) {
+    auto job = cuts::make_job(shards, 2);
+    job.tables = cluster.job.tables;
+    for (std::uint32_t shard = 0; shard < shards; ++shard) {
+      CutStore store{cluster.settings, job, shard, cuts::updaters};
+      std::vector<Error> refused;
+      CHECK(store.list(refused) == Steps{20, 30});
+      CHECK(cuts::same(store.read(30), cuts::make_cuts(job, 30)[shard]));
+    }
+  }
+  // Other rows at the same step take the checkpoint away first.
+  Cut other = cluster.cut(1, 20);
+  other.tables = cluster.cut(1, 21).tables;
+  CHECK(cluster.store(1).save(other).empty());
+  CHECK_FALSE(cluster.has(20, ".index"));
+}
+
+TEST_CASE("CutStore: an asynchronous shard keeps its two newest cuts and the user's checkpoints", "[ps][cut_store]") {
+  Cluster cluster{2};
+  cluster.job.consistency = distrib::AsynchronousParallel{};
+  const auto save = [&](std::uint32_t shard, Step step) {
+    return cluster.store(shard).save(cluster.cut(shard, step, {step / 2 + shard, step - step / 2 - shard}));
+  };
+  for (const Step step : {10U, 17U, 20U, 25U, 31U}) save(0, step);
+  CHECK(cluster.list(0) == Steps{25, 31});  // 20 was not saved by the other shard in time
+  for (const Step step : {30U, 40U}) save(1, step);
+  CHECK(save(0, 40) == cluster.path(40, ""));
+  for (const Step step : {42U, 44U, 46U}) save(0, step);
+  CHECK(cluster.list(0) == Steps{40, 44, 46});
+  CHECK(cluster.list(1) == Steps{30, 40});
+  CHECK(cluster.store(1).read(40).applied == Steps{21, 19});
+
+  // Shards that counted different contributions cannot be cut anew, nor shared out to other ranks.
+  cluster.job.ranks = 3;
+  std::vector<Error> of_ranks;
+  CHECK_THROWS_WITH(cluster.store(0).list(of_ranks), ContainsSubstring("distrib/applied is [2,2]"));
+  cluster.job = cuts::make_job(3, 2);
+  cluster.job.consistency = distrib::AsynchronousParallel{};
+  std::vector<Error> refused;
+  CHECK_THROWS_WITH(cluster.store(0).list(refused), ContainsSubstring("as many workers and shards as it had"));
+}
+
+TEST_CASE("CutStore: a second replica has cuts of its own beside the first's", "[ps][cut_store]") {
+  Cluster cluster{2};
+  cluster.job.replicas = 2;
+  const auto replica = [&](std::uint32_t shard) { return cluster.store(2 + shard); };
+  for (const Step step : {20U, 30U}) {
+    cluster.save_all(step);
+    for (const std::uint32_t shard : {0U, 1U}) CHECK(replica(shard).save(cluster.cut(shard, step)).empty());
+  }
+  std::vector<Error> refused;
+  CHECK(replica(1).list(refused) == Steps{20, 30});
+  CHECK(cuts::same_bytes(replica(1).read(20).values, cluster.cut(1, 20).values));
+  CHECK(cluster.has(20, ".index"));
+  CHECK(cluster.list(1) == Steps{20, 30});
+  replica(1).drop(20);  // also when the user wants it: the first has it
+  CHECK(replica(1).list(refused) == Steps{30});
+  CHECK(cluster.has(20, ".data-00001-of-00002"));
+  CHECK(refused.empty());
+
+  cluster.save_all(1000);  // the end
+  for (const std::uint32_t shard : {0U, 1U}) replica(shard).save(cluster.cut(shard, 1000));
+  for (const std::uint32_t number : {0U, 1U, 2U, 3U}) cluster.store(number).finish();
+  CHECK(cluster.files() ==
+        std::set<std::string>{"checkpoint", "model.ckpt-20.index", "model.ckpt-20.data-00000-of-00002",
+                              "model.ckpt-20.data-00001-of-00002", "model.ckpt-1000.index",
+                              "model.ckpt-1000.data-00000-of-00002", "model.ckpt-1000.data-00001-of-00002"});
+}
+
+TEST_CASE("CutStore: what the first replicas lack of a checkpoint is taken from the second ones", "[ps][cut_store]") {
+  Cluster cluster{3};
+  cluster.job.replicas = 2;
+  cluster.store(0).save(cluster.cut(0, 20));
+  CHECK(cluster.store(3 + 2).save(cluster.cut(2, 20)).empty());
+  CHECK_FALSE(cluster.has(20, ".index"));
+  const bool first_is_last = GENERATE(true, false);
+  const std::string prefix =
+      first_is_last ? cluster.store(1).save(cluster.cut(1, 20)) : cluster.store(3 + 1).save(cluster.cut(1, 20));
+  CHECK(prefix == cluster.path(20, ""));
+  CHECK(newest_of(cluster) == cluster.path(20, ""));
+  for (const std::uint32_t shard : {0U, 1U, 2U}) {  // read by a job without replicas
+    Cluster plain{3};
+    plain.settings = cluster.settings;
+    CHECK(cuts::same_bytes(plain.store(shard).read(20).values, cluster.cut(shard, 20).values));
+  }
+  const std::set<std::string> before = cluster.files();  // the first is late, and writes the same again
+  CHECK(cluster.store(2).save(cluster.cut(2, 20)).empty());
+  CHECK(cluster.files() == before);
+  CHECK(cuts::same_bytes(cluster.store(2).read(20).values, cluster.cut(2, 20).values));
+}
+
+TEST_CASE("CutStore: what second replicas still have of a checkpoint that was let go brings it not back",
+          "[ps][cut_store]") {
+  Cluster cluster{2, 3, 20, 2};
+  cluster.job.replicas = 2;
+  for (const Step step : {20U, 40U, 60U, 80U})
+    for (const std::uint32_t number : {0U, 1U, 2U, 3U}) cluster.store(number).save(cluster.cut(number % 2, step));
+  CHECK_FALSE(cluster.has(20, ".index"));
+  CHECK(newest_of(cluster) == cluster.path(80, ""));
+  std::vector<Error> refused;
+  for (const std::uint32_t number : {0U, 1U, 2U, 3U}) static_cast<void>(cluster.store(number).list(refused));
+  cluster.store(3).drop(20);
+  cluster.store(0).save(cluster.cut(0, 20));  // once more, alone: it has come back from an old cut
+  CHECK_FALSE(cluster.has(20, ".index"));
+  CHECK(newest_of(cluster) == cluster.path(80, ""));
+}
+
+TEST_CASE("CutStore: a start makes a checkpoint whole with what second replicas have", "[ps][cut_store]") {
+  Cluster cluster{2};
+  cluster.job.replicas = 2;
+  cluster.store(3).save(cluster.cut(1, 20));
+  cluster.left = 11;  // killed when its part is durable, before it makes the index
+  CHECK_THROWS(cluster.store(0).save(cluster.cut(0, 20)));
+  cluster.left = static_cast<std::size_t>(-1);
+  CHECK_FALSE(cluster.has(20, ".index"));
+  CHECK(cluster.list(0) == Steps{20});
+  CHECK(newest_of(cluster) == cluster.path(20, ""));
+}
+
+TEST_CASE("CutStore: whoever makes the last index is killed at any point, and its replica ends it", "[ps][cut_store]") {
+  bool killed = true;
+  for (std::size_t actions = 0; killed; ++actions) {
+    CAPTURE(actions);
+    Cluster cluster{2};
+    cluster.job.replicas = 2;
+    cluster.save_all(20);
+    cluster.store(1).save(cluster.cut(1, 1000));
+    cluster.left = actions;
+    killed = false;
+    try {
+      cluster.store(0).save(cluster.cut(0, 1000));
+    } catch (const Killed&) {
+      killed = true;
+    }
+    cluster.left = static_cast<std::size_t>(-1);
+    for (const std::uint32_t replica : {2U, 3U}) cluster.store(replica).save(cluster.cut(replica % 2, 1000));
+    CHECK(distrib::latest_checkpoint(cluster.settings.directory) == cluster.path(1000, ""));
+    for (const std::uint32_t number : {1U, 2U, 3U}) cluster.store(number).finish();
+    CHECK(cluster.files().size() == 1 + 2 * 3);
+    CHECK(newest_of(cluster) == cluster.path(1000, ""));
+  }
+}
+
+TEST_CASE("CutStore: replicas' parts of another run are not for a job without replicas", "[ps][cut_store]") {
+  Cluster cluster{2};
+  cluster.job.replicas = 2;
+  cluster.store(3).save(cluster.cut(1, 20));
+  cluster.job.replicas = 1;
+  CHECK(cluster.store(0).save(cluster.cut(0, 20)).empty());
+  CHECK_FALSE(cluster.has(20, ".index"));
+}
+
+TEST_CASE("CutStore: in memory", "[ps][cut_store]") {
+  const auto job = cuts::make_job(1, 1);
+  CutStore store{{}, job, 0, cuts::updaters};
+  const auto cut = [&](Step step, Steps applied = {}) { return cuts::make_cuts(job, step, std::move(applied))[0]; };
+  std::vector<Error> refused;
+  CHECK(store.list(refused).empty());
+  for (const Step step : {10U, 20U, 30U}) CHECK(store.save(cut(step)).empty());
+  store.drop(20);
+  store.drop(25);
+  CHECK(store.list(refused) == Steps{10, 30});
+  CHECK(cuts::same(store.read(10), cut(10)));
+  CHECK_THROWS_WITH(store.read(20), ContainsSubstring("cut 20 in memory"));
+
+  auto apart = job;
+  apart.consistency = distrib::AsynchronousParallel{};
+  CutStore newest{{}, apart, 0, cuts::updaters};
+  for (const Step step : {40U, 50U, 60U}) newest.save(cut(step, {step, 0}));
+  CHECK(newest.list(refused) == Steps{50, 60});
+}
+
+TEST_CASE("CutStore: a place that cannot be written is an error at once", "[ps][cut_store]") {
+  const support::TempDirectory folder;
+  std::ofstream{folder / "file"} << "not a directory";
+  CHECK_THROWS_WITH((CutStore{{.directory = (folder / "file").string()}, cuts::make_job(1, 1), 0, cuts::updaters}),
+                    ContainsSubstring("file") && ContainsSubstring("("));
+}
+
+TEST_CASE("CutStore: checkpoints that somebody removes while it starts are no harm", "[ps][cut_store]") {
+  const Cluster cluster{2};
+  for (const Step step : {20U, 40U}) {
+    cluster.save_all(step);
+    std::ofstream{cluster.path(step, ".part-00000-of-00003")};  // to be cleared away
+  }
+  const Performer perform{[&](std::span<const FileAction> plan) {
+    distrib::perform(plan);
+    for (const std::string& name : cluster.files()) std::filesystem::remove(cluster.folder / name);
+  }};
+  std::vector<Error> refused;
+  CHECK(CutStore{cluster.settings, cluster.job, 0, cuts::updaters, perform}.list(refused).empty());
+  CHECK(refused.empty());
+}
+
+TEST_CASE("CutStore: two that merge one step at the same time do no harm, even without locks", "[ps][cut_store]") {
+  for (std::size_t between = 0;; ++between) {
+    CAPTURE(between);
+    Cluster cluster{2, 2, 20, 2};
+    std::filesystem::create_directory(cluster.settings.directory + "/.saving.lock");  // no file, hence no lock
+    for (const Step step : {20U, 40U}) cluster.save_all(step);
+    cluster.settings.keep_every = 0;  // so that nobody merges it yet
+    cluster.save_all(60);
+    cluster.settings.keep_every = 20;
+
+    std::size_t performed = 0;
+    const Performer perform{[&](std::span<const FileAction> plan) {
+      for (const FileAction& action : plan) {
+        if (performed++ == between) CHECK(cluster.list(1) == Steps{40, 60});  // the other, all of it
+        distrib::perform(std::span{&action, 1});
+      }
+    }};
+    CutStore first{cluster.settings, cluster.job, 0, cuts::updaters, perform};
+    std::vector<Error> refused;
+    CHECK(first.list(refused) == Steps{40, 60});
+    CHECK(refused.empty());
+    CHECK(cluster.list(1) == Steps{40, 60});
+    CHECK(newest_of(cluster) == cluster.path(60, ""));
+    CHECK(cluster.files().size() == 1 + 2 * 3);
+    if (performed <= between) break;
+  }
+}
+
+TEST_CASE("CutStore: shards save at the same time", "[ps][cut_store]") {
+  const Cluster cluster{4, 4, 10, 2};
+  std::vector<std::thread> threads;
+  for (std::uint32_t shard = 0; shard < 4; ++shard)
+    threads.emplace_back([&cluster, shard] {
+      CutStore store{cluster.settings, cluster.job, shard, cuts::updaters};
+      for (Step step = 5; step <= 60; step += 5) {
+        store.save(cluster.cut(shard, step));
+        if (step > 10) store.drop(step - 10);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (std::uint32_t shard = 0; shard < 4; ++shard) {
+    const Steps steps = cluster.list(shard);
+    REQUIRE_FALSE(steps.empty());
+    CHECK(steps.back() == 60);
+  }
+  CHECK(newest_of(cluster) == cluster.path(60, ""));
+}

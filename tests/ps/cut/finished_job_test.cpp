@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/cut/finished_job.hpp>
+
+#include <distrib/ps/cut/cut_store.hpp>
+#include <distrib/ps/cut/initial_cut.hpp>
+
+#include "ps/loopback_job.hpp"
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <fstream>
+
+using namespace distrib;
+
+TEST_CASE("finished_checkpoint: only the last step of a job counts", "[ps]") {
+  const support::TempDirectory directory;
+  const std::string path = directory.path().string();
+  CHECK(finished_checkpoint("").empty());
+  CHECK(finished_checkpoint(path).empty());
+
+  const Job job = loopback_job::make(1, 1, 8);
+  CutStore store{{path, 4, 5}, job, 0, distrib::JobUpdaters{Momentum{}}};
+  Cut cut = initial_cut(job, ShardLayout{job, 0}, distrib::JobUpdaters{Momentum{}});
+  cut.step = 4;
+  store.save(cut);
+  CHECK(finished_checkpoint(path).empty());
+  cut.step = 8;
+  store.save(cut);
+  CHECK(finished_checkpoint(path) == path + "/model.ckpt-8");
+  for (const char* state : {"damaged", ""}) {  // then the newest index counts
+    std::ofstream{directory / "checkpoint"} << state;
+    CHECK(finished_checkpoint(path) == path + "/model.ckpt-8");
+  }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/cut/initial_cut.hpp>
+
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/optimizer/ftrl.hpp>
+#include <distrib/ps/cut/cut_tensors.hpp>
+#include <distrib/ps/protocol/sync_shard_core.hpp>
+
+#include "ps/cuts.hpp"
+#include "ps/loopback_job.hpp"
+#include "support/actions.hpp"
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <system_error>
+
+using namespace distrib;
+
+namespace {
+
+// The checkpoint of step 40 that a job trained with Momentum leaves.
+auto save(const Job& job, const std::string& prefix) -> std::string {
+  const auto of_shards = cuts::make_cuts(job, 40);
+  std::vector<BundlePart> parts;
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
+    const CutTensors tensors{job, shard, cuts::updaters};
+    parts.push_back(tensors.part(of_shards[shard]));
+    if (shard == 0) tensors.describe(of_shards[0], parts[0]);
+  }
+  perform(plan_bundle(prefix, parts));
+  return prefix;
+}
+
+const JobUpdaters two_slots{Ftrl{.initial_accumulator_value = 0.25F}};
+
+auto refusal(const Job& job) -> std::string {
+  try {
+    static_cast<void>(initial_cut(job, ShardLayout{job, 0}, two_slots));
+  } catch (const std::system_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("initial_cut: what a shard starts with", "[ps]") {
+  const Job job = loopback_job::make(2, 1);
+  const JobUpdaters updaters{Ftrl{.initial_accumulator_value = 0.25F}};
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    const Cut cut = initial_cut(job, ShardLayout{job, shard}, updaters);
+    CHECK(cut.step == 0);
+    CHECK(cut.applied.empty());
+    const SyncShardCore core{job, shard, updaters};
+    CHECK(std::ranges::equal(cut.values->bytes(), core.store().dense()->bytes()));
+    REQUIRE(cut.slots.size() == 2);
+    CHECK(std::ranges::all_of(cut.slots[0]->as<float>(), [](float x) { return x == 0.25F; }));
+    CHECK(std::ranges::all_of(cut.slots[1]->as<float>(), [](float x) { return x == 0.0F; }));
+    CHECK(cut.slots[1]->size() == cut.values->size());
+  }
+}
+
+TEST_CASE("initial_cut: a checkpoint gives the values, whatever shards saved them, and nothing else", "[ps]") {
+  for (const std::uint32_t saved_on : {1U, 2U, 3U}) {
+    const support::TempDirectory directory;
+    const std::string prefix = save(cuts::with_tables(cuts::make_job(saved_on, 2)), directory / "model.ckpt-40");
+    for (const std::uint32_t shards : {1U, 2U, 3U}) {
+      Job job = cuts::with_tables(cuts::make_job(shards, 3, 8));  // another seed, too
+      job.initial_checkpoint = prefix;
+      const auto saved = cuts::make_cuts(job, 40);
+      for (std::uint32_t shard = 0; shard < shards; ++shard) {
+        CAPTURE(saved_on, shards, shard);
+        const ShardLayout layout{job, shard};
+        const Cut cut = initial_cut(job, layout, two_slots);
+        CHECK(cut.step == 0);
+        CHECK(cut.applied.empty());
+        CHECK(cuts::same_bytes(cut.values, saved[shard].values));
+        Job plain = job;
+        plain.initial_checkpoint.clear();
+        const Cut of_new = initial_cut(plain, layout, two_slots);
+        REQUIRE(cut.slots.size() == of_new.slots.size());
+        for (std::size_t i = 0; i < cut.slots.size(); ++i) CHECK(cuts::same_bytes(cut.slots[i], of_new.slots[i]));
+
+        REQUIRE(cut.tables.size() == 2);
+        for (std::size_t t = 0; t < 2; ++t) {
+          const TableCut& table = cut.tables[t];
+          const TableCut& trained = saved[shard].tables[t];
+          const std::size_t dim = job.tables[t].dim;
+          const std::size_t rows = trained.rows->size() / (2 * dim * sizeof(float));
+          REQUIRE(table.rows->size() == rows * 3 * dim * sizeof(float));
+          REQUIRE(table.keys->size() == rows * sizeof(std::uint64_t));
+          CHECK(std::ranges::equal(table.keys->bytes(), trained.keys->bytes().first(table.keys->size())));
+          CHECK(table.uses->size() == (job.tables[t].any_key() ? rows * sizeof(KeyUse) : 0));
+          for (const KeyUse& use : table.uses->as<KeyUse>()) CHECK(use == KeyUse{1, 0});
+          for (std::size_t row = 0; row < rows; ++row)
+            for (std::size_t i = 0; i < dim; ++i) {
+              const float* const given = table.rows->as<float>().data() + row * 3 * dim;
+              CHECK(given[i] == trained.rows->as<float>()[row * 2 * dim + i]);
+              CHECK(given[dim + i] == 0.25F);
+              CHECK(given[2 * dim + i] == 0.0F);
+            }
+        }
+        ShardStore store{job, shard, two_slots, std::numeric_limits<std::uint64_t>::max()};
+        store.load(cut);  // takes it for a cut of this job
+        CHECK(cuts::same_bytes(store.dense(), cut.values));
+      }
+    }
+  }
+}
+
+TEST_CASE("initial_cut: what the checkpoint lacks keeps its initializer, and counters begin at zeros", "[ps]") {
+  const support::TempDirectory directory;
+  Job job = cuts::make_job(1, 1);
+  const auto counts = std::int64_t{7};
+  const std::vector<float> w(30, 4.0F);
+  BundlePart part;
+  part.tensors.push_back({"w", DType::float32, {6, 5}, Slice::whole({6, 5}), std::as_bytes(std::span{w})});
+  part.tensors.push_back({"n", DType::int64, {}, Slice::whole({}), bytes_of(counts)});
+  perform(plan_bundle((directory / "c").string(), std::vector{part}));
+  job.variables.push_back({"n", DType::int64, {}, {}});
+  job.parts.push_back({2, Slice::whole({}), 0});
+  job.tables = {{"ids", 3, 7}, {"words", 2, 0}};
+  const ShardLayout layout{job, 0};
+  const Cut plain = initial_cut(job, layout, two_slots);
+  job.initial_checkpoint = directory / "c";
+  const Cut cut = initial_cut(job, layout, two_slots);
+  for (const ShardLayout::Place& place : layout.places()) {
+    const auto given = cut.values->bytes().subspan(place.offset_bytes, place.size_bytes);
+    if (place.name == "w") CHECK(std::ranges::equal(given, std::as_bytes(std::span{w})));
+    else CHECK(std::ranges::equal(given, plain.values->bytes().subspan(place.offset_bytes, place.size_bytes)));
+  }
+  REQUIRE(cut.tables.size() == 2);
+  CHECK(cut.tables[0].keys == nullptr);
+  ShardStore store{job, 0, two_slots, std::numeric_limits<std::uint64_t>::max()};
+  const auto fresh = store.tables()->digests();
+  Cut trained = cut;
+  trained.tables = {cuts::make_table(layout.tables()[0], {}, 2, 9),
+                    cuts::make_table(layout.tables()[1], {{5}, {}}, 2, 9)};
+  store.load(trained);
+  CHECK(store.tables()->digests() != fresh);
+  store.load(cut);
+  CHECK(store.tables()->digests() == fresh);
+}
+
+TEST_CASE("initial_cut: an object-based checkpoint gives values by full name and by path", "[ps]") {
+  const support::TempDirectory directory;
+  Job job = cuts::make_job(1, 1);
+  const std::vector<float> w(30, 4.0F);
+  const std::vector<float> b(5, 5.0F);
+  BundlePart part;
+  const std::string suffix = "/.ATTRIBUTES/VARIABLE_VALUE";
+  part.tensors.push_back(
+      {"model/w" + suffix, DType::float32, {6, 5}, Slice::whole({6, 5}), std::as_bytes(std::span{w})});
+  part.tensors.push_back({"b" + suffix, DType::float32, {5}, Slice::whole({5}), std::as_bytes(std::span{b})});
+  const auto with = [&](std::vector<std::string> full_names) {
+    WireWriter graph;
+    for (const std::string& name : full_names)
+      graph.message(1, [&](WireWriter& node) {
+        node.message(2, [&](WireWriter& attribute) {
+          attribute.text(2, name);
+          attribute.text(3, (name.empty() ? "b" : "model/w") + suffix);
+        });
+      });
+    part.strings = {{std::string{object_graph_name}, {}, {std::string{as_text(graph.view())}}}};
+    perform(plan_bundle((directory / "c").string(), std::vector{part}));
+    job.initial_checkpoint = directory / "c";
+  };
+  with({"w", ""});
+  const ShardLayout layout{job, 0};
+  const Cut cut = initial_cut(job, layout, two_slots);
+  for (const ShardLayout::Place& place : layout.trained()) {
+    const auto given = cut.values->bytes().subspan(place.offset_bytes, place.size_bytes);
+    if (place.name == "w") CHECK(std::ranges::equal(given, std::as_bytes(std::span{w})));
+    if (place.name == "b") CHECK(std::ranges::equal(given, std::as_bytes(std::span{b})));
+  }
+  for (VariableInfo& variable : job.variables)
+    if (variable.name == "w") variable.shape = {3, 5};
+  job.parts.clear();
+  for (std::size_t i = 0; i < job.variables.size(); ++i)
+    job.parts.push_back({i, Slice::whole(job.variables[i].shape), 0});
+  CHECK_THAT(refusal(job), ContainsSubstring("c: w: it is float32[6,5], not float32[3,5]"));
+}
+
+TEST_CASE("initial_cut: what is missing, damaged or another is refused by its name", "[ps]") {
+  const support::TempDirectory directory;
+  const Job saved = cuts::with_tables(cuts::make_job(1, 1));
+  const std::string prefix = save(saved, directory / "c");
+  const auto with = [&](auto change) {
+    Job job = saved;
+    job.initial_checkpoint = prefix;
+    change(job);
+    return refusal(job);
+  };
+  CHECK(with([](Job&) {}).empty());
+  CHECK_THAT(with([](Job& job) { job.initial_checkpoint += "2"; }), ContainsSubstring("c2.index"));
+  CHECK_THAT(with([&](Job& job) {
+               job = cuts::make_job(1, 1, 3, 9);
+               job.initial_checkpoint = prefix;
+             }),
+             ContainsSubstring("c: w: it is float32[6,5], not float32[9,5]"));
+  CHECK_THAT(with([](Job& job) { job.tables[0].rows = 8; }), ContainsSubstring("ids: 7 rows, not 8"));
+  CHECK_THAT(with([](Job& job) { job.tables[0].dim = 4; }), ContainsSubstring("ids: it is float32[7,3]"));
+  CHECK_THAT(with([](Job& job) { job.tables[0].rows = 0; }),
+             ContainsSubstring("ids: it is float32[7,3], not a table of any keys"));
+  CHECK_THAT(with([](Job& job) { job.tables[1].rows = 7; }),
+             ContainsSubstring("words/shard-00000-of-00001/keys: it is int64[") &&
+                 ContainsSubstring("], not a table of numbered keys"));
+  const std::int64_t number = 1;
+  BundlePart part;
+  part.tensors.push_back({"b", DType::int64, {}, Slice::whole({}), bytes_of(number)});
+  perform(plan_bundle((directory / "other").string(), std::vector{part}));
+  CHECK_THAT(with([&](Job& job) { job.initial_checkpoint = directory / "other"; }),
+             ContainsSubstring("other: b: it is int64[], not float32[5]"));
+  cuts::damage(data_file_name(prefix, 0, 1));
+  CHECK_THAT(with([](Job&) {}), ContainsSubstring("the data of the checkpoint is damaged"));
+  std::filesystem::remove(data_file_name(prefix, 0, 1));
+  CHECK_THAT(with([](Job&) {}), ContainsSubstring("c.data-00000-of-00001"));
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/cut/shard_files.hpp>
+
+#include <distrib/optimizer/sgd.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+using namespace distrib;
+using Kind = CutWork::Kind;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+const Instant now{std::chrono::hours{1}};
+
+auto initial_from(const std::string& checkpoint) -> Job {
+  Job job = story::job(1, 1, 9, 3);
+  job.initial_checkpoint = checkpoint;
+  return job;
+}
+
+/// The files of a shard; a shell and a service that write down what they are told.
+struct Bench {
+  explicit Bench(Job of = story::job(1, 1, 9, 3), const std::string& directory = {})
+      : job{std::move(of)}, files{directory} {}
+
+  // --- what is told ---
+
+  void operator()(const CutWork& work) {
+    static const char* const kinds[] = {"open", "start", "load", "send", "save", "drop", "finish"};
+    std::string text = std::string{"work: "} + kinds[static_cast<int>(work.kind)];
+    if (work.owner)
+      text += " replica " + std::to_string(work.owner->replica) + " in " + work.owner->settings.directory + " of " +
+              std::to_string(work.owner->job.total_steps) + " steps, " + std::to_string(work.owner->updaters.size()) +
+              " updaters";
+    if (work.kind != Kind::open && work.kind != Kind::finish)
+      text += work.is_initial ? " initial" : " " + std::to_string(work.step);
+    if (work.kind == Kind::save) text += story::text(work.save.cut.values);
+    if (work.in_vain) text += " in vain";
+    if (work.peer != 0) text += " for " + std::to_string(work.peer);
+    told.push_back(std::move(text));
+  }
+  void operator()(const distrib::Event& event) {
+    const bool bad = event.kind == distrib::Event::Kind::checkpoint_refused;
+    const bool full = event.kind == distrib::Event::Kind::no_room;
+    told.push_back((bad ? "refused: " : full ? "no room: " : "restored: ") + event.text);
+  }
+  void operator()(const EndTask& end) { told.push_back("end " + std::to_string(end.code) + ": " + end.why.where); }
+
+  void opened(const std::vector<Step>& steps, const Cut* newest, Instant) {
+    if (refuses) throw_error(*refuses, "tables");
+    told.push_back("opened with " + story::text(steps) + ": " + (newest ? story::text(newest->values) : " nothing"));
+  }
+  void not_opened(const Error& why) { told.push_back("not opened: " + why.where); }
+  void cut_saved(Step step, Instant) { told.push_back("saved " + std::to_string(step)); }
+  void save_failed(const Error& why, Instant) { told.push_back("not saved: " + why.where); }
+  void cut_loaded(const Cut& cut, Instant) {
+    if (refuses) throw_error(*refuses, "tables");
+    told.push_back("loaded" + story::text(cut.values));
+  }
+  void load_failed(const Error& why, Instant) { told.push_back("not loaded: " + why.where); }
+  void state_came(const Cut* cut, Instant) {
+    told.push_back(cut ? "state came" + story::text(cut->values) : "no state came");
+  }
+  void state_read(Peer peer, const Cut* cut) {
+    told.push_back("state for " + std::to_string(peer) + (cut ? story::text(cut->values) : " none"));
+  }
+
+  // --- events ---
+
+  auto opens(std::uint32_t replica = 0, const CutSettings& settings = {"of the job"}) -> std::function<void()> {
+    return [this, replica, settings] { files.open(job, replica, settings, JobUpdaters{Sgd{}}, *this); };
+  }
+  auto found(std::vector<Step> steps, std::vector<Error> refused = {}) -> std::function<void()> {
+    CutWork work{.kind = Kind::open, .steps = std::move(steps), .refused = std::move(refused)};
+    return performed(std::move(work));
+  }
+  auto has_read(Kind kind, Step step, float number, Peer peer = 0, bool is_initial = false) -> std::function<void()> {
+    CutWork work{.kind = kind, .step = step, .is_initial = is_initial, .peer = peer};
+    work.cut.step = step;
+    work.cut.values = story::block(number);
+    return performed(std::move(work));
+  }
+  auto failed(Kind kind, const std::error_code& code, Step step = 0, Peer peer = 0) -> std::function<void()> {
+    return performed({.kind = kind, .step = step, .peer = peer, .failure = {code, "a file"}});
+  }
+  auto performed(CutWork work) -> std::function<void()> {
+    return [this, done = std::make_shared<CutWork>(std::move(work))] {
+      files.performed(std::move(*done), *this, now, *this);
+    };
+  }
+
+  struct Event {
+    const char* what;  ///< What happens, for people.
+    std::function<void()> happens;
+    Texts expected;  ///< What the shell and the service are told then, in order.
+  };
+  void tell(const std::vector<Event>& events) {
+    for (const Event& event : events) {
+      told.clear();
+      event.happens();
+      CAPTURE(event.what);
+      CHECK(told == event.expected);
+    }
+  }
+
+  Job job;
+  ShardFiles files;
+  std::optional<std::error_code> refuses;  ///< What the service throws.
+  Texts told;
+};
+
+auto damaged(const char* where) -> Error { return {checkpoint_errc::corrupt_data, where}; }
+
+}  // namespace
+
+TEST_CASE("ShardFiles: a shard without cuts begins with its initial values", "[ps]") {
+  Bench bench;
+  bench.tell({
+      {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
+      {"there is none", bench.found({}), {"opened with :  nothing"}},
+  });
+  Bench checkpoint{initial_from("elsewhere")};
+  checkpoint.tell({
+      {"the job is known", checkpoint.opens(1), {"work: open replica 1 in of the job of 9 steps, 1 updaters"}},
+      {"there is none", checkpoint.found({}), {"work: start initial"}},
+      {"the checkpoint is read",
+       checkpoint.has_read(Kind::start, 0, 7, 0, true),
+       {"restored: beginning with values of elsewhere", "opened with :  w=7"}},
+  });
+  Bench unreadable{initial_from("elsewhere")};
+  unreadable.tell({
+      {"the job is known", unreadable.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
+      {"there is none", unreadable.found({}), {"work: start initial"}},
+      {"the checkpoint is of another shape",
+       unreadable.failed(Kind::start, checkpoint_errc::mismatch),
+       {"not opened: a file"}},
+  });
+}
+
+TEST_CASE("ShardFiles: a shard goes on from its newest good cut, and says which damaged ones it passes over", "[ps]") {
+  Bench bench{initial_from("elsewhere")};
+  bench.tell({
+      {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
+      {"three, of which the newest is damaged", bench.found({2, 4}, {damaged("6")}), {"work: start 4"}},
+      {"it is read",
+       bench.has_read(Kind::start, 4, -3),
+       {"refused: passed over a damaged cut: 6: " + make_error_code(checkpoint_errc::corrupt_data).message(),
+        "restored: going on from its cut of step 4", "opened with 2,4:  w=-3"}},
+  });
+}
+
+TEST_CASE("ShardFiles: a shard that has only damaged cuts does not begin anew", "[ps]") {
+  Bench bench{initial_from("elsewhere")};
+  bench.tell({
+      {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
+      {"two, both damaged", bench.found({}, {damaged("4"), damaged("2")}), {"not opened: 4"}},
+      {"somebody joins again", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
+      {"one was repaired", bench.found({2}, {damaged("4")}), {"work: start 2"}},
+      {"it is damaged again", bench.failed(Kind::start, checkpoint_errc::corrupt_data, 2), {"not opened: a file"}},
+  });
+}
+
+TEST_CASE("ShardFiles: what keeps a shard from opening its cuts is told to who joined", "[ps]") {
+  Bench bench;
+  bench.tell({
+      {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
+      {"the cuts are another job's", bench.failed(Kind::open, ps_errc::job_mismatch), {"not opened: a file"}},
+      {"another process has the directory", bench.failed(Kind::open, ps_errc::directory_in_use), {"end 65: a file"}},
+  });
+  bench.refuses = make_error_code(std::errc::not_enough_memory);
+  bench.tell({
+      {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
+      {"there is no memory for its values", bench.found({}), {"not opened: tables"}},
+      {"there are cuts", bench.found({3}), {"work: start 3"}},
+      {"nor for those of a cut",
+       bench.has_read(Kind::start, 3, 1),
+       {"restored: going on from its cut of step 3", "not opened: tables"}},
+  });
+}
+
+TEST_CASE("ShardFiles: the directory of a server counts more than that of the job", "[ps]") {
+  Bench bench{story::job(1, 1, 9, 3), "of the server"};
+  bench.tell({{"the job is known", bench.opens(), {"work: open replica 0 in of the server of 9 steps, 1 updaters"}}});
+}
+
+TEST_CASE("ShardFiles: a cut is said to be saved when it is durable", "[ps]") {
+  Bench bench;
+  const auto saves = [&] { bench.files.save({{3, story::block(2), {}, {}}}, bench); };
+  bench.tell({
+      {"a cut is due", saves, {"work: save 3 w=2"}},
+      {"it is durable", bench.performed({.kind = Kind::save, .step = 3}), {"saved 3"}},
+      {"another", saves, {"work: save 3 w=2"}},
+      {"no room",
+       bench.failed(Kind::save, checkpoint_errc::no_room, 3),
+       {"no room: no room for the cut of step 3, a file; another try follows", "not saved: a file"}},
+      {"no disk", bench.failed(Kind::save, make_error_code(std::errc::io_error), 3), {"not saved: a file"}},
+  });
+}
+
+TEST_CASE("ShardFiles: a save gives its memory back before the service hears of it", "[ps]") {
+  Bench bench;
+  const SharedBuffer block = story::block(2);
+  CutWork work{.kind = Kind::save, .step = 3, .save = {{3, block, {}, {}}}};
+  work.cut = work.save.cut;
+  struct Service : Bench {
+    void cut_saved(Step, Instant) { uses = block->use_count(); }
+    const SharedBuffer* block = nullptr;
+    long uses = 0;
+  } service;
+  service.block = &block;
+  bench.files.performed(std::move(work), service, now, bench);
+  CHECK(service.uses == 1);
+}
+
+TEST_CASE("ShardFiles: a shard that a worker sends back says so, and what cannot be read", "[ps]") {
+  Bench bench;
+  const auto loads = [&](Step step) { return [&bench, step] { bench.files.load(step, bench); }; };
+  bench.tell({
+      {"to a cut", loads(3), {"work: load 3"}},
+      {"it is read",
+       bench.has_read(Kind::load, 3, 2),
+       {"restored: went to its cut of step 3, as a worker asked: what follows is computed again", "loaded w=2"}},
+      {"to cut 0, which is made again", loads(0), {"work: load initial"}},
+      {"it is made",
+       bench.has_read(Kind::load, 0, 8, 0, true),
+       {"restored: went to its cut of step 0, as a worker asked: what follows is computed again", "loaded w=8"}},
+      {"to one that is gone", loads(6), {"work: load 6"}},
+      {"it is gone",
+       bench.failed(Kind::load, checkpoint_errc::not_found, 6),
+       {"refused: cannot go to its cut of step 6: a file: " + make_error_code(checkpoint_errc::not_found).message(),
+        "not loaded: a file"}},
+  });
+  bench.refuses = make_error_code(std::errc::not_enough_memory);
+  bench.tell({{"no memory for its rows",
+               bench.has_read(Kind::load, 3, 2),
+               {"restored: went to its cut of step 3, as a worker asked: what follows is computed again",
+                "not loaded: tables"}}});
+}
+
+TEST_CASE("ShardFiles: cuts for and of the other replica, cuts that go, and the end of the job", "[ps]") {
+  Bench bench;
+  bench.tell({
+      {"the other replica asks", [&] { bench.files.send({5, 3}, bench); }, {"work: send 3 for 5"}},
+      {"its cut is read", bench.has_read(Kind::send, 3, 2, 5), {"state for 5 w=2"}},
+      {"it cannot be read", bench.failed(Kind::send, checkpoint_errc::corrupt_data, 3, 5), {"state for 5 none"}},
+      {"the state of the other replica came",
+       [&] { bench.files.state_came(Cut{6, story::block(4), {}, {}}, bench, now, bench); },
+       {"restored: going on from the state of its other replica, step 6", "state came w=4"}},
+      {"it has none that is newer", [&] { bench.files.state_came({}, bench, now, bench); }, {"no state came"}},
+      {"a cut is old", [&] { bench.files.drop({3}, bench); }, {"work: drop 3"}},
+      {"it is gone", bench.performed({.kind = Kind::drop, .step = 3}), {}},
+      {"a cut waits in vain", [&] { bench.files.drop({6, true}, bench); }, {"work: drop 6 in vain"}},
+      {"it cannot be removed", bench.failed(Kind::drop, make_error_code(std::errc::io_error), 6), {}},
+      {"the job is done", [&] { bench.files.finish(bench); }, {"work: finish"}},
+      {"and so is the work", bench.failed(Kind::finish, make_error_code(std::errc::io_error)), {}},
+  });
+}

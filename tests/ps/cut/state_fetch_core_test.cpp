@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/cut/state_fetch_core.hpp>
+
+#include <distrib/rpc/error.hpp>
+
+#include "ps/cuts.hpp"
+#include "support/catch.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+using namespace distrib;
+using namespace std::chrono_literals;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+constexpr std::uint64_t plenty = std::numeric_limits<std::uint64_t>::max();
+const Instant begin{1h};
+
+auto job() -> Job { return cuts::make_job(2, 2); }
+auto cut_of(Step step) -> Cut { return cuts::make_cuts(job(), step).front(); }
+auto size_of(const Cut& cut) -> std::uint64_t { return cut.values->size() + cut.slots.front()->size(); }
+
+/// What the other replica answers to a request that wants it from `at` on, everything of a block at once.
+auto piece(Step step, std::uint64_t at = 0) -> StateReply { return CutPieces{cut_of(step)}.piece(at, 1U << 20); }
+
+/// The fetch of replica 0 of shard 0, which is at step 4; a shell that writes down what it is told.
+struct Bench {
+  explicit Bench(std::uint64_t most_bytes = plenty) : core{job(), 0, cuts::updaters, "hash", 4, most_bytes, 60s} {}
+
+  void operator()(ConnectToSibling action) {
+    told.push_back("connect until " + since(action.until) + ", pauses of " +
+                   std::to_string(action.longest_pause.count()));
+  }
+  void operator()(const AskSibling& action) {
+    told.push_back("ask " + action.request.job_hash + " newer than " + std::to_string(action.request.have) + " from " +
+                   std::to_string(action.request.at) + " within " + std::to_string(action.within.count()));
+  }
+  void operator()(AskSiblingLater action) { told.push_back("wake at " + since(action.at)); }
+  void operator()(StateFetched action) {
+    told.push_back(action.cut ? "fetched " + std::to_string(action.cut->step) : "nothing");
+    cut = std::move(action.cut);
+  }
+
+  static auto since(Instant at) -> std::string { return std::to_string((at - begin) / 1ms); }
+
+  auto starts() -> std::function<void()> {
+    return [this] { core.start(begin, *this); };
+  }
+  auto connects() -> std::function<void()> {
+    return [this] { core.connected(*this); };
+  }
+  auto answers(StateReply reply) -> std::function<void()> {
+    return [this, reply = std::move(reply)] { core.answered(reply, *this); };
+  }
+  auto fails(const std::error_code& why, std::chrono::milliseconds after) -> std::function<void()> {
+    return [this, why, after] { core.failed(why, begin + after, *this); };
+  }
+  auto wakes() -> std::function<void()> {
+    return [this] { core.woken(*this); };
+  }
+
+  struct Event {
+    const char* what;  ///< What happens, for people.
+    std::function<void()> happens;
+    Texts expected;  ///< What the shell is to do then.
+  };
+  void tell(const std::vector<Event>& events) {
+    for (const Event& event : events) {
+      told.clear();
+      event.happens();
+      CAPTURE(event.what);
+      CHECK(told == event.expected);
+    }
+  }
+
+  StateFetchCore core;
+  Texts told;
+  std::optional<Cut> cut;
+};
+
+const char* const connect = "connect until 2000, pauses of 50";
+const char* const ask = "ask hash newer than 4 from 0 within 60000";
+
+}  // namespace
+
+TEST_CASE("StateFetchCore: a state comes in pieces and is whole", "[ps]") {
+  Bench bench;
+  const std::string values = std::to_string(cut_of(7).values->size());
+  bench.tell({
+      {"begins", bench.starts(), {connect}},
+      {"connected", bench.connects(), {ask}},
+      {"the values", bench.answers(piece(7)), {"ask hash newer than 4 from " + values + " within 60000"}},
+      {"the slot", bench.answers(piece(7, cut_of(7).values->size())), {"fetched 7"}},
+  });
+  REQUIRE(bench.cut);
+  CHECK(cuts::same_bytes(bench.cut->values, cut_of(7).values));
+  CHECK(cuts::same_bytes(bench.cut->slots.front(), cut_of(7).slots.front()));
+}
+
+TEST_CASE("StateFetchCore: a replica that is not there, or has no newer state, gives none", "[ps]") {
+  Bench away;
+  away.tell({
+      {"begins", away.starts(), {connect}},
+      {"it cannot be reached", [&] { away.core.not_connected(away); }, {"nothing"}},
+  });
+  for (const Step step : {0U, 3U, 4U}) {
+    Bench bench;
+    StateReply reply = piece(7);
+    reply.step = step;
+    CAPTURE(step);
+    bench.tell({
+        {"begins", bench.starts(), {connect}},
+        {"connected", bench.connects(), {ask}},
+        {"it is not ahead", bench.answers(std::move(reply)), {"nothing"}},
+    });
+  }
+}
+
+TEST_CASE("StateFetchCore: a replica to which no worker has come yet is asked again for two seconds", "[ps]") {
+  Bench bench;
+  bench.tell({
+      {"begins", bench.starts(), {connect}},
+      {"connected", bench.connects(), {ask}},
+      {"it knows no job", bench.fails(ps_errc::not_joined, 20ms), {"wake at 70"}},
+      {"time has passed", bench.wakes(), {ask}},
+      {"nor now", bench.fails(ps_errc::not_joined, 1'999ms), {"wake at 2049"}},
+      {"time has passed", bench.wakes(), {ask}},
+      {"nor now", bench.fails(ps_errc::not_joined, 2'100ms), {"nothing"}},
+  });
+}
+
+TEST_CASE("StateFetchCore: a replica that is lost midway gives none", "[ps]") {
+  Bench bench;
+  bench.tell({
+      {"begins", bench.starts(), {connect}},
+      {"connected", bench.connects(), {ask}},
+      {"the values",
+       bench.answers(piece(7)),
+       {"ask hash newer than 4 from " + std::to_string(cut_of(7).values->size()) + " within 60000"}},
+      {"the connection is lost", bench.fails(rpc_errc::lost, 30ms), {"nothing"}},
+  });
+  Bench first;
+  first.tell({
+      {"begins", first.starts(), {connect}},
+      {"connected", first.connects(), {ask}},
+      {"the connection is lost at once", first.fails(rpc_errc::not_sent, 1ms), {"nothing"}},
+  });
+}
+
+TEST_CASE("StateFetchCore: pieces that are of no state of this shard give none", "[ps]") {
+  StateReply other_step = piece(8, cut_of(8).values->size());
+  StateReply too_large = piece(7);
+  too_large.sizes.front() += 64;
+  Bench bench;
+  bench.tell({
+      {"begins", bench.starts(), {connect}},
+      {"connected", bench.connects(), {ask}},
+      {"the values",
+       bench.answers(piece(7)),
+       {"ask hash newer than 4 from " + std::to_string(cut_of(7).values->size()) + " within 60000"}},
+      {"a slot of another cut", bench.answers(std::move(other_step)), {"nothing"}},
+  });
+  Bench sizes;
+  sizes.tell({
+      {"begins", sizes.starts(), {connect}},
+      {"connected", sizes.connects(), {ask}},
+      {"of another shard", sizes.answers(std::move(too_large)), {"nothing"}},
+  });
+  Bench memory{size_of(cut_of(7)) - 1};
+  memory.tell({
+      {"begins", memory.starts(), {connect}},
+      {"connected", memory.connects(), {ask}},
+      {"more than there is memory for", memory.answers(piece(7)), {"nothing"}},
+  });
+}

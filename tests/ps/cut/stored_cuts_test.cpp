@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/cut/stored_cuts.hpp>
+
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/optimizer/sgd.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+
+#include <fstream>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace distrib;
+using Kind = CutWork::Kind;
+
+namespace {
+
+/// What a piece of work came to, beside what it was.
+template <class Perform>
+auto done(StoredCuts<Perform>& cuts, CutWork work) -> CutWork {
+  cuts(work);
+  return work;
+}
+
+auto opens(const Job& job, const std::string& directory) -> CutWork {
+  CutWork work{.kind = Kind::open};
+  work.owner = CutOwner{job, 0, {directory, 4}, {AnyUpdater{Sgd{}}}};
+  return work;
+}
+
+auto saves(Step step, float number) -> CutWork {
+  return {.kind = Kind::save, .step = step, .save = {{step, story::block(number), {}, {}}}};
+}
+
+auto three_steps() -> Job {
+  Job job = story::job(1, 1, 9, 3);
+  job.updater = "sgd learning_rate=1";
+  job.consistency = "bulk_synchronous_parallel";
+  return job;
+}
+
+struct NoMemory {
+  void operator()(std::span<const FileAction>) const { throw std::bad_alloc{}; }
+  [[nodiscard]] auto now() const noexcept -> double { return 0; }
+};
+
+}  // namespace
+
+TEST_CASE("StoredCuts: cuts are saved, found, read, dropped, and gone at the end", "[ps]") {
+  const support::TempDirectory folder;
+  const Job job = three_steps();
+  {
+    StoredCuts<> cuts;
+    CHECK(done(cuts, opens(job, folder.path().string())).steps.empty());
+    for (const Step step : {2U, 3U, 4U, 9U})
+      CHECK_FALSE(done(cuts, saves(step, 10.0F + static_cast<float>(step))).failure);
+    CHECK_FALSE(done(cuts, {.kind = Kind::drop, .step = 2}).failure);
+    CHECK_FALSE(done(cuts, {.kind = Kind::drop, .step = 4}).failure);  // the user's
+  }
+  StoredCuts<> cuts;
+  CHECK(done(cuts, opens(job, folder.path().string())).steps == std::vector<Step>{3, 4, 9});
+  for (const Kind kind : {Kind::start, Kind::load, Kind::send}) {
+    const CutWork read = done(cuts, {.kind = kind, .step = 3});
+    CHECK(read.cut.step == 3);
+    CHECK(story::text(read.cut.values) == " w=13");
+  }
+  CHECK(done(cuts, {.kind = Kind::load, .step = 2}).failure.code == checkpoint_errc::not_found);
+  const CutWork initial = done(cuts, {.kind = Kind::load, .step = 0, .is_initial = true});
+  CHECK(initial.cut.step == 0);
+  CHECK(story::text(initial.cut.values) == " w=0");
+  CHECK_FALSE(done(cuts, {.kind = Kind::finish}).failure);
+  CHECK(done(cuts, opens(job, folder.path().string())).steps == std::vector<Step>{4, 9});
+}
+
+TEST_CASE("StoredCuts: damaged cuts are named, and those of another job are refused", "[ps]") {
+  const support::TempDirectory folder;
+  Job job = three_steps();
+  StoredCuts<> cuts;
+  CHECK_FALSE(done(cuts, opens(job, folder.path().string())).failure);
+  for (const Step step : {2U, 3U}) CHECK_FALSE(done(cuts, saves(step, 1)).failure);
+  std::ofstream{folder / "model.ckpt-3.data-00000-of-00001"} << "not what was written";
+  const CutWork found = done(cuts, opens(job, folder.path().string()));
+  CHECK(found.steps == std::vector<Step>{2});
+  REQUIRE_FALSE(found.refused.empty());
+  for (const Error& error : found.refused) CHECK(error.where.find("model.ckpt-3") != std::string::npos);
+  job.seed = 77;
+  CHECK(done(cuts, opens(job, folder.path().string())).failure.code == ps_errc::job_mismatch);
+}
+
+TEST_CASE("StoredCuts: cuts in memory are there when the shard is opened again", "[ps]") {
+  StoredCuts<> cuts;
+  const Job job = three_steps();
+  CHECK_FALSE(done(cuts, {.kind = Kind::finish}).failure);  // not opened: nothing to let go
+  CHECK(done(cuts, opens(job, {})).steps.empty());
+  CHECK_FALSE(done(cuts, saves(3, 5)).failure);
+  CHECK(done(cuts, opens(job, {})).steps == std::vector<Step>{3});
+  CHECK(story::text(done(cuts, {.kind = Kind::start, .step = 3}).cut.values) == " w=5");
+}
+
+TEST_CASE("StoredCuts: want of memory is a failure like another", "[ps]") {
+  const support::TempDirectory folder;
+  StoredCuts<NoMemory> cuts;
+  CHECK_FALSE(done(cuts, opens(three_steps(), folder.path().string())).failure);
+  CHECK(done(cuts, saves(3, 5)).failure.code == std::errc::not_enough_memory);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/job/consistency.hpp>
+
+#include "support/catch.hpp"
+
+#include <concepts>
+
+using distrib::AsynchronousParallel;
+using distrib::BulkSynchronousParallel;
+using distrib::Consistency;
+using distrib::StaleSynchronousParallel;
+
+namespace {
+
+/// All that is asked of a consistency, for each of the three with and without its setting.
+struct Row {
+  Consistency consistency;
+  const char* mode;
+  const char* text;
+  bool is_synchronous;
+  std::uint32_t of_5_ranks;  // that complete a step
+  bool can_have_replicas;
+};
+const Row rows[] = {
+    {BulkSynchronousParallel{}, "sync", "bulk_synchronous_parallel", true, 5, true},
+    {BulkSynchronousParallel{.replicas_to_aggregate = 2}, "sync", "bulk_synchronous_parallel replicas_to_aggregate=2",
+     true, 2, false},
+    {BulkSynchronousParallel{.replicas_to_aggregate = 7}, "sync", "bulk_synchronous_parallel replicas_to_aggregate=7",
+     true, 7, false},  // no job of 5 ranks has it
+    {BulkSynchronousParallel{.replicas_to_aggregate = UINT32_MAX}, "sync",
+     "bulk_synchronous_parallel replicas_to_aggregate=4294967295", true, UINT32_MAX, false},
+    {StaleSynchronousParallel{}, "ssp", "stale_synchronous_parallel staleness=3", false, 1, false},
+    {StaleSynchronousParallel{.staleness = 0}, "ssp", "stale_synchronous_parallel staleness=0", false, 1, false},
+    {StaleSynchronousParallel{.staleness = UINT64_MAX}, "ssp",
+     "stale_synchronous_parallel staleness=18446744073709551615", false, 1, false},
+    {AsynchronousParallel{}, "async", "asynchronous_parallel", false, 1, false},
+    {AsynchronousParallel{.barrier_every = 100}, "async", "asynchronous_parallel barrier_every=100", false, 1, false},
+};
+
+}  // namespace
+
+TEST_CASE("Consistency: what it answers, and its text there and back", "[ps]") {
+  for (const Row& row : rows) {
+    CAPTURE(row.text);
+    CHECK(row.consistency.mode() == row.mode);
+    CHECK(row.consistency.is_synchronous() == row.is_synchronous);
+    CHECK(row.consistency.replicas_to_aggregate(5) == row.of_5_ranks);
+    CHECK(row.consistency.can_have_replicas() == row.can_have_replicas);
+    CHECK(row.consistency.describe() == row.text);
+    CHECK(distrib::parse_consistency(row.text) == row.consistency);
+    for (const Row& other : rows) CHECK((row.consistency == other.consistency) == (&row == &other));
+  }
+}
+
+TEST_CASE("Consistency: one of three, every rank counts unless told otherwise", "[ps]") {
+  CHECK(Consistency{} == BulkSynchronousParallel{});
+  CHECK(StaleSynchronousParallel{} == StaleSynchronousParallel{.staleness = 3});
+  STATIC_REQUIRE(std::convertible_to<StaleSynchronousParallel, Consistency>);
+  STATIC_REQUIRE_FALSE(std::convertible_to<const char*, Consistency>);
+  STATIC_REQUIRE_FALSE(std::convertible_to<int, Consistency>);
+}
+
+TEST_CASE("Consistency: the bound after a contribution", "[ps]") {
+  const Consistency stale = StaleSynchronousParallel{2};
+  for (const unsigned made : {0U, 1U, 4U}) CHECK(stale.bound_after(made) == 2);
+  for (const unsigned made : {0U, 1U, 4U}) CHECK(Consistency{AsynchronousParallel{}}.bound_after(made) == UINT64_MAX);
+  for (const unsigned made : {0U, 1U, 4U}) CHECK(Consistency{}.bound_after(made) == 0);
+  const Consistency barriers = AsynchronousParallel{.barrier_every = 4};
+  for (const unsigned made : {0U, 4U, 8U}) CHECK(barriers.bound_after(made) == 0);
+  for (const unsigned made : {1U, 3U, 5U}) CHECK(barriers.bound_after(made) == UINT64_MAX);
+}
+
+TEST_CASE("parse_consistency: every other text is refused", "[ps]") {
+  for (const char* text : {"",
+                           "bulk",
+                           "bulk_synchronous_parallel ",
+                           "asynchronous_parallel staleness=3",
+                           "asynchronous_parallel barrier_every=0",
+                           "asynchronous_parallel barrier_every=07",
+                           "stale_synchronous_parallel staleness=1 barrier_every=2",
+                           "stale_synchronous_parallel",
+                           "stale_synchronous_parallel staleness=",
+                           "stale_synchronous_parallel staleness=-1",
+                           "stale_synchronous_parallel staleness=03",
+                           "stale_synchronous_parallel staleness=18446744073709551616",
+                           "staleness=3",
+                           "3",
+                           "=",
+                           "bulk_synchronous_parallel staleness=3",
+                           "bulk_synchronous_parallel replicas_to_aggregate=0",
+                           "bulk_synchronous_parallel replicas_to_aggregate=4294967298",
+                           "bulk_synchronous_parallel replicas_to_aggregate=02",
+                           "replicas_to_aggregate=2"}) {
+    CAPTURE(text);
+    CHECK_FALSE(distrib::parse_consistency(text));
+  }
+}

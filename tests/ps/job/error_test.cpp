@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/job/error.hpp>
+
+#include "support/catch.hpp"
+
+using distrib::failure;
+using distrib::ps_errc;
+
+TEST_CASE("ps_errc: words and conditions", "[ps]") {
+  struct Row {
+    ps_errc value;
+    int number;
+    failure condition;
+    std::string words;
+  };
+  const Row rows[] = {
+      {ps_errc::job_mismatch, 1, failure::mismatch, "another job"},
+      {ps_errc::not_repeatable, 2, failure::mismatch, "not repeatable"},
+      {ps_errc::unknown_rank, 3, failure::invalid_argument, "no such rank"},
+      {ps_errc::wrong_size, 4, failure::invalid_argument, "another size"},
+      {ps_errc::no_such_task, 5, failure::invalid_argument, "a ps task that the job does not have"},
+      {ps_errc::bad_job, 6, failure::invalid_argument, "no description of a job"},
+      {ps_errc::unknown_updater, 7, failure::unsupported, "start the servers with updaters<...>"},
+      {ps_errc::shape_mismatch, 13, failure::invalid_argument, "another size than what it is combined with"},
+      {ps_errc::bad_row_splits, 14, failure::invalid_argument, "ascend from 0 to the number of ids"},
+      {ps_errc::bad_weights, 15, failure::invalid_argument, "one weight for each id"},
+      {ps_errc::no_such_row, 16, failure::invalid_argument, "no such row"},
+      {ps_errc::empty_row, 17, failure::invalid_argument, "needs the safe lookup"},
+      {ps_errc::unknown_combiner, 18, failure::invalid_argument, "one of mean, sqrtn, sum"},
+      {ps_errc::unsorted_keys, 19, failure::invalid_argument, "ascend and be unique"},
+      {ps_errc::not_positive, 20, failure::invalid_argument, "must be positive"},
+      {ps_errc::too_few_tokens, 21, failure::invalid_argument, "too few tokens"},
+      {ps_errc::no_variables, 22, failure::invalid_argument, "at least one variable"},
+      {ps_errc::no_global_step, 23, failure::invalid_argument, "a global step is needed"},
+      {ps_errc::not_begun, 24, failure::invalid_argument, "before this"},
+      {ps_errc::budget_exceeded, 25, failure::exhausted, "more memory than its budget"},
+      {ps_errc::pull_too_large, 26, failure::exhausted, "more rows than one answer may hold"},
+      {ps_errc::updates_every_row, 27, failure::unsupported, "take LazyAdam"},
+      {ps_errc::not_finite, 28, failure::invalid_argument, "NaN or infinity"},
+      {ps_errc::directory_in_use, 29, failure::unavailable, "another process of this ps task has its cuts there"},
+      {ps_errc::bad_initial_values, 31, failure::mismatch, "initial_values() must always give the same"},
+  };
+  for (const Row& row : rows) {
+    const std::error_code code = row.value;
+    CHECK(code.value() == row.number);
+    CHECK(code.category().name() == std::string{"distrib.ps"});
+    CHECK(code == row.condition);
+    CHECK_THAT(code.message(), ContainsSubstring(row.words));
+  }
+}

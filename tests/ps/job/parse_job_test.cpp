@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/job/parse_job.hpp>
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+#include <vector>
+
+using distrib::DType;
+using distrib::Error;
+using distrib::Job;
+using distrib::parse_job;
+using distrib::ps_errc;
+using distrib::Slice;
+using distrib::TableInfo;
+
+namespace {
+
+auto a_job() -> Job {
+  Job job;
+  job.seed = 20160411;
+  job.variables = {{"hidden/weights", DType::float32, {784, 128}, distrib::GlorotUniformInitializer{}},
+                   {"hidden/bias", DType::float32, {128}, distrib::ConstantInitializer{0.1F}},
+                   {"columns", DType::float32, {2, 6}, distrib::UniformInitializer{}},
+                   {"empty", DType::float32, {0, 4}, distrib::ZerosInitializer{}},
+                   {"temperature", DType::float32, {}, distrib::ZerosInitializer{}}};
+  job.parts = {{0, Slice::along({784, 128}, 0, 0, 400), 0},
+               {0, Slice::along({784, 128}, 0, 400, 384), 3},
+               {1, Slice::whole({128}), 1},
+               {2, Slice::along({2, 6}, 1, 0, 2), 0},
+               {2, Slice::along({2, 6}, 1, 2, 3), 0},
+               {2, Slice::along({2, 6}, 1, 5, 1), 1},
+               {3, Slice::whole({0, 4}), 2},
+               {4, Slice::whole({}), 2}};
+  job.tasks = 2;
+  job.shards_per_task = 2;
+  job.updater = "momentum learning_rate=0.05 momentum=0.9 use_nesterov=false";
+  job.consistency = distrib::BulkSynchronousParallel{};
+  job.data = "tfrecords of 4 files";
+  job.ranks = 3;
+  job.total_steps = 6000;
+  job.cut_interval = 200;
+  return job;
+}
+
+auto table(std::string name, std::uint32_t dim, std::uint64_t rows, distrib::Initializer initializer) -> TableInfo {
+  TableInfo info;
+  info.name = std::move(name);
+  info.dim = dim;
+  info.rows = rows;
+  info.initializer = initializer;
+  return info;
+}
+
+/// The same, with tables: lines 8 to 14.
+auto with_tables() -> Job {
+  Job job = a_job();
+  job.tables = {table("user", 16, 0, distrib::UniformInitializer{}),
+                table("item", 8, 50'000, distrib::GlorotUniformInitializer{}),
+                table("word", 1, 0, distrib::ConstantInitializer{0.5F})};
+  job.tables[0].min_count = 5;
+  job.tables[0].evict_after = 100'000;
+  job.tables[2].evict_after = 7;
+  job.tables[2].kept_as = distrib::FloatFormat::bfloat16;
+  return job;
+}
+
+auto equal(const Job& one, const Job& other) -> bool {
+  return one.seed == other.seed && one.initial_checkpoint == other.initial_checkpoint &&
+         one.variables == other.variables && one.tables == other.tables && one.parts == other.parts &&
+         one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
+         one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
+         one.check_numerics == other.check_numerics && one.wire_format == other.wire_format &&
+         one.consistency == other.consistency && one.data == other.data && one.ranks == other.ranks &&
+         one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
+}
+
+/// Where a text is refused; "" when it is accepted.
+auto refused_at(const std::string& text) -> std::string {
+  Error error;
+  const Job job = parse_job(text, error);
+  if (error) {
+    CHECK(error.code == ps_errc::bad_job);
+    CHECK(equal(job, Job{}));
+  } else {
+    CHECK(to_text(job) == text);
+  }
+  return error.where;
+}
+
+/// The text of a job with the first `from` of it replaced.
+auto with(std::string_view from, std::string_view to, const Job& job = a_job()) -> std::string {
+  std::string text = to_text(job);
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+auto lines_of(const std::string& text) -> std::vector<std::string> {
+  std::vector<std::string> lines;
+  std::istringstream stream{text};
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+auto joined(const std::vector<std::string>& lines) -> std::string {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("parse_job: the opposite of to_text", "[ps]") {
+  Job job = a_job();
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.consistency = distrib::StaleSynchronousParallel{.staleness = 3};
+  job.updater = "";
+  job.data = "";
+  job.cut_interval = 0;
+  job.seed = job.total_steps = UINT64_MAX;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.updaters_of = {{"hidden/", "ftrl l1=0.5"}, {"hidden/bias", "sgd "}};
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.variables[3].dtype = DType::int64;
+  job.variables[4].dtype = DType::float64;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.check_numerics = true;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.row_mean = distrib::RowMean::of_all;
+  CHECK(equal(parse_job(to_text(job)), job));
+  for (const auto format : {distrib::FloatFormat::bfloat16, distrib::FloatFormat::float16}) {
+    job.wire_format = format;
+    CHECK(equal(parse_job(to_text(job)), job));
+  }
+  job.initial_checkpoint = "/models/a b/model.ckpt-100";
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.tasks = 256, job.shards_per_task = 256, job.ranks = 1U << 20;
+  job.parts[7].shard = 65535;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.variables.clear(), job.parts.clear();
+  CHECK(equal(parse_job(to_text(job)), job));
+}
+
+TEST_CASE("parse_job: the first line that is not understood is named", "[ps]") {
+  struct Row {
+    std::string_view from;
+    std::string_view to;
+    std::string where;
+  };
+  const Row rows[] = {
+      {"distrib job 1", "distrib job 2", "line 1, 'distrib job 2'"},
+      {"distrib job 1\n", "", "line 1, 'seed 20160411'"},
+      {"seed 20160411", "seed 020160411", "line 2, 'seed 020160411'"},
+      {"seed 20160411", "seed -1", "line 2, 'seed -1'"},
+      {"seed 20160411", "seed 18446744073709551616", "line 2, 'seed 18446744073709551616'"},
+      {"seed 20160411", "seed", "line 2, 'seed'"},
+      {"seed 20160411", "Seed 20160411", "line 2, 'Seed 20160411'"},
+      {"seed 20160411", "seed 1\nseed 1", "line 3, 'seed 1'"},
+      {"seed 20160411", "seed 1\ninitial_checkpoint ", "after line 24"},
+      {"seed 20160411", "seed 1\ninitial_checkpoint a\ninitial_checkpoint b", "line 4, 'initial_checkpoint b'"},
+      {"seed 20160411", "initial_checkpoint a\nseed 1", "line 2, 'initial_checkpoint a'"},
+      {"float32[128]", "float64[128]", "line 4, 'variable hidden/bias float64[128] constant value=0.1'"},
+      {"float32[128]", "int64[128]", "line 4, 'variable hidden/bias int64[128] constant value=0.1'"},
+      {"variable temperature float32", "variable temperature int32", "line 7, 'variable temperature int32[] zeros'"},
+      {"float32[128]", "float32[-128]", "line 4, 'variable hidden/bias float32[-128] constant value=0.1'"},
+      {"float32[128]", "float32", "line 4, 'variable hidden/bias float32 constant value=0.1'"},
+      {"float32[128]", "float32 [128]", "line 4, 'variable hidden/bias float32 [128] constant value=0.1'"},
+      {"constant value=0.1", "normal", "line 4, 'variable hidden/bias float32[128] normal'"},
+      {"variable hidden/bias", "variable ", "line 4, 'variable  float32[128] constant value=0.1'"},
+      {"variable hidden/bias", "variable hidden/\tbias",
+       "line 4, 'variable hidden/?bias float32[128] constant value=0.1'"},
+      {"variable hidden/bias", "variable hidden/weights",
+       "line 4, 'variable hidden/weights float32[128] constant value=0.1'"},
+      {"variable temperature", "variable hidden/bias", "line 7, 'variable hidden/bias float32[] zeros'"},
+      {"variable temperature float32[]", "variable temperature float32[70368744177664]",
+       "line 7, 'variable temperature float32[70368744177664] zeros'"},  // 2^48 bytes, and what was there before
+      {"variable temperature float32[]", "variable temperature int64[35184372088832]",
+       "line 7, 'variable temperature int64[35184372088832] zeros'"},  // the same
+      {"variable temperature float32[]", "variable temperature float64[9223372036854775807]",
+       "line 7, 'variable temperature float64[9223372036854775807] zeros'"},
+      {"variable empty", "variables empty", "line 6, 'variables empty float32[0,4] zeros'"},
+      {"part hidden/weights 0,400:0,128 shard 0\n", "", "line 8, 'part hidden/weights 400,384:0,128 shard 3'"},
+      {"part hidden/weights 400,384:0,128 shard 3\n", "", "line 9, 'part hidden/bias 0,128 shard 1'"},
+      {"400,384", "399,385", "line 9, 'part hidden/weights 399,385:0,128 shard 3'"},
+      {"400,384", "401,383", "line 9, 'part hidden/weights 401,383:0,128 shard 3'"},
+      {"400,384", "400,385", "line 9, 'part hidden/weights 400,385:0,128 shard 3'"},
+      {"400,384", "400,383", "line 10, 'part hidden/bias 0,128 shard 1'"},
+      {"400,384:0,128", "400,384:0,127", "line 9, 'part hidden/weights 400,384:0,127 shard 3'"},
+      {"400,384:0,128", "0,784:0,128", "line 9, 'part hidden/weights 0,784:0,128 shard 3'"},
+      {"400,384:0,128", "400,4611686018427387904:0,128",
+       "line 9, 'part hidden/weights 400,4611686018427387904:0,128 shard 3'"},
+      {"0,400:0,128 shard 0", "0,400:0,64 shard 0", "line 8, 'part hidden/weights 0,400:0,64 shard 0'"},
+      {"0,400:0,128 shard 0", "0,0:0,128 shard 0", "line 8, 'part hidden/weights 0,0:0,128 shard 0'"},
+      {"0,400:0,128 shard 0", "0,400 shard 0", "line 8, 'part hidden/weights 0,400 shard 0'"},
+      {"0,400:0,128 shard 0", "0,784:0,128 shard 0", "line 9, 'part hidden/weights 400,384:0,128 shard 3'"},
+      {"part hidden/bias 0,128", "part hidden/bias 0,128 ", "line 10, 'part hidden/bias 0,128  shard 1'"},
+      {"part hidden/bias 0,128", "part bias 0,128", "line 10, 'part bias 0,128 shard 1'"},
+      {"part columns 0,2:0,2 shard 0", "part columns 0,2:0,2 on 0", "line 11, 'part columns 0,2:0,2 on 0'"},
+      {"part columns 0,2:0,2 shard 0", "part columns 0,2:0,2 shard -1", "line 11, 'part columns 0,2:0,2 shard -1'"},
+      {"shard 3", "shard 4", "line 9, shard 4"},
+      {"shard 3", "shard 4294967295", "line 9, shard 4294967295"},
+      {"shard 3", "shard 4294967296", "line 9, 'part hidden/weights 400,384:0,128 shard 4294967296'"},
+      {"part temperature  shard 2", "part temperature 0,1 shard 2", "line 15, 'part temperature 0,1 shard 2'"},
+      {"part temperature  shard 2\n", "part temperature  shard 2\npart temperature  shard 2\n",
+       "line 16, 'part temperature  shard 2'"},
+      {"tasks 2\n", "tasks 0\n", "line 16, 'tasks 0'"},
+      {"tasks 2\n", "tasks 65537\n", "line 16, 'tasks 65537'"},
+      {"tasks 2\n", "tasks 65536\n", "line 17, 'shards_per_task 2'"},
+      {"tasks 2\n", "tasks 1\n", "line 9, shard 3"},
+      {"shards_per_task 2", "shards_per_task 4294967296", "line 17, 'shards_per_task 4294967296'"},
+      {"updater momentum", "updater_momentum",
+       "line 18, 'updater_momentum learning_rate=0.05 momentum=0.9 use_nesterov=false'"},
+      {"consistency", "updater_of hidden/\nconsistency", "line 19, 'updater_of hidden/'"},
+      {"consistency", "updater_of  sgd\nconsistency", "line 19, 'updater_of  sgd'"},
+      {"consistency", "updater_of a sgd\nupdater_of a sgd\nconsistency", "line 20, 'updater_of a sgd'"},
+      {"consistency", "row_mean of_those_with_key\nconsistency", "line 19, 'row_mean of_those_with_key'"},
+      {"consistency", "row_mean of_all\nrow_mean of_all\nconsistency", "line 20, 'row_mean of_all'"},
+      {"consistency", "check_numerics true\nrow_mean of_all\nconsistency", "line 20, 'row_mean of_all'"},
+      {"consistency", "check_numerics false\nconsistency", "line 19, 'check_numerics false'"},
+      {"consistency", "check_numerics true\ncheck_numerics true\nconsistency", "line 20, 'check_numerics true'"},
+      {"updater momentum", "check_numerics true\nupdater momentum", "line 18, 'check_numerics true'"},
+      {"consistency", "wire_format float32\nconsistency", "line 19, 'wire_format float32'"},
+      {"consistency", "wire_format half\nconsistency", "line 19, 'wire_format half'"},
+      {"consistency", "wire_format \nconsistency", "line 19, 'wire_format '"},
+      {"consistency", "wire_format float16\nwire_format float16\nconsistency", "line 20, 'wire_format float16'"},
+      {"consistency", "wire_format float16\ncheck_numerics true\nconsistency", "line 20, 'check_numerics true'"},
+      {"updater momentum", "replicas 1\nupdater momentum", "line 18, 'replicas 1'"},
+      {"updater momentum", "replicas 3\nupdater momentum", "line 18, 'replicas 3'"},
+      {"updater momentum", "replicas 2\nreplicas 2\nupdater momentum", "line 19, 'replicas 2'"},
+      {"bulk_synchronous_parallel", "bulk", "line 19, 'consistency bulk'"},
+      {"bulk_synchronous_parallel", "bulk_synchronous_parallel replicas_to_aggregate=4", "line 21, 'ranks 3'"},
+      {"data tfrecords of 4 files\n", "", "line 20, 'ranks 3'"},
+      {"ranks 3", "ranks 0", "line 21, 'ranks 0'"},
+      {"ranks 3", "ranks 1048577", "line 21, 'ranks 1048577'"},
+      {"total_steps 6000", "total_steps 0", "line 22, 'total_steps 0'"},
+      {"cut_interval 200", "cut_interval 2e2", "line 23, 'cut_interval 2e2'"},
+      {"cut_interval 200\n", "", "line 23, ''"},
+      {"cut_interval 200\n", "cut_interval 200", "after line 23"},
+      {"cut_interval 200\n", "cut_interval 200\n\n", "after line 23"},
+      {"cut_interval 200\n", "cut_interval 200\nseed 1\n", "after line 23"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.from, row.to);
+    CHECK(refused_at(with(row.from, row.to)) == row.where);
+  }
+  Job replicated = parse_job(with("updater momentum", "replicas 2\nupdater momentum"));
+  CHECK(replicated.replicas == 2);
+  const distrib::Consistency others[] = {distrib::AsynchronousParallel{}, distrib::StaleSynchronousParallel{},
+                                         distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2}};
+  for (const distrib::Consistency other : others) {
+    replicated.consistency = other;
+    CHECK(refused_at(to_text(replicated)) == "line 20, 'consistency " + other.describe() + "'");
+  }
+  CHECK(refused_at("") == "line 1, ''");
+  CHECK(refused_at(std::string(64, '\n')) == "line 1, ''");
+  CHECK(refused_at(std::string(1 << 20, 'x')) == "line 1, '" + std::string(120, 'x') + "'");
+}
+
+TEST_CASE("parse_job: custom initial values, with the digest of each shard's block", "[ps]") {
+  Job job = a_job();
+  job.variables[1].initializer = distrib::CustomInitializer{distrib::sha256(distrib::as_bytes(std::string_view{"x"}))};
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard)
+    job.initial_blocks.push_back(distrib::sha256(distrib::as_bytes(std::to_string(shard))));
+  const std::string text = to_text(job);
+  CHECK(equal(parse_job(text), job));
+  CHECK(parse_job(text).initial_blocks == job.initial_blocks);
+
+  const auto changed = [&](std::string_view from, const std::string& to) {
+    std::string other = text;
+    return refused_at(other.replace(other.find(from), from.size(), to));
+  };
+  const std::string first = "initial_block " + distrib::to_hex(job.initial_blocks[0]);
+  const std::string last = "initial_block " + distrib::to_hex(job.initial_blocks[3]);
+  CHECK(changed(first + "\n", "") == "line 21, 'updater momentum learning_rate=0.05 momentum=0.9 use_nesterov=false'");
+  CHECK(changed(last, last + "\n" + last) == "line 22, '" + last + "'");
+  CHECK(changed(first, "initial_block 00") == "line 18, 'initial_block 00'");
+  CHECK(changed("float32[128] custom", "int64[128] custom") != "");
+  CHECK(changed("seed 20160411", "seed 20160411\ninitial_checkpoint a") ==
+        "custom initial values beside an initial checkpoint");
+  CHECK(refused_at(with("updater momentum", first + "\nupdater momentum")) == "line 18, '" + first + "'");
+
+  Job rows = with_tables();
+  rows.tables[0].initializer = distrib::CustomInitializer{};
+  CHECK_THAT(refused_at(to_text(rows)), ContainsSubstring("line 8, 'table user "));
+}
+
+TEST_CASE("parse_job: tables", "[ps]") {
+  Job job = with_tables();
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.tables[0].min_count = UINT32_MAX;
+  job.tables[0].evict_after = UINT64_MAX;
+  job.tables[0].kept_as = distrib::FloatFormat::float16;
+  job.tables[1].kept_as = distrib::FloatFormat::bfloat16;
+  job.tables[1].dim = distrib::max_table_dim;
+  job.tables[1].rows = distrib::max_job_bytes / sizeof(float) / distrib::max_table_dim;
+  job.tables[2].dim = distrib::max_table_dim;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.variables.clear(), job.parts.clear();
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.tables.resize(1);
+  job.tables[0].min_count = 1;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.tasks = 512;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.tasks = 513;  // more shards than there are virtual ones
+  CHECK(refused_at(to_text(job)) == "line 7, 'shards_per_task 2'");
+  job.tables.clear();
+  CHECK(equal(parse_job(to_text(job)), job));
+}
+
+TEST_CASE("parse_job: the first line of tables that is not understood is named", "[ps]") {
+  struct Row {
+    std::string_view from;
+    std::string_view to;
+    std::string where;
+  };
+  const std::string user = "keys any dim 16 uniform low=-0.05 high=0.05'";
+  const std::string item = "dim 8 glorot_uniform'";
+  const Row rows[] = {
+      {"table user", "table", "line 8, 'table keys any dim 16 uniform low=-0.05 high=0.05'"},
+      {"table user", "table ", "line 8, 'table  " + user},
+      {"table user", "table us\ter", "line 8, 'table us?er " + user},
+      {"table user", "tables user", "line 8, 'tables user " + user},
+      {"table user", "table hidden/bias", "line 8, 'table hidden/bias " + user},
+      {"table item", "table user", "line 11, 'table user keys 50000 " + item},
+      {"table item", "table empty", "line 11, 'table empty keys 50000 " + item},
+      {"keys any", "key any", "line 8, 'table user key any dim 16 uniform low=-0.05 high=0.05'"},
+      {"keys any", "keys all", "line 8, 'table user keys all dim 16 uniform low=-0.05 high=0.05'"},
+      {"keys any", "keys", "line 8, 'table user keys dim 16 uniform low=-0.05 high=0.05'"},
+      {"keys 50000", "keys 0", "line 11, 'table item keys 0 " + item},
+      {"keys 50000", "keys -1", "line 11, 'table item keys -1 " + item},
+      {"keys 50000", "keys 050000", "line 11, 'table item keys 050000 " + item},
+      {"keys 50000", "keys 8796093022209", "line 11, 'table item keys 8796093022209 " + item},  // 2^48 bytes and a row
+      {"keys 50000", "keys 18446744073709551615", "line 11, 'table item keys 18446744073709551615 " + item},
+      {"keys 50000", "keys 18446744073709551616", "line 11, 'table item keys 18446744073709551616 " + item},
+      {"dim 16", "dim 0", "line 8, 'table user keys any dim 0 uniform low=-0.05 high=0.05'"},
+      {"dim 16", "dim 65537", "line 8, 'table user keys any dim 65537 uniform low=-0.05 high=0.05'"},
+      {"dim 16", "dim 4294967312", "line 8, 'table user keys any dim 4294967312 uniform low=-0.05 high=0.05'"},
+      {"dim 16", "dim", "line 8, 'table user keys any dim uniform low=-0.05 high=0.05'"},
+      {"dim 16", "rows 16", "line 8, 'table user keys any rows 16 uniform low=-0.05 high=0.05'"},
+      {"dim 8 ", "dim 8  ", "line 11, 'table item keys 50000 dim 8  glorot_uniform'"},
+      {"dim 8 glorot_uniform", "dim 8", "line 11, 'table item keys 50000 dim 8'"},
+      {"dim 8 glorot_uniform", "dim 8 normal", "line 11, 'table item keys 50000 dim 8 normal'"},
+      {"min_count 5", "min_count 1", "line 9, 'min_count 1'"},  // which is what no line says
+      {"min_count 5", "min_count 0", "line 9, 'min_count 0'"},
+      {"min_count 5", "min_count 4294967296", "line 9, 'min_count 4294967296'"},
+      {"min_count 5", "min_count 5 ", "line 9, 'min_count 5 '"},
+      {"min_count 5\n", "min_count 5\nmin_count 5\n", "line 10, 'min_count 5'"},
+      {"min_count 5\nevict_after 100000\n", "evict_after 100000\nmin_count 5\n", "line 10, 'min_count 5'"},
+      {"evict_after 100000", "evict_after 0", "line 10, 'evict_after 0'"},
+      {"evict_after 100000", "evict_after 18446744073709551616", "line 10, 'evict_after 18446744073709551616'"},
+      {"evict_after 100000", "evict_after", "line 10, 'evict_after'"},
+      {"evict_after 7\n", "evict_after 7\nevict_after 7\n", "line 14, 'evict_after 7'"},
+      {"8 glorot_uniform\n", "8 glorot_uniform\nmin_count 2\n", "line 12, 'min_count 2'"},  // numbered keys
+      {"8 glorot_uniform\n", "8 glorot_uniform\nevict_after 2\n", "line 12, 'evict_after 2'"},
+      {"kept_as bfloat16", "kept_as float32", "line 14, 'kept_as float32'"},  // which is what no line says
+      {"kept_as bfloat16", "kept_as double", "line 14, 'kept_as double'"},
+      {"kept_as bfloat16", "kept_as", "line 14, 'kept_as'"},
+      {"kept_as bfloat16", "kept_as bfloat16 ", "line 14, 'kept_as bfloat16 '"},
+      {"kept_as bfloat16\n", "kept_as bfloat16\nkept_as bfloat16\n", "line 15, 'kept_as bfloat16'"},
+      {"evict_after 7\nkept_as bfloat16\n", "kept_as bfloat16\nevict_after 7\n", "line 14, 'evict_after 7'"},
+      {"table user", "min_count 5\ntable user", "line 8, 'min_count 5'"},
+      {"table user", "part hidden/weights 0,400:0,128 shard 0\ntable user", "line 9, 'table user " + user},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.from, row.to);
+    CHECK(refused_at(with(row.from, row.to, with_tables())) == row.where);
+  }
+}
+
+TEST_CASE("parse_job: at most max_job_text bytes", "[ps]") {
+  Job job = a_job();
+  job.data = std::string(distrib::max_job_text - to_text(job).size() + job.data.size(), 'd');
+  CHECK(to_text(job).size() == distrib::max_job_text);
+  CHECK(refused_at(to_text(job)).empty());
+  job.data += 'd';
+  CHECK(refused_at(to_text(job)) == "1048577 bytes");
+}
+
+TEST_CASE("parse_job: as many variables as there is room for", "[ps]") {
+  Job job = a_job();
+  for (std::size_t v = job.variables.size(); v < 17'000; ++v) {
+    job.variables.push_back({std::to_string(v), DType::float32, {0}, {}});
+    job.parts.push_back({v, Slice::whole({0}), 0});
+  }
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.variables.back().name = "5";
+  CHECK(refused_at(to_text(job)) == "line 17002, 'variable 5 float32[0] zeros'");
+}
+
+TEST_CASE("parse_job: its faces", "[ps]") {
+  std::error_code ec = ps_errc::bad_job;
+  CHECK(equal(parse_job(to_text(a_job()), ec), a_job()));
+  CHECK_FALSE(ec);
+  CHECK(equal(parse_job("", ec), Job{}));
+  CHECK(ec == ps_errc::bad_job);
+  CHECK_THROWS_WITH(parse_job(with("ranks 3", "ranks 0")), ContainsSubstring("line 21, 'ranks 0'"));
+}
+
+// What a stranger may send: never a crash or more memory than the text is long, and what is accepted is exactly a job.
+TEST_CASE("parse_job: 20 000 damaged texts", "[ps]") {
+  std::mt19937 random{20160411};
+  const auto below = [&random](std::size_t count) { return static_cast<std::size_t>(random()) % count; };
+  const std::string texts[] = {to_text(a_job()), to_text(with_tables())};
+  const char* const numbers[] = {"0",
+                                 "-1",
+                                 "1",
+                                 "00",
+                                 "65536",
+                                 "4294967295",
+                                 "4294967296",
+                                 "4611686018427387904",
+                                 "9223372036854775807",
+                                 "18446744073709551615",
+                                 "18446744073709551616",
+                                 "1e9",
+                                 "nan",
+                                 "1e999999",
+                                 ""};
+  std::size_t accepted = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = texts[round % 2];
+    for (std::size_t changes = 1 + below(3); changes > 0 && !text.empty(); --changes) {
+      std::vector<std::string> lines = lines_of(text);
+      switch (below(7)) {
+        case 0: text[below(text.size())] = static_cast<char>(below(256)); break;
+        case 1: text.erase(below(text.size()), 1 + below(8)); break;
+        case 2: text.insert(below(text.size()), 1, " ,:[]\n=09s"[below(10)]); break;
+        case 3:
+          lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(below(lines.size())), lines[below(lines.size())]);
+          text = joined(lines);
+          break;
+        case 4:
+          std::swap(lines[below(lines.size())], lines[below(lines.size())]);
+          text = joined(lines);
+          break;
+        case 5: text.resize(below(text.size())); break;
+        default: {  // another number in the place of one
+          const std::size_t first = text.find_first_of("0123456789", below(text.size()));
+          if (first == std::string::npos) break;
+          const std::size_t last = std::min(text.find_first_not_of("0123456789", first), text.size());
+          text.replace(first, last - first, numbers[below(std::size(numbers))]);
+        }
+      }
+    }
+    Error error;
+    const Job job = parse_job(text, error);
+    if (error) {
+      if (error.code != ps_errc::bad_job || error.where.empty() || error.where.size() > 200) FAIL(text);
+      continue;
+    }
+    ++accepted;
+    if (to_text(job) != text || job.ranks == 0 || job.shards() == 0 || job.total_steps == 0) FAIL(text);
+    for (const TableInfo& one : job.tables)
+      if (one.dim == 0 || one.min_count == 0 || one.name.empty() || job.shards() > 1024) FAIL(text);
+    // The parts cover each variable once.
+    std::vector<std::int64_t> covered(job.variables.size());
+    for (const auto& part : job.parts) {
+      if (part.shard >= job.shards() || !part.slice.inside(job.variables[part.variable].shape)) FAIL(text);
+      covered[part.variable] += part.slice.extents.elements();
+    }
+    for (std::size_t v = 0; v < covered.size(); ++v)
+      if (covered[v] != job.variables[v].shape.elements()) FAIL(text);
+  }
+  CHECK(accepted > 500);  // a changed seed, rate or number of steps is a job too
+  CHECK(accepted < 10'000);
+}

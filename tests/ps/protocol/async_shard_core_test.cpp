@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/protocol/async_shard_core.hpp>
+
+#include <distrib/optimizer/sgd.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+
+using distrib::Contribution;
+using distrib::Cut;
+using distrib::Peer;
+using distrib::Rank;
+using distrib::Sgd;
+using distrib::Step;
+using story::block;
+using story::tell;
+using support::ShardActions;
+using Core = distrib::AsyncShardCore;
+using Events = std::vector<story::ShardEvent>;
+
+namespace {
+
+/// An asynchronous job on one shard.
+auto job_of(Rank ranks, std::uint64_t total, Step interval,
+            distrib::Consistency consistency = distrib::AsynchronousParallel{}) -> distrib::Job {
+  return story::with_consistency(story::job(1, ranks, total, interval), consistency);
+}
+
+/// Values are what was contributed, with a minus.
+auto sgd() -> distrib::JobUpdaters { return {Sgd{.learning_rate = 1.0F}}; }
+
+/// Events of one core; rank r speaks through peer 10 + r.
+struct Shard {
+  Core core;
+
+  auto join(Peer peer) {
+    return [=, this](ShardActions& out) { core.join(peer, static_cast<Rank>(peer - 10), out); };
+  }
+  auto push(Rank rank, Step step, float number) {
+    return [=, this](ShardActions& out) { core.push(10 + rank, Contribution{step, rank, block(number)}, out); };
+  }
+  auto push(Rank rank, Step step, distrib::SharedBuffer contribution) {
+    return [=, this](ShardActions& out) { core.push(10 + rank, Contribution{step, rank, contribution}, out); };
+  }
+  auto pull(Peer peer, Step finished, distrib::PullRows rows = {}) {
+    return [=, this](ShardActions& out) { core.pull(peer, finished, out, rows); };
+  }
+  auto save() {
+    return [this](ShardActions& out) { core.save(out); };
+  }
+  auto save(Peer peer) {
+    return [=, this](ShardActions& out) { core.save(peer, out); };
+  }
+  auto copy(std::size_t most_bytes = 1 << 20) {
+    return [=, this](ShardActions& out) { core.copy_cut(most_bytes, out); };
+  }
+  auto saved(Step step) {
+    return [=, this](ShardActions& out) { core.cut_saved(step, out); };
+  }
+  auto no_room() {
+    return [this](ShardActions& out) { core.no_room(out); };
+  }
+  auto save_again() {
+    return [this](ShardActions& out) { core.save_again(out); };
+  }
+  auto goodbye(Peer peer) {
+    return [=, this](ShardActions& out) { core.goodbye(peer, out); };
+  }
+  auto disconnect(Peer peer) {
+    return [=, this](ShardActions& out) { core.disconnect(peer, out); };
+  }
+};
+
+auto shard_of(Rank ranks, std::uint64_t total, Step interval,
+              distrib::Consistency consistency = distrib::AsynchronousParallel{}) -> Shard {
+  return {Core{job_of(ranks, total, interval, consistency), 0, sgd()}};
+}
+
+}  // namespace
+
+TEST_CASE("AsyncShardCore: where there is no room for a cut, it goes on and tries when asked, and the last again",
+          "[ps]") {
+  Shard shard = shard_of(1, 3, 0);
+  tell(Events{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"nothing is under way", shard.save_again(), {}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"asked", shard.save(), {"save 1 w=-1 applied=1"}},
+      {"no room", shard.no_room(), {"notice 10 k=1 cuts=0 no room"}},
+      {"nobody has asked", shard.save_again(), {}},
+      {"asked", shard.save(), {"save 1 w=-1 applied=1"}},
+      {"", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0 no room"}},
+      {"asked meanwhile", shard.save(), {}},
+      {"as it is now", shard.save_again(), {"save 2 w=-2 applied=2"}},
+      {"there is", shard.saved(2), {"notice 10 k=2 cuts=2"}},
+      {"the last one", shard.push(0, 3, 1), {"save 3 w=-3 applied=3", "pushed 10 step=3 k=3 cuts=2"}},
+      {"again", shard.save_again(), {"save 3 w=-3 applied=3"}},
+      {"there is", shard.saved(3), {"notice 10 k=3 cuts=3"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: each name counts once, in each rank's order (rule 1)", "[ps]") {
+  Shard shard = shard_of(2, 99, 0);
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"counted at once", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"a repeat is dropped", shard.push(0, 1, 50), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"a gap is answered with where it stands", shard.push(0, 3, 50), {"joined 10 k=1 cuts=0"}},
+      {"the next", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"ranks count by themselves", shard.push(1, 1, 4), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"a step 0 is none", shard.push(1, 0, 50), {"pushed 11 step=0 k=1 cuts=0"}},
+      {"values as they are", shard.pull(11, 1), {"values 11 step=1 w=-6 k=1 cuts=0"}},
+      {"join tells each its own", shard.join(10), {"joined 10 k=2 cuts=0"}},
+  });
+  CHECK(shard.core.step() == 3);
+  CHECK(shard.core.store().dense()->as<float>()[1] == -6.0F);
+  CHECK(shard.core.progress(0) == distrib::Progress{2, {0}});
+  CHECK(shard.core.store().layout().block_bytes() == 64);
+}
+
+TEST_CASE("AsyncShardCore: schedules take the number of contributions counted (rule 6)", "[ps]") {
+  const distrib::JobUpdaters falling{Sgd{.learning_rate = distrib::Linear{4, 0, 4}}};
+  Core core{job_of(2, 4, 0), 0, falling};
+  ShardActions out;
+  for (const auto& [step, rank] : {std::pair{1, 0U}, std::pair{1, 1U}, std::pair{2, 1U}})
+    core.push(10 + rank, Contribution{static_cast<Step>(step), rank, block(1)}, out);
+  CHECK(core.store().dense()->as<float>()[0] == -9.0F);  // 4 + 3 + 2
+}
+
+TEST_CASE("AsyncShardCore: nobody is further ahead than the staleness (rule 2)", "[ps]") {
+  Shard shard = shard_of(3, 99, 0, distrib::StaleSynchronousParallel{.staleness = 1});
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"join", shard.join(12), {"joined 12 k=0 cuts=0"}},
+      {"0 of 0", shard.pull(10, 0), {"values 10 step=0 w=0 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"1 ahead", shard.pull(10, 1), {"values 10 step=1 w=-1 k=1 cuts=0"}},
+      {"2", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"2 ahead: parked", shard.pull(10, 2), {}},
+      {"one of two", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"the slowest counts", shard.push(2, 1, 1), {"values 10 step=2 w=-4 k=2 cuts=0", "pushed 12 step=1 k=1 cuts=0"}},
+  });
+  Shard tight = shard_of(2, 99, 0, distrib::StaleSynchronousParallel{.staleness = 0});
+  tell(Events{
+      {"join", tight.join(10), {"joined 10 k=0 cuts=0"}},
+      {"1", tight.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"parked", tight.pull(10, 1), {}},
+      {"gone", tight.disconnect(10), {}},
+      {"nothing is owed to it", tight.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"nobody joined", tight.pull(10, 1), {}},
+  });
+  Shard alone = shard_of(1, 99, 0, distrib::StaleSynchronousParallel{.staleness = 0});
+  tell(Events{
+      {"join", alone.join(10), {"joined 10 k=0 cuts=0"}},
+      {"one rank is never ahead", alone.pull(10, 7), {"values 10 step=7 w=0 k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: at a barrier all wait for the last one and go on with the same values", "[ps]") {
+  Shard shard = shard_of(2, 5, 0, distrib::AsynchronousParallel{.barrier_every = 2});
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"no barrier", shard.pull(10, 1), {"values 10 step=1 w=-1 k=1 cuts=0"}},
+      {"2", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"the barrier", shard.pull(10, 2), {}},
+      {"not all", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"before it", shard.pull(11, 1), {"values 11 step=1 w=-3 k=1 cuts=0"}},
+      {"the last one", shard.push(1, 2, 1), {"values 10 step=2 w=-4 k=2 cuts=0", "pushed 11 step=2 k=2 cuts=0"}},
+      {"through it", shard.pull(11, 2), {"values 11 step=2 w=-4 k=2 cuts=0"}},
+      {"3, which rank 1 has not", shard.push(0, 3, 1), {"save 5 w=-5 applied=3,2", "pushed 10 step=3 k=3 cuts=0"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: cuts by interval and when asked, one at a time (rule 3)", "[ps]") {
+  Shard shard = shard_of(2, 99, 2);
+  tell(Events{
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"nothing to save: told so", shard.save(), {"notice 11 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"2: due", shard.push(1, 1, 1), {"save 2 w=-2 applied=1,1", "pushed 11 step=1 k=1 cuts=0"}},
+      {"asked meanwhile", shard.save(), {}},
+      {"3", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0"}},
+      {"another one's", shard.saved(1), {}},
+      {"made after it", shard.saved(2), {"save 3 w=-3 applied=1,2", "notice 11 k=2 cuts=1"}},
+      {"durable", shard.saved(3), {"notice 11 k=2 cuts=2"}},
+      {"asked again", shard.save(), {"notice 11 k=2 cuts=2"}},
+      {"4: due", shard.push(0, 2, 1), {"save 4 w=-4 applied=2,2", "pushed 10 step=2 k=2 cuts=1"}},
+      {"asked meanwhile, but nothing came", shard.save(), {}},
+      {"no second one", shard.saved(4), {"notice 11 k=2 cuts=2"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: for a worker that asks, the cut that is being written will do where it holds most", "[ps]") {
+  Shard shard = shard_of(2, 99, 0);
+  tell(Events{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"asks", shard.save(10), {"save 2 w=-2 applied=2,0"}},
+      {"", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0"}},
+      {"two of three are in it", shard.save(10), {}},
+      {"none after it", shard.saved(2), {"notice 10 k=3 cuts=2", "notice 11 k=0 cuts=0"}},
+      {"asks again", shard.save(10), {"save 3 w=-3 applied=3,0"}},
+      {"of another rank", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"it has nothing in it", shard.save(11), {}},
+      {"so there is one after it",
+       shard.saved(3),
+       {"save 4 w=-4 applied=3,1", "notice 10 k=3 cuts=3", "notice 11 k=1 cuts=0"}},
+      {"no room", shard.no_room(), {"notice 10 k=3 cuts=3 no room", "notice 11 k=1 cuts=0 no room"}},
+      {"", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=0 no room"}},
+      {"nobody has asked", shard.save_again(), {}},
+      {"both are in it", shard.save(11), {"save 5 w=-5 applied=3,2"}},
+      {"", shard.push(1, 3, 1), {"pushed 11 step=3 k=3 cuts=0 no room"}},
+      {"which will do", shard.save(11), {}},
+      {"", shard.saved(5), {"notice 10 k=3 cuts=3", "notice 11 k=3 cuts=2"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: a shard that came back goes on from its cut (rule 5)", "[ps]") {
+  Shard shard{Core{job_of(2, 99, 0), 0, sgd(), Cut{5, block(-5), {}, {2, 3}}}};
+  tell(Events{
+      {"applied of the cut", shard.join(10), {"joined 10 k=2 cuts=2"}},
+      {"applied of the cut", shard.join(11), {"joined 11 k=3 cuts=3"}},
+      {"what follows", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=2"}},
+      {"a repeat", shard.push(1, 3, 50), {"pushed 11 step=3 k=3 cuts=3"}},
+      {"go on", shard.pull(10, 3), {"values 10 step=3 w=-6 k=3 cuts=2"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: an agreed cut of another number of ranks is shared out anew (rule 7)", "[ps]") {
+  const Core core{job_of(3, 99, 0), 0, sgd(), Cut{8, block(-8), {}, {4, 4}}};
+  CHECK(core.step() == 8);
+  CHECK(core.progress(0) == distrib::Progress{3, {3}});
+  CHECK(core.progress(1) == distrib::Progress{3, {3}});
+  CHECK(core.progress(2) == distrib::Progress{2, {2}});
+}
+
+TEST_CASE("AsyncShardCore: the end (rule 6)", "[ps]") {
+  Shard shard = shard_of(2, 3, 0);
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"1", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"rank 1 is done", shard.goodbye(11), {}},
+      {"the last one: a cut is due", shard.push(0, 2, 1), {"save 3 w=-3 applied=2,1", "pushed 10 step=2 k=2 cuts=0"}},
+      {"not durable", shard.goodbye(10), {}},
+      {"again", shard.goodbye(10), {}},
+      {"done", shard.saved(3), {"notice 10 k=2 cuts=2", "notice 11 k=1 cuts=1", "done"}},
+      {"once", shard.goodbye(10), {}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: the values at the end are given when all of them are durable", "[ps]") {
+  Shard shard = shard_of(2, 3, 2, distrib::StaleSynchronousParallel{.staleness = 0});  // the staleness does not matter
+  const auto at_end = [&](Peer peer) { return shard.pull(peer, distrib::end_of_job); };
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"not counted", at_end(11), {}},
+      {"1", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"1: due", shard.push(1, 1, 1), {"save 2 w=-2 applied=1,1", "pushed 11 step=1 k=1 cuts=0"}},
+      {"durable, but not the last one", shard.saved(2), {"notice 10 k=1 cuts=1", "notice 11 k=1 cuts=1"}},
+      {"the last one", shard.push(0, 2, 1), {"save 3 w=-3 applied=2,1", "pushed 10 step=2 k=2 cuts=1"}},
+      {"not durable", at_end(10), {}},
+      {"a parked one is looked at again", shard.push(0, 2, 1), {"pushed 10 step=2 k=2 cuts=1"}},
+      {"durable",
+       shard.saved(3),
+       {"notice 10 k=2 cuts=2", "notice 11 k=1 cuts=1", "values 11 step=18446744073709551615 w=-3 k=1 cuts=1",
+        "values 10 step=18446744073709551615 w=-3 k=2 cuts=2"}},
+      {"at once", at_end(11), {"values 11 step=18446744073709551615 w=-3 k=1 cuts=1"}},
+  });
+  Shard back{Core{job_of(2, 3, 0), 0, sgd(), Cut{3, block(-3), {}, {2, 1}}}};
+  tell(Events{
+      {"join", back.join(10), {"joined 10 k=2 cuts=2"}},
+      {"it came back with them",
+       back.pull(10, distrib::end_of_job),
+       {"values 10 step=18446744073709551615 w=-3 k=2 cuts=2"}},
+  });
+  ShardActions out;
+  back.pull(10, 2)(out);
+  CHECK(std::get<distrib::ValuesReply>(out.back()).counted == 3);  // of all ranks
+}
+
+TEST_CASE("AsyncShardCore: what nobody may send is refused", "[ps]") {
+  Shard shard = shard_of(2, 9, 0);
+  const auto short_one = [&](ShardActions& out) {
+    shard.core.push(10, Contribution{1, 0, std::make_shared<distrib::AlignedBuffer>(4)}, out);
+  };
+  const auto no_block = [&](ShardActions& out) { shard.core.push(10, Contribution{1, 0, nullptr}, out); };
+  tell(Events{
+      {"rank", shard.join(12), {"refused 12 step=0 rank=2: the job has no such rank"}},
+      {"rank", shard.push(2, 1, 1), {"refused 12 step=1 rank=2: the job has no such rank"}},
+      {"size", short_one, {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
+      {"size", no_block, {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
+  });
+  CHECK(shard.core.step() == 0);
+}
+
+TEST_CASE("AsyncShardCore: rows come with the values, now or when nobody is too far ahead", "[ps]") {
+  Shard shard{Core{story::with_tables(job_of(2, 4, 0, distrib::StaleSynchronousParallel{.staleness = 0})), 0, sgd()}};
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"initial rows", shard.pull(10, 0, {{{5, 7}, {0}}}), {"values 10 step=0 w=0 rows=8,8,8 k=0 cuts=0"}},
+      {"counted", shard.push(0, 1, block(1, {{5, 3}}, {{0, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"ahead: parked with its rows", shard.pull(10, 1, {{{5, 7}, {}}}), {}},
+      {"and without", shard.pull(10, 1), {}},
+      {"rows as they are", shard.pull(11, 0, {{{5}, {0, 1}}}), {"values 11 step=0 w=-1 rows=5,7,8 k=0 cuts=0"}},
+      {"a repeat changes none", shard.push(0, 1, block(1, {{5, 3}}, {{0, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"rows as they are then",
+       shard.push(1, 1, block(1, {{7, 2}})),
+       {"values 10 step=1 w=-2 rows=5,6 k=1 cuts=0", "values 10 step=1 w=-2 k=1 cuts=0",
+        "pushed 11 step=1 k=1 cuts=0"}},
+      {"a cut has them", shard.save(), {"copy"}},
+      {"when they are copied", shard.copy(), {"save 2 w=-2 keys=5,7;0,1,2 applied=1,1"}},
+      {"2", shard.push(0, 2, block(1, {{9, 1}})), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"2", shard.push(1, 2, block(1, {{9, 1}})), {"pushed 11 step=2 k=2 cuts=0"}},
+      {"at the end, with rows", shard.pull(10, distrib::end_of_job, {{{9}, {}}}), {}},
+      {"the first cut is durable", shard.saved(2), {"copy", "notice 10 k=2 cuts=1", "notice 11 k=2 cuts=1"}},
+      {"the last one", shard.copy(), {"save 4 w=-4 keys=5,7,9;0,1,2 applied=2,2"}},
+      {"all of it is",
+       shard.saved(4),
+       {"notice 10 k=2 cuts=2", "notice 11 k=2 cuts=2",
+        "values 10 step=" + std::to_string(distrib::end_of_job) + " w=-4 rows=6 k=2 cuts=2"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: a shard that came back has the rows of its cut", "[ps]") {
+  const distrib::Job job = story::with_tables(job_of(1, 9, 1));
+  Shard shard{Core{job, 0, sgd()}};
+  ShardActions out;
+  shard.push(0, 1, block(1, {{5, 1}}, {{2, 3}}))(out);
+  shard.copy(1)(out);
+  shard.push(0, 2, block(1, {{5, 1}, {7, 1}}))(out);
+  while (!std::holds_alternative<distrib::SaveCut>(out.back())) shard.copy(1)(out);
+  const Cut cut = std::get<distrib::SaveCut>(out.back()).cut;
+  Shard back{Core{job, 0, sgd(), cut}};
+  tell(Events{
+      {"join", back.join(10), {"joined 10 k=1 cuts=1"}},
+      {"its rows", back.pull(10, 1, {{{5, 7}, {1, 2}}}), {"values 10 step=1 w=-1 rows=7,8,8,5 k=1 cuts=1"}},
+      {"2 again", back.push(0, 2, block(1, {{5, 1}, {7, 1}})), {"copy", "pushed 10 step=2 k=2 cuts=1"}},
+      {"counted once", back.pull(10, 2, {{{5, 7}, {}}}), {"values 10 step=2 w=-2 rows=6,7 k=2 cuts=1"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: keys that the tables have not are refused, and change nothing", "[ps]") {
+  Shard shard{Core{story::with_tables(job_of(1, 9, 0)), 0, sgd()}};
+  const std::string row = ": the table has no such row";
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"of the tables too few", shard.pull(10, 0, {{{5}}}), {"refused 10 step=0 rank=0" + row}},
+      {"an item too far", shard.pull(10, 0, {{{5}, {3}}}), {"refused 10 step=0 rank=0" + row}},
+      {"an item too far", shard.push(0, 1, block(1, {{5, 1}}, {{3, 1}})), {"refused 10 step=1 rank=0" + row}},
+      {"no keys",
+       shard.push(0, 1, block(1)),
+       {"refused 10 step=1 rank=0: the contribution has another size than the shard's variables"}},
+      {"nothing has changed", shard.pull(10, 0, {{{5}, {0}}}), {"values 10 step=0 w=0 rows=8,8 k=0 cuts=0"}},
+      {"the first good one", shard.push(0, 1, block(1, {{5, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: what is not finite is refused when the job asks for it, and changes nothing", "[ps]") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  distrib::Job job = story::with_tables(job_of(2, 9, 2));
+  job.check_numerics = true;
+  Shard shard{Core{job, 0, sgd()}};
+  const std::string refused = "refused 10 step=1 rank=0: a gradient is not finite: NaN or infinity";
+  const std::string initial = " step=0 w=0 rows=8,8 k=0 cuts=0";
+  tell(Events{
+      {"join", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"join", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"dense", shard.push(0, 1, block(nan, {{5, 1}})), {refused + " (v0)"}},
+      {"dense", shard.push(0, 1, block(infinity, {{5, 1}})), {refused + " (v0)"}},
+      {"a row of any key", shard.push(0, 1, block(1, {{5, 1}, {7, -infinity}})), {refused + " (words)"}},
+      {"a numbered row", shard.push(0, 1, block(1, {{5, 1}}, {{2, nan}})), {refused + " (items)"}},
+      {"ahead",
+       shard.push(0, 2, block(nan, {})),
+       {"refused 10 step=2 rank=0: a gradient is not finite: NaN or infinity (v0)"}},
+      {"nothing was counted", shard.pull(10, 0, {{{5}, {2}}}), {"values 10" + initial}},
+      {"the first good one counts", shard.push(0, 1, block(1, {{5, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"and nothing else", shard.pull(10, 1, {{{5, 7}, {2}}}), {"values 10 step=1 w=-1 rows=7,8,8 k=1 cuts=0"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: no memory for a new row: the contribution is refused and counts when there is", "[ps]") {
+  distrib::Job job = story::with_tables(job_of(2, 999, 0));
+  job.tables[0].evict_after = 1;
+  Shard shard{Core{job, 0, sgd(), std::uint64_t{4} << 20}};  // room for one slab of words
+  std::map<std::uint64_t, float> many;
+  for (std::uint64_t key = 0; key < 32768; ++key) many[key] = 1;
+  const auto one_more = shard.push(0, 1, block(1, {{99999, 1}}, {{0, 1}}));
+  const std::string refused = "refused 10 step=1 rank=0: a table needs more memory than its budget has";
+  ShardActions ignored;
+  shard.join(10)(ignored);
+  tell(Events{
+      {"as many as there is room for", shard.push(1, 1, block(1, many)), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"one more", one_more, {refused}},
+      {"again", one_more, {refused}},
+      {"nothing has changed", shard.pull(10, 0, {{{7, 99999}, {0}}}), {"values 10 step=0 w=-1 rows=7,8,8 k=0 cuts=0"}},
+  });
+  for (Step step = 2; step <= 64; ++step) shard.push(1, step, block(1, {}))(ignored);  // then nobody had those for long
+  tell(Events{
+      {"the same", one_more, {"pushed 10 step=1 k=1 cuts=0"}},
+      {"counted", shard.pull(10, 1, {{{7, 99999}, {0}}}), {"values 10 step=1 w=-65 rows=8,7,7 k=1 cuts=0"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: it waits for custom initial values, which the first contribution 0 gives", "[ps]") {
+  const distrib::Job job = story::with_initial_values(job_of(2, 9, 0), 8);
+  Shard shard{Core{job, 0, sgd()}};
+  const auto refused = [](distrib::ps_errc why) {
+    return "refused 11 step=0 rank=1: " + make_error_code(why).message();
+  };
+  tell(Events{
+      {"it says so", shard.join(10), {"joined 10 k=0 cuts=0 no values"}},
+      {"and answers no pull", shard.pull(10, 0), {}},
+      {"a contribution is asked for again", shard.push(0, 1, 1), {"joined 10 k=0 cuts=0 no values"}},
+      {"there is nothing to save", shard.save(), {"notice 10 k=0 cuts=0 no values"}},
+      {"other values", shard.push(1, 0, 9), {refused(distrib::ps_errc::bad_initial_values)}},
+      {"another size",
+       shard.push(1, 0, std::make_shared<distrib::AlignedBuffer>(32)),
+       {refused(distrib::ps_errc::wrong_size)}},
+      {"the values", shard.push(1, 0, 8), {"values 10 step=0 w=8 k=0 cuts=0", "pushed 11 step=0 k=0 cuts=0"}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"a repeat is dropped", shard.push(0, 0, 8), {"pushed 10 step=0 k=1 cuts=0"}},
+      {"", shard.pull(10, 1), {"values 10 step=1 w=7 k=1 cuts=0"}},
+  });
+  Shard came_back{Core{job, 0, sgd(), Cut{3, block(5), {}, {2, 1}}}};
+  tell(Events{{"a cut has its values", came_back.join(10), {"joined 10 k=2 cuts=2"}}});
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/protocol/async_worker_core.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+using distrib::AsyncWorkerCore;
+using distrib::Step;
+using story::block;
+using story::tell;
+using support::WorkerActions;
+using Events = std::vector<story::WorkerEvent>;
+
+namespace {
+
+/// Events of one core; what it computes is two blocks of 64 bytes.
+struct Worker {
+  AsyncWorkerCore core;
+
+  auto start() {
+    return [this](WorkerActions& out) { core.start(out); };
+  }
+  auto joined(std::uint32_t shard, Step counted, Step durable = 0) {
+    return [=, this](WorkerActions& out) { core.joined(shard, {counted, {durable}}, out); };
+  }
+  auto notice(std::uint32_t shard, Step counted, Step durable) {
+    return [=, this](WorkerActions& out) { core.notice(shard, {counted, {durable}}, out); };
+  }
+  auto pushed(std::uint32_t shard, Step counted, Step durable = 0) {
+    return [=, this](WorkerActions& out) { core.pushed(shard, {counted, {durable}}, out); };
+  }
+  auto values(std::uint32_t shard, Step finished, Step durable = 0) {
+    return [=, this](WorkerActions& out) { core.values(shard, finished, block(1), {finished, {durable}}, out); };
+  }
+  auto computed(std::uint64_t ticket) {
+    return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out); };
+  }
+  // With tables: contribution t needs the word t of shard 0 and the item t % 3 of shard 1.
+  static auto wanted_of(Step step) -> std::vector<distrib::WantedRows> {
+    return {story::wanted({{step}, {}}), story::wanted({{}, {step % 3}})};
+  }
+  auto prepared(Step step) {
+    return [=, this](WorkerActions& out) { core.prepared(step, wanted_of(step), out); };
+  }
+  auto rows(std::uint32_t shard, Step finished, Step counted, Step durable = 0) {
+    return [=, this](WorkerActions& out) {
+      core.values(shard, finished, story::values_block(1, {2}), {counted, {durable}}, out);
+    };
+  }
+  auto computed(std::uint64_t ticket, Step next) {
+    return [=, this](WorkerActions& out) { core.computed(ticket, {block(1), block(2)}, out, wanted_of(next)); };
+  }
+  auto reconnected(std::uint32_t shard) {
+    return [=, this](WorkerActions& out) { core.reconnected(shard, out); };
+  }
+  auto stop() {
+    return [this](WorkerActions& out) { core.stop(out); };
+  }
+};
+
+auto job_of(std::uint64_t total) -> distrib::Job {
+  return story::with_consistency(story::job(2, 2, total, 0), distrib::AsynchronousParallel{});
+}
+
+/// Rank 1 of 2, two shards; its share of 2 n steps is n.
+auto worker(std::uint64_t total, distrib::WorkerOptions options = {}) -> Worker {
+  return {AsyncWorkerCore{job_of(total), 1, options}};
+}
+
+/// Carries it to where it has made and sent its contributions 1 to t and waits for values.
+void carry_to(Worker& w, Step t) {
+  WorkerActions ignored;
+  w.start()(ignored);
+  for (std::uint32_t shard : {0U, 1U}) w.joined(shard, 0)(ignored);
+  for (Step step = 0; step < t; ++step) {
+    for (std::uint32_t shard : {0U, 1U}) w.values(shard, step)(ignored);
+    w.computed(step + 1)(ignored);
+  }
+  REQUIRE(w.core.step() == t);
+}
+
+}  // namespace
+
+TEST_CASE("AsyncWorkerCore: join, values, contribution, save, goodbye (rules 2, 3, 6)", "[ps]") {
+  Worker w = worker(3);  // rank 1 makes one of three
+  tell(Events{
+      {"join all", w.start(), {"join 0", "join 1"}},
+      {"waits for all", w.joined(1, 0), {}},
+      {"finished 0", w.joined(0, 0), {"pull 0 step=0", "pull 1 step=0"}},
+      {"waits for all", w.values(0, 0), {}},
+      {"all there", w.values(1, 0), {"compute step=1 ticket=1 of 2"}},
+      {"not this one", w.computed(7), {}},
+      {"sent; a shard that has all saves by itself",
+       w.computed(1),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0"}},
+      {"counted, not durable", w.pushed(0, 1), {}},
+      {"on one", w.notice(0, 1, 1), {}},
+      {"on all", w.notice(1, 1, 1), {"goodbye 0", "goodbye 1", "done"}},
+      {"that was it", w.notice(1, 1, 1), {}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: it starts after the smallest number counted (rule 4)", "[ps]") {
+  Worker w = worker(20);
+  tell(Events{
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"ahead", w.joined(0, 5, 4), {}},
+      {"t = 3", w.joined(1, 3, 3), {"pull 0 step=3", "pull 1 step=3"}},
+      {"values", w.values(0, 3, 4), {}},
+      {"values", w.values(1, 3, 3), {"compute step=4 ticket=1 of 2"}},
+      {"shards that are ahead drop the repeat",
+       w.computed(1),
+       {"push 0 step=4 rank=1 common=3", "push 1 step=4 rank=1 common=3", "pull 0 step=4", "pull 1 step=4"}},
+  });
+  Worker late = worker(20);
+  tell(Events{
+      {"join", late.start(), {"join 0", "join 1"}},
+      {"its share is done", late.joined(0, 10, 10), {}},
+      {"not saved on one", late.joined(1, 10, 9), {}},
+      {"now it is", late.notice(1, 10, 10), {"goodbye 0", "goodbye 1", "done"}},
+  });
+  Worker later = worker(20);
+  tell(Events{
+      {"join", later.start(), {"join 0", "join 1"}},
+      {"all is done", later.joined(0, 10, 10), {}},
+      {"all is done", later.joined(1, 10, 10), {"goodbye 0", "goodbye 1", "done"}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: a shard that came back or found a gap is sent what follows (rules 1, 5)", "[ps]") {
+  Worker w = worker(20);
+  carry_to(w, 3);
+  tell(Events{
+      {"lost and there again", w.reconnected(0), {"join 0"}},
+      {"what follows its cut, and the pull again",
+       w.joined(0, 1),
+       {"push 0 step=2 rank=1 common=0", "push 0 step=3 rank=1 common=0", "pull 0 step=3"}},
+      {"values", w.values(0, 3), {}},
+      {"a gap; values are here already", w.joined(0, 2), {"push 0 step=3 rank=1 common=0"}},
+      {"go on", w.values(1, 3), {"compute step=4 ticket=4 of 2"}},
+      {"while it computes", w.joined(1, 2), {"push 1 step=3 rank=1 common=0"}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: what is no longer kept is made again (rule 5)", "[ps]") {
+  Worker w = worker(20);
+  carry_to(w, 2);
+  tell(Events{
+      {"durable", w.notice(0, 2, 2), {}},
+      {"durable", w.notice(1, 2, 2), {}},
+      {"values", w.values(0, 2, 2), {}},
+      {"go on", w.values(1, 2, 2), {"compute step=3 ticket=3 of 2"}},
+      {"shard 1 lost its disk", w.joined(1, 0, 0), {"pull 0 step=0", "pull 1 step=0"}},
+      {"overtaken", w.computed(3), {}},
+      {"values", w.values(0, 0, 2), {}},
+      {"made again", w.values(1, 0, 0), {"compute step=1 ticket=5 of 2"}},
+  });
+  CHECK(w.core.step() == 0);
+}
+
+TEST_CASE("AsyncWorkerCore: it asks for a cut when the buffer fills and waits when it is full (rule 3)", "[ps]") {
+  // A contribution has 128 bytes: room for four, three quarters are three.
+  Worker w = worker(40, {.replay_budget_bytes = 512});
+  carry_to(w, 2);
+  tell(Events{
+      {"values", w.values(0, 2), {}},
+      {"values", w.values(1, 2), {"compute step=3 ticket=3 of 2"}},
+      {"three quarters: save",
+       w.computed(3),
+       {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "save 0", "save 1", "pull 0 step=3",
+        "pull 1 step=3"}},
+      {"values", w.values(0, 3), {}},
+      {"room for one", w.values(1, 3), {"compute step=4 ticket=4 of 2"}},
+      {"full",
+       w.computed(4),
+       {"push 0 step=4 rank=1 common=0", "push 1 step=4 rank=1 common=0", "save 0", "save 1", "pull 0 step=4",
+        "pull 1 step=4"}},
+      {"values", w.values(0, 4), {}},
+      {"it waits", w.values(1, 4), {}},
+      {"the request may be lost with the connection", w.joined(0, 4), {"save 0"}},
+      {"durable on one", w.notice(0, 4, 4), {}},
+      {"durable on all: the oldest are forgotten", w.notice(1, 4, 2), {"compute step=5 ticket=5 of 2"}},
+  });
+  Worker w2 = worker(40, {.replay_budget_bytes = 512});
+  carry_to(w2, 4);
+  tell(Events{
+      {"values", w2.values(0, 4), {}},
+      {"it waits", w2.values(1, 4), {}},
+      {"of one shard", w2.notice(0, 4, 1), {"save 0"}},
+      {"told once", w2.pushed(0, 4, 1), {}},
+      {"all that it has", w2.notice(0, 4, 4), {}},
+      {"of both", w2.notice(1, 4, 1), {"compute step=5 ticket=5 of 2"}},
+      {"no longer full", w2.notice(1, 4, 2), {}},
+  });
+  Worker told = worker(40, {.replay_budget_bytes = 128});
+  carry_to(told, 1);
+  tell(Events{
+      {"values", told.values(0, 1, 1), {}},
+      {"full", told.values(1, 1, 0), {}},
+      {"shard 1 saved, died and came back", told.joined(1, 1, 1), {"save 1", "compute step=2 ticket=2 of 2"}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: it asks for a cut once, for what is on its way when one is there asks for another",
+          "[ps]") {
+  // Room for eight, three quarters are six.
+  Worker w = worker(40, {.replay_budget_bytes = 1024});
+  carry_to(w, 5);
+  // How many shards are asked when it has made this one.
+  Step durable = 0;
+  const auto asks = [&](Step step) {
+    WorkerActions told;
+    for (std::uint32_t shard : {0U, 1U}) w.values(shard, step - 1, durable)(told);
+    told.clear();
+    w.computed(step)(told);
+    return std::ranges::count_if(told,
+                                 [](const auto& action) { return std::holds_alternative<distrib::SendSave>(action); });
+  };
+  CHECK(asks(6) == 2);
+  CHECK(asks(7) == 0);
+  CHECK(asks(8) == 2);  // it makes no other one before there is a cut
+  durable = 7;
+  for (Step t = 9; t < 13; ++t) CHECK(asks(t) == 0);
+  CHECK(asks(13) == 2);  // room is short again
+  CHECK(asks(14) == 0);
+}
+
+TEST_CASE("AsyncWorkerCore: it waits for no cut that a shard has no room for", "[ps]") {
+  Worker w = worker(40, {.replay_budget_bytes = 128});
+  carry_to(w, 1);
+  tell(Events{
+      {"values", w.values(0, 1), {}},
+      {"full", w.values(1, 1), {}},
+      {"no room there",
+       [&w](WorkerActions& out) { w.core.notice(1, {1, {0}, true}, out); },
+       {"compute step=2 ticket=2 of 2"}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: values for another point are none", "[ps]") {
+  Worker w = worker(20);
+  carry_to(w, 2);
+  tell(Events{
+      {"late", w.values(0, 1), {}},
+      {"values", w.values(0, 2), {}},
+      {"late", w.values(1, 1), {}},
+      {"values", w.values(1, 2), {"compute step=3 ticket=3 of 2"}},
+      {"a second answer", w.values(1, 2), {}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: asked to stop it finishes what is in flight and leaves", "[ps]") {
+  Worker idle = worker(20);
+  carry_to(idle, 1);
+  tell(Events{
+      {"nothing in flight", idle.stop(), {"leave 0", "leave 1", "left"}},
+      {"once", idle.stop(), {}},
+      {"it has left", idle.values(0, 1), {}},
+  });
+  Worker busy = worker(20);
+  carry_to(busy, 1);
+  tell(Events{
+      {"values", busy.values(0, 1), {}},
+      {"values", busy.values(1, 1), {"compute step=2 ticket=2 of 2"}},
+      {"in flight", busy.stop(), {}},
+      {"made",
+       busy.computed(2),
+       {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "leave 0", "leave 1", "left"}},
+  });
+  Worker overtaken = worker(20, {.replay_budget_bytes = 0});
+  carry_to(overtaken, 2);
+  tell(Events{
+      {"values", overtaken.values(0, 2), {}},
+      {"values", overtaken.values(1, 2), {"compute step=3 ticket=3 of 2"}},
+      {"in flight", overtaken.stop(), {}},
+      {"it would have to make it again, and leaves", overtaken.joined(1, 0), {"leave 0", "leave 1", "left"}},
+      {"too late", overtaken.computed(3), {}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: who wants the result waits for everybody's contributions (rule 6)", "[ps]") {
+  Worker w = worker(3, {.wants_result = true});  // rank 1 makes one of three
+  const auto end = [&](std::uint32_t shard, float value) {
+    return [&w, shard, value](WorkerActions& out) {
+      w.core.values(shard, distrib::end_of_job, block(value), {1, {1}}, out);
+    };
+  };
+  const std::string last = std::to_string(distrib::end_of_job);
+  tell(Events{
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"join", w.joined(0, 0), {}},
+      {"join", w.joined(1, 0), {"pull 0 step=0", "pull 1 step=0"}},
+      {"values", w.values(0, 0), {}},
+      {"values", w.values(1, 0), {"compute step=1 ticket=1 of 2"}},
+      {"its last one",
+       w.computed(1),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=" + last,
+        "pull 1 step=" + last}},
+      {"of before", w.values(0, 0), {}},
+      {"durable", w.notice(0, 1, 1), {}},
+      {"on all", w.notice(1, 1, 1), {}},
+      {"everybody's", end(0, 7), {}},
+      {"what a shard that came back had is asked for again", w.joined(0, 1, 1), {"save 0", "pull 0 step=" + last}},
+      {"everybody's", end(1, 8), {}},
+      {"done", end(0, 9), {"goodbye 0", "goodbye 1", "done w=9 w=8"}},
+  });
+  Worker late = worker(3, {.wants_result = true});
+  tell(Events{
+      {"join", late.start(), {"join 0", "join 1"}},
+      {"its share is done", late.joined(0, 1, 1), {}},
+      {"the result", late.joined(1, 1, 1), {"pull 0 step=" + last, "pull 1 step=" + last}},
+      {"who stops leaves without it", late.stop(), {"leave 0", "leave 1", "left"}},
+  });
+}
+
+namespace {
+
+auto worker_with_tables(std::uint64_t total, distrib::WorkerOptions options = {}) -> Worker {
+  return {AsyncWorkerCore{story::with_tables(job_of(total)), 1, options}};
+}
+
+}  // namespace
+
+TEST_CASE("AsyncWorkerCore: with tables it asks which rows, once; the next ones come with a contribution", "[ps]") {
+  Worker w = worker_with_tables(4, {.wants_result = true});
+  const std::string end = std::to_string(distrib::end_of_job);
+  tell(Events{
+      {"nobody asked", w.prepared(1), {}},
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"waits for all", w.joined(0, 0), {}},
+      {"which rows?", w.joined(1, 0), {"prepare step=1"}},
+      {"there again, but it is not known yet which", w.joined(0, 0), {}},
+      {"values that nobody asked for", w.values(0, 0), {}},
+      {"rows of another step", w.prepared(2), {}},
+      {"these", w.prepared(1), {"pull 0 step=0 rows=1;", "pull 1 step=0 rows=;1"}},
+      {"told twice", w.prepared(1), {}},
+      {"an answer without rows is none", w.values(0, 0), {}},
+      {"there again", w.joined(0, 0), {"pull 0 step=0 rows=1;"}},
+      {"values", w.rows(1, 0, 0), {}},
+      {"values", w.rows(0, 0, 0), {"compute step=1 ticket=1 of 2"}},
+      {"made, and the next rows are known",
+       w.computed(1, 2),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1 rows=2;",
+        "pull 1 step=1 rows=;2"}},
+      {"values", w.rows(0, 1, 1), {}},
+      {"values", w.rows(1, 1, 1), {"compute step=2 ticket=2 of 2"}},
+      {"the last; the result with the rows that are wanted at the end",
+       w.computed(2, 3),
+       {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "pull 0 step=" + end + " rows=3;",
+        "pull 1 step=" + end + " rows=;0"}},
+      {"values", w.rows(0, distrib::end_of_job, 2, 2), {}},
+      {"values", w.rows(1, distrib::end_of_job, 2, 2), {"goodbye 0", "goodbye 1", "done w=1 rows=2 w=1 rows=2"}},
+      {"too late", w.prepared(3), {}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: sent back by a shard it asks which rows are needed there", "[ps]") {
+  Worker w = worker_with_tables(99);
+  tell(Events{
+      {"join", w.start(), {"join 0", "join 1"}},
+      {"join", w.joined(0, 5), {}},
+      {"at 5", w.joined(1, 5), {"prepare step=6"}},
+      {"5: it does not keep what shard 1 has lost", w.joined(1, 3), {"prepare step=4"}},
+      {"too late", w.prepared(6), {}},
+      {"shard 0 is there again meanwhile", w.joined(0, 5), {}},
+      {"these", w.prepared(4), {"pull 0 step=3 rows=4;", "pull 1 step=3 rows=;1"}},
+      {"the answer to a pull of before", w.rows(0, 5, 5), {}},
+      {"values", w.rows(0, 3, 5), {}},
+      {"values", w.rows(1, 3, 3), {"compute step=4 ticket=2 of 2"}},
+      {"lost once more while it computes", w.joined(1, 2), {"prepare step=3"}},
+      {"overtaken, and so are its next rows", w.computed(2, 5), {}},
+      {"these", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
+      {"without rows: of a pull of another incarnation", w.values(1, 2), {}},
+      {"values", w.rows(0, 2, 5), {}},
+      {"values", w.rows(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
+      {"it goes on as ever",
+       w.computed(4, 4),
+       {"push 0 step=3 rank=1 common=0", "push 1 step=3 rank=1 common=0", "pull 0 step=3 rows=4;",
+        "pull 1 step=3 rows=;1"}},
+  });
+  Worker leaves = worker_with_tables(99);
+  tell(Events{
+      {"join", leaves.start(), {"join 0", "join 1"}},
+      {"join", leaves.joined(0, 0), {}},
+      {"which rows?", leaves.joined(1, 0), {"prepare step=1"}},
+      {"stop", leaves.stop(), {"leave 0", "leave 1", "left"}},
+      {"too late", leaves.prepared(1), {}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: contribution 0 goes to each shard that waits for it, whenever it begins anew", "[ps]") {
+  Worker w = worker(18, {.initial_values = {block(8), block(9)}});
+  const auto joined = [&w](std::uint32_t shard, Step counted, bool no_values) {
+    return [&w, shard, counted, no_values](WorkerActions& out) {
+      w.core.joined(shard, {counted, {0}, false, no_values}, out);
+    };
+  };
+  tell(Events{
+      {"", w.start(), {"join 0", "join 1"}},
+      {"", joined(0, 0, true), {"push 0 step=0 rank=1 common=0"}},
+      {"", joined(1, 0, false), {"pull 0 step=0", "pull 1 step=0"}},
+      {"", w.values(0, 0), {}},
+      {"", w.values(1, 0), {"compute step=1 ticket=1 of 2"}},
+      {"",
+       w.computed(1),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 0 step=1", "pull 1 step=1"}},
+      {"it came back without a cut",
+       joined(1, 0, true),
+       {"push 1 step=0 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 1 step=1"}},
+  });
+}

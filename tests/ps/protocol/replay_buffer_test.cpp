@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/protocol/replay_buffer.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+using distrib::ReplayBuffer;
+using story::block;
+
+namespace {
+
+/// A contribution of two shards, 128 bytes.
+auto blocks(float number) -> std::vector<distrib::SharedBuffer> { return {block(number), block(-number)}; }
+
+}  // namespace
+
+TEST_CASE("ReplayBuffer: keeps one block a shard of each step", "[ps]") {
+  ReplayBuffer buffer{1 << 20};
+  for (const distrib::Step step : {3U, 4U, 5U, 6U}) buffer.keep(step, blocks(static_cast<float>(step)));
+  CHECK(buffer.has(3));
+  CHECK_FALSE(buffer.has(2));
+  CHECK(buffer.block(4, 0)->as<float>()[0] == 4.0F);
+  CHECK(buffer.block(4, 1)->as<float>()[0] == -4.0F);
+  buffer.drop_through(4);
+  CHECK_FALSE(buffer.has(4));
+  CHECK(buffer.has(5));
+  buffer.drop_after(5);
+  CHECK(buffer.has(5));
+  CHECK_FALSE(buffer.has(6));
+  buffer.clear();
+  CHECK_FALSE(buffer.has(5));
+  buffer.drop_through(99);
+  buffer.drop_after(0);
+}
+
+TEST_CASE("ReplayBuffer: full when another one of the same size has no room", "[ps]") {
+  struct Row {
+    std::size_t budget;
+    distrib::Step filling;  ///< From so many contributions on.
+    distrib::Step full;
+  };
+  const Row rows[] = {
+      {1, 1, 1},       // an empty one is never full
+      {128, 1, 1},     // exactly one
+      {255, 1, 1}, {256, 1, 2},     // the second would be over three quarters
+      {512, 3, 4}, {1280, 7, 10},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.budget);
+    ReplayBuffer buffer{row.budget};
+    CHECK_FALSE(buffer.full());
+    CHECK_FALSE(buffer.filling());
+    for (distrib::Step kept = 1; kept <= row.full; ++kept) {
+      buffer.keep(kept, blocks(1));
+      CHECK(buffer.filling() == (kept >= row.filling));
+      CHECK(buffer.full() == (kept >= row.full));
+    }
+    buffer.drop_through(row.full);
+    CHECK_FALSE(buffer.full());
+    CHECK_FALSE(buffer.filling());
+  }
+}
+
+TEST_CASE("ReplayBuffer: makes room for another one by the oldest", "[ps]") {
+  ReplayBuffer buffer{300};
+  buffer.make_room();
+  buffer.keep(1, blocks(1));
+  buffer.make_room();
+  buffer.keep(2, blocks(2));
+  CHECK(buffer.full());
+  buffer.make_room();
+  CHECK_FALSE(buffer.full());
+  CHECK_FALSE(buffer.has(1));
+  CHECK(buffer.has(2));
+  ReplayBuffer small{100};  // one may exceed it
+  small.keep(1, blocks(1));
+  small.make_room();
+  CHECK_FALSE(small.has(1));
+}
+
+TEST_CASE("ReplayBuffer: a step made again takes the place of the first", "[ps]") {
+  ReplayBuffer buffer{256};
+  for (int i = 0; i < 10; ++i) buffer.keep(1, blocks(static_cast<float>(i)));
+  CHECK_FALSE(buffer.full());
+  CHECK(buffer.block(1, 0)->as<float>()[0] == 9.0F);
+  buffer.keep(2, blocks(1));
+  CHECK(buffer.full());
+  buffer.drop_after(1);
+  CHECK_FALSE(buffer.full());
+}
+
+TEST_CASE("ReplayBuffer: a budget of 0 keeps the newest only and is never full", "[ps]") {
+  ReplayBuffer buffer{0};
+  buffer.keep(1, blocks(1));
+  buffer.keep(2, blocks(2));
+  CHECK_FALSE(buffer.has(1));
+  CHECK(buffer.has(2));
+  CHECK_FALSE(buffer.full());
+  CHECK_FALSE(buffer.filling());
+}
+
+TEST_CASE("ReplayBuffer: contribution 0 stays, beside the budget", "[ps]") {
+  CHECK_FALSE(ReplayBuffer{0}.has(0));
+  ReplayBuffer buffer{128, blocks(7)};
+  buffer.keep(1, blocks(1));
+  buffer.make_room();
+  buffer.drop_through(99);
+  buffer.drop_after(0);
+  buffer.clear();
+  CHECK_FALSE(buffer.full());
+  CHECK(buffer.steps() == 0);
+  CHECK(buffer.has(0));
+  CHECK(buffer.block(0, 1)->as<float>()[0] == -7.0F);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/rows/mapped_memory.hpp>
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <system_error>
+#include <utility>
+
+using distrib::MemoryBudget;
+using distrib::ps_errc;
+using distrib::detail::MappedMemory;
+using distrib::detail::Pages;
+
+TEST_CASE("MappedMemory: whole pages of zeros, taken from the budget", "[ps]") {
+  MemoryBudget budget{std::size_t{8} << 20};
+  std::error_code ec;
+  for (const Pages pages : {Pages::small, Pages::filled, Pages::huge}) {
+    const MappedMemory memory{5'000, pages, budget, ec};
+    REQUIRE_FALSE(ec);
+    CHECK(memory.size() == 8'192);
+    CHECK(budget.used_bytes() == 8'192);
+    const std::span bytes{memory.data(), memory.size()};
+    CHECK(std::ranges::count(bytes, std::byte{0}) == 8'192);
+    std::ranges::fill(bytes, std::byte{1});  // all of it is ours
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    CHECK(address % (pages == Pages::huge ? distrib::detail::huge_page_bytes : distrib::detail::page_bytes) == 0);
+  }
+  CHECK(budget.used_bytes() == 0);
+}
+
+TEST_CASE("MappedMemory: a moved one keeps its addresses and gives back once", "[ps]") {
+  MemoryBudget budget{std::size_t{1} << 20};
+  std::error_code ec;
+  {
+    MappedMemory first{1, Pages::small, budget, ec};
+    const std::byte* const address = first.data();
+    MappedMemory second{std::move(first)};
+    CHECK(second.data() == address);
+    MappedMemory third{1, Pages::small, budget, ec};
+    third = std::move(second);  // what it had is given back
+    CHECK(third.data() == address);
+    CHECK(budget.used_bytes() == 4'096);
+  }
+  CHECK(budget.used_bytes() == 0);
+}
+
+TEST_CASE("MappedMemory: none beyond the budget, nor what the system does not have", "[ps]") {
+  MemoryBudget small{4'096};
+  std::error_code ec;
+  const MappedMemory none{4'097, Pages::small, small, ec};
+  CHECK(ec == ps_errc::budget_exceeded);
+  CHECK(none.data() == nullptr);
+  CHECK(small.used_bytes() == 0);
+
+  MemoryBudget endless{~std::size_t{0}};
+  const MappedMemory too_much{std::size_t{1} << 60, Pages::small, endless, ec};
+  CHECK(ec == std::errc::not_enough_memory);
+  CHECK(too_much.data() == nullptr);
+  CHECK(endless.used_bytes() == 0);
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/rows/prefetch.hpp>
+
+#include "support/catch.hpp"
+
+#include <sys/mman.h>
+
+#include <cstddef>
+
+TEST_CASE("prefetch: asks for memory, and does not touch it", "[ps]") {
+  // Rows are asked for before it is known whether they are there.
+  void* const memory = ::mmap(nullptr, 4'096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  distrib::detail::prefetch_for_read(memory);
+  distrib::detail::prefetch_for_write(memory);
+  distrib::detail::prefetch_row(static_cast<const float*>(memory), 4'096);
+  distrib::detail::prefetch_row(nullptr, 512);
+  CHECK(::munmap(memory, 4'096) == 0);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/server/metrics_text.hpp>
+
+#include "ps/exposition.hpp"
+#include "support/catch.hpp"
+
+#include <string>
+#include <vector>
+
+using distrib::metrics_text;
+using distrib::ShardStatus;
+
+TEST_CASE("metrics_text: the judge of the format refuses what is none", "[ps]") {
+  const std::string head = "# HELP a b\n# TYPE a gauge\n";
+  CHECK(exposition::read(head + "a 1\n") == exposition::Samples{{"a", 1}});
+  CHECK(exposition::read(head + "a{b=\"c\",d=\"\\\"\\\\\\n\"} 0.5\n").has_value());
+  for (const char* const bad : {"a 1", "a  1\n", "b 1\n", "a{} 1\n", "a{b=\"c} 1\n", "a{b=\"c\"}1\n",
+                                "a{b=\"\\x\"} 1\n", "a one\n", "a 1\na 2\n", "a{b=\"c\",b=\"d\"} 1\n", "a{1=\"c\"} 1\n",
+                                "\n", "# HELP a again\n", "# TYPE b gauge\n", "# TYPE a counter\n", "a_sum 1\n"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(exposition::read(head + bad));
+  }
+  const std::string histogram = "# HELP a b\n# TYPE a histogram\n";
+  const std::string one = "a_bucket{le=\"1\"} 2\n";
+  const std::string all = "a_bucket{le=\"+Inf\"} 3\n";
+  CHECK(exposition::read(histogram + one + all + "a_sum 4.5\na_count 3\n").has_value());
+  for (const std::string& bad :
+       {one + "a_sum 4\n", one + "a_count 2\n", all + one, all + "a_count 2\n", std::string{"a 1\n"},
+        std::string{"a_bucket 1\n"}, one + "a_bucket{le=\"2\"} 1\n", std::string{"a_more 1\n"}}) {
+    CAPTURE(bad);
+    CHECK_FALSE(exposition::read(histogram + bad));
+  }
+}
+
+TEST_CASE("metrics_text: no shard, a shard without a job", "[ps]") {
+  CHECK(exposition::read(metrics_text({})) == exposition::Samples{});
+  ShardStatus idle;
+  idle.task = 3;
+  idle.ranks = 2;
+  idle.uptime = std::chrono::milliseconds{12'034};
+  const std::string text = metrics_text({&idle, 1});
+  CHECK(text.find("distrib_ps_uptime_seconds{task=\"3\",shard=\"0\"} 12.034\n") != std::string::npos);
+  const auto samples = exposition::read(text);
+  REQUIRE(samples);
+  CHECK(samples->at("distrib_ps_open{task=\"3\",shard=\"0\"}") == 0);
+  CHECK(samples->at("distrib_ps_ranks{task=\"3\",shard=\"0\"}") == 2);
+}
+
+TEST_CASE("metrics_text: every fact of every shard", "[ps]") {
+  std::vector<ShardStatus> shards(2);
+  for (std::uint32_t s = 0; s < 2; ++s) {
+    ShardStatus& shard = shards[s];
+    const std::uint64_t hundreds = 100 * (s + 1);
+    shard.task = 1;
+    shard.shard = s;
+    shard.open = true;
+    shard.no_values = s == 1;
+    shard.step = hundreds + 1;
+    shard.total_steps = hundreds + 2;
+    shard.newest_cut = hundreds + 3;
+    shard.contributions = hundreds + 4;
+    shard.staleness = hundreds + 5;
+    shard.value_bytes = hundreds + 6;
+    shard.slot_bytes = hundreds + 7;
+    shard.variables = hundreds + 8;
+    shard.pushes = hundreds + 9;
+    shard.pushed_bytes = hundreds + 10;
+    shard.pulls = hundreds + 11;
+    shard.pulled_bytes = hundreds + 12;
+    shard.parked = hundreds + 13;
+    shard.stale = hundreds + 14;
+    for (std::uint32_t i = 0; i < 3 * (s + 1); ++i) shard.push_times.add(std::chrono::microseconds{1 << (5 * i)});
+    shard.pull_times.add(std::chrono::hours{1});
+    shard.of_ranks = {{0, true, 7}, {5, false, 6}};
+    shard.of_variables = {{"a", 1}, {"a \"name\" \\ of\nsome sort", 2}};
+  }
+  const auto samples = exposition::read(metrics_text(shards));
+  REQUIRE(samples);
+  const char* const names[] = {
+      "step",        "total_steps",        "newest_cut_step", "contributions", "staleness_steps",
+      "value_bytes", "slot_bytes",         "variables",       "pushes_total",  "pushed_bytes_total",
+      "pulls_total", "pulled_bytes_total", "pulls_parked",    "stale_total"};
+  for (std::uint32_t s = 0; s < 2; ++s) {
+    const std::string of = "{task=\"1\",shard=\"" + std::to_string(s) + "\"";
+    double expected = 100 * (s + 1);
+    for (const char* const name : names) CHECK(samples->at("distrib_ps_" + std::string{name} + of + "}") == ++expected);
+    const std::string push = "distrib_ps_push_seconds_";
+    CHECK(samples->at(push + "bucket" + of + ",le=\"0.000001024\"}") == 1);
+    CHECK(samples->at(push + "bucket" + of + ",le=\"0.000032768\"}") == 2);
+    CHECK(samples->at(push + "bucket" + of + ",le=\"0.001048576\"}") == 3);
+    CHECK(samples->at(push + "bucket" + of + ",le=\"68.719476736\"}") == 3 * (s + 1));
+    CHECK(samples->at(push + "bucket" + of + ",le=\"+Inf\"}") == 3 * (s + 1));
+    CHECK(samples->at(push + "count" + of + "}") == 3 * (s + 1));
+    CHECK(samples->at(push + "sum" + of + "}") == (s == 0 ? 0.001057 : 34.636833));
+    CHECK(samples->at("distrib_ps_pull_seconds_bucket" + of + ",le=\"68.719476736\"}") == 0);
+    CHECK(samples->at("distrib_ps_pull_seconds_bucket" + of + ",le=\"+Inf\"}") == 1);
+    CHECK(samples->at("distrib_ps_pull_seconds_sum" + of + "}") == 3600);
+    CHECK(samples->at("distrib_ps_open" + of + "}") == 1);
+    CHECK(samples->at("distrib_ps_waits_for_values" + of + "}") == s);
+    CHECK(samples->at("distrib_ps_rank_here" + of + ",rank=\"0\"}") == 1);
+    CHECK(samples->at("distrib_ps_rank_here" + of + ",rank=\"5\"}") == 0);
+    CHECK(samples->at("distrib_ps_rank_step" + of + ",rank=\"5\"}") == 6);
+    CHECK(samples->at("distrib_ps_variable_bytes" + of + ",variable=\"a\"}") == 1);
+    CHECK(samples->at("distrib_ps_variable_bytes" + of + ",variable=\"a \\\"name\\\" \\\\ of\\nsome sort\"}") == 2);
+  }
+}

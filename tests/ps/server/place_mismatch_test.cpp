@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/server/place_mismatch.hpp>
+
+#include "support/catch.hpp"
+
+using distrib::Job;
+using distrib::place_mismatch;
+using distrib::ShardPlace;
+
+TEST_CASE("place_mismatch: the number that differs, or nothing", "[ps]") {
+  Job job;
+  job.tasks = 2;
+  job.ranks = 3;
+  job.shards_per_task = 2;
+  CHECK_FALSE(place_mismatch(job, {.shard = 1, .tasks = 2, .ranks = 3}));
+  struct Row {
+    ShardPlace place;
+    const char* where;
+  };
+  const Row rows[] = {
+      {{.tasks = 3, .ranks = 3}, "the job has 2 parameter servers, this cluster 3"},
+      {{.tasks = 2, .ranks = 4}, "the job has 3 workers, this cluster 4"},
+      {{.shard = 2, .tasks = 2, .ranks = 3}, "the job has 2 shards of a task, this cluster 3"},
+  };
+  for (const Row& row : rows) {
+    const distrib::Error error = place_mismatch(job, row.place);
+    CHECK(error.code == distrib::ps_errc::job_mismatch);
+    CHECK(error.where == row.where);
+  }
+  job.replicas = 2;
+  CHECK_FALSE(place_mismatch(job, {.shard = 3, .tasks = 2, .ranks = 3}));
+  CHECK(place_mismatch(job, {.shard = 4, .tasks = 2, .ranks = 3}).where ==
+        "the job has 4 shards of a task, this cluster 5");
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/server/shard_clock.hpp>
+
+#include "support/catch.hpp"
+
+#include <functional>
+#include <string>
+
+using distrib::Instant;
+using distrib::ShardClock;
+using distrib::ShardOptions;
+using distrib::ShardPlace;
+using namespace std::chrono_literals;
+
+namespace {
+
+const Instant start{1'000h};
+const ShardOptions options{.lease = 2s, .restart_window = 8s, .save_again_after = 4s, .linger = 3s};
+
+auto clock_of(distrib::Rank ranks, bool finished = false) -> ShardClock {
+  return {options, ShardPlace{.ranks = ranks, .finished = finished}, start};
+}
+
+/// "lost 1 at 10s": the first verdict, and when; it comes then and not before. "never".
+auto verdict(const ShardClock& clock, bool complete = false) -> std::string {
+  const auto wake = clock.wake(complete);
+  CHECK(clock.look(start, complete).kind == ShardClock::Verdict::Kind::none);
+  if (!wake) {
+    CHECK(clock.look(start + 1000h, complete).kind == ShardClock::Verdict::Kind::none);
+    return "never";
+  }
+  CHECK(clock.look(*wake - 1ns, complete).kind == ShardClock::Verdict::Kind::none);
+  const auto told = clock.look(*wake, complete);
+  const char* kinds[] = {"none", "lost ", "nobody came", "finished"};
+  return kinds[static_cast<int>(told.kind)] +
+         (told.kind == ShardClock::Verdict::Kind::lost ? std::to_string(told.rank) : std::string{}) + " at " +
+         std::to_string(std::chrono::duration_cast<std::chrono::seconds>(*wake - start).count()) + "s";
+}
+
+}  // namespace
+
+TEST_CASE("ShardClock: nobody brings a job", "[ps]") {
+  CHECK(verdict(clock_of(2)) == "nobody came at 10s");
+  CHECK(verdict(clock_of(2, true)) == "finished at 3s");  // it was done before
+  ShardClock clock = clock_of(2);
+  clock.found_finished();
+  CHECK(verdict(clock) == "finished at 3s");
+}
+
+TEST_CASE("ShardClock: where nobody is joined any more the other replica is asked, once each pause", "[ps]") {
+  ShardClock clock = clock_of(2);
+  clock.opened(start, true);
+  CHECK_FALSE(clock.asks_sibling(start + 1000h));  // nobody was there yet: that is asked at the beginning
+  clock.joined(0);
+  clock.joined(1);
+  clock.parted(0, start + 1s);
+  CHECK_FALSE(clock.asks_sibling(start + 1000h));
+  clock.parted(1, start + 2s);
+  CHECK(clock.wake(true) == start + 5s);  // it has all
+  CHECK(clock.wake(false) == start + 2s);
+  CHECK(clock.asks_sibling(start + 2s));
+  CHECK_FALSE(clock.asks_sibling(start + 5s));
+  CHECK(clock.wake(false) == start + 6s);
+  CHECK(clock.asks_sibling(start + 6s));
+  clock.joined(0);
+  CHECK_FALSE(clock.asks_sibling(start + 1000h));
+  ShardClock alone = clock_of(1);
+  alone.opened(start);
+  alone.joined(0);
+  alone.parted(0, start);
+  CHECK_FALSE(alone.asks_sibling(start + 1000h));
+}
+
+TEST_CASE("ShardClock: a rank is lost when it was away for lease and restart window", "[ps]") {
+  ShardClock clock = clock_of(2);
+  clock.opened(start + 5s);  // all leases begin then
+  CHECK(verdict(clock) == "lost 0 at 15s");
+  clock.joined(0);
+  CHECK(verdict(clock) == "lost 1 at 15s");
+  clock.joined(1);
+  CHECK(verdict(clock) == "never");
+  CHECK(clock.joined(1));  // a second incarnation
+  clock.parted(1, start + 20s);
+  CHECK(verdict(clock) == "never");
+  clock.parted(0, start + 22s);
+  clock.parted(1, start + 21s);
+  CHECK(verdict(clock) == "lost 1 at 31s");
+  clock.joined(1);
+  CHECK(verdict(clock) == "lost 0 at 32s");
+  clock.said_goodbye(0);
+  CHECK(verdict(clock) == "never");
+}
+
+TEST_CASE("ShardClock: at the end it waits for goodbyes while somebody is joined, and for the linger time", "[ps]") {
+  ShardClock clock = clock_of(2);
+  clock.opened(start + 1s);
+  CHECK(verdict(clock, true) == "finished at 4s");  // it came back with the last cut
+  clock.joined(0);
+  clock.joined(1);
+  CHECK(verdict(clock, true) == "never");
+  clock.parted(1, start + 5s);
+  CHECK(verdict(clock, true) == "never");
+  clock.saved(start + 6s);
+  CHECK(verdict(clock) == "lost 1 at 15s");
+  clock.parted(0, start + 7s);
+  CHECK(verdict(clock, true) == "finished at 10s");
+  clock.saved(start + 9s);  // the last cut was durable after the last connection was lost
+  CHECK(verdict(clock, true) == "finished at 12s");
+  CHECK(verdict(clock) == "lost 1 at 15s");
+}
+
+TEST_CASE("ShardClock: a cut that found no room is tried again after a pause, and no verdict comes later for it",
+          "[ps]") {
+  ShardClock clock = clock_of(1);
+  clock.opened(start);
+  CHECK_FALSE(clock.tries_again(start + 1000h));
+  clock.found_no_room(start);
+  CHECK(clock.wake(false) == start + 4s);
+  CHECK(clock.look(start + 4s, false).kind == ShardClock::Verdict::Kind::none);
+  CHECK_FALSE(clock.tries_again(start + 4s - 1ns));
+  CHECK(clock.tries_again(start + 4s));
+  CHECK_FALSE(clock.tries_again(start + 4s));
+  CHECK(verdict(clock) == "lost 0 at 10s");
+  clock.found_no_room(start + 7s);
+  CHECK(clock.look(start + 10s, false).kind == ShardClock::Verdict::Kind::lost);
+}
+
+TEST_CASE("ShardClock: options as the protocol says", "[ps]") {
+  CHECK(ShardOptions{}.lease == 60s);
+  CHECK(ShardOptions{}.restart_window == 10min);
+  CHECK(ShardOptions{}.linger == 30s);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/server/shard_meter.hpp>
+
+#include "support/catch.hpp"
+
+#include <distrib/optimizer/updater_list.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using distrib::Instant;
+using distrib::Job;
+using distrib::ShardMeter;
+using distrib::ShardPlace;
+using distrib::ShardStatus;
+
+namespace {
+
+/// Variables "v0", "v1", ... of 16 elements, each in two parts, all on one shard.
+auto job_of(std::size_t variables, distrib::Rank ranks) -> Job {
+  Job job;
+  job.ranks = ranks;
+  job.total_steps = 100;
+  job.cut_interval = 4;
+  job.updater = "sgd learning_rate=1";
+  job.updaters_of = {{"v1", "momentum learning_rate=1 momentum=0.5 use_nesterov=false"}};
+  job.consistency = distrib::BulkSynchronousParallel{};
+  for (std::size_t v = 0; v < variables; ++v) {
+    job.variables.push_back({"v" + std::to_string(v), distrib::DType::float32, {16}, distrib::ZerosInitializer{}});
+    job.parts.push_back({v, distrib::Slice::along({16}, 0, 0, 8), 0});
+    job.parts.push_back({v, distrib::Slice::along({16}, 0, 8, 8), 0});
+  }
+  return job;
+}
+
+struct Bench {
+  explicit Bench(Job of) : job{std::move(of)} {
+    distrib::Error error;
+    kind = distrib::shard_kinds(distrib::StandardUpdaters{})(*job, error);
+    REQUIRE_FALSE(error);
+    core = distrib::make_shard(*job, 0, kind, {}, nullptr);
+    meter.opened(*job);
+  }
+  [[nodiscard]] auto status() const -> ShardStatus { return meter.describe({}, job, kind, core.get(), began + 2s); }
+
+  Instant began{1h};
+  std::optional<Job> job;
+  distrib::ShardKind kind;
+  std::unique_ptr<distrib::AnyShard> core;
+  ShardMeter meter{began};
+};
+
+}  // namespace
+
+TEST_CASE("ShardMeter: without a job, and while its cuts are read", "[ps]") {
+  const Instant began{1h};
+  const ShardMeter meter{began};
+  const ShardPlace place{.task = 3, .shard = 1, .tasks = 4, .ranks = 5};
+  ShardStatus expected;
+  expected.task = 3;
+  expected.shard = 1;
+  expected.tasks = 4;
+  expected.ranks = 5;
+  CHECK(meter.describe(place, {}, {}, nullptr, began - 1s) == expected);  // no time runs backwards
+  expected.uptime = 1s;
+  CHECK(meter.describe(place, {}, {}, nullptr, began + 1s + 999us) == expected);
+  const ShardStatus known = meter.describe(place, job_of(1, 5), {}, nullptr, began);
+  CHECK(known.shards == 1);
+  CHECK(known.total_steps == 100);
+  CHECK_FALSE(known.open);
+  CHECK(known.of_ranks.empty());
+}
+
+TEST_CASE("ShardMeter: bytes of values and slots, variables whose parts are many", "[ps]") {
+  const Bench bench{job_of(2, 1)};
+  const ShardStatus status = bench.status();
+  CHECK(status.open);
+  CHECK(status.uptime == 2s);
+  CHECK(status.value_bytes == 256);  // four parts, each begins at a multiple of 64
+  CHECK(status.slot_bytes == 128);   // momentum has one
+  CHECK(status.variables == 2);
+  CHECK(status.of_variables == std::vector<distrib::VariableStatus>{{"v0", 64}, {"v1", 64}});
+}
+
+TEST_CASE("ShardMeter: what is listed is bounded, what is counted is not", "[ps]") {
+  constexpr auto most = ShardStatus::most_listed;
+  const Bench bench{job_of(most + 2, static_cast<distrib::Rank>(most + 1))};
+  const ShardStatus status = bench.status();
+  CHECK(status.variables == most + 2);
+  CHECK(status.of_variables.size() == most);
+  CHECK(status.of_ranks.size() == most);
+}
+
+TEST_CASE("ShardMeter: who is how far", "[ps]") {
+  Bench bench{job_of(1, 3)};  // stores 8 steps beyond its own
+  bench.meter.pushed(0, 3, 0, 100);
+  bench.meter.pushed(0, 2, 0, 10);   // it came late
+  bench.meter.pushed(1, 8, 0, 1);
+  bench.meter.pushed(1, 9, 0, 1);    // not taken
+  bench.meter.pushed(9, 1, 0, 1);    // nobody
+  bench.meter.pulled(1000, {});
+  ShardStatus status = bench.status();
+  CHECK(status.of_ranks == std::vector<distrib::RankStatus>{{0, false, 3}, {1, false, 8}, {2, false, 0}});
+  CHECK(status.staleness == 8);
+  CHECK(status.pushes == 5);
+  CHECK(status.pushed_bytes == 113);
+  CHECK(status.pulls == 1);
+  CHECK(status.pulled_bytes == 1000);
+  CHECK_FALSE(bench.meter.has_answered());  // no times were told
+  CHECK(status.push_times.count() == 0);
+  bench.meter.opened(*bench.job);
+  status = bench.status();
+  CHECK(status.staleness == 0);
+  CHECK(status.pushes == 5);
+}
+
+TEST_CASE("ShardMeter: from when a call came to the end of the event that answered it", "[ps]") {
+  Bench bench{job_of(1, 2)};
+  ShardMeter& meter = bench.meter;
+  const Instant came = bench.began + 1s;
+  meter.arrived(came);
+  const Instant pull_came = meter.arrived();  // kept by whoever lets it wait
+  CHECK_FALSE(meter.has_answered());
+  meter.arrived(came + 5ms);
+  meter.pushed(0, 1, 0, 100);
+  CHECK(meter.has_answered());
+  meter.answered(came + 7ms);
+  CHECK_FALSE(meter.has_answered());
+  meter.arrived(came + 10ms);
+  meter.pushed(1, 1, 0, 100);
+  meter.pulled(8, pull_came);
+  meter.pulled(8, meter.arrived());
+  meter.answered(came + 20ms);
+  const ShardStatus status = bench.status();
+  CHECK(status.push_times.count() == 2);
+  CHECK(status.push_times.sum() == 12ms);
+  CHECK(status.push_times.max() == 10ms);
+  CHECK(status.pull_times.count() == 2);
+  CHECK(status.pull_times.sum() == 30ms);
+  CHECK(status.pull_times.max() == 20ms);
+  meter.answered(came + 1h);  // nothing was
+  CHECK(bench.status() == status);
+}
+
+TEST_CASE("ShardMeter: whether it waits for custom initial values", "[ps]") {
+  Job job = job_of(1, 1);
+  CHECK_FALSE(Bench{job}.status().no_values);
+  const distrib::AlignedBuffer values{2 * 8 * sizeof(float)};
+  job.variables[0].initializer = distrib::CustomInitializer{distrib::sha256(values.bytes())};
+  job.initial_blocks = {distrib::sha256(values.bytes())};
+  const distrib::Consistency modes[] = {distrib::BulkSynchronousParallel{}, distrib::AsynchronousParallel{}};
+  for (const distrib::Consistency mode : modes) {
+    job.consistency = mode;
+    const ShardStatus status = Bench{job}.status();
+    CHECK(status.open);
+    CHECK(status.no_values);
+  }
+}
+
+TEST_CASE("ShardMeter: with backup workers, what counted and what came too late", "[ps]") {
+  Job job = job_of(1, 3);
+  job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
+  Bench bench{job};
+  struct : distrib::ShardSink {
+    void operator()(distrib::JoinedReply) override {}
+    void operator()(distrib::NoticeReply) override {}
+    void operator()(distrib::ValuesReply) override {}
+    void operator()(distrib::GoneReply) override {}
+    void operator()(distrib::PushedReply) override {}
+    void operator()(distrib::RefusedReply) override {}
+    void operator()(distrib::CopyCut) override {}
+    void operator()(distrib::SaveCut) override {}
+    void operator()(distrib::LoadCut) override {}
+    void operator()(distrib::DropCut) override {}
+    void operator()(distrib::SendState) override {}
+    void operator()(distrib::ShardDone) override {}
+  } nobody;
+  for (const distrib::Rank rank : {2U, 0U, 1U})
+    bench.core->push(rank, {1, rank, std::make_shared<distrib::AlignedBuffer>(128)}, nobody);
+  const ShardStatus status = bench.status();
+  CHECK(status.step == 1);
+  CHECK(status.contributions == 2);
+  CHECK(status.stale == 1);
+}

@@ -1,0 +1,1145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/server/shard_service.hpp>
+
+#include <distrib/optimizer/updater_list.hpp>
+
+#include "ps/fake_connection.hpp"
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+using distrib::Cut;
+using distrib::Empty;
+using distrib::Instant;
+using distrib::Job;
+using distrib::Rank;
+using distrib::ServerEvent;
+using distrib::ShardOptions;
+using distrib::ShardPlace;
+using distrib::Step;
+using story::block;
+using Texts = std::vector<std::string>;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr distrib::Consistency synchronous = distrib::BulkSynchronousParallel{};
+constexpr distrib::Consistency asynchronous = distrib::AsynchronousParallel{};
+
+auto job_of(Rank ranks, Step total, Step interval, distrib::Consistency consistency = synchronous) -> Job {
+  Job job = story::job(1, ranks, total, interval);
+  job.updater = "sgd learning_rate=1";  // values are what was contributed, with a minus
+  job.consistency = consistency;
+  return job;
+}
+
+auto replicated() -> Job {
+  Job job = story::job(2, 2, 9, 3);
+  job.tasks = 2;
+  job.shards_per_task = 1;
+  job.replicas = 2;
+  job.updater = "sgd learning_rate=1";
+  job.consistency = synchronous;
+  return job;
+}
+
+auto hash_of(const Job& job) -> std::string { return distrib::to_hex(distrib::job_hash(job)); }
+
+struct Event {
+  const char* what;                ///< What happens, for people.
+  std::function<void()> happens;
+  Texts expected;                  ///< What the service tells connections and its shell then, in order.
+};
+
+/// A service, three connections and a shell that writes down what it is told: "a1 joined ...", "shell save 2 ...".
+/// Rank r speaks through connection "a", "b", "c".
+struct Bench : distrib::ShardShell {
+  explicit Bench(Job of, ShardPlace place = {}, const ShardOptions& options = {})
+      : job{std::move(of)},
+        service{with_ranks(place, job), options, distrib::shard_kinds(distrib::StandardUpdaters{}), *this, now} {}
+
+  static auto with_ranks(ShardPlace place, const Job& job) -> ShardPlace {
+    if (place.ranks == 1) place.ranks = job.ranks;
+    return place;
+  }
+
+  // --- events ---
+
+  template <class M>
+  auto call(char who, std::uint64_t number, typename M::Request request = {}) -> std::function<void()> {
+    return [=, this] {
+      auto& connection = of(who);
+      service.happened(&connection, connection.template begin<M>(number, request), now);
+    };
+  }
+  auto join(char who, std::uint64_t number, Rank rank) {
+    return call<distrib::Join>(who, number, {rank, hash_of(job), {}, {}});
+  }
+  auto bring(char who, std::uint64_t number, Rank rank, const Job& other) {
+    return call<distrib::Join>(who, number, {rank, hash_of(other), to_text(other), {"the directory", 7, 3}});
+  }
+  auto bring(char who, std::uint64_t number, Rank rank) { return bring(who, number, rank, job); }
+  auto push(char who, std::uint64_t number, Step step, Rank rank, float value) {
+    return call<distrib::Push>(who, number, {step, rank, 0, block(value)});
+  }
+  auto pull(char who, std::uint64_t number, Step step) { return call<distrib::Pull>(who, number, {step}); }
+  auto pull(char who, std::uint64_t number, Step step, distrib::KeyLists keys) {
+    return call<distrib::Pull>(who, number, {step, story::wanted(keys).keys});
+  }
+  auto push(char who, std::uint64_t number, Step step, Rank rank, distrib::SharedBuffer contribution) {
+    return call<distrib::Push>(who, number, {step, rank, 0, std::move(contribution)});
+  }
+  auto cancel(char who, std::uint64_t number) {
+    return [=, this] { service.happened(&of(who), of(who).cancel(number), now); };
+  }
+  auto credit(char who, std::size_t items) {
+    return [=, this] {
+      of(who).credit = items;
+      ServerEvent event;
+      event.kind = ServerEvent::Kind::credit;
+      if (items != 0) service.happened(&of(who), event, now);
+    };
+  }
+  auto closed(char who) {
+    return [=, this] { service.closed(&of(who), now); };
+  }
+  auto opened() {
+    return [this] { service.opened({}, nullptr, now); };
+  }
+  auto opened_from(Step newest, float value, std::vector<Step> cuts) {
+    return [=, this] {
+      const Cut cut{newest, block(value), {}, {}};
+      service.opened(cuts, &cut, now);
+    };
+  }
+  auto copied() {
+    return [this] { service.copy_cut(now); };
+  }
+  /// The other replica has this; step 0: nothing.
+  auto state_came(Step step, float value) {
+    return [=, this] {
+      const Cut cut{step, block(value), {}, {}};
+      service.state_came(step == 0 ? nullptr : &cut, now);
+    };
+  }
+  auto ask_state(char who, std::uint64_t number, Step have, std::uint64_t at = 0) {
+    return call<distrib::State>(who, number, {hash_of(job), have, at});
+  }
+  auto state_read(Step step, float value) {
+    return [=, this] {
+      const Cut cut{step, block(value), {}, {}};
+      service.state_read(asked, step == 0 ? nullptr : &cut);
+    };
+  }
+  auto saved(Step step) {
+    return [=, this] { service.cut_saved(step, now); };
+  }
+  auto stop() {
+    return [this] { service.stop(); };
+  }
+  /// Woken when it asked to be, and not before.
+  auto wakes_after(std::chrono::milliseconds time) {
+    return [=, this] {
+      const auto wake = service.wake();
+      REQUIRE(wake.has_value());
+      CHECK(*wake - now == time);
+      service.woken(*wake - 1ms);
+      now = *wake;
+      service.woken(now);
+    };
+  }
+
+  void tell(const std::vector<Event>& events) {
+    for (const Event& event : events) {
+      CAPTURE(event.what);
+      told.clear();
+      event.happens();
+      CHECK(told == event.expected);
+    }
+  }
+  /// The job is known, and ranks 0, 1, ... are joined by their connections' call 1.
+  void join_all() {
+    bring('a', 1, 0)();
+    opened()();
+    for (Rank rank = 1; rank < job.ranks; ++rank) join(static_cast<char>('a' + rank), 1, rank)();
+    told.clear();
+  }
+
+  // --- what the service tells ---
+
+  void open(const Job& of_job, std::uint32_t number, const distrib::CutSettings& cuts,
+            const distrib::JobUpdaters& updaters) override {
+    CHECK(to_text(of_job) == to_text(job));
+    told.push_back("shell open " + std::to_string(number) + " in " + cuts.directory + " " +
+                   std::to_string(cuts.keep_every) + " " + std::to_string(cuts.retention.max_to_keep) + ", " +
+                   updaters.front().text());
+  }
+  void copy() override { told.push_back("shell copy"); }
+  void save(distrib::SaveCut action) override {
+    const Cut cut = std::move(action).finish();
+    told.push_back("shell save " + std::to_string(cut.step) + story::text(cut.values) + story::text(cut.tables));
+  }
+  void load(Step step) override { told.push_back("shell load " + std::to_string(step)); }
+  void drop(distrib::DropCut drop) override {
+    told.push_back("shell drop " + std::to_string(drop.step) + (drop.in_vain ? " in vain" : ""));
+  }
+  void ask_sibling(const std::string& job_hash, Step have) override {
+    CHECK(job_hash == hash_of(job));
+    told.push_back("shell ask sibling, have " + std::to_string(have));
+  }
+  void send(distrib::SendState action) override {
+    asked = action.peer;
+    told.push_back("shell send " + std::to_string(action.step));
+  }
+  void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " is here twice"); }
+  void ended(int code, const distrib::Error& why) override {
+    const std::string words = why ? ": " + why.code.message() + " (" + why.where + ")" : std::string{};
+    told.push_back("shell ended " + std::to_string(code) + words);
+  }
+
+  auto of(char who) -> fake::Connection& { return connections[static_cast<std::size_t>(who - 'a')]; }
+
+  Instant now{1'000h};
+  Texts told;
+  distrib::Peer asked = 0;  ///< Who is to be sent a state.
+  Job job;
+  std::array<fake::Connection, 3> connections{{{"a", told}, {"b", told}, {"c", told}}};
+  distrib::ShardService<fake::Connection*> service;
+};
+
+}  // namespace
+
+TEST_CASE("ShardService: the job's text is asked for, then the cuts are found", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  CHECK_FALSE(bench.service.job());
+  bench.tell({
+      {"its hash is new", bench.join('a', 1, 0), {"a1 text wanted", "a1 end"}},
+      {"not joined", bench.pull('a', 2, 0), {"a2 failed: a call before Join"}},
+      {"the text", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"the cuts are not read yet", bench.pull('a', 4, 0), {"a4 failed: a call before Join"}},
+      {"its hash is known", bench.join('b', 1, 1), {}},
+      {"so is the text", bench.bring('c', 1, 1), {}},
+      {"gone meanwhile", bench.cancel('c', 1), {}},
+      {"all who wait", bench.opened(), {"a3 joined k=0 cuts=0", "b1 joined k=0 cuts=0"}},
+      {"late", bench.join('c', 2, 1), {"shell rank 1 is here twice", "c2 joined k=0 cuts=0"}},
+  });
+  CHECK(bench.service.job()->total_steps == 9);
+  CHECK_FALSE(bench.service.over());
+}
+
+TEST_CASE("ShardService: it goes on from its newest cut", "[ps]") {
+  Bench bench{job_of(1, 9, 3)};
+  bench.tell({
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"opened", bench.opened_from(6, -4, {3, 6}), {"a1 joined k=6 cuts=0,3,6"}},
+      {"its values", bench.pull('a', 2, 6), {"a2 values counted=6 w=-4 k=6 cuts=0,3,6"}},
+      {"counted", bench.push('a', 3, 7, 0, 1), {"a3 pushed k=7 cuts=0,3,6"}},
+  });
+}
+
+TEST_CASE("ShardService: a job that it cannot serve is refused with the reason", "[ps]") {
+  struct Row {
+    ShardPlace place;
+    std::function<void(Job&)> change;
+    std::string refused;
+  };
+  const std::string other = "this belongs to another job (the job has ";
+  const Row rows[] = {
+      {{.tasks = 2}, [](Job&) {}, other + "1 parameter servers, this cluster 2)"},
+      {{.ranks = 3}, [](Job&) {}, other + "2 workers, this cluster 3)"},
+      {{.shard = 1}, [](Job&) {}, other + "1 shards of a task, this cluster 2)"},
+      {{},
+       [](Job& job) { job.updater = "adagrad"; },
+       "the parameter server does not have this updater: start the servers with updaters<...> (adagrad)"},
+      {{},
+       [](Job& job) { job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3}; },
+       "this is no description of a job that can be served (line 10, 'ranks 2')"},
+      {{},
+       [](Job& job) { job.updater = "momentum learning_rate=1 momentum=0.5 use_nesterov=false"; },
+       "the job needs more memory than this parameter server may take (256 bytes of 200)"},
+  };
+  for (const Row& row : rows) {
+    Job job = job_of(2, 9, 3);
+    row.change(job);
+    Bench bench{job, row.place, {.memory_budget_bytes = 200}};  // enough for one without slots
+    bench.tell({{row.refused.c_str(), bench.bring('a', 1, 0), {"a1 failed: " + row.refused}}});
+    CHECK_FALSE(bench.service.job());
+    bench.tell({{"it still has none", bench.join('b', 1, 0), {"b1 text wanted", "b1 end"}}});
+  }
+}
+
+TEST_CASE("ShardService: a text that is not the hash's, a second job", "[ps]") {
+  const Job job = job_of(1, 9, 3);
+  Job other = job;
+  other.total_steps = 10;
+  Bench bench{job};
+  const std::string differs =
+      "failed: this belongs to another job (it has 'total_steps 9', this job has 'total_steps 10')";
+  const distrib::JoinRequest forged{0, hash_of(other), to_text(job), {}};
+  const std::string bad = " failed: this is no description of a job that can be served (its hash)";
+  bench.tell({
+      {"forged", bench.call<distrib::Join>('a', 1, forged), {"a1" + bad}},
+      {"the first", bench.bring('a', 2, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"another hash", bench.join('a', 3, 0), {"a2 end"}},
+      {"by mistake", bench.opened(), {"a3 joined k=0 cuts=0"}},
+      {"another text", bench.bring('b', 1, 0, other), {"b1 " + differs}},
+      {"its hash alone", bench.call<distrib::Join>('b', 2, {0, hash_of(other), {}, {}}), {"b2 text wanted", "b2 end"}},
+      {"forged", bench.call<distrib::Join>('b', 3, forged), {"b3" + bad}},
+      {"who was joined is not any more", bench.bring('a', 4, 0, other), {"a3 end", "a4 " + differs}},
+      {"not joined", bench.pull('a', 5, 0), {"a5 failed: a call before Join"}},
+  });
+}
+
+TEST_CASE("ShardService: a shard of a later task", "[ps]") {
+  Job job = story::job(6, 1, 9, 3);
+  job.tasks = 3;
+  job.shards_per_task = 2;
+  job.updater = "sgd learning_rate=1";
+  job.consistency = synchronous;
+  Bench bench{job, {.task = 2, .shard = 1, .tasks = 3}};
+  bench.tell({{"number", bench.bring('a', 1, 0), {"shell open 5 in the directory 7 3, sgd learning_rate=1"}}});
+}
+
+TEST_CASE("ShardService: a replica asks the other one before anybody joins", "[ps]") {
+  Bench bench{replicated(), {.tasks = 2}};
+  bench.tell({
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"opened", bench.opened_from(3, -1, {3}), {"shell ask sibling, have 3"}},
+      {"waits", bench.join('b', 1, 1), {}},
+      {"not joined", bench.pull('b', 2, 3), {"b2 failed: a call before Join"}},
+      {"it is ahead",
+       bench.state_came(6, -4),
+       {"shell save 6 w=-4", "a1 joined k=6 cuts=0,3", "b1 joined k=6 cuts=0,3"}},
+      {"goes on from there", bench.pull('a', 2, 6), {"a2 values counted=6 w=-4 k=6 cuts=0,3"}},
+      {"durable", bench.saved(6), {"a1 notice k=6 cuts=0,3,6", "b1 notice k=6 cuts=0,3,6"}},
+  });
+}
+
+TEST_CASE("ShardService: a replica that cannot be served asks the other one", "[ps]") {
+  Bench bench{replicated(), {.tasks = 2}};
+  bench.tell({
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"opened", bench.opened(), {"shell ask sibling, have 0"}},
+      {"there is none", bench.state_came(0, 0), {"a1 joined k=0 cuts=0"}},
+      {"behind", bench.call<distrib::CatchUp>('a', 2, {0}), {"a2 ok", "shell ask sibling, have 0"}},
+      {"once is enough", bench.call<distrib::CatchUp>('a', 3, {0}), {"a3 ok"}},
+      {"it goes on meanwhile", bench.push('a', 4, 5, 0, 2), {"a4 pushed k=0 cuts=0"}},
+      {"there", bench.state_came(4, -3), {"shell save 4 w=-3", "a1 joined k=4 cuts=0"}},
+      {"it has moved since", bench.call<distrib::CatchUp>('a', 5, {0}), {"a5 ok", "a1 joined k=4 cuts=0"}},
+      {"none", bench.call<distrib::CatchUp>('a', 6, {4}), {"a6 ok", "shell ask sibling, have 4"}},
+      {"none", bench.state_came(0, 0), {"a1 joined k=4 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: a replica that everybody has left asks the other one for what it lacks", "[ps]") {
+  const distrib::ShardOptions options{.lease = 1s, .restart_window = 4s, .save_again_after = 2s, .linger = 3s};
+  for (const bool is_there : {true, false}) {
+    Bench bench{replicated(), {.tasks = 2}, options};
+    bench.tell({
+        {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+        {"opened", bench.opened_from(3, -1, {3}), {"shell ask sibling, have 3"}},
+        {"none is newer", bench.state_came(0, 0), {"a1 joined k=3 cuts=0,3"}},
+        {"", bench.join('b', 1, 1), {"b1 joined k=3 cuts=0,3"}},
+        {"gone", bench.closed('a'), {}},
+        {"gone", bench.closed('b'), {}},
+        {"at once", [&] { bench.service.woken(bench.now); }, {"shell ask sibling, have 3"}},
+        {"none", bench.state_came(0, 0), {}},
+        {"again", bench.wakes_after(2s), {"shell ask sibling, have 3"}},
+    });
+    if (is_there)
+      bench.tell({
+          {"the end", bench.state_came(9, -9), {"shell save 9 w=-9"}},
+          {"durable", bench.saved(9), {}},
+          {"nobody comes", bench.wakes_after(3s), {"shell ended 0"}},
+      });
+    else
+      bench.tell({
+          {"none", bench.state_came(0, 0), {}},
+          {"again", bench.wakes_after(2s), {"shell ask sibling, have 3"}},
+          {"none", bench.state_came(0, 0), {}},
+          {"nobody comes",
+           bench.wakes_after(1s),
+           {"shell ended 70: a worker is lost for good (rank 0; no other replica is ahead of step 3)"}},
+      });
+  }
+}
+
+TEST_CASE("ShardService: the other replica is sent the newest cut, or one that is made for it", "[ps]") {
+  Bench bench{replicated(), {.tasks = 2}};
+  const auto other_job = bench.call<distrib::State>('c', 2, {"another", 0, 0});
+  bench.tell({
+      {"it knows no job yet", bench.ask_state('c', 1, 0), {"c1 failed: a call before Join"}},
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"waits", bench.ask_state('b', 1, 0), {}},
+      {"they could not be read",
+       [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); },
+       {"b1 no state", "a1 failed: this belongs to another job (cut-3)"}},
+      {"again", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"another job", other_job, {"c2 failed: a call before Join"}},
+      {"its cuts are being read", bench.ask_state('c', 3, 0), {}},
+      {"opened", bench.opened_from(3, -1, {3}), {"shell send 3", "shell ask sibling, have 3"}},
+      {"read", bench.state_read(3, -1), {"c3 state 3 of 64 bytes w=-1"}},
+      {"one more piece", bench.ask_state('c', 4, 0, 32), {"c4 state 3 more"}},
+      {"nobody is ahead", bench.state_came(0, 0), {"a1 joined k=3 cuts=0,3"}},
+      {"", bench.join('b', 1, 1), {"b1 joined k=3 cuts=0,3"}},
+      {"it has all", bench.ask_state('c', 5, 3), {"c5 no state"}},
+      {"4", bench.push('a', 5, 4, 0, 1), {"a5 pushed k=3 cuts=0,3"}},
+      {"4", bench.push('b', 5, 4, 1, 1), {"b5 pushed k=4 cuts=0,3"}},
+      {"one is made", bench.ask_state('c', 6, 3), {"shell save 4 w=-2"}},
+      {"durable", bench.saved(4), {"a1 notice k=4 cuts=0,3,4", "b1 notice k=4 cuts=0,3,4", "shell send 4"}},
+      {"it could not be read", bench.state_read(0, 0), {"c6 no state"}},
+      {"who has joined is a worker", bench.ask_state('a', 6, 0), {"a6 failed: a call before Join"}},
+  });
+  bench.tell({
+      {"5", bench.push('a', 7, 5, 0, 1), {"a7 pushed k=4 cuts=0,3,4"}},
+      {"5", bench.push('b', 7, 5, 1, 1), {"b7 pushed k=5 cuts=0,3,4"}},
+      {"waits", bench.ask_state('c', 7, 4), {"shell save 5 w=-3"}},
+      {"is gone", bench.closed('c'), {"c7 failed: the call was cancelled"}},
+      {"durable", bench.saved(5), {"a1 notice k=5 cuts=0,3,4,5", "b1 notice k=5 cuts=0,3,4,5"}},
+  });
+}
+
+TEST_CASE("ShardService: a replica that is behind when all is done elsewhere ends when nobody is here", "[ps]") {
+  Bench bench{replicated(), {.tasks = 2}};
+  bench.bring('a', 1, 0)();
+  bench.opened()();
+  bench.state_came(0, 0)();
+  bench.tell({
+      {"a checkpoint of an earlier run is there", [&] { bench.service.found_finished(8, bench.now); }, {}},
+      {"", [&] { CHECK(bench.service.wake()); }, {}},
+      {"the checkpoint of the last step is there", [&] { bench.service.found_finished(9, bench.now); }, {}},
+      {"somebody is here yet", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"gone", bench.closed('a'), {}},
+      {"", bench.wakes_after(30s), {"shell ended 0"}},
+  });
+}
+
+TEST_CASE("ShardService: the cuts could not be read", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  const auto not_opened = [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); };
+  bench.tell({
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"another one", bench.join('b', 1, 1), {}},
+      {"both are refused",
+       not_opened,
+       {"a1 failed: this belongs to another job (cut-3)", "b1 failed: this belongs to another job (cut-3)"}},
+      {"it knows no job", bench.join('a', 2, 0), {"a2 text wanted", "a2 end"}},
+      {"again", bench.bring('a', 3, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"opened", bench.opened(), {"a3 joined k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: calls before Join are refused", "[ps]") {
+  Bench bench{job_of(1, 9, 3)};
+  const std::string refused = " failed: a call before Join";
+  for (int i = 0; i < 2; ++i) {  // without a job, and with one
+    bench.tell({
+        {"pull", bench.pull('b', 1, 0), {"b1" + refused}},
+        {"push", bench.push('b', 2, 1, 0, 1), {"b2" + refused}},
+        {"restore", bench.call<distrib::Restore>('b', 3), {"b3" + refused}},
+        {"save", bench.call<distrib::Save>('b', 4), {"b4" + refused}},
+        {"leave", bench.call<distrib::Leave>('b', 5), {"b5" + refused}},
+        {"goodbye", bench.call<distrib::Goodbye>('b', 6), {"b6" + refused}},
+        {"nothing is owed", bench.credit('b', 9), {}},
+        {"nothing to take back", bench.cancel('b', 7), {}},
+        {"unknown", bench.closed('c'), {}},
+    });
+    bench.join_all();
+  }
+  CHECK(bench.service.job());
+}
+
+TEST_CASE("ShardService: a rank that the job does not have", "[ps]") {
+  Bench bench{job_of(1, 9, 3)};
+  const std::string refused = " failed: the job has no such rank (step 0 of rank 1)";
+  bench.tell({
+      {"it waits", bench.bring('a', 1, 1), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"and is refused", bench.opened(), {"a1" + refused}},
+      {"at once", bench.join('a', 2, 1), {"a2" + refused}},
+      {"it is not joined", bench.pull('a', 3, 0), {"a3 failed: a call before Join"}},
+      {"its connection goes", bench.closed('a'), {}},
+  });
+}
+
+TEST_CASE("ShardService: pulls wait for their step, pushes tell how far it is", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  bench.join_all();
+  bench.tell({
+      {"at once", bench.pull('a', 2, 0), {"a2 values counted=0 w=0 k=0 cuts=0"}},
+      {"parked", bench.pull('a', 3, 1), {}},
+      {"parked", bench.pull('b', 3, 2), {}},
+      {"parked", bench.pull('b', 4, 1), {}},
+      {"twice", bench.pull('a', 5, 1), {}},
+      {"stored, not counted", bench.push('a', 6, 1, 0, 2), {"a6 pushed k=0 cuts=0"}},
+      {"in the order they came",
+       bench.push('b', 6, 1, 1, 4),
+       {"a3 values counted=1 w=-3 k=1 cuts=0", "b4 values counted=1 w=-3 k=1 cuts=0",
+        "a5 values counted=1 w=-3 k=1 cuts=0", "b6 pushed k=1 cuts=0"}},
+      {"stored", bench.push('a', 7, 2, 0, 0), {"a7 pushed k=1 cuts=0"}},
+      {"2", bench.push('b', 7, 2, 1, 0), {"b3 values counted=2 w=-3 k=2 cuts=0", "b7 pushed k=2 cuts=0"}},
+      {"gone", bench.pull('a', 8, 0), {"a8 gone k=2 cuts=0"}},
+      {"stored", bench.push('a', 11, 3, 0, 1), {"a11 pushed k=2 cuts=0"}},
+      {"its checksum is that of the bytes", bench.push('a', 12, 3, 0, 1), {"a12 pushed k=2 cuts=0"}},
+      {"with other bytes", bench.push('a', 13, 3, 0, 2), {"a13 pushed k=2 cuts=0 not repeatable"}},
+      {"said once", bench.push('a', 14, 3, 0, 1), {"a14 pushed k=2 cuts=0"}},
+  });
+  CHECK(bench.of('a').open() == 1);  // the stream
+}
+
+TEST_CASE("ShardService: the answer to a push goes with that to the pull behind it, where the worker says so", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  bench.join_all();
+  const auto push = [&bench](char who, std::uint64_t number, Step step, Rank rank) {
+    return bench.call<distrib::Push>(who, number, {step, rank, 0, block(1), true});
+  };
+  bench.tell({
+      {"stored", push('a', 2, 1, 0), {"a2 pushed k=0 cuts=0 with the next"}},
+      {"counted", push('b', 2, 1, 1), {"b2 pushed k=1 cuts=0 with the next"}},
+      {"of another that says nothing", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=1 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: cuts are saved, loaded and dropped by the shell", "[ps]") {
+  Bench bench{job_of(1, 9, 1)};
+  bench.join_all();
+  const auto push = [&](std::uint64_t number, Step step, Step common) {
+    return bench.call<distrib::Push>('a', number, {step, 0, common, block(1)});
+  };
+  bench.tell({
+      {"due", push(2, 1, 0), {"shell save 1 w=-1", "a2 pushed k=1 cuts=0"}},
+      {"durable", bench.saved(1), {"a1 notice k=1 cuts=0,1"}},
+      {"due", push(3, 2, 1), {"shell save 2 w=-2", "a3 pushed k=2 cuts=0,1"}},
+      {"durable", bench.saved(2), {"a1 notice k=2 cuts=0,1,2"}},
+      {"3", push(4, 3, 2), {"shell save 3 w=-3", "a4 pushed k=3 cuts=0,1,2"}},
+      {"durable", bench.saved(3), {"a1 notice k=3 cuts=0,1,2,3"}},
+      {"the common cut", push(5, 3, 3), {"shell drop 1", "a5 pushed k=3 cuts=0,2,3"}},
+      {"back", bench.call<distrib::Restore>('a', 6, {0}), {"shell load 0", "a6 ok"}},
+      {"loaded", [&] { bench.service.cut_loaded({0, block(0), {}, {}}, bench.now); }, {"a1 joined k=0 cuts=0,2,3"}},
+      {"1", push(7, 1, 0), {"shell save 1 w=-1", "a7 pushed k=1 cuts=0,2,3"}},
+      {"there is one under way", bench.call<distrib::Save>('a', 8), {"a8 ok"}},
+  });
+}
+
+TEST_CASE("ShardService: of a cut that is damaged or not there the newest is loaded; what cannot be read ends it",
+          "[ps]") {
+  Bench bench{job_of(1, 9, 1)};
+  bench.join_all();
+  const auto push = [&](std::uint64_t number, Step step) {
+    return bench.call<distrib::Push>('a', number, {step, 0, 0, block(1)});
+  };
+  const auto fails = [&](distrib::checkpoint_errc why) {
+    return [&bench, why] { bench.service.load_failed({why, "cut"}, bench.now); };
+  };
+  for (Step step = 1; step <= 5; ++step) {
+    push(step + 1, step)();
+    bench.saved(step)();
+  }
+  bench.tell({
+      {"back", bench.call<distrib::Restore>('a', 7, {3}), {"shell load 3", "a7 ok"}},
+      {"not there", fails(distrib::checkpoint_errc::not_found), {"shell load 5"}},
+      {"damaged", fails(distrib::checkpoint_errc::corrupt_data), {"shell load 4"}},
+      {"loaded", [&] { bench.service.cut_loaded({4, block(-4), {}, {}}, bench.now); }, {"a1 joined k=4 cuts=0,1,2,4"}},
+      {"back", bench.call<distrib::Restore>('a', 8, {0}), {"shell load 0", "a8 ok"}},
+      {"there is none before",
+       fails(distrib::checkpoint_errc::not_found),
+       {"a1 end", "shell ended 74: not found in checkpoint (cut)"}},
+  });
+
+  Bench other{job_of(1, 9, 1)};
+  other.join_all();
+  other.call<distrib::Push>('a', 2, {1, 0, 0, block(1)})();
+  other.saved(1)();
+  for (Step step = 2; step <= 4; ++step) other.call<distrib::Push>('a', step + 1, {step, 0, 0, block(1)})();
+  other.tell({
+      {"back", other.call<distrib::Restore>('a', 9, {1}), {"shell load 1", "a9 ok"}},
+      {"the disk says no",
+       [&] { other.service.load_failed({distrib::checkpoint_errc::cannot_read, "cut"}, other.now); },
+       {"a1 end", "shell ended 74: cannot read (cut)"}},
+  });
+}
+
+TEST_CASE("ShardService: an asynchronous one; a gap is answered on the stream, and the call all the same", "[ps]") {
+  Bench bench{job_of(2, 3, 0, asynchronous)};
+  bench.join_all();
+  bench.tell({
+      {"counted at once", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
+      {"a gap", bench.push('b', 2, 2, 1, 1), {"b1 joined k=0 cuts=0", "b2 pushed k=0 cuts=0"}},
+      {"all contributions together", bench.pull('b', 3, 0), {"b3 values counted=1 w=-1 k=0 cuts=0"}},
+      {"there is nothing to restore", bench.call<distrib::Restore>('a', 3, {0}), {"a3 ok"}},
+      {"asked", bench.call<distrib::Save>('a', 4), {"a4 ok", "shell save 1 w=-1"}},
+      {"durable", bench.saved(1), {"a1 notice k=1 cuts=1", "b1 notice k=0 cuts=0"}},
+      {"nothing newer", bench.call<distrib::Save>('a', 5), {"a5 ok", "a1 notice k=1 cuts=1", "b1 notice k=0 cuts=0"}},
+      {"the end", bench.pull('a', 6, distrib::end_of_job), {}},
+      {"the last of b", bench.push('b', 4, 1, 1, 1), {"b4 pushed k=1 cuts=0"}},
+      {"the last of a", bench.push('a', 7, 2, 0, 1), {"shell save 3 w=-3", "a7 pushed k=2 cuts=1"}},
+      {"durable",
+       bench.saved(3),
+       {"a1 notice k=2 cuts=2", "b1 notice k=1 cuts=1", "a6 values counted=3 w=-3 k=2 cuts=2"}},
+      {"away", bench.closed('a'), {}},
+      {"away", bench.closed('b'), {}},
+      {"complete", bench.wakes_after(30s), {"shell ended 0"}},
+  });
+}
+
+TEST_CASE("ShardService: a notice that was not asked for yet is told as it is then", "[ps]") {
+  Bench bench{job_of(1, 9, 1)};
+  bench.join_all();
+  bench.tell({
+      {"no credit", bench.credit('a', 0), {}},
+      {"due", bench.push('a', 2, 1, 0, 1), {"shell save 1 w=-1", "a2 pushed k=1 cuts=0"}},
+      {"not taken", bench.saved(1), {}},
+      {"due", bench.push('a', 3, 2, 0, 1), {"shell save 2 w=-2", "a3 pushed k=2 cuts=0,1"}},
+      {"not taken", bench.saved(2), {}},
+      {"one, of now", bench.credit('a', 9), {"a1 notice k=2 cuts=0,1,2"}},
+      {"nothing more is owed", bench.credit('a', 0), {}},
+      {"joined again: not taken", bench.join('a', 4, 0), {"a1 end"}},
+      {"of now", bench.credit('a', 1), {"a4 joined k=2 cuts=0,1,2"}},
+  });
+}
+
+TEST_CASE("ShardService: a Join ends the one before and what was asked by it", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  bench.join_all();
+  bench.tell({
+      {"parked", bench.pull('a', 2, 1), {}},
+      {"again", bench.join('a', 3, 0), {"a2 failed: the call was cancelled", "a1 end", "a3 joined k=0 cuts=0"}},
+      {"as another rank", bench.join('a', 4, 1), {"a3 end", "shell rank 1 is here twice", "a4 joined k=0 cuts=0"}},
+      {"the stream before is over", bench.cancel('a', 3), {}},
+      {"it is joined", bench.pull('a', 5, 0), {"a5 values counted=0 w=0 k=0 cuts=0"}},
+      {"two of one rank", bench.pull('b', 5, 0), {"b5 values counted=0 w=0 k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: calls that are taken back, connections that are lost", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  bench.join_all();
+  bench.tell({
+      {"parked", bench.pull('a', 2, 1), {}},
+      {"parked", bench.pull('a', 3, 1), {}},
+      {"taken back", bench.cancel('a', 2), {}},
+      {"stored", bench.push('a', 4, 1, 0, 1), {"a4 pushed k=0 cuts=0"}},
+      {"the other one is answered",
+       bench.push('b', 2, 1, 1, 1),
+       {"a3 values counted=1 w=-1 k=1 cuts=0", "b2 pushed k=1 cuts=0"}},
+      {"parked", bench.pull('a', 5, 2), {}},
+      {"Join taken back: not joined", bench.cancel('a', 1), {"a5 failed: the call was cancelled"}},
+      {"not joined", bench.pull('a', 6, 1), {"a6 failed: a call before Join"}},
+      {"joined", bench.join('a', 7, 0), {"a7 joined k=1 cuts=0"}},
+      {"gone", bench.closed('b'), {}},
+      {"the same is a new one", bench.pull('b', 7, 1), {"b7 failed: a call before Join"}},
+      {"and may join", bench.join('b', 8, 1), {"b8 joined k=1 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: its status is told to whoever asks", "[ps]") {
+  using distrib::RankStatus;
+  Bench bench{job_of(2, 9, 2), {.task = 0, .tasks = 1}};
+  const auto status = [&](std::uint64_t call) {
+    bench.call<distrib::Status>('c', call)();
+    CHECK(bench.told.back() == "c" + std::to_string(call) + " status");
+    return bench.of('c').status;
+  };
+  distrib::ShardStatus expected;
+  expected.tasks = 1;
+  expected.ranks = 2;
+  bench.now += 1500ms;
+  expected.uptime = 1500ms;
+  CHECK(status(1) == expected);
+
+  bench.bring('a', 1, 0)();
+  expected.job_hash = hash_of(bench.job);
+  expected.consistency = "bulk_synchronous_parallel";
+  expected.total_steps = 9;
+  expected.shards = 1;
+  CHECK(status(2) == expected);  // its cuts are being read
+
+  bench.opened()();
+  bench.pull('a', 2, 0)();
+  bench.pull('a', 3, 2)();
+  bench.push('a', 4, 1, 0, 1)();
+  bench.push('a', 5, 2, 0, 1)();
+  bench.push('a', 6, 1'000'000, 0, 1)();  // beyond what is stored
+  const std::size_t size = block(1)->size();
+  expected.open = true;
+  expected.value_bytes = size;
+  expected.variables = 1;
+  expected.of_variables = {{bench.job.variables[0].name, bench.service.status(bench.now).of_variables.at(0).bytes}};
+  expected.of_ranks = {{0, true, 2}, {1, false, 0}};
+  expected.staleness = 2;
+  expected.pushes = 3;
+  expected.pushed_bytes = 3 * size;
+  expected.pulls = 1;
+  expected.pulled_bytes = size;
+  expected.parked = 1;
+  CHECK(status(3) == expected);
+
+  bench.join('b', 1, 1)();
+  bench.push('b', 2, 1, 1, 1)();
+  bench.push('b', 3, 2, 1, 1)();
+  bench.saved(2)();
+  expected.step = 2;
+  expected.contributions = 4;
+  expected.newest_cut = 2;
+  expected.of_ranks = {{0, true, 2}, {1, true, 2}};
+  expected.staleness = 0;
+  expected.pushes = 5;
+  expected.pushed_bytes = 5 * size;
+  expected.pulls = 2;
+  expected.pulled_bytes = 2 * size;
+  expected.parked = 0;
+  CHECK(status(4) == expected);
+
+  bench.push('a', 7, 3, 0, 1)();
+  bench.closed('a')();
+  CHECK(status(5).of_ranks == std::vector<RankStatus>{{0, false, 3}, {1, true, 2}});
+  bench.call<distrib::Restore>('b', 4, {0})();
+  CHECK(status(6).of_ranks == std::vector<RankStatus>{{0, false, 0}, {1, true, 0}});
+  bench.tell({
+      {"who asks is not joined by it", bench.pull('c', 7, 0), {"c7 failed: a call before Join"}},
+      {"and is not missed", bench.closed('c'), {}},
+  });
+}
+
+TEST_CASE("ShardService: of halves a push and a pull are half of the bytes", "[ps]") {
+  for (const bool with_tables : {false, true}) {
+    const auto bytes = [&](distrib::FloatFormat format) {
+      Job job = job_of(1, 9, 9);
+      job.wire_format = format;
+      job.variables[0].shape = {256};
+      job.parts[0].slice = distrib::Slice::whole({256});
+      distrib::KeyLists keys;
+      if (with_tables) {
+        job = story::with_tables(job);
+        keys = {{2, 3, 5, 7, 11, 13, 17, 19}, {0, 2}};  // rows of 16
+      }
+      Bench bench{job};
+      bench.join_all();
+      const distrib::ShardLayout layout{job, 0};
+      const distrib::ContributionLayout places{layout, keys};
+      const auto contribution = std::make_shared<distrib::AlignedBuffer>(places.size_bytes());
+      places.write_keys(contribution->bytes());
+      if (with_tables) bench.pull('a', 2, 0, keys)();
+      else bench.pull('a', 2, 0)();
+      bench.push('a', 3, 1, 0, contribution)();
+      CHECK(bench.told.size() == 2);
+      CHECK(bench.told.back() == "a3 pushed k=1 cuts=0");
+      const distrib::ShardStatus status = bench.service.status(bench.now);
+      CHECK(status.pushes == 1);
+      CHECK(status.pulls == 1);
+      return std::pair{status.pushed_bytes, status.pulled_bytes};
+    };
+    const std::size_t tables = with_tables ? 10 * 16 * sizeof(float) : 0;
+    const std::size_t keys = with_tables ? 64 : 0;
+    const std::size_t elements = 256 * sizeof(float) + tables;
+    CHECK(bytes(distrib::FloatFormat::float32) == std::pair<std::uint64_t, std::uint64_t>{elements + keys, elements});
+    for (const auto format : {distrib::FloatFormat::bfloat16, distrib::FloatFormat::float16})
+      CHECK(bytes(format) == std::pair<std::uint64_t, std::uint64_t>{elements / 2 + keys, elements / 2});
+  }
+}
+
+TEST_CASE("ShardService: the status of an asynchronous shard", "[ps]") {
+  Bench bench{job_of(2, 9, 0, asynchronous)};
+  bench.join_all();
+  bench.push('a', 2, 1, 0, 1)();
+  bench.push('a', 3, 2, 0, 1)();
+  bench.push('b', 2, 1, 1, 1)();
+  bench.push('b', 3, 3, 1, 1)();  // a gap
+  bench.call<distrib::Save>('a', 4)();
+  bench.saved(3)();
+  bench.push('b', 4, 2, 1, 1)();
+  const distrib::ShardStatus status = bench.service.status(bench.now);
+  CHECK(status.step == 4);
+  CHECK(status.contributions == 4);
+  CHECK(status.newest_cut == 3);
+  CHECK(status.staleness == 0);
+  CHECK(status.of_ranks == std::vector<distrib::RankStatus>{{0, true, 2}, {1, true, 2}});
+}
+
+TEST_CASE("ShardService: Leave", "[ps]") {
+  Bench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
+  bench.join_all();
+  CHECK_FALSE(bench.service.wake());
+  bench.tell({
+      {"parked", bench.pull('a', 2, 1), {}},
+      {"it leaves", bench.call<distrib::Leave>('a', 3), {"a3 ok", "a2 failed: the call was cancelled", "a1 end"}},
+      {"it is not joined", bench.call<distrib::Leave>('a', 4), {"a4 failed: a call before Join"}},
+      {"it may come back", bench.join('a', 5, 0), {"a5 joined k=0 cuts=0"}},
+      {"it leaves", bench.call<distrib::Leave>('a', 6), {"a6 ok", "a5 end"}},
+      {"it is missed",
+       bench.wakes_after(3s),
+       {"b1 lost rank 0", "b1 end", "shell ended 70: a worker is lost for good (rank 0)"}},
+  });
+}
+
+TEST_CASE("ShardService: goodbyes and the last cut are the end", "[ps]") {
+  Bench bench{job_of(2, 1, 0)};
+  bench.join_all();
+  bench.tell({
+      {"1", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=0 cuts=0"}},
+      {"the last step", bench.push('b', 2, 1, 1, 1), {"shell save 1 w=-1", "b2 pushed k=1 cuts=0"}},
+      {"goodbye", bench.call<distrib::Goodbye>('a', 3), {"a3 ok", "a1 end"}},
+      {"it is not missed", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"durable", bench.saved(1), {"b1 notice k=1 cuts=0,1"}},
+      {"parked", bench.pull('b', 3, 2), {}},
+      {"the last goodbye",
+       bench.call<distrib::Goodbye>('b', 4),
+       {"b4 ok", "b3 failed: the connection is closed", "b1 end", "shell ended 0"}},
+      {"it is over", bench.join('a', 5, 0), {"a5 failed: the connection is closed"}},
+      {"and no cut matters", bench.saved(1), {}},
+      {"nor any loss", bench.closed('a'), {}},
+      {"nor a signal", bench.stop(), {}},
+      {"nor a disk", [&] { bench.service.save_failed({distrib::ps_errc::bad_job, "cut"}, bench.now); }, {}},
+      {"nor time", [&] { bench.service.woken(bench.now + 1000h); }, {}},
+  });
+  CHECK(bench.service.over());
+  CHECK_FALSE(bench.service.wake());
+}
+
+TEST_CASE("ShardService: the cut may be durable after the goodbyes, even when it is asked to stop", "[ps]") {
+  for (const bool stopped : {false, true}) {
+    Bench bench{job_of(1, 1, 0)};
+    bench.join_all();
+    bench.push('a', 2, 1, 0, 1)();
+    bench.call<distrib::Goodbye>('a', 3)();
+    bench.tell({
+        {"a signal",
+         [&] {
+           if (stopped) bench.service.stop();
+         },
+         {}},
+        {"done, and nothing to be tried again", bench.saved(1), {"shell ended 0"}},
+    });
+  }
+}
+
+TEST_CASE("ShardService: a rank that is lost for good ends it", "[ps]") {
+  Bench bench{job_of(3, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
+  bench.join_all();
+  bench.tell({
+      {"nobody is away", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"lost", bench.closed('b'), {}},
+      {"time", [&] { bench.now += 2s; }, {}},
+      {"back", bench.join('b', 1, 1), {"b1 joined k=0 cuts=0"}},
+      {"lost", bench.closed('b'), {}},
+      {"not taken", bench.credit('c', 0), {}},
+      {"parked", bench.pull('a', 2, 1), {}},
+      {"the others hear of it",
+       bench.wakes_after(3s),
+       {"a1 lost rank 1", "c1 failed: a worker is lost for good (rank 1)", "a2 failed: the connection is closed",
+        "a1 end", "shell ended 70: a worker is lost for good (rank 1)"}},
+  });
+  CHECK(bench.service.over());
+  CHECK(bench.of('a').open() == 0);
+}
+
+TEST_CASE("ShardService: ranks that never come are lost, counted from when the job was known", "[ps]") {
+  Bench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
+  const auto time = [&] {
+    CHECK_FALSE(bench.service.wake());
+    bench.now += 5s;
+    bench.service.woken(bench.now);
+  };
+  bench.now += 2s;
+  bench.tell({
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"reading cuts may take long", time, {}},
+      {"opened", bench.opened(), {"a1 joined k=0 cuts=0"}},
+      {"rank 1",
+       bench.wakes_after(3s),
+       {"a1 lost rank 1", "a1 end", "shell ended 70: a worker is lost for good (rank 1)"}},
+  });
+}
+
+TEST_CASE("ShardService: nobody comes", "[ps]") {
+  const ShardOptions options{.lease = 1s, .restart_window = 2s, .linger = 500ms};
+  Bench bench{job_of(1, 9, 3), {.task = 4, .shard = 2}, options};
+  bench.tell({{"in vain", bench.wakes_after(3s), {"shell ended 1: no worker has come (/job:ps/task:4)"}}});
+  Bench finished{job_of(1, 9, 3), {.finished = true}, options};
+  finished.tell({{"it was done before", finished.wakes_after(500ms), {"shell ended 0"}}});
+  Bench meanwhile{job_of(1, 9, 3), {}, options};
+  meanwhile.tell({{"too early", [&] { meanwhile.service.found_finished(4, meanwhile.now); }, {}},
+                  {"others have ended it", meanwhile.wakes_after(500ms), {"shell ended 0"}}});
+}
+
+TEST_CASE("ShardService: nobody says goodbye: done after the linger time", "[ps]") {
+  Bench bench{job_of(2, 3, 3), {}, {.linger = 500ms}};
+  bench.bring('a', 1, 0)();
+  bench.opened_from(3, -1, {3})();
+  bench.tell({
+      {"somebody is joined", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"away", bench.closed('a'), {}},
+      {"done", bench.wakes_after(500ms), {"shell ended 0"}},
+  });
+  Bench late{job_of(1, 1, 0), {}, {.linger = 500ms}};
+  late.join_all();
+  late.push('a', 2, 1, 0, 1)();
+  late.closed('a')();
+  late.now += 1h;
+  late.tell({
+      {"the last cut was long in coming", late.saved(1), {}},
+      {"but workers have their time", late.wakes_after(500ms), {"shell ended 0"}},
+  });
+}
+
+TEST_CASE("ShardService: asked to stop it saves, then it is to be tried again", "[ps]") {
+  Bench bench{job_of(1, 9, 5)};
+  bench.join_all();
+  bench.tell({
+      {"1", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
+      {"parked", bench.pull('a', 3, 2), {}},
+      {"it saves", bench.stop(), {"shell save 1 w=-1"}},
+      {"once", bench.stop(), {}},
+      {"what the cut is without is not counted", bench.push('a', 4, 2, 0, 1), {"a4 failed: the connection is closed"}},
+      {"saved",
+       bench.saved(1),
+       {"a1 notice k=1 cuts=0,1", "a3 failed: the connection is closed", "a1 end", "shell ended 1"}},
+  });
+  Bench tables{story::with_tables(job_of(1, 9, 0)), {}, {.copy_bytes = 1}};
+  tables.join_all();
+  tables.push('a', 2, 1, 0, block(1, {{5, 1}}))();
+  tables.told.clear();
+  tables.tell({{"it copies", tables.stop(), {"shell copy"}},
+               {"piece by piece", tables.copied(), {"shell copy"}},
+               {"piece by piece", tables.copied(), {"shell copy"}},
+               {"piece by piece", tables.copied(), {"shell copy"}},
+               {"saves", tables.copied(), {"shell save 1 w=-1 keys=5;0,1,2"}},
+               {"and ends", tables.saved(1), {"a1 notice k=1 cuts=0,1", "a1 end", "shell ended 1"}}});
+  Bench saved{job_of(1, 9, 5)};
+  saved.join_all();
+  saved.tell({{"there is nothing to save", saved.stop(), {"a1 end", "shell ended 1"}}});
+  Bench unopened{job_of(1, 9, 5)};
+  unopened.bring('a', 1, 0)();
+  unopened.tell({
+      {"its cuts are being read", unopened.stop(), {"a1 end", "shell ended 1"}},
+      {"too late", unopened.opened(), {}},
+      {"over", unopened.pull('a', 2, 0), {"a2 failed: the connection is closed"}},
+  });
+  Bench without{job_of(1, 9, 5)};
+  without.tell({{"no job", without.stop(), {"shell ended 1"}}});
+}
+
+TEST_CASE("ShardService: asked to stop while a cut is under way it makes the newest one after it", "[ps]") {
+  Bench bench{job_of(1, 9, 1)};
+  bench.join_all();
+  bench.push('a', 2, 1, 0, 1)();
+  bench.push('a', 3, 2, 0, 1)();
+  bench.tell({
+      {"under way", bench.stop(), {}},
+      {"the next", bench.saved(1), {"shell save 2 w=-2", "a1 notice k=2 cuts=0,1"}},
+      {"saved", bench.saved(2), {"a1 notice k=2 cuts=0,1,2", "a1 end", "shell ended 1"}},
+  });
+}
+
+TEST_CASE("ShardService: a cut that cannot be saved ends it", "[ps]") {
+  Bench bench{job_of(1, 9, 5)};
+  bench.join_all();
+  const distrib::Error full{std::make_error_code(std::errc::io_error), "cut-1"};
+  const auto failed = [&] { bench.service.save_failed(full, bench.now); };
+  bench.tell({
+      {"broken", failed, {"a1 end", "shell ended 74: Input/output error (cut-1)"}},
+      {"once", failed, {}},
+      {"nothing is loaded", [&] { bench.service.cut_loaded({}, bench.now); }, {}},
+  });
+}
+
+TEST_CASE("ShardService: a cut that finds no room is tried again after a pause, and training goes on", "[ps]") {
+  const distrib::Error full{distrib::checkpoint_errc::no_room, "cut-1"};
+  Bench bench{job_of(1, 2, 1)};
+  const auto failed = [&] { bench.service.save_failed(full, bench.now); };
+  bench.join_all();
+  bench.tell({
+      {"due", bench.push('a', 2, 1, 0, 1), {"shell save 1 w=-1", "a2 pushed k=1 cuts=0"}},
+      {"no room", failed, {"a1 notice k=1 cuts=0 no room"}},
+      {"it goes on", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=2 cuts=0 no room"}},
+      {"the newest", bench.wakes_after(5s), {"shell save 2 w=-2"}},
+      {"no room", failed, {"a1 notice k=2 cuts=0 no room"}},
+      {"the last, again", bench.wakes_after(5s), {"shell save 2 w=-2"}},
+      {"saved", bench.saved(2), {"a1 notice k=2 cuts=0,2"}},
+  });
+
+  Bench asked{job_of(1, 9, 1)};
+  asked.join_all();
+  asked.push('a', 2, 1, 0, 1)();
+  asked.service.save_failed(full, asked.now);
+  asked.tell({
+      {"asked to stop it tries at once", asked.stop(), {"shell save 1 w=-1"}},
+      {"and ends without",
+       [&] { asked.service.save_failed(full, asked.now); },
+       {"a1 end", "shell ended 1: no room on the disk (cut-1)"}},
+  });
+}
+
+TEST_CASE("ShardService: a push takes until its answer, a pull too, however long it waits for its step", "[ps]") {
+  Bench bench{job_of(2, 9, 5)};
+  bench.join_all();
+  const auto at = [&](std::chrono::milliseconds time, const auto& happens) {
+    bench.service.meter().arrived(bench.now + time);
+    happens();
+    if (bench.service.meter().has_answered()) bench.service.meter().answered(bench.now + time + 1ms);
+  };
+  at(0ms, bench.push('a', 2, 1, 0, 1));
+  at(10ms, bench.pull('a', 3, 1));
+  at(20ms, bench.pull('b', 2, 1));
+  distrib::ShardStatus status = bench.service.status(bench.now);
+  CHECK(status.push_times.count() == 1);
+  CHECK(status.push_times.sum() == 1ms);
+  CHECK(status.pull_times.count() == 0);
+  at(50ms, bench.push('b', 3, 1, 1, 1));  // which answers both pulls
+  at(60ms, bench.pull('a', 4, 1));
+  status = bench.service.status(bench.now);
+  CHECK(status.push_times.sum() == 2ms);
+  CHECK(status.pull_times.count() == 3);
+  CHECK(status.pull_times.max() == 41ms);
+  CHECK(status.pull_times.sum() == 41ms + 31ms + 1ms);
+}
+
+TEST_CASE("ShardService: what is no call of its methods is refused", "[ps]") {
+  Bench bench{job_of(1, 9, 5)};
+  ServerEvent event = bench.of('a').begin<distrib::Pull>(1, {});
+  event.method = 7;
+  bench.service.happened(&bench.of('a'), event, bench.now);
+  ServerEvent damaged = bench.of('a').begin<distrib::Pull>(2, {});
+  damaged.head = distrib::as_bytes("\x0a");
+  bench.service.happened(&bench.of('a'), damaged, bench.now);
+  ServerEvent greeted;
+  greeted.kind = ServerEvent::Kind::greeted;
+  bench.service.happened(&bench.of('a'), greeted, bench.now);
+  CHECK(bench.told ==
+        Texts{"a1 failed: the server has no such method", "a2 failed: the message does not decode (distrib.ps.Pull)"});
+}
+
+TEST_CASE("ShardService: rows come with values, and what is parked keeps its rows", "[ps]") {
+  Bench bench{story::with_tables(job_of(2, 9, 2))};
+  bench.join_all();
+  bench.tell({
+      {"initial rows", bench.pull('a', 2, 0, {{5, 7}, {0}}), {"a2 values counted=0 w=0 rows=8,8,8 k=0 cuts=0"}},
+      {"parked", bench.pull('a', 3, 1, {{5}, {}}), {}},
+      {"parked with others", bench.pull('a', 4, 1, {{7}, {}}), {}},
+      {"parked without", bench.pull('a', 5, 1), {}},
+      {"the first one is taken back", bench.cancel('a', 3), {}},
+      {"stored", bench.push('a', 6, 1, 0, block(1, {{5, 1}})), {"a6 pushed k=0 cuts=0"}},
+      {"each its own rows",
+       bench.push('b', 2, 1, 1, block(1, {{7, 2}}, {{0, 3}})),
+       {"a4 values counted=1 w=-1 rows=6 k=1 cuts=0", "a5 values counted=1 w=-1 k=1 cuts=0", "b2 pushed k=1 cuts=0"}},
+      {"of the step before", bench.pull('b', 3, 0, {{5, 7}, {0}}), {"b3 values counted=0 w=0 rows=8,8,8 k=1 cuts=0"}},
+      {"of now", bench.pull('b', 4, 1, {{5, 7}, {0}}), {"b4 values counted=1 w=-1 rows=7,6,5 k=1 cuts=0"}},
+      {"2", bench.push('a', 7, 2, 0, block(0, {})), {"a7 pushed k=1 cuts=0"}},
+      {"a cut has the rows", bench.push('b', 5, 2, 1, block(0, {})), {"shell copy", "b5 pushed k=2 cuts=0"}},
+      {"that are copied", bench.copied(), {"shell save 2 w=-1 keys=5,7;0,1,2"}},
+  });
+}
+
+TEST_CASE("ShardService: what a rank asks or says wrongly changes nothing, and ends the job at every worker", "[ps]") {
+  const auto body = [](std::initializer_list<unsigned char> bytes) -> distrib::SharedBuffer {
+    auto made = std::make_shared<distrib::AlignedBuffer>(bytes.size());
+    std::ranges::transform(bytes, made->data(), [](unsigned char byte) { return std::byte{byte}; });
+    return made;
+  };
+  auto unsorted = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}, {7, 1}})->size());
+  std::ranges::copy(block(1, {{5, 1}, {7, 1}})->bytes(), unsorted->data());
+  unsorted->data()[64 + 8 + 2] = std::byte{0};  // 5, and 0 more
+  auto longer = std::make_shared<distrib::AlignedBuffer>(block(1, {{5, 1}})->size() + 64);
+  std::ranges::copy(block(1, {{5, 1}})->bytes(), longer->data());
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  using Request = std::variant<distrib::PullRequest, distrib::PushRequest>;
+  const auto raw_pull = [](Step step, distrib::SharedBuffer keys) -> Request {
+    return distrib::PullRequest{step, std::move(keys)};
+  };
+  const auto pull = [&](Step step, distrib::KeyLists keys) { return raw_pull(step, story::wanted(keys).keys); };
+  const auto push = [](Rank rank, distrib::SharedBuffer gradient) -> Request {
+    return distrib::PushRequest{1, rank, 0, std::move(gradient)};
+  };
+
+  struct Row {
+    const char* what;
+    Request request;
+    std::string where;
+    std::string refused;
+  };
+  const std::string unsorted_keys = "the keys of a sparse gradient must ascend and be unique";
+  const std::string no_such_row = "the table has no such row";
+  const std::string wrong_size = "the contribution has another size than the shard's variables";
+  const std::string not_finite = "a gradient is not finite: NaN or infinity";
+  const Row rows[] = {
+      {"too many rows", pull(0, {{5, 6, 7, 8}, {0}}), "step 0 of rank 0, 320 bytes of 256",
+       "a pull asks for more rows than one answer may hold"},
+      {"the same key twice", raw_pull(0, body({2, 5, 0, 0, 0})), "step 0 of rank 0, the keys of a pull", unsorted_keys},
+      {"a list too few", raw_pull(3, body({1, 5, 0})), "step 3 of rank 0, the keys of a pull", unsorted_keys},
+      {"no keys at all", raw_pull(0, body({255})), "step 0 of rank 0, the keys of a pull", unsorted_keys},
+      {"a key that the table has not", pull(0, {{}, {3}}), "step 0 of rank 0", no_such_row},
+      {"the same of a later step", pull(1, {{}, {3}}), "step 1 of rank 0", no_such_row},
+      {"of a contribution", push(0, block(1, {{5, 1}}, {{3, 1}})), "step 1 of rank 0", no_such_row},
+      {"the same key twice", push(0, unsorted), "step 1 of rank 0", unsorted_keys},
+      {"without a body", push(0, nullptr), "step 1 of rank 0", wrong_size},
+      {"no keys", push(0, block(1)), "step 1 of rank 0", wrong_size},
+      {"more than it says", push(0, longer), "step 1 of rank 0", wrong_size},
+      {"a rank that the job has not", push(2, block(1, {})), "step 1 of rank 2", "the job has no such rank"},
+      {"NaN", push(0, block(nan, {})), "step 1 of rank 0, v0", not_finite},
+      {"NaN of a row", push(0, block(1, {{5, nan}})), "step 1 of rank 0, words", not_finite},
+      {"no memory for a row", push(0, block(1, {{5, 1}})), "step 1 of rank 0",
+       "a table needs more memory than its budget has"},
+  };
+  for (const distrib::Consistency consistency : {synchronous, asynchronous})
+    for (const Row& row : rows) {
+      CAPTURE(consistency.mode(), row.what);
+      // Dense values and the items' rows take 128 + 4 KiB; what is left is an index of keys, but no row of words.
+      Job job = story::with_tables(job_of(2, 9, 9, consistency));
+      job.check_numerics = true;
+      Bench bench{job, {}, {.memory_budget_bytes = 64 << 10, .max_pull_bytes = 4 * 64}};
+      bench.join_all();
+      const bool is_pull = std::holds_alternative<distrib::PullRequest>(row.request);
+      const bool completes = row.refused.starts_with("a table needs") && consistency == synchronous;
+      if (completes) bench.push('b', 2, 1, 1, block(1, {}))();
+      bench.pull('b', 3, 0, {{5, 6, 7}, {0}})();  // as much as there may be
+      CHECK(bench.told.back() == "b3 values counted=0 w=0 rows=8,8,8,8 k=0 cuts=0");
+      const distrib::ShardStatus before = bench.service.status(bench.now);
+      const std::string why = row.refused + " (" + row.where + ")";
+      Texts told{"a1 failed: " + why, "b1 failed: " + why};
+      if (is_pull) told.push_back("a9 failed: " + row.refused);
+      else told.insert(told.begin(), "a9 failed: " + why);
+      told.push_back("shell ended 65: " + why);
+      bench.tell({
+          {row.what,
+           is_pull ? bench.call<distrib::Pull>('a', 9, std::get<distrib::PullRequest>(row.request))
+                   : bench.call<distrib::Push>('a', 9, std::get<distrib::PushRequest>(row.request)),
+           told},
+          {"whoever comes late hears why", bench.join('b', 4, 1), {"b4 failed: " + why}},
+      });
+      CHECK(bench.service.over());
+      const distrib::ShardStatus after = bench.service.status(bench.now);
+      CHECK(after.step == before.step);
+      CHECK(after.contributions == before.contributions);
+      CHECK(after.newest_cut == before.newest_cut);
+      if (!row.refused.starts_with("a table needs")) CHECK(after.variables == before.variables);
+      CHECK(bench.of('a').open() == 0);
+      CHECK(bench.of('b').open() == 0);
+    }
+}
+
+TEST_CASE("ShardService: what waits is told why the job ends", "[ps]") {
+  Bench bench{job_of(2, 9, 3)};
+  bench.join_all();
+  const std::string refused = " failed: the job has no such rank";
+  bench.tell({
+      {"parked", bench.pull('b', 2, 1), {}},
+      {"not taken", bench.credit('b', 0), {}},
+      {"refused",
+       bench.push('a', 2, 3, 2, 1),
+       {"a2" + refused + " (step 3 of rank 2)", "a1" + refused + " (step 3 of rank 2)",
+        "b1" + refused + " (step 3 of rank 2)", "b2" + refused,
+        "shell ended 65: the job has no such rank (step 3 of rank 2)"}},
+      {"and is over", bench.saved(3), {}},
+  });
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/server/task_end_core.hpp>
+
+#include "support/catch.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+using namespace distrib;
+using namespace std::chrono_literals;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+/// A task of two threads, and a shell that writes down what it is told.
+struct Bench {
+  void operator()(const LookForEnd& look) { told.push_back("look after " + std::to_string(look.after.count())); }
+  void operator()(const TellFinished& tell) { told.push_back("finished at " + std::to_string(tell.step)); }
+  void operator()(const EndFiles& end) { told.push_back(end.done ? "files: done" : "files: not done"); }
+  void operator()(const HangUp& hang_up) { told.push_back("hang up in " + std::to_string(hang_up.within.count())); }
+  void operator()(const TaskOver& over) { told.push_back("over " + std::to_string(over.code)); }
+
+  auto ends(std::size_t thread, ShardTally tally, int code, const std::error_code& why = {}) -> std::function<void()> {
+    return [=, this] { core.ended(thread, tally, code, {why, "shard"}, *this); };
+  }
+  auto counts(std::size_t thread, ShardTally tally) -> std::function<void()> {
+    return [=, this] { core.counted(thread, tally, *this); };
+  }
+
+  struct Event {
+    const char* what;  ///< What happens, for people.
+    std::function<void()> happens;
+    Texts expected;  ///< What the shell is to do then.
+  };
+  void tell(const std::vector<Event>& events) {
+    for (const Event& event : events) {
+      told.clear();
+      event.happens();
+      CAPTURE(event.what);
+      CHECK(told == event.expected);
+    }
+  }
+
+  TaskEndCore core{2, 30s};
+  Texts told;
+};
+
+}  // namespace
+
+TEST_CASE("TaskEndCore: a task is done when all its shards are, and goes when its connections have", "[ps]") {
+  Bench bench;
+  bench.tell({
+      {"a job comes", bench.counts(0, {1, 0, 2, 3}), {}},
+      {"two more shards", bench.counts(1, {2, 0, 4, 3}), {}},
+      {"one is done", bench.ends(0, {1, 1, 2, 3}, 0), {}},
+      {"another", bench.ends(1, {2, 1, 4, 3}, 0), {}},
+      {"the last", bench.ends(1, {2, 2, 4, 3}, 0), {"files: done"}},
+      {"a connection goes", bench.counts(1, {2, 2, 3, 3}), {}},
+      {"files", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
+      {"connections are counted", [&] { bench.core.counts_connections(bench); }, {}},
+      {"some go", bench.counts(1, {2, 2, 0, 3}), {}},
+      {"the last goes", bench.counts(0, {1, 1, 0, 3}), {"over 0"}},
+      {"time is over", [&] { bench.core.hung_up(bench); }, {}},
+  });
+  CHECK(bench.core.shards_of_job() == 3);
+  CHECK_FALSE(bench.core.why());
+}
+
+TEST_CASE("TaskEndCore: a connection that reads nothing is not waited for", "[ps]") {
+  Bench bench;
+  bench.tell({
+      {"a shard is done", bench.ends(0, {1, 1, 1, 1}, 0), {"files: done"}},
+      {"files", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
+      {"connections are counted", [&] { bench.core.counts_connections(bench); }, {}},
+      {"time is over", [&] { bench.core.hung_up(bench); }, {"over 0"}},
+      {"it goes", bench.counts(0, {1, 1, 0, 1}), {}},
+  });
+}
+
+TEST_CASE("TaskEndCore: a shard that cannot go on ends the task at once, with its code and reason", "[ps]") {
+  Bench bench;
+  bench.tell({
+      {"a job of two shards comes", bench.counts(0, {2, 0, 1, 2}), {}},
+      {"one has lost a rank",
+       bench.ends(0, {2, 1, 1, 2}, exit_code::somebody_lost, ps_errc::rank_lost),
+       {"files: not done"}},
+      {"the other says so, too", bench.ends(0, {2, 2, 1, 2}, exit_code::io_error), {}},
+      {"files", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
+      {"no connection", bench.counts(0, {2, 2, 0, 2}), {}},
+      {"connections are counted", [&] { bench.core.counts_connections(bench); }, {"over 70"}},
+  });
+  CHECK(bench.core.why().code == ps_errc::rank_lost);
+}
+
+TEST_CASE("TaskEndCore: a task that is asked to stop waits until all its shards have saved", "[ps]") {
+  Bench bench;
+  bench.tell({
+      {"a job of two shards comes", bench.counts(0, {2, 0, 0, 2}), {}},
+      {"one has saved", bench.ends(0, {2, 1, 0, 2}, exit_code::again), {}},
+      {"the other one, too", bench.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
+  });
+  Bench done;
+  done.tell({
+      {"a job of two shards comes", done.counts(0, {2, 0, 0, 2}), {}},
+      {"one was done", done.ends(0, {2, 1, 0, 2}, 0), {}},
+      {"the other one is asked to stop", done.ends(0, {2, 2, 0, 2}, exit_code::again), {"files: not done"}},
+  });
+}
+
+TEST_CASE("TaskEndCore: a shard to which no worker came ends a task only while there is no job", "[ps]") {
+  Bench bench;
+  bench.tell({
+      {"a job of two shards comes to one", bench.counts(0, {1, 0, 1, 2}), {}},
+      {"no worker came to the other", bench.ends(1, {1, 1, 0, 0}, exit_code::again, ps_errc::nobody_joined), {}},
+  });
+  CHECK_FALSE(bench.core.why());
+  Bench alone;
+  CHECK(alone.core.shards_of_job() == TaskEndCore::most_shards);
+  alone.tell(
+      {{"no worker came", alone.ends(0, {1, 1, 0, 0}, exit_code::again, ps_errc::nobody_joined), {"files: not done"}}});
+  CHECK(alone.core.why().code == ps_errc::nobody_joined);
+  Bench late;
+  late.tell({{"the job was done before", late.ends(0, {1, 1, 0, 0}, 0), {"files: done"}}});
+}
+
+TEST_CASE("TaskEndCore: a directory is looked at again and again until the task ends", "[ps]") {
+  Bench bench;
+  bench.tell({
+      {"begins", [&] { bench.core.start(true, bench); }, {"look after 30000"}},
+      {"no end", [&] { bench.core.looked({}, bench); }, {"look after 30000"}},
+      {"an end", [&] { bench.core.looked(9, bench); }, {"finished at 9", "look after 30000"}},
+      {"a shard is done", bench.ends(0, {1, 1, 0, 0}, 0), {"files: done"}},
+      {"an end", [&] { bench.core.looked(9, bench); }, {}},
+  });
+  Bench memory;
+  memory.tell({{"begins without a directory", [&] { memory.core.start(false, memory); }, {}}});
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/wire/methods.hpp>
+
+#include <distrib/rpc/router.hpp>
+
+#include "support/catch.hpp"
+
+using distrib::JoinItem;
+using distrib::JoinRequest;
+using distrib::Progress;
+using distrib::WireWriter;
+
+namespace {
+
+/// What is left of a message that was written and read.
+template <class T>
+auto carried(const T& message) -> T {
+  WireWriter head;
+  message.encode(head);
+  T read;
+  REQUIRE(read.decode(head.view()));
+  return read;
+}
+
+}  // namespace
+
+TEST_CASE("methods: messages are written and read back", "[ps]") {
+  const Progress progress{1ULL << 40, {0, 100, 1ULL << 40}};
+  const JoinRequest join = carried(JoinRequest{7, "abc", "the job", {"cuts/here", 500, {3, 1.5}}});
+  CHECK(join.rank == 7);
+  CHECK(join.job_hash == "abc");
+  CHECK(join.job_text == "the job");
+  CHECK(join.cuts.directory == "cuts/here");
+  CHECK(join.cuts.keep_every == 500);
+  CHECK(join.cuts.retention == distrib::Retention{3, 1.5});
+  CHECK(carried(JoinRequest{7, "abc", {}, {}}).job_text.empty());
+  CHECK(carried(JoinItem{JoinItem::Kind::notice, progress, 0}).kind == JoinItem::Kind::notice);
+  CHECK(carried(JoinItem{JoinItem::Kind::joined, progress, 0}).progress == progress);
+  CHECK(carried(JoinItem{JoinItem::Kind::text_wanted, {}, 0}).progress == Progress{});
+  CHECK(carried(distrib::PullRequest{41}).step == 41);
+  const JoinItem lost = carried(JoinItem{JoinItem::Kind::rank_lost, {}, 1U << 31});
+  CHECK(lost.kind == JoinItem::Kind::rank_lost);
+  CHECK(lost.rank == 1U << 31);
+  const auto values = carried(distrib::PullReply{progress, false, 1ULL << 33, nullptr});
+  CHECK(values.progress == progress);
+  CHECK_FALSE(values.gone);
+  CHECK(values.counted == 1ULL << 33);
+  CHECK(carried(distrib::PullReply{{7, {0}, false, false, true}, true, 0, nullptr}).progress ==
+        Progress{7, {0}, false, false, true});
+  const auto gone = carried(distrib::PullReply{progress, true, 0, nullptr});
+  CHECK(gone.progress == progress);
+  CHECK(gone.gone);
+  const auto push = carried(distrib::PushRequest{41, 3, 40, nullptr});
+  CHECK(push.step == 41);
+  CHECK(push.rank == 3);
+  CHECK(push.common_cut == 40);
+  CHECK_FALSE(push.pull_follows);
+  CHECK(carried(distrib::PushRequest{41, 3, 40, nullptr, true}).pull_follows);
+  CHECK(carried(distrib::PushReply{progress, false}).progress == progress);
+  CHECK(carried(distrib::PushReply{{7, {0}, true}, false}).progress == Progress{7, {0}, true});
+  CHECK(carried(distrib::PushReply{{0, {0}, false, true}, false}).progress == Progress{0, {0}, false, true});
+  CHECK_FALSE(carried(distrib::PushReply{progress, false}).not_repeatable);
+  CHECK(carried(distrib::PushReply{progress, true}).not_repeatable);
+  CHECK(carried(distrib::RestoreRequest{5}).cut == 5);
+  CHECK(carried(distrib::CatchUpRequest{1ULL << 40}).done == 1ULL << 40);
+  const auto asked = carried(distrib::StateRequest{"abc", 40, 1ULL << 34});
+  CHECK(asked.job_hash == "abc");
+  CHECK(asked.have == 40);
+  CHECK(asked.at == 1ULL << 34);
+  const auto state = carried(distrib::StateReply{41, {0, 1ULL << 34, 5}, nullptr});
+  CHECK(state.step == 41);
+  CHECK(state.sizes == std::vector<std::uint64_t>{0, 1ULL << 34, 5});
+  CHECK(carried(distrib::StateReply{}).step == 0);
+}
+
+TEST_CASE("methods: what does not decode is refused", "[ps]") {
+  Progress progress;
+  CHECK(distrib::decode_progress({}, progress));
+  WireWriter cuts;
+  cuts.message(2, [](WireWriter& packed) {
+    packed.raw_varint(5);
+    packed.raw_varint(5);
+  });
+  CHECK_FALSE(distrib::decode_progress(cuts.view(), progress));  // they ascend
+  WireWriter half;
+  half.bytes(2, distrib::as_bytes("\x80"));
+  CHECK_FALSE(distrib::decode_progress(half.view(), progress));
+  WireWriter nested;
+  nested.bytes(1, cuts.view());
+  distrib::PushReply push;
+  CHECK_FALSE(push.decode(nested.view()));
+  distrib::PullReply pull;
+  CHECK_FALSE(pull.decode(nested.view()));
+
+  JoinItem item;
+  CHECK_FALSE(item.decode({}));  // of no kind
+  WireWriter kind;
+  kind.varint(1, 5);
+  CHECK_FALSE(item.decode(kind.view()));
+  WireWriter far;
+  far.varint(1, 257);  // no number is cut off
+  CHECK_FALSE(item.decode(far.view()));
+  WireWriter twice;
+  twice.varint(1, 1);
+  twice.bytes(2, cuts.view());
+  twice.bytes(2, {});
+  CHECK_FALSE(item.decode(twice.view()));
+  const auto damaged = distrib::as_bytes("\x0a");
+  JoinRequest join;
+  distrib::PullRequest pulled;
+  distrib::PushRequest pushed;
+  distrib::RestoreRequest restore;
+  CHECK_FALSE(join.decode(damaged));
+  CHECK_FALSE(pulled.decode(damaged));
+  CHECK_FALSE(pushed.decode(damaged));
+  CHECK_FALSE(restore.decode(damaged));
+}
+
+TEST_CASE("methods: cuts go with the text only", "[ps]") {
+  const JoinRequest join = carried(JoinRequest{7, "abc", {}, {"cuts/here", 500, 3}});
+  CHECK(join.cuts.directory.empty());
+  CHECK(join.cuts.keep_every == 0);
+}
+
+TEST_CASE("methods: errors of shards are known by their categories", "[ps]") {
+  const auto carry = [](std::error_code code) {
+    WireWriter head;
+    distrib::encode_error(head, code, "here");
+    return distrib::decode_error(head.view(), distrib::ps_categories());
+  };
+  CHECK(carry(distrib::ps_errc::rank_lost).code == distrib::ps_errc::rank_lost);
+  CHECK(carry(distrib::checkpoint_errc{1}).code == distrib::checkpoint_errc{1});
+  CHECK(carry(std::make_error_code(std::errc::permission_denied)).code.category() == distrib::remote_category());
+}
+
+TEST_CASE("methods: their ids differ", "[ps]") {
+  const auto nothing = [](auto, auto) {};
+  distrib::Router router{distrib::on<distrib::Join>(nothing),    distrib::on<distrib::Pull>(nothing),
+                         distrib::on<distrib::Push>(nothing),    distrib::on<distrib::Restore>(nothing),
+                         distrib::on<distrib::Save>(nothing),    distrib::on<distrib::Leave>(nothing),
+                         distrib::on<distrib::Goodbye>(nothing), distrib::on<distrib::Status>(nothing)};
+  static_cast<void>(router);
+  SUCCEED();
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/worker/worker_client.hpp>
+
+#include <distrib/ps/server/server.hpp>
+
+#include "ps/loopback_job.hpp"
+#include "support/catch.hpp"
+#include "support/loopback.hpp"
+
+#include <optional>
+
+using namespace distrib;
+using namespace std::chrono_literals;
+using loopback_job::Worker;
+
+namespace {
+
+auto cluster_of(std::uint16_t port) -> ClusterSpec {
+  return {{"ps", {"127.0.0.1:" + std::to_string(port)}}, {"worker", {"127.0.0.1:1"}}};
+}
+
+auto count(const std::vector<Event>& events, Event::Kind kind) -> std::size_t {
+  return static_cast<std::size_t>(std::ranges::count(events, kind, &Event::kind));
+}
+
+// A port on which nobody listens.
+auto free_port(asio::io_context& context) -> std::uint16_t {
+  return support::Acceptor{context, support::loopback()}.local_endpoint().port();
+}
+
+}  // namespace
+
+TEST_CASE("WorkerClient: a server that never comes is named", "[ps]") {
+  asio::io_context context{1};
+  const std::uint16_t port = free_port(context);
+  WorkerClientOptions options;
+  options.start_within = 100ms;
+  Worker worker{context, loopback_job::make(1, 1), 0, {{"127.0.0.1", port}}, options};
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 1);
+  CHECK(worker.end.why.code == net_errc::refused);
+  CHECK(worker.end.why.where == "/job:ps/task:0 at 127.0.0.1:" + std::to_string(port));
+}
+
+TEST_CASE("WorkerClient: a name that nobody knows is named", "[ps]") {
+  asio::io_context context{1};
+  WorkerClientOptions options;
+  options.start_within = 100ms;
+  Worker worker{context, loopback_job::make(1, 1), 0, {{"no-such-host.invalid", 7000}}, options};
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 1);
+  CHECK(worker.end.why.where == "/job:ps/task:0 at no-such-host.invalid:7000");
+}
+
+TEST_CASE("WorkerClient: a server that comes late is found", "[ps]") {
+  IoPool pool{1};
+  asio::io_context context{1};
+  const std::uint16_t port = free_port(context);
+  Worker worker{context, loopback_job::make(1, 1), 0, {{"127.0.0.1", port}}};
+  context.run_for(80ms);
+  Server server{pool, cluster_of(port), "ps", 0};
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 0);
+}
+
+TEST_CASE("WorkerClient: a server that dies is waited for, and forgets nothing that counts", "[ps]") {
+  IoPool pool{1};
+  asio::io_context context{1};
+  const auto run = [&](Step dies_at) {
+    std::optional<Server> server{std::in_place, pool, cluster_of(0), "ps", 0U};
+    const std::uint16_t port = server->port();
+    Worker worker{context, loopback_job::make(1, 1, 30), 0, {{"127.0.0.1", port}}};
+    worker.at_step = [&](Step step) {
+      if (step != dies_at) return;
+      worker.at_step = nullptr;
+      server.reset();
+    };
+    worker.heard = [&](const Event& event) {
+      if (event.kind == Event::Kind::lost) server.emplace(pool, cluster_of(port), "ps", 0U);
+    };
+    support::run_until(context, [&] { return worker.is_over; });
+    CHECK(worker.end.code == 0);
+    CHECK(count(worker.events, Event::Kind::lost) == (dies_at == 0 ? 0 : 1));
+    CHECK(count(worker.events, Event::Kind::connected) == (dies_at == 0 ? 0 : 1));
+    return loopback_job::hash_of(worker.end.result);
+  };
+  CHECK(run(11) == run(0));
+}
+
+TEST_CASE("WorkerClient: a server that does not come back is lost for good", "[ps]") {
+  IoPool pool{1};
+  asio::io_context context{1};
+  std::optional<Server> server{std::in_place, pool, cluster_of(0), "ps", 0U};
+  WorkerClientOptions options;
+  options.lost_after = 100ms;
+  Worker worker{context, loopback_job::make(1, 1, 30), 0, {{"127.0.0.1", server->port()}}, options};
+  worker.at_step = [&](Step step) {
+    if (step == 5) server.reset();
+  };
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 70);
+  CHECK(worker.end.why.where.starts_with("/job:ps/task:0 at "));
+}
+
+TEST_CASE("WorkerClient: asked to stop, it finishes what is in flight and leaves", "[ps]") {
+  IoPool pool{1};
+  Server server{pool, cluster_of(0), "ps", 0};
+  asio::io_context context{1};
+  {
+    Worker worker{context, loopback_job::make(1, 1, 30), 0, {{"127.0.0.1", server.port()}}};
+    worker.at_step = [&](Step step) {
+      if (step == 5) worker.client->stop();
+    };
+    support::run_until(context, [&] { return worker.is_over; });
+    CHECK(worker.end.code == 1);
+    CHECK_FALSE(worker.end.why);
+  }
+  Worker again{context, loopback_job::make(1, 1, 30), 0, {{"127.0.0.1", server.port()}}};
+  Step first = 0;
+  again.at_step = [&](Step step) {
+    if (first == 0) first = step;
+  };
+  support::run_until(context, [&] { return again.is_over; });
+  CHECK(first == 6);
+  CHECK(again.end.code == 0);
+}
+
+TEST_CASE("WorkerClient: two processes of one rank do no harm", "[ps]") {
+  IoPool pool{1};
+  asio::io_context context{1};
+  const auto run = [&](bool twice) {
+    Server server{pool, cluster_of(0), "ps", 0};
+    const Job job = loopback_job::make(1, 1, 30);
+    WorkerClientOptions options;
+    options.goodbye_within = 300ms;  // one of the two may hear so late that the server is gone
+    Worker worker{context, job, 0, {{"127.0.0.1", server.port()}}, options};
+    std::optional<Worker> zombie;
+    if (twice) zombie.emplace(context, job, 0, std::vector{Address{"127.0.0.1", server.port()}}, options);
+    support::run_until(context, [&] { return worker.is_over && (!zombie || zombie->is_over); });
+    const Worker& first = worker.end.code == 0 ? worker : *zombie;
+    CHECK(first.end.code == 0);
+    if (zombie) CHECK(worker.end.code + zombie->end.code <= 1);
+    return loopback_job::hash_of(first.end.result);
+  };
+  CHECK(run(true) == run(false));
+}

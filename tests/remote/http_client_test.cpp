@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/remote/http_client.hpp>
+
+#include "support/catch.hpp"
+#include "support/certificates.hpp"
+#include "support/http_server.hpp"
+
+using namespace std::chrono_literals;
+using distrib::Error;
+using distrib::failure;
+using distrib::http_errc;
+using distrib::HttpAnswer;
+using distrib::HttpClient;
+using distrib::HttpRequest;
+using distrib::HttpUrl;
+using support::HttpAsked;
+using support::HttpSaid;
+using support::HttpServer;
+
+namespace {
+
+auto request(const HttpServer& server, const std::string& target, std::string method = "GET") -> HttpRequest {
+  return {.method = std::move(method), .url = HttpUrl::parse(server.url() + target)};
+}
+
+const distrib::HttpOptions hasty{.connect_timeout = 2s, .idle_timeout = 300ms, .timeout = 1s};
+
+/// What a client gets from a server that says this to everything.
+auto failure_of(HttpSaid said, const distrib::HttpOptions& options = hasty) -> Error {
+  HttpServer server{[&](const HttpAsked&) { return said; }};
+  HttpClient client{options};
+  Error error;
+  const HttpAnswer answer = client.send(request(server, "/f?token=secret"), {}, error);
+  CHECK_THAT(error.where, ContainsSubstring("GET " + server.url() + "/f"));
+  CHECK_THAT(error.where, !ContainsSubstring("secret"));
+  return error;
+}
+
+/// A socket that listens, at a port that the system chose.
+auto listen_on(std::uint16_t& port) -> int {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ::sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ::socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<::sockaddr*>(&address);
+  REQUIRE(::bind(listener, generic, size) == 0);
+  REQUIRE(::listen(listener, 1) == 0);
+  REQUIRE(::getsockname(listener, generic, &size) == 0);
+  port = ntohs(address.sin_port);
+  return listener;
+}
+
+}  // namespace
+
+TEST_CASE("HttpClient: request and answer, on one connection", "[net]") {
+  HttpServer server{[](const HttpAsked& asked) {
+    return asked.target == "/chunked" ? HttpSaid::chunked(200, "in chunks")
+                                      : HttpSaid::answer(206, "body of " + asked.target,
+                                                         "Content-Range: bytes 0-6/9\r\netag:\"x\" \r\n"
+                                                         "LOCATION: http://h/a%20b?c=%26\r\n");
+  }};
+  HttpClient client;
+  HttpRequest asked = request(server, "/a%20b?x=%2F&y=1");
+  asked.headers = {{"Range", "bytes=0-6"}};
+  const HttpAnswer answer = client.send(asked);
+  CHECK(answer.status == 206);
+  CHECK(answer.good());
+  CHECK(answer.body == "body of /a%20b?x=%2F&y=1");
+  CHECK(answer.content_range == "bytes 0-6/9");
+  CHECK(answer.etag == "\"x\"");
+  CHECK(answer.location == "http://h/a%20b?c=%26");  // as it came
+  CHECK(answer.content_length == answer.body.size());
+  CHECK(client.send(request(server, "/chunked")).body == "in chunks");
+  const auto all = server.asked();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].target == "/a%20b?x=%2F&y=1");
+  CHECK_THAT(all[0].headers, ContainsSubstring("Range: bytes=0-6"));
+  CHECK_THAT(all[0].headers, ContainsSubstring("Host: 127.0.0.1:" + std::to_string(server.port())));
+}
+
+TEST_CASE("HttpClient: a body is sent once, with its length; none is sent as none", "[net]") {
+  HttpServer server{[](const HttpAsked& asked) { return HttpSaid::answer(201, std::to_string(asked.body.size())); }};
+  HttpClient client;
+  const std::string body(3'000'001, 'x');
+  HttpRequest put = request(server, "/f", "PUT");
+  put.body = distrib::as_bytes(body);
+  CHECK(client.send(put).body == "3000001");
+  put.body.reset();
+  CHECK(client.send(put).body == "0");
+  put.method = "POST";
+  put.body = distrib::ByteView{};
+  CHECK(client.send(put).body == "0");
+  CHECK(client.send(request(server, "/f", "DELETE")).body == "0");
+  CHECK_THAT(server.asked()[0].headers, ContainsSubstring("Content-Type: application/octet-stream"));
+  CHECK(server.asked()[0].body == body);
+}
+
+TEST_CASE("HttpClient: whoever takes the body gets all of a good one, and may have enough", "[net]") {
+  const std::string body(1'000'000, 'b');
+  HttpServer server{
+      [&](const HttpAsked& asked) { return HttpSaid::answer(asked.target == "/good" ? 200 : 404, body); }};
+  HttpClient client;
+  Error error;
+  std::size_t taken = 0;
+  const auto take = [&](const HttpAnswer& answer, distrib::ByteView bytes) {
+    CHECK(answer.status == 200);
+    taken += bytes.size();
+    return true;
+  };
+  CHECK(client.send(request(server, "/good"), take, error).body.empty());
+  CHECK_FALSE(error);
+  CHECK(taken == body.size());
+  CHECK(client.send(request(server, "/bad"), take, error).body == body);
+  CHECK(taken == body.size());
+  const HttpAnswer some = client.send(request(server, "/good"), [](auto&&...) { return false; }, error);
+  CHECK_FALSE(error);
+  CHECK(some.status == 200);
+}
+
+TEST_CASE("HttpClient: what a server can do wrong", "[net]") {
+  const std::string begin = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n";
+  CHECK(failure_of({.bytes = begin + "short"}).code == http_errc::cut);
+  CHECK(failure_of({.bytes = begin + "short", .hang = true}).code == http_errc::timed_out);
+  CHECK(failure_of({.bytes = ""}).code == http_errc::cut);
+  CHECK(failure_of({.bytes = "", .hang = true}).code == http_errc::timed_out);
+  CHECK(failure_of({.bytes = "SSH-2.0-OpenSSH_9.2\r\n\r\n"}).code == http_errc::cut);
+  CHECK(failure_of({.bytes = "HTTP/1.1 200 OK\r\nContent-L"}).code == http_errc::cut);
+  CHECK(failure_of({.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}).code == http_errc::cut);
+  CHECK(failure_of({.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nabc"}).code ==
+        failure::unavailable);
+  std::string many = "HTTP/1.1 200 OK\r\n";
+  for (int i = 0; i < 20'000; ++i) many += "X-Header-" + std::to_string(i) + ": value\r\n";
+  const std::error_code too_many = failure_of({.bytes = many + "\r\n"}).code;
+  CHECK((too_many == http_errc::too_large || too_many == http_errc::cut));  // newer versions end it themselves
+  CHECK(failure_of({.bytes = begin + "0123456789", .pause_between_bytes = 50ms}).code == http_errc::timed_out);
+}
+
+TEST_CASE("HttpClient: a body that is kept has a bound", "[net]") {
+  HttpServer server{[](const HttpAsked&) { return HttpSaid::chunked(200, std::string(5000, 'x')); }};
+  HttpClient client{hasty};
+  HttpRequest asked = request(server, "/");
+  asked.max_body_bytes = 5000;
+  CHECK(client.send(asked).body.size() == 5000);
+  asked.max_body_bytes = 4999;
+  Error error;
+  static_cast<void>(client.send(asked, {}, error));
+  CHECK(error.code == http_errc::too_large);
+}
+
+TEST_CASE("HttpClient: a server that ends kept connections is connected to again", "[net]") {
+  HttpServer server{[](const HttpAsked&) {
+    HttpSaid said = HttpSaid::answer(200, "x");
+    said.close = true;
+    return said;
+  }};
+  HttpClient client{hasty};
+  for (int i = 0; i < 3; ++i) {
+    CHECK(client.send(request(server, "/")).body == "x");
+    std::this_thread::sleep_for(20ms);  // its end has come by then, or has not: both must work
+  }
+}
+
+TEST_CASE("HttpClient: nobody there", "[net]") {
+  std::uint16_t port = 0;
+  {
+    const HttpServer gone{[](const HttpAsked&) { return HttpSaid{}; }};
+    port = gone.port();
+  }
+  HttpClient client{hasty};
+  Error error;
+  const HttpRequest asked{.url = HttpUrl::parse("http://127.0.0.1:" + std::to_string(port) + "/x?y")};
+  static_cast<void>(client.send(asked, {}, error));
+  CHECK(error.code == http_errc::unreachable);
+  CHECK(error.where == "GET http://127.0.0.1:" + std::to_string(port) + "/x");
+  CHECK_THROWS_WITH(client.send(asked), ContainsSubstring("no connection"));
+}
+
+TEST_CASE("HttpClient: a request that the server does not read ends by the deadline", "[net]") {
+  std::uint16_t port = 0;
+  const int listener = listen_on(port);  // takes connections, reads nothing
+  const std::string body(32 << 20, 'x');
+  const std::string url = "http://127.0.0.1:" + std::to_string(port);
+  HttpRequest put{.method = "PUT", .url = HttpUrl::parse(url)};
+  put.body = distrib::as_bytes(body);
+  HttpClient client{hasty};
+  Error error;
+  static_cast<void>(client.send(put, {}, error));
+  CHECK(error.code == http_errc::timed_out);
+  ::close(listener);
+}
+
+#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
+TEST_CASE("HttpClient: https, with certificates that are looked at", "[net]") {
+  const support::Authority authority{"authority"};
+  const support::Authority stranger{"stranger"};
+  const auto files = authority.issue("server", "DNS:localhost,IP:127.0.0.1");
+  httplib::SSLServer server{files.certificate.c_str(), files.key.c_str()};
+  server.set_keep_alive_timeout(1);
+  const std::string body(700'000, 's');
+  server.Get("/f", [&](const httplib::Request&, httplib::Response& response) { response.set_content(body, "x/y"); });
+  server.Put("/f", [](const httplib::Request& asked, httplib::Response& response) {
+    response.set_content(std::to_string(asked.body.size()), "x/y");
+  });
+  const int port = server.bind_to_any_port("127.0.0.1");
+  std::thread serving{[&] { server.listen_after_bind(); }};
+  HttpRequest asked{.url = HttpUrl::parse("https://localhost:" + std::to_string(port) + "/f")};
+
+  distrib::HttpOptions options = hasty;
+  options.timeout = 20s;
+  options.idle_timeout = 10s;
+  options.authority = authority.file();
+  HttpClient client{options};
+  CHECK(client.send(asked).body == body);
+  asked.method = "PUT";
+  asked.body = distrib::as_bytes(body);
+  CHECK(client.send(asked).body == "700000");
+
+  options.authority = stranger.file();
+  HttpClient careful{options};
+  Error error;
+  static_cast<void>(careful.send(asked, {}, error));
+  CHECK(error.code == http_errc::no_tls);
+  server.stop();
+  serving.join();
+}
+
+TEST_CASE("HttpClient: an https server that leaves while it is written to ends nothing but the request", "[net]") {
+  const support::Authority authority{"authority"};
+  const auto files = authority.issue("server", "DNS:localhost,IP:127.0.0.1");
+  ::SSL_CTX* const context = ::SSL_CTX_new(::TLS_server_method());
+  REQUIRE(::SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) == 1);
+  REQUIRE(::SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) == 1);
+  std::uint16_t port = 0;
+  const int listener = listen_on(port);
+  std::thread serving{[&] {
+    const int socket = ::accept(listener, nullptr, nullptr);
+    ::SSL* const ssl = ::SSL_new(context);
+    ::SSL_set_fd(ssl, socket);
+    ::SSL_accept(ssl);
+    ::SSL_free(ssl);
+    ::close(socket);
+  }};
+  ::signal(SIGPIPE, SIG_DFL);  // servers of cpp-httplib's, in other tests, have it ignored by the whole process
+  distrib::HttpOptions options = hasty;
+  options.authority = authority.file();
+  HttpClient client{options};
+  const std::string body(32 << 20, 'x');
+  HttpRequest put{.method = "PUT", .url = HttpUrl::parse("https://localhost:" + std::to_string(port) + "/f")};
+  put.body = distrib::as_bytes(body);
+  Error error;
+  static_cast<void>(client.send(put, {}, error));
+  CHECK(error.code == http_errc::cut);
+  serving.join();
+  ::close(listener);
+  ::SSL_CTX_free(context);
+}
+#endif

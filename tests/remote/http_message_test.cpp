@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/remote/http_message.hpp>
+
+#include "support/catch.hpp"
+
+TEST_CASE("HttpRequest: its place has no query", "[net]") {
+  const distrib::HttpRequest request{.method = "PUT", .url = distrib::HttpUrl::parse("http://h/x?delegation=secret")};
+  CHECK(request.place() == "PUT http://h:80/x");
+}
+
+TEST_CASE("HttpAnswer: good is 200 to 299", "[net]") {
+  for (const int status : {200, 201, 206, 299}) CHECK(distrib::HttpAnswer{.status = status}.good());
+  for (const int status : {0, 199, 300, 307, 404, 500}) CHECK_FALSE(distrib::HttpAnswer{.status = status}.good());
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/remote/webhdfs_url.hpp>
+
+#include "support/catch.hpp"
+
+using distrib::Error;
+using distrib::webhdfs_errc;
+using distrib::WebHdfsOptions;
+using distrib::WebHdfsPlace;
+
+namespace {
+
+auto parse(const std::string& url, const WebHdfsOptions& options = {}) -> WebHdfsPlace {
+  Error error;
+  auto place = WebHdfsPlace::parse(url, options, error);
+  CHECK_FALSE(error);
+  return place;
+}
+
+}  // namespace
+
+TEST_CASE("WebHdfsPlace: whom to ask for what", "[hadoop]") {
+  const struct {
+    const char* url;
+    const char* server;
+    const char* path;
+  } rows[] = {
+      {"hdfs://nn:8020/data/part-0", "http://nn:9870/", "/data/part-0"},  // the port is not WebHDFS's
+      {"hdfs://nn/", "http://nn:9870/", "/"},
+      {"webhdfs://nn/a b/%41", "http://nn:9870/", "/a b/%41"},
+      {"webhdfs://nn:14000/x", "http://nn:14000/", "/x"},
+      {"swebhdfs://nn/x", "https://nn:9871/", "/x"},
+      {"swebhdfs://nn:50470/x?y#z", "https://nn:50470/", "/x?y#z"},
+      {"hdfs://[::1]/x", "http://[::1]:9870/", "/x"},
+      {"hdfs://[::1]:8020/x", "http://[::1]:9870/", "/x"},
+      {"webhdfs://[::1]:1/x", "http://[::1]:1/", "/x"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.url);
+    const WebHdfsPlace place = parse(row.url);
+    REQUIRE(place.servers.size() == 1);
+    CHECK(place.servers[0].text() == row.server);
+    CHECK(place.path == row.path);
+    CHECK(place.url_of(place.path) == row.url);
+  }
+}
+
+TEST_CASE("WebHdfsPlace: name nodes that are named come before the host", "[hadoop]") {
+  const WebHdfsOptions options{.namenodes = {"http://nn1:9870", "https://knox/gateway/default/"}};
+  for (const char* url : {"hdfs://service/x", "hdfs:///x", "webhdfs://other:1/x"}) {
+    const WebHdfsPlace place = parse(url, options);
+    REQUIRE(place.servers.size() == 2);
+    CHECK(place.servers[0].text() == "http://nn1:9870/");
+    CHECK(place.servers[1].text() == "https://knox:443/gateway/default/");
+    CHECK(place.path == "/x");
+  }
+}
+
+TEST_CASE("WebHdfsPlace: what is none", "[hadoop]") {
+  const std::string urls[] = {"",           "/x",          "http://nn/x",
+                              "hdfs:/x",    "hdfs://nn",   "hdfs:///x",
+                              "webhdfs://", "HDFS://nn/x", std::string{"hdfs://nn/a\0b", 13}};
+  for (const std::string& url : urls) {
+    CAPTURE(url);
+    Error error;
+    const WebHdfsPlace place = WebHdfsPlace::parse(url, {}, error);
+    CHECK(place.servers.empty());
+    CHECK(error.code == webhdfs_errc::bad_url);
+  }
+  Error error;
+  static_cast<void>(WebHdfsPlace::parse("hdfs://nn/x", {.namenodes = {"nn1:9870"}}, error));
+  CHECK(error.code == distrib::http_errc::bad_url);
+  CHECK(error.where == "name node \"nn1:9870\" of hdfs://nn/x");
+  static_cast<void>(WebHdfsPlace::parse("webhdfs://me@nn/x", {}, error));
+  CHECK(error.code == distrib::http_errc::bad_url);
+}
+
+TEST_CASE("is_webhdfs_url: by the scheme", "[hadoop]") {
+  for (const char* text : {"hdfs://x/y", "webhdfs://x/y", "swebhdfs://x/y", "hdfs:///y"})
+    CHECK(distrib::is_webhdfs_url(text));
+  for (const char* text : {"", "hdfs", "/hdfs://x", "http://x/y", "file:///x"})
+    CHECK_FALSE(distrib::is_webhdfs_url(text));
+}

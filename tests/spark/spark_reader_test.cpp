@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/spark/spark_reader.hpp>
+
+#include <distrib/example/example_builder.hpp>
+#include <distrib/record/record_writer.hpp>
+#include <distrib/spark/spark_infer_schema.hpp>
+
+#include "spark/canonical_rows.hpp"
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+#include "support/test_dir.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <vector>
+
+using distrib::list_spark_directory;
+using distrib::record_errc;
+using distrib::spark_errc;
+using distrib::SparkReader;
+
+namespace {
+
+auto fixture(const std::string& name) -> std::string { return support::test_dir() + "/spark/fixtures/" + name; }
+
+auto expected(const std::string& name) -> std::vector<std::string> {
+  std::ifstream file{fixture(name) + ".expected.jsonl"};
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+template <class Schema> auto rows_of(const std::string& name, const Schema& schema) -> std::vector<std::string> {
+  std::vector<std::string> lines;
+  for (const auto& row : SparkReader{list_spark_directory(fixture(name)), schema})
+    lines.push_back(canonical::line(schema, row));
+  std::ranges::sort(lines);
+  return lines;
+}
+
+void write(const std::filesystem::path& path, std::int64_t id) {
+  std::filesystem::create_directories(path.parent_path());
+  distrib::RecordWriter writer{path.string()};
+  writer.append(distrib::ExampleBuilder{}.set("id", id).set("shard", 77).build());
+}
+
+}  // namespace
+
+TEST_CASE("SparkReader: the rows of what Spark wrote", "[hadoop]") {
+  for (const char* const name : {"example", "example_gzip"}) {
+    auto lines = expected(name);
+    REQUIRE(lines.size() == 24);
+    std::ranges::sort(lines);
+    CHECK(rows_of(name, canonical::everything) == lines);
+  }
+  auto lines = expected("partitioned");
+  std::ranges::sort(lines);
+  CHECK(rows_of("partitioned", canonical::partitioned) == lines);
+}
+
+TEST_CASE("SparkReader: a partition column counts more than a feature of its name", "[hadoop]") {
+  const support::TempDirectory directory;
+  write(directory / "shard=3/part-0", 1);
+  SparkReader reader{list_spark_directory(directory.path().string()), canonical::partitioned};
+  const auto row = reader.try_next();
+  REQUIRE(row);
+  CHECK((row->shard == 3 && row->id == 1 && !row->s));
+  CHECK(!reader.try_next());
+  CHECK(!reader.error());
+  CHECK(reader.rows() == 1);
+}
+
+TEST_CASE("SparkReader: failures name file, record and column, and stick", "[hadoop]") {
+  const support::TempDirectory directory;
+  const auto error_of = [&](const std::string& below) {
+    SparkReader reader{list_spark_directory((directory / below).string()), canonical::partitioned};
+    while (reader.try_next()) {
+    }
+    CHECK(!reader.try_next());
+    return reader.error();
+  };
+  write(directory / "a/part-0", 1);
+  std::filesystem::resize_file(directory / "a/part-0", 30);
+  CHECK(error_of("a").code == record_errc::truncated_payload);
+
+  write(directory / "b/shard=x/part-0", 1);
+  const auto bad = error_of("b");
+  CHECK(bad.code == spark_errc::bad_partition_value);
+  CHECK(bad.where.ends_with("part-0: partition column \"shard\", \"x\""));
+
+  write(directory / "c/shard=__HIVE_DEFAULT_PARTITION__/part-0", 1);
+  CHECK(error_of("c").code == spark_errc::null_value);
+
+  distrib::RecordWriter writer{(directory / "part-1").string()};
+  writer.append(distrib::ExampleBuilder{}.set("id", 1).set("shard", 1).build());
+  writer.append(distrib::ExampleBuilder{}.set("id", 1.5F).build());
+  writer.close();
+  SparkReader reader{list_spark_directory((directory / "part-1").string()), canonical::partitioned};
+  CHECK(reader.try_next());
+  CHECK(!reader.try_next());
+  CHECK(reader.error().code == spark_errc::wrong_kind);
+  CHECK(reader.error().where.find("part-1: record 1 at offset ") != std::string::npos);
+  CHECK(reader.error().where.ends_with("column \"id\""));
+  CHECK_THROWS_AS(
+      [&] {
+        for (const auto& row :
+             SparkReader{list_spark_directory((directory / "part-1").string()), canonical::partitioned})
+          (void)row;
+      }(),
+      std::system_error);
+
+  struct Lists {
+    std::vector<float> shard;
+  };
+  constexpr auto lists = distrib::spark_schema<Lists>(distrib::spark_column("shard", &Lists::shard));
+  write(directory / "d/shard=1/part-0", 1);
+  SparkReader list{list_spark_directory((directory / "d").string()), lists};
+  CHECK(!list.try_next());
+  CHECK(list.error().code == spark_errc::bad_partition_value);
+}
+
+namespace {
+
+/// The bytes of a file on this machine, a few at a time.
+struct SlowFile {
+  std::ifstream file;
+  auto read(std::span<std::byte> to, distrib::Error&) -> std::size_t {
+    file.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(std::min<std::size_t>(to.size(), 7)));
+    return static_cast<std::size_t>(file.gcount());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("SparkReader: files that are elsewhere", "[hadoop]") {
+  distrib::Error error;
+  std::vector<distrib::SparkPath> paths;
+  for (const std::string& path : list_spark_directory(fixture("partitioned")).paths())
+    paths.push_back({"far", path.substr(fixture("partitioned/").size())});
+  std::vector<std::string> lines;
+  distrib::SparkReadOptions options;
+  options.open = [](const std::string& path) {
+    return distrib::AnyByteSource{SlowFile{std::ifstream{fixture("partitioned") + path.substr(3), std::ios::binary}}};
+  };
+  for (const auto& row : SparkReader{distrib::arrange_spark_files(paths, error), canonical::partitioned, options})
+    lines.push_back(canonical::line(canonical::partitioned, row));
+  std::ranges::sort(lines);
+  CHECK(lines == rows_of("partitioned", canonical::partitioned));
+}
+
+TEST_CASE("SparkReader: files that are gone, and columns inferred from those of Spark", "[hadoop]") {
+  const support::TempDirectory directory;
+  write(directory / "part-0", 1);
+  auto table = list_spark_directory(directory.path().string());
+  std::filesystem::remove(directory / "part-0");
+  SparkReader reader{table, canonical::partitioned};
+  CHECK(!reader.try_next());
+  CHECK(reader.error().code == distrib::failure::not_found);
+
+  distrib::SparkSchemaInference inference;
+  for (const std::string& path : list_spark_directory(fixture("example")).paths())
+    for (const auto& record : distrib::RecordReader{path}) {
+      distrib::Error error;
+      inference.add(record.bytes, error);
+      REQUIRE(!error);
+    }
+  std::string text;
+  for (const auto& column : inference.columns()) text += column.name + ":" + to_text(column.type) + " ";
+  CHECK(inference.records() == 24);
+  CHECK(text ==
+        "ab:Array<String> ad:Array<Float> af:Array<Float> ai:Array<Long> al:Array<Long> asx:Array<String> "
+        "b:String d:Float dec:Float f:Float i:Long id:Long s:String ");
+}

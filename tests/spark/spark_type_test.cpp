@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/spark/spark_type.hpp>
+
+#include "support/catch.hpp"
+
+#include <string>
+#include <vector>
+
+using distrib::parse_record_type;
+using distrib::parse_spark_type;
+using distrib::spark_errc;
+using distrib::SparkKind;
+using distrib::SparkType;
+
+TEST_CASE("SparkType: texts and back", "[hadoop]") {
+  for (const char* const text : {"Boolean", "Integer", "Long", "Float", "Double", "Decimal", "String", "Binary",
+                                 "Vector", "Array<Long>", "Array<Array<Binary>>"})
+    CHECK(to_text(parse_spark_type(text)) == text);
+  CHECK(parse_spark_type("Array<Float>") == SparkType{SparkKind::float_, 1});
+  CHECK(to_text(SparkType{}) == "Null");
+  for (const char* const text : {"", "Null", "long", "Timestamp", "Array<>", "Array<Long", "Array<Vector>",
+                                 "Array<Array<Array<Long>>>", "Map<String,Long>"}) {
+    CAPTURE(text);
+    std::error_code ec;
+    CHECK(parse_spark_type(text, ec) == SparkType{});
+    CHECK(ec == spark_errc::unsupported_type);
+  }
+  CHECK_THROWS_AS(parse_spark_type("Date"), std::system_error);
+}
+
+TEST_CASE("SparkType: the connector's precedence", "[hadoop]") {
+  unsigned last = 0;
+  for (const char* const text : {"Long", "Float", "String", "Array<Long>", "Array<Float>", "Array<String>",
+                                 "Array<Array<Long>>", "Array<Array<Float>>", "Array<Array<String>>"})
+    CHECK(precedence(parse_spark_type(text)) == ++last);
+  CHECK(precedence(parse_spark_type("Double")) == 0);
+  CHECK(precedence(SparkType{}) == 0);
+}
+
+TEST_CASE("SparkRecordType: the option recordType", "[hadoop]") {
+  CHECK(parse_record_type("Example") == distrib::SparkRecordType::example);
+  CHECK(parse_record_type("SequenceExample") == distrib::SparkRecordType::sequence_example);
+  std::error_code ec;
+  (void)parse_record_type("example", ec);
+  CHECK(ec == spark_errc::unknown_record_type);
+  CHECK_THROWS_AS(parse_record_type("TFRecord"), std::system_error);
+}
