@@ -6,7 +6,7 @@
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/ps/cut/cut_store.hpp>
 #include <distrib/ps/protocol/async_shard_core.hpp>
-#include <distrib/ps/server/shard_clock.hpp>
+#include <distrib/ps/server/shard_options.hpp>
 
 #include "rows_block.hpp"
 

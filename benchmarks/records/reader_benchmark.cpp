@@ -29,16 +29,17 @@ using distrib::load_le;
 /// together by tables, then words, then bytes.
 namespace google {
 
-template <std::size_t lane>
+template <std::size_t chain_bytes>
 struct Block {
-  /// What moves a state over `lane` zero bytes, four bits at a time.
+  /// What moves a state over `chain_bytes` zero bytes, four bits at a time.
   static constexpr auto skip = [] {
     std::array<std::array<std::uint32_t, 16>, 8> table{};
     for (std::size_t nibble = 0; nibble < 8; ++nibble)
       for (std::uint32_t value = 0; value < 16; ++value) {
         std::uint32_t power = 0x80000000U;
         std::uint32_t square = 0x00800000U;  // x^8
-        for (std::size_t left = lane; left != 0; left /= 2, square = distrib::detail::crc32c_product(square, square))
+        for (std::size_t left = chain_bytes; left != 0;
+             left /= 2, square = distrib::detail::crc32c_product(square, square))
           if (left % 2 != 0) power = distrib::detail::crc32c_product(power, square);
         table[nibble][value] = distrib::detail::crc32c_product(value << 4 * nibble, power);
       }
@@ -53,14 +54,14 @@ struct Block {
 
   __attribute__((target("sse4.2"))) static auto run(std::uint32_t state, const std::byte*& at, std::size_t& left)
       -> std::uint32_t {
-    for (; left >= 3 * lane; left -= 3 * lane, at += 3 * lane) {
+    for (; left >= 3 * chain_bytes; left -= 3 * chain_bytes, at += 3 * chain_bytes) {
       std::uint64_t a = state;
       std::uint64_t b = 0;
       std::uint64_t c = 0;
-      for (std::size_t i = 0; i < lane; i += 8) {
+      for (std::size_t i = 0; i < chain_bytes; i += 8) {
         a = __builtin_ia32_crc32di(a, load_le<std::uint64_t>(at + i));
-        b = __builtin_ia32_crc32di(b, load_le<std::uint64_t>(at + lane + i));
-        c = __builtin_ia32_crc32di(c, load_le<std::uint64_t>(at + 2 * lane + i));
+        b = __builtin_ia32_crc32di(b, load_le<std::uint64_t>(at + chain_bytes + i));
+        c = __builtin_ia32_crc32di(c, load_le<std::uint64_t>(at + 2 * chain_bytes + i));
       }
       state =
           moved(moved(static_cast<std::uint32_t>(a)) ^ static_cast<std::uint32_t>(b)) ^ static_cast<std::uint32_t>(c);
@@ -129,17 +130,17 @@ class CopyingReader {
 };
 
 __attribute__((target("avx2"), noinline)) auto sum_of(ByteView bytes) -> std::uint64_t {
-  using Lanes = std::uint64_t __attribute__((vector_size(32)));
-  std::array<Lanes, 4> sums{};
+  using Vector = std::uint64_t __attribute__((vector_size(32)));
+  std::array<Vector, 4> sums{};
   std::size_t at = 0;
   for (; bytes.size() - at >= 128; at += 128)
     for (std::size_t i = 0; i < 4; ++i) {
-      Lanes lanes;
-      std::memcpy(&lanes, bytes.data() + at + 32 * i, sizeof lanes);
-      sums[i] += lanes;
+      Vector vector;
+      std::memcpy(&vector, bytes.data() + at + 32 * i, sizeof vector);
+      sums[i] += vector;
     }
   std::uint64_t sum = 0;
-  for (const Lanes& lanes : sums) sum += lanes[0] + lanes[1] + lanes[2] + lanes[3];
+  for (const Vector& vector : sums) sum += vector[0] + vector[1] + vector[2] + vector[3];
   for (; at < bytes.size(); ++at) sum += static_cast<std::uint64_t>(bytes[at]);
   return sum;
 }

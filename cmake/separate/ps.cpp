@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What depends on no model, compiled once: see ../DistribSeparate.cmake.
 #include <distrib/ps/cut/cut_store.hpp>
-#include <distrib/ps/server/detail/server_task_shell.hpp>
+#include <distrib/ps/server/detail/task_shell.hpp>
 
 namespace distrib {
 inline namespace v0 {

@@ -6,10 +6,10 @@
 namespace distrib {
 inline namespace v0 {
 
-template auto make_local_job(const Job&, const ShardKind&, std::span<const Cut>, Contribute, LocalJobEvents, IoPool*,
+template auto make_local_job(const Job&, const ShardKind&, std::span<const Cut>, Contribute, LocalJobCallbacks, IoPool*,
                              std::vector<SharedBuffer>) -> std::unique_ptr<LocalJob>;
 template auto make_cluster_job(const Job&, Rank, std::vector<Address>, WorkerClientOptions, CutSettings,
-                               ClusterJobEvents) -> std::unique_ptr<ClusterJob>;
+                               ClusterJobCallbacks) -> std::unique_ptr<ClusterJob>;
 
 }  // namespace v0
 }  // namespace distrib

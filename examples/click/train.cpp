@@ -52,7 +52,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
   if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0) {
     auto numbers = trainer.result().metrics.values();  // log_loss, auc
     numbers.emplace_back("auc_of_generator", auc_of_generator(s.data));
-    distrib::write_summary(s.out + "/summary.json", trainer.result(), s.out + "/events", numbers);
+    distrib::write_result_json(s.out + "/summary.json", trainer.result(), s.out + "/events", numbers);
   }
   return code;
 }

@@ -24,5 +24,5 @@
 #include <distrib/train/stop_at_step.hpp>
 #include <distrib/train/trainer.hpp>
 #include <distrib/train/training_options.hpp>
+#include <distrib/train/write_result_json.hpp>
 #include <distrib/train/write_summaries.hpp>
-#include <distrib/train/write_summary.hpp>

@@ -122,7 +122,7 @@ auto tfrecord_bytes(const Json& input) -> Json {
 }
 
 auto tensorflow_options() -> distrib::RecordReaderOptions {
-  return {.cut_header = distrib::CutHeader::end_like_tensorflow, .compression = distrib::Compression::none};
+  return {.truncated_header = distrib::TruncatedHeader::end_like_tensorflow, .compression = distrib::Compression::none};
 }
 
 /// The payloads, and how the reader ends.
@@ -144,7 +144,7 @@ auto hadoop_failure(const std::error_code& code) -> const char* {
 }
 
 auto hadoop_reader(const Json& input) -> Json {
-  distrib::RecordReaderOptions options{.cut_header = distrib::CutHeader::end_like_hadoop,
+  distrib::RecordReaderOptions options{.truncated_header = distrib::TruncatedHeader::end_like_hadoop,
                                        .compression = distrib::Compression::none};
   if (!input.value("tensorflow.read.crc32check", true)) options.checksums = distrib::Checksums::ignore_like_hadoop;
   const Contents contents = read(File{from_hex(input.at("file_hex"))}.path(), options);

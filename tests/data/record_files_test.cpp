@@ -55,8 +55,8 @@ TEST_CASE("RecordFiles: plain and compressed files are one list of records", "[d
     CHECK(distrib::as_text(all.at(i, error)) == distrib::as_text(whole.at(i, error)));
   CHECK(!error);
   const std::string frame = std::to_string(all.at(0, error).size() + 16);
-  CHECK(all.place(1) == paths[0] + ": record 1 at offset " + frame);
-  CHECK(all.place(4) == paths[2] + ": record 1 at offset " + frame);  // of the inflated bytes
+  CHECK(all.where(1) == paths[0] + ": record 1 at offset " + frame);
+  CHECK(all.where(4) == paths[2] + ": record 1 at offset " + frame);  // of the inflated bytes
 }
 
 TEST_CASE("RecordFiles: TensorFlow's files, compressed and not, are one data set", "[data]") {

@@ -78,8 +78,8 @@ void look_at(ByteView file) {
   const std::string path = memory.path();
   const distrib::RecordReaderOptions strict{.compression = distrib::Compression::none};
   const Read mapped = read(path, file, strict);
-  for (const auto cut : {distrib::CutHeader::end_like_tensorflow, distrib::CutHeader::end_like_hadoop}) {
-    const Read cut_short = read(path, file, {.cut_header = cut, .compression = distrib::Compression::none});
+  for (const auto cut : {distrib::TruncatedHeader::end_like_tensorflow, distrib::TruncatedHeader::end_like_hadoop}) {
+    const Read cut_short = read(path, file, {.truncated_header = cut, .compression = distrib::Compression::none});
     expect(cut_short.records.size() == mapped.records.size(), "how a cut header ends changes no record");
   }
   for (const OnDamage action : {OnDamage::stop, OnDamage::skip, OnDamage::salvage}) {

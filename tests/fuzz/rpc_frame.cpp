@@ -101,7 +101,7 @@ auto judge(const Bytes& bytes, const Limits& limits, bool& cut_head_is_bad) -> R
 }
 
 /// How a stream is handed to a reader.
-struct Cuts {
+struct Handing {
   std::size_t piece;                                // bytes of a read, at most
   bool random = false;                              // or fewer
   std::size_t lends = distrib::least_read_bytes;    // bytes of memory
@@ -123,7 +123,7 @@ void add(std::vector<Received>& frames, const distrib::Frame& frame) {
   if (frame.is_last()) whole.body_checksum = frame.body_checksum;
 }
 
-auto feed(const Bytes& bytes, const Limits& limits, const Cuts& cuts, std::uint64_t seed) -> Read {
+auto feed(const Bytes& bytes, const Limits& limits, const Handing& cuts, std::uint64_t seed) -> Read {
   Dice dice{seed};
   const auto wants_chunks = [&](const FrameHeader& header) { return cuts.in_chunks && header.method % 8 != 0; };
   distrib::FrameReader reader{limits.first};
@@ -194,14 +194,14 @@ void look_at(const Bytes& bytes, const Limits& limits, std::uint64_t seed) {
   Read judged = judge(bytes, limits, cut_head_is_bad);
   if (cut_head_is_bad && whole.error == rpc_errc::corrupt) judged.error = rpc_errc::corrupt;
   expect(whole == judged, "the frames are those of the slow reader");
-  const std::array cuts{Cuts{bytes.size() > 4096 ? std::size_t{61} : std::size_t{1}},
-                        Cuts{.piece = 40, .random = true},
-                        Cuts{.piece = 9000, .random = true, .lends = std::size_t{256} << 10},
-                        Cuts{.piece = 3000, .random = true, .pauses = true},
-                        Cuts{.piece = bytes.size() + 1, .pauses = true},
-                        Cuts{.piece = bytes.size() + 1, .in_chunks = true},
-                        Cuts{.piece = 3000, .random = true, .pauses = true, .in_chunks = true}};
-  for (const Cuts& cut : cuts) expect(feed(bytes, limits, cut, seed) == whole, "it matters not how a stream is cut");
+  const std::array cuts{Handing{bytes.size() > 4096 ? std::size_t{61} : std::size_t{1}},
+                        Handing{.piece = 40, .random = true},
+                        Handing{.piece = 9000, .random = true, .lends = std::size_t{256} << 10},
+                        Handing{.piece = 3000, .random = true, .pauses = true},
+                        Handing{.piece = bytes.size() + 1, .pauses = true},
+                        Handing{.piece = bytes.size() + 1, .in_chunks = true},
+                        Handing{.piece = 3000, .random = true, .pauses = true, .in_chunks = true}};
+  for (const Handing& cut : cuts) expect(feed(bytes, limits, cut, seed) == whole, "it matters not how a stream is cut");
 }
 
 auto limits_of(Script& script) -> FrameLimits {

@@ -43,9 +43,9 @@ void urls(std::string_view text) {
   const HttpUrl to = HttpUrl::parse("https://h:1/a/b?c").resolve(text, ec);
   expect(ec || HttpUrl::parse(to.text()) == to, "what a Location leads to is a URL");
   distrib::Error error;
-  const auto place = distrib::WebHdfsPlace::parse(text, {}, error);
-  expect(error || (!place.servers.empty() && place.path.starts_with('/')), "a place has a server and a path");
-  if (!error) expect(place.url_of(place.path) == text, "and its URL");
+  const auto location = distrib::WebHdfsLocation::parse(text, {}, error);
+  expect(error || (!location.servers.empty() && location.path.starts_with('/')), "a location has a server and a path");
+  if (!error) expect(location.url_of(location.path) == text, "and its URL");
 }
 
 /// A server that answers what the input says: of each answer status, headers and how much of the body comes.
@@ -77,7 +77,7 @@ template <class Core> void talk(Core core, std::string_view input, std::uint64_t
         const std::uint64_t taken = core.accept(answer, size);
         expect(taken <= size && (accepted += taken) <= bytes, "no more than came, and no more than was asked for");
       }
-    core.ended(answer, number() % 3 == 0 ? distrib::Error{distrib::http_errc::cut, "h"} : distrib::Error{});
+    core.ended(answer, number() % 3 == 0 ? distrib::Error{distrib::http_errc::ended_early, "h"} : distrib::Error{});
   }
   expect(false, "it ends");
 }

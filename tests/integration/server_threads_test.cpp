@@ -3,7 +3,7 @@
 // go, ends at any moment.
 #include <distrib/ps/server/server.hpp>
 
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 
 #include "ps/exposition.hpp"

@@ -32,8 +32,8 @@ auto main(int argc, char** argv) -> int try {
   for (std::uint32_t shard = 0; shard < 2; ++shard) {
     const distrib::ShardLayout layout{job, shard};
     const distrib::Cut cut = initial_cut(job, layout, updaters);
-    for (const auto& place : layout.trained()) {
-      const auto bytes = cut.values->bytes().subspan(place.offset_bytes, place.size_bytes);
+    for (const auto& entry : layout.trained()) {
+      const auto bytes = cut.values->bytes().subspan(entry.offset_bytes, entry.size_bytes);
       std::fwrite(bytes.data(), 1, bytes.size(), stdout);
     }
   }

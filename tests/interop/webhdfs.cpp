@@ -86,12 +86,12 @@ void read(Told told) {
 
 void list(const Told& told) {
   distrib::WebHdfsClient client{told.url, told.options};
-  for (const auto& entry : client.list(client.place().path)) std::cout << entry.name << ' ' << entry.bytes << '\n';
+  for (const auto& entry : client.list(client.location().path)) std::cout << entry.name << ' ' << entry.bytes << '\n';
 }
 
 void rename(const Told& told, const std::string& to) {
   distrib::WebHdfsClient client{told.url, told.options};
-  client.rename(client.place().path, to, false);
+  client.rename(client.location().path, to, false);
 }
 
 auto servers(std::string text, distrib::WebHdfsOptions& options) {

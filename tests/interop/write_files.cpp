@@ -148,21 +148,21 @@ auto write_tables(const std::string& directory) -> std::string {
   for (std::uint32_t shard = 0; shard < 3; ++shard) {
     distrib::Cut& cut = cuts.emplace_back(distrib::Cut{70, shared<float>({}), {}, {}});
     const distrib::ShardLayout layout{job, shard};
-    for (const distrib::TablePlace& place : layout.tables()) {
+    for (const distrib::TableShare& share : layout.tables()) {
       std::vector<std::uint64_t> keys;
       std::vector<std::uint64_t> counted;
-      for (std::uint64_t i = 0; i < place.rows(); ++i) keys.push_back(place.first() + i);
+      for (std::uint64_t i = 0; i < share.rows(); ++i) keys.push_back(share.first() + i);
       for (const std::uint64_t word : words)
-        if (place.info().any_key() && place.owns(word)) (word % 4 == 0 ? counted : keys).push_back(word);
+        if (share.info().any_key() && share.owns(word)) (word % 4 == 0 ? counted : keys).push_back(word);
       std::vector<float> rows;
       for (const std::uint64_t key : keys)
         for (const float sign : {1.0F, -1.0F})
-          for (std::uint32_t i = 0; i < place.info().dim; ++i)
+          for (std::uint32_t i = 0; i < share.info().dim; ++i)
             rows.push_back(sign * static_cast<float>(key % 1000 + i));
       keys.insert(keys.end(), counted.begin(), counted.end());
       std::vector<std::uint32_t> uses;
       for (const std::uint64_t key : keys)
-        if (place.info().any_key()) uses.insert(uses.end(), {static_cast<std::uint32_t>(key % 100), 70});
+        if (share.info().any_key()) uses.insert(uses.end(), {static_cast<std::uint32_t>(key % 100), 70});
       cut.tables.push_back({shared(keys), shared(uses), shared(rows)});
     }
   }

@@ -10,7 +10,7 @@
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 
 #include <algorithm>
@@ -69,22 +69,22 @@ inline auto make_keys(std::uint64_t count, std::uint64_t every) -> Keys {
 }
 
 /// A shard's rows of a table whose updater has `slots`: what belongs to a key is a function of it and `step`.
-inline auto make_table(const distrib::TablePlace& place, const Keys& any, std::size_t slots, distrib::Step step)
+inline auto make_table(const distrib::TableShare& share, const Keys& any, std::size_t slots, distrib::Step step)
     -> distrib::TableCut {
   std::vector<std::uint64_t> keys;
   const auto add_own = [&](const std::vector<std::uint64_t>& some) {
-    std::copy_if(some.begin(), some.end(), std::back_inserter(keys), [&](auto key) { return place.owns(key); });
+    std::copy_if(some.begin(), some.end(), std::back_inserter(keys), [&](auto key) { return share.owns(key); });
   };
-  if (place.info().any_key()) add_own(any.with_row);
+  if (share.info().any_key()) add_own(any.with_row);
   else
-    for (std::uint64_t i = 0; i < place.rows(); ++i) keys.push_back(place.first() + i);
+    for (std::uint64_t i = 0; i < share.rows(); ++i) keys.push_back(share.first() + i);
   std::vector<float> rows;
   for (const std::uint64_t key : keys)
-    for (std::size_t i = 0; i < place.info().dim * (1 + slots); ++i)
+    for (std::size_t i = 0; i < share.info().dim * (1 + slots); ++i)
       rows.push_back(static_cast<float>(100 * (key % 99991) + i + step));
-  if (place.info().any_key()) add_own(any.counted);
+  if (share.info().any_key()) add_own(any.counted);
   std::vector<std::uint32_t> uses;
-  for (std::size_t i = 0; i < keys.size() && place.info().any_key(); ++i)
+  for (std::size_t i = 0; i < keys.size() && share.info().any_key(); ++i)
     uses.insert(uses.end(), {static_cast<std::uint32_t>(keys[i] % 4001), static_cast<std::uint32_t>(step)});
   return {buffer_of(keys), buffer_of(uses), buffer_of(rows)};
 }
@@ -108,7 +108,7 @@ inline auto make_cuts(const distrib::Job& job, distrib::Step step, std::vector<d
     };
     distrib::Cut cut{step, block(1), {}, applied};
     if (!layout.groups().empty()) cut.slots.push_back(block(-1));
-    for (const distrib::TablePlace& table : layout.tables())
+    for (const distrib::TableShare& table : layout.tables())
       cut.tables.push_back(make_table(table, make_keys(15 + step % 7, 3), 1, step));
     cuts.push_back(std::move(cut));
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/crc32c.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/router.hpp>
 
 #include "ps/story.hpp"

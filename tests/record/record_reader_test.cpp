@@ -17,12 +17,12 @@
 #include <string>
 #include <vector>
 
-using distrib::CutHeader;
 using distrib::FileAccess;
 using distrib::Record;
 using distrib::record_errc;
 using distrib::RecordReader;
 using distrib::RecordReaderOptions;
+using distrib::TruncatedHeader;
 
 namespace {
 
@@ -208,10 +208,11 @@ TEST_CASE("RecordReader: cut at every byte", "[record][record_reader]") {
     const Reading strict = read_both(directory / "file");
     CHECK(strict.payloads.size() == whole);
     CHECK(strict.error.code == expected);
-    const Reading tensorflow = read_both(directory / "file", {.cut_header = CutHeader::end_like_tensorflow});
+    const Reading tensorflow =
+        read_both(directory / "file", {.truncated_header = TruncatedHeader::end_like_tensorflow});
     CHECK(tensorflow.payloads.size() == whole);
     CHECK(tensorflow.error.code == (left < 12 ? std::error_code{} : expected));
-    const Reading hadoop = read_both(directory / "file", {.cut_header = CutHeader::end_like_hadoop});
+    const Reading hadoop = read_both(directory / "file", {.truncated_header = TruncatedHeader::end_like_hadoop});
     CHECK(hadoop.payloads.size() == whole);
     CHECK(hadoop.error.code == (left < 8 ? std::error_code{} : expected));
   }
@@ -221,7 +222,7 @@ TEST_CASE("RecordReader: checksums ignored, as Hadoop can", "[record][record_rea
   const support::TempDirectory directory;
   RecordReaderOptions options;
   options.checksums = distrib::Checksums::ignore_like_hadoop;
-  options.cut_header = CutHeader::end_like_hadoop;
+  options.truncated_header = TruncatedHeader::end_like_hadoop;
   const std::string file = support::framed("hello") + support::framed("world");
   for (std::size_t cut = 0; cut <= file.size(); ++cut) {
     CAPTURE(cut);
@@ -347,7 +348,7 @@ TEST_CASE("RecordReader: a compressed file cut or flipped anywhere ends in an er
       support::write_file(directory / "file", good.substr(0, cut));
       const Reading strict = read(directory / "file");
       CHECK(strict.error.code == (cut == 1 ? record_errc::truncated_header : record_errc::truncated_compression));
-      const Reading lenient = read(directory / "file", {.cut_header = CutHeader::end_like_tensorflow});
+      const Reading lenient = read(directory / "file", {.truncated_header = TruncatedHeader::end_like_tensorflow});
       CHECK(lenient.payloads == strict.payloads);
       if (strict.payloads.size() == 5) CHECK_FALSE(lenient.error);
     }

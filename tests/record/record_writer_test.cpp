@@ -106,12 +106,12 @@ TEST_CASE("RecordWriter: after flush others find the records", "[record][record_
     RecordWriter writer{directory / "file", {.compression = compression}};
     writer.append(as_bytes("one"));
     writer.flush();
-    CHECK(payloads_of(directory / "file", {.cut_header = distrib::CutHeader::end_like_tensorflow}) ==
+    CHECK(payloads_of(directory / "file", {.truncated_header = distrib::TruncatedHeader::end_like_tensorflow}) ==
           std::vector<std::string>{"one"});
     writer.append(as_bytes("two"));
     writer.flush();
     writer.flush();
-    CHECK(payloads_of(directory / "file", {.cut_header = distrib::CutHeader::end_like_tensorflow}) ==
+    CHECK(payloads_of(directory / "file", {.truncated_header = distrib::TruncatedHeader::end_like_tensorflow}) ==
           std::vector<std::string>{"one", "two"});
     writer.close();
     CHECK(payloads_of(directory / "file") == std::vector<std::string>{"one", "two"});

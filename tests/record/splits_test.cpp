@@ -258,7 +258,7 @@ TEST_CASE("split_file: damage is reported once, with the records before it", "[r
       distrib::Error error;
       const std::vector<RecordSplit> splits = split_file(path, parts, in_order, error).splits;
       CHECK(error.code == row.code);
-      CHECK(error.where == distrib::detail::record_place(path, row.record, file.offsets[row.record]));
+      CHECK(error.where == distrib::detail::record_where(path, row.record, file.offsets[row.record]));
       std::uint64_t records = 0;
       std::size_t broken = 0;
       for (const RecordSplit& split : splits) {

@@ -14,7 +14,7 @@ TEST_CASE("http_errc: every member has its words and its condition", "[net]") {
     CHECK(ec.message() != "unknown error");
     CHECK(ec.default_error_condition().category() == distrib::failure_category());
   }
-  CHECK(std::error_code{http_errc::cut} == failure::unavailable);
+  CHECK(std::error_code{http_errc::ended_early} == failure::unavailable);
   CHECK(std::error_code{http_errc::timed_out} == failure::timeout);
   CHECK(std::error_code{http_errc::redirect_loop} == failure::unsupported);
 }

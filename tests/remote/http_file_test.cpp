@@ -135,7 +135,7 @@ TEST_CASE("HttpFile: what cannot be read says so", "[net]") {
       {"/busy", {HttpSaid::answer(503, "no"), http_errc::bad_status}},
       {"/loop", {HttpSaid::redirect("/loop"), http_errc::redirect_loop}},
       {"/out", {HttpSaid::redirect("file:///etc/passwd"), http_errc::bad_redirect}},
-      {"/cut", {{.bytes = "HTTP/1.1 206"}, http_errc::cut}},
+      {"/cut", {{.bytes = "HTTP/1.1 206"}, http_errc::ended_early}},
   };
   HttpServer server{[&](const HttpAsked& asked) { return rows.at(asked.path()).first; }};
   for (const auto& [path, expected] : rows) {

@@ -5,7 +5,7 @@
 
 TEST_CASE("HttpRequest: its place has no query", "[net]") {
   const distrib::HttpRequest request{.method = "PUT", .url = distrib::HttpUrl::parse("http://h/x?delegation=secret")};
-  CHECK(request.place() == "PUT http://h:80/x");
+  CHECK(request.where() == "PUT http://h:80/x");
 }
 
 TEST_CASE("HttpAnswer: good is 200 to 299", "[net]") {

@@ -29,7 +29,7 @@ auto part(std::uint64_t first, std::uint64_t last, std::uint64_t size, std::stri
           .etag = std::move(etag)};
 }
 
-const Error lost{http_errc::cut, "GET http://h:80/f"};
+const Error lost{http_errc::ended_early, "GET http://h:80/f"};
 
 }  // namespace
 

@@ -23,7 +23,7 @@ TEST_CASE("HttpUrl: taken apart", "[net]") {
     CHECK(HttpUrl::parse(row.text) == row.url);
   }
   CHECK(HttpUrl::parse("http://[::1]/a?token=secret").text() == "http://[::1]:80/a?token=secret");
-  CHECK(HttpUrl::parse("http://h/a?token=secret").place() == "http://h:80/a");
+  CHECK(HttpUrl::parse("http://h/a?token=secret").where() == "http://h:80/a");
 }
 
 TEST_CASE("HttpUrl: what is none", "[net]") {

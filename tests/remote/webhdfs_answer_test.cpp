@@ -18,7 +18,7 @@ TEST_CASE("parse_webhdfs_status: of a file and a directory", "[hadoop]") {
   CHECK(file.type == WebHdfsStatus::Type::file);
   CHECK(file.bytes == 9007199254740993);
   CHECK(file.block_bytes == 134217728);
-  CHECK(file.replicas == 3);
+  CHECK(file.replication == 3);
   CHECK(file.modified_ms == 1760000000000);
   CHECK(file.owner == "me");
   CHECK(file.group == "supergroup");

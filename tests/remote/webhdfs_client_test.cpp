@@ -35,7 +35,7 @@ TEST_CASE("WebHdfsClient: status, list, directories, delete", "[hadoop]") {
   hdfs.files = {{"/d/b é", "12345"}, {"/d/a", ""}, {"/d/c/x", "y"}};
   hdfs.directories = {"/", "/d", "/d/c"};
   WebHdfsClient client{hdfs.file("/d"), hasty};
-  CHECK(client.place().path == "/d");
+  CHECK(client.location().path == "/d");
   CHECK(client.status("/d/b é").bytes == 5);
   CHECK(client.status("/d").type == WebHdfsStatus::Type::directory);
   const auto list = client.list("/d");
@@ -134,7 +134,8 @@ TEST_CASE("WebHdfsClient: who does not speak WebHDFS is no name node", "[hadoop]
       {HttpSaid::answer(200, "<html>It works</html>"), webhdfs_errc::bad_answer},
       {HttpSaid::answer(404, "<html>404</html>"), webhdfs_errc::bad_answer},
       {HttpSaid::answer(401, "", "WWW-Authenticate: Negotiate\r\n"), webhdfs_errc::unauthenticated},
-      {{.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"FileStatus\":{\"length\":"}, http_errc::cut},
+      {{.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"FileStatus\":{\"length\":"},
+       http_errc::ended_early},
       {{.bytes = "", .hang = true}, http_errc::timed_out},
   };
   for (const auto& [said, code] : rows) {

@@ -24,7 +24,7 @@ namespace {
 const std::vector<HttpUrl> one{HttpUrl::parse("http://nn:9870")};
 const std::vector<HttpUrl> two{HttpUrl::parse("http://nn1:9870"), HttpUrl::parse("http://nn2:9870")};
 const WebHdfsOptions me{.user = "me", .retry = {.attempts = 4}};
-const Error lost{http_errc::cut, "GET http://dn1:9864/x"};
+const Error lost{http_errc::ended_early, "GET http://dn1:9864/x"};
 const Error down{http_errc::unreachable, "GET http://nn:9870/x"};
 
 auto exception(int status, const std::string& name) -> HttpAnswer {

@@ -5,21 +5,21 @@
 
 using distrib::Error;
 using distrib::webhdfs_errc;
+using distrib::WebHdfsLocation;
 using distrib::WebHdfsOptions;
-using distrib::WebHdfsPlace;
 
 namespace {
 
-auto parse(const std::string& url, const WebHdfsOptions& options = {}) -> WebHdfsPlace {
+auto parse(const std::string& url, const WebHdfsOptions& options = {}) -> WebHdfsLocation {
   Error error;
-  auto place = WebHdfsPlace::parse(url, options, error);
+  auto location = WebHdfsLocation::parse(url, options, error);
   CHECK_FALSE(error);
-  return place;
+  return location;
 }
 
 }  // namespace
 
-TEST_CASE("WebHdfsPlace: whom to ask for what", "[hadoop]") {
+TEST_CASE("WebHdfsLocation: whom to ask for what", "[hadoop]") {
   const struct {
     const char* url;
     const char* server;
@@ -37,41 +37,41 @@ TEST_CASE("WebHdfsPlace: whom to ask for what", "[hadoop]") {
   };
   for (const auto& row : rows) {
     CAPTURE(row.url);
-    const WebHdfsPlace place = parse(row.url);
-    REQUIRE(place.servers.size() == 1);
-    CHECK(place.servers[0].text() == row.server);
-    CHECK(place.path == row.path);
-    CHECK(place.url_of(place.path) == row.url);
+    const WebHdfsLocation location = parse(row.url);
+    REQUIRE(location.servers.size() == 1);
+    CHECK(location.servers[0].text() == row.server);
+    CHECK(location.path == row.path);
+    CHECK(location.url_of(location.path) == row.url);
   }
 }
 
-TEST_CASE("WebHdfsPlace: name nodes that are named come before the host", "[hadoop]") {
+TEST_CASE("WebHdfsLocation: name nodes that are named come before the host", "[hadoop]") {
   const WebHdfsOptions options{.namenodes = {"http://nn1:9870", "https://knox/gateway/default/"}};
   for (const char* url : {"hdfs://service/x", "hdfs:///x", "webhdfs://other:1/x"}) {
-    const WebHdfsPlace place = parse(url, options);
-    REQUIRE(place.servers.size() == 2);
-    CHECK(place.servers[0].text() == "http://nn1:9870/");
-    CHECK(place.servers[1].text() == "https://knox:443/gateway/default/");
-    CHECK(place.path == "/x");
+    const WebHdfsLocation location = parse(url, options);
+    REQUIRE(location.servers.size() == 2);
+    CHECK(location.servers[0].text() == "http://nn1:9870/");
+    CHECK(location.servers[1].text() == "https://knox:443/gateway/default/");
+    CHECK(location.path == "/x");
   }
 }
 
-TEST_CASE("WebHdfsPlace: what is none", "[hadoop]") {
+TEST_CASE("WebHdfsLocation: what is none", "[hadoop]") {
   const std::string urls[] = {"",           "/x",          "http://nn/x",
                               "hdfs:/x",    "hdfs://nn",   "hdfs:///x",
                               "webhdfs://", "HDFS://nn/x", std::string{"hdfs://nn/a\0b", 13}};
   for (const std::string& url : urls) {
     CAPTURE(url);
     Error error;
-    const WebHdfsPlace place = WebHdfsPlace::parse(url, {}, error);
-    CHECK(place.servers.empty());
+    const WebHdfsLocation location = WebHdfsLocation::parse(url, {}, error);
+    CHECK(location.servers.empty());
     CHECK(error.code == webhdfs_errc::bad_url);
   }
   Error error;
-  static_cast<void>(WebHdfsPlace::parse("hdfs://nn/x", {.namenodes = {"nn1:9870"}}, error));
+  static_cast<void>(WebHdfsLocation::parse("hdfs://nn/x", {.namenodes = {"nn1:9870"}}, error));
   CHECK(error.code == distrib::http_errc::bad_url);
   CHECK(error.where == "name node \"nn1:9870\" of hdfs://nn/x");
-  static_cast<void>(WebHdfsPlace::parse("webhdfs://me@nn/x", {}, error));
+  static_cast<void>(WebHdfsLocation::parse("webhdfs://me@nn/x", {}, error));
   CHECK(error.code == distrib::http_errc::bad_url);
 }
 

@@ -38,18 +38,18 @@ namespace {
 
 const Address anywhere{"127.0.0.1", 0};
 
-/// Answers with the number of the lane that it runs on, and complains when that is not one thread.
-auto lane_router(std::size_t lane) {
-  return Router{on<Echo>([lane, thread = std::optional<std::thread::id>{}](const Text& request) mutable {
+/// Answers with the number of the thread that it runs on, and complains when that is not one thread.
+auto router_of(std::size_t number) {
+  return Router{on<Echo>([number, thread = std::optional<std::thread::id>{}](const Text& request) mutable {
     if (!thread) thread = std::this_thread::get_id();
-    return Text{*thread == std::this_thread::get_id() ? request.text + std::to_string(lane) : "another thread"};
+    return Text{*thread == std::this_thread::get_id() ? request.text + std::to_string(number) : "another thread"};
   })};
 }
 
 struct Caller {
   asio::io_context context{1};
 
-  auto ask(RpcClient& client, const std::string& text = "lane ") -> std::string {
+  auto ask(RpcClient& client, const std::string& text = "thread ") -> std::string {
     std::optional<std::string> answer;
     client.async_call<Echo>({text}, 30s,
                             [&](std::error_code ec, const Text& reply) { answer = ec ? ec.message() : reply.text; });
@@ -67,18 +67,18 @@ struct Caller {
 
 TEST_CASE("RpcPoolServer: who asks for a service is served on its thread, others in turn", "[rpc]") {
   IoPool pool{3};
-  RpcPoolServer server{pool, anywhere, lane_router};
+  RpcPoolServer server{pool, anywhere, router_of};
   Caller caller;
   for (std::uint32_t service = 0; service < 3; ++service) {
     RpcClient client = caller.client(server.port(), service);
-    for (int i = 0; i < 3; ++i) CHECK(caller.ask(client) == "lane " + std::to_string(service));
+    for (int i = 0; i < 3; ++i) CHECK(caller.ask(client) == "thread " + std::to_string(service));
   }
-  std::set<std::string> lanes;
+  std::set<std::string> threads;
   for (int i = 0; i < 3; ++i) {
     RpcClient client = caller.client(server.port());
-    lanes.insert(caller.ask(client));
+    threads.insert(caller.ask(client));
   }
-  CHECK(lanes == std::set<std::string>{"lane 0", "lane 1", "lane 2"});
+  CHECK(threads == std::set<std::string>{"thread 0", "thread 1", "thread 2"});
   RpcClient nowhere = caller.client(server.port(), 3);
   CHECK_THAT(caller.ask(nowhere), ContainsSubstring("no such service"));
 }
@@ -109,11 +109,11 @@ TEST_CASE("RpcPoolServer: more services than threads", "[rpc]") {
   IoPool pool{2};
   RpcServerOptions options;
   options.services = 5;
-  RpcPoolServer server{pool, anywhere, lane_router, options};
+  RpcPoolServer server{pool, anywhere, router_of, options};
   Caller caller;
   for (std::uint32_t service = 0; service < 5; ++service) {
     RpcClient client = caller.client(server.port(), service);
-    CHECK(caller.ask(client) == "lane " + std::to_string(service % 2));
+    CHECK(caller.ask(client) == "thread " + std::to_string(service % 2));
   }
 }
 
@@ -123,20 +123,20 @@ TEST_CASE("RpcPoolServer: on the first threads of a pool that has others to do",
     RpcServerOptions options;
     options.services = 6;
     options.threads = threads;
-    RpcPoolServer server{pool, anywhere, lane_router, options};
+    RpcPoolServer server{pool, anywhere, router_of, options};
     Caller caller;
     for (std::uint32_t service = 0; service < 6; ++service) {
       RpcClient client = caller.client(server.port(), service);
-      CHECK(caller.ask(client) == "lane " + std::to_string(service % std::min(threads, 3U)));
+      CHECK(caller.ask(client) == "thread " + std::to_string(service % std::min(threads, 3U)));
     }
   }
 }
 
 TEST_CASE("RpcPoolServer: what follows the greeting at once, in whatever pieces, moves with the connection", "[rpc]") {
   IoPool pool{2};
-  const auto bytes_of = [](std::size_t lane) {
-    return Router{on<Store>([lane](const messages::Bulk& bulk) {
-      CHECK(lane == 1);
+  const auto bytes_of = [](std::size_t thread) {
+    return Router{on<Store>([thread](const messages::Bulk& bulk) {
+      CHECK(thread == 1);
       CHECK(bulk.body->size() == bulk.step);
       return Empty{};
     })};
@@ -212,11 +212,11 @@ TEST_CASE("RpcPoolServer: an observer a thread hears of that thread's calls", "[
   std::array<RpcMetrics<Echo>, 2> metrics;
   Caller caller;
   {
-    RpcPoolServer server{pool, anywhere, lane_router, {}, [&](std::size_t lane) -> auto& { return metrics[lane]; }};
+    RpcPoolServer server{pool, anywhere, router_of, {}, [&](std::size_t thread) -> auto& { return metrics[thread]; }};
     RpcClient zero = caller.client(server.port(), 0);
     RpcClient one = caller.client(server.port(), 1);
-    for (int i = 0; i < 3; ++i) CHECK(caller.ask(zero) == "lane 0");
-    for (int i = 0; i < 5; ++i) CHECK(caller.ask(one) == "lane 1");
+    for (int i = 0; i < 3; ++i) CHECK(caller.ask(zero) == "thread 0");
+    for (int i = 0; i < 5; ++i) CHECK(caller.ask(one) == "thread 1");
   }
   CHECK(metrics[0].of<Echo>().ended == 3);
   CHECK(metrics[1].of<Echo>().ended == 5);

@@ -8,7 +8,7 @@
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/ps/job/initial_blocks.hpp>
-#include <distrib/ps/job/table_place.hpp>
+#include <distrib/ps/job/table_share.hpp>
 #include <distrib/ps/protocol/async_shard_core.hpp>
 #include <distrib/ps/protocol/async_worker_core.hpp>
 #include <distrib/ps/protocol/batch_keys.hpp>
@@ -235,8 +235,8 @@ class Asynchronous {
 
   // Sgd at rate 1 takes gradients away; all these sums are exact.
   [[nodiscard]] auto counted_once(const distrib::AlignedBuffer& block, std::span<const Step> applied) const -> bool {
-    for (const distrib::ShardLayout::Place& place : layouts_[0].trained().subspan(1))
-      if (!std::ranges::equal(block.as<float>().subspan(place.offset_bytes / sizeof(float), start.size()), start))
+    for (const distrib::ShardLayout::Entry& entry : layouts_[0].trained().subspan(1))
+      if (!std::ranges::equal(block.as<float>().subspan(entry.offset_bytes / sizeof(float), start.size()), start))
         return false;
     for (std::size_t rank = 0; rank < applied.size(); ++rank)
       if (!is_sum(block.as<float>().subspan(rank * columns, columns), 1, applied[rank]) ||

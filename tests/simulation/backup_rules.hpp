@@ -189,8 +189,8 @@ class BackupWorkers {
     distrib::Job job = Synchronous<>::make_job(dice, 0);
     job.replicas = 1;  // whose values would differ
     job.ranks = static_cast<Rank>(dice.between(2, 5));
-    const auto replicas = static_cast<std::uint32_t>(dice.between(1, job.ranks - 1));
-    job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = replicas};
+    const auto counted_ranks = static_cast<std::uint32_t>(dice.between(1, job.ranks - 1));
+    job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = counted_ranks};
     return job;
   }
 
@@ -204,15 +204,15 @@ class BackupWorkers {
     const auto made = made_.find(contribution.block.get());
     if (made == made_.end() || made->second.step != step || made->second.rank != rank) wrong_ = true;
     if (wrong_ || step > truth.k + contribution_window(job)) return;
-    const std::size_t replicas = job.consistency.replicas_to_aggregate(job.ranks);
+    const std::size_t counted_ranks = job.consistency.replicas_to_aggregate(job.ranks);
     auto& counted = truth.counted[step];
     if (counted.contains(rank)) return;
-    if (step <= truth.k || counted.size() == replicas) {
+    if (step <= truth.k || counted.size() == counted_ranks) {
       stale_ += truth.stale.insert({step, rank}).second ? 1U : 0U;
       return;
     }
     counted[rank] = contribution.block.get();
-    while (truth.counted[truth.k + 1].size() == replicas) complete(shard, truth);
+    while (truth.counted[truth.k + 1].size() == counted_ranks) complete(shard, truth);
   }
 
   void complete(std::uint32_t shard, Truth& truth) {

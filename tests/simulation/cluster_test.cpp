@@ -72,10 +72,10 @@ auto hash_of(const std::vector<SharedBuffer>& blocks) -> std::string {
 auto local_hash(const Job& job) -> std::string {
   HashedModel model{job};
   std::unique_ptr<LocalJob> local;
-  LocalJobEvents events;
-  events.prepare = [&](Rank rank, Step step) { return model.wanted(step, rank); };
-  events.step_done = [](Step, float) {};
-  events.cut_due = [&](Step step, const std::vector<Cut>&) {
+  LocalJobCallbacks callbacks;
+  callbacks.prepare = [&](Rank rank, Step step) { return model.wanted(step, rank); };
+  callbacks.step_done = [](Step, float) {};
+  callbacks.cut_due = [&](Step step, const std::vector<Cut>&) {
     local->in_background([] {}, [&local, step] { local->cut_saved(step); });
   };
   local = make_local_job(
@@ -89,7 +89,7 @@ auto local_hash(const Job& job) -> std::string {
         }
         return 0.0F;
       },
-      std::move(events), nullptr);
+      std::move(callbacks), nullptr);
   local->run();
   return hash_of(local->values(model.requests(job.total_steps + 1, 0)));
 }
@@ -197,7 +197,7 @@ TEST_CASE("A contribution that is not finite ends every worker of a simulated cl
     const auto run = run_cluster<SyncWorkerCore>(job, model, {.seed = seed, .faults = sim::Faults{}});
     const std::string where = "shard " + std::to_string(model.shard) + ": step " + std::to_string(model.step) +
                               " of rank " + std::to_string(model.rank) + ", " +
-                              ShardLayout{job, model.shard}.places().front().name;
+                              ShardLayout{job, model.shard}.entries().front().name;
     if (run.outcome.wrong.empty() && run.refusals == std::vector<std::string>(job.ranks, where)) continue;
     ++wrong;
     CAPTURE(seed);

@@ -7,7 +7,7 @@
 #include <distrib/core/float_format.hpp>
 #include <distrib/ps/job/initial_blocks.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/batch_keys.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
@@ -47,17 +47,17 @@ inline auto number(std::uint64_t random) -> float {
 /// Adds to the counters of a block what contributions say of them, whole blocks in rank order.
 inline void count(const distrib::ShardLayout& layout, std::span<const std::span<const float>> blocks,
                   const distrib::AlignedBuffer& before, distrib::AlignedBuffer& to) {
-  const auto add = [&]<class T>(const distrib::ShardLayout::Place& place, T zero) {
-    for (std::size_t at = place.offset_bytes; at < place.offset_bytes + place.size_bytes; at += sizeof zero) {
+  const auto add = [&]<class T>(const distrib::ShardLayout::Entry& entry, T zero) {
+    for (std::size_t at = entry.offset_bytes; at < entry.offset_bytes + entry.size_bytes; at += sizeof zero) {
       volatile T sum = distrib::load_le<T>(before.data() + at);  // each addition by itself
       for (const std::span<const float> block : blocks)
         sum = sum + distrib::load_le<T>(std::as_bytes(block).data() + at);
       distrib::store_le<T>(to.data() + at, sum);
     }
   };
-  for (const distrib::ShardLayout::Place& place : layout.counters())
-    if (place.dtype == distrib::DType::int64) add(place, std::uint64_t{0});
-    else add(place, 0.0);
+  for (const distrib::ShardLayout::Entry& entry : layout.counters())
+    if (entry.dtype == distrib::DType::int64) add(entry, std::uint64_t{0});
+    else add(entry, 0.0);
 }
 
 /// The same number after it has travelled.

@@ -12,26 +12,27 @@ namespace support {
 
 template <class VariableMemory>
 void spread(const distrib::ShardLayout& layout, const std::byte* block, VariableMemory&& variable) {
-  for (const auto& place : layout.places())
-    copy_overlap(place.slice, block + place.offset_bytes, distrib::Slice::whole(place.whole), variable(place.variable),
-                 size_bytes(place.dtype));
+  for (const auto& entry : layout.entries())
+    copy_overlap(entry.slice, block + entry.offset_bytes, distrib::Slice::whole(entry.whole), variable(entry.variable),
+                 size_bytes(entry.dtype));
 }
 
 template <class VariableMemory>
 void gather(const distrib::ShardLayout& layout, VariableMemory&& variable, std::byte* block) {
-  for (const auto& place : layout.places())
-    copy_overlap(distrib::Slice::whole(place.whole), variable(place.variable), place.slice, block + place.offset_bytes,
-                 size_bytes(place.dtype));
+  for (const auto& entry : layout.entries())
+    copy_overlap(distrib::Slice::whole(entry.whole), variable(entry.variable), entry.slice, block + entry.offset_bytes,
+                 size_bytes(entry.dtype));
 }
 
 template <class VariableMemory>
 void spread_received(const distrib::ShardLayout& layout, const std::byte* received, VariableMemory&& variable) {
-  for (const auto& place : layout.places()) distrib::spread_received(layout, place, received, variable(place.variable));
+  for (const auto& entry : layout.entries())
+    distrib::spread_received(layout, entry, received, variable(entry.variable));
 }
 
 template <class VariableMemory>
 void gather_to_send(const distrib::ShardLayout& layout, VariableMemory&& variable, std::byte* to_send) {
-  for (const auto& place : layout.places()) distrib::gather_to_send(layout, place, variable(place.variable), to_send);
+  for (const auto& entry : layout.entries()) distrib::gather_to_send(layout, entry, variable(entry.variable), to_send);
 }
 
 }  // namespace support

@@ -31,28 +31,28 @@ struct Heard {
   std::string story;
   Step prepared = 0;
 
-  auto events(Rank rank) -> ClusterJobEvents {
-    ClusterJobEvents events;
-    events.contribute = [this, rank](Step step, std::span<const SharedBuffer> values,
-                                     std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
+  auto callbacks(Rank rank) -> ClusterJobCallbacks {
+    ClusterJobCallbacks callbacks;
+    callbacks.contribute = [this, rank](Step step, std::span<const SharedBuffer> values,
+                                        std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
       story += " contribute " + std::to_string(step) + (prepared == step ? "" : " unprepared");
       const auto blocks = loopback_job::contribution(step, rank, {values.begin(), values.end()});
       for (std::size_t i = 0; i < blocks.size(); ++i)
         std::ranges::copy(blocks[i]->bytes(), gradients[i]->bytes().begin());
       return static_cast<float>(step);
     };
-    events.prepare = [this](Step step) {
+    callbacks.prepare = [this](Step step) {
       prepared = step;
       return std::vector<WantedRows>{};
     };
-    events.started = [this](Step first) { story += " started " + std::to_string(first); };
-    events.step_done = [this](Step step, float loss, const std::vector<SharedBuffer>& values) {
+    callbacks.started = [this](Step first) { story += " started " + std::to_string(first); };
+    callbacks.step_done = [this](Step step, float loss, const std::vector<SharedBuffer>& values) {
       story += " done " + std::to_string(step) + (loss == static_cast<float>(step) ? "" : " wrong loss") +
                (values.size() == 1 ? "" : " wrong values");
     };
-    events.saved = [this](Step step) { last_saved = step; };
-    events.told = [](const Event&) {};
-    return events;
+    callbacks.saved = [this](Step step) { last_saved = step; };
+    callbacks.told = [](const Event&) {};
+    return callbacks;
   }
   Step last_saved = 0;
 };
@@ -68,10 +68,10 @@ TEST_CASE("ClusterJob: two workers, each with an I/O thread of its own", "[train
   Heard second;
   WorkerEnd other_end;
   std::thread other{[&] {
-    const auto worker = make_cluster_job(job, 1, to, options_of(1), {}, second.events(1));
+    const auto worker = make_cluster_job(job, 1, to, options_of(1), {}, second.callbacks(1));
     other_end = worker->run();
   }};
-  const auto worker = make_cluster_job(job, 0, to, options_of(0), {}, first.events(0));
+  const auto worker = make_cluster_job(job, 0, to, options_of(0), {}, first.callbacks(0));
   const WorkerEnd end = worker->run();
   other.join();
   CHECK(end.code == 0);
@@ -91,7 +91,8 @@ TEST_CASE("ClusterJob: started when all is done, it says so and has the result",
        {" started 0 contribute 1 unprepared contribute 2 done 1 contribute 3 done 2 done 3", " started 3"}) {
     Server server{pool, cluster_of(1), "ps", 0};
     Heard heard;
-    const auto worker = make_cluster_job(job, 0, {{"127.0.0.1", server.port()}}, options_of(0), cuts, heard.events(0));
+    const auto worker =
+        make_cluster_job(job, 0, {{"127.0.0.1", server.port()}}, options_of(0), cuts, heard.callbacks(0));
     const WorkerEnd end = worker->run();
     CHECK(end.code == 0);
     CHECK(end.result.size() == 1);
@@ -103,13 +104,13 @@ TEST_CASE("ClusterJob: what a handler throws comes out of run()", "[train]") {
   IoPool pool{1};
   Server server{pool, cluster_of(1), "ps", 0};
   Heard heard;
-  auto events = heard.events(0);
-  events.contribute = [](Step, std::span<const SharedBuffer>,
-                         std::span<const std::shared_ptr<AlignedBuffer>>) -> float {
+  auto callbacks = heard.callbacks(0);
+  callbacks.contribute = [](Step, std::span<const SharedBuffer>,
+                            std::span<const std::shared_ptr<AlignedBuffer>>) -> float {
     throw std::runtime_error("no gradients today");
   };
   const auto worker = make_cluster_job(loopback_job::make(1, 1), 0, {{"127.0.0.1", server.port()}}, options_of(0), {},
-                                       std::move(events));
+                                       std::move(callbacks));
   CHECK_THROWS_WITH(worker->run(), "no gradients today");
 }
 
@@ -117,12 +118,12 @@ TEST_CASE("ClusterJob: stopped, it finishes what is in flight and leaves", "[tra
   IoPool pool{1};
   Server server{pool, cluster_of(1), "ps", 0};
   Heard heard;
-  auto events = heard.events(0);
+  auto callbacks = heard.callbacks(0);
   std::unique_ptr<ClusterJob> worker;
-  events.step_done = [&](Step step, float, const std::vector<SharedBuffer>&) {
+  callbacks.step_done = [&](Step step, float, const std::vector<SharedBuffer>&) {
     if (step == 4) worker->stop();
   };
   worker = make_cluster_job(loopback_job::make(1, 1, 1000), 0, {{"127.0.0.1", server.port()}}, options_of(0), {},
-                            std::move(events));
+                            std::move(callbacks));
   CHECK(worker->run().code == 1);
 }

@@ -152,16 +152,18 @@ TEST_CASE("ClusterTrainer: a parameter server with an updater of the user's mode
   const std::vector<ShardLayout> layouts = shard_layouts(job);
   const LineModel model;
   Contributor<LineModel, std::remove_const_t<decltype(source)>> contributor{model, source, job, layouts};
-  ClusterJobEvents events;
-  events.contribute = [&](Step step, auto values, auto gradients) { return contributor(0, step, values, gradients); };
-  events.prepare = [](Step) { return std::vector<WantedRows>{}; };
-  events.started = [](Step) {};
-  events.step_done = [](Step, float, const std::vector<SharedBuffer>&) {};
-  events.saved = [](Step) {};
-  events.told = [](const Event&) {};
+  ClusterJobCallbacks callbacks;
+  callbacks.contribute = [&](Step step, auto values, auto gradients) {
+    return contributor(0, step, values, gradients);
+  };
+  callbacks.prepare = [](Step) { return std::vector<WantedRows>{}; };
+  callbacks.started = [](Step) {};
+  callbacks.step_done = [](Step, float, const std::vector<SharedBuffer>&) {};
+  callbacks.saved = [](Step) {};
+  callbacks.told = [](const Event&) {};
   WorkerClientOptions options;
   options.worker.wants_result = true;
-  const auto worker = make_cluster_job(job, 0, {Address::parse(address)}, options, {}, std::move(events));
+  const auto worker = make_cluster_job(job, 0, {Address::parse(address)}, options, {}, std::move(callbacks));
   const WorkerEnd end = worker->run();
   server.join();
   CHECK(end.code == 0);

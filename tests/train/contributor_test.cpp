@@ -90,8 +90,8 @@ TEST_CASE("Contributor: a rank's contributions do not depend on what its blocks 
     const LineModel model;
     const distrib::Job job = make_job(1, parts);
     const distrib::ShardLayout layout{job, 0};
-    CHECK(layout.places()[0].travels_whole == (parts == 1));
-    CHECK(layout.places().back().travels_whole);  // the bias is one number
+    CHECK(layout.entries()[0].travels_whole == (parts == 1));
+    CHECK(layout.entries().back().travels_whole);  // the bias is one number
     distrib::Contributor<LineModel, decltype(source)> contribute{model, source, job, {&layout, 1}};
     const std::vector<distrib::SharedBuffer> values{
         std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout))};

@@ -132,15 +132,15 @@ TEST_CASE("LocalJob: with backup workers nobody waits for one that is late, and 
   std::vector<distrib::Step> steps;
   std::vector<distrib::Step> cuts;
   std::unique_ptr<distrib::LocalJob> local;
-  distrib::LocalJobEvents events;
-  events.step_done = [&](distrib::Step step, float loss) {
+  distrib::LocalJobCallbacks callbacks;
+  callbacks.step_done = [&](distrib::Step step, float loss) {
     steps.push_back(step);
     CHECK(loss > 0);
     if (step == 5) release.set_value();
     // Tasks go to the threads in turn: with one between them the other rank's never come to the late one's thread.
     if (step < 5) local->in_background([] {}, [] {});
   };
-  events.cut_due = [&](distrib::Step step, const std::vector<distrib::Cut>& of_shards) {
+  callbacks.cut_due = [&](distrib::Step step, const std::vector<distrib::Cut>& of_shards) {
     cuts.push_back(step);
     CHECK(of_shards.size() == 2);
     local->in_background([] {}, [&, step] { local->cut_saved(step); });
@@ -153,7 +153,7 @@ TEST_CASE("LocalJob: with backup workers nobody waits for one that is late, and 
     }
     return make(rank, step, values, gradients);
   };
-  local = distrib::make_local_job(job, small_job::kind(), {}, contribute, std::move(events), &pool);
+  local = distrib::make_local_job(job, small_job::kind(), {}, contribute, std::move(callbacks), &pool);
   local->run();
   std::vector<distrib::Step> all(200);
   std::iota(all.begin(), all.end(), 1U);

@@ -21,24 +21,24 @@
 
 namespace small_job {
 
-struct Cut {
+struct Sizes {
   std::uint32_t shards = 1, ranks = 3;
   std::int64_t parts = 1;
   distrib::Step steps = 20, interval = 5;
   distrib::Consistency consistency = {};
 };
 
-inline auto make(const Cut& cut) -> distrib::Job {
+inline auto make(const Sizes& sizes) -> distrib::Job {
   distrib::Job job;
   job.seed = 7;
   job.variables = {{"w", distrib::DType::float32, {7, 5}, distrib::GlorotUniformInitializer{}},
                    {"b", distrib::DType::float32, {5}, distrib::ZerosInitializer{}}};
-  job.shards_per_task = cut.shards;
-  job.parts = distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{cut.parts},
-                                  distrib::RoundRobinStrategy{}, 1, cut.shards);
-  job.ranks = cut.ranks;
-  job.total_steps = cut.steps;
-  job.cut_interval = cut.interval;
+  job.shards_per_task = sizes.shards;
+  job.parts = distrib::plan_parts(job.variables, distrib::FixedShardsPartitioner{sizes.parts},
+                                  distrib::RoundRobinStrategy{}, 1, sizes.shards);
+  job.ranks = sizes.ranks;
+  job.total_steps = sizes.steps;
+  job.cut_interval = sizes.interval;
   job.consistency = cut.consistency;
   return job;
 }
@@ -88,17 +88,17 @@ struct Told {
 inline auto run(const distrib::Job& job, distrib::IoPool* pool, Told& told, std::span<const distrib::Cut> restored = {},
                 distrib::Step stop_after = 0) -> Whole {
   std::unique_ptr<distrib::LocalJob> local;
-  distrib::LocalJobEvents events;
-  events.step_done = [&](distrib::Step step, float loss) {
+  distrib::LocalJobCallbacks callbacks;
+  callbacks.step_done = [&](distrib::Step step, float loss) {
     told.steps.push_back(step);
     told.losses.push_back(loss);
     if (step == stop_after) asio::post(local->context(), [&] { local->stop({}); });
   };
-  events.cut_due = [&](distrib::Step step, std::vector<distrib::Cut> cuts) {
+  callbacks.cut_due = [&](distrib::Step step, std::vector<distrib::Cut> cuts) {
     told.cuts[step] = std::move(cuts);
     local->in_background([] {}, [&, step] { local->cut_saved(step); });
   };
-  local = distrib::make_local_job(job, kind(), restored, contribute(job), std::move(events), pool);
+  local = distrib::make_local_job(job, kind(), restored, contribute(job), std::move(callbacks), pool);
   local->run();
   return whole(job, local->values({}));
 }

@@ -86,7 +86,7 @@ void tell_record(const distrib::Record& record, Report& report) {
 auto tell_json(const std::string& file, const distrib::Record& record, bool sequence, Report& report) -> bool {
   std::error_code ec;
   const std::string text = record_json(record.bytes, sequence, ec);
-  if (ec) report.failure({ec, distrib::detail::record_place(file, record.number, record.offset)});
+  if (ec) report.failure({ec, distrib::detail::record_where(file, record.number, record.offset)});
   else report.line(text);
   return !ec;
 }

@@ -70,7 +70,7 @@ template <class T> [[nodiscard, gnu::always_inline]] inline auto opaque(T value)
 #elif defined(__aarch64__)
   asm("fsqrt %0.4s, %0.4s" : "+w"(a));
 #else
-  for (int lane = 0; lane < 4; ++lane) a[lane] = __builtin_sqrtf(a[lane]);
+  for (int i = 0; i < 4; ++i) a[i] = __builtin_sqrtf(a[i]);
 #endif
   return a;
 }

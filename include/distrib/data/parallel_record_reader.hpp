@@ -226,7 +226,7 @@ template <Inflates I = Inflater> class BasicParallelRecordReader {
     if (member_ != 0) {
       const std::error_code ec = ahead_[(member_ - 1) % slots].inflated.error();
       if (ec) {
-        error_ = {ec, detail::record_place(path_, number_, offset_) + " of the inflated bytes"};
+        error_ = {ec, detail::record_where(path_, number_, offset_) + " of the inflated bytes"};
         return false;
       }
       if (member_ - 1 + slots < members_.size()) want(member_ - 1 + slots);

@@ -57,7 +57,7 @@ template <Inflates I> class InflatedRecords {
     }
     error = reader.error();
     for (const Damage& damage : reader.damage())
-      lost.push_back({damage.code, record_place(path, damage.record, damage.offset)});
+      lost.push_back({damage.code, record_where(path, damage.record, damage.offset)});
     if (error.code == record_errc::too_large && max_bytes < RecordReaderOptions{}.max_record_bytes)
       error.code = data_errc::inflated_too_large;
   }
@@ -137,7 +137,7 @@ template <Inflates I> class BasicRecordFiles {
     if (const auto* inflated = std::get_if<Inflated>(&file.records)) return inflated->at(record);
     std::error_code ec;
     const ByteView bytes = std::get<RecordIndex>(file.records).at(record, ec).bytes;
-    if (ec) error = {ec, place(i)};
+    if (ec) error = {ec, where(i)};
     return bytes;
   }
 
@@ -157,9 +157,9 @@ template <Inflates I> class BasicRecordFiles {
   [[nodiscard]] auto lost() const noexcept -> std::span<const Error> { return lost_; }
 
   /// "path: record 2 at offset 33", for messages about record `i < size()`.
-  [[nodiscard]] auto place(std::uint64_t i) const -> std::string {
+  [[nodiscard]] auto where(std::uint64_t i) const -> std::string {
     const auto [file, record] = locate(i);
-    return detail::record_place(file.path, record, offset(file, record));
+    return detail::record_where(file.path, record, offset(file, record));
   }
 
   /// 16 hexadecimal digits that tell data sets apart: SHA-256 over size in bytes (before compression) and number of

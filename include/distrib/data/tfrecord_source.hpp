@@ -169,7 +169,7 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
       if (error) return;
       parser.add(bytes, error);
       if (!error) continue;
-      error.where = files_->place(record) + (error.where.empty() ? "" : ", ") + error.where;
+      error.where = files_->where(record) + (error.where.empty() ? "" : ", ") + error.where;
       return;
     }
     parser.finish();

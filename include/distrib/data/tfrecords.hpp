@@ -5,9 +5,9 @@
 #include <distrib/data/batch_source.hpp>
 #include <distrib/data/find_files.hpp>
 #include <distrib/data/order/batching.hpp>
+#include <distrib/data/order/dataset_steps.hpp>
 #include <distrib/data/order/order.hpp>
 #include <distrib/data/order/order_steps.hpp>
-#include <distrib/data/order/pipeline_steps.hpp>
 #include <distrib/data/parallel_record_reader.hpp>
 #include <distrib/data/record_files.hpp>
 #include <distrib/data/split_stream.hpp>
@@ -32,11 +32,11 @@ namespace distrib {
 inline namespace v0 {
 
 /// Which records to read, what is in them, in which order, how many at a time; a Dataset. Every call gives a copy with
-/// one more thing said; the steps of the order are those of `PipelineSteps`. Unless `repeat` is among them, the data
+/// one more thing said; the steps of the order are those of `DatasetSteps`. Unless `repeat` is among them, the data
 /// come again for ever. No file is touched before `open()`. Made by `tfrecords(...).schema(...)`.
 /// A value; const access from any thread.
 template <Order O, class E, FeatureMember... Ms>
-class TfRecordDataset : public PipelineSteps<TfRecordDataset<O, E, Ms...>> {
+class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
  public:
   using ExampleType = E;
   using Element = E;  ///< What `filter` looks at.

@@ -37,7 +37,7 @@ template <class E, FeatureMember... Ms> class ExampleParser {
   ExampleParser(const Schema<E, Ms...>& schema, Batch<E>& batch, std::size_t rows,
                 std::shared_ptr<const void> keep_alive = nullptr)
       : batch_{batch},
-        parser_{schema.keys_, schema.places_.data(), batch.start(schema, rows, std::move(keep_alive))},
+        parser_{schema.keys_, schema.cells_.data(), batch.start(schema, rows, std::move(keep_alive))},
         rows_{rows} {}
 
   /// Parses the next record; `rows` at most. `error`: `example_errc::malformed`, or `missing_feature`, `wrong_kind`,

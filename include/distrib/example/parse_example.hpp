@@ -26,13 +26,13 @@ namespace detail {
 
 /// A key table of slots that are known at run time only.
 template <class Spec> struct SlotTable {
-  explicit SlotTable(const SpecKeys<Spec>& keys) : places(key_places(keys.slots().size())) {
+  explicit SlotTable(const SpecKeys<Spec>& keys) : cells(key_cells(keys.slots().size())) {
     std::vector<std::string_view> names;
     for (const FeatureSlot& slot : keys.slots()) names.push_back(slot.name);
-    table.fill(names.data(), names.size(), places.data(), places.size());
+    table.fill(names.data(), names.size(), cells.data(), cells.size());
   }
 
-  std::vector<KeyPlace> places;
+  std::vector<KeyCell> cells;
   KeyTable table;
 };
 
@@ -57,13 +57,13 @@ template <class Spec, class Records>
 [[nodiscard]] auto parse_example(std::span<const Spec> specs, const Records& records, Error& error)
     -> std::vector<ParsedFeature> {
   error = {};
-  const detail::SpecKeys<Spec> keys{specs, detail::SpecPlace::features, error};
+  const detail::SpecKeys<Spec> keys{specs, detail::SpecSection::features, error};
   if (error) return {};
   const detail::SlotTable<Spec> table{keys};
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& record : records) ++count;
   for (detail::FeatureSlot& slot : keys.slots()) slot.start(count);
-  detail::RowParser parser{table.table, table.places.data(), keys.slots()};
+  detail::RowParser parser{table.table, table.cells.data(), keys.slots()};
   for (const auto& record : records) {
     parser.add(ByteView{record}, error);
     if (!error) continue;

@@ -69,9 +69,9 @@ template <class Spec> class ListParser {
   }
 
   [[nodiscard]] auto begin(std::string_view name) -> bool {
-    const KeyPlace& place = table_.table.look(table_.places.data(), name);
-    if (place.name == nullptr) return false;
-    current_ = place.index;
+    const KeyCell& cell = table_.table.look(table_.cells.data(), name);
+    if (cell.name == nullptr) return false;
+    current_ = cell.index;
     List& list = lists_[current_];
     list.touched = serial_;
     list.error = {};
@@ -140,7 +140,7 @@ template <class Spec, class Records>
 [[nodiscard]] auto parse_sequence_example(std::span<const Spec> context, std::span<const Spec> lists,
                                           const Records& records, Error& error) -> ParsedSequence {
   error = {};
-  const detail::SpecKeys<Spec> keys{lists, detail::SpecPlace::feature_lists, error};
+  const detail::SpecKeys<Spec> keys{lists, detail::SpecSection::feature_lists, error};
   if (error) return {};
   ParsedSequence result;
   result.context = parse_example(context, records, error);  // it lies where an Example has its features

@@ -33,7 +33,7 @@ template <class E, FeatureMember... Ms> class Schema {
     std::sort(by_name_.begin(), by_name_.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
     for (std::size_t i = 1; i < size; ++i)
       if (names[by_name_[i - 1]] == names[by_name_[i]]) refuse(names[by_name_[i]]);
-    keys_.fill(names.data(), size, places_.data(), places_.size());
+    keys_.fill(names.data(), size, cells_.data(), cells_.size());
     if (!((times_bound(features.member(), features...) == 1) && ...)) refuse("a member that is bound twice");
   }
 
@@ -58,7 +58,7 @@ template <class E, FeatureMember... Ms> class Schema {
 
   std::tuple<Feature<E, Ms>...> features_;
   std::array<std::size_t, size> by_name_{};
-  std::array<detail::KeyPlace, detail::key_places(size)> places_{};
+  std::array<detail::KeyCell, detail::key_cells(size)> cells_{};
   detail::KeyTable keys_;
 };
 

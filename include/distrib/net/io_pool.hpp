@@ -38,8 +38,8 @@ class IoPool {
   explicit IoPool(std::size_t threads, std::function<void()> failed = {}) : failed_{std::move(failed)} {
     if (threads == 0) throw_error(std::make_error_code(std::errc::invalid_argument), "IoPool of 0 threads");
     try {
-      for (std::size_t i = 0; i < threads; ++i) lanes_.emplace_back();
-      for (Lane& lane : lanes_) lane.thread = std::thread{[this, &lane] { run(lane); }};
+      for (std::size_t i = 0; i < threads; ++i) loops_.emplace_back();
+      for (Loop& loop : loops_) loop.thread = std::thread{[this, &loop] { run(loop); }};
     } catch (...) {
       stop();
       join_threads();
@@ -57,10 +57,10 @@ class IoPool {
   }
 
   /// Number of threads.
-  [[nodiscard]] auto size() const noexcept -> std::size_t { return lanes_.size(); }
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return loops_.size(); }
 
   /// Of the thread of this number, below `size()`.
-  [[nodiscard]] auto executor(std::size_t thread) noexcept -> Executor { return lanes_[thread].context.get_executor(); }
+  [[nodiscard]] auto executor(std::size_t thread) noexcept -> Executor { return loops_[thread].context.get_executor(); }
 
   /// Of the threads in turn.
   [[nodiscard]] auto executor() noexcept -> Executor {
@@ -70,31 +70,31 @@ class IoPool {
   /// Blocks until nothing is left to do: every handler has run, no operation is outstanding. Afterwards the threads are
   /// gone, and what is posted is never run. Throws what a handler threw.
   void join() {
-    for (Lane& lane : lanes_) lane.work.reset();
+    for (Loop& loop : loops_) loop.work.reset();
     join_threads();
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
   /// Whether the thread of this number runs nothing any more, and never will: some time after `stop`, or after a
   /// handler threw; in `join`, as soon as nothing is left to do there. What it did is visible then.
-  [[nodiscard]] auto has_left(std::size_t thread) const noexcept -> bool { return lanes_[thread].left; }
+  [[nodiscard]] auto has_left(std::size_t thread) const noexcept -> bool { return loops_[thread].left; }
 
   /// Asks every thread to stop after the handler it is in. Does not wait: `join()` and the destructor do.
   void stop() noexcept {
-    for (Lane& lane : lanes_) lane.context.stop();
+    for (Loop& loop : loops_) loop.context.stop();
   }
 
  private:
-  struct Lane {
+  struct Loop {
     asio::io_context context{1};
     asio::executor_work_guard<Executor> work{context.get_executor()};
     std::thread thread;
     std::atomic<bool> left = false;
   };
 
-  void run(Lane& lane) noexcept {
+  void run(Loop& loop) noexcept {
     try {
-      lane.context.run();
+      loop.context.run();
     } catch (...) {
       const std::scoped_lock lock{mutex_};
       const bool first = !failure_;
@@ -102,16 +102,16 @@ class IoPool {
       stop();
       if (first && failed_) failed_();
     }
-    lane.left = true;
+    loop.left = true;
   }
 
   void join_threads() {
-    for (Lane& lane : lanes_)
-      if (lane.thread.joinable()) lane.thread.join();
+    for (Loop& loop : loops_)
+      if (loop.thread.joinable()) loop.thread.join();
   }
 
   std::function<void()> failed_;
-  std::deque<Lane> lanes_;
+  std::deque<Loop> loops_;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
   std::exception_ptr failure_;  // guarded by mutex_ until the threads are joined

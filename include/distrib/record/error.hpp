@@ -16,7 +16,7 @@ inline namespace v0 {
 enum class record_errc {
   corrupt_length = 1,     ///< A length does not match its checksum: damage, or no TFRecord file. Restore it.
   corrupt_payload,        ///< A record's payload does not match its checksum. Restore the file.
-  truncated_header,       ///< The file ends inside a record's header. Restore it, or see `CutHeader`.
+  truncated_header,       ///< The file ends inside a record's header. Restore it, or see `TruncatedHeader`.
   truncated_payload,      ///< The file ends inside a record's payload. Restore it, or use the records before.
   too_large,  ///< A record is longer than `RecordReaderOptions::max_record_bytes`. Raise that if need be.
   corrupt_compression,  ///< The gzip or zlib data is damaged, or followed by something else. Restore the file.
@@ -64,7 +64,7 @@ inline constexpr ErrorText record_texts[] = {
 };
 
 /// "path: record 2 at offset 33".
-inline auto record_place(std::string_view path, std::uint64_t number, std::uint64_t offset) -> std::string {
+inline auto record_where(std::string_view path, std::uint64_t number, std::uint64_t offset) -> std::string {
   return std::string{path} + ": record " + std::to_string(number) + " at offset " + std::to_string(offset);
 }
 

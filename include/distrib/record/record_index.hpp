@@ -82,7 +82,7 @@ class RecordIndex {
   [[nodiscard]] auto at(std::size_t i) const -> Record {
     std::error_code ec;
     const Record record = at(i, ec);
-    if (ec) throw_error(ec, detail::record_place(path_, i, offset(std::min(i, size()))));
+    if (ec) throw_error(ec, detail::record_where(path_, i, offset(std::min(i, size()))));
     return record;
   }
 
@@ -133,7 +133,7 @@ class RecordIndex {
     while (offsets_.back() < file.size()) {
       error.code = step(file);
       if (!error) continue;
-      error.where = detail::record_place(path_, size(), offsets_.back());
+      error.where = detail::record_where(path_, size(), offsets_.back());
       offsets_.clear();
       return;
     }

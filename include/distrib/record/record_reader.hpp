@@ -31,7 +31,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// What a file means that ends inside a record's header.
-enum class CutHeader {
+enum class TruncatedHeader {
   report,               ///< `record_errc::truncated_header`: something was lost.
   end_like_tensorflow,  ///< The end, and so are compressed data that end early at the border of a record or inside a
                         ///< header.
@@ -54,7 +54,7 @@ enum class Checksums {
 
 /// How `BasicRecordReader` reads.
 struct RecordReaderOptions {
-  CutHeader cut_header = CutHeader::report;
+  TruncatedHeader truncated_header = TruncatedHeader::report;
   FileAccess access = FileAccess::automatic;
   Checksums checksums = Checksums::verify;
   DamagePolicy damage{};
@@ -245,8 +245,8 @@ template <Inflates I = Inflater> class BasicRecordReader {
   auto finish() -> bool {
     if (error_) return false;
     const std::error_code ec = stream_error();
-    const bool like_tensorflow = options_.cut_header == CutHeader::end_like_tensorflow;
-    const bool like_hadoop = options_.cut_header == CutHeader::end_like_hadoop && window_.size() < 8;
+    const bool like_tensorflow = options_.truncated_header == TruncatedHeader::end_like_tensorflow;
+    const bool like_hadoop = options_.truncated_header == TruncatedHeader::end_like_hadoop && window_.size() < 8;
     if (ec && !(like_tensorflow && ec == record_errc::truncated_compression)) return lose_rest(ec);
     if (!ec && !window_.empty() && !like_tensorflow && !like_hadoop) return lose_rest(record_errc::truncated_header);
     close();
@@ -291,7 +291,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
   }
 
   auto fail(std::error_code code) -> bool {
-    error_ = {code, detail::record_place(path_, number_, offset_)};
+    error_ = {code, detail::record_where(path_, number_, offset_)};
     if (inflates()) error_.where += " of the inflated bytes";
     if (stream_ != nullptr) error_.where += stream_->asked();
     close();

@@ -113,7 +113,7 @@ class SplitReader {
     error_ = {fits     ? make_error_code(record_errc::corrupt_payload)
               : length ? make_error_code(record_errc::bad_split)
                        : detail::frame_error(mapping_.bytes(), offset_),
-              detail::record_place(path_, number_, offset_)};
+              detail::record_where(path_, number_, offset_)};
     window_ = {};
     return false;
   }

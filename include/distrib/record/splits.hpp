@@ -182,7 +182,7 @@ template <class Run>
   found.wrong_guesses = stitch_splits(file, borders, found.splits);
   for (const RecordSplit& split : found.splits) {
     if (!split.broken) continue;
-    error = {detail::frame_error(file, split.end), detail::record_place(path, split.number + split.records, split.end)};
+    error = {detail::frame_error(file, split.end), detail::record_where(path, split.number + split.records, split.end)};
   }
   return found;
 }

@@ -57,7 +57,7 @@ struct HttpWatch {
       const int count = left.count() <= 0 ? 0 : ::poll(&ready, 1, static_cast<int>(std::min(left, idle).count()));
       if (count > 0) return true;
       if (count < 0 && errno == EINTR) continue;
-      ended = count == 0 ? http_errc::timed_out : http_errc::cut;
+      ended = count == 0 ? http_errc::timed_out : http_errc::ended_early;
       return false;
     }
   }
@@ -230,7 +230,7 @@ class HttpClient {
     HttpAnswer answer;
     httplib::ClientImpl* const connection = connect(request.url);
     if (connection == nullptr) {
-      error = {http_errc::no_tls, request.place() + " (this cpp-httplib is built without TLS)"};
+      error = {http_errc::no_tls, request.where() + " (this cpp-httplib is built without TLS)"};
       return answer;
     }
     using Clock = detail::HttpWatch::Clock;
@@ -264,8 +264,9 @@ class HttpClient {
     if (whole || enough) return answer;
     // Newer versions, which wait themselves, do not tell who left from who kept silent.
     const bool silent = Clock::now() >= std::min(progress + options_.idle_timeout, watch_->deadline);
-    const http_errc code = code_of(failure) == http_errc::cut && silent ? http_errc::timed_out : code_of(failure);
-    error = {watch_->ended.value_or(code), request.place()};
+    const http_errc code =
+        code_of(failure) == http_errc::ended_early && silent ? http_errc::timed_out : code_of(failure);
+    error = {watch_->ended.value_or(code), request.where()};
     connection->stop();
     return answer;
   }
@@ -366,7 +367,7 @@ class HttpClient {
       case httplib::Error::SSLConnection:
       case httplib::Error::SSLLoadingCerts:
       case httplib::Error::SSLServerVerification: return http_errc::no_tls;
-      default: return http_errc::cut;
+      default: return http_errc::ended_early;
     }
   }
 

@@ -14,7 +14,7 @@ enum class http_errc {
   bad_url = 1,      ///< The text is no http:// or https:// URL of at most 8000 printable characters. Mend it.
   unreachable,      ///< No connection: unknown host, down, or its port closed. Check the address, start the server.
   timed_out,        ///< The host did not go on before the deadline. Look at it, or raise the one of `HttpOptions`.
-  cut,              ///< The connection ended in the middle of a request or an answer. Worth a retry.
+  ended_early,      ///< The connection ended in the middle of a request or an answer. Worth a retry.
   short_body,       ///< The answer ended before all that was asked for had come. Ask again; then look at the server.
   too_large,        ///< The answer, or its headers, are longer than allowed. Ask for less, or raise the limit.
   redirect_loop,    ///< Redirects lead in a circle, or more than five followed each other. Mend the server.
@@ -32,7 +32,7 @@ inline constexpr ErrorText http_texts[] = {
     {http_errc::bad_url, failure::invalid_argument, "not an http:// or https:// URL"},
     {http_errc::unreachable, failure::unavailable, "no connection"},
     {http_errc::timed_out, failure::timeout, "no progress before the deadline"},
-    {http_errc::cut, failure::unavailable, "the connection ended early"},
+    {http_errc::ended_early, failure::unavailable, "the connection ended early"},
     {http_errc::short_body, failure::unavailable, "the answer is shorter than what was asked for"},
     {http_errc::too_large, failure::exhausted, "the answer is longer than allowed"},
     {http_errc::redirect_loop, failure::unsupported, "redirects lead in a circle, or too far"},

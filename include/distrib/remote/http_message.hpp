@@ -35,7 +35,7 @@ struct HttpRequest {
   std::size_t max_body_bytes = 1 << 20;  ///< Of the answer, where it is kept in `HttpAnswer::body`.
 
   /// "GET http://host:80/path": for messages.
-  [[nodiscard]] auto place() const -> std::string { return method + ' ' + url.place(); }
+  [[nodiscard]] auto where() const -> std::string { return method + ' ' + url.where(); }
 };
 
 /// What came back: the status and the headers that somebody here looks at.

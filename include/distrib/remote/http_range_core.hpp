@@ -70,7 +70,7 @@ class HttpRangeCore {
     const std::string range = "bytes=" + std::to_string(first_) + '-' + std::to_string(first_ + left_ - 1);
     step.request.headers = {{"Range", range}, {"Accept-Encoding", "identity"}};
     if (!etag_.empty()) step.request.headers.emplace_back("If-Range", etag_);
-    where_ = step.request.place();
+    where_ = step.request.where();
     got_ = 0;
     return step;
   }

@@ -65,7 +65,7 @@ class HttpRedirects {
     }
     visited_.push_back(from.text());
     if (visited_.size() > most || std::find(visited_.begin(), visited_.end(), to.text()) != visited_.end())
-      error = {http_errc::redirect_loop, where + " (to " + to.place() + ")"};
+      error = {http_errc::redirect_loop, where + " (to " + to.where() + ")"};
     return to;
   }
 

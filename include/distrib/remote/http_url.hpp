@@ -36,7 +36,7 @@ struct HttpUrl {
   /// All of it.
   [[nodiscard]] auto text() const -> std::string { return origin() + target; }
   /// Without the query, which may hold a token: for messages.
-  [[nodiscard]] auto place() const -> std::string { return origin() + target.substr(0, target.find('?')); }
+  [[nodiscard]] auto where() const -> std::string { return origin() + target.substr(0, target.find('?')); }
 
   /// Reads a URL. User names, passwords, control characters and what is not ASCII are refused; a fragment is cut off.
   /// `ec`: `http_errc::bad_url`.

@@ -51,12 +51,12 @@ class WebHdfsFiles {
 
  private:
   void find(const std::string& url, std::vector<std::string>& found, Error& error) const {
-    const WebHdfsPlace place = WebHdfsPlace::parse(url, options_, error);
+    const WebHdfsLocation location = WebHdfsLocation::parse(url, options_, error);
     if (error) return;
-    WebHdfsClient client{place, options_};
-    const std::string last{detail::file_of(place.path)};
+    WebHdfsClient client{location, options_};
+    const std::string last{detail::file_of(location.path)};
     const bool pattern = last.find_first_of("*?[") != std::string::npos;
-    const std::string directory = pattern ? detail::directory_of(place.path) : place.path;
+    const std::string directory = pattern ? detail::directory_of(location.path) : location.path;
     std::vector<WebHdfsStatus> entries = client.list(directory, error);
     if (pattern && error) error.where += ", for " + url;
     if (error) return;
@@ -64,7 +64,7 @@ class WebHdfsFiles {
       if (!pattern && entry.name.empty() && entry.type != WebHdfsStatus::Type::directory) found.push_back(url);
       if (entry.name.empty() || entry.type == WebHdfsStatus::Type::directory || is_side_file(entry.name)) continue;
       if (pattern && ::fnmatch(last.c_str(), entry.name.c_str(), FNM_PERIOD) != 0) continue;
-      found.push_back(place.url_of(detail::join_path(directory, entry.name)));
+      found.push_back(location.url_of(detail::join_path(directory, entry.name)));
     }
   }
 

@@ -27,7 +27,7 @@ struct WebHdfsStatus {
   std::uint64_t bytes = 0;
   std::int64_t modified_ms = 0;  ///< Since 1970.
   std::uint64_t block_bytes = 0;
-  std::uint64_t replicas = 0;
+  std::uint64_t replication = 0;
   std::string owner;
   std::string group;
   std::string permission;  ///< In octal: "644".
@@ -83,7 +83,7 @@ inline auto read_status(JsonReader& reader, WebHdfsStatus& status) -> bool {
     if (name == "permission") return text(status.permission);
     if (name == "length") return void(has_length = unsigned_number(status.bytes));
     if (name == "blockSize") return void(unsigned_number(status.block_bytes));
-    if (name == "replication") return void(unsigned_number(status.replicas));
+    if (name == "replication") return void(unsigned_number(status.replication));
     if (name == "modificationTime") return void(status.modified_ms = number().value_or(0));
     if (name != "type") return reader.skip();
     std::string type;

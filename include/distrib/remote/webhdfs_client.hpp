@@ -31,18 +31,18 @@ inline namespace v0 {
 /// Hadoop's own words. Movable; one thread at a time.
 class WebHdfsClient {
  public:
-  /// For the HDFS that `url` lies in; nothing is asked yet. Throws `std::system_error` as `WebHdfsPlace::parse`.
+  /// For the HDFS that `url` lies in; nothing is asked yet. Throws `std::system_error` as `WebHdfsLocation::parse`.
   explicit WebHdfsClient(std::string_view url, WebHdfsOptions options = {})
       : options_{std::move(options)}, http_{options_.http} {
     Error error;
-    place_ = WebHdfsPlace::parse(url, options_, error);
+    location_ = WebHdfsLocation::parse(url, options_, error);
     throw_if(error);
   }
-  /// For a place that was taken apart before.
-  WebHdfsClient(WebHdfsPlace place, WebHdfsOptions options)
-      : options_{std::move(options)}, place_{std::move(place)}, http_{options_.http} {}
+  /// For a location that was taken apart before.
+  WebHdfsClient(WebHdfsLocation location, WebHdfsOptions options)
+      : options_{std::move(options)}, location_{std::move(location)}, http_{options_.http} {}
 
-  [[nodiscard]] auto place() const noexcept -> const WebHdfsPlace& { return place_; }
+  [[nodiscard]] auto location() const noexcept -> const WebHdfsLocation& { return location_; }
 
   /// What there is at `path`.
   [[nodiscard]] auto status(const std::string& path, Error& error) -> WebHdfsStatus {
@@ -130,7 +130,7 @@ class WebHdfsClient {
 
   /// Does an operation; the answer's body.
   auto run(WebHdfsRequest request, Error& error, bool* maybe_done = nullptr) -> std::string {
-    WebHdfsCore core{std::move(request), place_.servers, options_, active_};
+    WebHdfsCore core{std::move(request), location_.servers, options_, active_};
     detail::take_http_steps(http_, core, [](ByteView) {}, error);
     active_ = core.active();
     where_ = core.where();
@@ -171,7 +171,7 @@ class WebHdfsClient {
   }
 
   WebHdfsOptions options_;
-  WebHdfsPlace place_;
+  WebHdfsLocation location_;
   HttpClient http_;
   std::size_t active_ = 0;
   std::string where_;

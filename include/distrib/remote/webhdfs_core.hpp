@@ -32,7 +32,7 @@ class WebHdfsCore {
   /// The largest answer but of OPEN: a listing of some hundred thousand files.
   static constexpr std::size_t max_answer_bytes = 64 << 20;
 
-  /// `servers` are those of a `WebHdfsPlace`, at least one; `active` is asked first. What `options` has of them, the
+  /// `servers` are those of a `WebHdfsLocation`, at least one; `active` is asked first. What `options` has of them, the
   /// core copies.
   WebHdfsCore(WebHdfsRequest request, std::vector<HttpUrl> servers, const WebHdfsOptions& options,
               std::size_t active = 0)

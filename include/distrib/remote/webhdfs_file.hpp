@@ -30,7 +30,7 @@ struct WebHdfsFetch {
   using Options = WebHdfsOptions;
   using Client = HttpClient;
 
-  WebHdfsPlace place;
+  WebHdfsLocation location;
   WebHdfsOptions options;
   std::uint64_t size = 0;  ///< Of the file.
   std::shared_ptr<std::atomic<std::size_t>> active = std::make_shared<std::atomic<std::size_t>>(0);
@@ -39,18 +39,18 @@ struct WebHdfsFetch {
 
   [[nodiscard]] static auto open(const std::string& url, const WebHdfsOptions& options, Error& error)
       -> std::optional<WebHdfsFetch> {
-    WebHdfsPlace place = WebHdfsPlace::parse(url, options, error);
+    WebHdfsLocation location = WebHdfsLocation::parse(url, options, error);
     if (error) return std::nullopt;
-    WebHdfsClient asking{place, options};
-    const WebHdfsStatus status = asking.status(place.path, error);
+    WebHdfsClient asking{location, options};
+    const WebHdfsStatus status = asking.status(location.path, error);
     if (!error && status.type == WebHdfsStatus::Type::directory) error = {webhdfs_errc::is_directory, url};
     if (error) return std::nullopt;
-    return WebHdfsFetch{std::move(place), options, status.bytes};
+    return WebHdfsFetch{std::move(location), options, status.bytes};
   }
 
   void operator()(HttpClient& asking, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,
                   Error& error) const {
-    WebHdfsCore core{WebHdfsRequest::open(place.path, first, to.size()), place.servers, options, *active};
+    WebHdfsCore core{WebHdfsRequest::open(location.path, first, to.size()), location.servers, options, *active};
     detail::fill_by_http_steps(asking, core, to, error, dropped);
     *active = core.active();
   }

@@ -45,7 +45,7 @@ struct WebHdfsOptions {
 };
 
 /// Where something lies: the servers to ask, and its path. A value.
-struct WebHdfsPlace {
+struct WebHdfsLocation {
   std::vector<HttpUrl> servers;
   std::string path;  ///< From "/" on, not escaped.
   std::string prefix;  ///< "hdfs://host:port": what stands before the path in the URL.
@@ -55,7 +55,7 @@ struct WebHdfsPlace {
   /// need `WebHdfsOptions::namenodes`, which come before the URL's host. The path is taken as it stands, "%" and all.
   ///
   /// `error`: `webhdfs_errc::bad_url`, or `http_errc::bad_url` for a name node's URL.
-  [[nodiscard]] static auto parse(std::string_view url, const WebHdfsOptions& options, Error& error) -> WebHdfsPlace;
+  [[nodiscard]] static auto parse(std::string_view url, const WebHdfsOptions& options, Error& error) -> WebHdfsLocation;
 
   /// The URL of another path there.
   [[nodiscard]] auto url_of(std::string_view other) const -> std::string { return prefix + std::string{other}; }
@@ -66,15 +66,16 @@ struct WebHdfsPlace {
   return text.starts_with("hdfs://") || text.starts_with("webhdfs://") || text.starts_with("swebhdfs://");
 }
 
-inline auto WebHdfsPlace::parse(std::string_view url, const WebHdfsOptions& options, Error& error) -> WebHdfsPlace {
+inline auto WebHdfsLocation::parse(std::string_view url, const WebHdfsOptions& options, Error& error)
+    -> WebHdfsLocation {
   error = {webhdfs_errc::bad_url, '"' + std::string{url.substr(0, 200)} + '"'};
   if (!is_webhdfs_url(url)) return {};
-  WebHdfsPlace place;
+  WebHdfsLocation location;
   const std::size_t host = url.find("://") + 3;
   const std::size_t slash = url.find('/', host);
   if (slash == std::string_view::npos || url.find('\0') != std::string_view::npos) return {};
-  place.path = url.substr(slash);
-  place.prefix = url.substr(0, slash);
+  location.path = url.substr(slash);
+  location.prefix = url.substr(0, slash);
   std::string_view authority = url.substr(host, slash - host);
   std::vector<std::string> servers = options.namenodes;
   if (servers.empty()) {
@@ -89,13 +90,13 @@ inline auto WebHdfsPlace::parse(std::string_view url, const WebHdfsOptions& opti
   }
   for (const std::string& server : servers) {
     std::error_code ec;
-    place.servers.push_back(HttpUrl::parse(server, ec));
+    location.servers.push_back(HttpUrl::parse(server, ec));
     if (!ec) continue;
     error = {ec, "name node \"" + server + "\" of " + std::string{url.substr(0, 200)}};
     return {};
   }
   error = {};
-  return place;
+  return location;
 }
 
 }  // namespace v0

@@ -40,15 +40,15 @@ class WebHdfsWriter {
   /// For the file of this URL; nothing is asked yet.
   explicit WebHdfsWriter(std::string url, WebHdfsOptions options = {}, WebHdfsWriteOptions write = {})
       : WebHdfsWriter{std::move(options), std::move(write)} {
-    place_ = WebHdfsPlace::parse(url, options_, error_);
+    location_ = WebHdfsLocation::parse(url, options_, error_);
     if (error_) return;
     // Not drawn, but not to be met again: which process, and when it began.
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-    temporary_ = detail::join_path(detail::directory_of(place_.path), "." + std::string{detail::file_of(place_.path)} +
-                                                                          ".tmp-" + std::to_string(::getpid()) + "-" +
-                                                                          std::to_string(now));
-    if (detail::file_of(place_.path).empty()) error_ = {webhdfs_errc::bad_url, url};
-    else client_.emplace_back(place_, options_);
+    temporary_ = detail::join_path(detail::directory_of(location_.path),
+                                   "." + std::string{detail::file_of(location_.path)} + ".tmp-" +
+                                       std::to_string(::getpid()) + "-" + std::to_string(now));
+    if (detail::file_of(location_.path).empty()) error_ = {webhdfs_errc::bad_url, url};
+    else client_.emplace_back(location_, options_);
   }
   WebHdfsWriter(WebHdfsWriter&&) noexcept = default;
   auto operator=(WebHdfsWriter&&) -> WebHdfsWriter& = delete;
@@ -58,7 +58,7 @@ class WebHdfsWriter {
 
   /// Adds bytes to the file. They are the caller's again afterwards.
   void write(ByteView bytes, Error& error) {
-    if (closed_ && !error_) error_ = {webhdfs_errc::closed, place_.path};
+    if (closed_ && !error_) error_ = {webhdfs_errc::closed, location_.path};
     while (!bytes.empty() && !error_) {
       const std::size_t count = std::min(bytes.size(), write_.part_bytes - buffer_.size());
       buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
@@ -78,7 +78,7 @@ class WebHdfsWriter {
     if (!error_ && !closed_) {
       if (parts_ == 0 || !buffer_.empty()) send_part();
       if (!error_ && !joined_.empty()) join();
-      if (!error_) client_.front().rename(temporary_, place_.path, write_.replace, error_);
+      if (!error_) client_.front().rename(temporary_, location_.path, write_.replace, error_);
       closed_ = true;
       if (!error_) parts_ = 0;  // nothing is left to drop
     }
@@ -128,7 +128,7 @@ class WebHdfsWriter {
       WebHdfsOptions once = options_;
       once.retry.attempts = 1;
       once.http.timeout = once.http.idle_timeout = once.http.connect_timeout = std::chrono::seconds{5};
-      WebHdfsClient client{place_, once};
+      WebHdfsClient client{location_, once};
       joined_.push_back(temporary_);
       if (error_ && parts_ > 1) joined_.push_back(temporary_ + '.' + std::to_string(parts_ - 1));  // it may be there
       Error error;
@@ -140,7 +140,7 @@ class WebHdfsWriter {
 
   WebHdfsOptions options_;
   WebHdfsWriteOptions write_;
-  WebHdfsPlace place_;
+  WebHdfsLocation location_;
   std::vector<WebHdfsClient> client_;  // one; none after a failure to begin with, or when moved from
   std::string temporary_;
   std::vector<std::byte> buffer_;

@@ -138,8 +138,8 @@ class BasicRpcClientPool {
 
   struct State;
   using Connected = typename ConnectorType::Connected;
-  using Place = detail::KeptClient<ConnectorType, State, Observes>;
-  using Client = typename Place::Client;
+  using Kept = detail::KeptClient<ConnectorType, State, Observes>;
+  using Client = typename Kept::Client;
 
   /// What of a call does not depend on its method.
   struct Call {
@@ -210,11 +210,11 @@ class BasicRpcClientPool {
           timer{given} {
       const auto seed = options.seed.value_or(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()));
       for (std::size_t i = 0; i < std::max<std::size_t>(options.connections, 1); ++i)
-        places.emplace_back(*this, Backoff{options.backoff, seed, static_cast<std::uint32_t>(i)});
+        kept.emplace_back(*this, Backoff{options.backoff, seed, static_cast<std::uint32_t>(i)});
     }
 
     void begin() {
-      for (Place& place : places) place.connect();
+      for (Kept& one : kept) one.connect();
     }
 
     // The calls are completed later: the owner may be in the middle of his own destruction.
@@ -222,10 +222,10 @@ class BasicRpcClientPool {
       over = true;
       timer.cancel();
       for (const auto& call : std::exchange(waiting, {})) fail_soon(call, rpc_errc::closed);
-      for (Place& place : places) place.end();
+      for (Kept& one : kept) one.end();
     }
 
-    // --- what the places tell ---
+    // --- what the kept clients tell ---
 
     void came() {
       last_failure.clear();
@@ -249,8 +249,8 @@ class BasicRpcClientPool {
     /// The connection with the fewest calls in flight, of those that take one more.
     auto freest() -> Client* {
       Client* best = nullptr;
-      for (Place& place : places) {
-        Client* const client = place.client();
+      for (Kept& one : kept) {
+        Client* const client = one.client();
         if (client == nullptr || !core(*client).has_room()) continue;
         if (best == nullptr || core(*client).calls() < core(*best).calls()) best = client;
       }
@@ -259,7 +259,7 @@ class BasicRpcClientPool {
     static auto core(Client& client) -> ClientCore& { return client.state_->connection->core(); }
 
     [[nodiscard]] auto connections() const -> std::size_t {
-      return static_cast<std::size_t>(std::ranges::count_if(places, &Place::is_up));
+      return static_cast<std::size_t>(std::ranges::count_if(kept, &Kept::is_up));
     }
 
     // --- calls ---
@@ -327,7 +327,7 @@ class BasicRpcClientPool {
 
     void arm() {
       Instant at = first_waits_until;
-      for (const Place& place : places) at = std::min(at, place.wake());
+      for (const Kept& one : kept) at = std::min(at, one.wake());
       if (over || at >= armed) return;
       armed = at;
       timer.expires_at(at);  // the wait for a later time ends with an error
@@ -344,8 +344,8 @@ class BasicRpcClientPool {
         if (call->waits_until <= now) fail_soon(call, why_it_waited(*call));
         else first_waits_until = std::min(first_waits_until, call->waits_until);
       std::erase_if(waiting, [now](const auto& call) { return call->waits_until <= now; });
-      for (Place& place : places)
-        if (!over) place.woken(now);
+      for (Kept& one : kept)
+        if (!over) one.woken(now);
       arm();
     }
 
@@ -368,7 +368,7 @@ class BasicRpcClientPool {
     Observes& observer;
     const std::function<std::unique_ptr<ConnectorType>(ConnectOptions, Connected)> connector;
     RetryPolicy retry;
-    std::deque<Place> places;  // they stay where they are
+    std::deque<Kept> kept;  // they stay where they are
     std::deque<std::shared_ptr<Call>> waiting;
     std::error_code last_failure;  // of a try, since there was a connection
     bool over = false;

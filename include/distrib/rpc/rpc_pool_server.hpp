@@ -59,9 +59,9 @@ template <class RouterType, CallObserver Observes = const NoCallObserver> class 
         options.threads == 0 ? pool.size() : std::min<std::size_t>(options.threads, pool.size());
     options.services = std::max(options.services, static_cast<std::uint32_t>(threads));
     for (std::size_t thread = 0; thread < threads; ++thread)
-      lanes_.push_back(
-          std::make_unique<Lane>(pool.executor(thread), lanes_, make_router(thread), options, observer(thread)));
-    port_ = lanes_.front()->listen(address);
+      threads_.push_back(
+          std::make_unique<PerThread>(pool.executor(thread), threads_, make_router(thread), options, observer(thread)));
+    port_ = threads_.front()->listen(address);
   }
   RpcPoolServer(const RpcPoolServer&) = delete;
   auto operator=(const RpcPoolServer&) -> RpcPoolServer& = delete;
@@ -70,7 +70,8 @@ template <class RouterType, CallObserver Observes = const NoCallObserver> class 
   /// has ended it is this thread that ends the connections.
   ~RpcPoolServer() {
     // The first goes first: whom it has sent to the others comes there before their end.
-    for (std::size_t i = 0; i < lanes_.size(); ++i) detail::run_on(pool_, i, [&lane = *lanes_[i]] { lane.end(); });
+    for (std::size_t i = 0; i < threads_.size(); ++i)
+      detail::run_on(pool_, i, [&thread = *threads_[i]] { thread.end(); });
   }
 
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
@@ -79,21 +80,21 @@ template <class RouterType, CallObserver Observes = const NoCallObserver> class 
   /// `grace`. Does not wait for that.
   void drain(std::chrono::milliseconds grace) {
     const Instant by = instant_after(std::chrono::steady_clock::now(), grace);
-    for (const auto& lane : lanes_) asio::post(lane->executor, [&lane = *lane, by] { lane.drain(by); });
+    for (const auto& thread : threads_) asio::post(thread->executor, [&thread = *thread, by] { thread.drain(by); });
   }
 
  private:
-  struct Lane;
-  using Lanes = std::vector<std::unique_ptr<Lane>>;
+  struct PerThread;
+  using AllThreads = std::vector<std::unique_ptr<PerThread>>;
 
   /// What is on one thread. The server alone owns it, and waits for all that was posted to it.
-  struct Lane final : detail::SessionSet<RouterType, TcpSocket, Observes> {
+  struct PerThread final : detail::SessionSet<RouterType, TcpSocket, Observes> {
     using Sessions = detail::SessionSet<RouterType, TcpSocket, Observes>;
     using typename Sessions::Held;
 
-    Lane(const IoPool::Executor& on, const Lanes& lanes, RouterType router, const RpcServerOptions& options,
-         Observes& observer)
-        : Sessions{std::move(router), options, observer}, executor{on}, all{lanes} {}
+    PerThread(const IoPool::Executor& on, const AllThreads& threads, RouterType router, const RpcServerOptions& options,
+              Observes& observer)
+        : Sessions{std::move(router), options, observer}, executor{on}, all{threads} {}
 
     /// Of the first, which greets for all. Returns the port.
     auto listen(const Address& address) -> std::uint16_t {
@@ -123,7 +124,7 @@ template <class RouterType, CallObserver Observes = const NoCallObserver> class 
     }
 
     void move(const Held& session, std::uint32_t service) {
-      Lane& to = *all[service % all.size()];
+      PerThread& to = *all[service % all.size()];
       this->remove(session);
       if (session->is_writing()) return session->close();  // it does not take the few bytes of a greeting
       asio::post(to.executor, [&to, released = session->release(to.executor), service]() mutable {
@@ -135,13 +136,13 @@ template <class RouterType, CallObserver Observes = const NoCallObserver> class 
     }
 
     IoPool::Executor executor;
-    const Lanes& all;
+    const AllThreads& all;
     std::optional<Listener> listener;
     std::optional<Instant> drains_by;
   };
 
   IoPool& pool_;
-  Lanes lanes_;
+  AllThreads threads_;
   std::uint16_t port_ = 0;
 };
 

@@ -306,8 +306,8 @@ class ServerCore {
     if (draining_) return refuse_call(call, rpc_errc::closed);
     if (static_cast<std::uint32_t>(call) >= share_.options().max_calls || !share_.has_calls())
       return refuse_call(call, rpc_errc::exhausted);
-    detail::ServerCall* const room = calls_.room(call);
-    if (room == nullptr) return refuse_peer("a call was begun twice");
+    detail::ServerCall* const slot = calls_.slot_for(call);
+    if (slot == nullptr) return refuse_peer("a call was begun twice");
     if (frame.head.size() < request_prefix_bytes) return refuse_call(call, rpc_errc::bad_message);
     const auto left = load_le<std::uint32_t>(frame.head.data());
     const auto metadata_bytes = load_le<std::uint32_t>(frame.head.data() + 4);
@@ -317,7 +317,7 @@ class ServerCore {
     if (left != no_deadline && deadline <= now) return refuse_call(call, rpc_errc::deadline_passed);
 
     const std::size_t held = frame.is_last() ? frame.head.size() + frame.body.bytes().size() : 0;
-    room->begin(call, held);
+    slot->begin(call, held);
     share_.begin(held);
     tell(event, ServerEvent::Kind::request, call);
     event.method = frame.header->method;

@@ -140,7 +140,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     answered();
   }
 
-  std::uint32_t place = 0;  ///< Where its owner keeps it; the owner's business alone.
+  std::uint32_t index = 0;  ///< Where its owner keeps it; the owner's business alone.
 
  private:
   using Base::core;

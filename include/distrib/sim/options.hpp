@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/sim/dice.hpp>
 #include <distrib/sim/faults.hpp>
 #include <distrib/sim/wire.hpp>

@@ -6,7 +6,7 @@
 #include <distrib/ps/job/cut_interval.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/async_worker_core.hpp>
 #include <distrib/ps/protocol/sync_worker_core.hpp>

@@ -24,39 +24,39 @@ class Scheduler {
 
   /// Lets `event` happen at `when`; what lies in the past happens next.
   void at(Instant when, std::function<void()> event) {
-    events_.push_back({std::max(when, now_), order_++, std::move(event)});
-    std::push_heap(events_.begin(), events_.end(), later);
+    scheduled_.push_back({std::max(when, now_), order_++, std::move(event)});
+    std::push_heap(scheduled_.begin(), scheduled_.end(), later);
   }
   void after(Instant::duration time, std::function<void()> event) { at(now_ + time, std::move(event)); }
 
   /// Lets the next event happen. False: there is none.
   auto step() -> bool {
-    if (events_.empty()) return false;
-    std::pop_heap(events_.begin(), events_.end(), later);
-    const Event event = std::move(events_.back());
-    events_.pop_back();
+    if (scheduled_.empty()) return false;
+    std::pop_heap(scheduled_.begin(), scheduled_.end(), later);
+    const Scheduled event = std::move(scheduled_.back());
+    scheduled_.pop_back();
     now_ = event.when;
     event.happens();
     return true;
   }
 
   /// Events that are still to happen.
-  [[nodiscard]] auto waiting() const noexcept -> std::size_t { return events_.size(); }
+  [[nodiscard]] auto waiting() const noexcept -> std::size_t { return scheduled_.size(); }
 
  private:
-  struct Event {
+  struct Scheduled {
     Instant when;
     std::uint64_t order;
     std::function<void()> happens;
   };
 
-  static auto later(const Event& a, const Event& b) noexcept -> bool {
+  static auto later(const Scheduled& a, const Scheduled& b) noexcept -> bool {
     return a.when != b.when ? a.when > b.when : a.order > b.order;
   }
 
   Instant now_{std::chrono::hours{1}};  // not 0: a core must not take that for "never"
   std::uint64_t order_ = 0;
-  std::vector<Event> events_;
+  std::vector<Scheduled> scheduled_;
 };
 
 }  // namespace sim

@@ -169,7 +169,7 @@ template <class E, SparkMember... Ms> class SparkDecoder {
       if (!error) {
         find_features(sequence.context());
         sequence.for_each_list([&](const FeatureListView& list) {
-          const std::size_t i = place_of(list.name());
+          const std::size_t i = column_of(list.name());
           if (i != names_.size()) lists_[i] = {true, list};
         });
       }
@@ -201,12 +201,12 @@ template <class E, SparkMember... Ms> class SparkDecoder {
 
   void find_features(const ExampleView& example) {
     example.for_each([&](const FeatureView& feature) {  // of equal names the last one counts
-      const std::size_t i = place_of(feature.name());
+      const std::size_t i = column_of(feature.name());
       if (i != names_.size()) features_[i] = {true, feature};
     });
   }
 
-  auto place_of(std::string_view name) const -> std::size_t {
+  auto column_of(std::string_view name) const -> std::size_t {
     std::size_t i = 0;
     while (i < names_.size() && names_[i] != name) ++i;
     return i;
@@ -222,12 +222,12 @@ template <class E, SparkMember... Ms> class SparkDecoder {
         lists_[i].found && !feature && (rules_ == SparkRules::like_connector || column.type().arrays == 2);
     if (!feature && !list) return be_null(member, column.nullable(), error, i);
     error.code = read(i, value_of(member), list);
-    if (error) error.where = place(i);
+    if (error) error.where = where(i);
   }
 
   template <class M> void be_null(M& member, bool nullable, Error& error, std::size_t i) {
     if constexpr (detail::is_optional<M>) member.reset();
-    if (!nullable) error = {spark_errc::null_value, place(i)};
+    if (!nullable) error = {spark_errc::null_value, where(i)};
   }
 
   template <class M> static auto value_of(M& member) -> auto& {
@@ -270,7 +270,7 @@ template <class E, SparkMember... Ms> class SparkDecoder {
     return fits ? std::error_code{} : make_error_code(spark_errc::out_of_range);
   }
 
-  auto place(std::size_t i) const -> std::string { return "column \"" + std::string{names_[i]} + '"'; }
+  auto where(std::size_t i) const -> std::string { return "column \"" + std::string{names_[i]} + '"'; }
 
   SparkSchema<E, Ms...> schema_;
   std::array<std::string_view, sizeof...(Ms)> names_;

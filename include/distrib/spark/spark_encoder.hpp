@@ -148,14 +148,14 @@ template <class E, SparkMember... Ms> class SparkEncoder {
   template <class C, class T> void put(const C& column, const T& value, Error& error) {
     if constexpr (detail::is_optional<T>) {
       if (value) return put(column, *value, error);
-      if (!column.nullable()) error = {spark_errc::null_value, place(column)};
+      if (!column.nullable()) error = {spark_errc::null_value, where(column)};
     } else if constexpr (detail::SparkTraits<T>::type.arrays == 2) {
       if (record_type_ == SparkRecordType::example) {
-        error = {spark_errc::unsupported_type, place(column) + ": " + to_text(column.type()) + " in an Example"};
+        error = {spark_errc::unsupported_type, where(column) + ": " + to_text(column.type()) + " in an Example"};
         return;
       }
       if (column.type().kind == SparkKind::boolean && feature_.rules == SparkRules::like_connector) {
-        error = {spark_errc::unsupported_type, place(column) + ": " + to_text(column.type())};
+        error = {spark_errc::unsupported_type, where(column) + ": " + to_text(column.type())};
         return;
       }
       builder_.list(column.name());
@@ -172,10 +172,10 @@ template <class E, SparkMember... Ms> class SparkEncoder {
   template <class C, class T> void gather(const C& column, const T& value, Error& error) {
     feature_.clear();
     feature_.add(value);
-    if (!feature_.fits && !error) error = {spark_errc::out_of_range, place(column)};
+    if (!feature_.fits && !error) error = {spark_errc::out_of_range, where(column)};
   }
 
-  template <class C> static auto place(const C& column) -> std::string {
+  template <class C> static auto where(const C& column) -> std::string {
     return "column \"" + std::string{column.name()} + '"';
   }
 

@@ -87,7 +87,7 @@ template <class E, SparkMember... Ms> class SparkReader {
           row = of_file_;
           decoder_.decode(record->bytes, row, error_);
           if (error_)
-            error_.where = detail::record_place(directory_.files[next_ - 1].path, record->number, record->offset) +
+            error_.where = detail::record_where(directory_.files[next_ - 1].path, record->number, record->offset) +
                            (error_.where.empty() ? "" : ", ") + error_.where;
           if (!error_) ++rows_;
           return !error_;

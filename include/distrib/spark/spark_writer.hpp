@@ -172,8 +172,8 @@ template <class E, SparkMember... Ms> class SparkWriter {
         const bool fits = columns[i].type.arrays == 0 && (kind == SparkKind::boolean || kind == SparkKind::integer ||
                                                           kind == SparkKind::long_ || kind == SparkKind::string);
         if (!fits) error_ = {spark_errc::unsupported_type, where + ": " + to_text(columns[i].type)};
-        if (place_of_[i]) error_ = {spark_errc::duplicate_column, where};
-        place_of_[i] = k;
+        if (partition_of_[i]) error_ = {spark_errc::duplicate_column, where};
+        partition_of_[i] = k;
       }
     }
     values_.resize(options_.partition_by.size());
@@ -183,7 +183,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
     if (!error_ && closed_) fail(spark_errc::closed, "");
     if (error_ || ignored_) return;
     const ByteView record = encoder_.encode(row, error_);
-    if (error_) error_.where = place() + ", " + error_.where;
+    if (error_) error_.where = where() + ", " + error_.where;
     const std::string directory = error_ ? std::string{} : directory_for(row);
     if (error_) return;
     Part& part = parts_[directory];
@@ -202,7 +202,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
     if (values_.empty()) return {};
     std::size_t i = 0;
     schema_.for_each(row, [&](const auto& column, const auto& value) {
-      if (const auto k = place_of_[i++]) take_value(column, value, values_[*k]);
+      if (const auto k = partition_of_[i++]) take_value(column, value, values_[*k]);
     });
     std::string directory;
     for (std::size_t k = 0; k < values_.size(); ++k)
@@ -262,10 +262,10 @@ template <class E, SparkMember... Ms> class SparkWriter {
     if (error_) abort();
   }
 
-  auto place() const -> std::string { return job_.path() + ": row " + std::to_string(rows_); }
+  auto where() const -> std::string { return job_.path() + ": row " + std::to_string(rows_); }
 
   void fail(spark_errc code, std::string_view column) {
-    error_ = {code, place() + (column.empty() ? "" : ", column \"" + std::string{column} + '"')};
+    error_ = {code, where() + (column.empty() ? "" : ", column \"" + std::string{column} + '"')};
   }
 
   SparkWriteJob job_;
@@ -274,7 +274,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
   SparkSchema<E, Ms...> schema_;
   SparkEncoder<E, Ms...> encoder_;
   SparkWriteOptions options_;
-  std::array<std::optional<std::size_t>, sizeof...(Ms)> place_of_{};  // of each column in partition_by
+  std::array<std::optional<std::size_t>, sizeof...(Ms)> partition_of_{};  // of each column in partition_by
   std::vector<SparkPartitionValue> values_;
   std::string attempt_;
   std::map<std::string, Part> parts_;

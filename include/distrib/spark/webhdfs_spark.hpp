@@ -23,7 +23,7 @@ namespace detail {
 
 /// Appends the files below `root`/`below`, none of those that are hidden. `found_success`: there is a _SUCCESS at the top.
 template <class = void>
-void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsPlace& root, const std::string& below,
+void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocation& root, const std::string& below,
                               std::vector<SparkPath>& files, bool& found_success, Error& error) {
   const std::vector<WebHdfsStatus> entries =
       client.list(below.empty() ? root.path : join_path(root.path, below), error);
@@ -51,13 +51,13 @@ template <class = void>
 [[nodiscard]] auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
                                         const SparkListOptions& options, Error& error) -> SparkDirectory {
   error = {};
-  WebHdfsPlace place = WebHdfsPlace::parse(url, webhdfs, error);
+  WebHdfsLocation location = WebHdfsLocation::parse(url, webhdfs, error);
   if (error) return {};
-  while (place.path.size() > 1 && place.path.ends_with('/')) place.path.pop_back();
-  WebHdfsClient client{place, webhdfs};
+  while (location.path.size() > 1 && location.path.ends_with('/')) location.path.pop_back();
+  WebHdfsClient client{location, webhdfs};
   std::vector<SparkPath> files;
   bool found_success = false;
-  detail::find_webhdfs_spark_files(client, place, {}, files, found_success, error);
+  detail::find_webhdfs_spark_files(client, location, {}, files, found_success, error);
   const bool is_file = files.size() == 1 && files.front().below.empty();
   if (!error && options.require_success && !found_success && !is_file) error = {spark_errc::unfinished, url};
   if (error) return {};

@@ -3,7 +3,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/error.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/tf/conditional_accumulator.hpp>
 #include <distrib/tf/sync_replicas_plan.hpp>
 

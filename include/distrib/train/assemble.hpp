@@ -16,7 +16,7 @@ inline namespace v0 {
 inline void assemble(std::span<const ShardLayout> layouts, std::span<const SharedBuffer> blocks,
                      RuntimeValues& values) {
   for (std::size_t shard = 0; shard < layouts.size(); ++shard)
-    for (const auto& place : layouts[shard].places())
+    for (const auto& place : layouts[shard].entries())
       spread_received(layouts[shard], place, blocks[shard]->data(), values.data(place.variable));
 }
 

@@ -5,8 +5,8 @@
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
-#include <distrib/ps/job/messages.hpp>
-#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 

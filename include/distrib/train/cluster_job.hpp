@@ -7,7 +7,7 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/worker/worker_client_options.hpp>
 
@@ -20,7 +20,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// What one worker of a cluster does and hears, all on the thread of `ClusterJob::run()`.
-struct ClusterJobEvents {
+struct ClusterJobCallbacks {
   /// Makes the contribution: reads one block of values a shard, writes one block of gradients a shard, gives the loss.
   std::function<float(Step step, std::span<const SharedBuffer> values,
                       std::span<const std::shared_ptr<AlignedBuffer>> gradients)>
@@ -45,10 +45,10 @@ class ClusterJob {
  public:
   virtual ~ClusterJob() = default;
 
-  /// Trains until the worker's part is over. Throws what an event handler threw.
+  /// Trains until the worker's part is over. Throws what a callback threw.
   [[nodiscard]] virtual auto run() -> WorkerEnd = 0;
 
-  /// Where handlers run: signals of the owner belong here.
+  /// Where callbacks run: signals of the owner belong here.
   [[nodiscard]] virtual auto context() noexcept -> asio::io_context& = 0;
 
   /// Finish what is in flight, then leave. On the thread of `run()`.
@@ -59,7 +59,7 @@ class ClusterJob {
 /// hears of everything.
 template <class = void>
 [[nodiscard]] auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers,
-                                    WorkerClientOptions options, CutSettings cuts, ClusterJobEvents events)
+                                    WorkerClientOptions options, CutSettings cuts, ClusterJobCallbacks callbacks)
     -> std::unique_ptr<ClusterJob>;
 
 }  // namespace v0

@@ -115,7 +115,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
     ~Worker() { wait_for_measures(); }  // whatever was thrown
 
     auto run() -> int {
-      running_ = make_cluster_job(job_, rank_, addresses(), options(), cuts(), events());
+      running_ = make_cluster_job(job_, rank_, addresses(), options(), cuts(), callbacks());
       WorkerEnd end = run_job();
       const auto spent = std::chrono::steady_clock::now() - begun_;
       wait_for_measures();
@@ -167,7 +167,7 @@ template <Model M, Dataset D> class ClusterTrainer : public Trainer<M, D> {
       return {detail::absolute_path(save->directory), save->every_steps, save->retention()};
     }
 
-    auto events() -> ClusterJobEvents {
+    auto callbacks() -> ClusterJobCallbacks {
       return {.contribute = [this](Step step, auto values,
                                    auto gradients) { return contributor_(rank_, made_ = step, values, gradients); },
               .prepare = [this](Step step) { return prepare(step); },

@@ -4,7 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/batch_keys.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
@@ -101,11 +101,11 @@ template <Model M, class Source> class Contributor {
     if constexpr (has_tables)
       for (std::size_t shard = 0; shard < layouts_.size(); ++shard) ahead.keys.begin(shard, *gradients[shard]);
     // Where nothing is cut or rounded on its way, the model works on what came and what goes.
-    for_each_place([&](std::size_t shard, const auto& layout, const auto& place) {
-      const std::size_t v = place.variable;
-      if (!place.travels_whole) return spread_received(layout, place, values[shard]->data(), mine.values.data(v));
-      mine.values.lend(v, values[shard]->data() + wire_offset(layout, place));
-      mine.gradients.lend(v, gradients[shard]->data() + wire_offset(layout, place));
+    for_each_entry([&](std::size_t shard, const auto& layout, const auto& entry) {
+      const std::size_t v = entry.variable;
+      if (!entry.travels_whole) return spread_received(layout, entry, values[shard]->data(), mine.values.data(v));
+      mine.values.lend(v, values[shard]->data() + wire_offset(layout, entry));
+      mine.gradients.lend(v, gradients[shard]->data() + wire_offset(layout, entry));
     });
     for (std::size_t table = 0; table < Variables::tables; ++table) {
       const std::size_t dim = job_.tables[table].dim;
@@ -116,9 +116,9 @@ template <Model M, class Source> class Contributor {
     }
     mine.gradients.zero();
     const float loss = gradients_of(mine, ahead, step, rank);
-    for_each_place([&](std::size_t shard, const auto& layout, const auto& place) {
-      if (!place.travels_whole)
-        gather_to_send(layout, place, std::as_const(mine.gradients).data(place.variable), gradients[shard]->data());
+    for_each_entry([&](std::size_t shard, const auto& layout, const auto& entry) {
+      if (!entry.travels_whole)
+        gather_to_send(layout, entry, std::as_const(mine.gradients).data(entry.variable), gradients[shard]->data());
     });
     for (std::size_t table = 0; table < Variables::tables; ++table)
       ahead.keys.deal_gradients(gradients, table, std::as_const(mine.gradients).rows(table).data());
@@ -165,9 +165,9 @@ template <Model M, class Source> class Contributor {
     Gradients<Variables> gradients;
   };
 
-  void for_each_place(auto&& visit) const {
+  void for_each_entry(auto&& visit) const {
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
-      for (const auto& place : layouts_[shard].places()) visit(shard, layouts_[shard], place);
+      for (const auto& entry : layouts_[shard].entries()) visit(shard, layouts_[shard], entry);
   }
 
   // What a model throws comes out nested in an error that tells which contribution it was.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/event.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/train/metrics.hpp>
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
@@ -24,7 +24,7 @@ using Contribute = std::function<float(Rank rank, Step step, std::span<const Sha
                                        std::span<const std::shared_ptr<AlignedBuffer>> gradients)>;
 
 /// What a local job tells while it runs, on the thread of `run()`.
-struct LocalJobEvents {
+struct LocalJobCallbacks {
   /// Of jobs with tables: which rows the contribution (step, rank) needs, one a shard. Called where contributions are
   /// made, not at the same time as one of the same rank.
   std::function<std::vector<WantedRows>(Rank rank, Step step)> prepare = {};
@@ -43,10 +43,10 @@ class LocalJob {
   virtual ~LocalJob() = default;
 
   /// Trains until every worker is done, or until the work in flight at `stop()` is done and saved. Throws what
-  /// `contribute` or an event handler threw, when all threads have left the job.
+  /// `contribute` or a callback threw, when all threads have left the job.
   virtual void run() = 0;
 
-  /// Where handlers run: timers and signals of the owner belong here.
+  /// Where callbacks run: timers and signals of the owner belong here.
   [[nodiscard]] virtual auto context() noexcept -> asio::io_context& = 0;
 
   /// Runs `work` on the pool (here without one) and then `done` on the thread of `run()`; both may throw, which ends the
@@ -69,7 +69,7 @@ class LocalJob {
 /// outlive the job. `initial_values`: as of `WorkerOptions`.
 template <class = void>
 [[nodiscard]] auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored,
-                                  Contribute contribute, LocalJobEvents events, IoPool* pool,
+                                  Contribute contribute, LocalJobCallbacks callbacks, IoPool* pool,
                                   std::vector<SharedBuffer> initial_values = {}) -> std::unique_ptr<LocalJob>;
 
 }  // namespace v0

@@ -4,7 +4,7 @@
 #include <distrib/core/philox.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/example/batch.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/metrics.hpp>

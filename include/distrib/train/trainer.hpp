@@ -264,22 +264,23 @@ class Trainer {
              const CheckpointStore* store, Contributor<M, Source>& contributor, const BatchKeys& measured,
              const MeasureBlocks& measure) -> std::unique_ptr<LocalJob> {
     std::unique_ptr<LocalJob> local;
-    LocalJobEvents events;
+    LocalJobCallbacks callbacks;
     if (!job.tables.empty())
-      events.prepare = [&](Rank rank, Step step) {
+      callbacks.prepare = [&](Rank rank, Step step) {
         const bool made = step <= job.steps_of(rank);
         return made ? contributor.prepare(rank, step) : contributor.prepare_end(rank, step, {});
       };
-    events.step_done = [&](Step step, float loss) {
+    callbacks.step_done = [&](Step step, float loss) {
       result_.loss = loss;
       hooks_.tell(StepDone{step, loss, start.examples_per_step});
       if (measure && evaluate_every_ != 0 && step % evaluate_every_ == 0 && step != job.total_steps)
         measure_in_background(*local, step, measured, measure);
     };
-    events.cut_due = [&](Step step, std::vector<Cut> cuts) {
+    callbacks.cut_due = [&](Step step, std::vector<Cut> cuts) {
       save_in_background(*local, step, std::move(cuts), store);
     };
-    local = make_local_job(job, kind_, restored, std::ref(contributor), std::move(events), pool_, std::move(initial));
+    local =
+        make_local_job(job, kind_, restored, std::ref(contributor), std::move(callbacks), pool_, std::move(initial));
 
     const auto begun = std::chrono::steady_clock::now();
     {

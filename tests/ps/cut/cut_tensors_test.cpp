@@ -250,19 +250,19 @@ TEST_CASE("CutTensors: each variable's slots are those of its own updater", "[ps
     const auto block = [&](std::size_t bytes) {
       auto made = std::make_shared<distrib::AlignedBuffer>(bytes);
       // Numbers where parts lie, gaps stay zero.
-      for (const auto& place : layout.places())
-        if (place.offset_bytes + place.size_bytes <= bytes)
-          for (float& x : made->as<float>().subspan(place.offset_bytes / 4, place.size_bytes / 4)) x = ++next;
+      for (const auto& entry : layout.entries())
+        if (entry.offset_bytes + entry.size_bytes <= bytes)
+          for (float& x : made->as<float>().subspan(entry.offset_bytes / 4, entry.size_bytes / 4)) x = ++next;
       return made;
     };
     cut.values = block(layout.block_bytes());
     for (const auto& group : layout.groups())
       for (std::size_t i = 0; i < updaters[group.updater].slots().size(); ++i) {
         auto slot = std::make_shared<distrib::AlignedBuffer>(group.size_bytes);
-        for (const auto& place : layout.places())
-          if (place.updater == group.updater)
+        for (const auto& entry : layout.entries())
+          if (entry.updater == group.updater)
             for (float& x :
-                 slot->as<float>().subspan((place.offset_bytes - group.offset_bytes) / 4, place.size_bytes / 4))
+                 slot->as<float>().subspan((entry.offset_bytes - group.offset_bytes) / 4, entry.size_bytes / 4))
               x = ++next;
         cut.slots.push_back(std::move(slot));
       }

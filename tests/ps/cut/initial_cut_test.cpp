@@ -128,10 +128,10 @@ TEST_CASE("initial_cut: what the checkpoint lacks keeps its initializer, and cou
   const Cut plain = initial_cut(job, layout, two_slots);
   job.initial_checkpoint = directory / "c";
   const Cut cut = initial_cut(job, layout, two_slots);
-  for (const ShardLayout::Place& place : layout.places()) {
-    const auto given = cut.values->bytes().subspan(place.offset_bytes, place.size_bytes);
-    if (place.name == "w") CHECK(std::ranges::equal(given, std::as_bytes(std::span{w})));
-    else CHECK(std::ranges::equal(given, plain.values->bytes().subspan(place.offset_bytes, place.size_bytes)));
+  for (const ShardLayout::Entry& entry : layout.entries()) {
+    const auto given = cut.values->bytes().subspan(entry.offset_bytes, entry.size_bytes);
+    if (entry.name == "w") CHECK(std::ranges::equal(given, std::as_bytes(std::span{w})));
+    else CHECK(std::ranges::equal(given, plain.values->bytes().subspan(entry.offset_bytes, entry.size_bytes)));
   }
   REQUIRE(cut.tables.size() == 2);
   CHECK(cut.tables[0].keys == nullptr);
@@ -172,10 +172,10 @@ TEST_CASE("initial_cut: an object-based checkpoint gives values by full name and
   with({"w", ""});
   const ShardLayout layout{job, 0};
   const Cut cut = initial_cut(job, layout, two_slots);
-  for (const ShardLayout::Place& place : layout.trained()) {
-    const auto given = cut.values->bytes().subspan(place.offset_bytes, place.size_bytes);
-    if (place.name == "w") CHECK(std::ranges::equal(given, std::as_bytes(std::span{w})));
-    if (place.name == "b") CHECK(std::ranges::equal(given, std::as_bytes(std::span{b})));
+  for (const ShardLayout::Entry& entry : layout.trained()) {
+    const auto given = cut.values->bytes().subspan(entry.offset_bytes, entry.size_bytes);
+    if (entry.name == "w") CHECK(std::ranges::equal(given, std::as_bytes(std::span{w})));
+    if (entry.name == "b") CHECK(std::ranges::equal(given, std::as_bytes(std::span{b})));
   }
   for (VariableInfo& variable : job.variables)
     if (variable.name == "w") variable.shape = {3, 5};

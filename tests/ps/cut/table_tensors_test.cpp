@@ -27,7 +27,7 @@ using distrib::Shape;
 using distrib::Slice;
 using distrib::TableCut;
 using distrib::TableInfo;
-using distrib::TablePlace;
+using distrib::TableShare;
 using distrib::TableTensors;
 
 namespace {
@@ -41,10 +41,10 @@ struct OneTable {
     job.tables = {info};
     job.shards_per_task = shards;
   }
-  auto place(std::uint32_t shard) const -> TablePlace { return {job, 0, shard}; }
-  auto tensors(std::uint32_t shard) const -> TableTensors { return {place(shard), updater, shard, job.shards()}; }
+  auto share(std::uint32_t shard) const -> TableShare { return {job, 0, shard}; }
+  auto tensors(std::uint32_t shard) const -> TableTensors { return {share(shard), updater, shard, job.shards()}; }
   auto cut(std::uint32_t shard, const cuts::Keys& keys) const -> TableCut {
-    return make_table(place(shard), keys, updater.slots().size(), 40);
+    return make_table(share(shard), keys, updater.slots().size(), 40);
   }
   auto parts(const cuts::Keys& keys) {
     std::vector<BundlePart> list(job.shards());

@@ -56,29 +56,29 @@ auto initial(const Job& of) -> Whole {
 TEST_CASE("ShardLayout: parts of a shard in one block, each at a multiple of 64", "[ps]") {
   const Job cut = job(3, 2, 0);  // rows 0-1, 2-3, 4-5
   const ShardLayout first{cut, 0};
-  REQUIRE(first.places().size() == 3);
+  REQUIRE(first.entries().size() == 3);
   CHECK(first.shard() == 0);
-  CHECK(first.places()[0].name == "weights");
-  CHECK(first.places()[0].variable == 0);
-  CHECK(first.places()[0].whole == distrib::Shape{6, 10});
-  CHECK(first.places()[0].slice == Slice::along({6, 10}, 0, 0, 2));
-  CHECK(first.places()[0].offset_bytes == 0);
-  CHECK(first.places()[0].size_bytes == 80);
-  CHECK(first.places()[1].offset_bytes == 128);
-  CHECK(first.places()[1].slice == Slice::along({6, 10}, 0, 4, 2));
-  CHECK(first.places()[2].name == "scalar");
-  CHECK(first.places()[2].offset_bytes == 256);
-  CHECK(first.places()[2].size_bytes == 4);
+  CHECK(first.entries()[0].name == "weights");
+  CHECK(first.entries()[0].variable == 0);
+  CHECK(first.entries()[0].whole == distrib::Shape{6, 10});
+  CHECK(first.entries()[0].slice == Slice::along({6, 10}, 0, 0, 2));
+  CHECK(first.entries()[0].offset_bytes == 0);
+  CHECK(first.entries()[0].size_bytes == 80);
+  CHECK(first.entries()[1].offset_bytes == 128);
+  CHECK(first.entries()[1].slice == Slice::along({6, 10}, 0, 4, 2));
+  CHECK(first.entries()[2].name == "scalar");
+  CHECK(first.entries()[2].offset_bytes == 256);
+  CHECK(first.entries()[2].size_bytes == 4);
   CHECK(first.block_bytes() == 320);
   const ShardLayout second{cut, 1};
-  CHECK(second.places().size() == 2);
+  CHECK(second.entries().size() == 2);
   CHECK(second.block_bytes() == 192);
 }
 
 TEST_CASE("ShardLayout: a shard without parts", "[ps]") {
   const Job cut = job(1, 3, 0);
   const ShardLayout layout{cut, 1};
-  CHECK(layout.places().empty());
+  CHECK(layout.entries().empty());
   CHECK(layout.block_bytes() == 0);
   CHECK(initial_values(cut, layout).size() == 0);
 }
@@ -127,8 +127,8 @@ TEST_CASE("spread and gather: opposites, for any cut", "[ps]") {
           AlignedBuffer block{layout.block_bytes()};
           support::gather(layout, from, block.data());
           float in_places = 0;
-          for (const auto& place : layout.places())
-            for (const float element : block.as<float>().subspan(place.offset_bytes / 4, place.size_bytes / 4))
+          for (const auto& entry : layout.entries())
+            for (const float element : block.as<float>().subspan(entry.offset_bytes / 4, entry.size_bytes / 4))
               in_places += element;
           float in_block = 0;
           for (const float element : block.as<float>()) in_block += element;
@@ -163,7 +163,7 @@ TEST_CASE("ShardLayout: what is trained is a prefix of floats, counters are behi
   of.updaters_of = {{"b", "sgd"}, {"s", "sgd"}};
   for (std::size_t v = 0; v < 4; ++v) of.parts.push_back({v, Slice::whole(of.variables[v].shape), 0});
   const ShardLayout layout{of, 0};
-  REQUIRE(layout.places().size() == 4);
+  REQUIRE(layout.entries().size() == 4);
   REQUIRE(layout.trained().size() == 2);
   REQUIRE(layout.counters().size() == 2);
   CHECK(layout.trained()[0].name == "a");

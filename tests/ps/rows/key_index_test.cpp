@@ -185,12 +185,12 @@ TEST_CASE("KeyIndex: goes through the keys in pieces, each once, while it grows"
   std::mt19937_64 random{5};
   for (int i = 0; i < 50'000; ++i) insert(index, before.emplace_back(random()), 0);
   std::size_t pieces = 0;
-  for (std::uint64_t place = 0, next = 0; place < std::uint64_t{1} << 32; place = next, ++pieces) {
+  for (std::uint64_t position = 0, next = 0; position < std::uint64_t{1} << 32; position = next, ++pieces) {
     const std::size_t first = seen.size();
-    next = index.for_each_from(place, see);
+    next = index.for_each_from(position, see);
     for (std::size_t i = first; i < seen.size(); ++i) {
-      REQUIRE(KeyIndex::place_of(seen[i]) >= place);
-      REQUIRE(KeyIndex::place_of(seen[i]) < next);
+      REQUIRE(KeyIndex::position_of(seen[i]) >= position);
+      REQUIRE(KeyIndex::position_of(seen[i]) < next);
     }
     for (int i = 0; i < 20'000; ++i) insert(index, random(), 0);
   }
@@ -296,18 +296,18 @@ TEST_CASE("KeyIndex: the order is a function of the calls", "[ps]") {
 }
 
 TEST_CASE("KeyIndex: pieces of pages are zeros, do not overlap and are used again", "[ps]") {
-  using distrib::detail::PagePieces;
+  using distrib::detail::MemoryPieces;
   MemoryBudget budget{std::size_t{64} << 20};
-  PagePieces pieces{budget};
+  MemoryPieces pieces{budget};
   std::error_code ec;
   struct Taken {
-    PagePieces::Piece piece;
+    MemoryPieces::Piece piece;
     std::byte mark;
   };
   std::vector<Taken> taken;
   std::mt19937_64 random{3};
   bool is_right = true;
-  const auto every_page = [](const PagePieces::Piece& piece, auto f) {
+  const auto every_page = [](const MemoryPieces::Piece& piece, auto f) {
     for (std::size_t at = 0; at < piece.size_bytes; at += 4096) f(piece.data[at]);
     f(piece.data[piece.size_bytes - 1]);
   };

@@ -16,8 +16,8 @@
 using namespace std::chrono_literals;
 using distrib::Instant;
 using distrib::Job;
+using distrib::ShardIdentity;
 using distrib::ShardMeter;
-using distrib::ShardPlace;
 using distrib::ShardStatus;
 
 namespace {
@@ -61,16 +61,16 @@ struct Bench {
 TEST_CASE("ShardMeter: without a job, and while its cuts are read", "[ps]") {
   const Instant began{1h};
   const ShardMeter meter{began};
-  const ShardPlace place{.task = 3, .shard = 1, .tasks = 4, .ranks = 5};
+  const ShardIdentity identity{.task = 3, .shard = 1, .tasks = 4, .ranks = 5};
   ShardStatus expected;
   expected.task = 3;
   expected.shard = 1;
   expected.tasks = 4;
   expected.ranks = 5;
-  CHECK(meter.describe(place, {}, {}, nullptr, began - 1s) == expected);  // no time runs backwards
+  CHECK(meter.describe(identity, {}, {}, nullptr, began - 1s) == expected);  // no time runs backwards
   expected.uptime = 1s;
-  CHECK(meter.describe(place, {}, {}, nullptr, began + 1s + 999us) == expected);
-  const ShardStatus known = meter.describe(place, job_of(1, 5), {}, nullptr, began);
+  CHECK(meter.describe(identity, {}, {}, nullptr, began + 1s + 999us) == expected);
+  const ShardStatus known = meter.describe(identity, job_of(1, 5), {}, nullptr, began);
   CHECK(known.shards == 1);
   CHECK(known.total_steps == 100);
   CHECK_FALSE(known.open);

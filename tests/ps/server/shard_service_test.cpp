@@ -26,8 +26,8 @@ using distrib::Instant;
 using distrib::Job;
 using distrib::Rank;
 using distrib::ServerEvent;
+using distrib::ShardIdentity;
 using distrib::ShardOptions;
-using distrib::ShardPlace;
 using distrib::Step;
 using story::block;
 using Texts = std::vector<std::string>;
@@ -66,13 +66,13 @@ struct Event {
 /// A service, three connections and a shell that writes down what it is told: "a1 joined ...", "shell save 2 ...".
 /// Rank r speaks through connection "a", "b", "c".
 struct Bench : distrib::ShardShell {
-  explicit Bench(Job of, ShardPlace place = {}, const ShardOptions& options = {})
+  explicit Bench(Job of, ShardIdentity identity = {}, const ShardOptions& options = {})
       : job{std::move(of)},
-        service{with_ranks(place, job), options, distrib::shard_kinds(distrib::StandardUpdaters{}), *this, now} {}
+        service{with_ranks(identity, job), options, distrib::shard_kinds(distrib::StandardUpdaters{}), *this, now} {}
 
-  static auto with_ranks(ShardPlace place, const Job& job) -> ShardPlace {
-    if (place.ranks == 1) place.ranks = job.ranks;
-    return place;
+  static auto with_ranks(ShardIdentity identity, const Job& job) -> ShardIdentity {
+    if (identity.ranks == 1) identity.ranks = job.ranks;
+    return identity;
   }
 
   // --- events ---
@@ -251,7 +251,7 @@ TEST_CASE("ShardService: it goes on from its newest cut", "[ps]") {
 
 TEST_CASE("ShardService: a job that it cannot serve is refused with the reason", "[ps]") {
   struct Row {
-    ShardPlace place;
+    ShardIdentity identity;
     std::function<void(Job&)> change;
     std::string refused;
   };
@@ -273,7 +273,7 @@ TEST_CASE("ShardService: a job that it cannot serve is refused with the reason",
   for (const Row& row : rows) {
     Job job = job_of(2, 9, 3);
     row.change(job);
-    Bench bench{job, row.place, {.memory_budget_bytes = 200}};  // enough for one without slots
+    Bench bench{job, row.identity, {.memory_budget_bytes = 200}};  // enough for one without slots
     bench.tell({{row.refused.c_str(), bench.bring('a', 1, 0), {"a1 failed: " + row.refused}}});
     CHECK_FALSE(bench.service.job());
     bench.tell({{"it still has none", bench.join('b', 1, 0), {"b1 text wanted", "b1 end"}}});

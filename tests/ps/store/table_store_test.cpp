@@ -34,7 +34,7 @@ using distrib::ShardLayout;
 using distrib::TableCut;
 using distrib::TableGradients;
 using distrib::TableInfo;
-using distrib::TablePlace;
+using distrib::TableShare;
 using distrib::TableStore;
 
 namespace {
@@ -127,16 +127,16 @@ class Oracle {
 
   Oracle(const Job& job, const ShardLayout& layout, distrib::JobUpdaters updaters)
       : seed_{job.seed}, mean_of_all_{job.row_mean == RowMean::of_all}, updaters_{std::move(updaters)} {
-    for (const TablePlace& place : layout.tables()) {
-      places_.push_back(place);
+    for (const TableShare& share : layout.tables()) {
+      shares_.push_back(share);
       auto& table = tables.emplace_back();
-      for (std::uint64_t i = 0; i < place.rows(); ++i) table[place.first() + i].row = initial(place, place.first() + i);
+      for (std::uint64_t i = 0; i < share.rows(); ++i) table[share.first() + i].row = initial(share, share.first() + i);
     }
   }
 
   void apply(std::uint64_t count, const std::vector<Gradients>& of_ranks) {
     for (std::size_t t = 0; t < tables.size(); ++t) {
-      const TableInfo& info = places_[t].info();
+      const TableInfo& info = shares_[t].info();
       std::map<std::uint64_t, std::vector<Floats>> rows_of;
       for (const Gradients& rank : of_ranks)
         for (std::size_t i = 0; i < rank.keys[t].size(); ++i) {
@@ -149,7 +149,7 @@ class Oracle {
           entry.frequency = std::min(entry.frequency + 1, KeyUse::max_frequency);
           entry.last_update = count;
           if (entry.frequency < info.min_count) continue;
-          if (entry.row.empty()) entry.row = initial(places_[t], key);
+          if (entry.row.empty()) entry.row = initial(shares_[t], key);
         }
         Floats mean = rows[0];
         for (std::size_t r = 1; r < rows.size(); ++r)
@@ -159,7 +159,7 @@ class Oracle {
         for (std::size_t at = info.dim; at < entry.row.size(); at += info.dim)
           slots.emplace_back(entry.row.data() + at, info.dim);
         const std::span<float> weights{entry.row.data(), info.dim};
-        updaters_[places_[t].updater()].apply({count}, mean, weights, weights, slots);
+        updaters_[shares_[t].updater()].apply({count}, mean, weights, weights, slots);
         round_updated(info, seed_, key, count, weights);
       }
       if (info.evict_after == 0 || count % 64 != 0) continue;
@@ -176,8 +176,8 @@ class Oracle {
       for (const std::uint64_t key : keys[t]) {
         const auto found = tables[t].find(key);
         const bool has_row = found != tables[t].end() && !found->second.row.empty();
-        Floats row = has_row ? found->second.row : initial(places_[t], key);
-        row.resize(places_[t].info().dim);
+        Floats row = has_row ? found->second.row : initial(shares_[t], key);
+        row.resize(shares_[t].info().dim);
         const auto* begin = reinterpret_cast<const std::byte*>(row.data());
         bytes.insert(bytes.end(), begin, begin + row.size() * sizeof(float));
       }
@@ -189,19 +189,19 @@ class Oracle {
   std::vector<std::map<std::uint64_t, Entry>> tables;
 
  private:
-  [[nodiscard]] auto initial(const TablePlace& place, std::uint64_t key) const -> Floats {
-    Floats row(place.info().dim);
-    distrib::RowInitializer{place.info(), seed_}(key, row);
-    round_as_kept(place.info(), row);
-    for (const distrib::Slot& slot : updaters_[place.updater()].slots())
-      row.insert(row.end(), place.info().dim, slot.initial);
+  [[nodiscard]] auto initial(const TableShare& share, std::uint64_t key) const -> Floats {
+    Floats row(share.info().dim);
+    distrib::RowInitializer{share.info(), seed_}(key, row);
+    round_as_kept(share.info(), row);
+    for (const distrib::Slot& slot : updaters_[share.updater()].slots())
+      row.insert(row.end(), share.info().dim, slot.initial);
     return row;
   }
 
   std::uint64_t seed_;
   bool mean_of_all_;
   distrib::JobUpdaters updaters_;
-  std::vector<TablePlace> places_;
+  std::vector<TableShare> shares_;
 };
 
 /// A cut as text that is compared and shown.
@@ -273,12 +273,12 @@ class Batches {
 
   auto keys(std::uint64_t count, std::size_t most) -> KeyLists {
     KeyLists lists;
-    for (const TablePlace& place : layout_->tables()) {
+    for (const TableShare& share : layout_->tables()) {
       std::set<std::uint64_t> keys;
       for (std::size_t n = random_() % (most + 1); n > 0; --n) {
-        const std::uint64_t key = place.info().any_key() ? (random_() % 70 + count / 8) * 0x1'0000'0001
-                                                         : place.first() + random_() % place.rows();
-        if (place.owns(key)) keys.insert(key);
+        const std::uint64_t key = share.info().any_key() ? (random_() % 70 + count / 8) * 0x1'0000'0001
+                                                         : share.first() + random_() % share.rows();
+        if (share.owns(key)) keys.insert(key);
       }
       lists.emplace_back(keys.begin(), keys.end());
     }

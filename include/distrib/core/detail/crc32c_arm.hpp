@@ -26,28 +26,29 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_moved(std::uint32_t state, std::uint64_
 }
 
 /// Three chains at once, because the crc instruction takes three cycles and may begin every cycle. Takes whole groups
-/// of three times `lane` bytes off `bytes`.
-template <std::size_t lane>
-DISTRIB_CRC32C_TARGET inline auto crc32c_lanes(std::uint32_t state, ByteView& bytes) noexcept -> std::uint32_t {
-  for (; bytes.size() >= 3 * lane; bytes = bytes.subspan(3 * lane)) {
+/// of three times `chain_bytes` off `bytes`.
+template <std::size_t chain_bytes>
+DISTRIB_CRC32C_TARGET inline auto crc32c_chains(std::uint32_t state, ByteView& bytes) noexcept -> std::uint32_t {
+  for (; bytes.size() >= 3 * chain_bytes; bytes = bytes.subspan(3 * chain_bytes)) {
     std::uint32_t second = 0;
     std::uint32_t third = 0;
     const std::byte* at = bytes.data();
-    for (const std::byte* const end = at + lane; at != end; at += 8) {
+    for (const std::byte* const end = at + chain_bytes; at != end; at += 8) {
       state = __crc32cd(state, load_le<std::uint64_t>(at));
-      second = __crc32cd(second, load_le<std::uint64_t>(at + lane));
-      third = __crc32cd(third, load_le<std::uint64_t>(at + 2 * lane));
-      if (lane >= 512) __builtin_prefetch(at + 3 * lane);
+      second = __crc32cd(second, load_le<std::uint64_t>(at + chain_bytes));
+      third = __crc32cd(third, load_le<std::uint64_t>(at + 2 * chain_bytes));
+      if (chain_bytes >= 512) __builtin_prefetch(at + 3 * chain_bytes);
     }
-    state = crc32c_moved(state, crc32c_shift(2 * lane)) ^ crc32c_moved(second, crc32c_shift(lane)) ^ third;
+    state =
+        crc32c_moved(state, crc32c_shift(2 * chain_bytes)) ^ crc32c_moved(second, crc32c_shift(chain_bytes)) ^ third;
   }
   return state;
 }
 
 /// Call it only where `crc32c_has_arm()`.
 DISTRIB_CRC32C_TARGET inline auto crc32c_arm(std::uint32_t state, ByteView bytes) noexcept -> std::uint32_t {
-  state = crc32c_lanes<1024>(state, bytes);
-  state = crc32c_lanes<128>(state, bytes);
+  state = crc32c_chains<1024>(state, bytes);
+  state = crc32c_chains<128>(state, bytes);
   for (; bytes.size() >= 8; bytes = bytes.subspan(8)) state = __crc32cd(state, load_le<std::uint64_t>(bytes.data()));
   for (const std::byte byte : bytes) state = __crc32cb(state, static_cast<std::uint8_t>(byte));
   return state;

@@ -54,13 +54,13 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_pair_state(Crc32cPair last) noexcept ->
                                 static_cast<std::uint64_t>(last[1]));
 }
 
-/// What four states leave behind: of `front`, and of three chains of `lane` bytes each that follow it.
-template <std::size_t lane>
+/// What four states leave behind: of `front`, and of three chains of `chain_bytes` each that follow it.
+template <std::size_t chain_bytes>
 DISTRIB_CRC32C_TARGET inline auto crc32c_join(std::uint64_t front, std::uint64_t x, std::uint64_t y,
                                               std::uint64_t z) noexcept -> std::uint32_t {
-  constexpr std::uint64_t one = crc32c_shift(lane);
-  constexpr std::uint64_t two = crc32c_shift(2 * lane);
-  constexpr std::uint64_t three = crc32c_shift(3 * lane);
+  constexpr std::uint64_t one = crc32c_shift(chain_bytes);
+  constexpr std::uint64_t two = crc32c_shift(2 * chain_bytes);
+  constexpr std::uint64_t three = crc32c_shift(3 * chain_bytes);
   const Crc32cPair sum = crc32c_products(crc32c_pair(front, x), crc32c_pair(three, two)) ^
                          crc32c_products(crc32c_pair(y, 0), crc32c_pair(one, 0));
   return static_cast<std::uint32_t>(__builtin_ia32_crc32di(0, static_cast<std::uint64_t>(sum[0])) ^ z);
@@ -70,7 +70,7 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_join(std::uint64_t front, std::uint64_t
 /// as many times 24 bytes through each of three chains of the crc instruction; then everything is put together.
 template <std::size_t steps>
 DISTRIB_CRC32C_TARGET inline auto crc32c_block(std::uint32_t state, const std::byte* at) noexcept -> std::uint32_t {
-  constexpr std::size_t lane = 24 * steps;
+  constexpr std::size_t chain_bytes = 24 * steps;
   const std::byte* chains = at + 64 * steps;
   Crc32cPair a = crc32c_pair(at) ^ crc32c_pair(state, 0);
   Crc32cPair b = crc32c_pair(at + 16);
@@ -83,8 +83,8 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_block(std::uint32_t state, const std::b
   for (std::size_t step = 1;; ++step) {
     for (std::size_t word = 0; word < 24; word += 8) {
       x = crc32c_word(x, chains + word);
-      y = crc32c_word(y, chains + word + lane);
-      z = crc32c_word(z, chains + word + 2 * lane);
+      y = crc32c_word(y, chains + word + chain_bytes);
+      z = crc32c_word(z, chains + word + 2 * chain_bytes);
     }
     chains += 24;
     if (step == steps) break;
@@ -98,7 +98,7 @@ DISTRIB_CRC32C_TARGET inline auto crc32c_block(std::uint32_t state, const std::b
     d = crc32c_fold<64>(d) ^ crc32c_pair(at + 48);
   }
   d ^= crc32c_fold<48>(a) ^ crc32c_fold<32>(b) ^ crc32c_fold<16>(c);
-  return crc32c_join<lane>(crc32c_pair_state(d), x, y, z);
+  return crc32c_join<chain_bytes>(crc32c_pair_state(d), x, y, z);
 }
 
 /// `size` bytes, of which `head` holds the first `size` modulo 8 in its upper end and anything below. Bytes in front
@@ -144,7 +144,7 @@ DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_load_two(const std::byte* at) noex
   return two;
 }
 
-/// Moves both 128-bit lanes over 128 zero bytes.
+/// Moves both 128-bit halves over 128 zero bytes.
 DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_fold_two(const Crc32cTwo& folded) noexcept -> Crc32cTwo {
   constexpr auto low = static_cast<long long>(crc32c_shift(128 + 8));
   constexpr auto high = static_cast<long long>(crc32c_shift(128));
@@ -156,7 +156,7 @@ DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_fold_two(const Crc32cTwo& folded) 
 #endif
 }
 
-/// Of both lanes of `two`, that of the second after `behind` zero bytes.
+/// Of both halves of `two`, that of the second after `behind` zero bytes.
 template <std::size_t behind>
 DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_gather_two(const Crc32cTwo& two) noexcept -> Crc32cPair {
   const Crc32cPair second{two[2], two[3]};
@@ -175,7 +175,7 @@ inline constexpr std::size_t crc32c_two_block = crc32c_two_steps * crc32c_two_st
 /// As `crc32c_block` does it, but folds go by 32 bytes, so that the chains have twice as much to do meanwhile.
 DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_block_of_twos(std::uint32_t state, const std::byte* at) noexcept
     -> std::uint32_t {
-  constexpr std::size_t lane = crc32c_two_chained * crc32c_two_steps;
+  constexpr std::size_t chain_bytes = crc32c_two_chained * crc32c_two_steps;
   const std::byte* chains = at + crc32c_two_folded * crc32c_two_steps;
   Crc32cTwo a = crc32c_load_two(at) ^ Crc32cTwo { static_cast<long long>(state) };
   Crc32cTwo b = crc32c_load_two(at + 32);
@@ -188,8 +188,8 @@ DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_block_of_twos(std::uint32_t state,
   for (std::size_t step = 1;; ++step) {
     for (std::size_t word = 0; word < crc32c_two_chained; word += 8) {
       x = crc32c_word(x, chains + word);
-      y = crc32c_word(y, chains + word + lane);
-      z = crc32c_word(z, chains + word + 2 * lane);
+      y = crc32c_word(y, chains + word + chain_bytes);
+      z = crc32c_word(z, chains + word + 2 * chain_bytes);
     }
     chains += crc32c_two_chained;
     if (step == crc32c_two_steps) break;
@@ -203,7 +203,7 @@ DISTRIB_CRC32C_TWOS_TARGET inline auto crc32c_block_of_twos(std::uint32_t state,
   }
   const Crc32cPair last =
       crc32c_gather_two<96>(a) ^ crc32c_gather_two<64>(b) ^ crc32c_gather_two<32>(c) ^ crc32c_gather_two<0>(d);
-  return crc32c_join<lane>(crc32c_pair_state(last), x, y, z);
+  return crc32c_join<chain_bytes>(crc32c_pair_state(last), x, y, z);
 }
 
 /// Call it only where `crc32c_has_twos()`.
@@ -215,7 +215,7 @@ inline auto crc32c_twos(std::uint32_t state, ByteView bytes) noexcept -> std::ui
 
 using Crc32cWide = long long __attribute__((vector_size(64)));
 
-/// Four 128-bit lanes of `folded`, each over as many zero bytes as its pair of `shifts` says.
+/// Four 128-bit quarters of `folded`, each over as many zero bytes as its pair of `shifts` says.
 DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_products(const Crc32cWide& folded, const Crc32cWide& shifts) noexcept
     -> Crc32cWide {
 #if defined(__clang__)
@@ -238,8 +238,8 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_load_wide(const std::byte* at) noe
   return wide;
 }
 
-/// Each lane of `line` moved to the last lane of the line that begins `bytes` farther on; of the line itself, when that
-/// is 0, all lanes but the last, which gives 0.
+/// Each 64 bits of `line` moved to the last 64 of the line that begins `bytes` farther on; of the line itself, when
+/// that is 0, all but the last, which gives 0.
 template <std::size_t bytes>
 DISTRIB_CRC32C_WIDE_TARGET inline auto crc32c_wide_gather(const Crc32cWide& line) noexcept -> Crc32cWide {
   static constexpr std::uint64_t shifts[] = {crc32c_shift(bytes + 56),

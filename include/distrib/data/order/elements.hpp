@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/data/order/dataset_steps.hpp>
 #include <distrib/data/order/order.hpp>
-#include <distrib/data/order/pipeline_steps.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -23,7 +23,7 @@ inline namespace v0 {
 ///
 ///     auto mine = elements(10).shard(3, 0).open();   // an Order: mine.size() == 4
 ///     for (std::uint64_t p = 0; p < mine.size(); ++p) use(things[mine.at(0, p)]);   // 0 3 6 9
-template <Order O> class Elements : public PipelineSteps<Elements<O>> {
+template <Order O> class Elements : public DatasetSteps<Elements<O>> {
  public:
   using Element = std::uint64_t;
 

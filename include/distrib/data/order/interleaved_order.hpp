@@ -44,7 +44,7 @@ template <class Number> class Interleaving {
           add_stretch(block);
           for (Slot& slot : slots) {
             if (!slot.open) continue;
-            add_lane(slot.next, rounds * block);
+            add_file(slot.next, rounds * block);
             slot.next += rounds * block;
           }
         }
@@ -60,7 +60,7 @@ template <class Number> class Interleaving {
         const Number count = std::min(block, slot.end - slot.next);
         if (count > 0) {
           add_stretch(count);
-          add_lane(slot.next, count);
+          add_file(slot.next, count);
         }
         slot.next += count;
         if (count == block) continue;
@@ -77,27 +77,27 @@ template <class Number> class Interleaving {
     const auto after = std::upper_bound(stretches_.begin(), stretches_.end(), position,
                                         [](Number p, const Stretch& stretch) { return p < stretch.position; });
     const Stretch& stretch = *(after - 1);
-    const std::size_t lanes = (after == stretches_.end() ? lanes_.size() : after->lane) - stretch.lane;
+    const std::size_t files = (after == stretches_.end() ? firsts_.size() : after->file) - stretch.file;
     const Number turn = (position - stretch.position) / stretch.block;
     const Number within = (position - stretch.position) % stretch.block;
-    return lanes_[stretch.lane + static_cast<std::size_t>(turn % lanes)] + turn / lanes * stretch.block + within;
+    return firsts_[stretch.file + static_cast<std::size_t>(turn % files)] + turn / files * stretch.block + within;
   }
 
  private:
   struct Stretch {
     Number position;  // of its first element
     Number block;  // elements a turn
-    std::size_t lane;  // its first one
+    std::size_t file;  // its first one
   };
 
-  void add_stretch(Number block) { stretches_.push_back({size_, block, lanes_.size()}); }
-  void add_lane(Number first, Number count) {
-    lanes_.push_back(first);
+  void add_stretch(Number block) { stretches_.push_back({size_, block, firsts_.size()}); }
+  void add_file(Number first, Number count) {
+    firsts_.push_back(first);
     size_ += count;
   }
 
   std::vector<Stretch> stretches_;
-  std::vector<Number> lanes_;  // first element of each file in a stretch
+  std::vector<Number> firsts_;  // first element of each file in a stretch
   Number size_ = 0;
 };
 

@@ -4,8 +4,8 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/data/order/batching.hpp>
+#include <distrib/data/stream/stateless_step.hpp>
 #include <distrib/data/stream/stream.hpp>
-#include <distrib/data/stream/stream_step.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/example/example_parser.hpp>
 #include <distrib/example/schema.hpp>
@@ -41,13 +41,13 @@ template <Stream S, class Take> auto gather(S& below, const Batching& batching, 
 
 /// Several elements at a time, as a vector. Elements that point to memory of the stream below are no longer good when
 /// the next one is asked for: map them to values of their own first. `next`: `data_errc::bad_batch_size`.
-template <Stream Below> class BatchedStream : public StreamStep<Below> {
+template <Stream Below> class BatchedStream : public StatelessStep<Below> {
  public:
   static_assert(!std::is_same_v<typename Below::Element, Record>,
                 "distrib: a record's bytes live until the next record: batch(schema, n), or map(...) to values first");
   using Element = std::vector<typename Below::Element>;
 
-  BatchedStream(Below below, const Batching& batching) : StreamStep<Below>{std::move(below)}, batching_{batching} {}
+  BatchedStream(Below below, const Batching& batching) : StatelessStep<Below>{std::move(below)}, batching_{batching} {}
 
   [[nodiscard]] auto next(Error& error) -> std::optional<Element> {
     Element batch;
@@ -59,7 +59,7 @@ template <Stream Below> class BatchedStream : public StreamStep<Below> {
   }
 
  private:
-  using StreamStep<Below>::below_;
+  using StatelessStep<Below>::below_;
   Batching batching_;
 };
 
@@ -68,12 +68,12 @@ template <Stream Below> class BatchedStream : public StreamStep<Below> {
 ///
 /// `next`: `data_errc::bad_batch_size`, what the stream below reports, or an `example_errc` with record and feature;
 /// the elements of a batch that failed are lost.
-template <Stream Below, class E, FeatureMember... Ms> class ExampleStream : public StreamStep<Below> {
+template <Stream Below, class E, FeatureMember... Ms> class ExampleStream : public StatelessStep<Below> {
  public:
   using Element = const Batch<E>*;
 
   ExampleStream(Below below, const Schema<E, Ms...>& schema, const Batching& batching)
-      : StreamStep<Below>{std::move(below)},
+      : StatelessStep<Below>{std::move(below)},
         schema_{schema},
         batching_{batching},
         batch_{std::make_unique<Batch<E>>()} {}
@@ -102,7 +102,7 @@ template <Stream Below, class E, FeatureMember... Ms> class ExampleStream : publ
   }
 
  private:
-  using StreamStep<Below>::below_;
+  using StatelessStep<Below>::below_;
   Schema<E, Ms...> schema_;
   Batching batching_;
   std::vector<std::byte> bytes_;

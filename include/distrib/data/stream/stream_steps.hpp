@@ -3,8 +3,8 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/data/order/error.hpp>
+#include <distrib/data/stream/stateless_step.hpp>
 #include <distrib/data/stream/stream.hpp>
-#include <distrib/data/stream/stream_step.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -20,11 +20,12 @@ inline namespace v0 {
 // Each step is a Stream over another one; what users say is in `Pipeline`.
 
 /// What `function` makes of each element. Descriptions tell functions not apart.
-template <Stream Below, class Function> class MappedStream : public StreamStep<Below> {
+template <Stream Below, class Function> class MappedStream : public StatelessStep<Below> {
  public:
   using Element = std::remove_cvref_t<std::invoke_result_t<Function&, const typename Below::Element&>>;
 
-  MappedStream(Below below, Function function) : StreamStep<Below>{std::move(below)}, function_{std::move(function)} {}
+  MappedStream(Below below, Function function)
+      : StatelessStep<Below>{std::move(below)}, function_{std::move(function)} {}
 
   [[nodiscard]] auto next(Error& error) -> std::optional<Element> {
     const auto element = below_.next(error);
@@ -34,17 +35,17 @@ template <Stream Below, class Function> class MappedStream : public StreamStep<B
   [[nodiscard]] auto describe() const -> std::string { return below_.describe() + " map"; }
 
  private:
-  using StreamStep<Below>::below_;
+  using StatelessStep<Below>::below_;
   Function function_;
 };
 
 /// The elements for which `predicate` is true. Descriptions tell predicates not apart.
-template <Stream Below, class Predicate> class FilteredStream : public StreamStep<Below> {
+template <Stream Below, class Predicate> class FilteredStream : public StatelessStep<Below> {
  public:
   using Element = typename Below::Element;
 
   FilteredStream(Below below, Predicate predicate)
-      : StreamStep<Below>{std::move(below)}, predicate_{std::move(predicate)} {}
+      : StatelessStep<Below>{std::move(below)}, predicate_{std::move(predicate)} {}
 
   [[nodiscard]] auto next(Error& error) -> std::optional<Element> {
     while (std::optional<Element> element = below_.next(error))
@@ -54,7 +55,7 @@ template <Stream Below, class Predicate> class FilteredStream : public StreamSte
   [[nodiscard]] auto describe() const -> std::string { return below_.describe() + " filter"; }
 
  private:
-  using StreamStep<Below>::below_;
+  using StatelessStep<Below>::below_;
   Predicate predicate_;
 };
 

@@ -13,34 +13,34 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// One place of a key table. `tail`: the last eight bytes of the name, a shorter one in the upper bytes.
-struct KeyPlace {
+/// One cell of a key table. `tail`: the last eight bytes of the name, a shorter one in the upper bytes.
+struct KeyCell {
   std::uint64_t tail = 0;
-  const char* name = nullptr;  ///< Null: the place is free.
+  const char* name = nullptr;  ///< Null: the cell is free.
   std::uint32_t length = 0;
   std::uint32_t index = 0;
 };
 
-/// Places of a table for so many names: a power of two, mostly free.
-[[nodiscard]] constexpr auto key_places(std::size_t names) noexcept -> std::size_t {
+/// Cells of a table for so many names: a power of two, mostly free.
+[[nodiscard]] constexpr auto key_cells(std::size_t names) noexcept -> std::size_t {
   return std::bit_ceil(names * 4 + 4);
 }
 
-/// Names and their indices, found by length and last eight bytes, and only beyond eight by the rest. The places belong
+/// Names and their indices, found by length and last eight bytes, and only beyond eight by the rest. The cells belong
 /// to somebody else, `count` of them, a power of two; names are different, and outlive the table.
 class KeyTable {
  public:
   constexpr KeyTable() = default;
 
-  /// Puts `size` names into `places`; of some multipliers the one with the fewest names out of their place is taken.
-  constexpr void fill(const std::string_view* names, std::size_t size, KeyPlace* places, std::size_t count) {
+  /// Puts `size` names into `cells`; of some multipliers the one with the fewest names out of their cell is taken.
+  constexpr void fill(const std::string_view* names, std::size_t size, KeyCell* cells, std::size_t count) {
     shift_ = 64 - static_cast<unsigned>(std::countr_zero(count));
     std::uint64_t best = 0;
     std::size_t fewest = SIZE_MAX;
     std::uint64_t factor = 0x9e37'79b9'7f4a'7c15;
     for (int tries = 0; tries < 24 && fewest != 0; ++tries) {
       factor_ = factor;
-      const std::size_t misplaced = place(names, size, places, count);
+      const std::size_t misplaced = put(names, size, cells, count);
       if (misplaced < fewest) {
         fewest = misplaced;
         best = factor;
@@ -49,29 +49,29 @@ class KeyTable {
     }
     if (factor_ != best) {
       factor_ = best;
-      (void)place(names, size, places, count);
+      (void)put(names, size, cells, count);
     }
   }
 
-  /// Place of the name of `length` bytes at `name`, whose last eight are `tail`; a free one: it is not among them.
-  /// `places` are those that were filled.
-  [[nodiscard]] auto look(const KeyPlace* places, std::uint64_t tail, std::size_t length,
-                          const std::byte* name) const noexcept -> const KeyPlace& {
+  /// Cell of the name of `length` bytes at `name`, whose last eight are `tail`; a free one: it is not among them.
+  /// `cells` are those that were filled.
+  [[nodiscard]] auto look(const KeyCell* cells, std::uint64_t tail, std::size_t length,
+                          const std::byte* name) const noexcept -> const KeyCell& {
     const std::size_t mask = (std::size_t{1} << (64 - shift_)) - 1;
     for (std::size_t at = hash(tail, length);; at = (at + 1) & mask) {
-      const KeyPlace& place = places[at];
-      if (place.tail == tail && place.length == length && same_front(place.name, name, length)) return place;
-      if (place.name == nullptr) return place;
+      const KeyCell& cell = cells[at];
+      if (cell.tail == tail && cell.length == length && same_front(cell.name, name, length)) return cell;
+      if (cell.name == nullptr) return cell;
     }
   }
-  [[nodiscard]] auto look(const KeyPlace* places, std::string_view name) const noexcept -> const KeyPlace& {
+  [[nodiscard]] auto look(const KeyCell* cells, std::string_view name) const noexcept -> const KeyCell& {
     const std::byte* const begin = as_bytes(name).data();
     const std::size_t size = name.size();
-    if (size >= 8) return look(places, load_le<std::uint64_t>(begin + size - 8), size, begin);
-    if (size < 4) return look(places, tail_of(name), size, begin);
+    if (size >= 8) return look(cells, load_le<std::uint64_t>(begin + size - 8), size, begin);
+    if (size < 4) return look(cells, tail_of(name), size, begin);
     const std::uint64_t first = load_le<std::uint32_t>(begin);
     const std::uint64_t last = load_le<std::uint32_t>(begin + size - 4);
-    return look(places, first << (64 - 8 * size) | last << 32, size, begin);
+    return look(cells, first << (64 - 8 * size) | last << 32, size, begin);
   }
 
  private:
@@ -97,16 +97,16 @@ class KeyTable {
     return static_cast<std::size_t>(((tail ^ length) * factor_) >> shift_);
   }
 
-  constexpr auto place(const std::string_view* names, std::size_t size, KeyPlace* places, std::size_t count) const
+  constexpr auto put(const std::string_view* names, std::size_t size, KeyCell* cells, std::size_t count) const
       -> std::size_t {
-    for (std::size_t i = 0; i < count; ++i) places[i] = {};
+    for (std::size_t i = 0; i < count; ++i) cells[i] = {};
     std::size_t misplaced = 0;
     for (std::size_t i = 0; i < size; ++i) {
       const std::uint64_t tail = tail_of(names[i]);
       std::size_t at = hash(tail, names[i].size());
-      for (; places[at].name != nullptr; at = (at + 1) & (count - 1)) ++misplaced;
-      places[at] = {tail, names[i].empty() ? "" : names[i].data(), static_cast<std::uint32_t>(names[i].size()),
-                    static_cast<std::uint32_t>(i)};
+      for (; cells[at].name != nullptr; at = (at + 1) & (count - 1)) ++misplaced;
+      cells[at] = {tail, names[i].empty() ? "" : names[i].data(), static_cast<std::uint32_t>(names[i].size()),
+                   static_cast<std::uint32_t>(i)};
     }
     return misplaced;
   }

@@ -21,11 +21,11 @@ namespace detail {
 
 /// Parses Examples, one after the other, into the rows of slots. What writers usually write, an entry that is shorter
 /// than 128 bytes, key first, one list in one piece, is recognised by one comparison; all else goes the long way.
-/// Slots, places and names outlive it.
+/// Slots, cells and names outlive it.
 class RowParser {
  public:
-  RowParser(const KeyTable& keys, const KeyPlace* places, std::span<FeatureSlot> slots) noexcept
-      : keys_{keys}, places_{places}, slots_{slots} {
+  RowParser(const KeyTable& keys, const KeyCell* cells, std::span<FeatureSlot> slots) noexcept
+      : keys_{keys}, cells_{cells}, slots_{slots} {
     for (const FeatureSlot& slot : slots) has_lists_ |= slot.list;
   }
 
@@ -49,8 +49,8 @@ class RowParser {
 
   // The sink of read_entry.
   [[nodiscard]] auto begin(std::string_view name) -> bool {
-    const KeyPlace& place = keys_.look(places_, name);
-    slot_ = place.name == nullptr ? nullptr : &slots_[place.index];
+    const KeyCell& cell = keys_.look(cells_, name);
+    slot_ = cell.name == nullptr ? nullptr : &slots_[cell.index];
     if (slot_ != nullptr) slot_->begin(serial_, rows_);
     return slot_ != nullptr;
   }
@@ -90,7 +90,7 @@ class RowParser {
   /// registers, and has no branch that depends on values, since nobody can guess which ones come next.
   [[nodiscard]] auto read_short_entries(const std::byte* at, const std::byte* const end) noexcept -> const std::byte* {
     const KeyTable keys = keys_;
-    const KeyPlace* const places = places_;
+    const KeyCell* const cells = cells_;
     FeatureSlot* const slots = slots_.data();
     const std::uint64_t serial = serial_;
     const std::size_t row = rows_;
@@ -112,9 +112,9 @@ class RowParser {
 
       const std::uint64_t front = key_size > 8 ? key_size - 8 : 0;
       const std::uint64_t name_tail = load_le<std::uint64_t>(name + front) << 8 * (front + 8 - key_size);
-      const KeyPlace& place = keys.look(places, name_tail, key_size, name);
+      const KeyCell& cell = keys.look(cells, name_tail, key_size, name);
       const std::byte* const next = at + length + 2;
-      if (place.name == nullptr) {
+      if (cell.name == nullptr) {
         if (!is_ascii(name, front, name_tail)) return at;
         at = next;
         continue;
@@ -126,7 +126,7 @@ class RowParser {
       const std::uint64_t if_float = 0 - std::uint64_t{kind_tag == float_tag};  // masks, lest it becomes a branch
       const std::uint64_t no_varint = ((word & varint_more) ^ (varint_more >> 8 >> beyond)) | (size - 1) >> 3;
       const std::uint64_t no_number = (if_float & (size ^ sizeof(float))) | (~if_float & no_varint);
-      FeatureSlot& slot = slots[place.index];
+      FeatureSlot& slot = slots[cell.index];
       if (((slot.scalar_tag ^ kind_tag) | no_number) != 0) return at;
       store_le(slot.rows + row * slot.stride, (if_float & word) | (~if_float & join_varint(word)));
       slot.done = serial;  // of a float's row more than that was written, which the next one overwrites
@@ -150,9 +150,9 @@ class RowParser {
         const auto kind_tag = static_cast<std::uint64_t>(*(in = feature.data()));
         if (take_message(in, next, kind_tag, list) && in == next && !list.empty() &&
             take_message(in = list.data(), next, 0x0a, content) && in == next) {
-          const KeyPlace& place = keys_.look(places_, as_text(key));
-          if (place.name == nullptr) return is_utf8(as_text(key)) ? next : nullptr;
-          return read_content(slots_[place.index], kind_tag, content, feature) ? next : nullptr;
+          const KeyCell& cell = keys_.look(cells_, as_text(key));
+          if (cell.name == nullptr) return is_utf8(as_text(key)) ? next : nullptr;
+          return read_content(slots_[cell.index], kind_tag, content, feature) ? next : nullptr;
         }
       }
     }
@@ -209,19 +209,19 @@ class RowParser {
     if (!present && slot.list) slot.drop();
     if (!present || slot.found == FeatureKind::none) {
       if (slot.list && !slot.required) return true;
-      if (slot.fallback == nullptr) return fail(error, example_errc::missing_feature, place(slot));
+      if (slot.fallback == nullptr) return fail(error, example_errc::missing_feature, where(slot));
       std::memcpy(slot.rows + rows_ * slot.stride, slot.fallback, slot.stride);
     } else if (slot.found != slot.kind) {
       return fail(error, example_errc::wrong_kind,
-                  place(slot) + " holds " + std::string{name(slot.found)} + ", not " + std::string{name(slot.kind)});
+                  where(slot) + " holds " + std::string{name(slot.found)} + ", not " + std::string{name(slot.kind)});
     } else if (!slot.list && slot.have != slot.count) {
       return fail(error, example_errc::wrong_count,
-                  place(slot) + " has " + std::to_string(slot.have) + ", not " + std::to_string(slot.count));
+                  where(slot) + " has " + std::to_string(slot.have) + ", not " + std::to_string(slot.count));
     }
     return true;
   }
 
-  static auto place(const FeatureSlot& slot) -> std::string { return "feature \"" + std::string{slot.name} + '"'; }
+  static auto where(const FeatureSlot& slot) -> std::string { return "feature \"" + std::string{slot.name} + '"'; }
   static auto fail(Error& error, example_errc code, std::string where) -> bool {
     error = {code, std::move(where)};
     return false;
@@ -232,7 +232,7 @@ class RowParser {
   static constexpr std::uint64_t int64_tag = wire_tag(3, WireType::bytes);
 
   KeyTable keys_;
-  const KeyPlace* places_;
+  const KeyCell* cells_;
   std::span<FeatureSlot> slots_;
   FeatureSlot* slot_ = nullptr;  // of the entry that is being read
   std::uint64_t serial_ = 0;  // of the record; 0 is none

@@ -22,21 +22,21 @@ inline namespace v0 {
 namespace detail {
 
 /// Whether these are features of an Example (or of a context), or feature lists of a SequenceExample.
-enum class SpecPlace : std::uint8_t { features, feature_lists };
+enum class SpecSection : std::uint8_t { features, feature_lists };
 
 /// The specs in the order of their names, and the keys of the records that they need, each with one slot.
 /// A template only so that programs that do not parse at run time do not pay for it.
 template <class Spec> class SpecKeys {
  public:
   /// `error`: `example_errc::bad_spec` or `duplicate_feature`, and which and why.
-  SpecKeys(std::span<const Spec> specs, SpecPlace place, Error& error)
+  SpecKeys(std::span<const Spec> specs, SpecSection section, Error& error)
       : owned_{std::make_shared<std::vector<Spec>>(specs.begin(), specs.end())} {
     for (const Spec& spec : *owned_) sorted_.push_back(&spec);
     std::sort(sorted_.begin(), sorted_.end(), [](const Spec* a, const Spec* b) { return a->name < b->name; });
     for (std::size_t i = 0; i < sorted_.size() && !error; ++i) {
       if (i > 0 && sorted_[i - 1]->name == sorted_[i]->name)
         error = {example_errc::duplicate_feature, sorted_[i]->name};
-      if (!error) add(*sorted_[i], place, error);
+      if (!error) add(*sorted_[i], section, error);
     }
     if (error) return;
     slots_ = std::make_unique<FeatureSlot[]>(keys_.size());
@@ -82,12 +82,12 @@ template <class Spec> class SpecKeys {
     error = {example_errc::bad_spec, "feature \"" + std::string{name} + "\": " + std::string{why}};
   }
 
-  void add(const Spec& named, SpecPlace place, Error& error) {
+  void add(const Spec& named, SpecSection section, Error& error) {
     using Form = FeatureSpec::Form;
     const FeatureSpec& spec = named.spec;
     const auto no = [&](std::string_view why) { refuse(error, named.name, why); };
     const bool dense = spec.form == Form::fixed_len || spec.form == Form::fixed_len_sequence;
-    const bool in_lists = place == SpecPlace::feature_lists;
+    const bool in_lists = section == SpecSection::feature_lists;
     if (in_lists && (spec.form == Form::fixed_len || spec.form == Form::sparse))
       return no("feature lists are FixedLenSequence, VarLen or Ragged");
     if (spec.kind == FeatureKind::none) return no("Missing type");

@@ -233,7 +233,7 @@ template <class Spec> class TensorBuilder {
   /// Adds the ends of the rows that `items` are cut into. False: they do not fit.
   static auto cut_row(const RaggedPartition& partition, std::span<const std::int64_t> given, std::int64_t items,
                       Splits& splits) -> bool {
-    using Cut = RaggedPartition::Form;
+    using Form = RaggedPartition::Form;
     const std::int64_t base = splits.back();
     std::int64_t end = 0;
     const auto end_at = [&](std::int64_t next) {
@@ -244,26 +244,26 @@ template <class Spec> class TensorBuilder {
     };
     bool good = true;
     switch (partition.form) {
-      case Cut::uniform:
+      case Form::uniform:
         if (items % partition.length != 0) return false;
         while (good && end != items) good = end_at(end + partition.length);
         break;
-      case Cut::lengths:
+      case Form::lengths:
         for (const std::int64_t length : given) good = good && length <= items && end_at(end + length);
         break;
-      case Cut::splits:
+      case Form::splits:
         if (!given.empty() && given[0] != 0) return false;
         for (std::size_t i = 1; i < given.size(); ++i) good = good && end_at(given[i]);
         break;
-      case Cut::limits:
+      case Form::limits:
         for (const std::int64_t limit : given) good = good && end_at(limit);
         break;
-      case Cut::starts:
+      case Form::starts:
         if (!given.empty() && given[0] != 0) return false;
         for (std::size_t i = 1; i < given.size(); ++i) good = good && end_at(given[i]);
         if (!given.empty()) good = good && end_at(items);
         break;
-      case Cut::row_ids: return cut_by_ids(given, items, splits);
+      case Form::row_ids: return cut_by_ids(given, items, splits);
     }
     return good && end == items;
   }

@@ -45,7 +45,7 @@ struct MeanOf {
 }  // namespace distrib
 
 #define DISTRIB_KERNELS baseline
-#define DISTRIB_LANES 4
+#define DISTRIB_REGISTER_FLOATS 4
 #if defined(__clang__)
 #pragma float_control(push)
 #pragma clang fp contract(off)
@@ -57,7 +57,7 @@ struct MeanOf {
 
 #if defined(__x86_64__)
 #define DISTRIB_KERNELS avx2
-#define DISTRIB_LANES 8
+#define DISTRIB_REGISTER_FLOATS 8
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
 #else
@@ -72,7 +72,7 @@ struct MeanOf {
 #endif
 
 #define DISTRIB_KERNELS avx512
-#define DISTRIB_LANES 16
+#define DISTRIB_REGISTER_FLOATS 16
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f"))), apply_to = function)
 #else

@@ -4,9 +4,9 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/table_cut.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -19,8 +19,8 @@
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
-#include <distrib/ps/job/messages.hpp>
-#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/store/cut.hpp>
 
 #include <algorithm>
 #include <cstddef>

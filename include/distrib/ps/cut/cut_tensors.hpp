@@ -11,7 +11,7 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/store/cut.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -42,7 +42,7 @@ class CutTensors {
         job_text_{to_text(job)},
         shards_{job.shards()},
         ranks_{job.ranks} {
-    for (const TablePlace& table : layout_.tables())
+    for (const TableShare& table : layout_.tables())
       tables_.emplace_back(table, updaters_[table.updater()], shard, shards_);
   }
 
@@ -51,10 +51,10 @@ class CutTensors {
   /// What the data file of the shard gets. Views of `cut`, which must outlive it, and what `TableTensors` copies.
   template <class = void> [[nodiscard]] auto part(const Cut& cut) const -> BundlePart {
     BundlePart part;
-    for_each_piece([&](const ShardLayout::Place& place, std::string name, std::size_t block, std::size_t offset_bytes) {
+    for_each_piece([&](const ShardLayout::Entry& entry, std::string name, std::size_t block, std::size_t offset_bytes) {
       const SharedBuffer& of = block == 0 ? cut.values : cut.slots[block - 1];
-      part.tensors.push_back({std::move(name), place.dtype, place.whole, place.slice,
-                              of->bytes().subspan(offset_bytes, place.size_bytes)});
+      part.tensors.push_back({std::move(name), entry.dtype, entry.whole, entry.slice,
+                              of->bytes().subspan(offset_bytes, entry.size_bytes)});
     });
     assert(cut.tables.size() == tables_.size());
     for (std::size_t table = 0; table < tables_.size(); ++table) tables_[table].add_to(part, cut.tables[table]);
@@ -101,9 +101,9 @@ class CutTensors {
         if (piece.shard == layout_.shard() && !is_common(tensor.name)) ++pieces;
     std::size_t found = 0;
     std::size_t wanted = 0;
-    for_each_piece([&](const ShardLayout::Place& place, const std::string& name, std::size_t, std::size_t) {
+    for_each_piece([&](const ShardLayout::Entry& entry, const std::string& name, std::size_t, std::size_t) {
       ++wanted;
-      if (has_piece(reader, name, place)) ++found;
+      if (has_piece(reader, name, entry)) ++found;
     });
     for (const TableTensors& table : tables_) {
       wanted += table.pieces();
@@ -129,9 +129,9 @@ class CutTensors {
       for (std::size_t i = 0; i < updaters_[group.updater].slots().size(); ++i)
         blocks.push_back(std::make_shared<AlignedBuffer>(group.size_bytes));
     for_each_piece(
-        [&](const ShardLayout::Place& place, const std::string& name, std::size_t block, std::size_t offset_bytes) {
+        [&](const ShardLayout::Entry& entry, const std::string& name, std::size_t block, std::size_t offset_bytes) {
           if (!error)
-            reader.read(name, place.slice, blocks[block]->bytes().subspan(offset_bytes, place.size_bytes), error);
+            reader.read(name, entry.slice, blocks[block]->bytes().subspan(offset_bytes, entry.size_bytes), error);
         });
     cut.values = std::move(blocks.front());
     for (auto slot = blocks.begin() + 1; slot != blocks.end(); ++slot) cut.slots.push_back(std::move(*slot));
@@ -154,31 +154,31 @@ class CutTensors {
 
   static auto is_common(std::string_view name) -> bool { return name == "global_step" || name.starts_with("distrib/"); }
 
-  // Calls f(place, tensor's name, number of its block, offset in that) for each tensor of each part: block 0 holds the
+  // Calls f(entry, tensor's name, number of its block, offset in that) for each tensor of each part: block 0 holds the
   // values, the others the slots, in the order of `Cut::slots`. Counters come last.
   template <class F>
   void for_each_piece(F f) const {
     std::size_t first_slot = 1;
-    auto place = layout_.trained().begin();
+    auto entry = layout_.trained().begin();
     for (const ShardLayout::Group& group : layout_.groups()) {
       const std::span<const Slot> slots = updaters_[group.updater].slots();
-      for (; place != layout_.trained().end() && place->updater == group.updater; ++place) {
-        f(*place, place->name, 0, place->offset_bytes);
+      for (; entry != layout_.trained().end() && entry->updater == group.updater; ++entry) {
+        f(*entry, entry->name, 0, entry->offset_bytes);
         for (std::size_t i = 0; i < slots.size(); ++i)
-          f(*place, place->name + "/" + std::string{slots[i].name}, first_slot + i,
-            place->offset_bytes - group.offset_bytes);
+          f(*entry, entry->name + "/" + std::string{slots[i].name}, first_slot + i,
+            entry->offset_bytes - group.offset_bytes);
       }
       first_slot += slots.size();
     }
-    for (const ShardLayout::Place& counter : layout_.counters()) f(counter, counter.name, 0, counter.offset_bytes);
+    for (const ShardLayout::Entry& counter : layout_.counters()) f(counter, counter.name, 0, counter.offset_bytes);
   }
 
   template <class = void>
-  auto has_piece(const BundleReader& reader, std::string_view name, const ShardLayout::Place& place) const -> bool {
+  auto has_piece(const BundleReader& reader, std::string_view name, const ShardLayout::Entry& entry) const -> bool {
     const StoredTensor* tensor = reader.find(name);
-    if (tensor == nullptr || tensor->dtype != place.dtype || tensor->shape != place.whole) return false;
+    if (tensor == nullptr || tensor->dtype != entry.dtype || tensor->shape != entry.whole) return false;
     return std::any_of(tensor->pieces.begin(), tensor->pieces.end(), [&](const StoredPiece& piece) {
-      return piece.shard == layout_.shard() && piece.slice == place.slice;
+      return piece.shard == layout_.shard() && piece.slice == entry.slice;
     });
   }
 

@@ -14,9 +14,9 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/job/table_place.hpp>
+#include <distrib/ps/job/table_share.hpp>
 #include <distrib/ps/rows/key_index.hpp>
-#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/table_cut.hpp>
 
 #include <algorithm>
@@ -41,19 +41,19 @@ auto not_the_one(const BundleReader& reader, const StoredTensor& tensor, const s
 /// Writes what the checkpoint has of the shard's parts into the block. Counters count what this job does.
 template <class = void>
 void read_initial(const BundleReader& reader, const ShardLayout& layout, AlignedBuffer& block, Error& error) {
-  for (const ShardLayout::Place& place : layout.trained()) {
-    const StoredTensor* tensor = error ? nullptr : reader.find(place.name);
+  for (const ShardLayout::Entry& entry : layout.trained()) {
+    const StoredTensor* tensor = error ? nullptr : reader.find(entry.name);
     if (tensor == nullptr) continue;
-    if (tensor->dtype == place.dtype && tensor->shape == place.whole)
-      reader.read(place.name, place.slice, block.bytes().subspan(place.offset_bytes, place.size_bytes), error);
-    else error = not_the_one(reader, *tensor, std::string{name(place.dtype)} + to_string(place.whole));
+    if (tensor->dtype == entry.dtype && tensor->shape == entry.whole)
+      reader.read(entry.name, entry.slice, block.bytes().subspan(entry.offset_bytes, entry.size_bytes), error);
+    else error = not_the_one(reader, *tensor, std::string{name(entry.dtype)} + to_string(entry.whole));
   }
 }
 
 /// The weights that the checkpoint has of a table, whatever updater and shards saved them, with slots as `updater` wants
 /// them at first. Keys with a row were counted once, at step 0; those without are new.
 template <class = void>
-auto read_initial(const BundleReader& reader, const TablePlace& table, const AnyUpdater& updater, std::uint32_t shard,
+auto read_initial(const BundleReader& reader, const TableShare& table, const AnyUpdater& updater, std::uint32_t shard,
                   std::uint32_t shards, Error& error) -> TableCut {
   const TableInfo& info = table.info();
   const StoredTensor* const numbered = reader.find(info.name);
@@ -119,7 +119,7 @@ template <class = void>
     if (!error) find_by_object(reader, table.name, error);
   throw_if(error);
   detail::read_initial(reader, layout, *values, error);
-  for (const TablePlace& table : layout.tables())
+  for (const TableShare& table : layout.tables())
     cut.tables.push_back(
         detail::read_initial(reader, table, updaters[table.updater()], layout.shard(), job.shards(), error));
   throw_if(error);

@@ -6,10 +6,10 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/store/shard_action.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/store/cut.hpp>
+#include <distrib/ps/wire/messages.hpp>
 
 #include <chrono>
 #include <cstdint>

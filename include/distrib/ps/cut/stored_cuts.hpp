@@ -7,7 +7,7 @@
 #include <distrib/ps/cut/initial_cut.hpp>
 #include <distrib/ps/cut/shard_files.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/store/cut.hpp>
 
 #include <new>
 #include <optional>

@@ -9,7 +9,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/optimizer/any_updater.hpp>
-#include <distrib/ps/job/table_place.hpp>
+#include <distrib/ps/job/table_share.hpp>
 #include <distrib/ps/store/shard_action.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
 
@@ -46,16 +46,16 @@ inline namespace v0 {
 /// A value. Threads: const members from any. Errors tell the prefix and the tensor, or the file.
 class TableTensors {
  public:
-  /// `updater`: the table's. `shard` of `shards` is that of `place`.
-  TableTensors(TablePlace place, AnyUpdater updater, std::uint32_t shard, std::uint32_t shards)
-      : place_{std::move(place)}, updater_{std::move(updater)}, shard_{shard}, shards_{shards} {}
+  /// `updater`: the table's. `shard` of `shards` is that of `share`.
+  TableTensors(TableShare share, AnyUpdater updater, std::uint32_t shard, std::uint32_t shards)
+      : share_{std::move(share)}, updater_{std::move(updater)}, shard_{shard}, shards_{shards} {}
 
   /// Adds what the data file of the shard gets. Views of `cut`, which must outlive `part`. Memory: where the updater
   /// has slots, the bytes of `cut.rows` once more, because weights and slots lie side by side there.
   template <class = void> void add_to(BundlePart& part, const TableCut& cut) const {
     const ByteView rows = view(cut.rows);
     if (!any_key()) {
-      if (place_.rows() != 0) add_rows(part, rows, numbered_shape(), own_slice());
+      if (share_.rows() != 0) add_rows(part, rows, numbered_shape(), own_slice());
       return;
     }
     const std::string name = name_of(shard_, shards_);
@@ -70,7 +70,7 @@ class TableTensors {
   /// How many tensors, or slices of some, the data file of the shard has of the table.
   [[nodiscard]] auto pieces() const -> std::size_t {
     if (any_key()) return 2 + blocks();
-    return place_.rows() == 0 ? 0 : blocks();
+    return share_.rows() == 0 ? 0 : blocks();
   }
 
   /// How many of those a checkpoint of as many shards has in that file.
@@ -115,7 +115,7 @@ class TableTensors {
 
   static auto view(const SharedBuffer& buffer) -> ByteView { return buffer == nullptr ? ByteView{} : buffer->bytes(); }
 
-  auto info() const -> const TableInfo& { return place_.info(); }
+  auto info() const -> const TableInfo& { return share_.info(); }
   auto any_key() const -> bool { return info().any_key(); }
   auto dim() const -> std::int64_t { return static_cast<std::int64_t>(info().dim); }
   auto row_bytes() const -> std::size_t { return info().row_bytes(); }
@@ -133,8 +133,8 @@ class TableTensors {
   }
   auto numbered_shape() const -> Shape { return {static_cast<std::int64_t>(info().rows), dim()}; }
   template <class = void> auto own_slice() const -> Slice {
-    return Slice::along(numbered_shape(), 0, static_cast<std::int64_t>(place_.first()),
-                        static_cast<std::int64_t>(place_.rows()));
+    return Slice::along(numbered_shape(), 0, static_cast<std::int64_t>(share_.first()),
+                        static_cast<std::int64_t>(share_.rows()));
   }
 
   // Weights and slots, one after the other instead of side by side.
@@ -160,24 +160,24 @@ class TableTensors {
     std::size_t from;  // the first byte in each
   };
 
-  // Copies rows first .. first + count of a tensor, each of `width` bytes; `place(row)` tells to which row there.
-  template <class Place>
+  // Copies rows first .. first + count of a tensor, each of `width` bytes; `to_row(row)` tells to which row there.
+  template <class ToRow>
   static void copy_rows(const BundleReader& reader, std::string_view name, std::size_t first, std::size_t count,
-                        Place place, std::size_t width, const Columns& to, Error& error) {
+                        ToRow to_row, std::size_t width, const Columns& to, Error& error) {
     if (error) return;
     const auto copy = [&](std::int64_t row, ByteView bytes) {
       for (std::size_t i = 0; i < bytes.size() / width; ++i)
-        if (const std::size_t at = place(static_cast<std::size_t>(row) + i); at != nowhere)
+        if (const std::size_t at = to_row(static_cast<std::size_t>(row) + i); at != nowhere)
           std::memcpy(to.buffer.data() + at * to.stride + to.from, bytes.data() + i * width, width);
     };
     reader.read_rows(name, static_cast<std::int64_t>(first), static_cast<std::int64_t>(count), copy, error);
   }
 
-  template <class Place>
+  template <class ToRow>
   void copy_blocks(const BundleReader& reader, const std::string& name, std::size_t first, std::size_t count,
-                   Place place, AlignedBuffer& rows, Error& error) const {
+                   ToRow to_row, AlignedBuffer& rows, Error& error) const {
     for (std::size_t b = 0; b < blocks(); ++b)
-      copy_rows(reader, block_name(name, b), first, count, place, row_bytes(),
+      copy_rows(reader, block_name(name, b), first, count, to_row, row_bytes(),
                 {rows, blocks() * row_bytes(), b * row_bytes()}, error);
   }
 
@@ -207,8 +207,8 @@ class TableTensors {
   }
 
   template <class = void> auto read_numbered(const BundleReader& reader, Error& error) const -> TableCut {
-    const auto first = static_cast<std::size_t>(place_.first());
-    const auto count = static_cast<std::size_t>(place_.rows());
+    const auto first = static_cast<std::size_t>(share_.first());
+    const auto count = static_cast<std::size_t>(share_.rows());
     const std::string& name = info().name;
     for (std::size_t b = 0; b < blocks() && count != 0; ++b) {
       const std::string block = block_name(name, b);
@@ -220,10 +220,10 @@ class TableTensors {
     }
     const auto keys = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(count * sizeof(std::uint64_t)));
     const auto numbers = keys->as<std::uint64_t>();
-    std::iota(numbers.begin(), numbers.end(), place_.first());
+    std::iota(numbers.begin(), numbers.end(), share_.first());
     const auto rows = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(count * blocks() * row_bytes()));
-    const auto place = [first](std::size_t row) { return row - first; };
-    if (count != 0) copy_blocks(reader, name, first, count, place, *rows, error);
+    const auto to_row = [first](std::size_t row) { return row - first; };
+    if (count != 0) copy_blocks(reader, name, first, count, to_row, *rows, error);
     return {keys, std::make_shared<AlignedBuffer>(), rows};
   }
 
@@ -290,12 +290,12 @@ class TableTensors {
       const auto theirs = read_keys(reader, saved, sharding, error);
       if (error) return {};
       std::vector<std::size_t> at(theirs.size(), nowhere);
-      find_places(std::span{theirs}.first(saved.rows), own.first(with_row), 0, at);
-      find_places(std::span{theirs}.subspan(saved.rows), own.subspan(with_row), with_row,
-                  std::span{at}.subspan(saved.rows));
-      const auto place = [&](std::size_t row) { return at[row]; };
-      copy_rows(reader, saved.name + "/uses", 0, saved.keys, place, use_bytes, {*uses, use_bytes, 0}, error);
-      copy_blocks(reader, saved.name + "/values", 0, saved.rows, place, *rows, error);
+      find_rows(std::span{theirs}.first(saved.rows), own.first(with_row), 0, at);
+      find_rows(std::span{theirs}.subspan(saved.rows), own.subspan(with_row), with_row,
+                std::span{at}.subspan(saved.rows));
+      const auto to_row = [&](std::size_t row) { return at[row]; };
+      copy_rows(reader, saved.name + "/uses", 0, saved.keys, to_row, use_bytes, {*uses, use_bytes, 0}, error);
+      copy_blocks(reader, saved.name + "/values", 0, saved.rows, to_row, *rows, error);
     }
     return {keys, uses, rows};
   }
@@ -310,7 +310,7 @@ class TableTensors {
       if (error) return {};
       const auto keys = read_keys(reader, saved, sharding, error);
       for (std::size_t i = 0; i < keys.size(); ++i)
-        if (place_.owns(keys[i])) (i < saved.rows ? own : counted).push_back(keys[i]);
+        if (share_.owns(keys[i])) (i < saved.rows ? own : counted).push_back(keys[i]);
     }
     with_row = own.size();
     std::sort(own.begin(), own.end());
@@ -323,8 +323,8 @@ class TableTensors {
 
   // Where each of some ascending keys lies among others that ascend, of which the first is number `first`.
   template <class = void>
-  static void find_places(std::span<const std::uint64_t> keys, std::span<const std::uint64_t> among, std::size_t first,
-                          std::span<std::size_t> at) {
+  static void find_rows(std::span<const std::uint64_t> keys, std::span<const std::uint64_t> among, std::size_t first,
+                        std::span<std::size_t> at) {
     auto next = among.begin();
     for (std::size_t i = 0; i < keys.size() && next != among.end(); ++i) {
       if (*next != keys[i]) next = std::lower_bound(next, among.end(), keys[i]);
@@ -336,7 +336,7 @@ class TableTensors {
 
   static constexpr std::size_t use_bytes = 2 * sizeof(std::uint32_t);
 
-  TablePlace place_;
+  TableShare share_;
   AnyUpdater updater_;
   std::uint32_t shard_;
   std::uint32_t shards_;

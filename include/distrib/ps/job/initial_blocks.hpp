@@ -41,10 +41,10 @@ template <class = void>
   if (!any) return blocks;
   for (const ShardLayout& layout : shard_layouts(job)) {
     auto block = std::make_shared<AlignedBuffer>(initial_values(job, layout));
-    for (const ShardLayout::Place& place : layout.trained())
-      if (job.variables[place.variable].initializer.is_custom())
-        copy_overlap(Slice::whole(place.whole), whole[place.variable].data(), place.slice,
-                     block->data() + place.offset_bytes, sizeof(float));
+    for (const ShardLayout::Entry& entry : layout.trained())
+      if (job.variables[entry.variable].initializer.is_custom())
+        copy_overlap(Slice::whole(entry.whole), whole[entry.variable].data(), entry.slice,
+                     block->data() + entry.offset_bytes, sizeof(float));
     job.initial_blocks.push_back(sha256(block->bytes()));
     blocks.push_back(std::move(block));
   }

@@ -8,7 +8,7 @@
 #include <distrib/core/slice.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/table_place.hpp>
+#include <distrib/ps/job/table_share.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -28,7 +28,7 @@ inline namespace v0 {
 class ShardLayout {
  public:
   /// One part: which variable, which piece of it, where in the block.
-  struct Place {
+  struct Entry {
     std::size_t variable = 0;
     std::size_t updater = 0;  ///< Its number, see `Job::updater_of`. Of a counter 0, and it says nothing.
     std::string name;      ///< Of the whole variable.
@@ -67,8 +67,8 @@ class ShardLayout {
       if (!counter && (groups_.empty() || groups_.back().updater != updater))
         groups_.push_back({updater, block_bytes_, 0});
       const bool whole = part.slice == Slice::whole(variable.shape);
-      places_.push_back({part.variable, updater, variable.name, variable.dtype, variable.shape, part.slice,
-                         block_bytes_, part_bytes, whole && (counter || wire_format_ == FloatFormat::float32)});
+      entries_.push_back({part.variable, updater, variable.name, variable.dtype, variable.shape, part.slice,
+                          block_bytes_, part_bytes, whole && (counter || wire_format_ == FloatFormat::float32)});
       block_bytes_ += aligned_size(part_bytes);
       if (counter) continue;
       groups_.back().size_bytes = block_bytes_ - groups_.back().offset_bytes;
@@ -79,12 +79,12 @@ class ShardLayout {
   }
 
   [[nodiscard]] auto shard() const noexcept -> std::uint32_t { return shard_; }
-  [[nodiscard]] auto places() const noexcept -> std::span<const Place> { return {places_.data(), places_.size()}; }
-  /// Those of what is trained, the first of the places.
-  [[nodiscard]] auto trained() const noexcept -> std::span<const Place> { return places().first(trained_); }
+  [[nodiscard]] auto entries() const noexcept -> std::span<const Entry> { return {entries_.data(), entries_.size()}; }
+  /// Those of what is trained, the first of the entries.
+  [[nodiscard]] auto trained() const noexcept -> std::span<const Entry> { return entries().first(trained_); }
   /// Those of counters, the others.
-  [[nodiscard]] auto counters() const noexcept -> std::span<const Place> { return places().subspan(trained_); }
-  /// In the order of their places in the block. Counters are in none.
+  [[nodiscard]] auto counters() const noexcept -> std::span<const Entry> { return entries().subspan(trained_); }
+  /// In the order in which they lie in the block. Counters are in none.
   [[nodiscard]] auto groups() const noexcept -> std::span<const Group> { return {groups_.data(), groups_.size()}; }
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
   /// How much of the block, from its beginning, is trained: floats. Counters are behind it.
@@ -99,17 +99,17 @@ class ShardLayout {
     return wire_float_bytes() + (block_bytes_ - float_bytes_);
   }
   /// The shard's share of each table of the job, in the job's order.
-  [[nodiscard]] auto tables() const noexcept -> std::span<const TablePlace> { return {tables_.data(), tables_.size()}; }
+  [[nodiscard]] auto tables() const noexcept -> std::span<const TableShare> { return {tables_.data(), tables_.size()}; }
 
  private:
   std::uint32_t shard_;
   FloatFormat wire_format_;
-  std::vector<Place> places_;
+  std::vector<Entry> entries_;
   std::vector<Group> groups_;
   std::size_t block_bytes_ = 0;
   std::size_t float_bytes_ = 0;
-  std::size_t trained_ = 0;  // so many places are no counters
-  std::vector<TablePlace> tables_;
+  std::size_t trained_ = 0;  // so many entries are no counters
+  std::vector<TableShare> tables_;
 };
 
 /// The layouts of all shards of a job, in their order.
@@ -123,9 +123,9 @@ template <class = void> [[nodiscard]] inline auto shard_layouts(const Job& job) 
 template <class = void>
 [[nodiscard]] inline auto initial_values(const Job& job, const ShardLayout& layout) -> AlignedBuffer {
   AlignedBuffer block{layout.block_bytes()};
-  for (const auto& place : layout.trained())
-    fill(job.variables[place.variable].initializer, job.seed, place.name, place.whole, place.slice,
-         block.as<float>().subspan(place.offset_bytes / sizeof(float), place.size_bytes / sizeof(float)));
+  for (const auto& entry : layout.trained())
+    fill(job.variables[entry.variable].initializer, job.seed, entry.name, entry.whole, entry.slice,
+         block.as<float>().subspan(entry.offset_bytes / sizeof(float), entry.size_bytes / sizeof(float)));
   return block;
 }
 

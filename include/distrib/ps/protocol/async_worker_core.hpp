@@ -3,7 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/rows_to_pull.hpp>
 #include <distrib/ps/protocol/replay_buffer.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>

@@ -7,7 +7,7 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/job/table_place.hpp>
+#include <distrib/ps/job/table_share.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/rows/unique_keys.hpp>
 #include <distrib/ps/store/key_lists.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 
 #include <cstddef>
 #include <cstdint>

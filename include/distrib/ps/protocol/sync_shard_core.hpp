@@ -4,10 +4,11 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/detail/awaited_values.hpp>
 #include <distrib/ps/protocol/detail/step_contributions.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_action.hpp>
 #include <distrib/ps/store/shard_store.hpp>
@@ -49,7 +50,7 @@ class SyncShardCore {
   SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
       : ranks_{job.ranks},
-        replicas_{job.consistency.replicas_to_aggregate(job.ranks)},
+        contributions_per_step_{job.consistency.replicas_to_aggregate(job.ranks)},
         total_steps_{job.total_steps},
         cut_interval_{job.cut_interval},
         window_{contribution_window(job)},
@@ -104,7 +105,7 @@ class SyncShardCore {
     if (!remember(step, rank, contribution.checksum))  // rule 2: training goes on
       out(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
     if (step <= k_ + window_) {  // rule 3
-      const bool stored = step > k_ && contributions_[step].store(rank, std::move(given), replicas_);
+      const bool stored = step > k_ && contributions_[step].store(rank, std::move(given), contributions_per_step_);
       if (!stored && step > newest_[rank].step) ++stale_;
       if (step >= newest_[rank].step) newest_[rank] = {step, peer};
       if (const std::error_code failed = advance(out)) return out(RefusedReply{peer, failed, step, rank});
@@ -280,7 +281,7 @@ class SyncShardCore {
   // Rule 2: checksums of names since the newest own cut, of as many steps as the window has. False: the same name came
   // with other bytes.
   template <class = void> auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
-    if (replicas_ < ranks_) return true;
+    if (contributions_per_step_ < ranks_) return true;
     if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, 0}));
     const Step cut = *std::prev(std::upper_bound(cuts_.begin(), cuts_.end(), k_));
     if (step <= cut || step > k_ + window_) return true;
@@ -317,7 +318,8 @@ class SyncShardCore {
     std::error_code ec;
     if (waits()) return ec;
     for (auto next = contributions_.find(k_ + 1);
-         next != contributions_.end() && next->second.ranks.size() == replicas_; next = contributions_.find(k_ + 1)) {
+         next != contributions_.end() && next->second.ranks.size() == contributions_per_step_;
+         next = contributions_.find(k_ + 1)) {
       SharedBuffer before = store_.dense();
       store_.apply(k_ + 1, next->second.read, ec);
       if (ec) break;
@@ -374,7 +376,7 @@ class SyncShardCore {
   }
 
   Rank ranks_;
-  Rank replicas_;  // so many contributions complete a step
+  Rank contributions_per_step_;  // that complete it
   Step total_steps_;
   Step cut_interval_;
   Step window_;

@@ -95,12 +95,13 @@ class DenseIdTable {
   void for_each(F f) const {
     for (std::size_t i = 0; i < size_; ++i) f(first_ + i, static_cast<const float*>(at(i)));
   }
-  /// The same in pieces: of some rows from number `place` on, which is 0 or what this gave. Gives the number behind them.
+  /// The same in pieces: of some rows from number `position` on, which is 0 or what this gave. Gives the number behind
+  /// them.
   template <class F>
-  auto for_each_from(std::uint64_t place, F f) const -> std::uint64_t {
+  auto for_each_from(std::uint64_t position, F f) const -> std::uint64_t {
     constexpr std::uint64_t piece = 4096;
-    const std::uint64_t end = std::min<std::uint64_t>(place + piece, size_);
-    for (std::uint64_t i = place; i < end; ++i) f(first_ + i, static_cast<const float*>(at(i)));
+    const std::uint64_t end = std::min<std::uint64_t>(position + piece, size_);
+    for (std::uint64_t i = position; i < end; ++i) f(first_ + i, static_cast<const float*>(at(i)));
     return end;
   }
 

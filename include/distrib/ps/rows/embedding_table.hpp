@@ -225,10 +225,12 @@ class EmbeddingTable {
   }
 
   /// Goes through the keys in pieces, between which the table may change: as `KeyIndex`, with `f(key, use, row)`.
-  [[nodiscard]] static auto place_of(std::uint64_t key) noexcept -> std::uint32_t { return KeyIndex::place_of(key); }
+  [[nodiscard]] static auto position_of(std::uint64_t key) noexcept -> std::uint32_t {
+    return KeyIndex::position_of(key);
+  }
   template <class F>
-  auto for_each_from(std::uint64_t place, F f) const -> std::uint64_t {
-    return index_.for_each_from(place, [&](const KeySlot& slot) { f(slot.key(), slot.use(), row_at(slot)); });
+  auto for_each_from(std::uint64_t position, F f) const -> std::uint64_t {
+    return index_.for_each_from(position, [&](const KeySlot& slot) { f(slot.key(), slot.use(), row_at(slot)); });
   }
 
   /// Rows.

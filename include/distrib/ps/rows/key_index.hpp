@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/ps/job/error.hpp>
-#include <distrib/ps/rows/detail/page_pieces.hpp>
+#include <distrib/ps/rows/detail/memory_pieces.hpp>
 #include <distrib/ps/rows/mapped_memory.hpp>
 #include <distrib/ps/rows/memory_budget.hpp>
 #include <distrib/ps/rows/prefetch.hpp>
@@ -88,7 +88,7 @@ class KeyIndex {
   /// The most slots that were moved by one growth so far.
   [[nodiscard]] auto most_moved() const noexcept -> std::size_t { return most_moved_; }
 
-  /// How often slots moved to other memory so far: places that `begin` gave before that are stale.
+  /// How often slots moved to other memory so far: positions that `begin` gave before that are stale.
   [[nodiscard]] auto growths() const noexcept -> std::size_t { return growths_; }
 
   /// Where the search for a key begins, and asks for it from memory. Stale when `growths()` changed.
@@ -152,20 +152,20 @@ class KeyIndex {
   }
 
   /// Where a key lies in the order of `for_each_from`, below 2^32. A function of its hash: growth moves no key.
-  [[nodiscard]] static auto place_of(std::uint64_t key) noexcept -> std::uint32_t {
+  [[nodiscard]] static auto position_of(std::uint64_t key) noexcept -> std::uint32_t {
     return reversed(static_cast<std::uint32_t>(hash_key(key) >> first_directory_bit));
   }
 
-  /// Calls `f(const KeySlot&)` for each key of the segment that begins at `place`: 0, or what this gave. Gives the place
-  /// behind it, 2^32 behind the last. Between two calls the index may change.
+  /// Calls `f(const KeySlot&)` for each key of the segment that begins at `position`: 0, or what this gave. Gives the
+  /// position behind it, 2^32 behind the last. Between two calls the index may change.
   template <class F>
-  auto for_each_from(std::uint64_t place, F f) const -> std::uint64_t {
+  auto for_each_from(std::uint64_t position, F f) const -> std::uint64_t {
     if (segments_.empty()) return std::uint64_t{1} << 32;
     const Segment& segment =
-        segments_[entries()[reversed(static_cast<std::uint32_t>(place)) & directory_mask_].segment];
+        segments_[entries()[reversed(static_cast<std::uint32_t>(position)) & directory_mask_].segment];
     for (const KeySlot& slot : std::span{slots_of(segment), segment.size})
       if (!slot.is_empty()) f(std::as_const(slot));
-    return place + (std::uint64_t{1} << (32 - segment.depth));
+    return position + (std::uint64_t{1} << (32 - segment.depth));
   }
 
   /// Asks `f(const KeySlot&)` once for each key whether to take it out. Gives how many were.
@@ -204,7 +204,7 @@ class KeyIndex {
 
   /// Keys whose hash has `prefix` in the first `depth` bits of the directory.
   struct Segment {
-    detail::PagePieces::Piece piece;
+    detail::MemoryPieces::Piece piece;
     std::uint32_t size = 0;
     std::uint32_t used = 0;
     std::uint32_t limit = 0;
@@ -324,7 +324,7 @@ class KeyIndex {
   }
 
   /// Puts a key of another segment into this one, which does not have it and has room.
-  static void place(Segment& to, const KeySlot& slot, std::uint64_t hash) noexcept {
+  static void put(Segment& to, const KeySlot& slot, std::uint64_t hash) noexcept {
     *search(slots_of(to), to.size, slot.key_, hash) = slot;
     ++to.used;
   }
@@ -338,7 +338,7 @@ class KeyIndex {
     if (ec) return;
     Segment grown = make_segment(larger(old.size), old.prefix, old.depth, ec);
     if (ec) return;
-    for_each_in_turns(old, [&](const KeySlot& slot) { place(grown, slot, hash_key(slot.key_)); });
+    for_each_in_turns(old, [&](const KeySlot& slot) { put(grown, slot, hash_key(slot.key_)); });
     replace(number, grown);
   }
 
@@ -373,7 +373,7 @@ class KeyIndex {
     if (!ec) {
       for_each_in_turns(old, [&](const KeySlot& slot) {
         const std::uint64_t hash = hash_key(slot.key_);
-        place(halves[hash >> bit & 1], slot, hash);
+        put(halves[hash >> bit & 1], slot, hash);
       });
       add(halves[1], ec);
     }
@@ -383,7 +383,7 @@ class KeyIndex {
   }
 
   MemoryBudget* budget_;
-  detail::PagePieces pieces_;  // of the segments
+  detail::MemoryPieces pieces_;  // of the segments
   detail::MappedMemory directory_;
   std::size_t directory_mask_ = 0;
   std::vector<Segment> segments_;

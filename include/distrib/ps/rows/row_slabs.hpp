@@ -35,7 +35,7 @@ class RowSlabs {
     slab_rows_ = static_cast<std::uint32_t>(slab_bytes_ / stride_bytes_);
     // A row's number is its slab and its place there side by side, so that no division finds it.
     shift_ = static_cast<unsigned>(std::bit_width(slab_rows_ - 1));
-    place_ = slab_rows_;
+    next_row_ = slab_rows_;
   }
 
   [[nodiscard]] auto layout() const noexcept -> const RowLayout& { return layout_; }
@@ -44,10 +44,10 @@ class RowSlabs {
   /// number below 2^32 - 2, and gives 0 then.
   template <class = void> [[nodiscard]] auto take(std::error_code& ec) -> std::uint32_t {
     ec.clear();
-    if (first_free_ == none && place_ == slab_rows_) add_slab(ec);
+    if (first_free_ == none && next_row_ == slab_rows_) add_slab(ec);
     if (ec) return 0;
     ++size_;
-    if (first_free_ == none) return (static_cast<std::uint32_t>(slabs_.size() - 1) << shift_) + place_++;
+    if (first_free_ == none) return (static_cast<std::uint32_t>(slabs_.size() - 1) << shift_) + next_row_++;
     const std::uint32_t row = std::exchange(first_free_, next_of(first_free_));
     if (first_free_ != none) detail::prefetch_for_write(at(first_free_));
     return row;
@@ -93,7 +93,7 @@ class RowSlabs {
       addresses_.resize(slabs_.size());  // one more than slabs when adding the last one failed
       addresses_.push_back(slab.data());
       slabs_.push_back(std::move(slab));
-      place_ = 0;
+      next_row_ = 0;
     } catch (const std::bad_alloc&) {
       ec = ps_errc::budget_exceeded;
     }
@@ -107,7 +107,7 @@ class RowSlabs {
   MemoryBudget* budget_;
   std::vector<detail::MappedMemory> slabs_;
   std::vector<std::byte*> addresses_;  // of the slabs, close together
-  std::uint32_t place_;                // of the next new row in the last slab
+  std::uint32_t next_row_;                // the next new one in the last slab
   std::uint32_t first_free_ = none;
   std::size_t size_ = 0;
 };

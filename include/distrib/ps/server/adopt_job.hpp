@@ -8,10 +8,11 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/parse_job.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
-#include <distrib/ps/server/place_mismatch.hpp>
-#include <distrib/ps/server/shard_clock.hpp>
+#include <distrib/ps/server/cluster_mismatch.hpp>
+#include <distrib/ps/server/shard_identity.hpp>
+#include <distrib/ps/server/shard_options.hpp>
 #include <distrib/ps/store/shard_store.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -27,24 +28,24 @@ struct AdoptedJob {
   ShardKind kind;
 };
 
-/// The job whose text a worker brought to the shard at `place`, which may take as much memory as `options` say.
+/// The job whose text a worker brought to the shard `identity`, which may take as much memory as `options` say.
 /// `known`: the job that the shard has already, if any. Fails with `ps_errc::bad_job` (also when the hash is another
-/// text's), `job_mismatch` (there is another job, or it is not one for this place), `unknown_updater`, `too_large`.
+/// text's), `job_mismatch` (there is another job, or it is not one for this shard), `unknown_updater`, `too_large`.
 template <class = void>
 [[nodiscard]] inline auto adopt_job(const JoinRequest& request, const std::optional<Job>& known,
-                                    const ShardPlace& place, const ShardKinds& kinds, const ShardOptions& options,
+                                    const ShardIdentity& identity, const ShardKinds& kinds, const ShardOptions& options,
                                     Error& error) -> AdoptedJob {
   AdoptedJob adopted;
   error = {};
   if (to_hex(sha256(as_bytes(request.job_text))) != request.job_hash) error = {ps_errc::bad_job, "its hash"};
   if (!error) adopted.job = parse_job(request.job_text, error);
   if (!error && known) error = {ps_errc::job_mismatch, job_difference(to_text(*known), request.job_text)};
-  if (!error) error = place_mismatch(adopted.job, place);
+  if (!error) error = cluster_mismatch(adopted.job, identity);
   if (!error) adopted.kind = kinds(adopted.job, error);
   if (error) return adopted;
   const std::uint64_t part = options.task_memory_bytes / (adopted.job.shards_per_task * adopted.job.replicas);
   adopted.kind.table_budget_bytes =
-      table_budget(adopted.job, adopted.job.replica_at(place.task, place.shard) % adopted.job.shards(),
+      table_budget(adopted.job, adopted.job.replica_at(identity.task, identity.shard) % adopted.job.shards(),
                    adopted.kind.updaters, std::min(options.memory_budget_bytes, part), error);
   return adopted;
 }

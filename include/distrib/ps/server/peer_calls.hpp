@@ -3,8 +3,8 @@
 
 #include <distrib/net/connection_core.hpp>
 #include <distrib/ps/job/error.hpp>
-#include <distrib/ps/job/messages.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/router.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>
-#include <distrib/ps/server/shard_clock.hpp>
+#include <distrib/ps/server/shard_options.hpp>
 #include <distrib/rpc/server_core.hpp>
 
 #include <chrono>

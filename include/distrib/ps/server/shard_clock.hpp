@@ -2,7 +2,9 @@
 #pragma once
 
 #include <distrib/net/connection_core.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/server/shard_identity.hpp>
+#include <distrib/ps/server/shard_options.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -14,30 +16,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// Which shard of which cluster a service is: what a job must agree with.
-struct ShardPlace {
-  std::uint32_t task = 0;    ///< Which ps task,
-  std::uint32_t shard = 0;   ///< and which of its services, see `Job::service_of`.
-  std::uint32_t tasks = 1;   ///< ps tasks of the cluster.
-  std::uint32_t ranks = 1;   ///< Workers of the cluster, the chief included.
-  bool finished = false;  ///< The checkpoint it starts with holds a job's last step: when nobody comes, it is done.
-};
-
-/// How a shard behaves beyond what the job says.
-struct ShardOptions {
-  std::chrono::milliseconds lease{60'000};  ///< A rank that nobody has heard of for its lease
-  std::chrono::milliseconds restart_window{600'000};  ///< and the time to start it again is lost for good.
-  std::chrono::milliseconds save_again_after{5'000};  ///< A cut that found no room on the disk is followed by another.
-  std::chrono::milliseconds linger{30'000};  ///< After the last cut, when nobody is joined: waits so long for goodbyes.
-  /// A job whose values and slots need more is refused; tables grow up to what is left.
-  std::uint64_t memory_budget_bytes = std::uint64_t{64} << 30;
-  /// The same of all shards of a task together, in equal parts. A `Server` takes no more than half of `usable_memory()`,
-  /// as a cut that is under way may hold another copy of the tables.
-  std::uint64_t task_memory_bytes = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t max_pull_bytes = std::uint64_t{1} << 30;  ///< A pull whose rows would be more is refused.
-  std::size_t copy_bytes = std::size_t{512} << 10;  ///< A cut of tables is copied in such pieces, other events between.
-};
 
 /// How long a shard has not heard of each rank, and what follows from it (protocol, "Loss, leaving, exit codes").
 /// A value that reads no clock.
@@ -55,13 +33,13 @@ class ShardClock {
   };
 
   template <class = void>
-  ShardClock(const ShardOptions& options, const ShardPlace& place, Instant now)
+  ShardClock(const ShardOptions& options, const ShardIdentity& identity, Instant now)
       : away_{options.lease + options.restart_window},
         linger_{options.linger},
         pause_{options.save_again_after},
-        was_finished_{place.finished},
+        was_finished_{identity.finished},
         since_{now},
-        ranks_(place.ranks) {}
+        ranks_(identity.ranks) {}
 
   /// The job is known: leases begin. `replicated`: there is another replica to ask.
   void opened(Instant now, bool replicated = false) {
@@ -88,7 +66,7 @@ class ShardClock {
     if (joined_ == 0) since_ = now;
   }
   void said_goodbye(Rank rank) { ranks_[rank].goodbye = true; }
-  /// While no job was brought, others have made the checkpoint of its last step, see `ShardPlace::finished`.
+  /// While no job was brought, others have made the checkpoint of its last step, see `ShardIdentity::finished`.
   void found_finished() { was_finished_ = true; }
 
   /// A cut found no room: another is to be tried after a pause.

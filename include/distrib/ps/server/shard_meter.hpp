@@ -3,10 +3,10 @@
 
 #include <distrib/net/connection_core.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
-#include <distrib/ps/server/shard_clock.hpp>
+#include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/latency_histogram.hpp>
 
@@ -64,16 +64,16 @@ class ShardMeter {
     note(pulled_, came);
   }
 
-  /// How the shard at `place` is. `job`: when one is known; `core`: null until its cuts are read. Left to the caller:
+  /// How the shard `identity` is. `job`: when one is known; `core`: null until its cuts are read. Left to the caller:
   /// who is here, how many pulls are parked, the job's hash.
   template <class = void>
-  [[nodiscard]] auto describe(const ShardPlace& place, const std::optional<Job>& job, const ShardKind& kind,
+  [[nodiscard]] auto describe(const ShardIdentity& identity, const std::optional<Job>& job, const ShardKind& kind,
                               const AnyShard* core, Instant now) const -> ShardStatus {
     ShardStatus status;
-    status.task = place.task;
-    status.shard = place.shard;
-    status.tasks = place.tasks;
-    status.ranks = place.ranks;
+    status.task = identity.task;
+    status.shard = identity.shard;
+    status.tasks = identity.tasks;
+    status.ranks = identity.ranks;
     status.uptime = std::chrono::floor<std::chrono::milliseconds>(std::max(now, began_) - began_);
     status.pushes = pushes_;
     status.pushed_bytes = pushed_bytes_;
@@ -126,15 +126,15 @@ class ShardMeter {
     status.value_bytes = layout.block_bytes();
     for (const ShardLayout::Group& group : layout.groups())
       status.slot_bytes += std::uint64_t{group.size_bytes} * updaters[group.updater].slots().size();
-    const ShardLayout::Place* before = nullptr;
-    for (const ShardLayout::Place& place : layout.places()) {
+    const ShardLayout::Entry* before = nullptr;
+    for (const ShardLayout::Entry& entry : layout.entries()) {
       // Parts of one variable are neighbours.
-      const bool again = before != nullptr && before->variable == place.variable;
+      const bool again = before != nullptr && before->variable == entry.variable;
       if (!again) ++status.variables;
-      before = &place;
+      before = &entry;
       if (status.variables > ShardStatus::most_listed) continue;
-      if (!again) status.of_variables.push_back({place.name, 0});
-      status.of_variables.back().bytes += place.size_bytes;
+      if (!again) status.of_variables.push_back({entry.name, 0});
+      status.of_variables.back().bytes += entry.size_bytes;
     }
   }
 

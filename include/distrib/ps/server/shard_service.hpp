@@ -8,7 +8,7 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/block_checksum.hpp>
@@ -17,11 +17,14 @@
 #include <distrib/ps/server/detail/shard_peers.hpp>
 #include <distrib/ps/server/detail/state_call.hpp>
 #include <distrib/ps/server/shard_clock.hpp>
+#include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/server/shard_meter.hpp>
+#include <distrib/ps/server/shard_options.hpp>
 #include <distrib/ps/server/shard_shell.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_action.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/router.hpp>
@@ -38,7 +41,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Answers the methods of `ps/wire/methods.hpp` for one shard: learns the job from the first Join, then carries calls
+/// Answers the methods of `ps/wire/messages.hpp` for one shard: learns the job from the first Join, then carries calls
 /// to the shard's core and its answers back. Each connection is a peer; the calls that the core has not answered yet
 /// are kept.
 ///
@@ -47,11 +50,12 @@ inline namespace v0 {
 template <class Connection>
 class ShardService final : private ShardSink {
  public:
-  ShardService(const ShardPlace& place, const ShardOptions& options, ShardKinds kinds, ShardShell& shell, Instant now)
+  ShardService(const ShardIdentity& identity, const ShardOptions& options, ShardKinds kinds, ShardShell& shell,
+               Instant now)
       : options_{options},
-        job_{place, std::move(kinds), options},
+        job_{identity, std::move(kinds), options},
         shell_{shell},
-        clock_{options, place, now},
+        clock_{options, identity, now},
         meter_{now} {}
   ShardService(const ShardService&) = delete;
   auto operator=(const ShardService&) -> ShardService& = delete;
@@ -173,7 +177,7 @@ class ShardService final : private ShardSink {
     const ShardClock::Verdict verdict = clock_.look(now, is_complete());
     if (verdict.kind == ShardClock::Verdict::Kind::finished) return end(exit_code::done, {});
     if (verdict.kind == ShardClock::Verdict::Kind::nobody_came)
-      return end(exit_code::again, {ps_errc::nobody_joined, "/job:ps/task:" + std::to_string(job_.place().task)});
+      return end(exit_code::again, {ps_errc::nobody_joined, "/job:ps/task:" + std::to_string(job_.identity().task)});
     if (verdict.kind != ShardClock::Verdict::Kind::lost) return;
     for (auto& [peer, state] : peers_) state.calls.tell_lost(verdict.rank);
     const std::string at =
@@ -187,7 +191,7 @@ class ShardService final : private ShardSink {
 
   /// How it is, for whoever asks; changes nothing.
   [[nodiscard]] auto status(Instant now) const -> ShardStatus {
-    ShardStatus status = meter_.describe(job_.place(), job_.get(), job_.kind(), core_.get(), now);
+    ShardStatus status = meter_.describe(job_.identity(), job_.get(), job_.kind(), core_.get(), now);
     if (job_) status.job_hash = job_.hash();
     peers_.describe(status);
     return status;

@@ -20,15 +20,15 @@ inline namespace v0 {
 /// all numbers for finite, changes nothing. As fast as memory is read.
 template <class = void> [[nodiscard]] inline auto all_finite(std::span<const float> elements) noexcept -> bool {
   using Words = std::uint32_t __attribute__((vector_size(16)));
-  constexpr std::size_t lanes = sizeof(Words) / sizeof(float);
-  Words found{};  // the highest bit of a lane: the exponent of some element in it was all ones
+  constexpr std::size_t width = sizeof(Words) / sizeof(float);
+  Words found{};  // the highest bit of a word: the exponent of some element in it was all ones
   const auto look = [&](std::size_t at, std::size_t count) {
     Words words{};
     std::memcpy(&words, elements.data() + at, count * sizeof(float));
     found |= (words & 0x7fffffffU) + 0x00800000U;
   };
   std::size_t at = 0;
-  for (; elements.size() - at >= lanes; at += lanes) look(at, lanes);
+  for (; elements.size() - at >= width; at += width) look(at, width);
   if (at < elements.size()) look(at, elements.size() - at);
   return ((found[0] | found[1] | found[2] | found[3]) >> 31) == 0;
 }
@@ -48,13 +48,13 @@ template <class = void> [[nodiscard]] inline auto all_finite(std::span<const dou
 template <class = void>
 [[nodiscard]] inline auto check_numerics(const ShardLayout& layout, const AlignedBuffer& block,
                                          const TableGradients& tables) -> Error {
-  const auto finite = []<class T>(const ShardLayout::Place& place, std::span<const T> dense) {
-    return all_finite(dense.subspan(place.offset_bytes / sizeof(T), place.size_bytes / sizeof(T)));
+  const auto finite = []<class T>(const ShardLayout::Entry& entry, std::span<const T> dense) {
+    return all_finite(dense.subspan(entry.offset_bytes / sizeof(T), entry.size_bytes / sizeof(T)));
   };
-  for (const ShardLayout::Place& place : layout.places())
-    if ((place.dtype == DType::float32 && !finite(place, block.as<float>())) ||
-        (place.dtype == DType::float64 && !finite(place, block.as<double>())))
-      return {ps_errc::not_finite, place.name};
+  for (const ShardLayout::Entry& entry : layout.entries())
+    if ((entry.dtype == DType::float32 && !finite(entry, block.as<float>())) ||
+        (entry.dtype == DType::float64 && !finite(entry, block.as<double>())))
+      return {ps_errc::not_finite, entry.name};
   for (std::size_t table = 0; table < layout.tables().size(); ++table)
     if (!all_finite(tables.rows(table))) return {ps_errc::not_finite, layout.tables()[table].info().name};
   return {};

@@ -10,7 +10,7 @@
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/block_pool.hpp>
-#include <distrib/ps/store/shard_action.hpp>
+#include <distrib/ps/store/cut.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -42,8 +42,8 @@ class DenseStore {
       }
       groups_.push_back({updater, group.offset_bytes / sizeof(float), group.size_bytes / sizeof(float), {}});
     }
-    for (const ShardLayout::Place& place : layout.counters())
-      counters_.push_back({place.dtype, place.offset_bytes, place.size_bytes});
+    for (const ShardLayout::Entry& entry : layout.counters())
+      counters_.push_back({entry.dtype, entry.offset_bytes, entry.size_bytes});
     auto slot = slots_.begin();
     for (Group& group : groups_)
       for (std::size_t i = 0; i < group.updater.slots().size(); ++i) group.slots.push_back((slot++)->as<float>());

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/table_copy.hpp>
-#include <distrib/ps/store/table_cut.hpp>
 
 #include <utility>
 #include <vector>
@@ -12,16 +11,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The state of one shard at a step: everything it needs to go on from there. Blocks are laid out by `ShardLayout`.
-struct Cut {
-  Step step = 0;                     ///< Synchronous: k. Asynchronous: contributions counted, of all ranks together.
-  SharedBuffer values;
-  std::vector<SharedBuffer> slots;  ///< Of each group of the layout, a block for each slot of its updater, in order.
-  std::vector<Step> applied;  ///< Asynchronous: the last contribution counted of each rank. Else empty.
-  std::vector<TableCut> tables = {};  ///< In the job's order.
-};
-
-// What the shell of a shard must do after an event, in the order told: the replies of messages.hpp, and these. A core
+// What the shell of a shard must do after an event, in the order told: the replies of replies.hpp, and these. A core
 // calls `out(action)` for each, so a shell is a set of overloads; it must not call the core back from there.
 
 /// Call the core's `copy_cut` when other events have had their turn: a cut with tables is copied in pieces.

@@ -6,11 +6,12 @@
 #include <distrib/core/float_format.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/rows/row_layout.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/store/check_numerics.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/dense_store.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_action.hpp>
@@ -206,7 +207,7 @@ template <class = void>
   const ShardLayout layout{job, shard};
   const std::uint64_t dense = store_bytes(layout, updaters);
   std::uint64_t needed = dense;
-  for (const TablePlace& table : layout.tables()) {
+  for (const TableShare& table : layout.tables()) {
     const auto slots = static_cast<std::uint16_t>(updaters[table.updater()].slots().size());
     needed += table.rows() * RowLayout{table.info().dim, slots, table.info().kept_as}.stride_bytes();
   }

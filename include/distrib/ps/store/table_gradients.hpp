@@ -60,11 +60,11 @@ class TableGradients {
     at = aligned_size(at + key_bytes);
     if (contribution.size() != at + rows_bytes(layout, keys_)) return ps_errc::wrong_size;
     for (std::size_t table = 0; table < keys_.size(); ++table) {
-      const TablePlace& place = layout.tables()[table];
-      if (!place.owns_all(keys_[table])) return ps_errc::no_such_row;
+      const TableShare& share = layout.tables()[table];
+      if (!share.owns_all(keys_[table])) return ps_errc::no_such_row;
       sent_[table] = contribution.data() + at;
       if (layout.wire_format() == FloatFormat::float32)
-        rows_[table] = {reinterpret_cast<const float*>(sent_[table]), keys_[table].size() * place.info().dim};
+        rows_[table] = {reinterpret_cast<const float*>(sent_[table]), keys_[table].size() * share.info().dim};
       at += aligned_size(wire_row_bytes(layout, table, keys_[table].size()));
     }
     return {};

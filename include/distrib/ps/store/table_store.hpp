@@ -53,8 +53,8 @@ class TableStore {
   TableStore(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters, std::uint64_t budget_bytes)
       : budget_{std::make_unique<MemoryBudget>(budget_bytes)}, row_mean_{job.row_mean}, wire_format_{job.wire_format} {
     tables_.reserve(layout.tables().size());
-    for (const TablePlace& place : layout.tables())
-      tables_.emplace_back(place, updaters[place.updater()], job.seed, *budget_);
+    for (const TableShare& share : layout.tables())
+      tables_.emplace_back(share, updaters[share.updater()], job.seed, *budget_);
   }
 
   TableStore(TableStore&&) noexcept = default;
@@ -122,7 +122,7 @@ class TableStore {
   template <class = void> [[nodiscard]] auto check(const KeyLists& keys) const noexcept -> std::error_code {
     if (keys.size() != tables_.size()) return ps_errc::no_such_row;
     for (std::size_t i = 0; i < keys.size(); ++i)
-      if (!tables_[i].place().owns_all(keys[i])) return ps_errc::no_such_row;
+      if (!tables_[i].share().owns_all(keys[i])) return ps_errc::no_such_row;
     return {};
   }
 
@@ -184,7 +184,7 @@ class TableStore {
     assert(keys.size() == tables_.size());
     std::size_t at = 0;
     for (std::size_t i = 0; i < tables_.size(); ++i) {
-      const std::size_t floats = keys[i].size() * tables_[i].place().info().dim;
+      const std::size_t floats = keys[i].size() * tables_[i].share().info().dim;
       if (wire_format_ == FloatFormat::float32)
         write_table(tables_[i], std::span{keys[i]}, std::span{reinterpret_cast<float*>(out.data() + at), floats});
       else write_encoded(tables_[i], keys[i], out.data() + at, write_table);
@@ -199,7 +199,7 @@ class TableStore {
   // So many rows at a time that they are still in the cache when they are encoded.
   void write_encoded(const detail::ShardTable& table, std::span<const std::uint64_t> keys, std::byte* out,
                      auto& write_table) const {
-    const std::size_t dim = table.place().info().dim;
+    const std::size_t dim = table.share().info().dim;
     const std::size_t most = std::max<std::size_t>(1, (std::size_t{16} << 10) / sizeof(float) / dim);
     weights_.resize(std::min(most, keys.size()) * dim);
     for (; !keys.empty(); keys = keys.subspan(std::min(most, keys.size()))) {

@@ -50,23 +50,23 @@ template <class = void>
 }
 
 /// Where a part begins in a block that travels.
-[[nodiscard]] inline auto wire_offset(const ShardLayout& layout, const ShardLayout::Place& place) -> std::size_t {
-  if (is_counter(place.dtype)) return layout.wire_float_bytes() + (place.offset_bytes - layout.float_bytes());
-  return place.offset_bytes / sizeof(float) * element_bytes(layout.wire_format());
+[[nodiscard]] inline auto wire_offset(const ShardLayout& layout, const ShardLayout::Entry& entry) -> std::size_t {
+  if (is_counter(entry.dtype)) return layout.wire_float_bytes() + (entry.offset_bytes - layout.float_bytes());
+  return entry.offset_bytes / sizeof(float) * element_bytes(layout.wire_format());
 }
 
 /// Copies a part out of a block that has travelled to where it belongs in its whole `variable`.
 template <class = void>
-inline void spread_received(const ShardLayout& layout, const ShardLayout::Place& place, const std::byte* received,
+inline void spread_received(const ShardLayout& layout, const ShardLayout::Entry& entry, const std::byte* received,
                             std::byte* variable) {
-  const std::byte* const from = received + wire_offset(layout, place);
-  const Slice whole = Slice::whole(place.whole);
-  if (layout.wire_format() == FloatFormat::float32 || is_counter(place.dtype)) {
-    copy_overlap(place.slice, from, whole, variable, size_bytes(place.dtype));
+  const std::byte* const from = received + wire_offset(layout, entry);
+  const Slice whole = Slice::whole(entry.whole);
+  if (layout.wire_format() == FloatFormat::float32 || is_counter(entry.dtype)) {
+    copy_overlap(entry.slice, from, whole, variable, size_bytes(entry.dtype));
     return;
   }
   const FloatFormat format = layout.wire_format();
-  for_each_overlap(place.slice, whole, [&](std::size_t at, std::size_t to_at, std::size_t count) {
+  for_each_overlap(entry.slice, whole, [&](std::size_t at, std::size_t to_at, std::size_t count) {
     decode_elements(format, from + at * element_bytes(format), {reinterpret_cast<float*>(variable) + to_at, count});
   });
 }
@@ -74,17 +74,17 @@ inline void spread_received(const ShardLayout& layout, const ShardLayout::Place&
 /// Copies a part out of its whole `variable` into a block that is to travel, which has `wire_block_bytes`: the opposite
 /// of `spread_received`. Gaps stay as they are.
 template <class = void>
-inline void gather_to_send(const ShardLayout& layout, const ShardLayout::Place& place, const std::byte* variable,
+inline void gather_to_send(const ShardLayout& layout, const ShardLayout::Entry& entry, const std::byte* variable,
                            std::byte* to_send) {
-  std::byte* const to = to_send + wire_offset(layout, place);
-  const Slice whole = Slice::whole(place.whole);
-  if (layout.wire_format() == FloatFormat::float32 || is_counter(place.dtype)) {
-    copy_overlap(whole, variable, place.slice, to, size_bytes(place.dtype));
+  std::byte* const to = to_send + wire_offset(layout, entry);
+  const Slice whole = Slice::whole(entry.whole);
+  if (layout.wire_format() == FloatFormat::float32 || is_counter(entry.dtype)) {
+    copy_overlap(whole, variable, entry.slice, to, size_bytes(entry.dtype));
     return;
   }
   const FloatFormat format = layout.wire_format();
   const auto* const floats = reinterpret_cast<const float*>(variable);
-  for_each_overlap(whole, place.slice, [&](std::size_t at, std::size_t to_at, std::size_t count) {
+  for_each_overlap(whole, entry.slice, [&](std::size_t at, std::size_t to_at, std::size_t count) {
     encode_elements(format, {floats + at, count}, to + to_at * element_bytes(format));
   });
 }

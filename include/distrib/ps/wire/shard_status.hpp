@@ -3,7 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/protowire.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/rpc/latency_histogram.hpp>
 
 #include <chrono>

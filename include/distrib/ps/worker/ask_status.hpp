@@ -5,7 +5,7 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/async_connect.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/shared_secret.hpp>

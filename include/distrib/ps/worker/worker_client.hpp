@@ -12,9 +12,9 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/ps/worker/worker_client_options.hpp>
 #include <distrib/ps/worker/worker_node.hpp>
 #include <distrib/rpc/client_core.hpp>

@@ -9,10 +9,10 @@
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/error.hpp>
@@ -47,7 +47,7 @@ class WorkerShell {
   virtual void failed(const Error& why) = 0;  ///< The job cannot go on: a shard refused it, or a rank is lost.
 };
 
-/// One worker over rpc: carries what its core tells to the shards as calls of `ps/wire/methods.hpp`, one connection a
+/// One worker over rpc: carries what its core tells to the shards as calls of `ps/wire/messages.hpp`, one connection a
 /// shard, or with replicas one a replica, by their numbers, and their answers back to the core. What cannot be sent
 /// because a connection is down is dropped: after it is there again the core joins, and says everything anew.
 ///

@@ -102,8 +102,8 @@ __attribute__((target("avx2,sse4.2"))) inline auto find_header_avx2(ByteView fil
       }
       Block top;
       std::memcpy(&top, base + filter.top_index, sizeof top);
-      const auto lanes = (high == 0) & (top <= filter.top);
-      const auto mask = static_cast<std::uint32_t>(__builtin_ia32_pmovmskb256(reinterpret_cast<const Signed&>(lanes)));
+      const auto good = (high == 0) & (top <= filter.top);
+      const auto mask = static_cast<std::uint32_t>(__builtin_ia32_pmovmskb256(reinterpret_cast<const Signed&>(good)));
       fits |= std::uint64_t{mask} << half;
     }
     if (fits == 0) continue;
@@ -116,8 +116,8 @@ __attribute__((target("avx2,sse4.2"))) inline auto find_header_avx2(ByteView fil
         any |= next;
       }
       std::memcpy(&next, base + 8, sizeof next);
-      const auto lanes = (any == 0) & (next != empty_record_mark);
-      const auto mask = static_cast<std::uint32_t>(__builtin_ia32_pmovmskb256(reinterpret_cast<const Signed&>(lanes)));
+      const auto good = (any == 0) & (next != empty_record_mark);
+      const auto mask = static_cast<std::uint32_t>(__builtin_ia32_pmovmskb256(reinterpret_cast<const Signed&>(good)));
       zeros |= std::uint64_t{mask} << half;
     }
     for (fits &= ~zeros; fits != 0; fits &= fits - 1) {

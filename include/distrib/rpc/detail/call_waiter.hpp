@@ -35,7 +35,7 @@ void complete_call(Handler&& handler, const Executor& executor, const std::error
   });
 }
 
-/// A place where the handler of one call waits, then that of another one: handlers of up to 64 bytes lie inside, so a
+/// Memory where the handler of one call waits, then that of another one: handlers of up to 64 bytes lie inside, so a
 /// call allocates nothing.
 template <class Executor> class CallWaiter {
  public:
@@ -49,17 +49,17 @@ template <class Executor> class CallWaiter {
   /// Waits for the end of a call of `M`. Nobody else waits here.
   template <RpcMethod M, class Handler> void wait(Handler handler, const Executor& executor) {
     using Waiting = WaitingFor<M, Handler>;
-    if constexpr (fits<Waiting>) ::new (static_cast<void*>(place_)) Waiting{std::move(handler), executor};
-    else ::new (static_cast<void*>(place_)) Waiting*(new Waiting{std::move(handler), executor});
+    if constexpr (fits<Waiting>) ::new (static_cast<void*>(memory_)) Waiting{std::move(handler), executor};
+    else ::new (static_cast<void*>(memory_)) Waiting*(new Waiting{std::move(handler), executor});
     operate_ = &operate<Waiting>;
   }
 
   /// The call has ended. The handler is called at once where it wants to be called on the executor itself, else
-  /// there where it wants to; the place is free before.
+  /// there where it wants to; the memory is free before.
   void complete(const ClientEvent& event) { std::exchange(operate_, nullptr)(*this, &event); }
 
  private:
-  static constexpr std::size_t place_bytes = 64;
+  static constexpr std::size_t memory_bytes = 64;
 
   template <RpcMethod M, class Handler> struct WaitingFor {
     Handler handler;
@@ -74,24 +74,24 @@ template <class Executor> class CallWaiter {
   };
 
   template <class Waiting>
-  static constexpr bool fits = sizeof(Waiting) <= place_bytes && alignof(Waiting) <= alignof(std::max_align_t) &&
+  static constexpr bool fits = sizeof(Waiting) <= memory_bytes && alignof(Waiting) <= alignof(std::max_align_t) &&
                                std::is_nothrow_move_constructible_v<Waiting>;
 
   /// Completes what waits, or, without an event, drops it.
   template <class Waiting> static void operate(CallWaiter& self, const ClientEvent* event) {
     if constexpr (fits<Waiting>) {
-      Waiting& inside = *std::launder(reinterpret_cast<Waiting*>(self.place_));
+      Waiting& inside = *std::launder(reinterpret_cast<Waiting*>(self.memory_));
       Waiting waiting = std::move(inside);
       inside.~Waiting();
       if (event != nullptr) std::move(waiting).complete(*event);
     } else {
-      const std::unique_ptr<Waiting> outside{*std::launder(reinterpret_cast<Waiting**>(self.place_))};
+      const std::unique_ptr<Waiting> outside{*std::launder(reinterpret_cast<Waiting**>(self.memory_))};
       if (event != nullptr) std::move(*outside).complete(*event);
     }
   }
 
   void (*operate_)(CallWaiter&, const ClientEvent*) = nullptr;
-  alignas(std::max_align_t) std::byte place_[place_bytes];
+  alignas(std::max_align_t) std::byte memory_[memory_bytes];
 };
 
 }  // namespace detail

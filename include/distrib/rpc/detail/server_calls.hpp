@@ -49,7 +49,7 @@ class ServerCalls {
   }
 
   /// Where a new call begins; null: one is open there, or `id` is of none.
-  template <class = void> [[nodiscard]] auto room(std::uint64_t id) -> ServerCall* {
+  template <class = void> [[nodiscard]] auto slot_for(std::uint64_t id) -> ServerCall* {
     const auto slot = static_cast<std::uint32_t>(id);
     if (slot >= calls_.size()) calls_.resize(slot + std::size_t{1});
     return calls_[slot].open || id >> 32 == 0 ? nullptr : &calls_[slot];

@@ -77,15 +77,15 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
   }
 
   void remove(const Held& session) {
-    const std::uint32_t place = session->place;
-    sessions_.back()->place = place;
-    std::swap(sessions_[place], sessions_.back());
+    const std::uint32_t index = session->index;
+    sessions_.back()->index = index;
+    std::swap(sessions_[index], sessions_.back());
     sessions_.pop_back();
   }
 
  private:
   void keep(const Held& session) {
-    session->place = static_cast<std::uint32_t>(sessions_.size());
+    session->index = static_cast<std::uint32_t>(sessions_.size());
     sessions_.push_back(session);
   }
 

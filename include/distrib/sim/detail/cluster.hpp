@@ -3,7 +3,7 @@
 
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/program.hpp>

@@ -3,7 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/connection_core.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/frame_body.hpp>
 #include <distrib/rpc/server_core.hpp>

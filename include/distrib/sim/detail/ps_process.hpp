@@ -7,7 +7,7 @@
 #include <distrib/ps/cut/finished_job.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
 #include <distrib/sim/detail/shard_host.hpp>
 #include <distrib/sim/detail/world.hpp>

@@ -13,7 +13,7 @@
 #include <distrib/ps/server/shard_service.hpp>
 #include <distrib/ps/server/shard_shell.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/state_fetch.hpp>
 #include <distrib/sim/detail/world.hpp>
@@ -74,8 +74,8 @@ class ShardHost final : public ShardShell {
     files_ = ShardFiles{world_.cuts.directory};
     if (world_.disk || !stored_) stored_.emplace(files());  // what is in memory stands for a disk
     const Job& job = world_.job;
-    service_.emplace(ShardPlace{task_, job.service_of(number_), job.tasks, job.ranks, finished}, options_, world_.kinds,
-                     *this, world_.now());
+    service_.emplace(ShardIdentity{task_, job.service_of(number_), job.tasks, job.ranks, finished}, options_,
+                     world_.kinds, *this, world_.now());
     tell("starts");
     set_alarm();
   }

@@ -4,8 +4,8 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/ps/cut/state_fetch_core.hpp>
-#include <distrib/ps/store/shard_action.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/store/cut.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/error.hpp>

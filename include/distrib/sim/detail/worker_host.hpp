@@ -5,7 +5,7 @@
 #include <distrib/net/connection_core.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/ps/worker/worker_node.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/server_core.hpp>

@@ -4,7 +4,7 @@
 #include <distrib/net/connection_core.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/dice.hpp>

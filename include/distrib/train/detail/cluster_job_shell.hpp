@@ -7,7 +7,7 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/async_worker_core.hpp>
 #include <distrib/ps/protocol/sync_worker_core.hpp>
@@ -31,10 +31,10 @@ namespace detail {
 template <class WorkerCore> class ClusterJobShell final : public ClusterJob, private WorkerOwner {
  public:
   ClusterJobShell(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options,
-                  CutSettings cuts, ClusterJobEvents events)
-      : total_steps_{job.total_steps}, has_tables_{!job.tables.empty()}, events_{std::move(events)} {
+                  CutSettings cuts, ClusterJobCallbacks callbacks)
+      : total_steps_{job.total_steps}, has_tables_{!job.tables.empty()}, callbacks_{std::move(callbacks)} {
     for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.wire_block_bytes());
-    options.observer = [this](const Event& event) { asio::post(context_, [this, event] { events_.told(event); }); };
+    options.observer = [this](const Event& event) { asio::post(context_, [this, event] { callbacks_.told(event); }); };
     WorkerOwner& owner = *this;
     client_ = std::make_shared<WorkerClient<WorkerCore>>(io_.executor(0), job, rank, std::move(servers),
                                                          std::move(options), std::move(cuts), owner);
@@ -79,7 +79,7 @@ template <class WorkerCore> class ClusterJobShell final : public ClusterJob, pri
   void prepare(Prepare work) override {
     asio::post(context_, [this, step = work.step] {
       asio::post(io_.executor(0),
-                 [this, step, rows = events_.prepare(step)]() mutable { client_->prepared(step, std::move(rows)); });
+                 [this, step, rows = callbacks_.prepare(step)]() mutable { client_->prepared(step, std::move(rows)); });
     });
   }
   void compute(Compute work, Step counted) override {
@@ -89,14 +89,14 @@ template <class WorkerCore> class ClusterJobShell final : public ClusterJob, pri
   }
   void saved(Step step) override {
     asio::post(context_, [this, step] {
-      if (started_) events_.saved(step);  // else it is news of an earlier run
+      if (started_) callbacks_.saved(step);  // else it is news of an earlier run
     });
   }
   void ended(WorkerEnd end) override {
     asio::post(context_, [this, end = std::move(end)]() mutable {
       if (end.code == 0 && !end.result.empty()) {
-        if (!std::exchange(started_, true)) events_.started(reported_ = total_steps_);  // it was done before
-        if (total_steps_ > reported_) events_.step_done(total_steps_, loss_, end.result);
+        if (!std::exchange(started_, true)) callbacks_.started(reported_ = total_steps_);  // it was done before
+        if (total_steps_ > reported_) callbacks_.step_done(total_steps_, loss_, end.result);
       }
       end_ = std::move(end);
       context_.stop();
@@ -114,23 +114,23 @@ template <class WorkerCore> class ClusterJobShell final : public ClusterJob, pri
     const Step done = WorkerCore::is_synchronous ? task->work.step - 1 : task->counted;
     if (!std::exchange(started_, true)) {
       reported_ = done;
-      events_.started(done);
+      callbacks_.started(done);
     }
     const std::vector<SharedBuffer> values = task->work.values;
     const Step next = task->work.step + 1;
-    const float loss = events_.contribute(task->work.step, values, task->gradients);
+    const float loss = callbacks_.contribute(task->work.step, values, task->gradients);
     task->work.values.clear();
-    if (has_tables_) task->next = events_.prepare(next);
+    if (has_tables_) task->next = callbacks_.prepare(next);
     asio::post(io_.executor(0), [this, task = std::move(task)] { computed(*task); });
     // The rest is done while the contribution and the next values travel.
-    if (done > reported_) events_.step_done(reported_ = done, loss_, values);
+    if (done > reported_) callbacks_.step_done(reported_ = done, loss_, values);
     loss_ = loss;
-    events_.prepare(has_tables_ ? next + 1 : next);
+    callbacks_.prepare(has_tables_ ? next + 1 : next);
   }
 
   Step total_steps_;
   bool has_tables_;
-  ClusterJobEvents events_;
+  ClusterJobCallbacks callbacks_;
   asio::io_context context_{1};
   std::vector<BlockPool> blocks_;  // of gradients, one a shard; on the I/O thread
   std::shared_ptr<WorkerClient<WorkerCore>> client_;
@@ -145,10 +145,10 @@ template <class WorkerCore> class ClusterJobShell final : public ClusterJob, pri
 
 template <class>
 auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options,
-                      CutSettings cuts, ClusterJobEvents events) -> std::unique_ptr<ClusterJob> {
+                      CutSettings cuts, ClusterJobCallbacks callbacks) -> std::unique_ptr<ClusterJob> {
   const auto make = [&]<class WorkerCore>() -> std::unique_ptr<ClusterJob> {
     return std::make_unique<detail::ClusterJobShell<WorkerCore>>(job, rank, std::move(servers), std::move(options),
-                                                                 std::move(cuts), std::move(events));
+                                                                 std::move(cuts), std::move(callbacks));
   };
   return job.consistency.is_synchronous() ? make.template operator()<SyncWorkerCore>()
                                           : make.template operator()<AsyncWorkerCore>();

@@ -29,8 +29,8 @@
 #include <distrib/rpc/shared_secret.hpp>
 #include <distrib/summary/event_writer.hpp>
 #include <distrib/train/show_progress.hpp>
+#include <distrib/train/write_result_json.hpp>
 #include <distrib/train/write_summaries.hpp>
-#include <distrib/train/write_summary.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -86,8 +86,8 @@ DISTRIB_COMPILED_ONCE void EventWriter::scalar(std::string_view, std::int64_t, f
 DISTRIB_COMPILED_ONCE void ShowProgress::on_evaluated(const Evaluated&);
 DISTRIB_COMPILED_ONCE auto WriteSummaries::open(std::error_code&) -> bool;
 DISTRIB_COMPILED_ONCE void WriteSummaries::write_out(std::error_code, bool, bool);
-DISTRIB_COMPILED_ONCE void write_summary(const std::string&, const TrainingResult&, std::string_view,
-                                         const std::vector<std::pair<std::string, double>>&);
+DISTRIB_COMPILED_ONCE void write_result_json(const std::string&, const TrainingResult&, std::string_view,
+                                             const std::vector<std::pair<std::string, double>>&);
 
 }  // namespace v0
 }  // namespace distrib

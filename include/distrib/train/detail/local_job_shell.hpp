@@ -5,12 +5,13 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/protocol/async_worker_core.hpp>
 #include <distrib/ps/protocol/sync_worker_core.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/block_pool.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/shard_action.hpp>
 #include <distrib/train/local_job.hpp>
 
@@ -39,8 +40,8 @@ namespace detail {
 template <class WorkerCore> class LocalJobShell final : public LocalJob {
  public:
   LocalJobShell(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
-                LocalJobEvents events, IoPool* pool, std::vector<SharedBuffer> initial_values)
-      : contribute_{std::move(contribute)}, events_{std::move(events)}, pool_{pool} {
+                LocalJobCallbacks callbacks, IoPool* pool, std::vector<SharedBuffer> initial_values)
+      : contribute_{std::move(contribute)}, callbacks_{std::move(callbacks)}, pool_{pool} {
     for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
       const Cut* cut = restored.empty() ? nullptr : &restored[shard];
       shards_.push_back(
@@ -265,12 +266,12 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
     if (together.size() < shards_.size()) return;
     ++saving_;
     auto node = cuts_.extract(step);
-    events_.cut_due(step, std::move(node.mapped()));
+    callbacks_.cut_due(step, std::move(node.mapped()));
   }
 
   void prepare(Rank rank, Step step) {
     auto rows = std::make_shared<std::vector<WantedRows>>();
-    in_background([this, rank, step, rows] { *rows = events_.prepare(rank, step); },
+    in_background([this, rank, step, rows] { *rows = callbacks_.prepare(rank, step); },
                   [this, rank, step, rows] {
                     on_worker(rank, [&](WorkerCore& core, auto& out) { core.prepared(step, std::move(*rows), out); });
                   });
@@ -284,7 +285,7 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
     in_background(
         [this, task] {
           task->loss = contribute_(task->rank, task->work.step, task->work.values, task->gradients);
-          if (events_.prepare) task->next = events_.prepare(task->rank, task->work.step + 1);
+          if (callbacks_.prepare) task->next = callbacks_.prepare(task->rank, task->work.step + 1);
         },
         [this, task] { computed(*task); });
   }
@@ -321,12 +322,12 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
         loss = std::prev(losses_.end())->second.back().second;
         if (reported_ == step()) losses_.clear();
       }
-      events_.step_done(reported_, loss);
+      callbacks_.step_done(reported_, loss);
     }
   }
 
   Contribute contribute_;
-  LocalJobEvents events_;
+  LocalJobCallbacks callbacks_;
   IoPool* pool_;
   // Shared with the tasks on the pool: a thread may still be inside `post` when what it posted has ended the job.
   std::shared_ptr<asio::io_context> context_ = std::make_shared<asio::io_context>(1);
@@ -350,11 +351,11 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
 
 template <class>
 auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
-                    LocalJobEvents events, IoPool* pool, std::vector<SharedBuffer> initial_values)
+                    LocalJobCallbacks callbacks, IoPool* pool, std::vector<SharedBuffer> initial_values)
     -> std::unique_ptr<LocalJob> {
   const auto make = [&]<class WorkerCore>() -> std::unique_ptr<LocalJob> {
     return std::make_unique<detail::LocalJobShell<WorkerCore>>(job, shards, restored, std::move(contribute),
-                                                               std::move(events), pool, std::move(initial_values));
+                                                               std::move(callbacks), pool, std::move(initial_values));
   };
   return job.consistency.is_synchronous() ? make.template operator()<SyncWorkerCore>()
                                           : make.template operator()<AsyncWorkerCore>();

@@ -5,7 +5,7 @@
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/paths.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 
 #include <cstdint>
 #include <map>

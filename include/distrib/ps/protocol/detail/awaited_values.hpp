@@ -4,7 +4,7 @@
 #include <distrib/core/sha256.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/store/shard_store.hpp>
 
 #include <cstdint>

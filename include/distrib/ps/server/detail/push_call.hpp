@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/ps/job/messages.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/router.hpp>
 
 #include <optional>

@@ -3,11 +3,12 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/adopt_job.hpp>
-#include <distrib/ps/server/shard_clock.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/server/shard_identity.hpp>
+#include <distrib/ps/server/shard_options.hpp>
+#include <distrib/ps/wire/messages.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -25,24 +26,24 @@ namespace detail {
 class ServedJob {
  public:
   template <class = void>
-  ServedJob(const ShardPlace& place, ShardKinds kinds, const ShardOptions& options)
-      : place_{place}, kinds_{std::move(kinds)}, options_{options} {}
+  ServedJob(const ShardIdentity& identity, ShardKinds kinds, const ShardOptions& options)
+      : identity_{identity}, kinds_{std::move(kinds)}, options_{options} {}
 
   [[nodiscard]] explicit operator bool() const noexcept { return job_.has_value(); }
   [[nodiscard]] auto operator->() const noexcept -> const Job* { return &*job_; }
   [[nodiscard]] auto get() const noexcept -> const std::optional<Job>& { return job_; }
   [[nodiscard]] auto hash() const noexcept -> const std::string& { return hash_; }
   [[nodiscard]] auto kind() const noexcept -> const ShardKind& { return kind_; }
-  [[nodiscard]] auto place() const noexcept -> const ShardPlace& { return place_; }
+  [[nodiscard]] auto identity() const noexcept -> const ShardIdentity& { return identity_; }
   /// Whether that is the hash of its text.
   [[nodiscard]] auto is(std::string_view hash) const noexcept -> bool { return job_ && hash == hash_; }
   /// Which replica of a shard is served.
-  [[nodiscard]] auto replica() const -> std::uint32_t { return job_->replica_at(place_.task, place_.shard); }
+  [[nodiscard]] auto replica() const -> std::uint32_t { return job_->replica_at(identity_.task, identity_.shard); }
 
   /// As `adopt_job`; the job is known then.
   template <class = void> [[nodiscard]] auto adopt(const JoinRequest& request) -> Error {
     Error error;
-    AdoptedJob adopted = adopt_job(request, job_, place_, kinds_, options_, error);
+    AdoptedJob adopted = adopt_job(request, job_, identity_, kinds_, options_, error);
     if (error) return error;
     kind_ = std::move(adopted.kind);
     hash_ = request.job_hash;
@@ -61,7 +62,7 @@ class ServedJob {
   }
 
  private:
-  ShardPlace place_;
+  ShardIdentity identity_;
   ShardKinds kinds_;
   ShardOptions options_;
   std::optional<Job> job_;

@@ -43,5 +43,5 @@ template <class ListenerType>
 }  // namespace distrib
 
 #ifndef DISTRIB_SEPARATE_COMPILATION
-#include <distrib/ps/server/detail/server_task_shell.hpp>
+#include <distrib/ps/server/detail/task_shell.hpp>
 #endif

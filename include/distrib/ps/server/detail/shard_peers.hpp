@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/ps/job/error.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/server/peer_calls.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <distrib/ps/cut/cut_pieces.hpp>
-#include <distrib/ps/job/messages.hpp>
-#include <distrib/ps/store/shard_action.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/store/cut.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/router.hpp>
 

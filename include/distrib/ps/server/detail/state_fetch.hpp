@@ -6,8 +6,8 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connect.hpp>
 #include <distrib/ps/cut/state_fetch_core.hpp>
-#include <distrib/ps/store/shard_action.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/store/cut.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 
 #include <chrono>

@@ -8,7 +8,7 @@
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/row_mean.hpp>
-#include <distrib/ps/job/table_place.hpp>
+#include <distrib/ps/job/table_share.hpp>
 #include <distrib/ps/rows/dense_id_table.hpp>
 #include <distrib/ps/rows/embedding_table.hpp>
 #include <distrib/ps/rows/memory_budget.hpp>
@@ -59,31 +59,31 @@ class ShardTable {
  public:
   /// Throws `std::system_error`. The budget must outlive it.
   template <class = void>
-  ShardTable(TablePlace place, AnyUpdater updater, std::uint64_t seed, MemoryBudget& budget)
-      : place_{std::move(place)},
+  ShardTable(TableShare share, AnyUpdater updater, std::uint64_t seed, MemoryBudget& budget)
+      : share_{std::move(share)},
         updater_{std::move(updater)},
-        initial_{place_.info(), seed},
+        initial_{share_.info(), seed},
         budget_{&budget},
-        layout_{place_.info().dim, static_cast<std::uint16_t>(updater_.slots().size()), place_.info().kept_as},
-        packing_{layout_, seed, place_.info().name},
+        layout_{share_.info().dim, static_cast<std::uint16_t>(updater_.slots().size()), share_.info().kept_as},
+        packing_{layout_, seed, share_.info().name},
         previous_{layout_.dim},
         one_(layout_.floats()) {
-    if (!place_.info().any_key()) {
+    if (!share_.info().any_key()) {
       std::error_code ec;
-      numbered_.emplace(layout_, place_.first(), static_cast<std::size_t>(place_.rows()), budget, ec);
+      numbered_.emplace(layout_, share_.first(), static_cast<std::size_t>(share_.rows()), budget, ec);
       if (ec) fail(ec);
     }
     reset();
   }
 
-  [[nodiscard]] auto place() const noexcept -> const TablePlace& { return place_; }
+  [[nodiscard]] auto share() const noexcept -> const TableShare& { return share_; }
 
   /// Lets go of what it holds, and gives memory back; numbered rows stay as they are, to be written.
   template <class = void> void clear() {
     previous_.clear();
     copy_.reset();
     newest_use_ = 0;
-    if (!numbered_) any_.emplace(layout_, *budget_, EmbeddingTableOptions{place_.info().min_count});
+    if (!numbered_) any_.emplace(layout_, *budget_, EmbeddingTableOptions{share_.info().min_count});
   }
 
   /// Goes to the initial state.
@@ -124,7 +124,7 @@ class ShardTable {
       const KeyUse before = any_ ? before_[i] : KeyUse{};
       if (!is_to_be_copied(keys[i]) || is_in_copy(keys[i], before)) continue;
       copy_->add(keys[i], before, had_row(i) ? rows_[i] : nullptr);
-      if (numbered_) in_copy_[keys[i] - place_.first()] = true;
+      if (numbered_) in_copy_[keys[i] - share_.first()] = true;
     }
   }
 
@@ -139,7 +139,7 @@ class ShardTable {
     const std::size_t size = merged_.keys().size();
     for (std::size_t first = 0; first < size; first += chunk_rows())
       update_chunk(count, first, std::min(chunk_rows(), size - first), keep);
-    const std::uint64_t evict_after = place_.info().evict_after;
+    const std::uint64_t evict_after = share_.info().evict_after;
     if (!any_ || evict_after == 0 || count % steps_per_use != 0) return;
     any_->evict_unused_since(first_use_kept(count, evict_after), [&](std::uint64_t key, KeyUse use, const float* row) {
       if (copy_ && is_to_be_copied(key)) copy_->add(key, use, row);
@@ -189,7 +189,7 @@ class ShardTable {
   /// Begins a copy of this moment; updates may go on while it is made.
   template <class = void> void begin_copy() {
     copy_.emplace(layout_, packing_, any_.has_value(), rows() * layout_.row_bytes());
-    place_of_copy_ = next_place_ = 0;
+    copy_position_ = next_position_ = 0;
     newest_use_before_copy_ = newest_use_;
     if (numbered_) in_copy_.assign(numbered_->size(), false);
     to_copy_.clear();
@@ -259,7 +259,7 @@ class ShardTable {
     const float* row;  // null: it has none
   };
 
-  [[noreturn]] void fail(std::error_code ec) const { throw_error(ec, "table " + place_.info().name); }
+  [[noreturn]] void fail(std::error_code ec) const { throw_error(ec, "table " + share_.info().name); }
 
   // To the nearest, so that a pull of a key without a row gives what the row will be.
   template <class = void> void init(std::uint64_t key, float* row) const {
@@ -283,16 +283,16 @@ class ShardTable {
 
   // --- the copy: in the order of the index, or of numbers ---
 
-  [[nodiscard]] auto place_in_copy(std::uint64_t key) const noexcept -> std::uint64_t {
-    return any_ ? EmbeddingTable::place_of(key) : key - place_.first();
+  [[nodiscard]] auto position_in_copy(std::uint64_t key) const noexcept -> std::uint64_t {
+    return any_ ? EmbeddingTable::position_of(key) : key - share_.first();
   }
   [[nodiscard]] auto is_copied() const noexcept -> bool {
-    return place_of_copy_ >= (any_ ? std::uint64_t{1} << 32 : numbered_->size());
+    return copy_position_ >= (any_ ? std::uint64_t{1} << 32 : numbered_->size());
   }
-  auto is_to_be_copied(std::uint64_t key) const noexcept -> bool { return place_in_copy(key) >= place_of_copy_; }
+  auto is_to_be_copied(std::uint64_t key) const noexcept -> bool { return position_in_copy(key) >= copy_position_; }
   // Whether it is known to be: it has changed since the copy was begun. Of use of that time one cannot tell.
   [[nodiscard]] auto is_in_copy(std::uint64_t key, KeyUse use) const noexcept -> bool {
-    return numbered_ ? in_copy_[key - place_.first()] : use.last_use > newest_use_before_copy_;
+    return numbered_ ? in_copy_[key - share_.first()] : use.last_use > newest_use_before_copy_;
   }
   // Before it was counted.
   [[nodiscard]] auto had_row(std::size_t i) const noexcept -> bool {
@@ -306,8 +306,8 @@ class ShardTable {
       ++seen;
       if (!is_in_copy(key, use)) to_copy_.push_back({key, use, row});
     };
-    next_place_ = any_ ? any_->for_each_from(place_of_copy_, list)
-                       : numbered_->for_each_from(place_of_copy_, [&](auto key, auto* row) { list(key, {}, row); });
+    next_position_ = any_ ? any_->for_each_from(copy_position_, list)
+                          : numbered_->for_each_from(copy_position_, [&](auto key, auto* row) { list(key, {}, row); });
     return seen;
   }
 
@@ -325,18 +325,18 @@ class ShardTable {
     }
     most_bytes -= std::min(most_bytes, size * key_bytes);
     to_copy_.resize(to_copy_.size() - size);
-    if (to_copy_.empty()) place_of_copy_ = next_place_;
+    if (to_copy_.empty()) copy_position_ = next_position_;
   }
 
   [[nodiscard]] auto cut_row_bytes() const noexcept -> std::size_t { return layout_.floats() * sizeof(float); }
 
   [[nodiscard]] auto min_count() const noexcept -> std::uint32_t {
-    return std::min(place_.info().min_count, KeyUse::max_frequency);
+    return std::min(share_.info().min_count, KeyUse::max_frequency);
   }
 
   /// Rows that are updated by one call: few enough to stay in the first cache with all that they need.
   [[nodiscard]] auto chunk_rows() const noexcept -> std::size_t {
-    return std::clamp<std::size_t>((std::size_t{4} << 10) / place_.info().row_bytes(), 4, 256);
+    return std::clamp<std::size_t>((std::size_t{4} << 10) / share_.info().row_bytes(), 4, 256);
   }
 
   template <class = void> void update_chunk(std::uint64_t count, std::size_t first, std::size_t size, bool keep) {
@@ -376,11 +376,11 @@ class ShardTable {
     for (const auto part : {keys.first(rows), keys.subspan(rows)})
       if (std::adjacent_find(part.begin(), part.end(), std::greater_equal<>{}) != part.end())
         return ps_errc::unsorted_keys;
-    return place_.owns_all(keys.first(rows)) && place_.owns_all(keys.subspan(rows)) ? std::error_code{}
+    return share_.owns_all(keys.first(rows)) && share_.owns_all(keys.subspan(rows)) ? std::error_code{}
                                                                                     : ps_errc::no_such_row;
   }
 
-  TablePlace place_;
+  TableShare share_;
   AnyUpdater updater_;
   RowInitializer initial_;
   MemoryBudget* budget_;
@@ -396,9 +396,9 @@ class ShardTable {
   std::vector<float> gradients_;
   std::vector<float> unpacked_;  // rows of a chunk, where they are kept otherwise
   mutable std::vector<float> one_;  // a row
-  std::optional<TableCopy> copy_;  // that is being made, of keys before this place, and of those that changed since
-  std::uint64_t place_of_copy_ = 0;
-  std::uint64_t next_place_ = 0;  // behind these, which are not in it yet
+  std::optional<TableCopy> copy_;  // that is being made, of keys before this position, and of those that changed since
+  std::uint64_t copy_position_ = 0;
+  std::uint64_t next_position_ = 0;  // behind these, which are not in it yet
   std::vector<ToCopy> to_copy_;
   std::uint32_t newest_use_ = 0;  // of any key
   std::uint32_t newest_use_before_copy_ = 0;

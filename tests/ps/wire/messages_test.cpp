@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 
 #include <distrib/rpc/router.hpp>
 
@@ -24,7 +24,7 @@ auto carried(const T& message) -> T {
 
 }  // namespace
 
-TEST_CASE("methods: messages are written and read back", "[ps]") {
+TEST_CASE("messages: they are written and read back", "[ps]") {
   const Progress progress{1ULL << 40, {0, 100, 1ULL << 40}};
   const JoinRequest join = carried(JoinRequest{7, "abc", "the job", {"cuts/here", 500, {3, 1.5}}});
   CHECK(join.rank == 7);

@@ -12,7 +12,7 @@ inline namespace v0 {
 
 /// The half of a step that keeps nothing of its own between elements: it stands where the stream below stands, and
 /// goes there with it. A step derives from it and adds `Element`, `next` and `describe`.
-template <Stream Below> class StreamStep {
+template <Stream Below> class StatelessStep {
  public:
   void rewind(std::uint64_t epoch, Error& error) { below_.rewind(epoch, error); }
 
@@ -28,7 +28,7 @@ template <Stream Below> class StreamStep {
   }
 
  protected:
-  explicit StreamStep(Below below) : below_{std::move(below)} {}
+  explicit StatelessStep(Below below) : below_{std::move(below)} {}
 
   Below below_;
 };

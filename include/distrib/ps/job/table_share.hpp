@@ -46,10 +46,10 @@ class TableSharding {
 };
 
 /// One shard's share of a table. A value.
-class TablePlace {
+class TableShare {
  public:
   template <class = void>
-  TablePlace(const Job& job, std::size_t table, std::uint32_t shard)
+  TableShare(const Job& job, std::size_t table, std::uint32_t shard)
       : info_{job.tables[table]}, updater_{job.updater_of(info_.name)}, shard_{shard}, sharding_{info_, job.shards()} {}
 
   [[nodiscard]] auto info() const noexcept -> const TableInfo& { return info_; }

@@ -26,7 +26,7 @@ namespace detail {
 ///
 /// Threads: one at a time, which is the executor's while that runs. It must not outlive the executor's context.
 template <class ListenerType>
-class PageServer {
+class MetricsServer {
  public:
   using Executor = typename ListenerType::Executor;
   static constexpr std::size_t most_visitors = 16;
@@ -36,12 +36,12 @@ class PageServer {
 
   /// Listens from now on; port 0 takes a free one. `content` gathers the content and then calls what it is given, once.
   /// Throws as the listener does.
-  PageServer(const Executor& executor, const Address& address, Page page, std::function<void(Show)> content)
+  MetricsServer(const Executor& executor, const Address& address, Page page, std::function<void(Show)> content)
       : state_{std::make_shared<State>(std::move(page), std::move(content))},
         listener_{executor, address, [state = state_](Socket socket) { enter(state, std::move(socket)); }} {}
-  PageServer(const PageServer&) = delete;
-  auto operator=(const PageServer&) -> PageServer& = delete;
-  ~PageServer() {
+  MetricsServer(const MetricsServer&) = delete;
+  auto operator=(const MetricsServer&) -> MetricsServer& = delete;
+  ~MetricsServer() {
     listener_.close();
     state_->content = nullptr;
     for (Visit* const visit : state_->visits) visit->close();

@@ -11,7 +11,7 @@
 #include <distrib/ps/cut/stored_cuts.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/state_fetch.hpp>
 #include <distrib/ps/server/server_options.hpp>
@@ -20,8 +20,9 @@
 #include <distrib/ps/server/shard_service.hpp>
 #include <distrib/ps/server/shard_shell.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/shard_action.hpp>
-#include <distrib/ps/wire/methods.hpp>
+#include <distrib/ps/wire/messages.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/server_event.hpp>
@@ -47,19 +48,19 @@ namespace detail {
 /// files, which are read and written on another thread: what came of it is posted back. What `RpcPoolServer` speaks to.
 ///
 /// `Task` is told, from this thread: `changed(lane, tally)`, `ended(lane, tally, code, why)` and `tell(kind, text)`; it
-/// is asked from here for `shards_of_job()`, `options()`, `kinds()`, `place(shard)`, `name()` and `address_of(task)`,
-/// which must not change, or be atomic; and, on the thread of files, to `hold(directory, error)`, before anything is done
-/// there.
+/// is asked from here for `shards_of_job()`, `options()`, `kinds()`, `identity(shard)`, `name()` and
+/// `address_of(task)`, which must not change, or be atomic; and, on the thread of files, to `hold(directory, error)`,
+/// before anything is done there.
 /// Threads: all on the executor's, but the constructor and destructor; no handler may run any more then.
 template <class Connection, class Task>
-class ShardLane {
+class Lane {
  public:
   using Executor = IoPool::Executor;
 
-  ShardLane(Task& task, std::size_t number, const Executor& executor, const Executor& disk)
+  Lane(Task& task, std::size_t number, const Executor& executor, const Executor& disk)
       : task_{task}, number_{number}, executor_{executor}, disk_{disk}, timer_{executor} {}
-  ShardLane(const ShardLane&) = delete;
-  auto operator=(const ShardLane&) -> ShardLane& = delete;
+  Lane(const Lane&) = delete;
+  auto operator=(const Lane&) -> Lane& = delete;
 
   [[nodiscard]] auto executor() const noexcept -> const Executor& { return executor_; }
   [[nodiscard]] auto number() const noexcept -> std::size_t { return number_; }
@@ -137,10 +138,10 @@ class ShardLane {
 
   /// One shard, its service's shell.
   struct Host final : ShardShell {
-    Host(ShardLane& on, std::uint32_t number)
+    Host(Lane& on, std::uint32_t number)
         : lane{on},
           files{on.task_.options().directory},
-          service{on.task_.place(number), on.task_.options().shard, on.task_.kinds(), *this, Clock::now()} {}
+          service{on.task_.identity(number), on.task_.options().shard, on.task_.kinds(), *this, Clock::now()} {}
 
     void open(const Job& job, std::uint32_t of_shard, const CutSettings& cuts, const JobUpdaters& of_job) override {
       replica = of_shard;
@@ -193,7 +194,7 @@ class ShardLane {
     void operator()(const Event& event) { lane.task_.tell(event.kind, event.text); }
     void operator()(const EndTask& end) { ended(end.code, end.why); }
 
-    ShardLane& lane;
+    Lane& lane;
     ShardFiles files;
     std::shared_ptr<StoredCuts<>> stored = std::make_shared<StoredCuts<>>();  // used on the thread of files only
     std::uint32_t replica = 0;  // which one of the job's

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/data/stream/stream_step.hpp>
+#include <distrib/data/stream/stateless_step.hpp>
 
 #include <distrib/data/stream/stream_steps.hpp>
 
@@ -15,10 +15,10 @@ using Ints = distrib::VectorStream<int>;
 
 /// A step of a user's own.
 template <distrib::Stream Below>
-class Doubled : public distrib::StreamStep<Below> {
+class Doubled : public distrib::StatelessStep<Below> {
  public:
   using Element = int;
-  explicit Doubled(Below below) : distrib::StreamStep<Below>{std::move(below)} {}
+  explicit Doubled(Below below) : distrib::StatelessStep<Below>{std::move(below)} {}
   auto next(distrib::Error& error) -> std::optional<int> {
     const std::optional<int> element = this->below_.next(error);
     return element ? std::optional{2 * *element} : std::nullopt;
@@ -32,7 +32,7 @@ static_assert(distrib::detail::SeekableStream<Doubled<distrib::RepeatedStream<In
 
 }  // namespace
 
-TEST_CASE("StreamStep: stands where the stream below stands, and goes there with it", "[data]") {
+TEST_CASE("StatelessStep: stands where the stream below stands, and goes there with it", "[data]") {
   Doubled stream{distrib::RepeatedStream<Ints>{Ints{{1, 2, 3}}, 5}};
   distrib::Error error;
   stream.rewind(0, error);

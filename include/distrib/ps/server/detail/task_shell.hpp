@@ -14,16 +14,16 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/give_way.hpp>
-#include <distrib/ps/server/detail/page_server.hpp>
+#include <distrib/ps/server/detail/lane.hpp>
+#include <distrib/ps/server/detail/metrics_server.hpp>
 #include <distrib/ps/server/detail/server_task.hpp>
-#include <distrib/ps/server/detail/shard_lane.hpp>
 #include <distrib/ps/server/detail/task_lock.hpp>
 #include <distrib/ps/server/metrics_text.hpp>
 #include <distrib/ps/server/server_options.hpp>
-#include <distrib/ps/server/shard_clock.hpp>
+#include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/rpc_pool_server.hpp>
@@ -50,13 +50,13 @@ namespace detail {
 /// files; of a pool of one thread that one has all. Shard s is on lane s modulo their number. What is of the whole task
 /// lives on the first thread: when it is over, its page of metrics, its observer.
 template <class ListenerType>
-class ServerTaskShell final : public ServerTask {
+class TaskShell final : public ServerTask {
   using Connection = std::shared_ptr<BasicServerSession<typename ListenerType::Socket>>;
 
  public:
-  using Lane = ShardLane<Connection, ServerTaskShell>;
+  using Lane = detail::Lane<Connection, TaskShell>;
 
-  ServerTaskShell(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds, ServerOptions options)
+  TaskShell(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds, ServerOptions options)
       : io_{io},
         executor_{io.executor(0)},
         disk_{io.executor(io.size() - 1)},
@@ -68,13 +68,13 @@ class ServerTaskShell final : public ServerTask {
         look_timer_{executor_},
         hang_up_timer_{executor_} {
     options_.shard.task_memory_bytes = std::min(options_.shard.task_memory_bytes, usable_memory() / 2);
-    place_.task = index;
-    place_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
-    place_.ranks = static_cast<std::uint32_t>(worker_count(cluster, "worker"));
+    identity_.task = index;
+    identity_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
+    identity_.ranks = static_cast<std::uint32_t>(worker_count(cluster, "worker"));
     Error error;
     hold(options_.directory, error);
     throw_if(error);
-    place_.finished = !finished_checkpoint(options_.directory).empty();
+    identity_.finished = !finished_checkpoint(options_.directory).empty();
     address_ = Address::parse(cluster.task_address("ps", index));
     for (std::size_t i = 0; i < lanes_of(io); ++i)
       lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_));
@@ -83,7 +83,7 @@ class ServerTaskShell final : public ServerTask {
   }
 
   /// Nothing of it runs any more then.
-  ~ServerTaskShell() override {
+  ~TaskShell() override {
     run_on(io_, 0, [this] { close(); });  // nothing is asked of server and lanes any more
     server_.reset();
     for (const auto& lane : lanes_) run_on(io_, lane->number(), [&lane] { lane->close(); });
@@ -132,15 +132,15 @@ class ServerTaskShell final : public ServerTask {
   [[nodiscard]] auto options() const noexcept -> const ServerOptions& { return options_; }
   [[nodiscard]] auto kinds() const noexcept -> const ShardKinds& { return kinds_; }
   [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
-  [[nodiscard]] auto place(std::uint32_t shard) const -> ShardPlace {
-    ShardPlace place = place_;
-    place.shard = shard;
-    return place;
+  [[nodiscard]] auto identity(std::uint32_t shard) const -> ShardIdentity {
+    ShardIdentity identity = identity_;
+    identity.shard = shard;
+    return identity;
   }
 
   /// Sees to it that no other process of the task has this directory; else `directory_in_use`. On the thread of files.
   void hold(const std::string& directory, Error& error) {
-    lock_.hold(directory, place_.task, options_.lock_within, error);
+    lock_.hold(directory, identity_.task, options_.lock_within, error);
   }
 
   /// Where a ps task is; port 0: the cluster does not say so.
@@ -218,13 +218,13 @@ class ServerTaskShell final : public ServerTask {
     over_ = over.code;
     look_timer_.cancel();
     hang_up_timer_.cancel();
-    page_.reset();
+    metrics_server_.reset();
     tell_end();
   }
 
  private:
   /// What the rpc server speaks to on a thread.
-  struct Room {
+  struct LaneRouter {
     Lane* lane;
     void dispatch(const Connection& connection, const ServerEvent& event) const { lane->happened(connection, event); }
     void happened(const Connection& connection, const ServerEvent& event) const { lane->happened(connection, event); }
@@ -235,15 +235,15 @@ class ServerTaskShell final : public ServerTask {
     RpcServerOptions options = options_.rpc;
     options.services = TaskEndCore::most_shards;
     options.threads = static_cast<std::uint32_t>(lanes_.size());
-    server_.emplace(io_, address, [this](std::size_t thread) { return Room{lanes_[thread].get()}; }, options);
+    server_.emplace(io_, address, [this](std::size_t thread) { return LaneRouter{lanes_[thread].get()}; }, options);
   }
 
   void show_metrics(const Address& address) {
-    page_.reset(new PageServer<ListenerType>{
+    metrics_server_.reset(new MetricsServer<ListenerType>{
         executor_, address, {"/metrics", std::string{metrics_content_type}}, [this](auto show) {
           gather(std::move(show));
         }});
-    metrics_port_ = page_->port();
+    metrics_port_ = metrics_server_->port();
   }
 
   void gather(std::function<void(std::string)> show) {
@@ -282,7 +282,7 @@ class ServerTaskShell final : public ServerTask {
     asked_.clear();
     look_timer_.cancel();
     hang_up_timer_.cancel();
-    page_.reset();
+    metrics_server_.reset();
   }
 
   void tell_end() {
@@ -306,7 +306,7 @@ class ServerTaskShell final : public ServerTask {
   ShardKinds kinds_;
   ServerOptions options_;
   std::string name_;
-  ShardPlace place_;
+  ShardIdentity identity_;
   TaskLock lock_;
   Address address_;
   std::uint16_t metrics_port_ = 0;
@@ -319,15 +319,15 @@ class ServerTaskShell final : public ServerTask {
   std::function<void(int)> joined_;
   std::optional<int> over_;  // with this code
   bool closed_ = false;
-  std::unique_ptr<PageServer<ListenerType>> page_;  // null: no metrics
+  std::unique_ptr<MetricsServer<ListenerType>> metrics_server_;  // null: no metrics
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::optional<RpcPoolServer<Room>> server_;  // the last: its connections speak to all of the above
+  std::optional<RpcPoolServer<LaneRouter>> server_;  // the last: its connections speak to all of the above
 };
 
 template <class ListenerType>
 auto make_server_task(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds,
                       ServerOptions options) -> std::unique_ptr<ServerTask> {
-  auto task = std::make_unique<ServerTaskShell<ListenerType>>(io, cluster, index, std::move(kinds), std::move(options));
+  auto task = std::make_unique<TaskShell<ListenerType>>(io, cluster, index, std::move(kinds), std::move(options));
   task->start();
   return task;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/ps/job/table_place.hpp>
+#include <distrib/ps/job/table_share.hpp>
 
 #include "support/catch.hpp"
 
@@ -10,8 +10,8 @@
 
 using distrib::Job;
 using distrib::TableInfo;
-using distrib::TablePlace;
 using distrib::TableSharding;
+using distrib::TableShare;
 
 namespace {
 
@@ -34,7 +34,7 @@ const std::uint64_t some_keys[] = {0, 1, 2, 11, 12, 13, 64, 12345678901234567ULL
 
 }  // namespace
 
-TEST_CASE("TablePlace: each key is one shard's, that which TableSharding says", "[ps]") {
+TEST_CASE("TableShare: each key is one shard's, that which TableSharding says", "[ps]") {
   for (const std::uint32_t tasks : {1U, 2U, 3U})
     for (const std::uint64_t rows : {1U, 5U, 13U, 100U}) {
       const Job of = job(tasks, 2, rows);
@@ -44,7 +44,7 @@ TEST_CASE("TablePlace: each key is one shard's, that which TableSharding says", 
         for (const std::uint64_t key : some_keys) {
           std::uint32_t owners = 0;
           for (std::uint32_t shard = 0; shard < of.shards(); ++shard) {
-            const bool owns = TablePlace{of, table, shard}.owns(key);
+            const bool owns = TableShare{of, table, shard}.owns(key);
             owners += owns ? 1 : 0;
             if (owns) CHECK(sharding.shard(key) == shard);
           }
@@ -56,52 +56,52 @@ TEST_CASE("TablePlace: each key is one shard's, that which TableSharding says", 
     }
 }
 
-TEST_CASE("TablePlace: owns keys that ascend when it owns each of them", "[ps]") {
+TEST_CASE("TableShare: owns keys that ascend when it owns each of them", "[ps]") {
   const Job of = job(2, 2, 13);
   for (std::size_t table = 0; table < 2; ++table)
     for (std::uint32_t shard = 0; shard < of.shards(); ++shard) {
-      const TablePlace place{of, table, shard};
+      const TableShare share{of, table, shard};
       const std::span all{some_keys};
       for (std::size_t first = 0; first < all.size(); ++first)
         for (std::size_t count = 0; count <= all.size() - first; ++count) {
           const auto keys = all.subspan(first, count);
-          CHECK(place.owns_all(keys) == std::ranges::all_of(keys, [&](std::uint64_t key) { return place.owns(key); }));
+          CHECK(share.owns_all(keys) == std::ranges::all_of(keys, [&](std::uint64_t key) { return share.owns(key); }));
         }
     }
 }
 
-TEST_CASE("TablePlace: numbered keys are cut in ranges, one after the other", "[ps]") {
+TEST_CASE("TableShare: numbered keys are cut in ranges, one after the other", "[ps]") {
   const Job of = job(3, 1, 8);
   const std::uint64_t firsts[] = {0, 3, 6};
   const std::uint64_t rows[] = {3, 3, 2};
   for (std::uint32_t shard = 0; shard < 3; ++shard) {
-    const TablePlace place{of, 1, shard};
-    CHECK(place.first() == firsts[shard]);
-    CHECK(place.rows() == rows[shard]);
-    CHECK(place.owns(place.first()));
-    CHECK(place.owns(place.first() + place.rows() - 1));
-    CHECK_FALSE(place.owns(place.first() + place.rows()));
-    CHECK_FALSE(place.owns(place.first() - 1));
-    const TablePlace any{of, 0, shard};
+    const TableShare share{of, 1, shard};
+    CHECK(share.first() == firsts[shard]);
+    CHECK(share.rows() == rows[shard]);
+    CHECK(share.owns(share.first()));
+    CHECK(share.owns(share.first() + share.rows() - 1));
+    CHECK_FALSE(share.owns(share.first() + share.rows()));
+    CHECK_FALSE(share.owns(share.first() - 1));
+    const TableShare any{of, 0, shard};
     CHECK(any.first() == 0);
     CHECK(any.rows() == 0);
   }
   CHECK(TableSharding{of.tables[1], 3}.shard(~std::uint64_t{0}) == 2);
-  const TablePlace empty{job(2, 1, 1), 1, 1};  // fewer rows than shards
+  const TableShare empty{job(2, 1, 1), 1, 1};  // fewer rows than shards
   CHECK(empty.rows() == 0);
   CHECK_FALSE(empty.owns(0));
   CHECK_FALSE(empty.owns(1));
 }
 
-TEST_CASE("TablePlace: knows the table and its updater", "[ps]") {
+TEST_CASE("TableShare: knows the table and its updater", "[ps]") {
   const Job of = job(2, 1, 8);
-  CHECK(TablePlace{of, 0, 1}.info() == of.tables[0]);
-  CHECK(TablePlace{of, 0, 1}.updater() == 2);
-  CHECK(TablePlace{of, 1, 0}.info() == of.tables[1]);
-  CHECK(TablePlace{of, 1, 0}.updater() == 1);
+  CHECK(TableShare{of, 0, 1}.info() == of.tables[0]);
+  CHECK(TableShare{of, 0, 1}.updater() == 2);
+  CHECK(TableShare{of, 1, 0}.info() == of.tables[1]);
+  CHECK(TableShare{of, 1, 0}.updater() == 1);
 }
 
-TEST_CASE("TablePlace: hashed keys are dealt evenly", "[ps]") {
+TEST_CASE("TableShare: hashed keys are dealt evenly", "[ps]") {
   const Job of = job(4, 1, 8);
   std::vector<std::uint32_t> counts(4);
   const TableSharding sharding{of.tables[0], 4};

@@ -21,8 +21,8 @@ inline namespace v0 {
 /// `events` is the directory of the event files, "" when none were written. The numbers of `further` follow under their
 /// names, null for one that is not finite.
 template <class = void>
-[[nodiscard]] inline auto summary_json(const TrainingResult& result, std::string_view events,
-                                       const std::vector<std::pair<std::string, double>>& further = {}) -> std::string {
+[[nodiscard]] inline auto result_json(const TrainingResult& result, std::string_view events,
+                                      const std::vector<std::pair<std::string, double>>& further = {}) -> std::string {
   const auto accuracy = result.metrics.find("accuracy");
   std::string more;
   for (const auto& [name, value] : further) more += "," + json_text(std::string_view{name}) + ":" + json_text(value);
@@ -38,11 +38,11 @@ template <class = void>
          more + "}\n";
 }
 
-/// Writes `summary_json` to a file, in one step in place of what was there. Throws `std::system_error` with the path.
+/// Writes `result_json` to a file, in one step in place of what was there. Throws `std::system_error` with the path.
 template <class = void>
-inline void write_summary(const std::string& path, const TrainingResult& result, std::string_view events,
-                          const std::vector<std::pair<std::string, double>>& further = {}) {
-  const std::string text = summary_json(result, events, further);
+inline void write_result_json(const std::string& path, const TrainingResult& result, std::string_view events,
+                              const std::vector<std::pair<std::string, double>>& further = {}) {
+  const std::string text = result_json(result, events, further);
   const std::string temporary = path + ".writing";
   const auto fail = [&path] { throw_error({errno, std::generic_category()}, path); };
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::fopen(temporary.c_str(), "wb"), std::fclose};

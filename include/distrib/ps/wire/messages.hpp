@@ -6,7 +6,7 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/error.hpp>
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/remote_error.hpp>

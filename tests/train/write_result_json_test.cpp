@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/train/write_summary.hpp>
+#include <distrib/train/write_result_json.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
@@ -27,8 +27,8 @@ auto result() -> distrib::TrainingResult {
 }
 }  // namespace
 
-TEST_CASE("summary_json: the object that scripts rely on", "[train]") {
-  const auto json = nlohmann::json::parse(distrib::summary_json(result(), "out/events"));
+TEST_CASE("result_json: the object that scripts rely on", "[train]") {
+  const auto json = nlohmann::json::parse(distrib::result_json(result(), "out/events"));
   CHECK(json["ps"] == 0);
   CHECK(json["workers"] == 3);
   CHECK(json["mode"] == "sync");
@@ -41,22 +41,22 @@ TEST_CASE("summary_json: the object that scripts rely on", "[train]") {
   CHECK(json["events"] == "out/events");
 }
 
-TEST_CASE("summary_json: no accuracy is null", "[train]") {
-  CHECK(nlohmann::json::parse(distrib::summary_json({}, ""))["test_accuracy"].is_null());
+TEST_CASE("result_json: no accuracy is null", "[train]") {
+  CHECK(nlohmann::json::parse(distrib::result_json({}, ""))["test_accuracy"].is_null());
 }
 
-TEST_CASE("summary_json: further numbers", "[train]") {
+TEST_CASE("result_json: further numbers", "[train]") {
   const auto json = nlohmann::json::parse(
-      distrib::summary_json(result(), "", {{"auc", 0.75}, {"best", std::numeric_limits<double>::infinity()}}));
+      distrib::result_json(result(), "", {{"auc", 0.75}, {"best", std::numeric_limits<double>::infinity()}}));
   CHECK(json["auc"] == 0.75);
   CHECK(json["best"].is_null());
   CHECK(json["events"] == "");
 }
 
-TEST_CASE("write_summary: the file, or an error that names it", "[train]") {
+TEST_CASE("write_result_json: the file, or an error that names it", "[train]") {
   const support::TempDirectory directory;
-  distrib::write_summary((directory / "summary.json").string(), result(), "e");
+  distrib::write_result_json((directory / "summary.json").string(), result(), "e");
   CHECK(nlohmann::json::parse(std::ifstream{directory / "summary.json"})["shards"] == 2);
-  CHECK_THROWS_WITH(distrib::write_summary((directory / "no/summary.json").string(), result(), "e"),
+  CHECK_THROWS_WITH(distrib::write_result_json((directory / "no/summary.json").string(), result(), "e"),
                     ContainsSubstring("no/summary.json"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/data/order/pipeline_steps.hpp>
+#include <distrib/data/order/dataset_steps.hpp>
 
 #include <distrib/data/order/elements.hpp>
 
@@ -9,7 +9,7 @@
 using distrib::elements;
 using numbers::all;
 
-TEST_CASE("PipelineSteps: every step gives a new value and leaves the old one as it was", "[data]") {
+TEST_CASE("DatasetSteps: every step gives a new value and leaves the old one as it was", "[data]") {
   const auto ten = elements(10);
   const auto some = ten.take(3);
   CHECK(all(ten).size() == 10);
@@ -18,7 +18,7 @@ TEST_CASE("PipelineSteps: every step gives a new value and leaves the old one as
   STATIC_REQUIRE(!std::is_same_v<decltype(ten), decltype(some)>);
 }
 
-TEST_CASE("PipelineSteps: the order of saying is the order of doing", "[data]") {
+TEST_CASE("DatasetSteps: the order of saying is the order of doing", "[data]") {
   CHECK(all(elements(10).take(5).skip(2)) == numbers::Numbers{2, 3, 4});
   CHECK(all(elements(10).skip(2).take(5)) == numbers::Numbers{2, 3, 4, 5, 6});
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/ps/server/place_mismatch.hpp>
+#include <distrib/ps/server/cluster_mismatch.hpp>
 
 #include "support/catch.hpp"
 
+using distrib::cluster_mismatch;
 using distrib::Job;
-using distrib::place_mismatch;
-using distrib::ShardPlace;
+using distrib::ShardIdentity;
 
-TEST_CASE("place_mismatch: the number that differs, or nothing", "[ps]") {
+TEST_CASE("cluster_mismatch: the number that differs, or nothing", "[ps]") {
   Job job;
   job.tasks = 2;
   job.ranks = 3;
   job.shards_per_task = 2;
-  CHECK_FALSE(place_mismatch(job, {.shard = 1, .tasks = 2, .ranks = 3}));
+  CHECK_FALSE(cluster_mismatch(job, {.shard = 1, .tasks = 2, .ranks = 3}));
   struct Row {
-    ShardPlace place;
+    ShardIdentity identity;
     const char* where;
   };
   const Row rows[] = {
@@ -23,12 +23,12 @@ TEST_CASE("place_mismatch: the number that differs, or nothing", "[ps]") {
       {{.shard = 2, .tasks = 2, .ranks = 3}, "the job has 2 shards of a task, this cluster 3"},
   };
   for (const Row& row : rows) {
-    const distrib::Error error = place_mismatch(job, row.place);
+    const distrib::Error error = cluster_mismatch(job, row.identity);
     CHECK(error.code == distrib::ps_errc::job_mismatch);
     CHECK(error.where == row.where);
   }
   job.replicas = 2;
-  CHECK_FALSE(place_mismatch(job, {.shard = 3, .tasks = 2, .ranks = 3}));
-  CHECK(place_mismatch(job, {.shard = 4, .tasks = 2, .ranks = 3}).where ==
+  CHECK_FALSE(cluster_mismatch(job, {.shard = 3, .tasks = 2, .ranks = 3}));
+  CHECK(cluster_mismatch(job, {.shard = 4, .tasks = 2, .ranks = 3}).where ==
         "the job has 4 shards of a task, this cluster 5");
 }

@@ -19,7 +19,7 @@ inline namespace v0 {
 /// data; wrong numbers are reported when the data are opened, with the step's name.
 ///
 /// Self has `order()`, `with_order(order)` (itself over another order), and `Element`, what `filter` looks at.
-template <class Self> class PipelineSteps {
+template <class Self> class DatasetSteps {
  public:
   /// Elements of the files in turn, `block_length` from each of `cycle_length` files at a time, in TensorFlow's
   /// deterministic order (see `InterleavedOrder`). The first step, if any. `data_errc::bad_interleave`.

@@ -22,17 +22,17 @@ namespace detail {
 /// little memory stays little. After that pieces of 32 KiB to 2 MiB are cut from mappings of 2 MiB, first fit, which
 /// are kept for other pieces. Where in them a piece lies is a function of the calls. Movable; pieces keep their
 /// addresses. Threads: one at a time.
-class PagePieces {
+class MemoryPieces {
  public:
-  /// A piece. Whoever took it gives it back; all end with their `PagePieces`.
+  /// A piece. Whoever took it gives it back; all end with their `MemoryPieces`.
   struct Piece {
     std::byte* data = nullptr;
     std::size_t size_bytes = 0;
-    std::size_t page = 0;
+    std::size_t mapping = 0;
   };
 
   /// Takes no memory yet. The budget must outlive it.
-  explicit PagePieces(MemoryBudget& budget) noexcept : budget_{&budget} {}
+  explicit MemoryPieces(MemoryBudget& budget) noexcept : budget_{&budget} {}
 
   /// On failure there is none and `ec` is `ps_errc::budget_exceeded` or what the system says.
   [[nodiscard]] auto take(std::size_t size_bytes, std::error_code& ec) -> Piece {
@@ -40,28 +40,28 @@ class PagePieces {
     if (bytes_ < uncut_bytes || size_bytes < unit_bytes || size_bytes > huge_page_bytes)
       return add(size_bytes, size_bytes, Pages::filled, all_units, ec);
     const std::uint64_t units = units_of(size_bytes);
-    for (std::size_t number = 0; number < pages_.size(); ++number) {
-      Page& page = pages_[number];
-      const int first = first_run(~page.used, static_cast<unsigned>(std::popcount(units)));
+    for (std::size_t number = 0; number < mappings_.size(); ++number) {
+      Mapping& mapping = mappings_[number];
+      const int first = first_run(~mapping.used, static_cast<unsigned>(std::popcount(units)));
       if (first == 64) continue;
-      std::byte* const data = page.memory.data() + static_cast<std::size_t>(first) * unit_bytes;
-      if ((page.touched & units << first) != 0) std::memset(data, 0, size_bytes);
-      page.used |= units << first;
-      page.touched |= units << first;
+      std::byte* const data = mapping.memory.data() + static_cast<std::size_t>(first) * unit_bytes;
+      if ((mapping.touched & units << first) != 0) std::memset(data, 0, size_bytes);
+      mapping.used |= units << first;
+      mapping.touched |= units << first;
       return {data, size_bytes, number};
     }
     return add(huge_page_bytes, size_bytes, Pages::huge, units, ec);
   }
 
   void give_back(const Piece& piece) noexcept {
-    Page& page = pages_[piece.page];
-    if (page.memory.size() == huge_page_bytes) {
-      const auto first = static_cast<std::size_t>(piece.data - page.memory.data()) / unit_bytes;
-      page.used &= ~(units_of(piece.size_bytes) << first);
+    Mapping& mapping = mappings_[piece.mapping];
+    if (mapping.memory.size() == huge_page_bytes) {
+      const auto first = static_cast<std::size_t>(piece.data - mapping.memory.data()) / unit_bytes;
+      mapping.used &= ~(units_of(piece.size_bytes) << first);
       return;
     }
-    bytes_ -= page.memory.size();
-    page.memory = {};
+    bytes_ -= mapping.memory.size();
+    mapping.memory = {};
   }
 
   /// Of all mappings.
@@ -72,7 +72,7 @@ class PagePieces {
   static constexpr std::size_t unit_bytes = huge_page_bytes / 64;
   static constexpr std::uint64_t all_units = ~std::uint64_t{0};
 
-  struct Page {
+  struct Mapping {
     MappedMemory memory;
     std::uint64_t used;     // a bit for each unit; all of a mapping that is one piece
     std::uint64_t touched;  // units that were used before: no longer zeros
@@ -92,19 +92,19 @@ class PagePieces {
       -> Piece {
     MappedMemory memory{mapped_bytes, pages, *budget_, ec};
     if (ec) return {};
-    const Piece piece{memory.data(), size_bytes, pages_.size()};
+    const Piece piece{memory.data(), size_bytes, mappings_.size()};
     try {
-      pages_.push_back({std::move(memory), units, units});
+      mappings_.push_back({std::move(memory), units, units});
     } catch (const std::bad_alloc&) {
       ec = ps_errc::budget_exceeded;
       return {};
     }
-    bytes_ += pages_.back().memory.size();
+    bytes_ += mappings_.back().memory.size();
     return piece;
   }
 
   MemoryBudget* budget_;
-  std::vector<Page> pages_;
+  std::vector<Mapping> mappings_;
   std::size_t bytes_ = 0;
 };
 

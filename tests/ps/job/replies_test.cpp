@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/ps/job/messages.hpp>
+#include <distrib/ps/job/replies.hpp>
 
 #include <distrib/ps/job/error.hpp>
 
@@ -16,7 +16,7 @@ TEST_CASE("Progress: a value", "[ps]") {
   CHECK(Progress{} == Progress{0, {}});
 }
 
-TEST_CASE("Messages: moved without copying what they carry", "[ps]") {
+TEST_CASE("Replies: moved without copying what they carry", "[ps]") {
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<distrib::Contribution>);
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<distrib::ValuesReply>);
   const auto block = std::make_shared<const distrib::AlignedBuffer>(64);
