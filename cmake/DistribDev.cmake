@@ -19,6 +19,11 @@ target_compile_options(
             -Wold-style-cast
             $<$<BOOL:${DISTRIB_WARNINGS_AS_ERRORS}>:-Werror>)
 target_link_libraries(distrib_dev INTERFACE distrib::distrib)
+# Users' warnings are not about our bodies; ours are.
+if(TARGET distrib_compiled)
+  set_target_properties(distrib_compiled PROPERTIES COMPILE_OPTIONS "" CXX_EXTENSIONS OFF)
+  target_link_libraries(distrib_compiled PRIVATE distrib_dev)
+endif()
 
 # Matrix products of the examples: xtensor-blas over OpenBLAS, which holds LAPACK too. Found by hand, because
 # xtensor-blas's own package takes whichever BLAS comes first.

@@ -24,12 +24,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/distribConfigVersion.cmak
                                  ARCH_INDEPENDENT)
 set(package_files ${PROJECT_BINARY_DIR}/distribConfig.cmake ${PROJECT_BINARY_DIR}/distribConfigVersion.cmake
                   cmake/Findasio.cmake cmake/DistribComponents.cmake cmake/DistribHttp.cmake cmake/DistribIsal.cmake
-                  cmake/DistribSeparate.cmake cmake/DistribTls.cmake)
+                  cmake/DistribCompiled.cmake cmake/DistribTls.cmake)
 if(distrib_proto)
   list(APPEND package_files ${distrib_proto})
 endif()
 install(FILES ${package_files} DESTINATION ${distrib_package_dir})
-install(DIRECTORY cmake/separate DESTINATION ${distrib_package_dir})
 
 set(distrib_pkgconfig_dir ${CMAKE_INSTALL_DATADIR}/pkgconfig)
 file(RELATIVE_PATH distrib_prefix_from_pkgconfig /${distrib_pkgconfig_dir} /)

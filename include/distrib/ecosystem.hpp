@@ -14,9 +14,7 @@
 #include <distrib/record.hpp>
 #include <distrib/rpc.hpp>
 #include <distrib/sharding.hpp>
-#include <distrib/spark.hpp>
 #include <distrib/summary.hpp>
 #include <distrib/tensor.hpp>
-#include <distrib/tf.hpp>
 #include <distrib/train.hpp>
 #include <distrib/version.hpp>

@@ -15,6 +15,8 @@
 #include <distrib/train/hook_set.hpp>
 #include <distrib/train/initial_values.hpp>
 #include <distrib/train/local_job.hpp>
+#include <distrib/train/make_cluster_job.hpp>
+#include <distrib/train/make_local_job.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>

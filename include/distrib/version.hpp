@@ -5,13 +5,13 @@
 
 /// The version of this source as one number, for `#if`: 10000 * major + 100 * minor + patch. A program holds one version
 /// of distrib: everything is source, nothing is promised between object files of different versions.
-#define DISTRIB_VERSION 100
+#define DISTRIB_VERSION 200
 
 namespace distrib {
 inline namespace v0 {
 
 /// The version in words, "major.minor.patch". CMake reads it from this line.
-inline constexpr std::string_view version = "0.1.0";
+inline constexpr std::string_view version = "0.2.0";
 
 }  // namespace v0
 }  // namespace distrib

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/checkpoint/bundle_index.hpp>
 
+#include <distrib/checkpoint/ordered_code.hpp>
 #include <distrib/checkpoint/table_writer.hpp>
 
 #include "checkpoint/checkpoint_support.hpp"

@@ -3,6 +3,7 @@
 
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/ordered_code.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
 
 #include "checkpoint/checkpoint_support.hpp"

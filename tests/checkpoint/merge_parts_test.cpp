@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/checkpoint/merge_parts.hpp>
 
+#include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
 
 #include "checkpoint/parts.hpp"

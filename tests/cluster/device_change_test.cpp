@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/cluster/device_change.hpp>
+#include <distrib/cluster/error.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/cluster/flag_file.hpp>
 
+#include <distrib/cluster/error.hpp>
+
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/cluster/launched_task.hpp>
+#include <distrib/cluster/scheduler_error.hpp>
 
 #include "support/catch.hpp"
 

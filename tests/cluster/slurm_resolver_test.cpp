@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/cluster/slurm_resolver.hpp>
 
+#include <distrib/cluster/scheduler_error.hpp>
+
 #include "support/catch.hpp"
 
 using distrib::ClusterSpec;

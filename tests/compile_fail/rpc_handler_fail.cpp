@@ -1,6 +1,8 @@
 // error: distrib: on<M>\(handler\): the handler must take \(M::Request\), or \(M::Request, call\)
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/rpc/router.hpp>
+#include <distrib/rpc/server_core.hpp>
+#include <distrib/rpc/server_event.hpp>
 
 #include <string>
 

@@ -28,7 +28,7 @@ allowed = set(sys.argv[1].split()) | {"-std=gnu++20", "-DASIO_STANDALONE", "-DAS
 for entry in json.load(open("build/compile_commands.json")):
     if entry["file"].endswith(("09_train.cpp", "main.cpp")):
         flags = re.sub(r"-isystem \S+", "", entry["command"]).split()
-        if " -o separate/" in entry["command"]:
+        if " -o compiled/" in entry["command"]:
             flags.remove("-DDISTRIB_SEPARATE_COMPILATION")
         ours = [flag for flag in flags if flag.startswith("-") and not flag.startswith("-I") and flag not in allowed]
         assert not ours, f"{entry['file']} is compiled with {ours}, which its project did not ask for"
@@ -57,10 +57,11 @@ case $way in
     build/consumer
     build/core_only/core_only
     build/rpc_only/rpc_only
-    build/separate/separate
+    build/compiled/compiled
     build/message/message
     [ ! -d build/http ] || build/http/read_url
-    refused training "distrib has no component 'training': there are core, record, rpc, tensor, distrib, separate, message,"
+    refused training "distrib has no component 'training': there are core, record, rpc, tensor, distrib, compiled, message,"
+    refused separate "distrib has no component 'separate' any more: its name is 'compiled', and its target distrib::compiled"
     refused rpc "distrib has no component 'rpc' without Asio 1.22 or newer, standalone (libasio-dev)" \
       -DCMAKE_DISABLE_FIND_PACKAGE_asio=ON
     ;;

@@ -4,6 +4,8 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <map>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/data/find_files.hpp>
+#include <distrib/data/order/error.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/hadoop/job_conf.hpp>
 
+#include <distrib/hadoop/error.hpp>
+
 #include "support/catch.hpp"
 
 #include <system_error>

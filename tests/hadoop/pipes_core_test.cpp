@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/hadoop/pipes_core.hpp>
+#include <distrib/hadoop/token.hpp>
 
 #include "hadoop/conversation.hpp"
 #include "support/catch.hpp"

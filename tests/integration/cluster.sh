@@ -164,7 +164,7 @@ for signal in INT TERM; do
   job cut --ps 2 --workers 3 -- --steps 1500
   says 'going on from its cut of step [1-9]'
   same_bits cut "SIG$signal"
-  rm -rf cut
+  rm -rf cut cut.log  # or the next one would find its steps there before it has begun
 done
 
 # --- who else knocks at the door ---

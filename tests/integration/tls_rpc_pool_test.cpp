@@ -3,6 +3,7 @@
 #if __has_include(<openssl/ssl.h>)
 #include <distrib/net/tls/tls_connect.hpp>
 #include <distrib/net/tls/tls_listener.hpp>
+#include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client_pool.hpp>
 #include <distrib/rpc/rpc_metrics.hpp>
 #include <distrib/rpc/rpc_server.hpp>

@@ -2,6 +2,7 @@
 // usage: initial_values CHECKPOINT NAME EXTENT... >OUTPUT
 // The values that a job which begins with this checkpoint gives to its variable NAME of float32, cut into two
 // parts on two shards when it has an axis 0 of two or more.
+#include <distrib/optimizer/sgd.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes files of every kind into a directory, and expected.json, which says what is in them, for tensorflow_reads.py.
+#include <distrib/checkpoint/file_shell.hpp>
 #include <distrib/checkpoint/merge_parts.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
 #include <distrib/checkpoint/save.hpp>

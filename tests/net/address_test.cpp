@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/net/address.hpp>
+#include <distrib/net/error.hpp>
 
 #include "support/catch.hpp"
 

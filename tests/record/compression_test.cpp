@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/record/compression.hpp>
 
+#include <distrib/core/error.hpp>
+#include <distrib/record/error.hpp>
+
 #include "record/files.hpp"
 #include "support/catch.hpp"
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <distrib/record/compression.hpp>
+#include <distrib/record/error.hpp>
 
 #include "record/files.hpp"
 #include "support/catch.hpp"

@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <random>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/record/mapped_file.hpp>
 
+#include <distrib/record/error.hpp>
+
 #include "record/files.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"

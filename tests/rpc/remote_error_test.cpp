@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/rpc/remote_error.hpp>
 
+#include <distrib/rpc/error.hpp>
+
 #include "support/catch.hpp"
 
 using distrib::Error;

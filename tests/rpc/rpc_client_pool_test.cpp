@@ -2,6 +2,7 @@
 #include <distrib/rpc/rpc_client_pool.hpp>
 
 #include <distrib/rpc/greeting.hpp>
+#include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 
 #include "rpc/messages.hpp"

@@ -2,6 +2,7 @@
 #include <distrib/rpc/rpc_client.hpp>
 
 #include <distrib/net/io_pool.hpp>
+#include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 
 #include "rpc/loopback.hpp"

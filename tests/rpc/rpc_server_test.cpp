@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/rpc/rpc_server.hpp>
 
+#include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/rpc/server_stream.hpp>
 
+#include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/rpc/shared_secret.hpp>
 
+#include <distrib/rpc/error.hpp>
+
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/sharding/consistent_hash_sharding.hpp>
+#include <distrib/sharding/error.hpp>
+#include <distrib/sharding/key_sharding.hpp>
 
 #include "support/catch.hpp"
 

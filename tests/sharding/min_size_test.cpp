@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/sharding/min_size.hpp>
 
+#include <distrib/sharding/error.hpp>
+
 #include "support/catch.hpp"
 
 using distrib::DType;

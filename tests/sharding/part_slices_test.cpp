@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/sharding/part_slices.hpp>
 
+#include <distrib/sharding/error.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 
 #include "support/catch.hpp"

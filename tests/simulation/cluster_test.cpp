@@ -9,6 +9,7 @@
 #include <distrib/ps/protocol/async_worker_core.hpp>
 #include <distrib/ps/protocol/sync_worker_core.hpp>
 #include <distrib/train/local_job.hpp>
+#include <distrib/train/make_local_job.hpp>
 
 #include "support/catch.hpp"
 

@@ -2,6 +2,7 @@
 #include <distrib/spark/spark_infer_schema.hpp>
 
 #include <distrib/example/example_builder.hpp>
+#include <distrib/spark/spark_error.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/spark/spark_type.hpp>
 
+#include <distrib/spark/spark_error.hpp>
+
 #include "support/catch.hpp"
 
 #include <string>

@@ -2,6 +2,7 @@
 #include <distrib/summary/histogram.hpp>
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/summary/event.hpp>
 
 #include "support/catch.hpp"
 

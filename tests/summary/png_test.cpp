@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/summary/png.hpp>
 
+#include <distrib/record/compression.hpp>
+#include <distrib/record/zlib.hpp>
+
 #include "summary/summary_bytes.hpp"
 #include "support/catch.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/summary/tensor_event.hpp>
 
+#include <distrib/summary/event.hpp>
+
 #include "summary/summary_bytes.hpp"
 #include "support/catch.hpp"
 

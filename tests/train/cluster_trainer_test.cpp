@@ -2,6 +2,7 @@
 #include <distrib/train/cluster_trainer.hpp>
 
 #include <distrib/train/builder.hpp>
+#include <distrib/train/make_cluster_job.hpp>
 #include <distrib/train/write_summaries.hpp>
 
 #include "support/catch.hpp"

@@ -8,6 +8,7 @@
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
+#include <distrib/train/assemble.hpp>
 
 #include <algorithm>
 #include <array>

@@ -11,6 +11,7 @@
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/train/contributor.hpp>
 #include <distrib/train/local_job.hpp>
+#include <distrib/train/make_local_job.hpp>
 
 #include <cstdint>
 #include <map>
@@ -39,7 +40,7 @@ inline auto make(const Sizes& sizes) -> distrib::Job {
   job.ranks = sizes.ranks;
   job.total_steps = sizes.steps;
   job.cut_interval = sizes.interval;
-  job.consistency = cut.consistency;
+  job.consistency = sizes.consistency;
   return job;
 }
 

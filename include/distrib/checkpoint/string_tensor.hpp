@@ -3,7 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/crc32c.hpp>
-#include <distrib/core/protowire.hpp>
+#include <distrib/core/decl.hpp>
 
 #include <array>
 #include <cstddef>
@@ -29,49 +29,17 @@ inline auto extend_by_length(std::uint32_t crc, std::uint64_t length) -> std::ui
 }  // namespace detail
 
 /// Appends the bytes of a string tensor to `to`; returns the masked CRC for its entry.
-[[nodiscard]] inline auto append_strings(std::vector<std::byte>& to, std::span<const std::string> values)
-    -> std::uint32_t {
-  WireWriter out;
-  std::uint32_t crc = 0;
-  for (const std::string& value : values) {
-    out.raw_varint(value.size());
-    crc = detail::extend_by_length(crc, value.size());
-  }
-  std::array<std::byte, 4> lengths_crc{};
-  store_le(lengths_crc.data(), mask_crc(crc));
-  out.raw(lengths_crc);
-  crc = crc32c_extend(crc, lengths_crc);
-  for (const std::string& value : values) {
-    out.raw(as_bytes(value));
-    crc = crc32c_extend(crc, as_bytes(value));
-  }
-  to.insert(to.end(), out.view().begin(), out.view().end());
-  return mask_crc(crc);
-}
+[[nodiscard]] DISTRIB_DECL auto append_strings(std::vector<std::byte>& to, std::span<const std::string> values)
+    -> std::uint32_t;
 
 /// Reads the bytes of a string tensor of `count` elements. False: they are damaged (both checksums are verified).
 /// Memory: the texts, which never exceed `bytes`, and one object for each element.
-[[nodiscard]] inline auto parse_strings(ByteView bytes, std::uint64_t count, std::uint32_t masked_crc,
-                                        std::vector<std::string>& values) -> bool {
-  values.clear();
-  if (count > bytes.size()) return false;
-  std::vector<std::uint64_t> lengths(static_cast<std::size_t>(count));
-  std::uint32_t crc = 0;
-  for (std::uint64_t& length : lengths) {
-    if (!read_varint(bytes, length)) return false;
-    crc = detail::extend_by_length(crc, length);
-  }
-  if (bytes.size() < 4 || load_le<std::uint32_t>(bytes.data()) != mask_crc(crc)) return false;
-  if (mask_crc(crc32c_extend(crc, bytes)) != masked_crc) return false;
-  bytes = bytes.subspan(4);
-  values.reserve(lengths.size());
-  for (const std::uint64_t length : lengths) {
-    if (length > bytes.size()) return false;
-    values.emplace_back(as_text(bytes.first(static_cast<std::size_t>(length))));
-    bytes = bytes.subspan(static_cast<std::size_t>(length));
-  }
-  return bytes.empty();
-}
+[[nodiscard]] DISTRIB_DECL auto parse_strings(ByteView bytes, std::uint64_t count, std::uint32_t masked_crc,
+                                              std::vector<std::string>& values) -> bool;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/checkpoint/impl/string_tensor.ipp>
+#endif

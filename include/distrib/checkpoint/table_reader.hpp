@@ -3,9 +3,8 @@
 
 #include <distrib/checkpoint/detail/table_format.hpp>
 #include <distrib/checkpoint/error.hpp>
-#include <distrib/checkpoint/snappy.hpp>
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/crc32c.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
 
 #include <cstddef>
@@ -31,38 +30,18 @@ struct BlockHandle {
   std::uint64_t size = 0;
 };
 
-template <class = void> auto read_handle(ByteView& rest, BlockHandle& handle) -> bool {
+inline auto read_handle(ByteView& rest, BlockHandle& handle) -> bool {
   return read_varint(rest, handle.offset) && read_varint(rest, handle.size);
 }
 
-template <class = void> auto refuse(Error& error, checkpoint_errc code, std::string where) -> bool {
+inline auto refuse(Error& error, checkpoint_errc code, std::string where) -> bool {
   error = {code, std::move(where)};
   return false;
 }
 
 /// Checks one block and points `block` at its content: into the file, or into `unpacked` when it was compressed.
-template <class = void>
-auto read_block(ByteView file, BlockHandle handle, std::vector<std::byte>& unpacked, ByteView& block, BlockKind& kind,
-                Error& error) -> bool {
-  const auto where = [&] { return "block at " + std::to_string(handle.offset); };
-  const std::size_t end = file.size() - table_footer_bytes;
-  if (handle.offset > end || handle.size > end - handle.offset ||
-      end - handle.offset - handle.size < block_trailer_bytes)
-    return refuse(error, checkpoint_errc::corrupt_index, where());
-  const ByteView stored = file.subspan(static_cast<std::size_t>(handle.offset), static_cast<std::size_t>(handle.size));
-  const ByteView checked{stored.data(), stored.size() + 1};
-  if (mask_crc(crc32c(checked)) != load_le<std::uint32_t>(checked.data() + checked.size()))
-    return refuse(error, checkpoint_errc::corrupt_index, where());
-  kind = static_cast<BlockKind>(checked.back());
-  switch (kind) {
-    case BlockKind::plain: block = stored; return true;
-    case BlockKind::snappy:
-      if (!unpack_snappy(stored, unpacked)) return refuse(error, checkpoint_errc::corrupt_index, where());
-      block = unpacked;
-      return true;
-  }
-  return refuse(error, checkpoint_errc::unsupported, where() + " is compressed in an unknown way");
-}
+DISTRIB_DECL auto read_block(ByteView file, BlockHandle handle, std::vector<std::byte>& unpacked, ByteView& block,
+                             BlockKind& kind, Error& error) -> bool;
 
 /// Calls `visit(key, value)` for each entry of a block until it returns false; false when it did or at damage.
 /// `key_budget` shrinks by the bytes of each key: short entries can repeat a long key without end otherwise.
@@ -146,3 +125,7 @@ template <class Visit>
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/checkpoint/impl/table_reader.ipp>
+#endif

@@ -2,17 +2,14 @@
 #pragma once
 
 #include <distrib/cluster/cluster_spec.hpp>
-#include <distrib/cluster/error.hpp>
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/error.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 // A cluster as TensorFlow's ClusterDef (cluster.proto), in the bytes of Protocol Buffers.
@@ -28,40 +25,11 @@ struct WireEntry {
   ByteView value;
 };
 
-[[nodiscard]] inline auto read_wire_entry(ByteView bytes, WireEntry& entry) -> bool {
-  WireReader reader{bytes};
-  while (reader.next()) {
-    if (reader.tag() == wire_tag(1, WireType::varint)) entry.key = reader.int32();
-    if (reader.tag() == wire_tag(2, WireType::bytes)) entry.value = reader.bytes();
-  }
-  return reader.ok() && entry.key >= 0;
-}
+[[nodiscard]] DISTRIB_DECL auto read_wire_entry(ByteView bytes, WireEntry& entry) -> bool;
 
-template <class = void> void write_cluster_fields(WireWriter& out, const ClusterSpec& cluster) {
-  std::vector<std::string> jobs = cluster.jobs();
-  std::sort(jobs.begin(), jobs.end());
-  for (const std::string& name : jobs)
-    out.message(1, [&](WireWriter& job) {
-      if (!name.empty()) job.text(1, name);
-      for (const auto& [index, address] : *cluster.find(name))
-        job.message(2, [&, key = index, value = &address](WireWriter& task) {
-          task.varint(1, key);
-          task.text(2, *value);
-        });
-    });
-}
+DISTRIB_DECL void write_cluster_fields(WireWriter& out, const ClusterSpec& cluster);
 
-[[nodiscard]] inline auto read_wire_job(ByteView bytes, std::string& name, ClusterSpec::Tasks& tasks) -> bool {
-  WireReader reader{bytes};
-  while (reader.next()) {
-    if (reader.tag() == wire_tag(1, WireType::bytes)) name = reader.text();
-    if (reader.tag() != wire_tag(2, WireType::bytes)) continue;
-    WireEntry entry;
-    if (!read_wire_entry(reader.bytes(), entry)) return false;
-    tasks[static_cast<std::uint32_t>(entry.key)] = as_text(entry.value);  // the last of a key counts
-  }
-  return reader.ok();
-}
+[[nodiscard]] DISTRIB_DECL auto read_wire_job(ByteView bytes, std::string& name, ClusterSpec::Tasks& tasks) -> bool;
 
 }  // namespace detail
 
@@ -75,26 +43,12 @@ template <class = void> void write_cluster_fields(WireWriter& out, const Cluster
 
 /// Reads a serialized ClusterDef: jobs in its order. Fields that it does not know are passed over. Fails with
 /// `cluster_errc::bad_cluster_def`, `duplicate_job`.
-[[nodiscard]] inline auto parse_cluster_def(ByteView bytes, std::error_code& ec) -> ClusterSpec {
-  ec.clear();
-  ClusterSpec cluster;
-  WireReader reader{bytes};
-  while (!ec && reader.next()) {
-    if (reader.tag() != wire_tag(1, WireType::bytes)) continue;
-    std::string name;
-    ClusterSpec::Tasks tasks;
-    if (detail::read_wire_job(reader.bytes(), name, tasks)) cluster.add(name, std::move(tasks), ec);
-    else ec = cluster_errc::bad_cluster_def;
-  }
-  if (!ec && !reader.ok()) ec = cluster_errc::bad_cluster_def;
-  return ec ? ClusterSpec{} : cluster;
-}
-[[nodiscard]] inline auto parse_cluster_def(ByteView bytes) -> ClusterSpec {
-  std::error_code ec;
-  ClusterSpec cluster = parse_cluster_def(bytes, ec);
-  if (ec) throw_error(ec, "ClusterDef");
-  return cluster;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_cluster_def(ByteView bytes, std::error_code& ec) -> ClusterSpec;
+[[nodiscard]] DISTRIB_DECL auto parse_cluster_def(ByteView bytes) -> ClusterSpec;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/cluster/impl/cluster_def.ipp>
+#endif

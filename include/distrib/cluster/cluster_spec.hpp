@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/cluster/error.hpp>
+#include <distrib/core/decl.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,7 +32,6 @@ class ClusterSpec {
 
   /// Jobs with their addresses, tasks 0 .. n-1: `{{"ps", {"a:1", "b:1"}}, {"worker", {"c:1"}}}`. Throws
   /// `cluster_errc::duplicate_job`.
-  template <class = void>
   ClusterSpec(std::initializer_list<std::pair<std::string_view, std::vector<std::string>>> jobs) {
     for (const auto& [job, addresses] : jobs) {
       Tasks tasks;
@@ -41,7 +41,6 @@ class ClusterSpec {
   }
 
   /// Jobs with the address of each task that there is, in the order of their names.
-  template <class = void>
   [[nodiscard]] static auto from_sparse(const std::map<std::string, Tasks>& jobs) -> ClusterSpec {
     ClusterSpec cluster;
     for (const auto& [job, tasks] : jobs) cluster.jobs_.push_back({job, tasks});
@@ -49,12 +48,12 @@ class ClusterSpec {
   }
 
   /// Adds a job after the others. Fails with `cluster_errc::duplicate_job`.
-  template <class = void> void add(std::string_view job, Tasks tasks) {
+  void add(std::string_view job, Tasks tasks) {
     std::error_code ec;
     add(job, std::move(tasks), ec);
     if (ec) throw_error(ec, job);
   }
-  template <class = void> void add(std::string_view job, Tasks tasks, std::error_code& ec) {
+  void add(std::string_view job, Tasks tasks, std::error_code& ec) {
     ec = contains(job) ? make_error_code(cluster_errc::duplicate_job) : std::error_code{};
     if (!ec) jobs_.push_back({std::string{job}, std::move(tasks)});
   }
@@ -66,14 +65,14 @@ class ClusterSpec {
   [[nodiscard]] auto contains(std::string_view job) const noexcept -> bool { return find(job) != nullptr; }
 
   /// Names of the jobs, in the order they were given.
-  template <class = void> [[nodiscard]] auto jobs() const -> std::vector<std::string> {
+  [[nodiscard]] auto jobs() const -> std::vector<std::string> {
     std::vector<std::string> names;
     for (const auto& [name, tasks] : jobs_) names.push_back(name);
     return names;
   }
 
   /// The tasks of a job; null when there is no such job. Valid as long as the spec is neither changed nor destroyed.
-  template <class = void> [[nodiscard]] auto find(std::string_view job) const noexcept -> const Tasks* {
+  [[nodiscard]] auto find(std::string_view job) const noexcept -> const Tasks* {
     for (const auto& [name, tasks] : jobs_)
       if (name == job) return &tasks;
     return nullptr;
@@ -87,7 +86,7 @@ class ClusterSpec {
   }
 
   /// Indices of the tasks, ascending. Fails with `cluster_errc::no_such_job`.
-  template <class = void> [[nodiscard]] auto task_indices(std::string_view job) const -> std::vector<std::uint32_t> {
+  [[nodiscard]] auto task_indices(std::string_view job) const -> std::vector<std::uint32_t> {
     return indices_of(tasks_or_throw(job));
   }
   [[nodiscard]] auto task_indices(std::string_view job, std::error_code& ec) const -> std::vector<std::uint32_t> {
@@ -96,51 +95,18 @@ class ClusterSpec {
   }
 
   /// Where a task is. Fails with `cluster_errc::no_such_job`, `cluster_errc::no_such_task`.
-  [[nodiscard]] auto task_address(std::string_view job, std::uint32_t index) const -> std::string {
-    std::error_code ec;
-    std::string address = task_address(job, index, ec);
-    if (ec) throw_error(ec, "/job:" + std::string{job} + "/task:" + std::to_string(index));
-    return address;
-  }
-  [[nodiscard]] auto task_address(std::string_view job, std::uint32_t index, std::error_code& ec) const -> std::string {
-    const Tasks* tasks = find(job, ec);
-    if (tasks == nullptr) return {};
-    const auto found = tasks->find(index);
-    if (found != tasks->end()) return found->second;
-    ec = cluster_errc::no_such_task;
-    return {};
-  }
+  [[nodiscard]] DISTRIB_DECL auto task_address(std::string_view job, std::uint32_t index) const -> std::string;
+  [[nodiscard]] DISTRIB_DECL auto task_address(std::string_view job, std::uint32_t index, std::error_code& ec) const
+      -> std::string;
 
   /// Addresses from index 0 to the highest, empty optionals in the gaps. Fails with `cluster_errc::no_such_job`,
   /// `cluster_errc::empty_job`.
-  [[nodiscard]] auto job_tasks(std::string_view job) const -> std::vector<std::optional<std::string>> {
-    std::error_code ec;
-    auto list = job_tasks(job, ec);
-    if (ec) throw_error(ec, job);
-    return list;
-  }
-  [[nodiscard]] auto job_tasks(std::string_view job, std::error_code& ec) const
-      -> std::vector<std::optional<std::string>> {
-    const Tasks* tasks = find(job, ec);
-    if (tasks == nullptr) return {};
-    if (tasks->empty()) ec = cluster_errc::empty_job;
-    // One past the highest index may be far beyond the number of tasks: a list that long is refused, not allocated.
-    if (!tasks->empty() && last_index(*tasks) > tasks->size() + max_gap) ec = cluster_errc::sparse_job;
-    if (ec) return {};
-    std::vector<std::optional<std::string>> list(last_index(*tasks) + 1);
-    for (const auto& [index, address] : *tasks) list[index] = address;
-    return list;
-  }
+  [[nodiscard]] DISTRIB_DECL auto job_tasks(std::string_view job) const -> std::vector<std::optional<std::string>>;
+  [[nodiscard]] DISTRIB_DECL auto job_tasks(std::string_view job, std::error_code& ec) const
+      -> std::vector<std::optional<std::string>>;
 
   /// Same jobs with the same addresses at the same indices; the order of jobs does not matter.
-  [[nodiscard]] auto operator==(const ClusterSpec& other) const -> bool {
-    if (jobs_.size() != other.jobs_.size()) return false;
-    for (const auto& [job, tasks] : jobs_) {
-      const Tasks* theirs = other.find(job);
-      if (theirs == nullptr || *theirs != tasks) return false;
-    }
-    return true;
-  }
+  [[nodiscard]] DISTRIB_DECL auto operator==(const ClusterSpec& other) const -> bool;
 
   /// TensorFlow's text, jobs by name: "ClusterSpec({'ps': ['a:1'], 'worker': {1: 'c:1'}})".
   [[nodiscard]] friend auto to_string(const ClusterSpec& cluster) -> std::string {
@@ -171,14 +137,9 @@ class ClusterSpec {
     return tasks;
   }
 
-  template <class = void> [[nodiscard]] auto tasks_or_throw(std::string_view job) const -> const Tasks& {
-    std::error_code ec;
-    const Tasks* tasks = find(job, ec);
-    if (ec) throw_error(ec, job);
-    return *tasks;
-  }
+  [[nodiscard]] DISTRIB_DECL auto tasks_or_throw(std::string_view job) const -> const Tasks&;
 
-  template <class = void> [[nodiscard]] static auto indices_of(const Tasks& tasks) -> std::vector<std::uint32_t> {
+  [[nodiscard]] static auto indices_of(const Tasks& tasks) -> std::vector<std::uint32_t> {
     std::vector<std::uint32_t> indices;
     for (const auto& [index, address] : tasks) indices.push_back(index);
     return indices;
@@ -192,3 +153,7 @@ class ClusterSpec {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/cluster/impl/cluster_spec.ipp>
+#endif

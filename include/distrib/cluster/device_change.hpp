@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/cluster/device_spec.hpp>
+#include <distrib/core/decl.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -45,16 +46,7 @@ struct DeviceChange {
 };
 
 /// `spec` with the fields that `change` names as it says: the new generation's `replace`.
-[[nodiscard]] inline auto replaced(DeviceSpec spec, const DeviceChange& change) -> DeviceSpec {
-  change.job.apply(spec.job);
-  change.replica.apply(spec.replica);
-  change.task.apply(spec.task);
-  change.type.apply(spec.type);
-  change.index.apply(spec.index);
-  if (spec.type == "cpu") spec.type = "CPU";
-  if (spec.type == "gpu") spec.type = "GPU";
-  return spec;
-}
+[[nodiscard]] DISTRIB_DECL auto replaced(DeviceSpec spec, const DeviceChange& change) -> DeviceSpec;
 
 /// The old generation's `merge_from`: `base` itself takes the fields that `other` sets.
 inline void merge_from(DeviceSpec& base, const DeviceSpec& other) { base = base.merged_with(other); }
@@ -69,3 +61,7 @@ inline void parse_into(DeviceSpec& spec, std::string_view text) { spec = DeviceS
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/cluster/impl/device_change.ipp>
+#endif

@@ -2,16 +2,10 @@
 #pragma once
 
 #include <distrib/cluster/device_spec.hpp>
-#include <distrib/cluster/error.hpp>
+#include <distrib/core/decl.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 // Devices by the rules of TensorFlow's runtime (device_name_utils.cc), which are not those of its Python side
 // (`DeviceSpec::parse`): what one of them takes, the other may refuse.
@@ -19,97 +13,13 @@
 namespace distrib {
 inline namespace v0 {
 
-namespace detail {
-inline auto is_ascii_letter(char c) noexcept -> bool { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-/// Reads one name of a device from its front.
-class DeviceNameReader {
- public:
-  explicit DeviceNameReader(std::string_view text) noexcept : rest_{text} {}
-
-  [[nodiscard]] auto read(DeviceSpec& spec) -> bool {
-    if (rest_ == "/") return true;
-    while (!rest_.empty())
-      if (!read_piece(spec)) return false;
-    return true;
-  }
-
- private:
-  auto read_piece(DeviceSpec& spec) -> bool {
-    if (skip("/job:")) return read_word(spec.job);
-    if (skip("/replica:")) return read_number(spec.replica);
-    if (skip("/task:")) return read_number(spec.task);
-    if (skip("/device:")) {
-      spec.index.reset();
-      return read_word(spec.type) && (!skip(":") || read_number(spec.index));
-    }
-    if (skip("/cpu:") || skip("/CPU:")) spec.type = "CPU";
-    else if (skip("/gpu:") || skip("/GPU:")) spec.type = "GPU";
-    else return false;
-    return read_number(spec.index);
-  }
-
-  auto skip(std::string_view prefix) -> bool {
-    if (!rest_.starts_with(prefix)) return false;
-    rest_.remove_prefix(prefix.size());
-    return true;
-  }
-
-  /// A letter, then letters, digits and underscores; a star takes the field away.
-  auto read_word(std::optional<std::string>& field) -> bool {
-    field.reset();
-    if (skip("*")) return true;
-    std::size_t size = 0;
-    while (size < rest_.size() &&
-           (is_ascii_letter(rest_[size]) || (size > 0 && (is_digit(rest_[size]) || rest_[size] == '_'))))
-      ++size;
-    field = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return size > 0;
-  }
-
-  auto read_number(std::optional<std::int64_t>& field) -> bool {
-    field.reset();
-    if (skip("*")) return true;
-    std::size_t size = 0;
-    while (size < rest_.size() && is_digit(rest_[size])) ++size;
-    const auto value = parse_whole<std::int64_t>(rest_.substr(0, size));
-    rest_.remove_prefix(size);
-    if (!value || *value > std::numeric_limits<std::int32_t>::max()) return false;
-    field = value;
-    return true;
-  }
-
-  static auto is_digit(char c) noexcept -> bool { return c >= '0' && c <= '9'; }
-
-  std::string_view rest_;
-};
-
-/// Lets `target` have the field of `other`; false when both have one and they differ.
-template <class T> auto agree(std::optional<T>& target, const std::optional<T>& other) -> bool {
-  if (!target) target = other;
-  return !other || target == other;
-}
-}  // namespace detail
-
 /// Reads a device as the runtime does: "/job:ps/task:1/device:GPU:0". Every piece needs its slash; a job or type is a
 /// letter, then letters, digits and underscores (a hyphen, which Python's side lets through, is refused); "/device:GPU"
 /// needs no number; "/cpu:0" and "/gpu:0", all in one case, are the only short forms, and need theirs; a star leaves
 /// any field open. "/" and "" leave all open. Of two pieces of one kind the last counts. Fails with
 /// `cluster_errc::bad_device`.
-[[nodiscard]] inline auto parse_device_name(std::string_view text, std::error_code& ec) -> DeviceSpec {
-  DeviceSpec spec;
-  ec.clear();
-  if (detail::DeviceNameReader{text}.read(spec)) return spec;
-  ec = cluster_errc::bad_device;
-  return {};
-}
-[[nodiscard]] inline auto parse_device_name(std::string_view text) -> DeviceSpec {
-  std::error_code ec;
-  DeviceSpec spec = parse_device_name(text, ec);
-  if (ec) throw_error(ec, "'" + std::string{text} + "'");
-  return spec;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_device_name(std::string_view text, std::error_code& ec) -> DeviceSpec;
+[[nodiscard]] DISTRIB_DECL auto parse_device_name(std::string_view text) -> DeviceSpec;
 
 /// Whether the runtime takes what Python's side made: no hyphen in the job, no number below 0, and so on. Ask it of the
 /// jobs of a cluster whose processes are TensorFlow's.
@@ -128,37 +38,14 @@ enum class DeviceConflict {
 /// The device that both constraints allow, whichever comes first. Where `merged_with` lets one of them win, this fails
 /// with `cluster_errc::device_conflict` when both set a job, replica or task and they differ; a type or a number too,
 /// unless `conflict` softens that. With a number open after a conflict of types, that of neither counts.
-[[nodiscard]] inline auto merge_device_names(DeviceSpec one, const DeviceSpec& other, DeviceConflict conflict,
-                                             std::error_code& ec) -> DeviceSpec {
-  ec.clear();
-  if (!detail::agree(one.job, other.job) || !detail::agree(one.replica, other.replica) ||
-      !detail::agree(one.task, other.task)) {
-    ec = cluster_errc::device_conflict;
-    return {};
-  }
-  const bool types = detail::agree(one.type, other.type);
-  if (types && detail::agree(one.index, other.index)) return one;
-  if (conflict == DeviceConflict::refuse) {
-    ec = cluster_errc::device_conflict;
-    return {};
-  }
-  if (!types) one.type.reset();
-  one.index.reset();
-  return one;
-}
-[[nodiscard]] inline auto merge_device_names(const DeviceSpec& one, const DeviceSpec& other,
-                                             DeviceConflict conflict = DeviceConflict::refuse) -> DeviceSpec {
-  std::error_code ec;
-  DeviceSpec merged = merge_device_names(one, other, conflict, ec);
-  if (!ec) return merged;
-  const auto differ = [](const auto& a, const auto& b) { return a && b && a != b; };
-  const std::string_view what = differ(one.job, other.job)           ? "jobs"
-                                : differ(one.replica, other.replica) ? "replicas"
-                                : differ(one.task, other.task)       ? "tasks"
-                                : differ(one.type, other.type)       ? "types"
-                                                                     : "ids";
-  throw_error(ec, "incompatible " + std::string{what} + ": '" + to_string(one) + "' and '" + to_string(other) + "'");
-}
+[[nodiscard]] DISTRIB_DECL auto merge_device_names(DeviceSpec one, const DeviceSpec& other, DeviceConflict conflict,
+                                                   std::error_code& ec) -> DeviceSpec;
+[[nodiscard]] DISTRIB_DECL auto merge_device_names(const DeviceSpec& one, const DeviceSpec& other,
+                                                   DeviceConflict conflict = DeviceConflict::refuse) -> DeviceSpec;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/cluster/impl/device_name.ipp>
+#endif

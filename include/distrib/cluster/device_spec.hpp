@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/cluster/error.hpp>
-#include <distrib/core/shortest_text.hpp>
+#include <distrib/core/decl.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -29,33 +27,11 @@ struct DeviceSpec {
   /// Reads "/job:ps/task:1/device:GPU:0", in any order, any part left out; "/cpu:0" is short for "/device:CPU:0", a
   /// star leaves the number open. What comes later wins, though what it wins over must have a meaning too, which
   /// TensorFlow does not look at. Fails with `cluster_errc::bad_device`.
-  [[nodiscard]] static auto parse(std::string_view text) -> DeviceSpec {
-    std::error_code ec;
-    DeviceSpec spec = parse(text, ec);
-    if (ec) throw_error(ec, "'" + std::string{text} + "'");
-    return spec;
-  }
-  [[nodiscard]] static auto parse(std::string_view text, std::error_code& ec) -> DeviceSpec {
-    DeviceSpec spec;
-    ec.clear();
-    while (!text.empty()) {
-      if (spec.read(detail::cut_before(text, '/'))) continue;
-      ec = cluster_errc::bad_device;
-      return {};
-    }
-    return spec;
-  }
+  [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text) -> DeviceSpec;
+  [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text, std::error_code& ec) -> DeviceSpec;
 
   /// This one, with the fields that `other` sets taken from there. Type and number are fields apart.
-  template <class = void> [[nodiscard]] auto merged_with(const DeviceSpec& other) const -> DeviceSpec {
-    DeviceSpec merged = *this;
-    if (other.job) merged.job = other.job;
-    if (other.replica) merged.replica = other.replica;
-    if (other.task) merged.task = other.task;
-    if (other.type) merged.type = other.type;
-    if (other.index) merged.index = other.index;
-    return merged;
-  }
+  [[nodiscard]] DISTRIB_DECL auto merged_with(const DeviceSpec& other) const -> DeviceSpec;
 
   /// Canonical text: "/job:J/replica:R/task:T/device:TYPE:I", without the parts not set; "*" for a number left open.
   [[nodiscard]] friend auto to_string(const DeviceSpec& spec) -> std::string {
@@ -81,21 +57,7 @@ struct DeviceSpec {
   }
 
   /// As Python's int() does: with spaces around it, and an underscore between any two digits.
-  static auto read_number(std::string_view text, std::optional<std::int64_t>& field) -> bool {
-    constexpr std::string_view blank = " \t\n\v\f\r";
-    text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
-    text.remove_suffix(text.size() - (text.find_last_not_of(blank) + 1));
-    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-    std::string digits;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const bool between =
-          text[i] == '_' && i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) && is_digit(text[i + 1]);
-      if (!between) digits += text[i];
-    }
-    const std::optional<std::int64_t> value = detail::parse_whole<std::int64_t>(digits);
-    if (value) field = value;
-    return value.has_value();
-  }
+  DISTRIB_DECL static auto read_number(std::string_view text, std::optional<std::int64_t>& field) -> bool;
 
   auto read_type(std::string device, std::string_view number) -> bool {
     if (type) return false;  // only one type
@@ -104,27 +66,7 @@ struct DeviceSpec {
   }
 
   /// One piece between slashes.
-  template <class = void> auto read(std::string_view piece) -> bool {
-    const std::size_t colon = piece.find(':');
-    const std::string_view key = piece.substr(0, colon);
-    if (key.empty()) return true;
-    if (colon == std::string_view::npos) return is_short(key) && read_type(upper(key), "*");
-    const std::string_view rest = piece.substr(colon + 1);
-    const std::size_t second = rest.find(':');
-    if (second == std::string_view::npos) {
-      if (key == "job") {
-        job = rest;
-        return true;
-      }
-      if (key == "replica") return read_number(rest, replica);
-      if (key == "task") return read_number(rest, task);
-      return is_short(key) && read_type(upper(key), rest);
-    }
-    const std::string_view device = rest.substr(0, second);
-    const std::string_view number = rest.substr(second + 1);
-    const bool old_spelling = device == "cpu" || device == "gpu";
-    return key == "device" && read_type(old_spelling ? upper(device) : std::string{device}, number);
-  }
+  DISTRIB_DECL auto read(std::string_view piece) -> bool;
 
   static auto is_short(std::string_view key) -> bool {
     constexpr std::string_view types[] = {"CPU", "GPU", "TPU", "CUSTOM", "EPU"};
@@ -134,3 +76,7 @@ struct DeviceSpec {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/cluster/impl/device_spec.ipp>
+#endif

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/cluster/scheduler_error.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/shortest_text.hpp>
 
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -35,14 +33,7 @@ class Environment {
   [[nodiscard]] static auto of_process() -> Environment { return Environment{std::nullopt}; }
 
   /// The value of a variable; empty optional when it is not set. Valid until it is set anew.
-  [[nodiscard]] auto find(const std::string& name) const -> std::optional<std::string_view> {
-    if (variables_) {
-      const auto found = variables_->find(name);
-      return found == variables_->end() ? std::nullopt : std::optional<std::string_view>{found->second};
-    }
-    const char* const value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): before threads, in main
-    return value == nullptr ? std::nullopt : std::optional<std::string_view>{value};
-  }
+  [[nodiscard]] DISTRIB_DECL auto find(const std::string& name) const -> std::optional<std::string_view>;
 
   /// The value of the first of these variables that is set and not empty; "" when none is.
   [[nodiscard]] auto first_of(std::initializer_list<const char*> names) const -> std::string_view {
@@ -53,17 +44,8 @@ class Environment {
 
   /// The whole number that the first of these variables has which is set and not empty. Fails with
   /// `scheduler_errc::bad_variable` when that is none of 0 .. 2^32 - 1.
-  [[nodiscard]] auto number(std::initializer_list<const char*> names, Error& error) const
-      -> std::optional<std::uint32_t> {
-    for (const char* const name : names) {
-      const std::string_view text = first_of({name});
-      if (text.empty()) continue;
-      const auto value = detail::parse_whole<std::uint32_t>(text);
-      if (!value) error = {scheduler_errc::bad_variable, name + ("=" + std::string{text.substr(0, 80)})};
-      return value;
-    }
-    return std::nullopt;
-  }
+  [[nodiscard]] DISTRIB_DECL auto number(std::initializer_list<const char*> names, Error& error) const
+      -> std::optional<std::uint32_t>;
 
  private:
   explicit Environment(std::nullopt_t) noexcept {}
@@ -73,3 +55,7 @@ class Environment {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/cluster/impl/environment.ipp>
+#endif

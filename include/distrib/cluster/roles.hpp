@@ -2,14 +2,11 @@
 #pragma once
 
 #include <distrib/cluster/cluster_spec.hpp>
-#include <distrib/cluster/error.hpp>
 #include <distrib/cluster/task_id.hpp>
+#include <distrib/core/decl.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -21,26 +18,7 @@ inline namespace v0 {
 
 /// Refuses what training has no role for: another job name, a second chief or evaluator (`cluster_errc::bad_role`); a
 /// job that the cluster does not have (`no_such_job`); an index beyond it (`no_such_task`).
-inline void check_role(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec) {
-  constexpr std::string_view roles[] = {"chief", "worker", "ps", "evaluator"};
-  const auto is_role = [&](std::string_view job) {
-    return std::find(std::begin(roles), std::end(roles), job) != std::end(roles);
-  };
-  const auto count = [&](std::string_view job) {
-    const ClusterSpec::Tasks* tasks = cluster.find(job);
-    return tasks == nullptr ? 0 : tasks->size();
-  };
-  ec.clear();
-  for (const std::string& job : cluster.jobs())
-    if (!is_role(job)) ec = cluster_errc::bad_role;
-  if (!is_role(task.job) || count("chief") > 1 || count("evaluator") > 1) ec = cluster_errc::bad_role;
-  if (ec) return;
-  if (!cluster.contains(task.job)) {
-    if (task.job != "evaluator") ec = cluster_errc::no_such_job;
-  } else if (task.index >= count(task.job)) {
-    ec = cluster_errc::no_such_task;
-  }
-}
+DISTRIB_DECL void check_role(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec);
 inline void check_role(const ClusterSpec& cluster, const TaskId& task) {
   std::error_code ec;
   check_role(cluster, task, ec);
@@ -49,54 +27,24 @@ inline void check_role(const ClusterSpec& cluster, const TaskId& task) {
 
 /// Whether `task` initializes, restores and saves: the chief; worker 0 where there is no chief; an evaluator for its
 /// own files. Fails as `check_role` does.
-[[nodiscard]] inline auto is_chief(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec) -> bool {
-  check_role(cluster, task, ec);
-  if (ec) return false;
-  if (task.job == "chief" || task.job == "evaluator") return true;
-  return task == TaskId{"worker", 0} && !cluster.contains("chief");
-}
-[[nodiscard]] inline auto is_chief(const ClusterSpec& cluster, const TaskId& task) -> bool {
-  std::error_code ec;
-  const bool chief = is_chief(cluster, task, ec);
-  if (ec) throw_error(ec, to_string(task));
-  return chief;
-}
+[[nodiscard]] DISTRIB_DECL auto is_chief(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec) -> bool;
+[[nodiscard]] DISTRIB_DECL auto is_chief(const ClusterSpec& cluster, const TaskId& task) -> bool;
 
 /// Number of the task among those that compute gradients: the chief first, then the workers; an evaluator counts by
 /// itself. A ps has none. Fails as `check_role` does, with `cluster_errc::bad_role` for a ps.
-[[nodiscard]] inline auto id_in_cluster(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec)
-    -> std::uint32_t {
-  check_role(cluster, task, ec);
-  if (!ec && task.job == "ps") ec = cluster_errc::bad_role;
-  if (ec) return 0;
-  return task.job == "worker" && cluster.contains("chief") ? task.index + 1 : task.index;
-}
-[[nodiscard]] inline auto id_in_cluster(const ClusterSpec& cluster, const TaskId& task) -> std::uint32_t {
-  std::error_code ec;
-  const std::uint32_t id = id_in_cluster(cluster, task, ec);
-  if (ec) throw_error(ec, to_string(task));
-  return id;
-}
+[[nodiscard]] DISTRIB_DECL auto id_in_cluster(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec)
+    -> std::uint32_t;
+[[nodiscard]] DISTRIB_DECL auto id_in_cluster(const ClusterSpec& cluster, const TaskId& task) -> std::uint32_t;
 
 /// How many tasks compute gradients, chief and workers, as a chief or a worker sees it; how many evaluators there are,
 /// as an evaluator sees it. Fails as `check_role` does, with `cluster_errc::bad_role` for a ps.
-[[nodiscard]] inline auto worker_count(const ClusterSpec& cluster, std::string_view job, std::error_code& ec)
-    -> std::size_t {
-  check_role(cluster, {std::string{job}, 0}, ec);
-  if (!ec && job == "ps") ec = cluster_errc::bad_role;
-  if (ec) return 0;
-  std::size_t count = 0;
-  for (const std::string_view counted : {"chief", "worker", "evaluator"})
-    if (const auto* tasks = cluster.find(counted); tasks != nullptr && (counted == "evaluator") == (job == "evaluator"))
-      count += tasks->size();
-  return count;
-}
-[[nodiscard]] inline auto worker_count(const ClusterSpec& cluster, std::string_view job) -> std::size_t {
-  std::error_code ec;
-  const std::size_t count = worker_count(cluster, job, ec);
-  if (ec) throw_error(ec, job);
-  return count;
-}
+[[nodiscard]] DISTRIB_DECL auto worker_count(const ClusterSpec& cluster, std::string_view job, std::error_code& ec)
+    -> std::size_t;
+[[nodiscard]] DISTRIB_DECL auto worker_count(const ClusterSpec& cluster, std::string_view job) -> std::size_t;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/cluster/impl/roles.ipp>
+#endif

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <distrib/cluster/cluster_spec.hpp>
-#include <distrib/cluster/error.hpp>
 #include <distrib/cluster/task_id.hpp>
 #include <distrib/cluster/tf_config.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 
 #include <cstddef>
@@ -37,47 +37,12 @@ struct RunConfig {
 namespace detail {
 
 /// The estimator's rules for a cluster of which `chief` ("chief", or "master" of old) is one job.
-template <class = void> void check_run_config(const TfConfig& config, std::string_view chief, Error& error) {
-  const ClusterSpec& cluster = config.cluster;
-  const ClusterSpec::Tasks* chiefs = cluster.find(chief);
-  if (chief == "master" && cluster.contains("chief")) {
-    error = {cluster_errc::bad_role, "cluster has both a chief and a master"};
-  } else if (chiefs == nullptr || chiefs->size() != 1 || chiefs->begin()->first != 0) {
-    error = {cluster_errc::bad_role, "cluster must have exactly one " + std::string{chief}};
-  } else if (!config.task_type || config.task_type->empty()) {
-    error = {cluster_errc::missing_job, "task.type"};
-  } else if (!config.task_index) {
-    error = {cluster_errc::missing_index, "task.index"};
-  } else if (*config.task_type == "evaluator") {
-    if (chief == "master") error = {cluster_errc::bad_role, "a cluster with a master has no evaluator"};
-  } else {
-    (void)cluster.task_address(*config.task_type, *config.task_index, error.code);
-    if (error) error.where = to_string(*config.task());
-  }
-}
+DISTRIB_DECL void check_run_config(const TfConfig& config, std::string_view chief, Error& error);
 
-/// The place of a job in the order of global ids.
-[[nodiscard]] inline auto global_order(std::string_view job, std::string_view chief) -> int {
-  return job == chief ? 0 : job == "ps" ? 2 : 1;
-}
+[[nodiscard]] DISTRIB_DECL auto global_id(const ClusterSpec& cluster, const TaskId& task, std::string_view chief)
+    -> std::uint32_t;
 
-[[nodiscard]] inline auto global_id(const ClusterSpec& cluster, const TaskId& task, std::string_view chief)
-    -> std::uint32_t {
-  std::uint32_t id = task.index;
-  for (const std::string& job : cluster.jobs()) {
-    const int order = global_order(job, chief) - global_order(task.job, chief);
-    const ClusterSpec::Tasks& tasks = *cluster.find(job);
-    if ((order < 0 || (order == 0 && job < task.job)) && !tasks.empty()) id += tasks.rbegin()->first + 1;
-  }
-  return id;
-}
-
-[[nodiscard]] inline auto default_device_filters(const TaskId& task) -> std::vector<std::string> {
-  if (task.job == "ps") return {"/job:ps", "/job:worker", "/job:chief", "/job:master"};
-  if (task.job == "worker") return {"/job:ps", to_string(task)};
-  if (task.job == "chief" || task.job == "master") return {"/job:ps", "/job:" + task.job};
-  return {};
-}
+[[nodiscard]] DISTRIB_DECL auto default_device_filters(const TaskId& task) -> std::vector<std::string>;
 
 }  // namespace detail
 
@@ -85,53 +50,15 @@ template <class = void> void check_run_config(const TfConfig& config, std::strin
 /// called, and then neither a chief nor an evaluator), and the task must be in it, but for an evaluator, which sees no
 /// cluster. Without one the process must be worker 0, which it is unless told. Fails with `cluster_errc::bad_role`,
 /// `missing_job`, `missing_index`, `no_such_job`, `no_such_task`.
-[[nodiscard]] inline auto run_config(const TfConfig& config, Error& error) -> RunConfig {
-  error = {};
-  RunConfig run;
-  run.service = config.service;
-  run.task_type = config.task_type.value_or("worker");
-  run.task_id = config.task_index.value_or(0);
-  if (!config.cluster) {
-    if (run.task_type != "worker") error = {cluster_errc::bad_role, "without a cluster there is only a worker"};
-    else if (run.task_id != 0) error = {cluster_errc::no_such_task, "without a cluster there is only task 0"};
-    run.master = config.session_master.value_or("");
-    run.evaluation_master = config.eval_session_master.value_or("");
-    return error ? RunConfig{} : run;
-  }
-
-  const std::string chief = config.cluster.contains("master") ? "master" : "chief";
-  detail::check_run_config(config, chief, error);
-  if (error) return {};
-  run.is_chief = run.task_type == chief;
-  if (run.task_type == "evaluator") {
-    run.evaluation_master = config.eval_session_master.value_or("");
-    run.num_worker_replicas = 0;
-    run.global_id_in_cluster.reset();
-    return run;
-  }
-  const auto count = [&](std::string_view job) {
-    const ClusterSpec::Tasks* tasks = config.cluster.find(job);
-    return tasks == nullptr ? 0 : tasks->size();
-  };
-  run.cluster = config.cluster;
-  run.num_ps_replicas = count("ps");
-  run.num_worker_replicas = count("worker") + 1;
-  run.global_id_in_cluster = detail::global_id(config.cluster, *config.task(), chief);
-  run.device_filters = detail::default_device_filters(*config.task());
-  if (config.session_master) run.master = *config.session_master;
-  else if (config.cluster.jobs().size() > 1)
-    run.master = "grpc://" + config.cluster.task_address(run.task_type, run.task_id);
-  return run;
-}
+[[nodiscard]] DISTRIB_DECL auto run_config(const TfConfig& config, Error& error) -> RunConfig;
 [[nodiscard]] inline auto run_config(const TfConfig& config, std::error_code& ec) -> RunConfig {
   return run_config(config, detail::CodeOf{ec});
 }
-[[nodiscard]] inline auto run_config(const TfConfig& config) -> RunConfig {
-  Error error;
-  RunConfig run = run_config(config, error);
-  if (error) throw_error(error.code, "TF_CONFIG: " + error.where);
-  return run;
-}
+[[nodiscard]] DISTRIB_DECL auto run_config(const TfConfig& config) -> RunConfig;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/cluster/impl/run_config.ipp>
+#endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 namespace distrib {
 inline namespace v0 {
@@ -126,12 +127,7 @@ struct Error {
 }
 
 /// What `throw_error` threw, taken apart again.
-[[nodiscard]] inline auto error_of(const std::system_error& thrown) -> Error {
-  std::string_view where = thrown.what();
-  const std::string reason = ": " + thrown.code().message();
-  if (where.ends_with(reason)) where.remove_suffix(reason.size());
-  return {thrown.code(), std::string{where}};
-}
+[[nodiscard]] DISTRIB_DECL auto error_of(const std::system_error& thrown) -> Error;
 
 /// Throws when `error` holds a failure.
 inline void throw_if(const Error& error) {
@@ -161,3 +157,7 @@ template <class T> [[nodiscard]] auto or_throw(T value, const Error& error) -> T
 }  // namespace distrib
 
 template <> struct std::is_error_condition_enum<distrib::failure> : std::true_type {};
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/core/impl/error.ipp>
+#endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
+
 #include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -44,37 +46,10 @@ class FileDescriptor {
   [[nodiscard]] auto get() const noexcept -> int { return fd_; }
 
   /// Reads up to `to.size()` bytes; 0 at the end and on failure.
-  auto read(std::span<std::byte> to, std::error_code& ec) noexcept -> std::size_t {
-    ssize_t count = 0;
-    do {
-      count = ::read(fd_, to.data(), to.size());
-    } while (count < 0 && errno == EINTR);
-    ec = count < 0 ? last_os_error() : std::error_code{};
-    return count < 0 ? 0 : static_cast<std::size_t>(count);
-  }
+  DISTRIB_DECL auto read(std::span<std::byte> to, std::error_code& ec) noexcept -> std::size_t;
 
   /// Writes all of the `count` pieces, which it uses up; as writev(2) wants them.
-  void write(iovec* pieces, std::size_t count, std::error_code& ec) noexcept {
-    ec.clear();
-    iovec* const end = pieces + count;
-    while (true) {
-      while (pieces != end && pieces->iov_len == 0) ++pieces;
-      if (pieces == end) return;
-      const ssize_t size = ::writev(fd_, pieces, static_cast<int>(end - pieces));
-      if (size < 0 && errno == EINTR) continue;
-      if (size < 0) {
-        ec = last_os_error();
-        return;
-      }
-      auto written = static_cast<std::size_t>(size);
-      for (iovec* piece = pieces; piece != end; ++piece) {
-        const std::size_t part = written < piece->iov_len ? written : piece->iov_len;
-        piece->iov_base = static_cast<std::byte*>(piece->iov_base) + part;
-        piece->iov_len -= part;
-        written -= part;
-      }
-    }
-  }
+  DISTRIB_DECL void write(iovec* pieces, std::size_t count, std::error_code& ec) noexcept;
 
   /// Writes all of `bytes`.
   void write(std::span<const std::byte> bytes, std::error_code& ec) noexcept {
@@ -94,3 +69,7 @@ class FileDescriptor {
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/core/impl/file_descriptor.ipp>
+#endif

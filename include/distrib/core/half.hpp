@@ -164,25 +164,25 @@ void convert(const typename Conversion::From* from, typename Conversion::To* to,
 // Both sides of a conversion are of one size (programmer error otherwise), and do not overlap.
 
 /// Rounds to IEEE binary16: from 65520 on to infinity, below 2^-14 to a multiple of 2^-24.
-template <class = void> inline void to_float16(std::span<const float> from, std::span<std::uint16_t> to) noexcept {
+inline void to_float16(std::span<const float> from, std::span<std::uint16_t> to) noexcept {
   assert(from.size() == to.size());
   detail::convert<detail::ToFloat16>(from.data(), to.data(), from.size());
 }
 
 /// The numbers that IEEE binary16 stands for, exactly.
-template <class = void> inline void from_float16(std::span<const std::uint16_t> from, std::span<float> to) noexcept {
+inline void from_float16(std::span<const std::uint16_t> from, std::span<float> to) noexcept {
   assert(from.size() == to.size());
   detail::convert<detail::FromFloat16>(from.data(), to.data(), from.size());
 }
 
 /// Rounds to bfloat16: 8 significant bits, the exponents of float32; infinity for what is rounded beyond them.
-template <class = void> inline void to_bfloat16(std::span<const float> from, std::span<std::uint16_t> to) noexcept {
+inline void to_bfloat16(std::span<const float> from, std::span<std::uint16_t> to) noexcept {
   assert(from.size() == to.size());
   detail::convert<detail::ToBfloat16>(from.data(), to.data(), from.size());
 }
 
 /// The numbers that bfloat16 stands for, exactly; NaN with all its bits.
-template <class = void> inline void from_bfloat16(std::span<const std::uint16_t> from, std::span<float> to) noexcept {
+inline void from_bfloat16(std::span<const std::uint16_t> from, std::span<float> to) noexcept {
   assert(from.size() == to.size());
   detail::convert<detail::FromBfloat16>(from.data(), to.data(), from.size());
 }

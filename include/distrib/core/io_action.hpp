@@ -64,7 +64,7 @@ struct FileAction {
 using FilePlan = std::vector<FileAction>;
 
 /// Adds what is to be done after all that `plan` has.
-template <class = void> void append(FilePlan& plan, FilePlan more) {
+inline void append(FilePlan& plan, FilePlan more) {
   for (FileAction& action : more) plan.push_back(std::move(action));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -30,15 +32,12 @@ inline auto join_path(std::string_view directory, std::string_view path) -> std:
 }
 
 /// "00000-of-00002": how TensorFlow numbers the files that belong together.
-inline auto shard_of_shards(std::size_t shard, std::size_t shards) -> std::string {
-  const auto digits = [](std::size_t number) {
-    std::string text = std::to_string(number);
-    text.insert(0, text.size() < 5 ? 5 - text.size() : 0, '0');
-    return text;
-  };
-  return digits(shard) + "-of-" + digits(shards);
-}
+DISTRIB_DECL auto shard_of_shards(std::size_t shard, std::size_t shards) -> std::string;
 
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/core/impl/paths.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/detail/hash_blocks.hpp>
 
 #include <array>
@@ -46,33 +47,7 @@ class Sha256 {
       0x19A4C116, 0x1E376C08, 0x2748774C, 0x34B0BCB5, 0x391C0CB3, 0x4ED8AA4A, 0x5B9CCA4F, 0x682E6FF3,
       0x748F82EE, 0x78A5636F, 0x84C87814, 0x8CC70208, 0x90BEFFFA, 0xA4506CEB, 0xBEF9A3F7, 0xC67178F2};
 
-  static void compress(State& state, const std::byte* block) noexcept {
-    std::array<std::uint32_t, 64> schedule;
-    for (std::size_t i = 0; i < 16; ++i) schedule[i] = detail::big_endian(load_le<std::uint32_t>(block + 4 * i));
-    for (std::size_t i = 16; i < 64; ++i) {
-      const std::uint32_t early = schedule[i - 15];
-      const std::uint32_t late = schedule[i - 2];
-      schedule[i] = schedule[i - 16] + (std::rotr(early, 7) ^ std::rotr(early, 18) ^ (early >> 3)) + schedule[i - 7] +
-                    (std::rotr(late, 17) ^ std::rotr(late, 19) ^ (late >> 10));
-    }
-    auto [a, b, c, d, e, f, g, h] = state;  // the standard's letters
-    for (std::size_t i = 0; i < 64; ++i) {
-      const std::uint32_t first = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & f) ^ (~e & g)) +
-                                  round_constants[i] + schedule[i];
-      const std::uint32_t second =
-          (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
-      h = g;
-      g = f;
-      f = e;
-      e = d + first;
-      d = c;
-      c = b;
-      b = a;
-      a = first + second;
-    }
-    const State added{a, b, c, d, e, f, g, h};
-    for (std::size_t i = 0; i < added.size(); ++i) state[i] += added[i];
-  }
+  DISTRIB_DECL static void compress(State& state, const std::byte* block) noexcept;
 
   detail::HashBlocks<Sha256Digest, block_bytes, std::endian::big, start, compress> blocks_;
 };
@@ -85,29 +60,14 @@ class Sha256 {
 }
 
 /// Two lower-case hexadecimal digits a byte.
-[[nodiscard]] inline auto to_hex(ByteView bytes) -> std::string {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(bytes.size() * 2);
-  for (const std::byte byte : bytes) {
-    text += digits[static_cast<unsigned>(byte) >> 4];
-    text += digits[static_cast<unsigned>(byte) & 15];
-  }
-  return text;
-}
+[[nodiscard]] DISTRIB_DECL auto to_hex(ByteView bytes) -> std::string;
 
 /// The digest that `to_hex` shows as `text`; empty for every other text.
-template <class = void> [[nodiscard]] auto parse_sha256(std::string_view text) noexcept -> std::optional<Sha256Digest> {
-  constexpr std::string_view digits = "0123456789abcdef";
-  Sha256Digest digest{};
-  if (text.size() != digest.size() * 2) return std::nullopt;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t digit = digits.find(text[i]);
-    if (digit == std::string_view::npos) return std::nullopt;
-    digest[i / 2] = digest[i / 2] << 4 | static_cast<std::byte>(digit);
-  }
-  return digest;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_sha256(std::string_view text) noexcept -> std::optional<Sha256Digest>;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/core/impl/sha256.ipp>
+#endif

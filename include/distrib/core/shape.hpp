@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/shortest_text.hpp>
+#include <distrib/core/decl.hpp>
 
 #include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,30 +64,14 @@ class Shape {
 };
 
 /// "[784,128]"; "[]" for a scalar.
-template <class = void> [[nodiscard]] auto to_string(const Shape& shape) -> std::string {
-  std::string text = "[";
-  for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
-    if (axis != 0) text += ',';
-    text += std::to_string(shape[axis]);
-  }
-  return text += ']';
-}
+[[nodiscard]] DISTRIB_DECL auto to_string(const Shape& shape) -> std::string;
 
 /// The opposite of `to_string`: empty for every text that it does not write, and for extents that make no Shape.
-template <class = void> [[nodiscard]] auto parse_shape(std::string_view text) -> std::optional<Shape> {
-  if (text.size() < 2) return std::nullopt;
-  std::string_view rest = text.substr(1, text.size() - 2);
-  std::array<std::int64_t, max_rank> extents{};
-  std::size_t rank = 0;
-  for (; !rest.empty(); ++rank) {
-    const auto extent = detail::parse_shortest<std::int64_t>(detail::cut_before(rest, ','));
-    if (!extent || rank == max_rank) return std::nullopt;
-    extents[rank] = *extent;
-  }
-  const std::span<const std::int64_t> found{extents.data(), rank};
-  if (!Shape::valid(found) || to_string(Shape{found}) != text) return std::nullopt;
-  return Shape{found};
-}
+[[nodiscard]] DISTRIB_DECL auto parse_shape(std::string_view text) -> std::optional<Shape>;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/core/impl/shape.ipp>
+#endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
+
 #include <array>
 #include <charconv>
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,13 +42,12 @@ template <class T, class... Base>
 }
 
 /// Cuts off what `text` has before the first `separator`, and that too; all of it when there is none.
-inline auto cut_before(std::string_view& text, char separator) -> std::string_view {
-  const std::size_t end = text.find(separator);
-  const std::string_view piece = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return piece;
-}
+DISTRIB_DECL auto cut_before(std::string_view& text, char separator) -> std::string_view;
 
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/core/impl/shortest_text.ipp>
+#endif

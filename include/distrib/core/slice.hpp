@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/shape.hpp>
-#include <distrib/core/shortest_text.hpp>
 
 #include <algorithm>
 #include <array>
@@ -52,35 +51,11 @@ struct Slice {
 };
 
 /// TensorFlow's slice text: "0,4:0,16" is start,length of each axis (tensor_slice.cc); "" for a scalar.
-template <class = void> [[nodiscard]] auto to_string(const Slice& slice) -> std::string {
-  std::string text;
-  for (std::size_t axis = 0; axis < slice.start.rank(); ++axis) {
-    if (axis != 0) text += ':';
-    text += std::to_string(slice.start[axis]) + ',' + std::to_string(slice.extents[axis]);
-  }
-  return text;
-}
+[[nodiscard]] DISTRIB_DECL auto to_string(const Slice& slice) -> std::string;
 
 /// The opposite of `to_string`: empty for every text that it does not write, and for numbers that make no Shape.
 /// Whether the box fits a tensor is told by `Slice::inside`.
-template <class = void> [[nodiscard]] auto parse_slice(std::string_view text) -> std::optional<Slice> {
-  std::array<std::int64_t, max_rank> start{};
-  std::array<std::int64_t, max_rank> extents{};
-  std::size_t rank = 0;
-  for (std::string_view rest = text; !rest.empty(); ++rank) {
-    std::string_view axis = detail::cut_before(rest, ':');
-    const auto first = detail::parse_shortest<std::int64_t>(detail::cut_before(axis, ','));
-    const auto length = detail::parse_shortest<std::int64_t>(axis);
-    if (!first || !length || rank == max_rank) return std::nullopt;
-    start[rank] = *first;
-    extents[rank] = *length;
-  }
-  const std::span<const std::int64_t> starts{start.data(), rank};
-  const std::span<const std::int64_t> lengths{extents.data(), rank};
-  if (!Shape::valid(starts) || !Shape::valid(lengths)) return std::nullopt;
-  const Slice slice{Shape{starts}, Shape{lengths}};
-  return to_string(slice) == text ? std::optional{slice} : std::nullopt;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_slice(std::string_view text) -> std::optional<Slice>;
 
 /// Finds what two boxes of one tensor, both row-major, have in common, in as few runs as there are: calls
 /// `visit(at in from_slice, at in to_slice, count)` for each, in elements. Returns how many elements they are together.
@@ -135,3 +110,7 @@ inline auto copy_overlap(const Slice& from_slice, const std::byte* from, const S
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/core/impl/slice.ipp>
+#endif

@@ -139,7 +139,6 @@ void round_at_random(std::span<const float> elements, std::uint64_t state, std::
 
 /// Writes elements as `encode_elements` does, but rounded at random: which way is a function of `random` and the place
 /// among the elements, and independent for each of both, where `random` comes from `mix_bits`.
-template <class = void>
 inline void encode_elements_at_random(FloatFormat format, std::span<const float> elements, std::uint64_t random,
                                       std::byte* to) noexcept {
   if (format == FloatFormat::bfloat16) detail::round_at_random<detail::ToBfloat16AtRandom>(elements, random, to);

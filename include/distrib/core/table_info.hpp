@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/initializer.hpp>
-#include <distrib/core/shape.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,8 +11,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <variant>
 
 namespace distrib {
 inline namespace v0 {
@@ -40,15 +38,7 @@ struct TableInfo {
 /// Glorot's fans are those of [rows, dim]; where any 64 bits are a key, of a vector [dim]. A value.
 class RowInitializer {
  public:
-  template <class = void> RowInitializer(const TableInfo& table, std::uint64_t seed) : dim_{table.dim} {
-    const auto& choice = table.initializer.choice();
-    const auto dim = static_cast<std::int64_t>(table.dim);
-    const Shape shape = table.any_key() ? Shape{dim} : Shape{static_cast<std::int64_t>(table.rows), dim};
-    if (const auto* constant = std::get_if<ConstantInitializer>(&choice)) constant_ = constant->value;
-    if (const auto* uniform = std::get_if<UniformInitializer>(&choice)) uniform_.emplace(*uniform, seed, table.name);
-    if (std::holds_alternative<GlorotUniformInitializer>(choice))
-      uniform_.emplace(detail::glorot_range(shape), seed, table.name);
-  }
+  DISTRIB_DECL RowInitializer(const TableInfo& table, std::uint64_t seed);
 
   /// Writes the row of `key`; `row` has `dim` elements.
   void operator()(std::uint64_t key, std::span<float> row) const noexcept {
@@ -64,3 +54,7 @@ class RowInitializer {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/core/impl/table_info.ipp>
+#endif

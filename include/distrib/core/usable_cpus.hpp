@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/detail/control_group.hpp>
-#include <distrib/core/shortest_text.hpp>
+#include <distrib/core/decl.hpp>
 
-#include <sched.h>
-
-#include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,39 +13,21 @@ inline namespace v0 {
 namespace detail {
 
 /// CPUs of a quota: "max" or -1 of any period is none.
-inline auto quota_cpus(std::string_view quota, std::string_view period) -> std::optional<double> {
-  const auto used = parse_whole<std::int64_t>(quota);
-  const auto of = parse_whole<std::int64_t>(period);
-  if (!used || !of || *used <= 0 || *of <= 0) return std::nullopt;
-  return static_cast<double>(*used) / static_cast<double>(*of);
-}
+DISTRIB_DECL auto quota_cpus(std::string_view quota, std::string_view period) -> std::optional<double>;
 
 /// CPUs that control groups allow; see `control_group_limit`.
-template <class = void> auto cgroup_cpus(const std::string& root) -> std::optional<double> {
-  return control_group_limit(root, "cpu", [](const std::string& group, bool is_v2) {
-    if (!is_v2)
-      return quota_cpus(read_setting(group + "/cpu.cfs_quota_us"), read_setting(group + "/cpu.cfs_period_us"));
-    const std::string text = read_setting(group + "/cpu.max");  // "150000 100000"
-    std::string_view period = text;
-    const std::string_view quota = cut_before(period, ' ');
-    return quota_cpus(quota, period);
-  });
-}
+DISTRIB_DECL auto cgroup_cpus(const std::string& root) -> std::optional<double>;
 
 }  // namespace detail
 
 /// How many threads of this process can run at once, at least 1: the CPUs that it may run on, or as many as its control
 /// group lets it use, rounded up (versions 1 and 2: `docker run --cpus`, limits of Kubernetes, Slurm's), where
 /// `std::thread::hardware_concurrency` counts those of the machine. Linux.
-template <class = void> [[nodiscard]] auto usable_cpus() -> unsigned {
-  ::cpu_set_t allowed;
-  unsigned cpus = 1;
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-    cpus = std::max(1U, static_cast<unsigned>(CPU_COUNT(&allowed)));
-  if (const auto quota = detail::cgroup_cpus(""); quota && *quota < cpus)
-    cpus = std::max(1U, static_cast<unsigned>(*quota) + (*quota > static_cast<unsigned>(*quota) ? 1U : 0U));
-  return cpus;
-}
+[[nodiscard]] DISTRIB_DECL auto usable_cpus() -> unsigned;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/core/impl/usable_cpus.ipp>
+#endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -29,26 +31,12 @@ namespace detail {
 }
 
 /// Appends a character by its number; it must be one (no surrogate, at most 0x10FFFF).
-inline void append_utf8(std::string& text, unsigned character) {
-  const auto put = [&text](unsigned byte) { text += static_cast<char>(static_cast<unsigned char>(byte)); };
-  const auto put_rest = [&](unsigned shift) { put(0x80 | (character >> shift & 0x3F)); };
-  if (character < 0x80) {
-    put(character);
-  } else if (character < 0x800) {
-    put(0xC0 | character >> 6);
-    put_rest(0);
-  } else if (character < 0x10000) {
-    put(0xE0 | character >> 12);
-    put_rest(6);
-    put_rest(0);
-  } else {
-    put(0xF0 | character >> 18);
-    put_rest(12);
-    put_rest(6);
-    put_rest(0);
-  }
-}
+DISTRIB_DECL void append_utf8(std::string& text, unsigned character);
 
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/core/impl/utf8.ipp>
+#endif

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/files.hpp>
-#include <distrib/data/order/error.hpp>
+#include <distrib/core/paths.hpp>
 
-#include <glob.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -29,30 +23,10 @@ inline auto is_side_file(const std::string& path) -> bool {
 }
 
 /// A pattern that matches all that is in `directory`, whatever characters its name has.
-inline auto all_in(const std::string& directory) -> std::string {
-  std::string pattern;
-  for (const char c : directory) {
-    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
-    pattern += c;
-  }
-  return join_path(pattern, "*");
-}
+DISTRIB_DECL auto all_in(const std::string& directory) -> std::string;
 
 /// Appends the files that match `pattern`, sorted; false when the system refused.
-template <class = void> auto match_files(const std::string& pattern, std::vector<std::string>& files) -> bool {
-  ::glob_t matches{};
-  const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &matches);
-  std::vector<std::string> found;
-  for (std::size_t i = 0; result == 0 && i < matches.gl_pathc; ++i) {
-    std::string path = matches.gl_pathv[i];
-    if (!is_side_file(path) && !is_directory(path)) found.push_back(std::move(path));
-  }
-  ::globfree(&matches);
-  // By their text: the system's order depends on the language.
-  std::sort(found.begin(), found.end());
-  files.insert(files.end(), found.begin(), found.end());
-  return result == 0 || result == GLOB_NOMATCH;
-}
+DISTRIB_DECL auto match_files(const std::string& pattern, std::vector<std::string>& files) -> bool;
 
 }  // namespace detail
 
@@ -61,44 +35,24 @@ template <class = void> auto match_files(const std::string& pattern, std::vector
 /// that begin with "_" or end in ".crc" are left out, and so are directories.
 ///
 /// `error`: `data_errc::no_files` naming pattern and directory, or the system's reason; the result is then empty.
-template <class = void>
-[[nodiscard]] auto find_files(std::span<const std::string> sources, Error& error) -> std::vector<std::string> {
-  error = {};
-  std::vector<std::string> files;
-  for (const std::string& source : sources) {
-    const bool is_directory = detail::is_directory(source);
-    if (!is_directory && detail::path_exists(source)) {  // also when its name has a * in it
-      files.push_back(source);
-      continue;
-    }
-    const std::string pattern = is_directory ? detail::all_in(source) : source;
-    const std::size_t before = files.size();
-    const bool readable = detail::match_files(pattern, files);
-    if (files.size() > before) continue;
-
-    const std::string directory = detail::directory_of(pattern);
-    error.code = data_errc::no_files;
-    error.where = "\"" + std::string{detail::file_of(pattern)} + "\" in directory \"" + directory + '"';
-    if (!readable) error.where += " (which cannot be read)";
-    if (readable && !detail::path_exists(directory)) error.where += " (which does not exist)";
-    return {};
-  }
-  if (files.empty()) error = {data_errc::no_files, "no path was given"};
-  return files;
-}
+[[nodiscard]] DISTRIB_DECL auto find_files(std::span<const std::string> sources, Error& error)
+    -> std::vector<std::string>;
 
 /// The same; a failure is thrown as `std::system_error`.
-template <class = void>
-[[nodiscard]] auto find_files(std::span<const std::string> sources) -> std::vector<std::string> {
+[[nodiscard]] inline auto find_files(std::span<const std::string> sources) -> std::vector<std::string> {
   Error error;
   return detail::or_throw(find_files(sources, error), error);
 }
 
 /// The same; a failure goes to `ec`.
-template <class = void>
-[[nodiscard]] auto find_files(std::span<const std::string> sources, std::error_code& ec) -> std::vector<std::string> {
+[[nodiscard]] inline auto find_files(std::span<const std::string> sources, std::error_code& ec)
+    -> std::vector<std::string> {
   return find_files(sources, detail::CodeOf{ec});
 }
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/data/impl/find_files.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/data/order/error.hpp>
@@ -207,5 +208,13 @@ template <Inflates I> class BasicRecordFiles {
 /// Inflated by zlib.
 using RecordFiles = BasicRecordFiles<Inflater>;
 
+#ifndef DISTRIB_HEADER_ONLY  // in its .ipp
+extern template class BasicRecordFiles<Inflater>;
+#endif
+
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/data/impl/record_files.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/example/detail/feature_encoder.hpp>
 #include <distrib/example/feature.hpp>
@@ -53,13 +54,7 @@ template <class Name> class NamedMessages {
 };
 
 /// Appends a Feature's content to `to`.
-inline void write_feature(WireWriter& to, const FeatureValues& values) {
-  const EncodedFeature feature{values};
-  GrowingBytes bytes;
-  bytes.reserve(feature.size + 2 * sizeof(std::uint64_t));
-  (void)feature.put(bytes.data());
-  to.raw({bytes.data(), feature.size});
-}
+DISTRIB_DECL void write_feature(WireWriter& to, const FeatureValues& values);
 
 template <class T> [[nodiscard]] auto feature_values(std::span<const T> values) noexcept -> FeatureValues {
   constexpr FeatureKind kind = MemberTraits<T>::kind;
@@ -180,3 +175,7 @@ using SequenceExampleBuilder = BasicSequenceExampleBuilder<std::string>;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/example/impl/example_builder.ipp>
+#endif

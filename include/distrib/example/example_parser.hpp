@@ -5,7 +5,6 @@
 #include <distrib/core/error.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/example/detail/row_parser.hpp>
-#include <distrib/example/error.hpp>
 #include <distrib/example/schema.hpp>
 
 #include <cassert>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/example/feature.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -139,13 +139,7 @@ struct FeatureSpec {
         shape{std::move(s.shape)},
         otherwise{std::move(s.otherwise)},
         allow_missing{s.allow_missing} {}
-  FeatureSpec(Sparse s)  // NOLINT
-      : form{Form::sparse},
-        kind{s.kind},
-        already_sorted{s.already_sorted},
-        value_key{std::move(s.value_key)},
-        index_keys{std::move(s.index_keys)},
-        sizes{std::move(s.sizes)} {}
+  DISTRIB_DECL FeatureSpec(Sparse s);  // NOLINT
   FeatureSpec(Ragged s)  // NOLINT
       : form{Form::ragged}, kind{s.kind}, value_key{std::move(s.value_key)}, partitions{std::move(s.partitions)} {}
 
@@ -169,3 +163,7 @@ struct NamedSpec {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/example/impl/feature_spec.ipp>
+#endif

@@ -6,7 +6,6 @@
 #include <distrib/example/detail/row_parser.hpp>
 #include <distrib/example/detail/spec_keys.hpp>
 #include <distrib/example/detail/tensor_builder.hpp>
-#include <distrib/example/error.hpp>
 #include <distrib/example/feature_spec.hpp>
 #include <distrib/example/parsed_feature.hpp>
 

@@ -3,7 +3,6 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/example/detail/row_parser.hpp>
 #include <distrib/example/detail/spec_keys.hpp>
 #include <distrib/example/detail/tensor_builder.hpp>
 #include <distrib/example/detail/walk.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/example/detail/walk.hpp>
 #include <distrib/example/error.hpp>
@@ -41,12 +42,7 @@ class FeatureListView {
  public:
   FeatureListView() = default;
   /// An entry of the map, which must be well formed.
-  explicit FeatureListView(ByteView entry) noexcept : entry_{entry} {
-    const auto count = [this](const FeatureView&) { ++size_; };
-    detail::VisitSteps<decltype(count)> steps{count};
-    (void)detail::read_entry(entry_, detail::most_levels - 2, steps);
-    name_ = steps.name;
-  }
+  DISTRIB_DECL explicit FeatureListView(ByteView entry) noexcept;
 
   [[nodiscard]] auto name() const noexcept -> std::string_view { return name_; }
   /// Number of steps.
@@ -72,12 +68,7 @@ class SequenceExampleView {
     if (!detail::is_sequence_example(record)) throw_error(example_errc::malformed, "SequenceExampleView");
   }
   /// The same; a failure goes to `ec`, and there are no features.
-  SequenceExampleView(ByteView record, std::error_code& ec) noexcept : record_{record} {
-    ec = {};
-    if (detail::is_sequence_example(record)) return;
-    record_ = {};
-    ec = example_errc::malformed;
-  }
+  DISTRIB_DECL SequenceExampleView(ByteView record, std::error_code& ec) noexcept;
 
   /// The features of the context.
   [[nodiscard]] auto context() const -> ExampleView { return ExampleView{record_}; }
@@ -93,3 +84,7 @@ class SequenceExampleView {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/example/impl/sequence_example_view.ipp>
+#endif

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/hadoop/error.hpp>
 #include <distrib/hadoop/writable.hpp>
 
 #include <cstdint>
@@ -23,28 +23,11 @@ struct FileSplit {
   auto operator==(const FileSplit&) const -> bool = default;
 
   /// What Hadoop would send.
-  [[nodiscard]] auto encode() const -> Bytes {
-    Bytes bytes;
-    append_bytes(bytes, as_bytes(path));
-    append_big_endian(bytes, start);
-    append_big_endian(bytes, length);
-    return bytes;
-  }
+  [[nodiscard]] DISTRIB_DECL auto encode() const -> Bytes;
 
   /// Takes a split apart. Fails with `hadoop_errc::bad_split` when the bytes are not exactly that, or the range is
   /// none.
-  [[nodiscard]] static auto parse(ByteView bytes, Error& error) -> FileSplit {
-    WritableReader reader{bytes};
-    FileSplit split;
-    split.path = reader.text(bytes.size());
-    split.start = reader.big_endian<std::uint64_t>();
-    split.length = reader.big_endian<std::uint64_t>();
-    constexpr std::uint64_t longest = (std::uint64_t{1} << 63) - 1;
-    const bool is_range = split.start <= longest && split.length <= longest;
-    if (!reader.error() && reader.used() == bytes.size() && !split.path.empty() && is_range) return split;
-    error = {hadoop_errc::bad_split, "a split of " + std::to_string(bytes.size()) + " bytes"};
-    return {};
-  }
+  [[nodiscard]] DISTRIB_DECL static auto parse(ByteView bytes, Error& error) -> FileSplit;
 
   /// The same; throws `std::system_error`.
   [[nodiscard]] static auto parse(ByteView bytes) -> FileSplit {
@@ -55,17 +38,7 @@ struct FileSplit {
 
 /// The name that a file of this machine has for the system: of "file:/a/b", "file:///a/b" and "/a/b" it is "/a/b".
 /// Fails with `hadoop_errc::unsupported_path` for every other scheme.
-[[nodiscard]] inline auto local_path(std::string_view uri, Error& error) -> std::string {
-  constexpr std::string_view scheme = "file:";
-  if (uri.starts_with('/')) return std::string{uri};
-  if (uri.starts_with(scheme)) {
-    std::string_view path = uri.substr(scheme.size());
-    if (path.starts_with("//")) path.remove_prefix(2);
-    if (path.starts_with('/')) return std::string{path};
-  }
-  error = {hadoop_errc::unsupported_path, std::string{uri.substr(0, 200)}};
-  return {};
-}
+[[nodiscard]] DISTRIB_DECL auto local_path(std::string_view uri, Error& error) -> std::string;
 
 /// The same; throws `std::system_error`.
 [[nodiscard]] inline auto local_path(std::string_view uri) -> std::string {
@@ -76,3 +49,7 @@ struct FileSplit {
 }  // namespace hadoop
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/hadoop/impl/file_split.ipp>
+#endif

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <distrib/cluster/environment.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/shortest_text.hpp>
-#include <distrib/hadoop/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -40,15 +39,7 @@ class JobConf {
   void set(std::string name, std::string value) { settings_.insert_or_assign(std::move(name), std::move(value)); }
 
   /// What is set; empty optional when it is not. Valid until it is set anew.
-  [[nodiscard]] auto find(std::string_view name) const -> std::optional<std::string_view> {
-    const auto found = settings_.find(name);
-    if (found != settings_.end()) return found->second;
-    if (!environment_) return std::nullopt;
-    std::string variable{name};
-    for (char& letter : variable)
-      if (!is_word(letter)) letter = '_';
-    return environment_->find(variable);
-  }
+  [[nodiscard]] DISTRIB_DECL auto find(std::string_view name) const -> std::optional<std::string_view>;
 
   /// What is set, or `otherwise`.
   [[nodiscard]] auto text(std::string_view name, std::string_view otherwise = {}) const -> std::string_view {
@@ -65,13 +56,8 @@ class JobConf {
 
   /// The whole number that is set, or `otherwise` when nothing is. Fails with `hadoop_errc::bad_setting`, and its name
   /// and value as the place, for what is none of 0 .. 2^64 - 1.
-  [[nodiscard]] auto number(std::string_view name, std::uint64_t otherwise, Error& error) const -> std::uint64_t {
-    const std::string_view value = trimmed(text(name));
-    if (value.empty()) return otherwise;
-    const auto number = distrib::detail::parse_whole<std::uint64_t>(value);
-    if (!number) error = {hadoop_errc::bad_setting, std::string{name} + "=" + std::string{value.substr(0, 80)}};
-    return number.value_or(otherwise);
-  }
+  [[nodiscard]] DISTRIB_DECL auto number(std::string_view name, std::uint64_t otherwise, Error& error) const
+      -> std::uint64_t;
 
   /// The same; throws `std::system_error`.
   [[nodiscard]] auto number(std::string_view name, std::uint64_t otherwise) const -> std::uint64_t {
@@ -90,12 +76,7 @@ class JobConf {
   static auto is_word(char letter) noexcept -> bool {
     return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9');
   }
-  static auto trimmed(std::string_view text) noexcept -> std::string_view {
-    constexpr std::string_view blanks = " \t\r\n";
-    const std::size_t first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-  }
+  DISTRIB_DECL static auto trimmed(std::string_view text) noexcept -> std::string_view;
 
   Settings settings_;
   std::optional<Environment> environment_;
@@ -104,3 +85,7 @@ class JobConf {
 }  // namespace hadoop
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/hadoop/impl/job_conf.ipp>
+#endif

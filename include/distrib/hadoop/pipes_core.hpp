@@ -2,11 +2,11 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/hadoop/error.hpp>
 #include <distrib/hadoop/job_conf.hpp>
 #include <distrib/hadoop/pipes_messages.hpp>
-#include <distrib/hadoop/token.hpp>
 #include <distrib/hadoop/writable.hpp>
 
 #include <algorithm>
@@ -16,7 +16,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -54,14 +53,7 @@ class PipesCore {
   explicit PipesCore(PipesOptions options = {}) : options_{std::move(options)} {}
 
   /// Room for bytes that arrive, `least` or more. Ends what the views of events show.
-  [[nodiscard]] auto space(std::size_t least) -> std::span<std::byte> {
-    if (used_ != 0) {
-      std::memmove(buffer_.data(), buffer_.data() + used_, filled_ - used_);
-      filled_ -= std::exchange(used_, 0);
-    }
-    if (buffer_.size() - filled_ < least) buffer_.resize(std::max(2 * buffer_.size(), filled_ + least));
-    return std::span{buffer_}.subspan(filled_);
-  }
+  [[nodiscard]] DISTRIB_DECL auto space(std::size_t least) -> std::span<std::byte>;
 
   /// So many bytes arrived in `space`.
   void received(std::size_t count) noexcept { filled_ += count; }
@@ -79,24 +71,7 @@ class PipesCore {
   }
 
   /// The next message; nothing while it is not whole, and after a failure.
-  [[nodiscard]] auto next() -> std::optional<PipesEvent> {
-    while (!error_ && filled_ - used_ >= wanted_) {
-      WritableReader reader{ByteView{buffer_}.first(filled_).subspan(used_)};
-      PipesEvent event;
-      const bool shown = stage_ == Stage::settings ? read_setting(reader, event) : read_message(reader, event);
-      if (reader.error() == hadoop_errc::truncated) {
-        wanted_ = reader.wanted();
-        return std::nullopt;
-      }
-      if (reader.error()) fail(reader.error());
-      if (error_) break;
-      wanted_ = 1;
-      used_ += reader.used();
-      offset_ += reader.used();
-      if (shown) return event;
-    }
-    return std::nullopt;
-  }
+  [[nodiscard]] DISTRIB_DECL auto next() -> std::optional<PipesEvent>;
 
   /// The job's settings, from the event `job_conf` on.
   [[nodiscard]] auto conf() const noexcept -> const JobConf& { return conf_; }
@@ -114,112 +89,12 @@ class PipesCore {
   // In the order in which they come. A reduce's values come only after a key.
   enum class Stage { stranger, proven, started, settings, configured, map_types, map, reduce, values, closed };
 
-  auto read_message(WritableReader& reader, PipesEvent& event) -> bool {
-    const std::int64_t code = reader.vlong();
-    if (reader.error()) return false;
-    event.kind = static_cast<PipesMessage>(code);
-    const Stage stage = stage_;
-    Stage after = stage;
-    const auto only_in = [&](bool allowed, Stage then) {
-      if (!allowed) fail(hadoop_errc::unexpected_message, code);
-      after = then;
-      return allowed;
-    };
-    if (code < 0 || code > 10) return fail(hadoop_errc::unknown_message, code);
-    if (stage == Stage::stranger && event.kind != PipesMessage::authentication_request)
-      return fail(hadoop_errc::unauthenticated, code);
-    switch (event.kind) {
-      case PipesMessage::authentication_request:
-        if (!only_in(stage == Stage::stranger, Stage::proven) || !authenticate(reader)) return false;
-        break;
-      case PipesMessage::start:
-        if (!only_in(stage == Stage::proven, Stage::started)) return false;
-        if (const std::int64_t version = reader.vlong(); !reader.error() && version != 0)
-          return fail(hadoop_errc::unknown_version, version);
-        break;
-      case PipesMessage::job_conf:
-        if (!only_in(stage == Stage::started, Stage::settings)) return false;
-        strings_left_ = reader.vint(0);
-        if (!reader.error() && strings_left_ % 2 != 0) return fail(hadoop_errc::bad_number, strings_left_);
-        if (!reader.error() && strings_left_ == 0) after = Stage::configured;
-        break;
-      case PipesMessage::run_map: {
-        if (!only_in(stage == Stage::configured, Stage::closed)) return false;
-        event.first = reader.bytes(options_.most_bytes);
-        event.reduces = static_cast<std::uint32_t>(reader.vint(0));
-        event.java = reader.vint() != 0;
-        if (event.java) after = Stage::map_types;
-        break;
-      }
-      case PipesMessage::input_types:
-        if (!only_in(stage == Stage::map_types, Stage::map)) return false;
-        event.first = reader.bytes(options_.most_bytes);
-        event.second = reader.bytes(options_.most_bytes);
-        break;
-      case PipesMessage::map_item:
-        if (!only_in(stage == Stage::map_types || stage == Stage::map, Stage::map)) return false;
-        event.first = reader.bytes(options_.most_bytes);
-        event.second = reader.bytes(options_.most_bytes);
-        break;
-      case PipesMessage::run_reduce:
-        if (!only_in(stage == Stage::configured, Stage::reduce)) return false;
-        reader.vint();
-        event.java = reader.vint() != 0;
-        break;
-      case PipesMessage::reduce_key:
-        if (!only_in(stage == Stage::reduce || stage == Stage::values, Stage::values)) return false;
-        event.first = reader.bytes(options_.most_bytes);
-        break;
-      case PipesMessage::reduce_value:
-        if (!only_in(stage == Stage::values, Stage::values)) return false;
-        event.second = reader.bytes(options_.most_bytes);
-        break;
-      case PipesMessage::close:
-        if (!only_in(
-                stage == Stage::map_types || stage == Stage::map || stage == Stage::reduce || stage == Stage::values,
-                Stage::closed))
-          return false;
-        break;
-      case PipesMessage::abort: return fail(hadoop_errc::aborted);
-      default: return fail(hadoop_errc::unknown_message, code);
-    }
-    if (reader.error() || error_) return false;
-    stage_ = after;
-    return event.kind != PipesMessage::job_conf || stage_ == Stage::configured;
-  }
+  DISTRIB_DECL auto read_message(WritableReader& reader, PipesEvent& event) -> bool;
 
   /// One name and its value: settings are kept as they come, so that no message is as long as all of them.
-  auto read_setting(WritableReader& reader, PipesEvent& event) -> bool {
-    const std::size_t room = options_.most_conf_bytes - conf_bytes_;
-    const std::string_view name = reader.text(room);
-    const std::string_view value = reader.text(room - name.size());
-    if (reader.error()) return false;
-    // What a setting takes beside its text: an empty one is not for free.
-    constexpr std::size_t beside = 16;
-    const std::size_t size = name.size() + value.size() + beside;
-    if (size > room) return fail(hadoop_errc::too_large);
-    conf_bytes_ += size;
-    conf_.set(std::string{name}, std::string{value});
-    strings_left_ -= 2;
-    if (strings_left_ != 0) return false;
-    stage_ = Stage::configured;
-    event.kind = PipesMessage::job_conf;
-    return true;
-  }
+  DISTRIB_DECL auto read_setting(WritableReader& reader, PipesEvent& event) -> bool;
 
-  auto authenticate(WritableReader& reader) -> bool {
-    constexpr std::size_t longest = 1024;  // no stranger may have more kept
-    const std::string_view digest = reader.text(longest);
-    const std::string_view challenge = reader.text(longest);
-    if (reader.error()) return false;
-    if (!options_.token) return true;
-    std::error_code ec;
-    if (!token_digest_matches(*options_.token, challenge, digest, ec))
-      return fail(ec ? ec : make_error_code(hadoop_errc::wrong_digest));
-    append_message(outbox_, PipesMessage::authentication_response);
-    append_bytes(outbox_, as_bytes(token_digest(*options_.token, digest, digest.size(), ec)));
-    return true;
-  }
+  DISTRIB_DECL auto authenticate(WritableReader& reader) -> bool;
 
   auto fail(std::error_code ec) -> bool {
     if (!error_) error_ = {ec, "byte " + std::to_string(offset_) + " of what Hadoop sent"};
@@ -247,3 +122,7 @@ class PipesCore {
 }  // namespace hadoop
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/hadoop/impl/pipes_core.ipp>
+#endif

@@ -2,18 +2,13 @@
 #pragma once
 
 #include <distrib/cluster/environment.hpp>
-#include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/files.hpp>
-#include <distrib/core/shortest_text.hpp>
-#include <distrib/hadoop/error.hpp>
 #include <distrib/hadoop/writable.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace distrib {
 inline namespace v0 {
@@ -28,36 +23,7 @@ struct PipesEnvironment {
   /// From `mapreduce.pipes.command.port`, `mapreduce.pipes.commandfile` and `hadoop.pipes.shared.secret.location`, a
   /// file that is named from the directory in which the program was started: read before that is left. Fails with
   /// `hadoop_errc::not_a_task`, `bad_port`, `bad_secret`, or the reason why the file cannot be read.
-  [[nodiscard]] static auto read(const Environment& environment, Error& error) -> PipesEnvironment {
-    PipesEnvironment found;
-    if (const auto text = environment.find("mapreduce.pipes.command.port")) {
-      const auto port = distrib::detail::parse_whole<std::uint16_t>(*text);
-      if (!port || *port == 0) {
-        error = {hadoop_errc::bad_port, "mapreduce.pipes.command.port=" + std::string{text->substr(0, 80)}};
-        return {};
-      }
-      found.port = *port;
-    } else if (const auto file = environment.find("mapreduce.pipes.commandfile")) {
-      found.command_file = *file;
-    } else {
-      error = {hadoop_errc::not_a_task, "environment"};
-      return {};
-    }
-    const auto file = environment.find("hadoop.pipes.shared.secret.location");
-    if (!file) {
-      // To a recording anybody may listen; over a port who cannot prove himself gets nothing.
-      if (found.port != 0) error = {hadoop_errc::bad_secret, "hadoop.pipes.shared.secret.location"};
-      return found;
-    }
-    constexpr std::size_t longest = 512;
-    const std::string path{*file};
-    const std::string token = distrib::detail::read_up_to(path, longest + 1, error.code);
-    if (!error.code && (token.empty() || token.size() > longest)) error.code = hadoop_errc::bad_secret;
-    if (error.code) error.where = path;
-    found.token.emplace();
-    append_raw(*found.token, as_bytes(token));
-    return found;
-  }
+  [[nodiscard]] DISTRIB_DECL static auto read(const Environment& environment, Error& error) -> PipesEnvironment;
 
   /// The same; throws `std::system_error`.
   [[nodiscard]] static auto read(const Environment& environment) -> PipesEnvironment {
@@ -69,3 +35,7 @@ struct PipesEnvironment {
 }  // namespace hadoop
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/hadoop/impl/pipes_environment.ipp>
+#endif

@@ -2,18 +2,13 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/file_descriptor.hpp>
-#include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/connect.hpp>
 #include <distrib/net/drive.hpp>
-#include <distrib/net/instant.hpp>
-
-#include <fcntl.h>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,23 +26,10 @@ namespace hadoop {
 class SocketLink {
  public:
   /// Connects to 127.0.0.1. Fails after ten seconds with `net_errc::refused` or `timed_out`.
-  SocketLink(std::uint16_t port, Error& error) {
-    const ConnectOptions options{.deadline = instant_after(std::chrono::steady_clock::now(), std::chrono::seconds{10})};
-    Connector connector{context_.get_executor(), Address{"127.0.0.1", port}, options,
-                        [&](const Error& failure, std::optional<TcpSocket> socket) {
-                          error = failure;
-                          socket_ = std::move(socket);
-                        }};
-    context_.run();
-  }
+  DISTRIB_DECL SocketLink(std::uint16_t port, Error& error);
 
   /// Waits for a byte or more; 0 at the end.
-  auto read_some(std::span<std::byte> space, std::error_code& ec) -> std::size_t {
-    if (ended_) return 0;  // an end is told once: who asks again might wait for ever
-    const std::size_t count = perform(DriveAction::read_some(space), ec);
-    ended_ = count == 0;
-    return count;
-  }
+  DISTRIB_DECL auto read_some(std::span<std::byte> space, std::error_code& ec) -> std::size_t;
 
   /// Sends all of `bytes`.
   void write(ByteView bytes, std::error_code& ec) { perform(DriveAction::write(bytes), ec); }
@@ -75,13 +57,7 @@ class SocketLink {
     }
   };
 
-  auto perform(const DriveAction& action, std::error_code& ec) -> std::size_t {
-    One one{action};
-    async_drive(*socket_, one, [&](const std::error_code& result) { ec = result; });
-    context_.restart();
-    context_.run();
-    return one.count;
-  }
+  DISTRIB_DECL auto perform(const DriveAction& action, std::error_code& ec) -> std::size_t;
 
   asio::io_context context_{1};
   std::optional<TcpSocket> socket_;
@@ -92,14 +68,7 @@ class SocketLink {
 class ReplayLink {
  public:
   /// Reads `path`, writes `path` + ".out". Fails with the system's reason.
-  ReplayLink(const std::string& path, Error& error) {
-    from_ = {path, O_RDONLY, error.code};
-    error.where = path;
-    if (error) return;
-    to_ = {path + ".out", O_WRONLY | O_CREAT | O_TRUNC, error.code};
-    if (error) error.where += ".out";
-    else error = {};
-  }
+  DISTRIB_DECL ReplayLink(const std::string& path, Error& error);
 
   /// The next bytes of the file; 0 at its end.
   auto read_some(std::span<std::byte> space, std::error_code& ec) -> std::size_t { return from_.read(space, ec); }
@@ -118,3 +87,7 @@ class ReplayLink {
 }  // namespace hadoop
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/hadoop/impl/pipes_link.ipp>
+#endif

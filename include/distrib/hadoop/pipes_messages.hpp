@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/hadoop/writable.hpp>
 
 #include <cstdint>
@@ -46,12 +47,7 @@ inline void append_output(Bytes& to, ByteView key, ByteView value) {
 }
 
 /// Adds `partitioned_output`.
-inline void append_partitioned_output(Bytes& to, std::uint32_t reduce, ByteView key, ByteView value) {
-  append_message(to, PipesMessage::partitioned_output);
-  append_vint(to, reduce);
-  append_bytes(to, key);
-  append_bytes(to, value);
-}
+DISTRIB_DECL void append_partitioned_output(Bytes& to, std::uint32_t reduce, ByteView key, ByteView value);
 
 /// Adds `status`.
 inline void append_status(Bytes& to, std::string_view line) {
@@ -66,12 +62,8 @@ inline void append_progress(Bytes& to, float done) {
 }
 
 /// Adds `register_counter`.
-inline void append_register_counter(Bytes& to, std::uint32_t counter, std::string_view group, std::string_view name) {
-  append_message(to, PipesMessage::register_counter);
-  append_vint(to, counter);
-  append_bytes(to, as_bytes(group));
-  append_bytes(to, as_bytes(name));
-}
+DISTRIB_DECL void append_register_counter(Bytes& to, std::uint32_t counter, std::string_view group,
+                                          std::string_view name);
 
 /// Adds `increment_counter`.
 inline void append_increment_counter(Bytes& to, std::uint32_t counter, std::int64_t amount) {
@@ -83,3 +75,7 @@ inline void append_increment_counter(Bytes& to, std::uint32_t counter, std::int6
 }  // namespace hadoop
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/hadoop/impl/pipes_messages.ipp>
+#endif

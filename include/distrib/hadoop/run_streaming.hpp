@@ -3,14 +3,11 @@
 
 #include <distrib/cluster/environment.hpp>
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/file_descriptor.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/hadoop/job_conf.hpp>
 #include <distrib/hadoop/raw_bytes.hpp>
 #include <distrib/hadoop/serve_streaming.hpp>
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <span>
@@ -29,14 +26,7 @@ class DescriptorLink {
   explicit DescriptorLink(int in = 0, int out = 1, int err = 2) noexcept : in_{in}, out_{out}, err_{err} {}
 
   /// Waits for a byte or more; 0 at the end.
-  auto read_some(std::span<std::byte> space, std::error_code& ec) const -> std::size_t {
-    ssize_t count = 0;
-    do {
-      count = ::read(in_, space.data(), space.size());
-    } while (count < 0 && errno == EINTR);
-    ec = count < 0 ? distrib::detail::last_os_error() : std::error_code{};
-    return count < 0 ? 0 : static_cast<std::size_t>(count);
-  }
+  DISTRIB_DECL auto read_some(std::span<std::byte> space, std::error_code& ec) const -> std::size_t;
 
   /// Writes all of `bytes`.
   void write(ByteView bytes, std::error_code& ec) const { write_to(out_, bytes, ec); }
@@ -48,16 +38,7 @@ class DescriptorLink {
   }
 
  private:
-  static void write_to(int descriptor, ByteView bytes, std::error_code& ec) {
-    ec.clear();
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) ec = distrib::detail::last_os_error();
-      if (ec) return;
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
-  }
+  DISTRIB_DECL static void write_to(int descriptor, ByteView bytes, std::error_code& ec);
 
   int in_;
   int out_;
@@ -93,3 +74,7 @@ template <StreamingCodec Codec = RawBytes, class... Roles> auto run_streaming(Ro
 }  // namespace hadoop
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/hadoop/impl/run_streaming.ipp>
+#endif

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/hadoop/error.hpp>
 #include <distrib/hadoop/job_conf.hpp>
 
 #include <cstddef>
@@ -66,14 +68,7 @@ class TaskContext {
 
   /// The counter of this group and name; the job's counters are the sums over its tasks. Cheap enough to be asked for
   /// once, not for every pair.
-  [[nodiscard]] auto counter(std::string_view group, std::string_view name) -> Counter {
-    const auto [found, is_new] = numbers_.try_emplace({std::string{group}, std::string{name}}, counts_.size());
-    if (is_new) {
-      counts_.push_back(0);
-      if (outlets_.registered) outlets_.registered(static_cast<std::uint32_t>(found->second), group, name);
-    }
-    return static_cast<Counter>(found->second);
-  }
+  [[nodiscard]] DISTRIB_DECL auto counter(std::string_view group, std::string_view name) -> Counter;
 
   /// Counts. Told about once a second and at the end.
   void increment(Counter counter, std::int64_t amount = 1) { counts_[static_cast<std::size_t>(counter)] += amount; }
@@ -118,12 +113,7 @@ class Values {
   explicit Values(std::function<std::optional<ByteView>()> next) : next_{std::move(next)} {}
 
   /// The next one; nothing at the end.
-  [[nodiscard]] auto next() -> std::optional<ByteView> {
-    if (ended_) return std::nullopt;
-    std::optional<ByteView> value = next_();
-    ended_ = !value;
-    return value;
-  }
+  [[nodiscard]] DISTRIB_DECL auto next() -> std::optional<ByteView>;
 
   /// As an input range: begin() fetches a value, so call it once.
   class Iterator {
@@ -155,3 +145,7 @@ class Values {
 }  // namespace hadoop
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/hadoop/impl/task_context.ipp>
+#endif

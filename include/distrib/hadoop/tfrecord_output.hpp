@@ -5,7 +5,6 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/hadoop/error.hpp>
-#include <distrib/hadoop/file_split.hpp>
 #include <distrib/hadoop/task_context.hpp>
 #include <distrib/hadoop/task_files.hpp>
 #include <distrib/record/compression.hpp>

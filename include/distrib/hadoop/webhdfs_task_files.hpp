@@ -5,8 +5,8 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/file_descriptor.hpp>
+#include <distrib/hadoop/file_split.hpp>
 #include <distrib/hadoop/task_context.hpp>
-#include <distrib/hadoop/task_files.hpp>
 #include <distrib/remote/webhdfs_file.hpp>
 #include <distrib/remote/webhdfs_url.hpp>
 #include <distrib/remote/webhdfs_writer.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/net/detail/at_work.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/error.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/net/asio.hpp>
 
 #include <atomic>
@@ -10,7 +10,6 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -34,18 +33,7 @@ class IoPool {
 
   /// Starts `threads` threads. `failed` is called once, on the thread where a handler threw, for an owner who would wait
   /// for ever otherwise. Throws `std::system_error` for 0, and when the system has no thread left.
-  template <class = void>
-  explicit IoPool(std::size_t threads, std::function<void()> failed = {}) : failed_{std::move(failed)} {
-    if (threads == 0) throw_error(std::make_error_code(std::errc::invalid_argument), "IoPool of 0 threads");
-    try {
-      for (std::size_t i = 0; i < threads; ++i) loops_.emplace_back();
-      for (Loop& loop : loops_) loop.thread = std::thread{[this, &loop] { run(loop); }};
-    } catch (...) {
-      stop();
-      join_threads();
-      throw;
-    }
-  }
+  DISTRIB_DECL explicit IoPool(std::size_t threads, std::function<void()> failed = {});
   IoPool(const IoPool&) = delete;
   auto operator=(const IoPool&) -> IoPool& = delete;
 
@@ -92,18 +80,7 @@ class IoPool {
     std::atomic<bool> left = false;
   };
 
-  void run(Loop& loop) noexcept {
-    try {
-      loop.context.run();
-    } catch (...) {
-      const std::scoped_lock lock{mutex_};
-      const bool first = !failure_;
-      if (first) failure_ = std::current_exception();
-      stop();
-      if (first && failed_) failed_();
-    }
-    loop.left = true;
-  }
+  DISTRIB_DECL void run(Loop& loop) noexcept;
 
   void join_threads() {
     for (Loop& loop : loops_)
@@ -119,3 +96,7 @@ class IoPool {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/net/impl/io_pool.ipp>
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/net/asio.hpp>
 
 #include <csignal>
@@ -24,12 +25,7 @@ inline namespace v0 {
 class Signals {
  public:
   /// Watches from now on. Throws `std::system_error` when the signals cannot be watched.
-  template <class = void>
-  Signals(const asio::io_context::executor_type& executor, std::function<void()> callback)
-      : watch_{std::make_shared<Watch>(executor, std::move(callback))} {
-    watch_->signals.async_wait([watch = watch_](const std::error_code& ec, int) { watch->on_signal(ec); });
-  }
-  template <class = void>
+  DISTRIB_DECL Signals(const asio::io_context::executor_type& executor, std::function<void()> callback);
   Signals(asio::io_context& context, std::function<void()> callback)
       : Signals{context.get_executor(), std::move(callback)} {}
   Signals(const Signals&) = delete;
@@ -42,12 +38,7 @@ class Signals {
     Watch(const asio::io_context::executor_type& executor, std::function<void()> function)
         : signals{executor, SIGINT, SIGTERM}, callback{std::move(function)} {}
 
-    void on_signal(const std::error_code& ec) {
-      const std::scoped_lock lock{mutex};
-      if (ec || ended) return;
-      restore_default_action();
-      callback();
-    }
+    DISTRIB_DECL void on_signal(const std::error_code& ec);
 
     void end() noexcept {
       const std::scoped_lock lock{mutex};
@@ -73,3 +64,7 @@ class Signals {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/net/impl/signals.ipp>
+#endif

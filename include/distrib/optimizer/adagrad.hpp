@@ -2,7 +2,6 @@
 #pragma once
 
 #include <distrib/optimizer/detail/apply_factors.hpp>
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
@@ -37,10 +36,10 @@ struct Adagrad {
   }
 
   /// "learning_rate=0.05 initial_accumulator_value=0.1"
-  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adagrad> {
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adagrad> {
     return parse_fields<Adagrad>(text);
   }
 
@@ -50,12 +49,11 @@ struct Adagrad {
   }
 
   /// See `Updater`.
-  template <class = void>
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }
 

@@ -3,7 +3,6 @@
 
 #include <distrib/optimizer/detail/apply_factors.hpp>
 #include <distrib/optimizer/detail/families.hpp>
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -42,12 +41,10 @@ struct Adam {
   static void fields(auto& self, auto& field) { detail::adam_fields(self, field); }
 
   /// "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08"
-  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adam> {
-    return parse_fields<Adam>(text);
-  }
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Adam> { return parse_fields<Adam>(text); }
 
   /// beta1^count: what TensorFlow's variable `beta1_power` holds before update `count`.
   [[nodiscard]] auto beta1_power(std::uint64_t count) const noexcept -> double { return detail::power(beta1, count); }
@@ -56,12 +53,11 @@ struct Adam {
   [[nodiscard]] auto beta2_power(std::uint64_t count) const noexcept -> double { return detail::power(beta2, count); }
 
   /// See `Updater`.
-  template <class = void>
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }
 

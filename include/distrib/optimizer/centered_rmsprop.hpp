@@ -3,7 +3,6 @@
 
 #include <distrib/optimizer/detail/apply_factors.hpp>
 #include <distrib/optimizer/detail/families.hpp>
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -37,20 +36,19 @@ struct CenteredRMSProp {
   static void fields(auto& self, auto& field) { detail::rmsprop_fields(self, field); }
 
   /// "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10"
-  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<CenteredRMSProp> {
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<CenteredRMSProp> {
     return parse_fields<CenteredRMSProp>(text);
   }
 
   /// See `Updater`.
-  template <class = void>
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }
 

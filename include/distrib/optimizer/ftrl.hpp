@@ -2,7 +2,6 @@
 #pragma once
 
 #include <distrib/optimizer/detail/apply_factors.hpp>
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
@@ -47,12 +46,10 @@ struct Ftrl {
   }
 
   /// "learning_rate=0.05 learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0"
-  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Ftrl> {
-    return parse_fields<Ftrl>(text);
-  }
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Ftrl> { return parse_fields<Ftrl>(text); }
 
   /// `optimizer_errc::accumulator_not_positive`, `positive_power`, `negative`.
   void check(std::error_code& ec) const noexcept {
@@ -62,12 +59,11 @@ struct Ftrl {
   }
 
   /// See `Updater`.
-  template <class = void>
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);
   }
-  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     detail::apply_factors(factors(step), batch);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/shortest_text.hpp>
 #include <distrib/optimizer/detail/factors.hpp>
 
@@ -23,7 +24,7 @@ struct Constant {
   [[nodiscard]] auto describe() const -> std::string { return detail::shortest_text(value); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Constant> {
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Constant> {
     const auto value = detail::parse_shortest<float>(text);
     return value ? std::optional{Constant{*value}} : std::nullopt;
   }
@@ -51,16 +52,7 @@ struct Linear {
   }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Linear> {
-    std::string_view rest = text;
-    detail::cut_before(rest, '(');
-    const auto first = detail::parse_shortest<float>(detail::cut_before(rest, ','));
-    const auto last = detail::parse_shortest<float>(detail::cut_before(rest, ','));
-    const auto steps = detail::parse_shortest<std::uint64_t>(detail::cut_before(rest, ')'));
-    if (!first || !last || !steps) return std::nullopt;
-    const Linear linear{*first, *last, *steps};
-    return linear.describe() == text ? std::optional{linear} : std::nullopt;
-  }
+  [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text) -> std::optional<Linear>;
 
   [[nodiscard]] auto operator==(const Linear&) const noexcept -> bool = default;
 };
@@ -87,7 +79,7 @@ class LearningRate {
   }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<LearningRate> {
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<LearningRate> {
     if (const auto linear = Linear::parse(text)) return *linear;
     if (const auto constant = Constant::parse(text)) return *constant;
     return std::nullopt;
@@ -101,3 +93,7 @@ class LearningRate {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/optimizer/impl/learning_rate.ipp>
+#endif

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <distrib/optimizer/detail/apply_factors.hpp>
-#include <distrib/optimizer/detail/kernels.hpp>
 #include <distrib/optimizer/hyper_parameters.hpp>
 #include <distrib/optimizer/learning_rate.hpp>
 #include <distrib/optimizer/updater.hpp>
@@ -38,20 +37,19 @@ struct Momentum {
   }
 
   /// "learning_rate=0.05 momentum=0.9 use_nesterov=false"
-  template <class = void> [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
+  [[nodiscard]] auto describe() const -> std::string { return describe_fields(*this); }
 
   /// The opposite of `describe()`; empty for every other text.
-  template <class = void> [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Momentum> {
+  [[nodiscard]] static auto parse(std::string_view text) -> std::optional<Momentum> {
     return parse_fields<Momentum>(text);
   }
 
   /// See `Updater`.
-  template <class = void>
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });
   }
-  template <class = void> void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
+  void apply_rows(UpdateStep step, const RowBatch& batch) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, batch); });
   }
 

@@ -13,8 +13,7 @@ inline namespace v0 {
 /// The mean of the contributions of a step, element by element: added in the order given (rank order), then divided by
 /// their number, each operation rounded to float. The same contributions give the same bits on every machine. `out` may
 /// be the memory of one of them. Programmer errors: no contribution, one that is not as long as `out`.
-template <class = void>
-void reduce_mean(std::span<const std::span<const float>> contributions, std::span<float> out) noexcept {
+inline void reduce_mean(std::span<const std::span<const float>> contributions, std::span<float> out) noexcept {
   assert(!contributions.empty());
   assert(std::all_of(contributions.begin(), contributions.end(), [&](auto one) { return one.size() == out.size(); }));
   detail::mean_of({contributions.data(), contributions.size(), out.data(), out.size()});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/adam.hpp>
 #include <distrib/optimizer/adamw.hpp>
@@ -69,7 +70,7 @@ template <Updater... Last> struct UpdatersBefore<UpdaterList<Last...>> {
 template <Updater... Us>
 inline constexpr typename detail::UpdatersBefore<StandardUpdaters>::template List<Us...> updaters{};
 
-#ifdef DISTRIB_SEPARATE_COMPILATION  // in cmake/separate/shard.cpp
+#ifndef DISTRIB_HEADER_ONLY  // in its .ipp
 namespace detail {
 extern template class UpdaterModel<Sgd>;
 extern template class UpdaterModel<Momentum>;
@@ -86,3 +87,7 @@ extern template class UpdaterModel<Ftrl>;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/optimizer/impl/updater_list.ipp>
+#endif

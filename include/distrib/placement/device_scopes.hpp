@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/cluster/device_spec.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/placement/replica_device_setter.hpp>
 
 #include <cstddef>
@@ -62,27 +63,8 @@ class DeviceScopes {
   /// The device of an operation that is made now; `request.device` is what it asks for itself. Fails with
   /// `cluster_errc::bad_device` when that, or what a function answers, is read and has no meaning; throws what a
   /// function throws.
-  [[nodiscard]] auto device(OpRequest request, std::error_code& ec) const -> std::string {
-    ec.clear();
-    std::string chosen{request.device};
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend() && !scope->keeps_out; ++scope) {
-      request.device = chosen;
-      if (scope->function) {
-        chosen = scope->function(request);
-        continue;
-      }
-      const DeviceSpec inner = DeviceSpec::parse(chosen, ec);
-      if (ec) return {};
-      chosen = to_string(scope->device.merged_with(inner));
-    }
-    return chosen;
-  }
-  [[nodiscard]] auto device(const OpRequest& request) const -> std::string {
-    std::error_code ec;
-    std::string chosen = device(request, ec);
-    if (ec) throw_error(ec, "the device of '" + std::string{request.name} + "'");
-    return chosen;
-  }
+  [[nodiscard]] DISTRIB_DECL auto device(OpRequest request, std::error_code& ec) const -> std::string;
+  [[nodiscard]] DISTRIB_DECL auto device(const OpRequest& request) const -> std::string;
 
  private:
   std::vector<Guard::Scope> scopes_;
@@ -90,3 +72,7 @@ class DeviceScopes {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/placement/impl/device_scopes.ipp>
+#endif

@@ -2,13 +2,11 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/md5.hpp>
-#include <distrib/placement/detail/task_weights.hpp>
 #include <distrib/placement/strategy.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,21 +27,15 @@ struct RandomStrategy {
 
   /// With weights the modulus is their sum, and each task answers for as many remainders as its weight says. Throws
   /// `placement_errc::wrong_number_of_weights`, `placement_errc::zero_weight`.
-  [[nodiscard]] auto place(const PlacementRequest& request, std::uint32_t num_tasks) const -> std::uint32_t {
-    detail::check_weights(weights, num_tasks);
-    const std::uint64_t modulus =
-        weights.empty() ? num_tasks : std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
-    // Stays exact while the modulus is below 2^56, that of 16 million tasks of the greatest weight.
-    std::uint64_t rest = 0;
-    for (const std::byte byte : digest(request.name)) rest = (rest * 256 + static_cast<std::uint64_t>(byte)) % modulus;
-    if (weights.empty()) return static_cast<std::uint32_t>(rest);
-    std::uint32_t task = 0;
-    for (; rest >= weights[task]; ++task) rest -= weights[task];
-    return task;
-  }
+  [[nodiscard]] DISTRIB_DECL auto place(const PlacementRequest& request, std::uint32_t num_tasks) const
+      -> std::uint32_t;
 
   [[nodiscard]] auto operator==(const RandomStrategy&) const -> bool = default;
 };
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/placement/impl/random.ipp>
+#endif

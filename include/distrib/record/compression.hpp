@@ -2,14 +2,12 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/error.hpp>
-#include <distrib/record/error.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/record/frame.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -25,19 +23,8 @@ enum class Compression {
 
 /// The compression that TensorFlow calls `name`: "", "GZIP" or "ZLIB", case counts. Another name is an error, where
 /// TensorFlow's data sets read on without compression. Throws `std::system_error`: `record_errc::unknown_compression`.
-[[nodiscard]] inline auto parse_compression(std::string_view name, std::error_code& ec) noexcept -> Compression {
-  ec.clear();
-  if (name == "GZIP") return Compression::gzip;
-  if (name == "ZLIB") return Compression::zlib;
-  if (!name.empty()) ec = record_errc::unknown_compression;
-  return Compression::none;
-}
-[[nodiscard]] inline auto parse_compression(std::string_view name) -> Compression {
-  std::error_code ec;
-  const Compression compression = parse_compression(name, ec);
-  if (ec) throw_error(ec, "compression \"" + std::string{name} + '"');
-  return compression;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_compression(std::string_view name, std::error_code& ec) noexcept -> Compression;
+[[nodiscard]] DISTRIB_DECL auto parse_compression(std::string_view name) -> Compression;
 
 /// TensorFlow's name for it; what `parse_compression` takes.
 [[nodiscard]] constexpr auto compression_name(Compression compression) noexcept -> std::string_view {
@@ -54,19 +41,7 @@ inline constexpr std::size_t detection_bytes = record_header_bytes;
 /// How a record file is wrapped, from its first `detection_bytes` (fewer if it is shorter), never from its name: a
 /// record header with the right checksum is plain (wrong once in 2^32), then the magic of gzip or zlib decides, and
 /// what is neither is plain too, so that the reader calls it damaged.
-[[nodiscard]] inline auto detect_compression(ByteView head) noexcept -> Compression {
-  if (head.size() >= record_header_bytes && parse_record_header(head.first<record_header_bytes>()))
-    return Compression::none;
-  if (head.size() < 2) return Compression::none;
-  const auto first = static_cast<unsigned>(head[0]);
-  const auto second = static_cast<unsigned>(head[1]);
-  if (first == 0x1F && second == 0x8B) return Compression::gzip;
-  // Method 8, window of at most 32 KiB, no preset dictionary, check bits.
-  const bool good_check = (first * 256 + second) % 31 == 0;
-  if ((first & 0x0F) == unsigned{deflate_method} && first < 0x80 && (second & 0x20) == 0 && good_check)
-    return Compression::zlib;
-  return Compression::none;
-}
+[[nodiscard]] DISTRIB_DECL auto detect_compression(ByteView head) noexcept -> Compression;
 
 /// What a compressor looks for, with zlib's numbers. `standard` serves nearly always.
 enum class DeflateStrategy {
@@ -94,14 +69,7 @@ struct DeflateOptions {
 };
 
 /// Success, or why no compressor takes these options: `record_errc::bad_level`, `bad_deflate_option`.
-[[nodiscard]] inline auto check_options(const DeflateOptions& options) noexcept -> std::error_code {
-  if (options.level < -1 || options.level > 9) return record_errc::bad_level;
-  const auto strategy = static_cast<int>(options.strategy);
-  const bool flushes = options.flush == DeflateFlush::none || options.flush == DeflateFlush::sync;
-  const bool good = flushes && options.memory_level >= 1 && options.memory_level <= 9 && options.window_bits >= 9 &&
-                    options.window_bits <= 15 && strategy >= 0 && strategy <= 4;
-  return good ? std::error_code{} : make_error_code(record_errc::bad_deflate_option);
-}
+[[nodiscard]] DISTRIB_DECL auto check_options(const DeflateOptions& options) noexcept -> std::error_code;
 
 /// Inflates a gzip file (all members that follow each other) or one zlib stream that comes in pieces; made for either.
 ///
@@ -132,3 +100,7 @@ concept Deflates = std::constructible_from<T, Compression, const DeflateOptions&
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/record/impl/compression.ipp>
+#endif

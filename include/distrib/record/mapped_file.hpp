@@ -2,12 +2,10 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/files.hpp>
-#include <distrib/record/error.hpp>
 
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include <cstddef>
@@ -60,20 +58,7 @@ class MappedFile {
   }
 
   /// The same; on failure `ec` is set and there are no bytes.
-  MappedFile(const std::string& path, std::error_code& ec) noexcept {
-    struct stat status{};
-    ec = ::stat(path.c_str(), &status) == 0 ? std::error_code{} : detail::last_os_error();
-    // Asked before opening: to open a pipe would wait for its writer.
-    if (!ec && !S_ISREG(status.st_mode)) ec = record_errc::not_regular;
-    if (ec) return;
-    const detail::FileDescriptor file{path, O_RDONLY, ec};
-    if (!ec && ::fstat(file.get(), &status) != 0) ec = detail::last_os_error();
-    if (ec || status.st_size == 0) return;
-    const auto size = static_cast<std::size_t>(status.st_size);
-    void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
-    if (memory == MAP_FAILED) ec = detail::last_os_error();
-    else bytes_ = {static_cast<const std::byte*>(memory), size};
-  }
+  DISTRIB_DECL MappedFile(const std::string& path, std::error_code& ec) noexcept;
 
   MappedFile(MappedFile&& other) noexcept : bytes_{std::exchange(other.bytes_, {})} {}
   auto operator=(MappedFile&& other) noexcept -> MappedFile& {
@@ -93,3 +78,7 @@ class MappedFile {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/record/impl/mapped_file.ipp>
+#endif

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/record/compression.hpp>
-#include <distrib/record/detail/frame_at.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/mapped_file.hpp>
@@ -49,17 +48,8 @@ class RecordIndex {
   /// The index of `path`, mapped as `file`, by offsets that somebody found before: of each record, and the end of the
   /// last. Empty when they do not lead from 0 to the end of the file with room for a frame in between. No header is
   /// looked at: `at` does that.
-  [[nodiscard]] static auto of_offsets(std::string path, MappedFile file, std::vector<std::uint64_t> offsets)
-      -> std::optional<RecordIndex> {
-    if (offsets.empty() || offsets.front() != 0 || offsets.back() != file.bytes().size()) return std::nullopt;
-    for (std::size_t i = 1; i < offsets.size(); ++i)
-      if (offsets[i] < offsets[i - 1] || offsets[i] - offsets[i - 1] < record_frame_bytes) return std::nullopt;
-    RecordIndex index;
-    index.path_ = std::move(path);
-    index.mapping_ = std::move(file);
-    index.offsets_ = std::move(offsets);
-    return index;
-  }
+  [[nodiscard]] DISTRIB_DECL static auto of_offsets(std::string path, MappedFile file,
+                                                    std::vector<std::uint64_t> offsets) -> std::optional<RecordIndex>;
 
   /// Number of records.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return offsets_.empty() ? 0 : offsets_.size() - 1; }
@@ -118,38 +108,10 @@ class RecordIndex {
  private:
   RecordIndex() = default;
 
-  void build(Error& error) {
-    mapping_ = MappedFile{path_, error.code};
-    if (error) {
-      error.where = path_;
-      return;
-    }
-    const ByteView file = mapping_.bytes();
-    if (detect_compression(file.first(std::min(file.size(), detection_bytes))) != Compression::none) {
-      error = {record_errc::compressed, path_};
-      return;
-    }
-    offsets_.push_back(0);
-    while (offsets_.back() < file.size()) {
-      error.code = step(file);
-      if (!error) continue;
-      error.where = detail::record_where(path_, size(), offsets_.back());
-      offsets_.clear();
-      return;
-    }
-  }
+  DISTRIB_DECL void build(Error& error);
 
   /// Adds the end of the record that begins at the last offset.
-  auto step(ByteView file) -> std::error_code {
-    const std::uint64_t begin = offsets_.back();
-    const std::optional<std::uint64_t> length = detail::frame_at(file, begin);
-    if (!length) return detail::frame_error(file, begin);
-    // Records tend to be alike, so this is about where a header will be needed soon.
-    const std::uint64_t ahead = 8 * (record_frame_bytes + *length);
-    if (ahead < file.size() - begin) __builtin_prefetch(file.data() + begin + ahead);
-    offsets_.push_back(begin + record_frame_bytes + *length);
-    return {};
-  }
+  DISTRIB_DECL auto step(ByteView file) -> std::error_code;
 
   std::string path_;
   MappedFile mapping_;
@@ -158,3 +120,7 @@ class RecordIndex {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/record/impl/record_index.ipp>
+#endif

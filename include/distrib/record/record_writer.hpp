@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/crc32c.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/record/compression.hpp>
@@ -335,5 +336,13 @@ template <Deflates D = Deflater> class BasicRecordWriter {
 /// Compresses with zlib.
 using RecordWriter = BasicRecordWriter<>;
 
+#ifndef DISTRIB_HEADER_ONLY  // in its .ipp
+extern template class BasicRecordWriter<Deflater>;
+#endif
+
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/record/impl/record_writer.ipp>
+#endif

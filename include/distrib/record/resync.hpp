@@ -2,13 +2,12 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/record/detail/frame_at.hpp>
 #include <distrib/record/detail/header_scan.hpp>
 #include <distrib/record/frame.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -25,22 +24,10 @@ struct HeaderWalk {
 
 /// Walks the headers of a plain TFRecord file from `offset` on, until it stands at `until` or behind, has passed
 /// `records` frames, or can go no further. Headers are verified, payloads are not touched.
-[[nodiscard]] inline auto walk_headers(ByteView file, std::uint64_t offset,
-                                       std::uint64_t until = std::numeric_limits<std::uint64_t>::max(),
-                                       std::uint64_t records = std::numeric_limits<std::uint64_t>::max()) noexcept
-    -> HeaderWalk {
-  HeaderWalk walk{offset, 0, false};
-  while (walk.offset < until && walk.offset != file.size() && walk.records < records) {
-    const std::optional<std::uint64_t> length = detail::frame_at(file, walk.offset);
-    if (!length) {
-      walk.broken = true;
-      break;
-    }
-    walk.offset += record_frame_bytes + *length;
-    ++walk.records;
-  }
-  return walk;
-}
+[[nodiscard]] DISTRIB_DECL auto walk_headers(ByteView file, std::uint64_t offset,
+                                             std::uint64_t until = std::numeric_limits<std::uint64_t>::max(),
+                                             std::uint64_t records = std::numeric_limits<std::uint64_t>::max()) noexcept
+    -> HeaderWalk;
 
 /// A place where a record seems to begin: length, header and payload are in order there.
 struct RecordStart {
@@ -76,22 +63,8 @@ class RecordFinder {
 
   /// The first record that begins in [from, to) and whose headers lead to the end of the file exactly; or on over
   /// `enough` records, which costs less.
-  [[nodiscard]] auto next_chained(std::uint64_t from, std::uint64_t to = no_limit,
-                                  std::uint64_t enough = no_limit) noexcept -> std::optional<RecordStart> {
-    std::array<Chain, 2> broken{};  // the longest ones met: in a nested file, an outer and an inner one
-    for (; true; ++from) {
-      from = find_header(from, to);
-      if (from == detail::no_offset) return std::nullopt;
-      if (passes(broken[0], from) || passes(broken[1], from) || !is_followed(from)) continue;
-      const Follow found = follow(from, enough);
-      if (found.start.chain_reaches_end || found.records >= enough) {
-        if (payload_in_order(from)) return found.start;
-        continue;
-      }
-      Chain& shorter = broken[broken[0].records < broken[1].records ? 0 : 1];
-      if (found.records > shorter.records) shorter = {from, found.records};
-    }
-  }
+  [[nodiscard]] DISTRIB_DECL auto next_chained(std::uint64_t from, std::uint64_t to = no_limit,
+                                               std::uint64_t enough = no_limit) noexcept -> std::optional<RecordStart>;
 
   /// Whether a search was given up because the file made it cost too much; what was not found may be there.
   [[nodiscard]] auto exhausted() const noexcept -> bool { return budget_ == 0; }
@@ -124,12 +97,7 @@ class RecordFinder {
     return load_le<std::uint64_t>(file_.data() + offset);
   }
 
-  auto payload_in_order(std::uint64_t offset) noexcept -> bool {
-    if (!spend(length(offset))) return false;
-    const ByteView rest = file_.subspan(static_cast<std::size_t>(offset) + record_header_bytes);
-    const auto size = static_cast<std::size_t>(length(offset));
-    return payload_matches(rest.first(size), rest.subspan(size).first<record_footer_bytes>());
-  }
+  DISTRIB_DECL auto payload_in_order(std::uint64_t offset) noexcept -> bool;
 
   /// Whether the frame at `offset` ends where another header is in order, or the file ends.
   auto is_followed(std::uint64_t offset) const noexcept -> bool {
@@ -165,3 +133,7 @@ class RecordFinder {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/record/impl/resync.ipp>
+#endif

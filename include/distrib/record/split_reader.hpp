@@ -2,10 +2,9 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/record/detail/frame_at.hpp>
 #include <distrib/record/detail/verified_frames.hpp>
-#include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/mapped_file.hpp>
 #include <distrib/record/record_iterator.hpp>
@@ -14,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -73,19 +71,7 @@ class SplitReader {
  private:
   friend Iterator;
 
-  void open() {
-    offset_ = split_.first;
-    number_ = split_.number;
-    mapping_ = MappedFile{path_, error_.code};
-    const ByteView file = mapping_.bytes();
-    if (!error_ && split_.uncertain) error_.code = record_errc::uncertain_split;
-    if (!error_ && (split_.first > split_.end || split_.end > file.size())) error_.code = record_errc::bad_split;
-    if (error_) {
-      error_.where = path_ + ": " + std::to_string(split_.first) + " to " + std::to_string(split_.end);
-      return;
-    }
-    window_ = file.first(static_cast<std::size_t>(split_.end)).subspan(static_cast<std::size_t>(split_.first));
-  }
+  DISTRIB_DECL void open();
 
   /// The next record, which stays until the one after the next is asked for; null: there is none.
   auto step() -> const Record* {
@@ -93,30 +79,7 @@ class SplitReader {
     return &frames_[next_++];
   }
 
-  auto verify_more() -> bool {
-    if (error_) return false;
-    next_ = 0;
-    constexpr std::uint64_t any_length = std::numeric_limits<std::uint64_t>::max();
-    verified_ = detail::verify_frames(window_, any_length, {{}, offset_, number_}, frames_);
-    if (verified_ != 0) {
-      const Record& last = frames_[verified_ - 1];
-      const std::uint64_t end = last.offset + record_frame_bytes + last.bytes.size();
-      window_ = window_.subspan(static_cast<std::size_t>(end - offset_));
-      offset_ = end;
-      number_ += verified_;
-      return true;
-    }
-    if (window_.empty() && !split_.broken) return false;
-    // A frame that leads beyond the split's end is damage as well: the file is not what it was.
-    const std::optional<std::uint64_t> length = detail::frame_at(mapping_.bytes(), offset_);
-    const bool fits = length && record_frame_bytes + *length <= window_.size();
-    error_ = {fits     ? make_error_code(record_errc::corrupt_payload)
-              : length ? make_error_code(record_errc::bad_split)
-                       : detail::frame_error(mapping_.bytes(), offset_),
-              detail::record_where(path_, number_, offset_)};
-    window_ = {};
-    return false;
-  }
+  DISTRIB_DECL auto verify_more() -> bool;
 
   std::string path_;
   RecordSplit split_;
@@ -132,3 +95,7 @@ class SplitReader {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/record/impl/split_reader.ipp>
+#endif

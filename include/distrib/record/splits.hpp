@@ -2,20 +2,16 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/detail/frame_at.hpp>
-#include <distrib/record/detail/header_scan.hpp>
 #include <distrib/record/error.hpp>
-#include <distrib/record/frame.hpp>
 #include <distrib/record/mapped_file.hpp>
-#include <distrib/record/resync.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -49,38 +45,11 @@ struct RecordSplit {
 
 namespace detail {
 
-/// The split of [first, to) when a record begins at `first`.
-inline auto walk_split(ByteView file, std::uint64_t first, std::uint64_t to, std::uint64_t number = 0) noexcept
-    -> RecordSplit {
-  const HeaderWalk walk = walk_headers(file, first, to);
-  return {first, walk.offset, walk.records, number, walk.broken, false};
-}
-
 /// A guess that is cheap, and right for files that are in order and hold no TFRecords in records.
-inline auto guess_split(ByteView file, std::uint64_t begin, std::uint64_t end) noexcept -> RecordSplit {
-  constexpr std::uint64_t enough = 256;  // headers that follow each other; inner files are shorter, or found out
-  if (begin == 0) return walk_split(file, 0, end);
-  const std::optional<RecordStart> start = RecordFinder{file}.next_chained(begin, end, enough);
-  return start ? walk_split(file, start->offset, end) : RecordSplit{end, end};
-}
+DISTRIB_DECL auto guess_split(ByteView file, std::uint64_t begin, std::uint64_t end) noexcept -> RecordSplit;
 
 /// Whether a record that begins before `begin` ends at `end` exactly, so that none begins in between.
-inline auto lies_in_record(ByteView file, std::uint64_t begin, std::uint64_t end) noexcept -> bool {
-  int payloads = 16;  // at most, so that no file makes it cost much
-  std::uint64_t from = begin;
-  for (std::uint64_t step = 1 << 16; from > 0; step *= 4) {
-    const std::uint64_t to = from;
-    from -= std::min(from, step);
-    for (std::uint64_t at = from; (at = find_header(file, at, to)) != no_offset; ++at) {
-      const auto size = static_cast<std::size_t>(*frame_at(file, at));
-      if (at + record_frame_bytes + size != end) continue;
-      if (payloads-- == 0) return false;
-      const ByteView rest = file.subspan(static_cast<std::size_t>(at) + record_header_bytes);
-      if (payload_matches(rest.first(size), rest.subspan(size).first<record_footer_bytes>())) return true;
-    }
-  }
-  return false;
-}
+DISTRIB_DECL auto lies_in_record(ByteView file, std::uint64_t begin, std::uint64_t end) noexcept -> bool;
 
 }  // namespace detail
 
@@ -92,26 +61,8 @@ inline auto lies_in_record(ByteView file, std::uint64_t begin, std::uint64_t end
 /// of the file. If nothing before it looks like a record, it is the first. Else what is before it either lies within
 /// one record, which is looked for backwards, and holds TFRecords; or it is cut off by damage.
 /// Costs a walk over the headers from `begin` to the end of the file, and is bounded as `RecordFinder` is.
-[[nodiscard]] inline auto find_split(ByteView file, std::uint64_t begin, std::uint64_t end) noexcept -> RecordSplit {
-  end = std::min<std::uint64_t>(end, file.size());
-  begin = std::min(begin, end);
-  if (begin == 0) return detail::walk_split(file, 0, end);
-  if (begin == end) return {end, end};
-  RecordFinder finder{file};
-  const std::optional<RecordStart> chained = finder.next_chained(begin);
-  const std::uint64_t known = chained ? chained->offset : file.size();
-  RecordFinder before{file.first(static_cast<std::size_t>(known))};
-  const std::optional<RecordStart> other = before.next(begin, end);
-  RecordSplit split{end, end};
-  if (other && !detail::lies_in_record(file, begin, known)) {
-    split = detail::walk_split(file, other->offset, end);
-    split.uncertain = true;
-  } else if (known < end) {
-    split = detail::walk_split(file, known, end);
-  }
-  split.uncertain = split.uncertain || finder.exhausted() || before.exhausted();
-  return split;
-}
+[[nodiscard]] DISTRIB_DECL auto find_split(ByteView file, std::uint64_t begin, std::uint64_t end) noexcept
+    -> RecordSplit;
 
 /// Where part `part` of `parts` begins when `size` bytes are cut as equally as can be; `part == parts`: where the last
 /// one ends.
@@ -123,29 +74,8 @@ inline auto lies_in_record(ByteView file, std::uint64_t begin, std::uint64_t end
 /// Makes guesses exact: `splits[k]` is what was found for [borders[k], borders[k + 1]), where borders ascend from 0 to
 /// the size of the file. Returns how many guesses were wrong and had to be walked again. Where the file is damaged
 /// the split is `broken`, and those behind it are empty, since what is there follows from nothing.
-inline auto stitch_splits(ByteView file, std::span<const std::uint64_t> borders, std::span<RecordSplit> splits) noexcept
-    -> std::size_t {
-  std::size_t wrong = 0;
-  std::uint64_t at = 0;  // where a record begins, proven
-  std::uint64_t number = 0;  // and how many are before it
-  bool broken = false;
-  for (std::size_t k = 0; k < splits.size(); ++k) {
-    RecordSplit& split = splits[k];
-    const bool is_empty = broken || at >= borders[k + 1];
-    if (is_empty) {
-      split = {at, at, 0, number};
-    } else if (split.first != at || split.records == 0) {
-      split = detail::walk_split(file, at, borders[k + 1], number);
-      ++wrong;
-    }
-    split.number = number;
-    split.uncertain = false;
-    broken = broken || split.broken;
-    number += split.records;
-    at = split.end;
-  }
-  return wrong;
-}
+DISTRIB_DECL auto stitch_splits(ByteView file, std::span<const std::uint64_t> borders,
+                                std::span<RecordSplit> splits) noexcept -> std::size_t;
 
 /// The splits of a whole file.
 struct FileSplits {
@@ -203,3 +133,7 @@ struct RunInOrder {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/record/impl/splits.ipp>
+#endif

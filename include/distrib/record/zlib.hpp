@@ -3,15 +3,13 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/record/compression.hpp>
-#include <distrib/record/error.hpp>
 
 #include <zlib.h>
 
-#include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <new>
 #include <span>
@@ -28,13 +26,7 @@ inline namespace v0 {
 namespace detail {
 
 /// Offers `in` and `out` to a stream, as much as its 32-bit counters hold.
-inline void offer(z_stream& stream, ByteView in, std::span<std::byte> out) noexcept {
-  constexpr std::size_t most = std::numeric_limits<uInt>::max();
-  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));
-  stream.avail_in = static_cast<uInt>(std::min(in.size(), most));
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(std::min(out.size(), most));
-}
+DISTRIB_DECL void offer(z_stream& stream, ByteView in, std::span<std::byte> out) noexcept;
 
 }  // namespace detail
 
@@ -49,36 +41,7 @@ class Inflater {
 
   /// Takes bytes off the front of `in` and writes what they inflate to; returns how many bytes were written. Less than
   /// `out` means that `in` is used up. Failure: `record_errc::corrupt_compression`, and the object is of no more use.
-  auto inflate(ByteView& in, std::span<std::byte> out, std::error_code& ec) -> std::size_t {
-    ec.clear();
-    std::size_t written = 0;
-    while (written < out.size()) {
-      if (complete_ && !in.empty()) {
-        if (compression_ == Compression::zlib || ::inflateReset(stream_.get()) != Z_OK) {
-          ec = record_errc::corrupt_compression;
-          return written;
-        }
-        complete_ = false;
-      }
-      if (complete_) return written;
-      detail::offer(*stream_, in, out.subspan(written));
-      const uInt offered_in = stream_->avail_in;
-      const uInt offered_out = stream_->avail_out;
-      const int result = ::inflate(stream_.get(), Z_NO_FLUSH);
-      in = in.subspan(offered_in - stream_->avail_in);
-      written += offered_out - stream_->avail_out;
-      if (result == Z_STREAM_END) {
-        complete_ = true;
-      } else if (result == Z_BUF_ERROR) {  // no progress possible: more input is wanted
-        return written;
-      } else if (result != Z_OK) {
-        if (result == Z_MEM_ERROR) throw std::bad_alloc{};
-        ec = record_errc::corrupt_compression;
-        return written;
-      }
-    }
-    return written;
-  }
+  DISTRIB_DECL auto inflate(ByteView& in, std::span<std::byte> out, std::error_code& ec) -> std::size_t;
 
   /// Whether the bytes so far end exactly where a stream or a member ends, with a trailer that matched.
   [[nodiscard]] auto complete() const noexcept -> bool { return complete_; }
@@ -109,21 +72,7 @@ class Deflater {
 
   /// Takes bytes off the front of `in` and writes what comes out; returns how many bytes were written. When that is
   /// all of `out`, call again with the same `flush`; else `in` is used up and `flush` is done. Cannot fail.
-  auto deflate(ByteView& in, std::span<std::byte> out, DeflateFlush flush) noexcept -> std::size_t {
-    constexpr int flushes[] = {Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FINISH};
-    std::size_t written = 0;
-    while (written < out.size()) {
-      detail::offer(*stream_, in, out.subspan(written));
-      const uInt offered_in = stream_->avail_in;
-      const uInt offered_out = stream_->avail_out;
-      const bool last_piece = offered_in == in.size();
-      ::deflate(stream_.get(), last_piece ? flushes[static_cast<int>(flush)] : Z_NO_FLUSH);
-      in = in.subspan(offered_in - stream_->avail_in);
-      written += offered_out - stream_->avail_out;
-      if (last_piece && stream_->avail_out != 0) break;
-    }
-    return written;
-  }
+  DISTRIB_DECL auto deflate(ByteView& in, std::span<std::byte> out, DeflateFlush flush) noexcept -> std::size_t;
 
   /// Begins another member or stream.
   void reset() noexcept { ::deflateReset(stream_.get()); }
@@ -140,3 +89,7 @@ class Deflater {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/record/impl/zlib.ipp>
+#endif

@@ -2,7 +2,6 @@
 // Of the optional component distrib::http: not in the facade.
 #pragma once
 
-#include <distrib/core/error.hpp>
 #include <distrib/core/json.hpp>
 #include <distrib/remote/webhdfs_error.hpp>
 

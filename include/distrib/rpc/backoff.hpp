@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/philox.hpp>
-#include <distrib/net/connection_core.hpp>
+#include <distrib/net/instant.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -37,12 +38,7 @@ class Backoff {
   void succeeded() noexcept { pause_ = {}; }
 
   /// It failed, or what it brought has ended. Returns when the next one may begin, `now` at the earliest.
-  [[nodiscard]] auto failed(Instant now) noexcept -> Instant {
-    pause_ = std::clamp(2 * pause_, first_, longest_);
-    const std::chrono::microseconds half = std::chrono::microseconds{pause_} / 2;
-    const auto spread = static_cast<std::int64_t>(static_cast<double>(half.count()) * double{uniform01(random_())});
-    return std::max(now, begun_ + half + std::chrono::microseconds{spread});
-  }
+  [[nodiscard]] DISTRIB_DECL auto failed(Instant now) noexcept -> Instant;
 
  private:
   std::chrono::milliseconds first_;
@@ -54,3 +50,7 @@ class Backoff {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/rpc/impl/backoff.ipp>
+#endif

@@ -4,11 +4,11 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/connection_core.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/detail/run_for.hpp>
 #include <distrib/rpc/method.hpp>
-#include <distrib/rpc/server_core.hpp>
+#include <distrib/rpc/server_event.hpp>
 
 #include <cstdint>
 #include <memory>

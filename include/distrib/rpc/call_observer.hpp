@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/net/connection_core.hpp>
+#include <distrib/net/instant.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,6 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/rpc/call.hpp>
-#include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/detail/run_for.hpp>
 #include <distrib/rpc/detail/server_call_sink.hpp>
 #include <distrib/rpc/method.hpp>

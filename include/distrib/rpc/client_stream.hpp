@@ -2,7 +2,6 @@
 #pragma once
 
 #include <distrib/net/asio.hpp>
-#include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/detail/call_stream.hpp>
 #include <distrib/rpc/detail/client_call_sink.hpp>
 #include <distrib/rpc/error.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/net/connection_core.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/net/instant.hpp>
 
 #include <array>
-#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,30 +24,10 @@ inline namespace v0 {
 class DeadlineWheel {
  public:
   /// The deadline of a slot that has none.
-  void set(std::uint32_t slot, Instant when) {
-    if (wheel_ == nullptr) wheel_ = std::make_unique<Wheel>();
-    if (nodes_.size() <= slot) nodes_.resize(slot + std::size_t{1});
-    const std::int64_t at = ticks_up(when);
-    if (count_ == 0 || at < next_) next_ = at;
-    std::uint32_t& first = wheel_->first[bucket(at)];
-    nodes_[slot] = {at, none, first};
-    if (first != none) nodes_[first].before = slot;
-    first = slot;
-    wheel_->used[bucket(at) / 64] |= std::uint64_t{1} << bucket(at) % 64;
-    ++count_;
-  }
+  DISTRIB_DECL void set(std::uint32_t slot, Instant when);
 
   /// The slot has no deadline any more, if it had one.
-  void clear(std::uint32_t slot) noexcept {
-    if (slot >= nodes_.size() || nodes_[slot].tick == never) return;
-    const Node node = nodes_[slot];
-    const std::size_t in = bucket(node.tick);
-    (node.before != none ? nodes_[node.before].behind : wheel_->first[in]) = node.behind;
-    if (node.behind != none) nodes_[node.behind].before = node.before;
-    if (wheel_->first[in] == none) wheel_->used[in / 64] &= ~(std::uint64_t{1} << in % 64);
-    nodes_[slot].tick = never;
-    --count_;
-  }
+  DISTRIB_DECL void clear(std::uint32_t slot) noexcept;
 
   /// When `expired` is to be asked at the latest; empty: never. May be early.
   [[nodiscard]] auto wake() const noexcept -> std::optional<Instant> {
@@ -56,20 +36,7 @@ class DeadlineWheel {
   }
 
   /// A slot whose deadline has passed, which it then has no more; empty: there is none.
-  [[nodiscard]] auto expired(Instant now) noexcept -> std::optional<std::uint32_t> {
-    if (count_ == 0) return std::nullopt;
-    const std::int64_t last = now.time_since_epoch() / tick;
-    for (next_ = next_used(); next_ <= last; next_ = next_used()) {
-      for (std::uint32_t slot = wheel_->first[bucket(next_)]; slot != none; slot = nodes_[slot].behind) {
-        if (nodes_[slot].tick > last) continue;  // a turn later
-        clear(slot);
-        return slot;
-      }
-      ++next_;
-      if (count_ == 0) break;
-    }
-    return std::nullopt;
-  }
+  [[nodiscard]] DISTRIB_DECL auto expired(Instant now) noexcept -> std::optional<std::uint32_t>;
 
  private:
   static constexpr std::chrono::steady_clock::duration tick = std::chrono::milliseconds{4};
@@ -95,17 +62,7 @@ class DeadlineWheel {
   static constexpr auto bucket(std::int64_t at) noexcept -> std::size_t { return static_cast<std::size_t>(at) % ticks; }
 
   /// The first tick from `next_` on whose list is not empty; there is one.
-  [[nodiscard]] auto next_used() const noexcept -> std::int64_t {
-    const std::size_t from = bucket(next_);
-    for (std::size_t word = 0; word <= ticks / 64; ++word) {
-      std::uint64_t bits = wheel_->used[(from / 64 + word) % (ticks / 64)];
-      if (word == 0) bits &= ~std::uint64_t{0} << from % 64;
-      if (bits == 0) continue;
-      const std::size_t found = (from / 64 + word) * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      return next_ + static_cast<std::int64_t>(found - from);
-    }
-    return next_;
-  }
+  [[nodiscard]] DISTRIB_DECL auto next_used() const noexcept -> std::int64_t;
 
   std::unique_ptr<Wheel> wheel_;
   std::vector<Node> nodes_;  // by slot
@@ -115,3 +72,7 @@ class DeadlineWheel {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/rpc/impl/deadline_wheel.ipp>
+#endif

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,12 +22,7 @@ inline namespace v0 {
 /// has its own, and copies are put together by `+=`.
 class LatencyHistogram {
  public:
-  void add(std::chrono::nanoseconds time) noexcept {
-    const auto nanoseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
-    ++counts_[bucket(nanoseconds >> unit_bits)];
-    sum_ += nanoseconds;
-    max_ = std::max(max_, nanoseconds);
-  }
+  DISTRIB_DECL void add(std::chrono::nanoseconds time) noexcept;
 
   [[nodiscard]] auto count() const noexcept -> std::uint64_t {
     std::uint64_t count = 0;
@@ -47,31 +42,13 @@ class LatencyHistogram {
 
   /// How many took less than `time`; exact where that is 128 ns times a power of two, otherwise so many as took less than
   /// the bucket begins with that `time` is in.
-  [[nodiscard]] auto count_below(std::chrono::nanoseconds time) const noexcept -> std::uint64_t {
-    const auto nanoseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
-    std::uint64_t below = 0;
-    for (std::size_t at = 0; at < bucket(nanoseconds >> unit_bits); ++at) below += counts_[at];
-    return below;
-  }
+  [[nodiscard]] DISTRIB_DECL auto count_below(std::chrono::nanoseconds time) const noexcept -> std::uint64_t;
 
   /// The time that a share of `q` (0..1) of all did not take longer than; 0 when there are none. The middle of its
   /// bucket.
-  [[nodiscard]] auto quantile(double q) const noexcept -> std::chrono::nanoseconds {
-    const std::uint64_t all = count();
-    if (all == 0) return {};
-    const double wanted = std::max(1.0, std::ceil(std::clamp(q, 0.0, 1.0) * static_cast<double>(all)));
-    std::uint64_t before = 0;
-    std::size_t at = 0;
-    while (at + 1 < buckets && static_cast<double>(before + counts_[at]) < wanted) before += counts_[at++];
-    return std::chrono::nanoseconds{static_cast<std::int64_t>(((first(at) + first(at + 1)) << unit_bits) / 2)};
-  }
+  [[nodiscard]] DISTRIB_DECL auto quantile(double q) const noexcept -> std::chrono::nanoseconds;
 
-  auto operator+=(const LatencyHistogram& other) noexcept -> LatencyHistogram& {
-    for (std::size_t i = 0; i < buckets; ++i) counts_[i] += other.counts_[i];
-    sum_ += other.sum_;
-    max_ = std::max(max_, other.max_);
-    return *this;
-  }
+  DISTRIB_DECL auto operator+=(const LatencyHistogram& other) noexcept -> LatencyHistogram&;
   [[nodiscard]] auto operator==(const LatencyHistogram&) const -> bool = default;
 
   /// As a message of Protocol Buffers: {1: sum, 2: max, in nanoseconds; 3: a bucket {1: its number, 2: how many}}, of
@@ -87,18 +64,7 @@ class LatencyHistogram {
         });
   }
   /// False: it does not decode, or has a bucket that there is not.
-  template <class Reader = WireReader> [[nodiscard]] auto decode(ByteView message) -> bool {
-    *this = {};
-    Reader reader{message};
-    while (reader.next()) switch (reader.tag()) {
-        case wire_tag(1, WireType::varint): sum_ = reader.uint64(); break;
-        case wire_tag(2, WireType::varint): max_ = reader.uint64(); break;
-        case wire_tag(3, WireType::bytes):
-          if (!take_bucket(Reader{reader.bytes()})) return false;
-          break;
-      }
-    return reader.ok();
-  }
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView message) -> bool;
 
  private:
   static constexpr int unit_bits = 7;  // times are counted by 128 ns
@@ -139,3 +105,7 @@ class LatencyHistogram {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/rpc/impl/latency_histogram.ipp>
+#endif

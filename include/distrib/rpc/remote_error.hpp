@@ -2,16 +2,14 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
-#include <distrib/rpc/error.hpp>
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 namespace distrib {
 inline namespace v0 {
@@ -49,39 +47,15 @@ inline auto condition_of(const std::error_code& code) noexcept -> failure {
 using ErrorCategories = std::span<const std::error_category* const>;
 
 /// The head of an error frame: 1 category's name, 2 value, 3 shared condition, 4 where and what, for people.
-inline void encode_error(WireWriter& head, const std::error_code& code, std::string_view where) {
-  head.text(1, code.category().name());
-  head.int64(2, code.value());
-  head.varint(3, static_cast<std::uint64_t>(detail::condition_of(code)));
-  head.text(4, where);
-}
+DISTRIB_DECL void encode_error(WireWriter& head, const std::error_code& code, std::string_view where);
 
 /// Reads one. An unknown category keeps its condition, as a code of `remote_category()`; the category's name and value
 /// are then in the text. A head that does not decode gives `rpc_errc::bad_message`.
-[[nodiscard]] inline auto decode_error(ByteView head, ErrorCategories categories) -> Error {
-  std::string_view category;
-  std::string_view where;
-  int value = 0;
-  std::uint64_t condition = 0;
-  WireReader reader{head};
-  while (reader.next()) switch (reader.tag()) {
-      case wire_tag(1, WireType::bytes): category = reader.text(); break;
-      case wire_tag(2, WireType::varint): value = reader.int32(); break;
-      case wire_tag(3, WireType::varint): condition = reader.uint64(); break;
-      case wire_tag(4, WireType::bytes): where = reader.text(); break;
-    }
-  if (!reader.ok() || value == 0) return {rpc_errc::bad_message, "an error of the peer"};
-  if (category == rpc_category().name()) return {{value, rpc_category()}, std::string{where}};
-  for (const std::error_category* known : categories)
-    if (category == known->name()) return {{value, *known}, std::string{where}};
-  for (const failure shared : detail::conditions)
-    if (condition == static_cast<std::uint64_t>(shared)) {
-      std::string text{where};
-      text.append(" (").append(category).append(" ").append(std::to_string(value)).append(")");
-      return {{static_cast<int>(shared), remote_category()}, std::move(text)};
-    }
-  return {rpc_errc::bad_message, "an error of the peer"};
-}
+[[nodiscard]] DISTRIB_DECL auto decode_error(ByteView head, ErrorCategories categories) -> Error;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/rpc/impl/remote_error.ipp>
+#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/rpc/error.hpp>
+#include <distrib/core/decl.hpp>
 
 #include <algorithm>
 #include <system_error>
@@ -32,13 +32,8 @@ class RetryPolicy {
   void succeeded() noexcept { tokens_ = std::min(options_.most_tokens, tokens_ + options_.per_success); }
 
   /// Whether a call that failed like this, after so many attempts, is to be made again; takes the token.
-  [[nodiscard]] auto again(const std::error_code& code, bool idempotent, unsigned attempts) noexcept -> bool {
-    if (attempts >= options_.most_attempts) return false;
-    if (code == rpc_errc::not_sent || code == rpc_errc::closed) return true;
-    if (!idempotent || (code != rpc_errc::lost && code != rpc_errc::silent) || tokens_ < 1) return false;
-    tokens_ -= 1;
-    return true;
-  }
+  [[nodiscard]] DISTRIB_DECL auto again(const std::error_code& code, bool idempotent, unsigned attempts) noexcept
+      -> bool;
 
   /// Whether there may be another attempt after so many: until then the request is needed.
   [[nodiscard]] auto may_repeat(unsigned attempts) const noexcept -> bool { return attempts < options_.most_attempts; }
@@ -50,3 +45,7 @@ class RetryPolicy {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/rpc/impl/retry_policy.ipp>
+#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/error.hpp>
 #include <distrib/rpc/call.hpp>
 #include <distrib/rpc/chunked_route.hpp>
 #include <distrib/rpc/codec.hpp>
@@ -9,7 +8,6 @@
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/handler_result.hpp>
 #include <distrib/rpc/method.hpp>
-#include <distrib/rpc/server_core.hpp>
 #include <distrib/rpc/server_stream.hpp>
 
 #include <concepts>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/latency_histogram.hpp>
@@ -34,15 +35,7 @@ struct MethodMetrics {
     return outcomes[static_cast<std::size_t>(condition)];
   }
 
-  auto operator+=(const MethodMetrics& other) noexcept -> MethodMetrics& {
-    started += other.started;
-    ended += other.ended;
-    request_bytes += other.request_bytes;
-    reply_bytes += other.reply_bytes;
-    for (std::size_t i = 0; i < outcomes.size(); ++i) outcomes[i] += other.outcomes[i];
-    latency += other.latency;
-    return *this;
-  }
+  DISTRIB_DECL auto operator+=(const MethodMetrics& other) noexcept -> MethodMetrics&;
   [[nodiscard]] auto operator==(const MethodMetrics&) const -> bool = default;
 };
 
@@ -106,3 +99,7 @@ template <RpcMethod... Methods> class RpcMetrics {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/rpc/impl/rpc_metrics.ipp>
+#endif

@@ -9,10 +9,7 @@
 #include <distrib/net/run_on.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/detail/session_set.hpp>
-#include <distrib/rpc/server_budget.hpp>
-#include <distrib/rpc/server_core.hpp>
 #include <distrib/rpc/server_options.hpp>
-#include <distrib/rpc/server_session.hpp>
 
 #include <algorithm>
 #include <chrono>

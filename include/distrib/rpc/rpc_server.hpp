@@ -5,8 +5,6 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/listener.hpp>
 #include <distrib/rpc/detail/session_set.hpp>
-#include <distrib/rpc/router.hpp>
-#include <distrib/rpc/server_budget.hpp>
 #include <distrib/rpc/server_options.hpp>
 #include <distrib/rpc/server_session.hpp>
 

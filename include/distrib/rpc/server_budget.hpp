@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/server_options.hpp>
@@ -36,28 +37,12 @@ class BudgetShare {
   explicit BudgetShare(std::shared_ptr<ServerBudget> of) noexcept : of_{std::move(of)} {}
   BudgetShare(BudgetShare&& other) noexcept
       : of_{std::move(other.of_)}, calls_{other.calls_}, held_{other.held_}, owed_{other.owed_} {}
-  auto operator=(BudgetShare&& other) noexcept -> BudgetShare& {
-    std::swap(of_, other.of_);
-    std::swap(calls_, other.calls_);
-    std::swap(held_, other.held_);
-    std::swap(owed_, other.owed_);
-    return *this;
-  }
+  DISTRIB_DECL auto operator=(BudgetShare&& other) noexcept -> BudgetShare&;
   ~BudgetShare() { leave(); }
 
   /// Gives back what was taken, to take it from another budget.
-  void leave() noexcept {
-    if (of_ == nullptr) return;
-    of_->calls -= calls_;
-    of_->bytes -= held_ + owed_;
-    of_ = nullptr;
-  }
-  void join(std::shared_ptr<ServerBudget> other) noexcept {
-    leave();
-    of_ = std::move(other);
-    of_->calls += calls_;
-    of_->bytes += held_ + owed_;
-  }
+  DISTRIB_DECL void leave() noexcept;
+  DISTRIB_DECL void join(std::shared_ptr<ServerBudget> other) noexcept;
 
   [[nodiscard]] auto options() const noexcept -> const RpcServerOptions& { return of_->options; }
   /// Whether the body of this frame, if it is large, is wanted in chunks.
@@ -124,3 +109,7 @@ class BudgetShare {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/rpc/impl/server_budget.ipp>
+#endif

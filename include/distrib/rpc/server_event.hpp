@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/net/connection_core.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/rpc/frame_body.hpp>
 
 #include <cstdint>

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <distrib/net/asio.hpp>
-#include <distrib/net/connection_core.hpp>
 #include <distrib/rpc/call.hpp>
-#include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/detail/call_stream.hpp>
 #include <distrib/rpc/detail/server_call_sink.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>
-#include <distrib/rpc/server_core.hpp>
 
 #include <cstdint>
 #include <memory>

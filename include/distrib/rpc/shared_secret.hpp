@@ -2,24 +2,17 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/file_descriptor.hpp>
 #include <distrib/core/hmac.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/wipe.hpp>
-#include <distrib/rpc/error.hpp>
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <initializer_list>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 namespace distrib {
@@ -43,87 +36,28 @@ class SharedSecret {
   SharedSecret() = default;
 
   /// Of bytes that are at hand. Failure: `rpc_errc::bad_secret`, for less than 16 bytes or more than 4 KiB.
-  [[nodiscard]] static auto from_bytes(ByteView bytes, std::error_code& ec) -> SharedSecret {
-    ec.clear();
-    if (bytes.size() < min_bytes || bytes.size() > max_bytes) {
-      ec = rpc_errc::bad_secret;
-      return {};
-    }
-    return SharedSecret{bytes};
-  }
+  [[nodiscard]] DISTRIB_DECL static auto from_bytes(ByteView bytes, std::error_code& ec) -> SharedSecret;
   /// The same, thrown.
-  [[nodiscard]] static auto from_bytes(ByteView bytes) -> SharedSecret {
-    std::error_code ec;
-    auto secret = from_bytes(bytes, ec);
-    if (ec) throw_error(ec, "a shared secret");
-    return secret;
-  }
+  [[nodiscard]] DISTRIB_DECL static auto from_bytes(ByteView bytes) -> SharedSecret;
 
   /// Of a file, without the newline at its end. Failure: the system's reason; `rpc_errc::secret_exposed` for a file
   /// that others than owner and group may read or write; `bad_secret`, also for what is no regular file.
-  [[nodiscard]] static auto from_file(const std::string& path, std::error_code& ec) -> SharedSecret {
-    detail::FileDescriptor file{path, O_RDONLY | O_NONBLOCK, ec};  // a pipe is not waited for
-    struct ::stat status{};
-    if (!ec && ::fstat(file.get(), &status) != 0) ec = detail::last_os_error();
-    if (!ec && !S_ISREG(status.st_mode)) ec = rpc_errc::bad_secret;
-    if (!ec && (status.st_mode & (S_IROTH | S_IWOTH)) != 0) ec = rpc_errc::secret_exposed;
-    if (ec) return {};
-
-    Buffer buffer;
-    std::size_t size = 0;
-    while (!ec && size < buffer.bytes.size()) {
-      const std::size_t count = file.read(std::span{buffer.bytes}.subspan(size), ec);
-      if (count == 0) break;
-      size += count;
-    }
-    if (ec) return {};
-    std::string_view text = as_text(ByteView{buffer.bytes}.first(size));
-    if (text.ends_with('\n')) text.remove_suffix(text.ends_with("\r\n") ? 2 : 1);
-    return from_bytes(as_bytes(text), ec);
-  }
+  [[nodiscard]] DISTRIB_DECL static auto from_file(const std::string& path, std::error_code& ec) -> SharedSecret;
   /// The same, thrown with the path.
-  [[nodiscard]] static auto from_file(const std::string& path) -> SharedSecret {
-    std::error_code ec;
-    auto secret = from_file(path, ec);
-    if (ec) throw_error(ec, path);
-    return secret;
-  }
+  [[nodiscard]] DISTRIB_DECL static auto from_file(const std::string& path) -> SharedSecret;
 
   /// Of an environment variable, which processes that are started later can read too: prefer a file. Call it before
   /// there are threads. Failure: `rpc_errc::no_secret` for one that is not set, `bad_secret`.
-  [[nodiscard]] static auto from_environment(const std::string& name, std::error_code& ec) -> SharedSecret {
-    const char* const text = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): before threads, in main
-    if (text != nullptr) return from_bytes(as_bytes(text), ec);
-    ec = rpc_errc::no_secret;
-    return {};
-  }
+  [[nodiscard]] DISTRIB_DECL static auto from_environment(const std::string& name, std::error_code& ec) -> SharedSecret;
   /// The same, thrown with the name.
-  [[nodiscard]] static auto from_environment(const std::string& name) -> SharedSecret {
-    std::error_code ec;
-    auto secret = from_environment(name, ec);
-    if (ec) throw_error(ec, name);
-    return secret;
-  }
+  [[nodiscard]] DISTRIB_DECL static auto from_environment(const std::string& name) -> SharedSecret;
 
   /// Of the job that this process is a task of, as its starter gives it: the file that DISTRIB_SECRET_FILE names, or else
   /// the text of DISTRIB_SECRET; without either there is none. Set but empty counts as not set. Call it before there
   /// are threads. Fails as `from_file` and `from_bytes` do.
-  template <class = void> [[nodiscard]] static auto of_job(Error& error) -> SharedSecret {
-    // NOLINTBEGIN(concurrency-mt-unsafe): before threads, in main
-    const std::string_view path = std::getenv("DISTRIB_SECRET_FILE") ? std::getenv("DISTRIB_SECRET_FILE") : "";
-    const std::string_view text = std::getenv("DISTRIB_SECRET") ? std::getenv("DISTRIB_SECRET") : "";
-    // NOLINTEND(concurrency-mt-unsafe)
-    error = {{}, path.empty() ? "DISTRIB_SECRET" : std::string{path}};
-    SharedSecret secret;
-    if (!path.empty()) secret = from_file(error.where, error.code);
-    else if (!text.empty()) secret = from_bytes(as_bytes(text), error.code);
-    if (!error) error = {};
-    return secret;
-  }
-  template <class = void> [[nodiscard]] static auto of_job(std::error_code& ec) -> SharedSecret {
-    return of_job(detail::CodeOf{ec});
-  }
-  template <class = void> [[nodiscard]] static auto of_job() -> SharedSecret {
+  [[nodiscard]] DISTRIB_DECL static auto of_job(Error& error) -> SharedSecret;
+  [[nodiscard]] static auto of_job(std::error_code& ec) -> SharedSecret { return of_job(detail::CodeOf{ec}); }
+  [[nodiscard]] static auto of_job() -> SharedSecret {
     Error error;
     return detail::or_throw(of_job(error), error);
   }
@@ -154,3 +88,7 @@ class SharedSecret {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/rpc/impl/shared_secret.ipp>
+#endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_shell.hpp>
-#include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/io_action.hpp>
-#include <distrib/net/connection_core.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/sim/dice.hpp>
 #include <distrib/sim/scheduler.hpp>
 
@@ -18,7 +17,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
@@ -87,45 +85,13 @@ class Disk {
   [[nodiscard]] auto is_full() const noexcept -> bool { return scheduler_.now() < full_until_; }
 
   /// The machine loses its power: see above.
-  void lose_power() {
-    Names left = durable_;
-    for (const Change& change : changes_) {
-      if (!dice_.percent(50)) continue;
-      if (!change.from.empty()) left.erase(change.from);
-      if (change.file != nullptr) left[change.path] = change.file;
-      else left.erase(change.path);
-    }
-    for (auto& [path, file] : left) {
-      if (!file->synced) {
-        file->bytes.resize(dice_.between(0, file->bytes.size()));
-        file->synced = true;
-        put(path, *file);
-      } else if (const auto at = names_.find(path); at == names_.end() || at->second != file) {
-        put(path, *file);
-      }
-    }
-    for (const auto& [path, file] : names_)
-      if (!left.contains(path)) ::unlink(path.c_str());
-    names_ = left;
-    durable_ = std::move(left);
-    changes_.clear();
-  }
+  DISTRIB_DECL void lose_power();
 
   /// One bit of a durable file is another one from now on, until `mend`. False: there is no such file, or it is empty, or
   /// that was done to it before.
-  auto flip_bit(const std::string& path) -> bool {
-    const auto at = names_.find(path);
-    if (at == names_.end() || at->second->bytes.empty() || !at->second->synced || at->second->flipped) return false;
-    flip(path, *at->second, dice_.below(at->second->bytes.size() * 8));
-    return true;
-  }
+  DISTRIB_DECL auto flip_bit(const std::string& path) -> bool;
   /// The bit is as it was.
-  void mend(const std::string& path) {
-    const auto at = names_.find(path);
-    if (at == names_.end() || !at->second->flipped) return;
-    flip(path, *at->second, *at->second->flipped);
-    at->second->flipped.reset();
-  }
+  DISTRIB_DECL void mend(const std::string& path);
 
  private:
   /// What a name stands for. Several may, while a rename is not durable.
@@ -148,64 +114,12 @@ class Disk {
   }
 
   // As `perform(plan, error)`: what it has written and not renamed when it fails is removed.
-  void perform_all(std::span<const FileAction> plan) {
-    using Kind = FileAction::Kind;
-    Error error;
-    std::vector<const std::string*> written;
-    for (const FileAction& action : plan) {
-      if (left_ == 0) throw Stopped{};
-      --left_;
-      perform_one(action, error);
-      if (action.kind == Kind::write) written.push_back(&action.path);
-      if (error) break;
-      if (action.kind == Kind::rename)
-        std::erase_if(written, [&](const auto* path) { return *path == action.from || *path == action.path; });
-    }
-    if (!error) return;
-    for (const std::string* path : written) remove(*path);
-    throw_if(error);
-  }
+  DISTRIB_DECL void perform_all(std::span<const FileAction> plan);
 
-  void perform_one(const FileAction& action, Error& error) {
-    using Kind = FileAction::Kind;
-    if (action.kind == Kind::write) return write(action, error);
-    if (action.kind == Kind::sync) {
-      if (const auto at = names_.find(action.path); at != names_.end()) at->second->synced = true;
-    } else if (action.kind == Kind::sync_directory) {
-      durable_ = names_;
-      changes_.clear();
-    } else if (action.kind == Kind::remove) {
-      remove(action.path);
-    } else if (action.kind == Kind::link) {
-      distrib::perform(action, error);
-      if (error || names_.contains(action.path)) return;
-      const auto file = names_[action.path] = names_.at(action.from);
-      changes_.push_back({action.path, {}, file});
-    } else {
-      distrib::perform(action, error);
-      if (error) return;
-      const auto file = names_.extract(action.from).mapped();
-      names_[action.path] = file;
-      changes_.push_back({action.path, action.from, file});
-    }
-  }
+  DISTRIB_DECL void perform_one(const FileAction& action, Error& error);
 
   // A name that is there keeps its file, as with O_TRUNC: what that held is gone whatever follows.
-  void write(const FileAction& action, Error& error) {
-    auto& file = names_[action.path];
-    if (file == nullptr) {
-      file = std::make_shared<File>();
-      changes_.push_back({action.path, {}, file});
-    }
-    *file = {};
-    for (const ByteView view : action.views) file->bytes.insert(file->bytes.end(), view.begin(), view.end());
-    file->bytes.insert(file->bytes.end(), action.owned.begin(), action.owned.end());
-    if (is_full()) {
-      file->bytes.resize(dice_.below(file->bytes.size() + 1));
-      error = distrib::detail::cannot_write(action.path, std::make_error_code(std::errc::no_space_on_device));
-    }
-    put(action.path, *file);
-  }
+  DISTRIB_DECL void write(const FileAction& action, Error& error);
 
   void remove(const std::string& path) {
     if (names_.erase(path) == 0) return;
@@ -219,13 +133,7 @@ class Disk {
     put(path, file);
   }
 
-  // A new file: names that share the old one may have to show something else.
-  void put(const std::string& path, const File& file) {
-    ::unlink(path.c_str());
-    Error error;
-    distrib::perform(FileAction::write(path, {file.bytes}, {}), error);
-    throw_if(error);
-  }
+  DISTRIB_DECL void put(const std::string& path, const File& file);
 
   std::string directory_;
   Scheduler& scheduler_;
@@ -240,3 +148,7 @@ class Disk {
 }  // namespace sim
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/sim/impl/disk.ipp>
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/sim/dice.hpp>
 
 namespace distrib {
@@ -27,26 +28,13 @@ struct Faults {
   unsigned slow_processes = 0;  ///< A process whose network and work are 30 times as slow as the others'.
 
   /// Some of each.
-  [[nodiscard]] static auto drawn(Dice& dice) -> Faults {
-    const auto often = [&] { return dice.pick({0U, 1U, 3U, 8U}); };
-    const auto some = [&] { return dice.pick({0U, 0U, 1U, 3U}); };
-    const auto seldom = [&] { return dice.pick({0U, 0U, 0U, 1U}); };
-    Faults faults;
-    faults.resets = often();
-    faults.half_open = seldom();
-    faults.partitions = seldom();
-    faults.worker_deaths = some();
-    faults.ps_deaths = some();
-    faults.zombies = seldom();
-    faults.power_losses = seldom();
-    faults.bit_flips = seldom();
-    faults.full_disks = seldom();
-    faults.slow_disks = seldom();
-    faults.slow_processes = seldom();
-    return faults;
-  }
+  [[nodiscard]] DISTRIB_DECL static auto drawn(Dice& dice) -> Faults;
 };
 
 }  // namespace sim
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/sim/impl/faults.ipp>
+#endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/sim/dice.hpp>
 #include <distrib/sim/faults.hpp>
 #include <distrib/sim/wire.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -38,12 +38,7 @@ struct Options {
 };
 
 /// The network that a seed stands for: slow or fast, whole frames or byte by byte.
-[[nodiscard]] inline auto drawn_network(Dice& dice) -> NetworkOptions {
-  NetworkOptions network;
-  network.latency = std::chrono::microseconds{dice.pick({20, 300, 3000})};
-  network.piece_bytes = dice.pick<std::size_t>({1, 40, 1 << 16});
-  return network;
-}
+[[nodiscard]] DISTRIB_DECL auto drawn_network(Dice& dice) -> NetworkOptions;
 
 /// What a simulated run came to.
 struct Outcome {
@@ -65,3 +60,7 @@ struct Outcome {
 }  // namespace sim
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/sim/impl/options.ipp>
+#endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/net/connection_core.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/net/instant.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -30,15 +31,7 @@ class Scheduler {
   void after(Instant::duration time, std::function<void()> event) { at(now_ + time, std::move(event)); }
 
   /// Lets the next event happen. False: there is none.
-  auto step() -> bool {
-    if (scheduled_.empty()) return false;
-    std::pop_heap(scheduled_.begin(), scheduled_.end(), later);
-    const Scheduled event = std::move(scheduled_.back());
-    scheduled_.pop_back();
-    now_ = event.when;
-    event.happens();
-    return true;
-  }
+  DISTRIB_DECL auto step() -> bool;
 
   /// Events that are still to happen.
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return scheduled_.size(); }
@@ -62,3 +55,7 @@ class Scheduler {
 }  // namespace sim
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/sim/impl/scheduler.ipp>
+#endif

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/utf8.hpp>
-#include <distrib/example/error.hpp>
 #include <distrib/example/example_view.hpp>
 #include <distrib/example/feature.hpp>
 #include <distrib/example/sequence_example_view.hpp>
@@ -16,7 +15,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -30,34 +28,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// How many bytes at the front of `bytes`, which begin with no character, Java replaces by one U+FFFD: as many as could
-/// have begun one, and a surrogate as a whole.
-[[nodiscard]] constexpr auto malformed_length(std::string_view bytes) noexcept -> std::size_t {
-  const auto lead = static_cast<unsigned char>(bytes.front());
-  if (lead < 0xC2 || lead > 0xF4) return 1;
-  const std::size_t whole = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  std::size_t length = 1;
-  for (; length < whole && length < bytes.size(); ++length) {
-    const auto byte = static_cast<unsigned char>(bytes[length]);
-    const bool second = length == 1;
-    const unsigned least = second && lead == 0xE0 ? 0xA0U : second && lead == 0xF0 ? 0x90U : 0x80U;
-    const unsigned most = second && lead == 0xF4 ? 0x8FU : 0xBFU;
-    if (byte < least || byte > most) break;
-  }
-  return length;
-}
-
 /// What Java makes of bytes that it takes for UTF-8.
-template <class = void> [[nodiscard]] auto java_text(std::string_view bytes) -> std::string {
-  std::string text;
-  while (!bytes.empty()) {
-    const std::size_t length = utf8_length(bytes);
-    if (length == 0) text += "\xEF\xBF\xBD";
-    else text.append(bytes, 0, length);
-    bytes.remove_prefix(length == 0 ? malformed_length(bytes) : length);
-  }
-  return text;
-}
+[[nodiscard]] DISTRIB_DECL auto java_text(std::string_view bytes) -> std::string;
 
 /// The list that holds values of a kind.
 [[nodiscard]] constexpr auto feature_kind(SparkKind kind) noexcept -> FeatureKind {
@@ -283,3 +255,7 @@ template <class E, SparkMember... Ms> class SparkDecoder {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/spark/impl/spark_decoder.ipp>
+#endif

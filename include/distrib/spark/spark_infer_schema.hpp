@@ -2,22 +2,19 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/example/error.hpp>
 #include <distrib/example/example_view.hpp>
 #include <distrib/example/feature.hpp>
 #include <distrib/example/sequence_example_view.hpp>
-#include <distrib/spark/spark_error.hpp>
 #include <distrib/spark/spark_type.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -46,40 +43,13 @@ class SparkSchemaInference {
 
   /// Adds a record. `error`: `example_errc::malformed`, or one of the table above with the name of the feature, or
   /// `spark_errc::too_many_columns`; of such a record the features before count.
-  void add(ByteView record, Error& error) {
-    error = {};
-    if (record_type_ == SparkRecordType::example) {
-      const ExampleView example{record, error.code};
-      if (error) return;
-      ++records_;
-      return add_features(example, error);
-    }
-    const SequenceExampleView sequence{record, error.code};
-    if (error) return;
-    ++records_;
-    add_features(sequence.context(), error);
-    std::map<std::string_view, FeatureListView> lists;  // of equal names the last one counts
-    sequence.for_each_list([&](const FeatureListView& list) { lists[list.name()] = list; });
-    for (const auto& [name, list] : lists) {
-      if (error) return;
-      see(name, type_of(list, error), error);
-    }
-  }
+  DISTRIB_DECL void add(ByteView record, Error& error);
 
   /// Records that were added.
   [[nodiscard]] auto records() const noexcept -> std::uint64_t { return records_; }
 
   /// The columns so far, by name. (The connector's order is none.)
-  [[nodiscard]] auto columns() const -> std::vector<SparkColumn> {
-    std::vector<SparkColumn> columns;
-    for (const auto& [name, seen] : seen_) {
-      SparkType type = seen.type;
-      if (type.kind == SparkKind::unknown && (rules_ == SparkRules::checked || type.arrays == 0))
-        type.kind = SparkKind::string;
-      columns.push_back({name, type, rules_ == SparkRules::like_connector || seen.records != records_});
-    }
-    return columns;
-  }
+  [[nodiscard]] DISTRIB_DECL auto columns() const -> std::vector<SparkColumn>;
 
  private:
   struct Seen {
@@ -87,50 +57,15 @@ class SparkSchemaInference {
     std::uint64_t records = 0;
   };
 
-  void add_features(const ExampleView& example, Error& error) {
-    std::map<std::string_view, FeatureView> features;
-    example.for_each([&](const FeatureView& feature) { features[feature.name()] = feature; });
-    for (const auto& [name, feature] : features) {
-      if (error) return;
-      see(name, type_of(feature, error), error);
-    }
-  }
+  DISTRIB_DECL void add_features(const ExampleView& example, Error& error);
 
-  void see(std::string_view name, SparkType type, Error& error) {
-    auto place = seen_.find(name);
-    if (!error && place == seen_.end() && seen_.size() == most_columns) error.code = spark_errc::too_many_columns;
-    if (!error && place == seen_.end()) place = seen_.emplace(std::string{name}, Seen{type, 0}).first;
-    if (!error) place->second.type = join(place->second.type, type, error);
-    if (error) error.where = "column \"" + std::string{name} + '"';
-    else ++place->second.records;
-  }
+  DISTRIB_DECL void see(std::string_view name, SparkType type, Error& error);
 
-  auto type_of(const FeatureView& feature, Error& error) const -> SparkType {
-    if (feature.kind() == FeatureKind::none && rules_ == SparkRules::like_connector) error.code = spark_errc::no_kind;
-    if (feature.kind() == FeatureKind::none || feature.size() == 0) return {};
-    const SparkKind kind = feature.kind() == FeatureKind::int64s   ? SparkKind::long_
-                           : feature.kind() == FeatureKind::floats ? SparkKind::float_
-                                                                   : SparkKind::string;
-    return {kind, feature.size() > 1 ? 1U : 0U};
-  }
+  DISTRIB_DECL auto type_of(const FeatureView& feature, Error& error) const -> SparkType;
 
-  auto type_of(const FeatureListView& list, Error& error) const -> SparkType {
-    if (list.size() == 0 && rules_ == SparkRules::like_connector) error.code = spark_errc::no_steps;
-    SparkType step;
-    list.for_each([&](const FeatureView& feature) {
-      if (!error) step = join(step, type_of(feature, error), error);
-    });
-    return {step.kind, 2};
-  }
+  DISTRIB_DECL auto type_of(const FeatureListView& list, Error& error) const -> SparkType;
 
-  auto join(SparkType a, SparkType b, Error& error) const -> SparkType {
-    if (a == b || b == SparkType{}) return a;
-    if (a == SparkType{}) return b;
-    if (rules_ == SparkRules::like_connector) return precedence(a) > precedence(b) ? a : b;
-    if (a.kind != b.kind && a.kind != SparkKind::unknown && b.kind != SparkKind::unknown)
-      error.code = spark_errc::kind_conflict;
-    return {a.kind == SparkKind::unknown ? b.kind : a.kind, std::max(a.arrays, b.arrays)};
-  }
+  DISTRIB_DECL auto join(SparkType a, SparkType b, Error& error) const -> SparkType;
 
   SparkRecordType record_type_;
   SparkRules rules_;
@@ -176,3 +111,7 @@ template <class Records>
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/spark/impl/spark_infer_schema.ipp>
+#endif

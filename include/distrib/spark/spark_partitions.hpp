@@ -2,14 +2,13 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/utf8.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/spark/spark_error.hpp>
 #include <distrib/spark/spark_schema.hpp>
 #include <distrib/spark/spark_type.hpp>
 
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,54 +34,21 @@ struct SparkPartition {
 
 /// `text` as a part of a directory's name: control characters and what stands in "#%'*/:=?\{[]^ and the double quote
 /// become %XX; blanks and what is not ASCII stay.
-template <class = void> [[nodiscard]] auto escape_partition(std::string_view text) -> std::string {
-  constexpr std::string_view special = "\"#%'*/:=?\\{[]^\x7F";
-  constexpr std::string_view hex = "0123456789ABCDEF";
-  std::string escaped;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || special.find(c) != std::string_view::npos)
-      escaped.append(1, '%').append(1, hex[byte >> 4]).append(1, hex[byte & 15]);
-    else escaped += c;
-  }
-  return escaped;
-}
+[[nodiscard]] DISTRIB_DECL auto escape_partition(std::string_view text) -> std::string;
 
 /// The text that was escaped. A % without two digits behind it is itself; %80 to %FF are the characters U+0080 to
 /// U+00FF, as for Spark.
-template <class = void> [[nodiscard]] auto unescape_partition(std::string_view escaped) -> std::string {
-  std::string text;
-  for (std::size_t i = 0; i < escaped.size(); ++i) {
-    unsigned character = 0;
-    const char* const digits = escaped.data() + i + 1;
-    if (escaped[i] == '%' && i + 2 < escaped.size() &&
-        std::from_chars(digits, digits + 2, character, 16).ptr == digits + 2) {
-      detail::append_utf8(text, character);
-      i += 2;
-    } else {
-      text += escaped[i];
-    }
-  }
-  return text;
-}
+[[nodiscard]] DISTRIB_DECL auto unescape_partition(std::string_view escaped) -> std::string;
 
 /// "kind=a%2Fb": the name of the directory of a partition. An empty value has no directory but that of null.
-template <class = void> [[nodiscard]] auto partition_directory(const SparkPartition& partition) -> std::string {
+[[nodiscard]] inline auto partition_directory(const SparkPartition& partition) -> std::string {
   const bool null = !partition.value || partition.value->empty();
   return escape_partition(partition.column) + '=' +
          (null ? std::string{null_partition} : escape_partition(*partition.value));
 }
 
 /// What the name of a directory says; nothing: it is not of the form "k=v", with something in front of the first "=".
-template <class = void>
-[[nodiscard]] auto parse_partition_directory(std::string_view name) -> std::optional<SparkPartition> {
-  const std::size_t equals = name.find('=');
-  if (equals == std::string_view::npos || equals == 0) return std::nullopt;
-  SparkPartition partition{unescape_partition(name.substr(0, equals)), {}};
-  const std::string_view value = name.substr(equals + 1);
-  if (value != null_partition) partition.value = unescape_partition(value);
-  return partition;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_partition_directory(std::string_view name) -> std::optional<SparkPartition>;
 
 namespace detail {
 
@@ -93,23 +59,9 @@ template <class T> [[nodiscard]] auto parse_number(std::string_view text, T& num
 }
 
 /// As Java reads one, but for blanks around it, hexadecimal digits and the letters d and f behind it.
-template <class = void> [[nodiscard]] auto parse_double(std::string_view text, double& number) noexcept -> bool {
-  const bool signed_text = text.starts_with('-') || text.starts_with('+');
-  const std::string_view word = text.substr(signed_text ? 1 : 0);
-  const char first = word.empty() ? '\0' : word.front();
-  const bool digits = first == '.' || (first >= '0' && first <= '9');  // from_chars takes "inf", "INF", "nan(7)" too
-  return (digits || word == "NaN" || word == "Infinity") && parse_number(text, number);
-}
+[[nodiscard]] DISTRIB_DECL auto parse_double(std::string_view text, double& number) noexcept -> bool;
 
-[[nodiscard]] inline auto partition_type(std::string_view text) noexcept -> SparkKind {
-  std::int32_t integer = 0;
-  std::int64_t number = 0;
-  double real = 0;
-  if (parse_number(text, integer)) return SparkKind::integer;
-  if (parse_number(text, number)) return SparkKind::long_;
-  if (!parse_double(text, real)) return SparkKind::string;
-  return text.find_first_not_of("+-0123456789") == std::string_view::npos ? SparkKind::decimal : SparkKind::double_;
-}
+[[nodiscard]] DISTRIB_DECL auto partition_type(std::string_view text) noexcept -> SparkKind;
 
 [[nodiscard]] constexpr auto wider_partition(SparkKind a, SparkKind b) noexcept -> SparkKind {
   if (a == b || b == SparkKind::unknown) return a;
@@ -125,8 +77,7 @@ template <class = void> [[nodiscard]] auto parse_double(std::string_view text, d
 /// The type of a partition column that has these values, as Spark finds it out: Integer, Long, Decimal (whole numbers
 /// beyond 64 bits), Double, else String; also String where the values are of several and no wider one holds all of them.
 /// "007" is an Integer: bind a std::string to keep it. (Spark makes Date and Timestamp of texts of their form.)
-template <class = void>
-[[nodiscard]] auto infer_partition_type(const std::vector<SparkPartitionValue>& values) -> SparkType {
+[[nodiscard]] inline auto infer_partition_type(const std::vector<SparkPartitionValue>& values) -> SparkType {
   SparkKind kind = SparkKind::unknown;
   for (const SparkPartitionValue& value : values)
     if (value) kind = detail::wider_partition(kind, detail::partition_type(*value));
@@ -194,3 +145,7 @@ template <SparkPartitionMember M> void read_partition(const SparkPartitionValue&
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/spark/impl/spark_partitions.ipp>
+#endif

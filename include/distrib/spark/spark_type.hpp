@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/error.hpp>
-#include <distrib/spark/spark_error.hpp>
+#include <distrib/core/decl.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -69,40 +69,14 @@ inline constexpr std::array<std::string_view, 10> spark_kinds{"Null",   "Boolean
 /// The type of this text, as `to_text` writes it. Throws `std::system_error` with `spark_errc::unsupported_type`: for
 /// what Spark has and records have not (Timestamp, Date, Byte, Short, structs, maps), arrays of vectors, and more than
 /// two levels of arrays.
-[[nodiscard]] inline auto parse_spark_type(std::string_view text, std::error_code& ec) noexcept -> SparkType {
-  ec.clear();
-  SparkType type;
-  while (text.starts_with("Array<") && text.ends_with('>') && type.arrays < 2) {
-    text = text.substr(6, text.size() - 7);
-    ++type.arrays;
-  }
-  for (std::size_t kind = 1; kind < detail::spark_kinds.size(); ++kind)
-    if (text == detail::spark_kinds[kind]) type.kind = static_cast<SparkKind>(kind);
-  if (type.kind != SparkKind::unknown && (type.kind != SparkKind::vector || type.arrays == 0)) return type;
-  ec = spark_errc::unsupported_type;
-  return {};
-}
-[[nodiscard]] inline auto parse_spark_type(std::string_view text) -> SparkType {
-  std::error_code ec;
-  const SparkType type = parse_spark_type(text, ec);
-  if (ec) throw_error(ec, '"' + std::string{text} + '"');
-  return type;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_spark_type(std::string_view text, std::error_code& ec) noexcept -> SparkType;
+[[nodiscard]] DISTRIB_DECL auto parse_spark_type(std::string_view text) -> SparkType;
 
 /// The type of record that the connector's option `recordType` calls so: "Example", "SequenceExample", case counts.
 /// Throws `std::system_error` with `spark_errc::unknown_record_type`.
-[[nodiscard]] inline auto parse_record_type(std::string_view text, std::error_code& ec) noexcept -> SparkRecordType {
-  ec.clear();
-  if (text == "SequenceExample") return SparkRecordType::sequence_example;
-  if (text != "Example") ec = spark_errc::unknown_record_type;
-  return SparkRecordType::example;
-}
-[[nodiscard]] inline auto parse_record_type(std::string_view text) -> SparkRecordType {
-  std::error_code ec;
-  const SparkRecordType type = parse_record_type(text, ec);
-  if (ec) throw_error(ec, "recordType \"" + std::string{text} + '"');
-  return type;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_record_type(std::string_view text, std::error_code& ec) noexcept
+    -> SparkRecordType;
+[[nodiscard]] DISTRIB_DECL auto parse_record_type(std::string_view text) -> SparkRecordType;
 
 /// Where a type stands when two records disagree and the connector takes the higher: 1 to 9 of Long, Float, String,
 /// their arrays, and arrays of those; 0 of the types that are never inferred.
@@ -116,3 +90,7 @@ inline constexpr std::array<std::string_view, 10> spark_kinds{"Null",   "Boolean
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/spark/impl/spark_type.ipp>
+#endif

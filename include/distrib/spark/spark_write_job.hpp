@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/paths.hpp>
-#include <distrib/core/sha256.hpp>
-#include <distrib/spark/spark_error.hpp>
 
 #include <fcntl.h>
-#include <sys/random.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace distrib {
@@ -36,16 +27,7 @@ enum class SaveMode : std::uint8_t {
 
 /// A name for one job, no other has it: "4d274d58-6c10-42bc-8c93-7bbedf02c998" (a random UUID). Throws what the system
 /// says where it has no randomness.
-template <class = void> [[nodiscard]] auto draw_job_id() -> std::string {
-  std::array<std::byte, 16> bytes{};
-  while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<::ssize_t>(bytes.size()))
-    if (errno != EINTR) throw_error(detail::last_os_error(), "random numbers");
-  bytes[6] = (bytes[6] & std::byte{0x0F}) | std::byte{0x40};
-  bytes[8] = (bytes[8] & std::byte{0x3F}) | std::byte{0x80};
-  std::string id = to_hex(ByteView{bytes});
-  for (const std::size_t dash : {8U, 13U, 18U, 23U}) id.insert(dash, 1, '-');
-  return id;
-}
+[[nodiscard]] DISTRIB_DECL auto draw_job_id() -> std::string;
 
 /// A directory that several tasks write together, each in its own process if need be, so that others see all of it or
 /// nothing. Everything is written beside the path, in a hidden directory (".NAME.ID"):
@@ -72,44 +54,21 @@ class SparkWriteJob {
 
   /// Makes the hidden directory. False, without an error: there is a table already and the mode is `ignore`. `error`:
   /// `spark_errc::already_exists`.
-  [[nodiscard]] auto start(Error& error) const -> bool {
-    error = {};
-    const bool exists = detail::path_exists(path_);
-    if (exists && mode_ == SaveMode::ignore) return false;
-    if (exists && mode_ == SaveMode::error_if_exists) error = {spark_errc::already_exists, path_};
-    if (!error) make(temporary(), error);
-    return !error;
-  }
+  [[nodiscard]] DISTRIB_DECL auto start(Error& error) const -> bool;
   [[nodiscard]] auto start() const -> bool {
     Error error;
     return detail::or_throw(start(error), error);
   }
 
   /// A new directory for an attempt at a task.
-  [[nodiscard]] auto begin_task(std::size_t task, Error& error) const -> std::string {
-    error = {};
-    std::string directory = temporary() + "/attempt-" + number(task) + "-" + draw_job_id();
-    make(directory, error);
-    return directory;
-  }
+  [[nodiscard]] DISTRIB_DECL auto begin_task(std::size_t task, Error& error) const -> std::string;
   [[nodiscard]] auto begin_task(std::size_t task) const -> std::string {
     Error error;
     return detail::or_throw(begin_task(task, error), error);
   }
 
   /// Makes what an attempt wrote the task's. Where another attempt was first, this one's is dropped.
-  void commit_task(std::size_t task, const std::string& attempt, Error& error) const {
-    error = {};
-    const std::string committed = temporary() + "/task-" + number(task);
-    if (std::rename(attempt.c_str(), committed.c_str()) != 0) {
-      if (errno != EEXIST && errno != ENOTEMPTY) {
-        error = {detail::last_os_error(), attempt};
-        return;
-      }
-      discard(attempt);
-    }
-    sync(temporary(), error);
-  }
+  DISTRIB_DECL void commit_task(std::size_t task, const std::string& attempt, Error& error) const;
   void commit_task(std::size_t task, const std::string& attempt) const {
     Error error;
     commit_task(task, attempt, error);
@@ -118,21 +77,7 @@ class SparkWriteJob {
 
   /// Gives the table its name. `error`: `spark_errc::unfinished` naming the first of `tasks` that is not committed,
   /// `already_exists` where somebody else was faster; the hidden directory then stays.
-  void commit(std::size_t tasks, Error& error) const {
-    error = {};
-    const std::string success = detail::join_path(staging_, "_SUCCESS");
-    if (!detail::path_exists(success)) {
-      for (std::size_t task = 0; task < tasks && !error; ++task)
-        if (!detail::is_directory(temporary() + "/task-" + number(task)))
-          error = {spark_errc::unfinished, path_ + ": task " + std::to_string(task)};
-      for (std::size_t task = 0; task < tasks && !error; ++task)
-        merge(temporary() + "/task-" + number(task), staging_, error);
-      if (!error) touch(success, error);
-    }
-    if (error) return;
-    discard(temporary());
-    publish(error);
-  }
+  DISTRIB_DECL void commit(std::size_t tasks, Error& error) const;
   void commit(std::size_t tasks) const {
     Error error;
     commit(tasks, error);
@@ -143,10 +88,7 @@ class SparkWriteJob {
   void abort() const noexcept { discard(staging_); }
 
   /// Drops what an attempt wrote.
-  static void discard(const std::string& directory) noexcept {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory, ignored);
-  }
+  DISTRIB_DECL static void discard(const std::string& directory) noexcept;
 
  private:
   [[nodiscard]] auto temporary() const -> std::string { return detail::join_path(staging_, "_temporary"); }
@@ -166,12 +108,7 @@ class SparkWriteJob {
     if (error) error.where = directory;
   }
 
-  static void touch(const std::string& path, Error& error) {
-    const detail::FileDescriptor file{path, O_WRONLY | O_CREAT, error.code};
-    if (!error && ::fsync(file.get()) != 0) error.code = detail::last_os_error();
-    if (error) error.where = path;
-    if (!error) sync(detail::directory_of(path), error);
-  }
+  DISTRIB_DECL static void touch(const std::string& path, Error& error);
 
   static void rename(const std::string& from, const std::string& to, unsigned flags, Error& error) {
     error = {};
@@ -179,52 +116,12 @@ class SparkWriteJob {
   }
 
   /// Moves files below `from` to the same place below `to`, but none that a dead attempt left half written.
-  static void merge(const std::string& from, const std::string& to, Error& error) {
-    const auto names = detail::list_directory(from, error.code);
-    if (error) error.where = from;
-    if (!error && !names.empty()) make(to, error);
-    for (const std::string& name : names) {
-      if (error) return;
-      const std::string source = detail::join_path(from, name);
-      const std::string target = detail::join_path(to, name);
-      if (detail::is_directory(source)) merge(source, target, error);
-      else if (!name.starts_with('.') && name != "_SUCCESS") rename(source, target, 0, error);
-    }
-    if (!error && !names.empty()) sync(to, error);
-  }
+  DISTRIB_DECL static void merge(const std::string& from, const std::string& to, Error& error);
 
-  void publish(Error& error) const {
-    rename(staging_, path_, RENAME_NOREPLACE, error);
-    if (error.code == std::errc::invalid_argument || error.code == std::errc::function_not_supported) {
-      error = {};  // a file system that cannot say "only if it is new"
-      if (detail::path_exists(path_)) error.code = std::make_error_code(std::errc::file_exists);
-      else rename(staging_, path_, 0, error);
-    }
-    if (error.code == std::errc::file_exists) replace(error);
-    if (!error) sync(detail::directory_of(path_), error);
-  }
+  DISTRIB_DECL void publish(Error& error) const;
 
   /// There is a table at the path.
-  void replace(Error& error) const {
-    error = {};
-    switch (mode_) {
-      case SaveMode::error_if_exists: error = {spark_errc::already_exists, path_}; return;
-      case SaveMode::ignore: return abort();
-      case SaveMode::append:
-        merge(staging_, path_, error);
-        if (!error) touch(detail::join_path(path_, "_SUCCESS"), error);
-        break;
-      case SaveMode::overwrite:
-        rename(staging_, path_, RENAME_EXCHANGE, error);
-        if (error.code == std::errc::invalid_argument || error.code == std::errc::function_not_supported) {
-          const std::string old = staging_ + ".old";
-          rename(path_, old, 0, error);
-          if (!error) rename(staging_, path_, 0, error);
-          if (!error) discard(old);
-        }
-    }
-    if (!error) abort();  // an old table, or what is left of the hidden directory
-  }
+  DISTRIB_DECL void replace(Error& error) const;
 
   std::string path_;
   std::string id_;
@@ -234,3 +131,7 @@ class SparkWriteJob {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/spark/impl/spark_write_job.ipp>
+#endif

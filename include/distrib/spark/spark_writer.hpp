@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/paths.hpp>
@@ -40,18 +41,8 @@ struct SparkWriteOptions {
 };
 
 /// "part-00003-ID-c001.tfrecord.gz": what Spark calls the second file of task 3; below partitions "...ID.c001...".
-[[nodiscard]] inline auto spark_file_name(std::size_t task, std::string_view job_id, std::size_t file,
-                                          Compression compression, bool partitioned) -> std::string {
-  const auto padded = [](std::size_t number, std::size_t digits) {
-    std::string text = std::to_string(number);
-    return text.insert(0, text.size() < digits ? digits - text.size() : 0, '0');
-  };
-  const char* const ending = compression == Compression::gzip   ? ".gz"
-                             : compression == Compression::zlib ? ".deflate"
-                                                                : "";
-  return "part-" + padded(task, 5) + '-' + std::string{job_id} + (partitioned ? ".c" : "-c") + padded(file, 3) +
-         ".tfrecord" + ending;
-}
+[[nodiscard]] DISTRIB_DECL auto spark_file_name(std::size_t task, std::string_view job_id, std::size_t file,
+                                                Compression compression, bool partitioned) -> std::string;
 
 /// Writes rows as a directory that Spark reads: part files, _SUCCESS, directories "k=v" for partitions.
 ///
@@ -287,3 +278,7 @@ template <class E, SparkMember... Ms> class SparkWriter {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/spark/impl/spark_writer.ipp>
+#endif

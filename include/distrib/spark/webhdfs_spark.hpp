@@ -22,9 +22,8 @@ inline namespace v0 {
 namespace detail {
 
 /// Appends the files below `root`/`below`, none of those that are hidden. `found_success`: there is a _SUCCESS at the top.
-template <class = void>
-void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocation& root, const std::string& below,
-                              std::vector<SparkPath>& files, bool& found_success, Error& error) {
+inline void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocation& root, const std::string& below,
+                                     std::vector<SparkPath>& files, bool& found_success, Error& error) {
   const std::vector<WebHdfsStatus> entries =
       client.list(below.empty() ? root.path : join_path(root.path, below), error);
   for (const WebHdfsStatus& entry : entries) {
@@ -47,9 +46,8 @@ void find_webhdfs_spark_files(WebHdfsClient& client, const WebHdfsLocation& root
 ///
 ///     SparkReadOptions read{.open = open_webhdfs(options)};
 ///     for (const Click& click : SparkReader{list_spark_directory("hdfs://namenode/clicks", options, {}), clicks, read})
-template <class = void>
-[[nodiscard]] auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
-                                        const SparkListOptions& options, Error& error) -> SparkDirectory {
+[[nodiscard]] inline auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
+                                               const SparkListOptions& options, Error& error) -> SparkDirectory {
   error = {};
   WebHdfsLocation location = WebHdfsLocation::parse(url, webhdfs, error);
   if (error) return {};
@@ -67,9 +65,8 @@ template <class = void>
 }
 
 /// The same; a failure is thrown as `std::system_error`.
-template <class = void>
-[[nodiscard]] auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
-                                        const SparkListOptions& options) -> SparkDirectory {
+[[nodiscard]] inline auto list_spark_directory(const std::string& url, const WebHdfsOptions& webhdfs,
+                                               const SparkListOptions& options) -> SparkDirectory {
   Error error;
   return detail::or_throw(list_spark_directory(url, webhdfs, options, error), error);
 }

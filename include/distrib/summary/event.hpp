@@ -2,15 +2,13 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/dtype.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 // Events as TensorBoard reads them: tensorflow.Event (tensorflow/core/util/event.proto) in protobuf's binary form.
@@ -46,7 +44,7 @@ enum class ScalarForm {
 enum class SessionStatus : std::uint8_t { start = 1, stop = 2, checkpoint = 3 };
 
 namespace detail {
-template <class = void> void begin_event(WireWriter& out, double wall_time, std::int64_t step) {
+inline void begin_event(WireWriter& out, double wall_time, std::int64_t step) {
   out.clear();
   if (wall_time != 0) out.float64(1, wall_time);
   if (step != 0) out.int64(2, step);
@@ -66,37 +64,18 @@ void write_summary(WireWriter& out, double wall_time, std::int64_t step, std::st
 }  // namespace detail
 
 /// The event that every file begins with. What `out` held is replaced; so it is by the others.
-template <class = void> void write_version_event(WireWriter& out, double wall_time) {
+inline void write_version_event(WireWriter& out, double wall_time) {
   detail::begin_event(out, wall_time, 0);
   out.text(3, event_file_version);
 }
 
 /// A point of the curve `tag`. `wall_time` in seconds since 1970.
-inline void write_scalar_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag, float value,
-                               ScalarForm form = ScalarForm::tensor) {
-  detail::write_summary(out, wall_time, step, tag, [&](WireWriter& entry) {
-    if (form == ScalarForm::simple_value) return entry.float32(2, value);
-    entry.message(8, [&](WireWriter& tensor) {
-      tensor.varint(1, static_cast<std::uint64_t>(DType::float32));
-      tensor.text(2, {});  // a shape without axes
-      tensor.message(4, [&](WireWriter& content) { content.raw_number(value); });
-    });
-    entry.message(9, [](WireWriter& metadata) {
-      metadata.message(1, [](WireWriter& plugin) { plugin.text(1, "scalars"); });
-      metadata.varint(4, static_cast<std::uint64_t>(DataClass::scalar));
-    });
-  });
-}
+DISTRIB_DECL void write_scalar_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
+                                     float value, ScalarForm form = ScalarForm::tensor);
 
 /// A mark of the run's life. `checkpoint_path`: the prefix, of `SessionStatus::checkpoint` only.
-inline void write_session_event(WireWriter& out, double wall_time, std::int64_t step, SessionStatus status,
-                                std::string_view checkpoint_path = {}) {
-  detail::begin_event(out, wall_time, step);
-  out.message(7, [&](WireWriter& log) {
-    log.varint(1, static_cast<std::uint64_t>(status));
-    if (!checkpoint_path.empty()) log.text(2, checkpoint_path);
-  });
-}
+DISTRIB_DECL void write_session_event(WireWriter& out, double wall_time, std::int64_t step, SessionStatus status,
+                                      std::string_view checkpoint_path = {});
 
 /// What one event says that this library understands.
 struct ParsedEvent {
@@ -107,106 +86,23 @@ struct ParsedEvent {
 namespace detail {
 
 /// The number in a TensorProto without axes, of float or double; empty for other tensors. False: damaged.
-template <class = void> auto parse_scalar_tensor(ByteView bytes, std::optional<double>& value) -> bool {
-  std::uint64_t dtype = 0;
-  std::size_t axes = 0;
-  ByteView content;
-  std::optional<double> listed;  // the same number where a writer lists it instead of giving its bytes
-  WireReader tensor{bytes};
-  while (tensor.next()) switch (tensor.tag()) {
-      case wire_tag(1, WireType::varint): dtype = tensor.uint64(); break;
-      case wire_tag(2, WireType::bytes): {
-        WireReader shape{tensor.bytes()};
-        while (shape.next()) axes += shape.tag() == wire_tag(2, WireType::bytes);
-        if (!shape.ok()) return false;
-        break;
-      }
-      case wire_tag(4, WireType::bytes): content = tensor.bytes(); break;
-      case wire_tag(5, WireType::fixed32): listed = tensor.float32(); break;
-      case wire_tag(5, WireType::bytes):
-        if (tensor.bytes().size() == sizeof(float)) listed = load_le<float>(tensor.bytes().data());
-        break;
-      case wire_tag(6, WireType::fixed64): listed = tensor.float64(); break;
-      case wire_tag(6, WireType::bytes):
-        if (tensor.bytes().size() == sizeof(double)) listed = load_le<double>(tensor.bytes().data());
-        break;
-    }
-  if (!tensor.ok()) return false;
-  const bool is_float = dtype == static_cast<std::uint64_t>(DType::float32);
-  if (axes != 0 || (!is_float && dtype != static_cast<std::uint64_t>(DType::float64))) return true;
-  if (is_float && content.size() == sizeof(float)) value = load_le<float>(content.data());
-  else if (!is_float && content.size() == sizeof(double)) value = load_le<double>(content.data());
-  else if (content.empty()) value = listed ? listed : 0.0;  // protobuf leaves a zero out
-  else return false;
-  return true;
-}
+DISTRIB_DECL auto parse_scalar_tensor(ByteView bytes, std::optional<double>& value) -> bool;
 
 /// The plugin and the class of data that a SummaryMetadata names. False: damaged.
-template <class = void> auto parse_summary_metadata(ByteView bytes, ScalarEvent& scalar) -> bool {
-  bool good = true;
-  WireReader metadata{bytes};
-  while (metadata.next()) {
-    if (metadata.tag() == wire_tag(4, WireType::varint)) {
-      const std::uint64_t data_class = metadata.uint64();
-      scalar.data_class = data_class <= 3 ? static_cast<DataClass>(data_class) : DataClass::unknown;
-    }
-    if (metadata.tag() != wire_tag(1, WireType::bytes)) continue;
-    WireReader plugin{metadata.bytes()};
-    while (plugin.next())
-      if (plugin.tag() == wire_tag(1, WireType::bytes)) scalar.plugin_name = plugin.text();
-    good = good && plugin.ok();
-  }
-  return good && metadata.ok();
-}
+DISTRIB_DECL auto parse_summary_metadata(ByteView bytes, ScalarEvent& scalar) -> bool;
 
 /// One Summary.Value.
-template <class = void> auto parse_summary_value(ByteView bytes, std::vector<ScalarEvent>& scalars) -> bool {
-  ScalarEvent scalar;
-  std::optional<double> value;
-  bool good = true;
-  WireReader entry{bytes};
-  while (good && entry.next()) switch (entry.tag()) {
-      case wire_tag(1, WireType::bytes): scalar.tag = entry.text(); break;
-      case wire_tag(2, WireType::fixed32): value = entry.float32(); break;
-      case wire_tag(8, WireType::bytes): good = parse_scalar_tensor(entry.bytes(), value); break;
-      case wire_tag(9, WireType::bytes): good = parse_summary_metadata(entry.bytes(), scalar); break;
-    }
-  if (value && (scalar.plugin_name.empty() || scalar.plugin_name == "scalars")) {
-    scalar.value = *value;
-    scalars.push_back(std::move(scalar));
-  }
-  return good && entry.ok();
-}
+DISTRIB_DECL auto parse_summary_value(ByteView bytes, std::vector<ScalarEvent>& scalars) -> bool;
 
 }  // namespace detail
 
 /// Reads the bytes of one event, of either scalar form. False: they are no event. Events of other kinds (graphs,
 /// session logs) are well and say nothing. Throws only `std::bad_alloc`.
-template <class = void> [[nodiscard]] auto parse_event(ByteView bytes, ParsedEvent& event) -> bool {
-  event = {};
-  double wall_time = 0;
-  std::int64_t step = 0;
-  WireReader reader{bytes};
-  while (reader.next()) switch (reader.tag()) {
-      case wire_tag(1, WireType::fixed64): wall_time = reader.float64(); break;
-      case wire_tag(2, WireType::varint): step = reader.int64(); break;
-      case wire_tag(3, WireType::bytes): event.file_version = reader.text(); break;
-      case wire_tag(5, WireType::bytes): {
-        WireReader summary{reader.bytes()};
-        while (summary.next())
-          if (summary.tag() == wire_tag(1, WireType::bytes) &&
-              !detail::parse_summary_value(summary.bytes(), event.scalars))
-            return false;
-        if (!summary.ok()) return false;
-        break;
-      }
-    }
-  for (ScalarEvent& scalar : event.scalars) {
-    scalar.wall_time = wall_time;
-    scalar.step = step;
-  }
-  return reader.ok();
-}
+[[nodiscard]] DISTRIB_DECL auto parse_event(ByteView bytes, ParsedEvent& event) -> bool;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/summary/impl/event.ipp>
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/record/error.hpp>
@@ -22,7 +23,7 @@ inline namespace v0 {
 
 namespace detail {
 
-template <class = void> auto refuse_events(Error& error, std::error_code code, std::string where) -> bool {
+inline auto refuse_events(Error& error, std::error_code code, std::string where) -> bool {
   error = {code, std::move(where)};
   return false;
 }
@@ -52,18 +53,7 @@ auto read_event_file(const std::string& path, std::vector<ScalarEvent>& scalars,
 }
 
 /// All files of a directory that have "tfevents" in their name, by name, which begins with the time they were made.
-template <class = void> auto event_files(const std::string& directory, Error& error) -> std::vector<std::string> {
-  std::vector<std::string> files;
-  std::error_code ec;
-  for (const std::string& name : list_directory(directory, ec)) {
-    std::string path = join_path(directory, name);
-    if (name.find("tfevents") != std::string::npos && !is_directory(path)) files.push_back(std::move(path));
-  }
-  if (ec) error = {ec, directory};
-  else if (files.empty()) error = {summary_errc::no_event_files, directory};
-  std::sort(files.begin(), files.end());
-  return files;
-}
+DISTRIB_DECL auto event_files(const std::string& directory, Error& error) -> std::vector<std::string>;
 
 }  // namespace detail
 
@@ -107,3 +97,7 @@ template <Inflates I = Inflater> [[nodiscard]] auto read_scalars(const std::stri
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/summary/impl/event_reader.ipp>
+#endif

@@ -2,22 +2,18 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/files.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/summary/event.hpp>
 
-#include <unistd.h>
-
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 namespace distrib {
 inline namespace v0 {
@@ -40,24 +36,22 @@ inline namespace v0 {
 class EventWriter {
  public:
   /// Makes `directory` if need be and begins a file in it, on the disk at once, so that TensorBoard finds the run.
-  template <class = void> explicit EventWriter(const std::string& directory) {
+  explicit EventWriter(const std::string& directory) {
     open(directory);
     throw_if(error_);
   }
   /// The same; on failure `ec` is set, and so is `error()`.
-  template <class = void> EventWriter(const std::string& directory, std::error_code& ec) {
+  EventWriter(const std::string& directory, std::error_code& ec) {
     open(directory);
     ec = error_.code;
   }
 
   /// Adds a point to the curve `tag`. `wall_time`: seconds since 1970; now unless told.
-  template <class = void>
   void scalar(std::string_view tag, std::int64_t step, float value, std::optional<double> wall_time = {}) {
     std::error_code ec;
     scalar(tag, step, value, wall_time, ec);
     throw_if(error_);
   }
-  template <class = void>
   void scalar(std::string_view tag, std::int64_t step, float value, std::optional<double> wall_time,
               std::error_code& ec) {
     write_scalar_event(event_, wall_time ? *wall_time : now(), step, tag, value);
@@ -66,51 +60,43 @@ class EventWriter {
 
   /// Adds a mark: the run starts at `step`, stops there, or has saved the checkpoint `checkpoint_path`. After a start,
   /// TensorBoard drops what it knows of later steps, as a run that went back needs it.
-  template <class = void>
   void session_log(SessionStatus status, std::int64_t step, std::string_view checkpoint_path = {}) {
     std::error_code ec;
     session_log(status, step, checkpoint_path, ec);
     throw_if(error_);
   }
-  template <class = void>
   void session_log(SessionStatus status, std::int64_t step, std::string_view checkpoint_path, std::error_code& ec) {
     write_session_event(event_, now(), step, status, checkpoint_path);
     append(event_.view(), ec);
   }
 
   /// Adds an event that `write_histogram_event`, `write_graph_event` or another of them made.
-  template <class = void> void append(ByteView event) {
+  void append(ByteView event) {
     std::error_code ec;
     append(event, ec);
     throw_if(error_);
   }
-  template <class = void> void append(ByteView event, std::error_code& ec) {
+  void append(ByteView event, std::error_code& ec) {
     if (!error_) writer_->append(event, ec);
     remember(ec);
   }
 
   /// Hands all events so far to the operating system: TensorBoard finds them. When the file is no longer there, begins
   /// another one, as TensorFlow does: what somebody deleted while it was written is lost, what comes after is not.
-  template <class = void> void flush() {
+  void flush() {
     std::error_code ec;
     flush(ec);
     throw_if(error_);
   }
-  template <class = void> void flush(std::error_code& ec) {
-    if (!error_) writer_->flush(ec);
-    remember(ec);
-    if (error_ || detail::path_exists(path_)) return;
-    open(directory_);
-    ec = error_.code;
-  }
+  DISTRIB_DECL void flush(std::error_code& ec);
 
   /// Writes what is left and closes the file. Closing again is fine.
-  template <class = void> void close() {
+  void close() {
     std::error_code ec;
     close(ec);
     throw_if(error_);
   }
-  template <class = void> void close(std::error_code& ec) {
+  void close(std::error_code& ec) {
     if (!error_) writer_->close(ec);
     remember(ec);
   }
@@ -122,40 +108,15 @@ class EventWriter {
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
 
  private:
-  template <class = void> static auto now() -> double {
+  static auto now() -> double {
     return std::chrono::duration<double>{std::chrono::system_clock::now().time_since_epoch()}.count();
   }
 
-  template <class = void> void open(std::string directory) {
-    std::error_code ec;
-    directory_ = std::move(directory);
-    detail::make_directories(directory_, ec);
-    if (ec) {
-      error_ = {ec, directory_};
-      return;
-    }
-    path_ = unused_name(directory_);
-    writer_.emplace(path_, RecordWriterOptions{}, ec);
-    if (!ec) {
-      write_version_event(event_, now());
-      writer_->append(event_.view(), ec);
-    }
-    if (!ec) writer_->flush(ec);
-    remember(ec);
-  }
+  DISTRIB_DECL void open(std::string directory);
 
-  // As TensorFlow 2 does, process and a counter follow, so that two writers of one second do not share a file.
-  template <class = void> static auto unused_name(const std::string& directory) -> std::string {
-    std::array<char, 256> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
-    const auto name = event_file_name(directory, static_cast<std::int64_t>(now()), host.data());
-    for (int count = 0;; ++count) {
-      std::string path = name + '.' + std::to_string(::getpid()) + '.' + std::to_string(count);
-      if (!detail::path_exists(path)) return path;
-    }
-  }
+  DISTRIB_DECL static auto unused_name(const std::string& directory) -> std::string;
 
-  template <class = void> void remember(std::error_code& ec) {
+  void remember(std::error_code& ec) {
     if (!error_ && ec) error_ = writer_->error();
     ec = error_.code;
   }
@@ -169,3 +130,7 @@ class EventWriter {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/summary/impl/event_writer.ipp>
+#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
-#include <distrib/summary/event.hpp>
 
 #include <algorithm>
 #include <array>
@@ -59,7 +59,7 @@ class Histogram {
 
   Histogram() : counts_(histogram_limits.size()) {}
 
-  template <class = void> void add(double value) {
+  void add(double value) {
     if (!std::isfinite(value)) {
       ++not_finite_;
       return;
@@ -72,7 +72,7 @@ class Histogram {
     sum_ += value;
     sum_squares_ += value * value;
   }
-  template <class = void> void add(std::span<const float> values) {
+  void add(std::span<const float> values) {
     for (const float value : values) add(static_cast<double>(value));
   }
 
@@ -86,14 +86,7 @@ class Histogram {
   [[nodiscard]] auto not_finite() const noexcept -> std::uint64_t { return not_finite_; }
 
   /// The buckets as TensorFlow writes them: empty ones that follow each other are one. At least one.
-  template <class = void> [[nodiscard]] auto buckets() const -> std::vector<Bucket> {
-    std::vector<Bucket> found;
-    for (std::size_t i = 0; i < counts_.size(); ++i) {
-      if (counts_[i] == 0 && !found.empty() && found.back().count == 0) found.back().limit = histogram_limits[i];
-      else found.push_back({histogram_limits[i], counts_[i]});
-    }
-    return found;
-  }
+  [[nodiscard]] DISTRIB_DECL auto buckets() const -> std::vector<Bucket>;
 
  private:
   std::vector<double> counts_;
@@ -107,26 +100,12 @@ class Histogram {
 
 /// A histogram at one step of the run, in the form of TensorFlow 1, which TensorBoard shows in all its versions.
 /// `wall_time` in seconds since 1970. What `out` held is replaced.
-template <class = void>
-void write_histogram_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
-                           const Histogram& histogram) {
-  const auto buckets = histogram.buckets();
-  detail::write_summary(out, wall_time, step, tag, [&](WireWriter& value) {
-    value.message(5, [&](WireWriter& histo) {
-      histo.float64(1, histogram.min());
-      histo.float64(2, histogram.max());
-      histo.float64(3, histogram.count());
-      histo.float64(4, histogram.sum());
-      histo.float64(5, histogram.sum_squares());
-      histo.message(6, [&](WireWriter& limits) {
-        for (const auto& bucket : buckets) limits.raw_number(bucket.limit);
-      });
-      histo.message(7, [&](WireWriter& counts) {
-        for (const auto& bucket : buckets) counts.raw_number(bucket.count);
-      });
-    });
-  });
-}
+DISTRIB_DECL void write_histogram_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
+                                        const Histogram& histogram);
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/summary/impl/histogram.ipp>
+#endif

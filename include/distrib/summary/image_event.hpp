@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
-#include <distrib/summary/event.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -20,18 +20,12 @@ struct ImageSummary {
 };
 
 /// A picture at one step of the run. `wall_time` in seconds since 1970. What `out` held is replaced.
-template <class = void>
-void write_image_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
-                       const ImageSummary& image) {
-  detail::write_summary(out, wall_time, step, tag, [&](WireWriter& value) {
-    value.message(4, [&](WireWriter& fields) {
-      fields.varint(1, image.height);
-      fields.varint(2, image.width);
-      fields.varint(3, image.channels);
-      fields.bytes(4, image.encoded);
-    });
-  });
-}
+DISTRIB_DECL void write_image_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
+                                    const ImageSummary& image);
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/summary/impl/image_event.ipp>
+#endif

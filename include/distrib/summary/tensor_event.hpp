@@ -2,14 +2,11 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/core/shape.hpp>
-#include <distrib/summary/detail/tensor_shape.hpp>
-#include <distrib/summary/event.hpp>
 
-#include <cassert>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -18,44 +15,23 @@ inline namespace v0 {
 
 namespace detail {
 // What TensorBoard is to do with a tensor: the plugin that shows it, if one does.
-template <class = void> void write_tensor_metadata(WireWriter& value, std::string_view plugin_name) {
-  value.message(9, [&](WireWriter& metadata) {
-    if (!plugin_name.empty()) metadata.message(1, [&](WireWriter& plugin) { plugin.text(1, plugin_name); });
-    metadata.varint(4, static_cast<std::uint64_t>(DataClass::tensor));
-  });
-}
+DISTRIB_DECL void write_tensor_metadata(WireWriter& value, std::string_view plugin_name);
 }  // namespace detail
 
 /// A tensor at one step of the run: `bytes`, row-major and little-endian, of as many elements as `shape` has.
 /// `plugin_name`: the plugin of TensorBoard that shows it; empty: none, but programs that read the file find it.
 /// `wall_time` in seconds since 1970. What `out` held is replaced. Programmer error: another number of bytes.
-template <class = void>
-void write_tensor_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag, DType dtype,
-                        const Shape& shape, ByteView bytes, std::string_view plugin_name = {}) {
-  assert(bytes.size() == static_cast<std::size_t>(shape.elements()) * size_bytes(dtype));
-  detail::write_summary(out, wall_time, step, tag, [&](WireWriter& value) {
-    value.message(8, [&](WireWriter& tensor) {
-      tensor.varint(1, static_cast<std::uint64_t>(dtype));
-      detail::write_shape(tensor, 2, shape);
-      if (!bytes.empty()) tensor.bytes(4, bytes);
-    });
-    detail::write_tensor_metadata(value, plugin_name);
-  });
-}
+DISTRIB_DECL void write_tensor_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
+                                     DType dtype, const Shape& shape, ByteView bytes,
+                                     std::string_view plugin_name = {});
 
 /// A text at one step of the run, which TensorBoard shows as Markdown. Arguments as of `write_tensor_event`.
-template <class = void>
-void write_text_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
-                      std::string_view text) {
-  detail::write_summary(out, wall_time, step, tag, [&](WireWriter& value) {
-    value.message(8, [&](WireWriter& tensor) {
-      tensor.varint(1, static_cast<std::uint64_t>(DType::string));
-      detail::write_shape(tensor, 2, {});
-      tensor.text(8, text);
-    });
-    detail::write_tensor_metadata(value, "text");
-  });
-}
+DISTRIB_DECL void write_text_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
+                                   std::string_view text);
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/summary/impl/tensor_event.ipp>
+#endif

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <distrib/core/fixed_string.hpp>
-#include <distrib/core/variables.hpp>
 #include <distrib/tensor/values.hpp>
 
 #include <array>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/variables.hpp>
 
@@ -21,13 +22,7 @@ namespace detail {
 class VariableBlock {
  public:
   /// Tables have no place in the block.
-  explicit VariableBlock(std::span<const VariableInfo> variables) {
-    const std::vector<std::size_t> offsets = block_offsets(variables);
-    memory_ = AlignedBuffer{offsets.back()};
-    places_.reserve(variables.size());
-    for (std::size_t i = 0; i < variables.size(); ++i)
-      places_.push_back({memory_.data() + offsets[i], variables[i].size_bytes(), variables[i].shape});
-  }
+  DISTRIB_DECL explicit VariableBlock(std::span<const VariableInfo> variables);
 
   /// How many variables there are.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return places_.size(); }
@@ -150,3 +145,7 @@ class RuntimeGradients : public detail::VariableBlock {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/tensor/impl/runtime_values.ipp>
+#endif

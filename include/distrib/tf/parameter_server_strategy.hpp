@@ -4,6 +4,7 @@
 #include <distrib/cluster/cluster_spec.hpp>
 #include <distrib/cluster/error.hpp>
 #include <distrib/cluster/roles.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/sharding/error.hpp>
@@ -32,12 +33,7 @@ inline void check_parameter_server_cluster(const ClusterSpec& cluster, std::erro
     if (const auto* tasks = cluster.find(job); !ec && (tasks == nullptr || tasks->empty()))
       ec = cluster_errc::empty_job;
 }
-inline void check_parameter_server_cluster(const ClusterSpec& cluster) {
-  std::error_code ec;
-  check_parameter_server_cluster(cluster, ec);
-  if (ec == cluster_errc::empty_job) throw_error(ec, "at least one worker and one ps are needed");
-  if (ec) throw_error(ec, to_string(cluster));
-}
+DISTRIB_DECL void check_parameter_server_cluster(const ClusterSpec& cluster);
 
 /// The devices that a task of a job sees besides its own: a worker the ps and the chief, a ps the workers and the
 /// chief, so that one worker's death does not concern another. Empty for others: they see all.
@@ -121,3 +117,7 @@ ParameterServerStrategy(const ClusterSpec&) -> ParameterServerStrategy<FixedShar
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/tf/impl/parameter_server_strategy.ipp>
+#endif

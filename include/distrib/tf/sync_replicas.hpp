@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/replies.hpp>
@@ -56,15 +57,8 @@ class SyncReplicas {
 
   /// TensorFlow's `apply_gradients`: how many elements each variable has, and the step to start from. Fails with
   /// `ps_errc::not_positive` (the plan), `no_variables`, `no_global_step`.
-  void set_variables(std::vector<std::size_t> elements, std::optional<Step> global_step, std::error_code& ec) {
-    plan_.check(ec);
-    if (!ec && elements.empty()) ec = ps_errc::no_variables;
-    if (!ec && !global_step) ec = ps_errc::no_global_step;
-    if (ec) return;
-    elements_ = std::move(elements);
-    global_step_ = *global_step;
-    accumulators_.clear();
-  }
+  DISTRIB_DECL void set_variables(std::vector<std::size_t> elements, std::optional<Step> global_step,
+                                  std::error_code& ec);
   void set_variables(std::vector<std::size_t> elements, std::optional<Step> global_step) {
     std::error_code ec;
     set_variables(std::move(elements), global_step, ec);
@@ -74,20 +68,7 @@ class SyncReplicas {
   /// What the chief's hook does: every step becomes the global step, the queue gets its first tokens (R unless told).
   /// Called again, as by a chief that comes back: gradients, tokens and who waits for one are forgotten, the global
   /// step stays. Fails with `ps_errc::not_begun` before `set_variables`, and with `ps_errc::too_few_tokens`.
-  void begin(std::optional<std::int64_t> num_tokens, std::error_code& ec) {
-    const std::int64_t tokens = plan_.initial_tokens(num_tokens, ec);
-    if (elements_.empty()) ec = ps_errc::not_begun;
-    if (ec) return;
-    accumulators_.clear();
-    for (const std::size_t elements : elements_) accumulators_.emplace_back(elements).set_global_step(global_step_);
-    means_.assign(elements_.size(), {});
-    first_step_ = global_step_;
-    local_steps_.clear();
-    waiting_.clear();
-    tokens_.clear();
-    add_tokens(tokens);
-    ask_for_means();
-  }
+  DISTRIB_DECL void begin(std::optional<std::int64_t> num_tokens, std::error_code& ec);
   void begin(std::optional<std::int64_t> num_tokens = {}) {
     std::error_code ec;
     begin(num_tokens, ec);
@@ -201,3 +182,7 @@ class SyncReplicas {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/tf/impl/sync_replicas.ipp>
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/error.hpp>
 
@@ -46,21 +47,9 @@ struct SyncReplicasPlan {
 
   /// How many tokens are there at the beginning: `num_tokens`, or R when not given. Fails with `ps_errc::not_positive`,
   /// and with `ps_errc::too_few_tokens` below the minimum.
-  [[nodiscard]] auto initial_tokens(std::optional<std::int64_t> num_tokens, std::error_code& ec) const noexcept
-      -> std::int64_t {
-    check(ec);
-    const std::int64_t tokens = num_tokens.value_or(replicas_to_aggregate);
-    if (!ec && tokens < minimum_initial_tokens()) ec = ps_errc::too_few_tokens;
-    return ec ? 0 : tokens;
-  }
-  [[nodiscard]] auto initial_tokens(std::optional<std::int64_t> num_tokens = {}) const -> std::int64_t {
-    std::error_code ec;
-    const std::int64_t tokens = initial_tokens(num_tokens, ec);
-    if (ec)
-      throw_error(ec, describe() + ", tokens " + std::to_string(num_tokens.value_or(replicas_to_aggregate)) +
-                          " (given) vs " + std::to_string(minimum_initial_tokens()) + " (needed)");
-    return tokens;
-  }
+  [[nodiscard]] DISTRIB_DECL auto initial_tokens(std::optional<std::int64_t> num_tokens,
+                                                 std::error_code& ec) const noexcept -> std::int64_t;
+  [[nodiscard]] DISTRIB_DECL auto initial_tokens(std::optional<std::int64_t> num_tokens = {}) const -> std::int64_t;
 
   /// "replicas_to_aggregate 6, total_num_replicas 3".
   [[nodiscard]] auto describe() const -> std::string {
@@ -73,3 +62,7 @@ struct SyncReplicasPlan {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/tf/impl/sync_replicas_plan.ipp>
+#endif

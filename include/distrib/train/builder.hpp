@@ -11,7 +11,6 @@
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/cluster_trainer.hpp>
-#include <distrib/train/detail/compiled_once.hpp>
 #include <distrib/train/hook.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>

@@ -2,15 +2,15 @@
 #pragma once
 
 #include <distrib/checkpoint/retention.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/core/event.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/store/cut.hpp>
-#include <distrib/train/events.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,21 +27,20 @@ struct RestoredCuts {
 
 /// The cuts of a job that trains in one process, as TensorFlow checkpoints in one directory: those of all shards are
 /// saved at once, as `CutTensors` stores them.
-/// Its members depend on no model, so they can be compiled apart (docs/design/packages.md).
 ///
 /// Threads: `save` on any one thread at a time. Throws `std::system_error` that names the file or the tensor.
 class CheckpointStore {
  public:
   /// `updaters`: those of the job. Makes the directory when it is not there; throws when it cannot be written.
-  template <class = void> CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters);
+  DISTRIB_DECL CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters);
 
   /// Reads the newest complete checkpoint. Throws `ps_errc::job_mismatch` with the first difference when it belongs to
   /// another job, and what is wrong when there are checkpoints and none is complete.
-  template <class = void> [[nodiscard]] auto restore() const -> RestoredCuts;
+  [[nodiscard]] DISTRIB_DECL auto restore() const -> RestoredCuts;
 
   /// Saves the cuts of all shards at one step, durably; returns the prefix. Memory: the rows of the tables once more, of
   /// all shards together, see `TableTensors::add_to`.
-  template <class = void> auto save(Step step, std::span<const Cut> cuts) const -> std::string;
+  DISTRIB_DECL auto save(Step step, std::span<const Cut> cuts) const -> std::string;
 
  private:
   std::string directory_;
@@ -52,6 +51,6 @@ class CheckpointStore {
 }  // namespace v0
 }  // namespace distrib
 
-#ifndef DISTRIB_SEPARATE_COMPILATION
-#include <distrib/train/detail/checkpoint_store_members.hpp>
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/impl/checkpoint_store.ipp>
 #endif

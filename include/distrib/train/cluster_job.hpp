@@ -3,10 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/event.hpp>
-#include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/ps/job/cut_settings.hpp>
-#include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/worker/worker_client_options.hpp>
@@ -55,16 +52,5 @@ class ClusterJob {
   virtual void stop() = 0;
 };
 
-/// The worker of this rank. `servers`: the address of each ps task. The observer of `options` is the job's own: `told`
-/// hears of everything.
-template <class = void>
-[[nodiscard]] auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers,
-                                    WorkerClientOptions options, CutSettings cuts, ClusterJobCallbacks callbacks)
-    -> std::unique_ptr<ClusterJob>;
-
 }  // namespace v0
 }  // namespace distrib
-
-#ifndef DISTRIB_SEPARATE_COMPILATION
-#include <distrib/train/detail/cluster_job_shell.hpp>
-#endif

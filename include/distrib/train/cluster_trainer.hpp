@@ -23,6 +23,7 @@
 #include <distrib/train/cluster_job.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/initial_values.hpp>
+#include <distrib/train/make_cluster_job.hpp>
 #include <distrib/train/trainer.hpp>
 
 #include <algorithm>

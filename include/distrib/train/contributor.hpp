@@ -15,7 +15,6 @@
 #include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
-#include <distrib/train/assemble.hpp>
 #include <distrib/train/model.hpp>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/event.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/train/metrics.hpp>
 

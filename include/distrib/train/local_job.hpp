@@ -3,11 +3,9 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/io_pool.hpp>
-#include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
-#include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 
 #include <functional>
@@ -65,16 +63,5 @@ class LocalJob {
   [[nodiscard]] virtual auto values(std::span<const PullRows> rows) -> std::vector<SharedBuffer> = 0;
 };
 
-/// A job whose shards are of this kind. `restored`: one cut a shard to go on from, or none. `pool` may be null and must
-/// outlive the job. `initial_values`: as of `WorkerOptions`.
-template <class = void>
-[[nodiscard]] auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored,
-                                  Contribute contribute, LocalJobCallbacks callbacks, IoPool* pool,
-                                  std::vector<SharedBuffer> initial_values = {}) -> std::unique_ptr<LocalJob>;
-
 }  // namespace v0
 }  // namespace distrib
-
-#ifndef DISTRIB_SEPARATE_COMPILATION
-#include <distrib/train/detail/local_job_shell.hpp>
-#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/train/roc_auc.hpp>
 
 #include <cstdint>
@@ -12,15 +13,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-namespace detail {
-/// The value called `name` in a list; null: there is none.
-template <class T> auto find_named(std::vector<std::pair<std::string, T>>& list, std::string_view name) -> T* {
-  for (auto& [known, value] : list)
-    if (known == name) return &value;
-  return nullptr;
-}
-}  // namespace detail
 
 /// What an evaluation found: named means over a number of examples, and areas under ROC curves. A value.
 struct Metrics {
@@ -48,20 +40,12 @@ struct Metrics {
   /// Joins the metrics of further examples: means weighted by the numbers of examples, counts of areas added. A mean
   /// that only one side has stays as it is, and counts for all examples from then on; models give every batch the same
   /// names.
-  template <class = void> void merge(const Metrics& other) {
-    if (other.examples == 0) return;
-    const auto before = static_cast<double>(examples);
-    const auto added = static_cast<double>(other.examples);
-    examples += other.examples;
-    for (const auto& [name, mean] : other.means)
-      if (double* const own = detail::find_named(means, name))
-        *own = (*own * before + mean * added) / static_cast<double>(examples);
-      else means.emplace_back(name, mean);
-    for (const auto& [name, area] : other.areas)
-      if (RocAuc* const own = detail::find_named(areas, name)) own->merge(area);
-      else areas.emplace_back(name, area);
-  }
+  DISTRIB_DECL void merge(const Metrics& other);
 };
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/impl/metrics.ipp>
+#endif

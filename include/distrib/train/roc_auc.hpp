@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/rounded.hpp>
+#include <distrib/core/decl.hpp>
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace distrib {
@@ -23,7 +21,7 @@ inline namespace v0 {
 class RocAuc {
  public:
   /// `thresholds` >= 2, with 0 and 1.
-  template <class = void> explicit RocAuc(std::uint32_t thresholds = 200) : buckets_(std::max(thresholds, 2U) - 1) {}
+  explicit RocAuc(std::uint32_t thresholds = 200) : buckets_(std::max(thresholds, 2U) - 1) {}
 
   /// Counts one example. A score that is not within [0, 1] makes the area not a number.
   void add(float score, bool positive) noexcept {
@@ -39,27 +37,10 @@ class RocAuc {
   }
 
   /// Adds the counts of `other`, which has as many thresholds.
-  void merge(const RocAuc& other) noexcept {
-    assert(buckets_.size() == other.buckets_.size());
-    for (std::size_t i = 0; i < std::min(buckets_.size(), other.buckets_.size()); ++i) {
-      buckets_[i].positives += other.buckets_[i].positives;
-      buckets_[i].negatives += other.buckets_[i].negatives;
-    }
-    outside_ += other.outside_;
-  }
+  DISTRIB_DECL void merge(const RocAuc& other) noexcept;
 
   /// From 0 to 1; 0.5 for scores that tell nothing. 0, as TensorFlow has it, without examples of both kinds.
-  [[nodiscard]] auto value() const noexcept -> double {
-    double positives = 0, negatives = 0, twice_area = 0;
-    for (std::size_t i = buckets_.size(); i-- > 0;) {
-      const auto right = static_cast<double>(buckets_[i].positives), wrong = static_cast<double>(buckets_[i].negatives);
-      twice_area += detail::opaque(wrong * (2 * positives + right));
-      positives += right;
-      negatives += wrong;
-    }
-    if (outside_ > 0) return std::numeric_limits<double>::quiet_NaN();
-    return positives > 0 && negatives > 0 ? twice_area / (2 * positives * negatives) : 0.0;
-  }
+  [[nodiscard]] DISTRIB_DECL auto value() const noexcept -> double;
 
   [[nodiscard]] auto operator==(const RocAuc&) const noexcept -> bool = default;
 
@@ -76,3 +57,7 @@ class RocAuc {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/impl/roc_auc.ipp>
+#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/files.hpp>
-#include <distrib/core/sha256.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
@@ -21,12 +21,12 @@
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/contributor.hpp>
 #include <distrib/train/error.hpp>
-#include <distrib/train/evaluate.hpp>
 #include <distrib/train/evaluation.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/hook_set.hpp>
 #include <distrib/train/initial_values.hpp>
 #include <distrib/train/local_job.hpp>
+#include <distrib/train/make_local_job.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/recipe.hpp>
 #include <distrib/train/save_checkpoint.hpp>
@@ -38,7 +38,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,16 +52,8 @@ inline namespace v0 {
 
 /// SHA-256 of all variables' bytes in the order of their names, as lower-case hex. A table has the bytes of its digest,
 /// `tables` in the job's order.
-[[nodiscard]] inline auto parameters_sha256(const Job& job, const RuntimeValues& values,
-                                            std::span<const TableDigest> tables = {}) -> std::string {
-  std::map<std::string, ByteView> by_name;
-  for (std::size_t i = 0; i < job.variables.size(); ++i)
-    by_name[job.variables[i].name] = {values.data(i), job.variables[i].size_bytes()};
-  for (std::size_t i = 0; i < tables.size(); ++i) by_name[job.tables[i].name] = bytes_of(tables[i]);
-  Sha256 hash;
-  for (const auto& [name, bytes] : by_name) hash.update(bytes);
-  return to_hex(hash.finish());
-}
+[[nodiscard]] DISTRIB_DECL auto parameters_sha256(const Job& job, const RuntimeValues& values,
+                                                  std::span<const TableDigest> tables = {}) -> std::string;
 
 /// Trains what a recipe says, in one process: N workers, M shards, no socket. Made by `train(model)....build()`.
 ///
@@ -365,3 +356,7 @@ class Trainer {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/impl/trainer.ipp>
+#endif

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/error.hpp>
-#include <distrib/core/json_text.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/train/events.hpp>
 
-#include <cerrno>
-#include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,35 +15,17 @@ inline namespace v0 {
 /// What a run came to as one JSON object, with a line end. `test_accuracy` is the metric "accuracy", null without one;
 /// `events` is the directory of the event files, "" when none were written. The numbers of `further` follow under their
 /// names, null for one that is not finite.
-template <class = void>
-[[nodiscard]] inline auto result_json(const TrainingResult& result, std::string_view events,
-                                      const std::vector<std::pair<std::string, double>>& further = {}) -> std::string {
-  const auto accuracy = result.metrics.find("accuracy");
-  std::string more;
-  for (const auto& [name, value] : further) more += "," + json_text(std::string_view{name}) + ":" + json_text(value);
-  return "{\"ps\":" + json_text(result.ps) + ",\"workers\":" + json_text(result.workers) +
-         ",\"shards\":" + json_text(result.shards) + ",\"mode\":" + json_text(std::string_view{result.mode}) +
-         ",\"steps\":" + json_text(result.steps) + ",\"complete\":" + json_text(result.complete) +
-         ",\"seconds\":" + json_text(result.seconds) +
-         ",\"examples_per_second\":" + json_text(result.examples_per_second) +
-         ",\"steps_per_second\":" + json_text(result.steps_per_second) +
-         ",\"test_accuracy\":" + (accuracy ? json_text(*accuracy) : "null") + ",\"loss\":" + json_text(result.loss) +
-         ",\"parameters_sha256\":" + json_text(std::string_view{result.parameters_sha256}) +
-         ",\"checkpoint\":" + json_text(std::string_view{result.checkpoint}) + ",\"events\":" + json_text(events) +
-         more + "}\n";
-}
+[[nodiscard]] DISTRIB_DECL auto result_json(const TrainingResult& result, std::string_view events,
+                                            const std::vector<std::pair<std::string, double>>& further = {})
+    -> std::string;
 
 /// Writes `result_json` to a file, in one step in place of what was there. Throws `std::system_error` with the path.
-template <class = void>
-inline void write_result_json(const std::string& path, const TrainingResult& result, std::string_view events,
-                              const std::vector<std::pair<std::string, double>>& further = {}) {
-  const std::string text = result_json(result, events, further);
-  const std::string temporary = path + ".writing";
-  const auto fail = [&path] { throw_error({errno, std::generic_category()}, path); };
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::fopen(temporary.c_str(), "wb"), std::fclose};
-  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) fail();
-  if (std::fclose(file.release()) != 0 || std::rename(temporary.c_str(), path.c_str()) != 0) fail();
-}
+DISTRIB_DECL void write_result_json(const std::string& path, const TrainingResult& result, std::string_view events,
+                                    const std::vector<std::pair<std::string, double>>& further = {});
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/impl/write_result_json.ipp>
+#endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/data/order/data_state.hpp>
+#include <distrib/data/order/error.hpp>
 
 #include "support/catch.hpp"
 

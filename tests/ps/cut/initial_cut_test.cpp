@@ -3,6 +3,7 @@
 
 #include <distrib/checkpoint/bundle_writer.hpp>
 #include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/object_names.hpp>
 #include <distrib/optimizer/ftrl.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/protocol/sync_shard_core.hpp>

@@ -88,8 +88,8 @@ struct Bench {
   std::optional<Cut> cut;
 };
 
-const char* const connect = "connect until 2000, pauses of 50";
-const char* const ask = "ask hash newer than 4 from 0 within 60000";
+const char* const connects = "connect until 2000, pauses of 50";
+const char* const asks = "ask hash newer than 4 from 0 within 60000";
 
 }  // namespace
 
@@ -97,8 +97,8 @@ TEST_CASE("StateFetchCore: a state comes in pieces and is whole", "[ps]") {
   Bench bench;
   const std::string values = std::to_string(cut_of(7).values->size());
   bench.tell({
-      {"begins", bench.starts(), {connect}},
-      {"connected", bench.connects(), {ask}},
+      {"begins", bench.starts(), {connects}},
+      {"connected", bench.connects(), {asks}},
       {"the values", bench.answers(piece(7)), {"ask hash newer than 4 from " + values + " within 60000"}},
       {"the slot", bench.answers(piece(7, cut_of(7).values->size())), {"fetched 7"}},
   });
@@ -110,7 +110,7 @@ TEST_CASE("StateFetchCore: a state comes in pieces and is whole", "[ps]") {
 TEST_CASE("StateFetchCore: a replica that is not there, or has no newer state, gives none", "[ps]") {
   Bench away;
   away.tell({
-      {"begins", away.starts(), {connect}},
+      {"begins", away.starts(), {connects}},
       {"it cannot be reached", [&] { away.core.not_connected(away); }, {"nothing"}},
   });
   for (const Step step : {0U, 3U, 4U}) {
@@ -119,8 +119,8 @@ TEST_CASE("StateFetchCore: a replica that is not there, or has no newer state, g
     reply.step = step;
     CAPTURE(step);
     bench.tell({
-        {"begins", bench.starts(), {connect}},
-        {"connected", bench.connects(), {ask}},
+        {"begins", bench.starts(), {connects}},
+        {"connected", bench.connects(), {asks}},
         {"it is not ahead", bench.answers(std::move(reply)), {"nothing"}},
     });
   }
@@ -129,12 +129,12 @@ TEST_CASE("StateFetchCore: a replica that is not there, or has no newer state, g
 TEST_CASE("StateFetchCore: a replica to which no worker has come yet is asked again for two seconds", "[ps]") {
   Bench bench;
   bench.tell({
-      {"begins", bench.starts(), {connect}},
-      {"connected", bench.connects(), {ask}},
+      {"begins", bench.starts(), {connects}},
+      {"connected", bench.connects(), {asks}},
       {"it knows no job", bench.fails(ps_errc::not_joined, 20ms), {"wake at 70"}},
-      {"time has passed", bench.wakes(), {ask}},
+      {"time has passed", bench.wakes(), {asks}},
       {"nor now", bench.fails(ps_errc::not_joined, 1'999ms), {"wake at 2049"}},
-      {"time has passed", bench.wakes(), {ask}},
+      {"time has passed", bench.wakes(), {asks}},
       {"nor now", bench.fails(ps_errc::not_joined, 2'100ms), {"nothing"}},
   });
 }
@@ -142,8 +142,8 @@ TEST_CASE("StateFetchCore: a replica to which no worker has come yet is asked ag
 TEST_CASE("StateFetchCore: a replica that is lost midway gives none", "[ps]") {
   Bench bench;
   bench.tell({
-      {"begins", bench.starts(), {connect}},
-      {"connected", bench.connects(), {ask}},
+      {"begins", bench.starts(), {connects}},
+      {"connected", bench.connects(), {asks}},
       {"the values",
        bench.answers(piece(7)),
        {"ask hash newer than 4 from " + std::to_string(cut_of(7).values->size()) + " within 60000"}},
@@ -151,8 +151,8 @@ TEST_CASE("StateFetchCore: a replica that is lost midway gives none", "[ps]") {
   });
   Bench first;
   first.tell({
-      {"begins", first.starts(), {connect}},
-      {"connected", first.connects(), {ask}},
+      {"begins", first.starts(), {connects}},
+      {"connected", first.connects(), {asks}},
       {"the connection is lost at once", first.fails(rpc_errc::not_sent, 1ms), {"nothing"}},
   });
 }
@@ -163,8 +163,8 @@ TEST_CASE("StateFetchCore: pieces that are of no state of this shard give none",
   too_large.sizes.front() += 64;
   Bench bench;
   bench.tell({
-      {"begins", bench.starts(), {connect}},
-      {"connected", bench.connects(), {ask}},
+      {"begins", bench.starts(), {connects}},
+      {"connected", bench.connects(), {asks}},
       {"the values",
        bench.answers(piece(7)),
        {"ask hash newer than 4 from " + std::to_string(cut_of(7).values->size()) + " within 60000"}},
@@ -172,14 +172,14 @@ TEST_CASE("StateFetchCore: pieces that are of no state of this shard give none",
   });
   Bench sizes;
   sizes.tell({
-      {"begins", sizes.starts(), {connect}},
-      {"connected", sizes.connects(), {ask}},
+      {"begins", sizes.starts(), {connects}},
+      {"connected", sizes.connects(), {asks}},
       {"of another shard", sizes.answers(std::move(too_large)), {"nothing"}},
   });
   Bench memory{size_of(cut_of(7)) - 1};
   memory.tell({
-      {"begins", memory.starts(), {connect}},
-      {"connected", memory.connects(), {ask}},
+      {"begins", memory.starts(), {connects}},
+      {"connected", memory.connects(), {asks}},
       {"more than there is memory for", memory.answers(piece(7)), {"nothing"}},
   });
 }

@@ -40,7 +40,6 @@ auto saves(Step step, float number) -> CutWork {
 auto three_steps() -> Job {
   Job job = story::job(1, 1, 9, 3);
   job.updater = "sgd learning_rate=1";
-  job.consistency = "bulk_synchronous_parallel";
   return job;
 }
 

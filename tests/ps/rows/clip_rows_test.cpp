@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/rows/clip_rows.hpp>
 
+#include <distrib/ps/job/error.hpp>
+
 #include "optimizer/reference.hpp"
 #include "support/catch.hpp"
 

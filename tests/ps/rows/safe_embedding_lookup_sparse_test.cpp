@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/rows/safe_embedding_lookup_sparse.hpp>
 
+#include <distrib/ps/job/error.hpp>
+
 #include "support/catch.hpp"
 
 #include <limits>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/server/cluster_mismatch.hpp>
 
+#include <distrib/ps/job/error.hpp>
+
 #include "support/catch.hpp"
 
 using distrib::cluster_mismatch;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/store/key_lists.hpp>
 
+#include <distrib/core/protowire.hpp>
+
 #include "support/catch.hpp"
 
 #include <algorithm>

@@ -296,6 +296,10 @@ auto job_of(std::uint32_t shards, Step total, Step interval) -> distrib::Job {
   return story::job(shards, 2, total, interval);
 }
 
+auto asynchronous(distrib::Job job) -> distrib::Job {
+  return story::with_consistency(std::move(job), distrib::AsynchronousParallel{});
+}
+
 }  // namespace
 
 TEST_CASE("WorkerNode: a whole job", "[ps]") {
@@ -667,7 +671,7 @@ TEST_CASE("WorkerNode: the last word does not wait, and comes before Join is tak
 }
 
 TEST_CASE("WorkerNode: an asynchronous worker, who takes the result home", "[ps]") {
-  AsyncBench bench{job_of(1, 2, 0), {.wants_result = true}};  // one of two contributions
+  AsyncBench bench{asynchronous(job_of(1, 2, 0)), {.wants_result = true}};  // one of two contributions
   bench.tell({
       {"join", bench.connects(0), {"0 join 1"}},
       {"joined", bench.joined(0, 0), {"0 pull 0"}},
@@ -736,7 +740,7 @@ TEST_CASE("WorkerNode: what a shard's tables refuse ends it, with the shard's wo
 }
 
 TEST_CASE("WorkerNode: an asynchronous worker with tables", "[ps]") {
-  AsyncBench bench{story::with_tables(job_of(2, 99, 0))};
+  AsyncBench bench{story::with_tables(asynchronous(job_of(2, 99, 0)))};
   bench.connect(0);
   bench.connect(1);
   bench.joined(0, 3)();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/shortest_text.hpp>
 
@@ -15,12 +16,7 @@ inline namespace v0 {
 namespace detail {
 
 /// The first line of a small file of the system; "" when there is none.
-template <class = void> auto read_setting(const std::string& path) -> std::string {
-  std::error_code ec;
-  std::string text = read_up_to(path, std::size_t{64} << 10, ec);
-  text.resize(std::min(text.find('\n'), text.size()));
-  return text;
-}
+DISTRIB_DECL auto read_setting(const std::string& path) -> std::string;
 
 /// The least limit that `read(directory, is_v2)` finds, an optional number, in a control group and those that it is in.
 /// `mount`: where the files are; `group`: its path there, "/a/b". In a container the files of its own group may be at
@@ -56,3 +52,7 @@ template <class Read> auto control_group_limit(const std::string& root, const st
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/core/detail/impl/control_group.ipp>
+#endif

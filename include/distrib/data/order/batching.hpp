@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/error.hpp>
 #include <distrib/data/order/error.hpp>
 #include <distrib/data/order/order.hpp>
 

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/error.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/sha256.hpp>
-#include <distrib/core/shortest_text.hpp>
-#include <distrib/data/order/error.hpp>
 
 #include <array>
 #include <cstddef>
@@ -30,51 +28,22 @@ struct DataState {
 inline constexpr std::size_t data_state_bytes = 24;
 
 /// "distrib-data-1 DATA EPOCH POSITION", decimal, at most 77 characters.
-template <class State = DataState> [[nodiscard]] auto to_string(const DataState& state) -> std::string {
+[[nodiscard]] inline auto to_string(const DataState& state) -> std::string {
   return "distrib-data-1 " + std::to_string(state.data) + ' ' + std::to_string(state.epoch) + ' ' +
          std::to_string(state.position);
 }
 
 /// The opposite of `to_string`. A failure goes to `ec`: `data_errc::bad_state`.
-template <class State = DataState>
-[[nodiscard]] auto parse_data_state(std::string_view text, std::error_code& ec) -> State {
-  ec = data_errc::bad_state;
-  if (detail::cut_before(text, ' ') != "distrib-data-1") return {};
-  const auto data = detail::parse_shortest<std::uint64_t>(detail::cut_before(text, ' '));
-  const auto epoch = detail::parse_shortest<std::uint64_t>(detail::cut_before(text, ' '));
-  const auto position = detail::parse_shortest<std::uint64_t>(text);
-  if (!data || !epoch || !position) return {};
-  ec.clear();
-  return {*data, *epoch, *position};
-}
+[[nodiscard]] DISTRIB_DECL auto parse_data_state(std::string_view text, std::error_code& ec) -> DataState;
 
 /// The same; a failure is thrown as `std::system_error`.
-template <class State = DataState> [[nodiscard]] auto parse_data_state(std::string_view text) -> State {
-  std::error_code ec;
-  const State state = parse_data_state<State>(text, ec);
-  if (ec) throw_error(ec, '"' + std::string{text.substr(0, 100)} + '"');
-  return state;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_data_state(std::string_view text) -> DataState;
 
 /// A state as `data_state_bytes` bytes.
-[[nodiscard]] inline auto to_bytes(const DataState& state) noexcept -> std::array<std::byte, data_state_bytes> {
-  std::array<std::byte, data_state_bytes> bytes;
-  store_le(bytes.data(), state.data);
-  store_le(bytes.data() + 8, state.epoch);
-  store_le(bytes.data() + 16, state.position);
-  return bytes;
-}
+[[nodiscard]] DISTRIB_DECL auto to_bytes(const DataState& state) noexcept -> std::array<std::byte, data_state_bytes>;
 
 /// The opposite of `to_bytes`. A failure goes to `ec`: `data_errc::bad_state`, when there are fewer or more bytes.
-template <class State = DataState>
-[[nodiscard]] auto parse_data_state(ByteView bytes, std::error_code& ec) noexcept -> State {
-  ec.clear();
-  if (bytes.size() == data_state_bytes)
-    return {load_le<std::uint64_t>(bytes.data()), load_le<std::uint64_t>(bytes.data() + 8),
-            load_le<std::uint64_t>(bytes.data() + 16)};
-  ec = data_errc::bad_state;
-  return {};
-}
+[[nodiscard]] DISTRIB_DECL auto parse_data_state(ByteView bytes, std::error_code& ec) noexcept -> DataState;
 
 namespace detail {
 
@@ -87,3 +56,7 @@ template <class Text> [[nodiscard]] auto data_hash(const Text& description) -> s
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/data/order/impl/data_state.ipp>
+#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/record/frame.hpp>
 

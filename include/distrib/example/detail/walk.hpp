@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
-#include <distrib/core/utf8.hpp>
 #include <distrib/example/detail/field_reader.hpp>
 #include <distrib/example/feature.hpp>
 
@@ -21,18 +21,7 @@ inline constexpr std::uint32_t first_message = wire_tag(1, WireType::bytes);  //
 inline constexpr std::uint32_t second_message = wire_tag(2, WireType::bytes);
 
 /// Whether protobuf takes `text` for a name.
-[[nodiscard]] inline auto is_utf8(std::string_view text) noexcept -> bool {
-  while (text.size() >= 8) {
-    if ((load_le<std::uint64_t>(as_bytes(text).data()) & varint_more) != 0) break;
-    text.remove_prefix(8);
-  }
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
+[[nodiscard]] DISTRIB_DECL auto is_utf8(std::string_view text) noexcept -> bool;
 
 /// Gives the values of a BytesList, FloatList or Int64List (`kind`) to a sink:
 /// `bytes(ByteView)`, `floats(ByteView)` (whole numbers of little-endian floats), `int64(number)`, and
@@ -119,53 +108,16 @@ template <class Visit> void for_each_entry(ByteView record, std::uint32_t tag, V
   }
 }
 
-/// Looks at everything and keeps nothing: for those who only want to know whether it is well formed.
-struct CheckFeature {
-  void kind_is(FeatureKind) const noexcept {}
-  void bytes(ByteView) const noexcept {}
-  void floats(ByteView) const noexcept {}
-  void int64(std::int64_t) const noexcept {}
-  [[nodiscard]] auto int64s(ByteView packed) const noexcept -> bool { return decode_varints(packed, nullptr, 0); }
-
-  // ... and as the sink of a map.
-  [[nodiscard]] auto begin(std::string_view) const noexcept -> bool { return true; }
-  [[nodiscard]] auto value(ByteView feature, unsigned levels) const noexcept -> bool {
-    return read_feature(feature, levels, *this);
-  }
-};
-
-/// The same for a FeatureList.
-struct CheckFeatureList {
-  [[nodiscard]] auto begin(std::string_view) const noexcept -> bool { return true; }
-  [[nodiscard]] auto value(ByteView list, unsigned levels) const noexcept -> bool {
-    FieldReader reader{list, levels};
-    while (reader.next())
-      if (reader.tag() == first_message && !read_feature(reader.bytes(), levels - 1, CheckFeature{})) return false;
-    return reader.ok();
-  }
-};
-
 /// Whether protobuf's parser takes `record` for an Example.
-[[nodiscard]] inline auto is_example(ByteView record) noexcept -> bool {
-  FieldReader reader{record, most_levels};
-  CheckFeature check;
-  while (reader.next())
-    if (reader.tag() == first_message && !read_map(reader.bytes(), most_levels - 1, check)) return false;
-  return reader.ok();
-}
+[[nodiscard]] DISTRIB_DECL auto is_example(ByteView record) noexcept -> bool;
 
 /// Whether protobuf's parser takes `record` for a SequenceExample.
-[[nodiscard]] inline auto is_sequence_example(ByteView record) noexcept -> bool {
-  FieldReader reader{record, most_levels};
-  CheckFeature check;
-  CheckFeatureList check_list;
-  while (reader.next()) {
-    if (reader.tag() == first_message && !read_map(reader.bytes(), most_levels - 1, check)) return false;
-    if (reader.tag() == second_message && !read_map(reader.bytes(), most_levels - 1, check_list)) return false;
-  }
-  return reader.ok();
-}
+[[nodiscard]] DISTRIB_DECL auto is_sequence_example(ByteView record) noexcept -> bool;
 
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/example/detail/impl/walk.ipp>
+#endif

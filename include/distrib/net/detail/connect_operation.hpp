@@ -5,7 +5,6 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connect.hpp>
-#include <distrib/net/connection_core.hpp>
 
 #include <memory>
 #include <optional>

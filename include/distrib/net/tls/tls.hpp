@@ -3,7 +3,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
-#include <distrib/core/files.hpp>
+#include <distrib/core/file_descriptor.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/error.hpp>
 

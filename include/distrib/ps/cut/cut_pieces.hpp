@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/cut.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,7 +24,7 @@ inline namespace v0 {
 class CutPieces {
  public:
   CutPieces() = default;
-  template <class = void> explicit CutPieces(Cut cut) : step_{cut.step} {
+  explicit CutPieces(Cut cut) : step_{cut.step} {
     blocks_.push_back(std::move(cut.values));
     for (SharedBuffer& slot : cut.slots) blocks_.push_back(std::move(slot));
     for (TableCut& table : cut.tables)
@@ -32,23 +32,7 @@ class CutPieces {
   }
 
   /// The piece that begins at byte `at`, `most_bytes` at most and within one block; beyond the end an empty one.
-  template <class = void> [[nodiscard]] auto piece(std::uint64_t at, std::size_t most_bytes) const -> StateReply {
-    StateReply reply{step_, {}, nullptr};
-    if (at == 0)
-      for (const SharedBuffer& block : blocks_) reply.sizes.push_back(size_of(block));
-    for (const SharedBuffer& block : blocks_) {
-      if (at >= size_of(block)) {
-        at -= size_of(block);
-        continue;
-      }
-      const ByteView rest = block->bytes().subspan(static_cast<std::size_t>(at));
-      const ByteView some = rest.first(std::min(rest.size(), most_bytes));
-      if (some.size() == block->size()) reply.body = block;
-      else reply.body = FrameBody{some}.share();
-      break;
-    }
-    return reply;
-  }
+  [[nodiscard]] DISTRIB_DECL auto piece(std::uint64_t at, std::size_t most_bytes) const -> StateReply;
 
  private:
   static auto size_of(const SharedBuffer& block) -> std::size_t { return block == nullptr ? 0 : block->size(); }
@@ -61,7 +45,6 @@ class CutPieces {
 /// be one of this shard, and no more than `most_bytes`. Threads: one at a time.
 class CutAssembly {
  public:
-  template <class = void>
   CutAssembly(const ShardLayout& layout, const JobUpdaters& updaters, std::uint64_t most_bytes)
       : tables_{layout.tables().size()}, most_bytes_{most_bytes} {
     sizes_.push_back(layout.block_bytes());
@@ -75,49 +58,13 @@ class CutAssembly {
   [[nodiscard]] auto whole() const noexcept -> bool { return !blocks_.empty() && filling_ == blocks_.size(); }
 
   /// What came for `bytes()`. False: it is no piece of a cut of this shard, or of another cut than the first one.
-  template <class = void> [[nodiscard]] auto take(const StateReply& reply) -> bool {
-    if (blocks_.empty() && !begin(reply)) return false;
-    if (reply.step != step_ || filling_ == blocks_.size()) return reply.step == step_ && reply.body == nullptr;
-    const std::span<std::byte> rest = blocks_[filling_]->bytes().subspan(filled_);
-    if (reply.body == nullptr || reply.body->size() > rest.size()) return false;
-    const ByteView piece = reply.body->bytes();
-    std::copy(piece.begin(), piece.end(), rest.begin());  // std::ranges::copy goes by the byte in libstdc++ 12
-    bytes_ += reply.body->size();
-    filled_ += reply.body->size();
-    pass_full_blocks();
-    return true;
-  }
+  [[nodiscard]] DISTRIB_DECL auto take(const StateReply& reply) -> bool;
 
   /// The cut, once it is whole.
-  template <class = void> [[nodiscard]] auto finish() && -> Cut {
-    Cut cut;
-    cut.step = step_;
-    const std::size_t dense = sizes_.size();
-    cut.values = std::move(blocks_.front());
-    for (std::size_t i = 1; i < dense; ++i) cut.slots.push_back(std::move(blocks_[i]));
-    for (std::size_t i = dense; i < blocks_.size(); i += 3) {
-      const bool is_initial = blocks_[i]->size() + blocks_[i + 1]->size() + blocks_[i + 2]->size() == 0;
-      if (is_initial) cut.tables.emplace_back();
-      else cut.tables.push_back({std::move(blocks_[i]), std::move(blocks_[i + 1]), std::move(blocks_[i + 2])});
-    }
-    return cut;
-  }
+  [[nodiscard]] DISTRIB_DECL auto finish() && -> Cut;
 
  private:
-  template <class = void> auto begin(const StateReply& reply) -> bool {
-    if (reply.step == 0 || reply.sizes.size() != sizes_.size() + 3 * tables_) return false;
-    if (!std::equal(sizes_.begin(), sizes_.end(), reply.sizes.begin())) return false;
-    std::uint64_t left = most_bytes_;
-    for (const std::uint64_t size : reply.sizes) {
-      if (size > left) return false;
-      left -= size;
-    }
-    step_ = reply.step;
-    for (const std::uint64_t size : reply.sizes)
-      blocks_.push_back(std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(static_cast<std::size_t>(size))));
-    pass_full_blocks();
-    return true;
-  }
+  DISTRIB_DECL auto begin(const StateReply& reply) -> bool;
 
   void pass_full_blocks() {
     for (; filling_ < blocks_.size() && filled_ == blocks_[filling_]->size(); filled_ = 0) ++filling_;
@@ -135,3 +82,7 @@ class CutAssembly {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/cut/impl/cut_pieces.ipp>
+#endif

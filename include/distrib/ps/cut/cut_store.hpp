@@ -9,6 +9,7 @@
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/checkpoint/merge_parts.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/io_action.hpp>
@@ -393,5 +394,13 @@ class CutStore {
   std::map<Step, Cut> in_memory_;
 };
 
+#ifndef DISTRIB_HEADER_ONLY  // in its .ipp
+extern template class CutStore<PosixFiles>;
+#endif
+
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/cut/impl/cut_store.ipp>
+#endif

@@ -3,25 +3,20 @@
 
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/bundle_writer.hpp>
-#include <distrib/checkpoint/error.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/cut/table_tensors.hpp>
-#include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/cut.hpp>
 
-#include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -35,119 +30,38 @@ inline namespace v0 {
 /// Threads: const members from any. Errors tell the prefix and the tensor, or the file.
 class CutTensors {
  public:
-  template <class = void>
-  CutTensors(const Job& job, std::uint32_t shard, JobUpdaters updaters)
-      : layout_{job, shard},
-        updaters_{std::move(updaters)},
-        job_text_{to_text(job)},
-        shards_{job.shards()},
-        ranks_{job.ranks} {
-    for (const TableShare& table : layout_.tables())
-      tables_.emplace_back(table, updaters_[table.updater()], shard, shards_);
-  }
+  DISTRIB_DECL CutTensors(const Job& job, std::uint32_t shard, JobUpdaters updaters);
 
   [[nodiscard]] auto layout() const noexcept -> const ShardLayout& { return layout_; }
 
   /// What the data file of the shard gets. Views of `cut`, which must outlive it, and what `TableTensors` copies.
-  template <class = void> [[nodiscard]] auto part(const Cut& cut) const -> BundlePart {
-    BundlePart part;
-    for_each_piece([&](const ShardLayout::Entry& entry, std::string name, std::size_t block, std::size_t offset_bytes) {
-      const SharedBuffer& of = block == 0 ? cut.values : cut.slots[block - 1];
-      part.tensors.push_back({std::move(name), entry.dtype, entry.whole, entry.slice,
-                              of->bytes().subspan(offset_bytes, entry.size_bytes)});
-    });
-    assert(cut.tables.size() == tables_.size());
-    for (std::size_t table = 0; table < tables_.size(); ++table) tables_[table].add_to(part, cut.tables[table]);
-    if (!cut.applied.empty()) {
-      const Shape shape{static_cast<std::int64_t>(shards_), static_cast<std::int64_t>(cut.applied.size())};
-      part.tensors.push_back({applied_name, DType::int64, shape, Slice::along(shape, 0, layout_.shard(), 1),
-                              std::as_bytes(std::span{cut.applied})});
-    }
-    return part;
-  }
+  [[nodiscard]] DISTRIB_DECL auto part(const Cut& cut) const -> BundlePart;
 
   /// Adds what all shards of a job have in common, step and job: to every part that stands alone, else to the first.
-  template <class = void> void describe(const Cut& cut, BundlePart& part) const {
+  void describe(const Cut& cut, BundlePart& part) const {
     part.tensors.push_back({"global_step", DType::int64, Shape{}, Slice::whole({}), bytes_of(cut.step)});
     part.strings.push_back({"distrib/job", Shape{}, {job_text_}});
   }
 
   /// Whether a checkpoint is of this job: `ps_errc::job_mismatch` tells the first difference in what a second run must
   /// have in common with the first. Other errors as `BundleReader::read_strings`.
-  template <class = void> void check_job(const BundleReader& reader, Error& error) const {
-    error = {};
-    if (reader.find("distrib/job") == nullptr) {
-      error = {ps_errc::job_mismatch, reader.prefix() + ": no job is stored in it"};
-      return;
-    }
-    const auto saved = reader.read_strings("distrib/job", error);
-    if (error) return;
-    const std::string difference = identity_difference(saved.empty() ? std::string{} : saved.front(), job_text_);
-    if (!difference.empty()) error = {ps_errc::job_mismatch, reader.prefix() + ": " + difference};
-  }
+  DISTRIB_DECL void check_job(const BundleReader& reader, Error& error) const;
   /// The same; throws `std::system_error`.
-  template <class = void> void check_job(const BundleReader& reader) const {
+  void check_job(const BundleReader& reader) const {
     Error error;
     check_job(reader, error);
     throw_if(error);
   }
 
   /// Whether the data file of this shard holds exactly this shard's parts, as `part` lays them out.
-  template <class = void> [[nodiscard]] auto fits(const BundleReader& reader) const -> bool {
-    if (reader.index().shards != shards_) return false;
-    std::size_t pieces = 0;
-    for (const StoredTensor& tensor : reader.tensors())
-      for (const StoredPiece& piece : tensor.pieces)
-        if (piece.shard == layout_.shard() && !is_common(tensor.name)) ++pieces;
-    std::size_t found = 0;
-    std::size_t wanted = 0;
-    for_each_piece([&](const ShardLayout::Entry& entry, const std::string& name, std::size_t, std::size_t) {
-      ++wanted;
-      if (has_piece(reader, name, entry)) ++found;
-    });
-    for (const TableTensors& table : tables_) {
-      wanted += table.pieces();
-      found += table.pieces_in(reader);
-    }
-    return found == wanted && pieces == wanted;
-  }
+  [[nodiscard]] DISTRIB_DECL auto fits(const BundleReader& reader) const -> bool;
 
   /// The shard's cut out of a checkpoint, whatever the parts and shards that saved it. Errors as `BundleReader::read`
   /// and `TableTensors::read`; `ps_errc::job_mismatch` when an asynchronous job goes on with other ranks or shards,
   /// which had not all counted the same. The result is unspecified then.
-  template <class = void> [[nodiscard]] auto read(const BundleReader& reader, Error& error) const -> Cut {
-    Cut cut;
-    const auto step = read_numbers(reader, "global_step", error);
-    if (!error && step.size() != 1)
-      error = {checkpoint_errc::mismatch, reader.prefix() + ": global_step is not one number"};
-    if (error) return cut;
-    cut.step = step.front();
-    cut.applied = read_applied(reader, error);
-
-    std::vector<std::shared_ptr<AlignedBuffer>> blocks{std::make_shared<AlignedBuffer>(layout_.block_bytes())};
-    for (const ShardLayout::Group& group : layout_.groups())
-      for (std::size_t i = 0; i < updaters_[group.updater].slots().size(); ++i)
-        blocks.push_back(std::make_shared<AlignedBuffer>(group.size_bytes));
-    for_each_piece(
-        [&](const ShardLayout::Entry& entry, const std::string& name, std::size_t block, std::size_t offset_bytes) {
-          if (!error)
-            reader.read(name, entry.slice, blocks[block]->bytes().subspan(offset_bytes, entry.size_bytes), error);
-        });
-    cut.values = std::move(blocks.front());
-    for (auto slot = blocks.begin() + 1; slot != blocks.end(); ++slot) cut.slots.push_back(std::move(*slot));
-    for (const TableTensors& table : tables_) {
-      if (error) return cut;
-      cut.tables.push_back(table.read(reader, error));
-    }
-    return cut;
-  }
+  [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader, Error& error) const -> Cut;
   /// The same; throws `std::system_error`.
-  template <class = void> [[nodiscard]] auto read(const BundleReader& reader) const -> Cut {
-    Error error;
-    Cut cut = read(reader, error);
-    throw_if(error);
-    return cut;
-  }
+  [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader) const -> Cut;
 
  private:
   static constexpr const char* applied_name = "distrib/applied";
@@ -173,64 +87,18 @@ class CutTensors {
     for (const ShardLayout::Entry& counter : layout_.counters()) f(counter, counter.name, 0, counter.offset_bytes);
   }
 
-  template <class = void>
-  auto has_piece(const BundleReader& reader, std::string_view name, const ShardLayout::Entry& entry) const -> bool {
-    const StoredTensor* tensor = reader.find(name);
-    if (tensor == nullptr || tensor->dtype != entry.dtype || tensor->shape != entry.whole) return false;
-    return std::any_of(tensor->pieces.begin(), tensor->pieces.end(), [&](const StoredPiece& piece) {
-      return piece.shard == layout_.shard() && piece.slice == entry.slice;
-    });
-  }
+  DISTRIB_DECL auto has_piece(const BundleReader& reader, std::string_view name, const ShardLayout::Entry& entry) const
+      -> bool;
 
-  // The contributions counted of each rank: the shard's own row where the same shards and ranks saved it; otherwise all
-  // shards must have counted the same, and another number of ranks needs an equal share of each.
-  template <class = void> auto read_applied(const BundleReader& reader, Error& error) const -> std::vector<Step> {
-    const StoredTensor* tensor = reader.find(applied_name);
-    if (tensor == nullptr) return {};
-    const Shape& shape = tensor->shape;
-    if (shape == Shape{shards_, ranks_} && fits(reader))
-      return read_numbers(reader, applied_name, Slice::along(shape, 0, layout_.shard(), 1), error);
-
-    std::vector<Step> all;
-    if (tensor->complete) all = read_numbers(reader, applied_name, error);
-    if (error) return {};
-    if (!all.empty()) {
-      const auto ranks = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
-      const auto second = all.begin() + ranks;
-      const bool agreed = std::equal(second, all.end(), all.begin());
-      const auto [least, most] = std::minmax_element(all.begin(), second);
-      if (agreed && (ranks == ranks_ || *most - *least <= 1)) return {all.begin(), second};
-    }
-    error = {ps_errc::job_mismatch,
-             reader.prefix() +
-                 ": an asynchronous job that was interrupted goes on with as many workers and shards as "
-                 "it had: distrib/applied is " +
-                 to_string(shape)};
-    return {};
-  }
+  DISTRIB_DECL auto read_applied(const BundleReader& reader, Error& error) const -> std::vector<Step>;
 
   // An int64 tensor, or a slice of it; a scalar is one number.
-  template <class = void>
   static auto read_numbers(const BundleReader& reader, std::string_view name, Error& error) -> std::vector<Step> {
     const StoredTensor* tensor = reader.find(name);
     return read_numbers(reader, name, tensor == nullptr ? Slice{} : Slice::whole(tensor->shape), error);
   }
-  template <class = void>
-  static auto read_numbers(const BundleReader& reader, std::string_view name, const Slice& slice, Error& error)
-      -> std::vector<Step> {
-    const StoredTensor* tensor = reader.find(name);
-    const auto mismatch = [&](const std::string& what) {
-      error = {checkpoint_errc::mismatch, reader.prefix() + ": " + std::string{name} + what};
-      return std::vector<Step>{};
-    };
-    if (tensor == nullptr || tensor->dtype != DType::int64) return mismatch(" is no int64 tensor");
-    std::vector<Step> numbers(static_cast<std::size_t>(slice.extents.elements()));
-    reader.read(name, slice, std::as_writable_bytes(std::span{numbers}), error);
-    if (error) return {};
-    for (const Step number : numbers)
-      if (static_cast<std::int64_t>(number) < 0) return mismatch(" is negative");
-    return numbers;
-  }
+  DISTRIB_DECL static auto read_numbers(const BundleReader& reader, std::string_view name, const Slice& slice,
+                                        Error& error) -> std::vector<Step>;
 
   ShardLayout layout_;
   JobUpdaters updaters_;
@@ -242,3 +110,7 @@ class CutTensors {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/cut/impl/cut_tensors.ipp>
+#endif

@@ -1,39 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/checkpoint/bundle_reader.hpp>
-#include <distrib/checkpoint/latest_checkpoint.hpp>
-#include <distrib/core/error.hpp>
-#include <distrib/core/slice.hpp>
-#include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/parse_job.hpp>
+#include <distrib/core/decl.hpp>
 
-#include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
-#include <vector>
 
 namespace distrib {
 inline namespace v0 {
 
 /// The prefix of the checkpoint in `directory` that holds the last step of the job that saved it; empty when the newest
 /// one, see `list_checkpoints`, does not, or cannot be read. Reads its description only, not its values.
-template <class = void> [[nodiscard]] inline auto finished_checkpoint(const std::string& directory) -> std::string {
-  if (directory.empty()) return {};
-  Error error;  // a state file that is damaged
-  const std::vector<SavedCheckpoint> list = list_checkpoints(directory, error);
-  if (list.empty()) return {};
-  const std::string& prefix = list.back().prefix;
-  const auto reader = BundleReader::open(prefix, error);
-  if (!reader) return {};
-  const auto texts = reader->read_strings("distrib/job", error);
-  if (error || texts.size() != 1) return {};
-  const Job job = parse_job(texts.front(), error);
-  std::int64_t step = 0;
-  if (!error) reader->read("global_step", Slice::whole({}), std::as_writable_bytes(std::span{&step, 1}), error);
-  return !error && static_cast<std::uint64_t>(step) >= job.total_steps ? prefix : std::string{};
-}
+[[nodiscard]] DISTRIB_DECL auto finished_checkpoint(const std::string& directory) -> std::string;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/cut/impl/finished_job.ipp>
+#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/shortest_text.hpp>
+#include <distrib/core/decl.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -88,16 +88,7 @@ class Consistency {
   /// The canonical text, a line of the job's description: "bulk_synchronous_parallel",
   /// "bulk_synchronous_parallel replicas_to_aggregate=2", "stale_synchronous_parallel staleness=3",
   /// "asynchronous_parallel", "asynchronous_parallel barrier_every=100".
-  [[nodiscard]] auto describe() const -> std::string {
-    const auto with = [](std::string name, const char* setting, std::uint64_t number) {
-      return number == 0 ? name : name + setting + std::to_string(number);
-    };
-    if (const auto* bulk = std::get_if<BulkSynchronousParallel>(&choice_))
-      return with("bulk_synchronous_parallel", " replicas_to_aggregate=", bulk->replicas_to_aggregate);
-    if (const auto* stale = std::get_if<StaleSynchronousParallel>(&choice_))
-      return "stale_synchronous_parallel staleness=" + std::to_string(stale->staleness);
-    return with("asynchronous_parallel", " barrier_every=", std::get<AsynchronousParallel>(choice_).barrier_every);
-  }
+  [[nodiscard]] DISTRIB_DECL auto describe() const -> std::string;
 
   [[nodiscard]] constexpr auto operator==(const Consistency&) const -> bool = default;
 
@@ -106,15 +97,11 @@ class Consistency {
 };
 
 /// The consistency with this `describe()`; empty for every other text.
-[[nodiscard]] inline auto parse_consistency(std::string_view text) -> std::optional<Consistency> {
-  // Without a number, 0 stands for it, which the description of two of them leaves out.
-  const auto number = detail::parse_shortest<std::uint64_t>(text.substr(text.rfind('=') + 1)).value_or(0);
-  const Consistency candidates[] = {BulkSynchronousParallel{static_cast<std::uint32_t>(number)},
-                                    StaleSynchronousParallel{number}, AsynchronousParallel{number}};
-  for (const Consistency& candidate : candidates)
-    if (candidate.describe() == text) return candidate;
-  return std::nullopt;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_consistency(std::string_view text) -> std::optional<Consistency>;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/job/impl/consistency.ipp>
+#endif

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/shard_layout.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,22 +13,12 @@ inline namespace v0 {
 /// How many steps (asynchronous: contributions of all ranks) lie between two cuts: the largest divisor of `keep_every`
 /// that keeps the contributions of one rank in between within half of its replay budget, so that a cut is durable before
 /// the buffer is full. With `keep_every` 0 any number will do. At least 1. A function of the job: all ranks agree.
-template <class = void>
-[[nodiscard]] inline auto cut_interval(const Job& job, std::uint64_t keep_every, std::size_t replay_budget_bytes)
-    -> std::uint64_t {
-  std::size_t step_bytes = 1;
-  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) step_bytes += ShardLayout{job, shard}.wire_block_bytes();
-  const std::uint64_t own = std::max<std::uint64_t>(1, replay_budget_bytes / 2 / step_bytes);
-  const std::uint64_t most = std::min(job.consistency.is_synchronous() ? own : own * job.ranks, job.total_steps);
-  if (keep_every == 0) return std::max<std::uint64_t>(1, most);
-  std::uint64_t best = 1;
-  for (std::uint64_t divisor = 1; divisor <= keep_every / divisor; ++divisor) {
-    if (keep_every % divisor != 0) continue;
-    if (divisor <= most) best = std::max(best, divisor);
-    if (keep_every / divisor <= most) best = std::max(best, keep_every / divisor);
-  }
-  return best;
-}
+[[nodiscard]] DISTRIB_DECL auto cut_interval(const Job& job, std::uint64_t keep_every, std::size_t replay_budget_bytes)
+    -> std::uint64_t;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/job/impl/cut_interval.ipp>
+#endif

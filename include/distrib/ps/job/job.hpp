@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/sha256.hpp>
-#include <distrib/core/shortest_text.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variables.hpp>
@@ -11,13 +11,10 @@
 #include <distrib/ps/job/row_mean.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -88,14 +85,7 @@ struct Job {
   }
 
   /// Which updater a variable or table has: 0 is `updater`, i + 1 is `updaters_of[i]`.
-  [[nodiscard]] auto updater_of(std::string_view variable) const noexcept -> std::size_t {
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < updaters_of.size(); ++i)
-      if (variable.starts_with(updaters_of[i].prefix) &&
-          (found == 0 || updaters_of[i].prefix.size() > updaters_of[found - 1].prefix.size()))
-        found = i + 1;
-    return found;
-  }
+  [[nodiscard]] DISTRIB_DECL auto updater_of(std::string_view variable) const noexcept -> std::size_t;
 
   /// Contributions that `rank` makes. Synchronous: one for each step. Otherwise an equal share of all, the remainder to
   /// the lowest ranks.
@@ -106,76 +96,23 @@ struct Job {
 };
 
 /// Steps beyond the one being completed whose contributions a synchronous shard stores (rule 3 of the protocol).
-template <class = void> [[nodiscard]] auto contribution_window(const Job& job) noexcept -> std::uint64_t {
+[[nodiscard]] inline auto contribution_window(const Job& job) noexcept -> std::uint64_t {
   constexpr std::uint64_t most = std::uint64_t{1} << 32;  // so that step + window never overflows
   return job.cut_interval > most / 2 ? most : std::max<std::uint64_t>(2, 2 * job.cut_interval);
 }
 
 /// The canonical description: one fact a line, in a fixed order. Saved with every cut and compared at Join.
-template <class = void> [[nodiscard]] auto to_text(const Job& job) -> std::string {
-  std::string text = "distrib job 1\n";
-  const auto line = [&text](std::string_view key, const std::string& value) {
-    text.append(key).append(" ").append(value).append("\n");
-  };
-  line("seed", std::to_string(job.seed));
-  if (!job.initial_checkpoint.empty()) line("initial_checkpoint", job.initial_checkpoint);
-  for (const VariableInfo& v : job.variables)
-    line("variable", v.name + " " + std::string{name(v.dtype)} + to_string(v.shape) + " " + v.initializer.describe());
-  for (const TableInfo& t : job.tables) {
-    const std::string keys = t.any_key() ? "any" : std::to_string(t.rows);
-    line("table", t.name + " keys " + keys + " dim " + std::to_string(t.dim) + " " + t.initializer.describe());
-    if (t.min_count != 1) line("min_count", std::to_string(t.min_count));
-    if (t.evict_after != 0) line("evict_after", std::to_string(t.evict_after));
-    if (t.kept_as != FloatFormat::float32) line("kept_as", std::string{to_text(t.kept_as)});
-  }
-  for (const Part& part : job.parts)
-    line("part",
-         job.variables[part.variable].name + " " + to_string(part.slice) + " shard " + std::to_string(part.shard));
-  line("tasks", std::to_string(job.tasks));
-  line("shards_per_task", std::to_string(job.shards_per_task));
-  if (job.replicas != 1) line("replicas", std::to_string(job.replicas));
-  for (const Sha256Digest& digest : job.initial_blocks) line("initial_block", to_hex(digest));
-  line("updater", job.updater);
-  for (const UpdaterOf& of : job.updaters_of) line("updater_of", of.prefix + " " + of.updater);
-  if (job.row_mean == RowMean::of_all) line("row_mean", std::string{to_text(job.row_mean)});
-  if (job.check_numerics) line("check_numerics", "true");
-  if (job.wire_format != FloatFormat::float32) line("wire_format", std::string{to_text(job.wire_format)});
-  line("consistency", job.consistency.describe());
-  line("data", job.data);
-  line("ranks", std::to_string(job.ranks));
-  line("total_steps", std::to_string(job.total_steps));
-  line("cut_interval", std::to_string(job.cut_interval));
-  return text;
-}
+[[nodiscard]] DISTRIB_DECL auto to_text(const Job& job) -> std::string;
 
 /// SHA-256 of the canonical description.
-template <class = void> [[nodiscard]] auto job_hash(const Job& job) { return sha256(as_bytes(to_text(job))); }
+[[nodiscard]] inline auto job_hash(const Job& job) { return sha256(as_bytes(to_text(job))); }
 
 namespace detail {
-/// Whether a line of a description says who a job is, and not only how this run of it goes on.
-template <class = void> auto is_identity(std::string_view line) -> bool {
-  return line.starts_with("distrib job ") || line.starts_with("seed ") || line.starts_with("variable ") ||
-         line.starts_with("table ") || line.starts_with("initial_checkpoint ");
-}
 
-template <class = void> auto lines_of(std::string_view text, bool only_identity) -> std::vector<std::string_view> {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::string_view line = cut_before(text, '\n');
-    if (!only_identity || is_identity(line)) lines.push_back(line);
-  }
-  return lines;
-}
+DISTRIB_DECL auto lines_of(std::string_view text, bool only_identity) -> std::vector<std::string_view>;
 
-inline auto first_difference(const std::vector<std::string_view>& theirs, const std::vector<std::string_view>& ours)
-    -> std::string {
-  for (std::size_t i = 0; i < std::max(theirs.size(), ours.size()); ++i) {
-    const std::string_view left = i < theirs.size() ? theirs[i] : std::string_view{"nothing more"};
-    const std::string_view right = i < ours.size() ? ours[i] : std::string_view{"nothing more"};
-    if (left != right) return "it has '" + std::string{left} + "', this job has '" + std::string{right} + "'";
-  }
-  return {};
-}
+DISTRIB_DECL auto first_difference(const std::vector<std::string_view>& theirs,
+                                   const std::vector<std::string_view>& ours) -> std::string;
 }  // namespace detail
 
 /// The first line in which two descriptions differ in what a second run must have in common with the first: variables,
@@ -193,3 +130,7 @@ inline auto first_difference(const std::vector<std::string_view>& theirs, const 
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/job/impl/job.ipp>
+#endif

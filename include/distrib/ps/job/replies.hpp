@@ -85,7 +85,7 @@ struct RefusedReply {
 };
 
 /// Which contribution it was, and what of it: "step 3 of rank 1, hidden/weights".
-template <class = void> [[nodiscard]] inline auto to_string(const RefusedReply& refused) -> std::string {
+[[nodiscard]] inline auto to_string(const RefusedReply& refused) -> std::string {
   return "step " + std::to_string(refused.step) + " of rank " + std::to_string(refused.rank) +
          (refused.what.empty() ? "" : ", " + refused.what);
 }

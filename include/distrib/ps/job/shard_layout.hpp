@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/initializer.hpp>
@@ -10,12 +11,10 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/table_share.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -47,36 +46,7 @@ class ShardLayout {
     std::size_t size_bytes = 0;
   };
 
-  template <class = void>
-  ShardLayout(const Job& job, std::uint32_t shard) : shard_{shard}, wire_format_{job.wire_format} {
-    const std::size_t counters = job.updaters_of.size() + 1;  // a number behind those of all updaters
-    std::vector<std::uint64_t> order;                         // updater in the upper half, part in the lower one
-    for (std::size_t part = 0; part < job.parts.size(); ++part) {
-      if (job.parts[part].shard != shard) continue;
-      const VariableInfo& variable = job.variables[job.parts[part].variable];
-      const std::size_t updater = is_counter(variable.dtype) ? counters : job.updater_of(variable.name);
-      order.push_back(std::uint64_t{updater} << 32 | part);
-    }
-    std::sort(order.begin(), order.end());
-    for (const std::uint64_t entry : order) {
-      const Part& part = job.parts[entry & 0xFFFFFFFF];
-      const bool counter = entry >> 32 == counters;
-      const std::size_t updater = counter ? 0 : entry >> 32;
-      const VariableInfo& variable = job.variables[part.variable];
-      const auto part_bytes = static_cast<std::size_t>(part.slice.extents.elements()) * size_bytes(variable.dtype);
-      if (!counter && (groups_.empty() || groups_.back().updater != updater))
-        groups_.push_back({updater, block_bytes_, 0});
-      const bool whole = part.slice == Slice::whole(variable.shape);
-      entries_.push_back({part.variable, updater, variable.name, variable.dtype, variable.shape, part.slice,
-                          block_bytes_, part_bytes, whole && (counter || wire_format_ == FloatFormat::float32)});
-      block_bytes_ += aligned_size(part_bytes);
-      if (counter) continue;
-      groups_.back().size_bytes = block_bytes_ - groups_.back().offset_bytes;
-      float_bytes_ = block_bytes_;
-      ++trained_;
-    }
-    for (std::size_t table = 0; table < job.tables.size(); ++table) tables_.emplace_back(job, table, shard);
-  }
+  DISTRIB_DECL ShardLayout(const Job& job, std::uint32_t shard);
 
   [[nodiscard]] auto shard() const noexcept -> std::uint32_t { return shard_; }
   [[nodiscard]] auto entries() const noexcept -> std::span<const Entry> { return {entries_.data(), entries_.size()}; }
@@ -113,14 +83,13 @@ class ShardLayout {
 };
 
 /// The layouts of all shards of a job, in their order.
-template <class = void> [[nodiscard]] inline auto shard_layouts(const Job& job) -> std::vector<ShardLayout> {
+[[nodiscard]] inline auto shard_layouts(const Job& job) -> std::vector<ShardLayout> {
   std::vector<ShardLayout> layouts;
   for (std::uint32_t shard = 0; shard < job.shards(); ++shard) layouts.emplace_back(job, shard);
   return layouts;
 }
 
 /// The initial values of a shard: a pure function of the job. Counters are zero.
-template <class = void>
 [[nodiscard]] inline auto initial_values(const Job& job, const ShardLayout& layout) -> AlignedBuffer {
   AlignedBuffer block{layout.block_bytes()};
   for (const auto& entry : layout.trained())
@@ -131,3 +100,7 @@ template <class = void>
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/job/impl/shard_layout.ipp>
+#endif

@@ -20,7 +20,6 @@ inline namespace v0 {
 /// key, the virtual shards are dealt to the shards (`ConsistentHashSharding`). A value.
 class TableSharding {
  public:
-  template <class = void>
   TableSharding(const TableInfo& table, std::uint32_t shards) : ranges_{static_cast<std::int64_t>(table.rows), shards} {
     if (!table.any_key()) return;
     const ConsistentHashSharding dealt{shards};
@@ -48,7 +47,6 @@ class TableSharding {
 /// One shard's share of a table. A value.
 class TableShare {
  public:
-  template <class = void>
   TableShare(const Job& job, std::size_t table, std::uint32_t shard)
       : info_{job.tables[table]}, updater_{job.updater_of(info_.name)}, shard_{shard}, sharding_{info_, job.shards()} {}
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/replies.hpp>
-#include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/detail/awaited_values.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
@@ -42,32 +42,12 @@ class AsyncShardCore {
 
   /// A shard that starts with the job's initial values; custom ones are waited for. `table_budget_bytes`: see
   /// `ShardStore`, which may throw.
-  template <class = void>
-  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
-                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
-      : cut_interval_{job.cut_interval},
-        consistency_{job.consistency},
-        store_{job, shard, updaters, table_budget_bytes},
-        awaited_{job, shard},
-        applied_(job.ranks),
-        durable_(job.ranks),
-        kept_(job.ranks) {
-    for (Rank rank = 0; rank < job.ranks; ++rank) last_.push_back(job.steps_of(rank));
-  }
+  DISTRIB_DECL AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                              std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max());
 
   /// A shard that goes on from its newest durable cut.
-  template <class = void>
-  AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
-                 std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
-      : AsyncShardCore{job, shard, updaters, table_budget_bytes} {
-    store_.load(newest);
-    if (newest.applied.size() == job.ranks) applied_ = newest.applied;
-    else  // an agreed cut of another number of ranks: its contributions are shared out anew
-      for (Rank rank = 0; rank < job.ranks; ++rank)
-        applied_[rank] = newest.step / job.ranks + (rank < newest.step % job.ranks ? 1 : 0);
-    durable_ = applied_;
-    awaited_.begin_at(newest.step);
-  }
+  DISTRIB_DECL AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
+                              std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max());
 
   /// Contributions counted, of all ranks together.
   [[nodiscard]] auto step() const noexcept -> Step { return std::reduce(applied_.begin(), applied_.end()); }
@@ -198,7 +178,7 @@ class AsyncShardCore {
   };
 
   // Contribution 0.
-  template <class = void> void begin(Peer peer, const Contribution& given, auto& out) {
+  void begin(Peer peer, const Contribution& given, auto& out) {
     const std::error_code bad = awaited_.take(given, store_);
     if (!bad) answer_parked(out);
     if (bad) out(RefusedReply{peer, bad, 0, given.rank});
@@ -257,3 +237,7 @@ class AsyncShardCore {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/protocol/impl/async_shard_core.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/rows_to_pull.hpp>
@@ -28,14 +29,7 @@ class AsyncWorkerCore {
  public:
   static constexpr bool is_synchronous = false;  ///< As `Consistency::is_synchronous` of its jobs.
 
-  template <class = void>
-  AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
-      : rank_{rank},
-        last_{job.steps_of(rank)},
-        shards_(job.shards()),
-        buffer_{options.replay_budget_bytes, std::move(options.initial_values)},
-        wants_result_{options.wants_result},
-        rows_{job} {}
+  DISTRIB_DECL AsyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {});
 
   /// The last contribution made.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -242,3 +236,7 @@ class AsyncWorkerCore {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/protocol/impl/async_worker_core.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/ps/job/error.hpp>
@@ -35,7 +36,6 @@ inline namespace v0 {
 /// is used again; what is sent is new.
 class BatchKeys {
  public:
-  template <class = void>
   BatchKeys(const Job& job, std::span<const ShardLayout> layouts)
       : format_{job.wire_format},
         layouts_{layouts},
@@ -47,28 +47,8 @@ class BatchKeys {
   /// The rows of `lookups`, of each table keys in any order with repeats, and of `others`, keys whose rows are wanted but
   /// change nothing; empty: none. `digests`: those of the tables are wanted, too. Throws `ps_errc::no_such_row`, naming
   /// table and key.
-  template <class = void>
-  void find(std::span<const std::vector<std::uint64_t>> lookups, const KeyLists& others, bool digests = false) {
-    for (PullRows& rows : of_shards_) {
-      clear(rows.keys);
-      rows.digests = digests;
-    }
-    for (KeyLists& lists : pushed_) clear(lists);
-    for (std::size_t number = 0; number < tables_.size(); ++number) {
-      Table& table = tables_[number];
-      table.lookups = lookups.empty() ? 0 : lookups[number].size();
-      list_.clear();
-      if (!lookups.empty()) list_ = lookups[number];
-      if (!others.empty()) list_.insert(list_.end(), others[number].begin(), others[number].end());
-      table.unique = &table.indexer.index(list_);
-      check(*table.info, table.unique->keys);
-      table.is_pushed.assign(table.unique->keys.size(), 0);
-      for (std::size_t i = 0; i < table.lookups; ++i)
-        table.is_pushed[static_cast<std::size_t>(table.unique->index[i])] = 1;
-      deal(number);
-    }
-    ask();
-  }
+  DISTRIB_DECL void find(std::span<const std::vector<std::uint64_t>> lookups, const KeyLists& others,
+                         bool digests = false);
 
   /// What each shard is asked for.
   [[nodiscard]] auto requests() const noexcept -> const std::vector<PullRows>& { return of_shards_; }
@@ -89,58 +69,20 @@ class BatchKeys {
   }
 
   /// Takes a table's rows out of the values that came, one block a shard. `to` has `rows(table)` rows.
-  template <class = void> void collect(std::span<const SharedBuffer> values, std::size_t table, float* to) const {
-    std::vector<const std::byte*> next;
-    for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
-      next.push_back(values[shard]->data() + rows_at(shard, table));
-    const std::size_t dim = tables_[table].info->dim;
-    for (const std::uint32_t shard : tables_[table].shard_of) {
-      decode_elements(format_, next[shard], {to, dim});
-      next[shard] += dim * element_bytes(format_);
-      to += dim;
-    }
-  }
+  DISTRIB_DECL void collect(std::span<const SharedBuffer> values, std::size_t table, float* to) const;
 
   /// Takes the digest of a table out of the values that came, when it was asked for: of the rows of all shards.
-  template <class = void>
-  [[nodiscard]] auto digest(std::span<const SharedBuffer> values, std::size_t table) const -> TableDigest {
-    TableDigest digest;
-    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
-      TableDigest of_shard;
-      const std::size_t at = rows_at(shard, tables_.size()) + table * sizeof of_shard;
-      std::memcpy(&of_shard, values[shard]->data() + at, sizeof of_shard);
-      digest.add(of_shard);
-    }
-    return digest;
-  }
+  [[nodiscard]] DISTRIB_DECL auto digest(std::span<const SharedBuffer> values, std::size_t table) const -> TableDigest;
 
   /// Gives a shard's contribution the size that it needs, and writes its keys.
-  template <class = void> void begin(std::size_t shard, AlignedBuffer& contribution) const {
+  void begin(std::size_t shard, AlignedBuffer& contribution) const {
     contribution.resize(contributions_[shard].size_bytes());
     contributions_[shard].write_keys(contribution.bytes());
   }
 
   /// Writes the gradients of a table's rows, `rows(table)` of them, into the contributions of all shards.
-  template <class = void>
-  void deal_gradients(std::span<const std::shared_ptr<AlignedBuffer>> contributions, std::size_t table,
-                      const float* gradients) const {
-    std::vector<std::byte*> next;
-    for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
-      next.push_back(contributions[shard]->data() + contributions_[shard].rows_at(table));
-    const Table& of = tables_[table];
-    const std::size_t dim = of.info->dim;
-    const std::size_t row_bytes = dim * element_bytes(format_);
-    for (std::size_t row = 0; row < of.shard_of.size(); ++row) {
-      if (of.is_pushed[row] == 0) continue;
-      std::byte*& to = next[of.shard_of[row]];
-      encode_elements(format_, {gradients + row * dim, dim}, to);
-      to += row_bytes;
-    }
-    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
-      const std::size_t used = pushed_[shard][table].size() * row_bytes;
-      std::memset(next[shard], 0, aligned_size(used) - used);
-    }
-  }
+  DISTRIB_DECL void deal_gradients(std::span<const std::shared_ptr<AlignedBuffer>> contributions, std::size_t table,
+                                   const float* gradients) const;
 
  private:
   struct Table {
@@ -155,44 +97,22 @@ class BatchKeys {
     std::vector<std::uint32_t> shard_of;  // of each key
   };
 
-  template <class = void> static void clear(KeyLists& lists) {
+  static void clear(KeyLists& lists) {
     for (std::vector<std::uint64_t>& keys : lists) keys.clear();
   }
 
-  template <class = void> static void check(const TableInfo& table, std::span<const std::uint64_t> ascending) {
+  static void check(const TableInfo& table, std::span<const std::uint64_t> ascending) {
     if (!table.any_key() && !ascending.empty() && ascending.back() >= table.rows)
       throw_error(ps_errc::no_such_row, table.name + ": key " + std::to_string(ascending.back()) + " of " +
                                             std::to_string(table.rows) + " rows");
   }
 
-  template <class = void> void deal(std::size_t number) {
-    Table& table = tables_[number];
-    table.shard_of.clear();
-    for (std::size_t row = 0; row < table.unique->keys.size(); ++row) {
-      const std::uint64_t key = table.unique->keys[row];
-      const std::uint32_t shard = table.sharding.shard(key);
-      table.shard_of.push_back(shard);
-      of_shards_[shard].keys[number].push_back(key);
-      if (table.is_pushed[row] != 0) pushed_[shard][number].push_back(key);
-    }
-  }
+  DISTRIB_DECL void deal(std::size_t number);
 
-  template <class = void> void ask() {
-    wanted_.clear();
-    contributions_.clear();
-    for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
-      contributions_.emplace_back(layouts_[shard], pushed_[shard]);
-      std::vector<std::byte> bytes;
-      append_pull_rows(of_shards_[shard], bytes);
-      auto block = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(bytes.size()));
-      std::copy(bytes.begin(), bytes.end(), block->bytes().begin());
-      wanted_.push_back(
-          {std::move(block), layouts_[shard].wire_block_bytes() + answer_bytes(layouts_[shard], of_shards_[shard])});
-    }
-  }
+  DISTRIB_DECL void ask();
 
   // Where a table's rows begin in the values of a shard.
-  template <class = void> [[nodiscard]] auto rows_at(std::size_t shard, std::size_t table) const -> std::size_t {
+  [[nodiscard]] auto rows_at(std::size_t shard, std::size_t table) const -> std::size_t {
     std::size_t at = layouts_[shard].wire_block_bytes();
     for (std::size_t before = 0; before < table; ++before)
       at += aligned_size(wire_row_bytes(layouts_[shard], before, of_shards_[shard].keys[before].size()));
@@ -211,3 +131,7 @@ class BatchKeys {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/protocol/impl/batch_keys.ipp>
+#endif

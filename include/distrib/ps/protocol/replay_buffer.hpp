@@ -2,11 +2,11 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/replies.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -19,45 +19,35 @@ inline namespace v0 {
 class ReplayBuffer {
  public:
   /// `initial`: contribution 0; empty: there is none.
-  template <class = void>
   explicit ReplayBuffer(std::size_t budget_bytes, std::vector<SharedBuffer> initial = {})
       : budget_bytes_{budget_bytes}, initial_{std::move(initial)} {}
 
   /// Keeps the contribution of `step`; with a budget of 0 only this one.
-  template <class = void> void keep(Step step, std::vector<SharedBuffer> blocks) {
-    if (budget_bytes_ == 0) clear();
-    last_bytes_ = size_bytes(blocks);
-    std::vector<SharedBuffer>& kept = entry(step);
-    bytes_ += last_bytes_ - size_bytes(kept);  // a step made again takes the place of the first
-    kept.assign(std::move_iterator{blocks.begin()}, std::move_iterator{blocks.end()});
-  }
+  DISTRIB_DECL void keep(Step step, std::vector<SharedBuffer> blocks);
 
   /// Forgets everything up to and with `step`: every shard has it in a cut.
-  template <class = void> void drop_through(Step step) {
+  void drop_through(Step step) {
     while (!steps_.empty() && steps_.begin()->first <= step) forget(steps_.begin());
   }
 
   /// Forgets the oldest until another one has room: whoever asks for them has everybody make them again.
-  template <class = void> void make_room() {
+  void make_room() {
     while (full()) drop_through(steps_.begin()->first);
   }
 
   /// Forgets everything after `step`: it will be made again.
-  template <class = void> void drop_after(Step step) {
+  void drop_after(Step step) {
     for (auto at = steps_.upper_bound(step); at != steps_.end();) forget(at++);
   }
 
-  template <class = void> void clear() {
+  void clear() {
     while (!steps_.empty()) forget(steps_.begin());
   }
 
   /// How many steps it keeps.
   [[nodiscard]] auto steps() const noexcept -> std::size_t { return steps_.size(); }
-  template <class = void>
-  [[nodiscard]] auto has(Step step) const -> bool {
-    return step == 0 ? !initial_.empty() : steps_.contains(step);
-  }
-  template <class = void> [[nodiscard]] auto block(Step step, std::uint32_t shard) const -> const SharedBuffer& {
+  [[nodiscard]] auto has(Step step) const -> bool { return step == 0 ? !initial_.empty() : steps_.contains(step); }
+  [[nodiscard]] auto block(Step step, std::uint32_t shard) const -> const SharedBuffer& {
     return (step == 0 ? initial_ : steps_.at(step))[shard];
   }
 
@@ -77,14 +67,8 @@ class ReplayBuffer {
 
   // Small pieces of memory that were taken one by one and come back many at once keep the allocator busy, so an entry
   // is used again, with its vector.
-  template <class = void> auto entry(Step step) -> std::vector<SharedBuffer>& {
-    if (idle_.empty() || steps_.contains(step)) return steps_[step];
-    Steps::node_type idle = std::move(idle_.back());
-    idle_.pop_back();
-    idle.key() = step;
-    return steps_.insert(steps_.end(), std::move(idle))->second;
-  }
-  template <class = void> void forget(Steps::iterator at) {
+  DISTRIB_DECL auto entry(Step step) -> std::vector<SharedBuffer>&;
+  void forget(Steps::iterator at) {
     bytes_ -= size_bytes(at->second);
     at->second.clear();
     idle_.push_back(steps_.extract(at));
@@ -106,3 +90,7 @@ class ReplayBuffer {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/protocol/impl/replay_buffer.ipp>
+#endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/replies.hpp>
-#include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/detail/awaited_values.hpp>
 #include <distrib/ps/protocol/detail/step_contributions.hpp>
 #include <distrib/ps/store/cut.hpp>
@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -46,30 +45,12 @@ class SyncShardCore {
   /// A shard that starts: with the initial values of the job (cut 0; custom ones are waited for), or from the newest
   /// of its durable `cuts`, which the shell has read into `newest`.
   /// `table_budget_bytes`: see `ShardStore`, which may throw.
-  template <class = void>
-  SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
-                std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
-      : ranks_{job.ranks},
-        contributions_per_step_{job.consistency.replicas_to_aggregate(job.ranks)},
-        total_steps_{job.total_steps},
-        cut_interval_{job.cut_interval},
-        window_{contribution_window(job)},
-        store_{job, shard, updaters, table_budget_bytes},
-        awaited_{job, shard},
-        newest_(job.ranks) {
-    store_.keep_previous(true);
-  }
+  DISTRIB_DECL SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                             std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max());
 
-  template <class = void>
-  SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
-                std::vector<Step> cuts, std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max())
-      : SyncShardCore{job, shard, updaters, table_budget_bytes} {
-    store_.load(newest);
-    awaited_.begin_at(k_ = newest.step);
-    newest_.assign(ranks_, {k_});
-    cuts_ = std::move(cuts);
-    if (cuts_.empty() || cuts_.front() != 0) cuts_.insert(cuts_.begin(), 0);
-  }
+  DISTRIB_DECL SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
+                             std::vector<Step> cuts,
+                             std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max());
 
   [[nodiscard]] auto step() const noexcept -> Step { return k_; }
   /// What it keeps: the values, as they are now.
@@ -159,7 +140,7 @@ class SyncShardCore {
   }
 
   /// The cut that `LoadCut` asked for is damaged, or not there any more: goes to the newest that it has, as at a start.
-  template <class = void> void cut_refused(auto& out) {
+  void cut_refused(auto& out) {
     if (!loading_ || k_ == 0) return;
     std::erase(cuts_, k_);
     k_ = cuts_.back();
@@ -211,7 +192,7 @@ class SyncShardCore {
 
   /// Another replica of this shard, which has a cut of step `have`, asks for a newer one: it is sent the newest that is
   /// durable, or one that is made for it. While there is no room for that it is refused.
-  template <class = void> void state(Peer peer, Step have, auto& out) {
+  void state(Peer peer, Step have, auto& out) {
     const bool pauses = no_room_ && saving_;
     if (pauses) refused_ = have;
     if (cuts_.back() > have || k_ <= have || loading_ || pauses)
@@ -222,7 +203,7 @@ class SyncShardCore {
 
   /// The state of another replica came, or null: that has none that is newer, or was lost midway. Goes on from it where
   /// it is ahead, and saves it. Everybody is answered as after a Join.
-  template <class = void> void state_came(const Cut* cut, auto& out) {
+  void state_came(const Cut* cut, auto& out) {
     if (cut != nullptr && cut->step > k_ && !loading_) {
       if (std::exchange(copying_, std::nullopt)) store_.drop_cut();
       due_.reset();
@@ -256,7 +237,7 @@ class SyncShardCore {
 
   // Going back to cut c: contributions beyond may be other ones now. But cuts stay, those that are on their way, too: who
   // sent it back may not have heard of them, and a newer one may be common. They are made again where they are due again.
-  template <class = void> void forget_after(Step c) {
+  void forget_after(Step c) {
     contributions_.clear();
     checksums_.erase(checksums_.upper_bound({c, ranks_}), checksums_.end());
     before_ = std::max(before_, k_);
@@ -268,7 +249,7 @@ class SyncShardCore {
   [[nodiscard]] auto waits() const noexcept -> bool { return loading_ || awaited_.missing(); }
 
   // Contribution 0: the first one gives the values.
-  template <class = void> void begin(Peer peer, const Contribution& given, auto& out) {
+  void begin(Peer peer, const Contribution& given, auto& out) {
     std::error_code bad = awaited_.take(given, store_);
     if (!bad && !waits()) {
       answer_parked(out);
@@ -278,15 +259,7 @@ class SyncShardCore {
     if (!bad || bad == ps_errc::not_repeatable) out(PushedReply{peer, 0, progress()});
   }
 
-  // Rule 2: checksums of names since the newest own cut, of as many steps as the window has. False: the same name came
-  // with other bytes.
-  template <class = void> auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
-    if (contributions_per_step_ < ranks_) return true;
-    if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, 0}));
-    const Step cut = *std::prev(std::upper_bound(cuts_.begin(), cuts_.end(), k_));
-    if (step <= cut || step > k_ + window_) return true;
-    return checksums_.insert({{step, rank}, checksum}).first->second == checksum;
-  }
+  DISTRIB_DECL auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool;
 
   // Rule 5: of the cuts not newer than the common one, the two newest stay (and 0, for ever).
   void drop_old_cuts(Step common, auto& out) {
@@ -363,7 +336,7 @@ class SyncShardCore {
     for (Parked& asked : parked) pull(asked.peer, asked.step, out, std::move(asked.rows));
   }
 
-  template <class = void> void answer_states(auto& out) {
+  void answer_states(auto& out) {
     for (const auto& [peer, have] : std::exchange(wanted_states_, {})) state(peer, have, out);
   }
 
@@ -407,3 +380,7 @@ class SyncShardCore {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/protocol/impl/sync_shard_core.ipp>
+#endif

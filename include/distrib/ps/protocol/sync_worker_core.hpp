@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/replica_views.hpp>
@@ -38,15 +39,7 @@ class SyncWorkerCore {
  public:
   static constexpr bool is_synchronous = true;  ///< As `Consistency::is_synchronous` of its jobs.
 
-  template <class = void> SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {})
-      : rank_{rank},
-        total_steps_{job.total_steps},
-        replicas_{job.shards(), job.num_replicas()},
-        buffer_{options.replay_budget_bytes, std::move(options.initial_values)},
-        window_{contribution_window(job)},
-        wants_result_{options.wants_result},
-        has_backups_{job.consistency.replicas_to_aggregate(job.ranks) < job.ranks},
-        rows_{job} {}
+  DISTRIB_DECL SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options = {});
 
   /// The step whose values the worker has or waits for.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
@@ -60,7 +53,7 @@ class SyncWorkerCore {
   }
 
   /// It is lost. Of a shard that has another replica that one goes on alone.
-  template <class = void> void disconnected(std::uint32_t replica, auto& out) {
+  void disconnected(std::uint32_t replica, auto& out) {
     ReplicaView& view = replicas_[replica];
     view.connected = false;
     if (!replicas_.replicated()) return;
@@ -168,7 +161,7 @@ class SyncWorkerCore {
   }
 
   /// The newest step that is in every shard's list of cuts (rule 6).
-  template <class = void> [[nodiscard]] auto common_cut() const -> Step { return replicas_.common_cut(); }
+  [[nodiscard]] auto common_cut() const -> Step { return replicas_.common_cut(); }
 
   /// Every shard has the cut N: wherever it was sent back to since, nothing is left to do.
   [[nodiscard]] auto everything_saved() const -> bool { return replicas_.all_saved(total_steps_); }
@@ -196,16 +189,11 @@ class SyncWorkerCore {
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendRestore{replica, cut});
   }
 
-  void forget() {
-    t_.reset();
-    computing_ = false;
-    ++ticket_;
-    replicas_.forget();
-  }
+  DISTRIB_DECL void forget();
 
   // Rule 9, where another process of this rank goes on: so does this one, beside it. What shards that are behind have
   // not yet is left to that one.
-  template <class = void> void follow(std::uint32_t replica, auto& out) {
+  void follow(std::uint32_t replica, auto& out) {
     const Step from = *std::exchange(t_, replicas_[replica].progress.done);
     replicas_.leave(replica, from, *t_);
     replicas_.want_anew();
@@ -214,7 +202,7 @@ class SyncWorkerCore {
   }
 
   // Who told of that process may have lost it.
-  template <class = void> void doubt(std::uint32_t replica, auto& out) {
+  void doubt(std::uint32_t replica, auto& out) {
     if (!replicas_[replica].witness) return;
     replicas_.take_back();
     for (std::uint32_t other = 0; other < replicas_.size() && t_; ++other) serve(other, out);
@@ -277,7 +265,7 @@ class SyncWorkerCore {
 
   // A replica that was lost, joined anew or is left behind may be waited for in vain: the others are asked as well,
   // even those that were not ahead of it when they were last heard.
-  template <class = void> void ask_another(std::uint32_t replica, auto& out) {
+  void ask_another(std::uint32_t replica, auto& out) {
     const std::uint32_t shard = replicas_.shard_of(replica);
     if (computing_ || replicas_.values_of(shard) || !replicas_.some_of(shard, &ReplicaView::doubtful)) return;
     for (std::uint32_t other = shard; other < replicas_.size(); other += replicas_.shards())
@@ -285,7 +273,7 @@ class SyncWorkerCore {
   }
 
   // A replica that cannot be served catches up with another one. Whether it does, or may when that has joined.
-  template <class = void> auto find_help(std::uint32_t replica, auto& out) -> bool {
+  auto find_help(std::uint32_t replica, auto& out) -> bool {
     ReplicaView& view = replicas_[replica];
     const std::uint32_t shard = replicas_.shard_of(replica);
     const Step done = view.progress.done;
@@ -299,7 +287,7 @@ class SyncWorkerCore {
   }
 
   // Those that could not be helped, and at the end those that are behind: who could serve them may have gone home.
-  template <class = void> void help(auto& out) {
+  void help(auto& out) {
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) {
       const ReplicaView& view = replicas_[replica];
       const Step done = view.progress.done;
@@ -308,7 +296,7 @@ class SyncWorkerCore {
     }
   }
 
-  template <class = void> void catch_up(std::uint32_t replica, auto& out) {
+  void catch_up(std::uint32_t replica, auto& out) {
     ReplicaView& view = replicas_[replica];
     view.live = view.lame = false;
     view.helped_at = view.progress.done;
@@ -316,7 +304,7 @@ class SyncWorkerCore {
   }
 
   // What another replica of the same shard is or no longer is may be what these waited for.
-  template <class = void> void serve_siblings(std::uint32_t replica, auto& out) {
+  void serve_siblings(std::uint32_t replica, auto& out) {
     const std::uint32_t first = replicas_.shard_of(replica);
     for (std::uint32_t other = first; other < replicas_.size() && t_; other += replicas_.shards())
       if (other != replica) serve(other, out);
@@ -401,3 +389,7 @@ class SyncWorkerCore {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/protocol/impl/sync_worker_core.ipp>
+#endif

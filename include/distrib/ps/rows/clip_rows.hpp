@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/ps/job/error.hpp>
-#include <distrib/ps/rows/row_math.hpp>
 
 #include <cstddef>
 #include <span>
@@ -17,18 +16,8 @@ inline namespace v0 {
 /// `max_norm` of `embedding_lookup` does to the rows that were looked up. Norms are summed in double, in a fixed order
 /// of elements. Fails with `ps_errc::shape_mismatch` (no whole rows of `row_size`) and `ps_errc::not_positive`
 /// (`max_norm`).
-inline void clip_rows(std::span<float> rows, std::size_t row_size, float max_norm, std::error_code& ec) {
-  ec.clear();
-  const std::size_t count = detail::count_rows(rows.size(), row_size, ec);
-  if (!(max_norm > 0)) ec = ps_errc::not_positive;
-  for (std::size_t i = 0; !ec && i < count; ++i) {
-    float* const row = rows.data() + i * row_size;
-    const auto norm = detail::norm(row, row_size).value;
-    if (norm > static_cast<double>(max_norm))
-      detail::rescale_row(row, row, max_norm, static_cast<float>(norm), row_size);
-  }
-}
-template <class = void> void clip_rows(std::span<float> rows, std::size_t row_size, float max_norm) {
+DISTRIB_DECL void clip_rows(std::span<float> rows, std::size_t row_size, float max_norm, std::error_code& ec);
+inline void clip_rows(std::span<float> rows, std::size_t row_size, float max_norm) {
   std::error_code ec;
   clip_rows(rows, row_size, max_norm, ec);
   if (ec)
@@ -38,19 +27,8 @@ template <class = void> void clip_rows(std::span<float> rows, std::size_t row_si
 /// The way back: of `gradients`, those of the clipped rows, makes those of `rows` as they were before, in place. The
 /// true derivative: what points along a clipped row is gone, the rest is scaled as the row was. Fails as `clip_rows`,
 /// and with `ps_errc::shape_mismatch` when there is not one gradient for each row.
-inline void clip_rows_gradient(std::span<const float> rows, std::size_t row_size, float max_norm,
-                               std::span<float> gradients, std::error_code& ec) {
-  ec.clear();
-  const std::size_t count = detail::count_rows(rows.size(), row_size, ec);
-  if (gradients.size() != rows.size()) ec = ps_errc::shape_mismatch;
-  if (!(max_norm > 0)) ec = ps_errc::not_positive;
-  for (std::size_t i = 0; !ec && i < count; ++i) {
-    const float* const row = rows.data() + i * row_size;
-    const auto norm = detail::norm(row, row_size);
-    if (norm.value > static_cast<double>(max_norm))
-      detail::clip_gradient(gradients.data() + i * row_size, row, norm, max_norm, row_size);
-  }
-}
+DISTRIB_DECL void clip_rows_gradient(std::span<const float> rows, std::size_t row_size, float max_norm,
+                                     std::span<float> gradients, std::error_code& ec);
 inline void clip_rows_gradient(std::span<const float> rows, std::size_t row_size, float max_norm,
                                std::span<float> gradients) {
   std::error_code ec;
@@ -62,3 +40,7 @@ inline void clip_rows_gradient(std::span<const float> rows, std::size_t row_size
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/rows/impl/clip_rows.ipp>
+#endif

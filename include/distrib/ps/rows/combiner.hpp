@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/error.hpp>
-#include <distrib/ps/job/error.hpp>
+#include <distrib/core/decl.hpp>
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -30,19 +28,12 @@ enum class Combiner : std::uint8_t {
 }
 
 /// The opposite; fails with `ps_errc::unknown_combiner`.
-[[nodiscard]] inline auto parse_combiner(std::string_view text, std::error_code& ec) noexcept -> Combiner {
-  ec.clear();
-  for (const Combiner combiner : {Combiner::mean, Combiner::sqrtn, Combiner::sum})
-    if (text == to_text(combiner)) return combiner;
-  ec = ps_errc::unknown_combiner;
-  return Combiner::mean;
-}
-[[nodiscard]] inline auto parse_combiner(std::string_view text) -> Combiner {
-  std::error_code ec;
-  const Combiner combiner = parse_combiner(text, ec);
-  if (ec) throw_error(ec, '"' + std::string{text} + '"');
-  return combiner;
-}
+[[nodiscard]] DISTRIB_DECL auto parse_combiner(std::string_view text, std::error_code& ec) noexcept -> Combiner;
+[[nodiscard]] DISTRIB_DECL auto parse_combiner(std::string_view text) -> Combiner;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/rows/impl/combiner.ipp>
+#endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/ps/job/error.hpp>
-#include <distrib/ps/rows/detail/least_used.hpp>
 #include <distrib/ps/rows/key_index.hpp>
 #include <distrib/ps/rows/memory_budget.hpp>
 #include <distrib/ps/rows/prefetch.hpp>
@@ -18,8 +17,6 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -80,7 +77,7 @@ class EmbeddingTable {
   }
 
   /// The same, all at once: rows[i] is the row of keys[i] or null. As long as `keys`.
-  template <class = void> void find(std::span<const std::uint64_t> keys, std::span<const float*> rows) const {
+  void find(std::span<const std::uint64_t> keys, std::span<const float*> rows) const {
     assert(rows.size() >= keys.size());
     visit(keys, detail::CopyRows<const float*>{rows});
   }
@@ -129,7 +126,7 @@ class EmbeddingTable {
 
   /// Takes back the last `count`: keys and rows that came with it go, uses are again what they were. Memory that it took
   /// stays with the table.
-  template <class = void> void uncount(std::span<const std::uint64_t> keys, std::span<const KeyUse> before) {
+  void uncount(std::span<const std::uint64_t> keys, std::span<const KeyUse> before) {
     in_windows(
         keys, 0,
         [&](std::size_t i, KeySlot* begin, float*& row) {
@@ -147,7 +144,7 @@ class EmbeddingTable {
   }
 
   /// uses[i] becomes the use of keys[i], all 0 where there is no such key. As long as `keys`.
-  template <class = void> void uses(std::span<const std::uint64_t> keys, std::span<KeyUse> uses) const {
+  void uses(std::span<const std::uint64_t> keys, std::span<KeyUse> uses) const {
     assert(uses.size() >= keys.size());
     in_windows(
         keys, 0,
@@ -163,7 +160,6 @@ class EmbeddingTable {
   /// Puts keys back with the use that they had when they were saved. rows[i] is the row of keys[i], for the caller to
   /// write, or null where its frequency is below `min_count`. Keys that the table has get the use that is given. Like
   /// `find_or_make` it gives how many keys were served.
-  template <class = void>
   auto restore(std::span<const std::uint64_t> keys, std::span<const KeyUse> uses, std::span<float*> rows,
                std::error_code& ec) -> std::size_t {
     assert(rows.size() >= keys.size() && uses.size() >= keys.size());
@@ -172,7 +168,6 @@ class EmbeddingTable {
         [](std::uint64_t, std::span<float>) {}, detail::CopyRows<float*>{rows}, ec);
   }
   /// The same. Throws `std::system_error` where the other sets `ec`.
-  template <class = void>
   void restore(std::span<const std::uint64_t> keys, std::span<const KeyUse> uses, std::span<float*> rows) {
     std::error_code ec;
     const std::size_t served = restore(keys, uses, rows, ec);
@@ -180,7 +175,7 @@ class EmbeddingTable {
   }
 
   /// Forgets keys, their rows and their counts. Gives how many there were.
-  template <class = void> auto erase(std::span<const std::uint64_t> keys) -> std::size_t {
+  auto erase(std::span<const std::uint64_t> keys) -> std::size_t {
     const std::size_t before = index_.size();
     in_windows(
         keys, layout().row_bytes(),
@@ -197,7 +192,7 @@ class EmbeddingTable {
   }
 
   /// Forgets every key, with and without a row, that was last counted before `step`. Gives how many there were.
-  template <class = void> auto evict_unused_since(std::uint32_t step) -> std::size_t {
+  auto evict_unused_since(std::uint32_t step) -> std::size_t {
     return evict_unused_since(step, [](std::uint64_t, KeyUse, const float*) {});
   }
   /// The same. Calls `last(key, use, row)` for each before it goes; `row`, a `const float*`, is null for one without.
@@ -212,11 +207,7 @@ class EmbeddingTable {
 
   /// Forgets the `count` rows of least frequency; among equals those last counted earliest, then those of the smallest
   /// keys. All, when there are no more. Keys without a row stay. Gives how many there were.
-  template <class = void> auto evict_least_used(std::size_t count) -> std::size_t {
-    if (count == 0 || rows_.size() == 0) return 0;
-    const detail::EvictionOrder last = detail::nth_least_used(index_, std::min(count, rows_.size()));
-    return evict_if([last](const KeySlot& slot) { return slot.has_row() && detail::eviction_order(slot) <= last; });
-  }
+  DISTRIB_DECL auto evict_least_used(std::size_t count) -> std::size_t;
 
   /// Calls `f(key, use, row)` for each key; `row`, a `const float*`, is null for a key without one.
   template <class F>
@@ -335,3 +326,7 @@ class EmbeddingTable {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/rows/impl/embedding_table.ipp>
+#endif

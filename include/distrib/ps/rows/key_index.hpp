@@ -113,7 +113,7 @@ class KeyIndex {
 
   /// Puts in a key that is not there; its slot has no row, and a use of all 0. On failure null, and `ec` is
   /// `ps_errc::budget_exceeded` or what the system says.
-  template <class = void> [[nodiscard]] auto insert(std::uint64_t key, std::error_code& ec) -> KeySlot* {
+  [[nodiscard]] auto insert(std::uint64_t key, std::error_code& ec) -> KeySlot* {
     ec.clear();
     const std::uint64_t hash = hash_key(key);
     if (segments_.empty()) start(ec);
@@ -136,7 +136,7 @@ class KeyIndex {
   }
 
   /// Takes the key of a slot out; others may move to fill the gap.
-  template <class = void> void erase(KeySlot* slot) noexcept {
+  void erase(KeySlot* slot) noexcept {
     const Entry& entry = entry_of(hash_key(slot->key_));
     fill_gap(entry.slots, entry.size, static_cast<std::uint32_t>(slot - entry.slots));
     --segments_[entry.segment].used;
@@ -282,7 +282,7 @@ class KeyIndex {
     return {pieces_.take(size * sizeof(KeySlot), ec), size, 0, limit_of(size, prefix), prefix, depth};
   }
 
-  template <class = void> void start(std::error_code& ec) {
+  void start(std::error_code& ec) {
     ++growths_;  // what `begin` gave without any segment is stale
     Segment first = make_segment(first_size, 0, 0, ec);
     if (ec) return;
@@ -292,7 +292,7 @@ class KeyIndex {
   }
 
   /// Puts a segment last and points the directory to it.
-  template <class = void> void add(const Segment& segment, std::error_code& ec) {
+  void add(const Segment& segment, std::error_code& ec) {
     try {
       segments_.push_back(segment);
     } catch (const std::bad_alloc&) {
@@ -329,7 +329,7 @@ class KeyIndex {
     ++to.used;
   }
 
-  template <class = void> void grow(std::uint32_t number, std::error_code& ec) {
+  void grow(std::uint32_t number, std::error_code& ec) {
     ++growths_;
     most_moved_ = std::max<std::size_t>(most_moved_, segments_[number].used);
     if (segments_[number].size >= split_size && make_splittable(number, ec)) return split(number, ec);
@@ -358,7 +358,7 @@ class KeyIndex {
     return true;
   }
 
-  template <class = void> void split(std::uint32_t number, std::error_code& ec) {
+  void split(std::uint32_t number, std::error_code& ec) {
     const Segment& old = segments_[number];
     const unsigned bit = first_directory_bit + old.depth;
     std::array<std::uint32_t, 2> counts{};

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/rows/memory_budget.hpp>
 
 #include <sys/mman.h>
 
-#include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <system_error>
 #include <utility>
 
@@ -39,19 +38,7 @@ class MappedMemory {
 
   /// Maps `size_bytes`, rounded up to whole pages. On failure there are none and `ec` is `ps_errc::budget_exceeded` or
   /// what the system says.
-  MappedMemory(std::size_t size_bytes, Pages pages, MemoryBudget& budget, std::error_code& ec) noexcept {
-    const std::size_t size = round_up(size_bytes, page_bytes);
-    budget.take(size, ec);
-    if (ec) return;
-    data_ = map(size, pages);
-    if (data_ == nullptr) {
-      ec = {errno, std::generic_category()};
-      budget.give_back(size);
-      return;
-    }
-    size_ = size;
-    budget_ = &budget;
-  }
+  DISTRIB_DECL MappedMemory(std::size_t size_bytes, Pages pages, MemoryBudget& budget, std::error_code& ec) noexcept;
 
   MappedMemory(MappedMemory&& other) noexcept { swap(other); }
   auto operator=(MappedMemory&& other) noexcept -> MappedMemory& {
@@ -69,20 +56,7 @@ class MappedMemory {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
  private:
-  static auto map(std::size_t size, Pages pages) noexcept -> std::byte* {
-    const std::size_t slack = pages == Pages::huge ? huge_page_bytes - page_bytes : 0;
-    const int fill = pages == Pages::filled ? MAP_POPULATE : 0;
-    void* const memory =
-        ::mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fill, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    auto* const begin = static_cast<std::byte*>(memory);
-    if (pages != Pages::huge) return begin;
-    const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(begin)) % huge_page_bytes;
-    if (before != 0) ::munmap(begin, before);
-    if (before != slack) ::munmap(begin + before + size, slack - before);
-    ::madvise(begin + before, size, MADV_HUGEPAGE);  // a wish: without it the memory works all the same
-    return begin + before;
-  }
+  DISTRIB_DECL static auto map(std::size_t size, Pages pages) noexcept -> std::byte*;
 
   void swap(MappedMemory& other) noexcept {
     std::swap(data_, other.data_);
@@ -98,3 +72,7 @@ class MappedMemory {
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/rows/impl/mapped_memory.ipp>
+#endif

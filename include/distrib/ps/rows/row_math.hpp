@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/rounded.hpp>
 #include <distrib/ps/job/error.hpp>
 
@@ -63,12 +64,7 @@ template <class Step>
 }
 
 /// to = row. A call of memcpy costs more than it copies, so rows of whole lines, as most are, are copied line by line.
-inline void copy_row(float* to, const float* row, std::size_t size) noexcept {
-  constexpr std::size_t line = 64 / sizeof(float);
-  std::size_t at = 0;
-  for (; size - at >= line; at += line) std::memcpy(to + at, row + at, line * sizeof(float));
-  if (at < size) std::memcpy(to + at, row + at, (size - at) * sizeof(float));
-}
+DISTRIB_DECL void copy_row(float* to, const float* row, std::size_t size) noexcept;
 
 /// to += row
 inline void add_row(float* to, const float* row, std::size_t size) noexcept {
@@ -88,28 +84,11 @@ inline void divide_row(float* row, float divisor, std::size_t size) noexcept {
 }
 
 /// to = row * factor / divisor
-inline void rescale_row(float* to, const float* row, float factor, float divisor, std::size_t size) noexcept {
-  const Rounded<Float4> f = four(factor);
-  const Rounded<Float4> d = four(divisor);
-  for_each_four(to, row, size, [=](auto, auto r) __attribute__((always_inline)) { return r * f / d; });
-}
+DISTRIB_DECL void rescale_row(float* to, const float* row, float factor, float divisor, std::size_t size) noexcept;
 
 /// a[0] * b[0] + a[1] * b[1] + ... in double: two sums, of even and of odd elements, so that one addition need not wait
 /// for the other; then their sum.
-[[nodiscard]] inline auto dot(const float* a, const float* b, std::size_t size) noexcept -> Rounded<double> {
-  const auto product = [=](std::size_t i) __attribute__((always_inline)) {
-    return Rounded<double>{static_cast<double>(a[i])} * Rounded<double>{static_cast<double>(b[i])};
-  };
-  Rounded<double> even{0.0};
-  Rounded<double> odd{0.0};
-  std::size_t i = 0;
-  for (; size - i >= 2; i += 2) {
-    even = even + product(i);
-    odd = odd + product(i + 1);
-  }
-  if (i < size) even = even + product(i);
-  return even + odd;
-}
+[[nodiscard]] DISTRIB_DECL auto dot(const float* a, const float* b, std::size_t size) noexcept -> Rounded<double>;
 
 /// The l2 norm of a row.
 [[nodiscard]] inline auto norm(const float* row, std::size_t size) noexcept -> Rounded<double> {
@@ -118,16 +97,8 @@ inline void rescale_row(float* to, const float* row, float factor, float divisor
 
 /// What of `gradient`, that of the clipped row, reaches `row`, whose norm n is above `max_norm`:
 /// max_norm / n * (gradient - row * (row . gradient) / n^2). In double, rounded at the end; in place.
-inline void clip_gradient(float* gradient, const float* row, Rounded<double> n, float max_norm,
-                          std::size_t size) noexcept {
-  const Rounded<double> scale = Rounded<double>{static_cast<double>(max_norm)} / n;
-  const Rounded<double> along = dot(row, gradient, size) / (n * n);
-  for (std::size_t i = 0; i < size; ++i) {
-    const Rounded<double> g{static_cast<double>(gradient[i])};
-    const Rounded<double> r{static_cast<double>(row[i])};
-    gradient[i] = static_cast<float>((scale * (g - r * along)).value);
-  }
-}
+DISTRIB_DECL void clip_gradient(float* gradient, const float* row, Rounded<double> n, float max_norm,
+                                std::size_t size) noexcept;
 
 }  // namespace detail
 }  // namespace v0
@@ -137,4 +108,8 @@ inline void clip_gradient(float* gradient, const float* row, Rounded<double> n, 
 #pragma float_control(pop)
 #elif defined(__GNUC__)
 #pragma GCC pop_options
+#endif
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/rows/impl/row_math.ipp>
 #endif

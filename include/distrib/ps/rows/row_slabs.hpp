@@ -42,7 +42,7 @@ class RowSlabs {
 
   /// A row that nobody has, with any contents. Sets `ps_errc::budget_exceeded` when there is no memory for it, or no
   /// number below 2^32 - 2, and gives 0 then.
-  template <class = void> [[nodiscard]] auto take(std::error_code& ec) -> std::uint32_t {
+  [[nodiscard]] auto take(std::error_code& ec) -> std::uint32_t {
     ec.clear();
     if (first_free_ == none && next_row_ == slab_rows_) add_slab(ec);
     if (ec) return 0;
@@ -81,7 +81,7 @@ class RowSlabs {
     return next;
   }
 
-  template <class = void> void add_slab(std::error_code& ec) {
+  void add_slab(std::error_code& ec) {
     // The last number of the last slab would be beyond what an index can name.
     if (((std::uint64_t{slabs_.size()} + 1) << shift_) > std::uint64_t{none} - 1) {
       ec = ps_errc::budget_exceeded;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/ps/job/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -33,19 +33,8 @@ struct SparseIds {
 };
 
 /// Whether rows, ids and weights fit together; fails with `ps_errc::bad_row_splits`, `ps_errc::bad_weights`.
-template <class = void> void check_sparse_ids(const SparseIds& lookups, std::error_code& ec) noexcept {
-  ec.clear();
-  std::int64_t last = 0;
-  for (const std::int64_t split : lookups.row_splits) {
-    if (split < last) ec = ps_errc::bad_row_splits;
-    last = split;
-  }
-  if (lookups.row_splits.empty() || lookups.row_splits.front() != 0 ||
-      static_cast<std::uint64_t>(lookups.row_splits.back()) != lookups.ids.size())
-    ec = ps_errc::bad_row_splits;
-  if (!ec && !lookups.weights.empty() && lookups.weights.size() != lookups.ids.size()) ec = ps_errc::bad_weights;
-}
-template <class = void> void check_sparse_ids(const SparseIds& lookups) {
+DISTRIB_DECL void check_sparse_ids(const SparseIds& lookups, std::error_code& ec) noexcept;
+inline void check_sparse_ids(const SparseIds& lookups) {
   std::error_code ec;
   check_sparse_ids(lookups, ec);
   if (ec)
@@ -55,3 +44,7 @@ template <class = void> void check_sparse_ids(const SparseIds& lookups) {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/rows/impl/sparse_ids.ipp>
+#endif

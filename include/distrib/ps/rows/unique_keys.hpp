@@ -33,7 +33,7 @@ struct UniqueKeys {
 class KeyIndexer {
  public:
   /// The unique keys of `list`, which may be in any order and have repeats. Valid until the next call.
-  template <class = void> [[nodiscard]] auto index(std::span<const std::uint64_t> list) -> const UniqueKeys& {
+  [[nodiscard]] auto index(std::span<const std::uint64_t> list) -> const UniqueKeys& {
     sort(list);
     unique_.keys.clear();
     unique_.index.resize(list.size());
@@ -58,7 +58,7 @@ class KeyIndexer {
   }
 
   // Digit by digit, the lowest first; each pass keeps the order that the one before it made.
-  template <class = void> void sort(std::span<const std::uint64_t> list) {
+  void sort(std::span<const std::uint64_t> list) {
     sorted_.resize(list.size());
     next_.resize(list.size());
     counts_.assign(digits * buckets, 0);
@@ -83,7 +83,7 @@ class KeyIndexer {
 };
 
 /// The same for one list.
-template <class = void> [[nodiscard]] auto unique_keys(std::span<const std::uint64_t> list) -> UniqueKeys {
+[[nodiscard]] inline auto unique_keys(std::span<const std::uint64_t> list) -> UniqueKeys {
   return KeyIndexer{}.index(list);
 }
 

@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
-
-#include <cstdint>
-#include <string>
 
 namespace distrib {
 inline namespace v0 {
 
 /// Why this shard cannot serve the job: `ps_errc::job_mismatch` and the number in which cluster and job
 /// differ. No error: it can.
-[[nodiscard]] inline auto cluster_mismatch(const Job& job, const ShardIdentity& identity) -> Error {
-  const auto differs = [](const char* what, std::uint32_t in_job, std::uint32_t in_cluster) -> Error {
-    return {ps_errc::job_mismatch,
-            "the job has " + std::to_string(in_job) + " " + what + ", this cluster " + std::to_string(in_cluster)};
-  };
-  if (job.tasks != identity.tasks) return differs("parameter servers", job.tasks, identity.tasks);
-  if (job.ranks != identity.ranks) return differs("workers", job.ranks, identity.ranks);
-  const std::uint32_t of_task = job.shards_per_task * job.replicas;
-  if (of_task <= identity.shard) return differs("shards of a task", of_task, identity.shard + 1);
-  return {};
-}
+[[nodiscard]] DISTRIB_DECL auto cluster_mismatch(const Job& job, const ShardIdentity& identity) -> Error;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/server/impl/cluster_mismatch.ipp>
+#endif

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/net/connection_core.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/wire/messages.hpp>
-#include <distrib/rpc/error.hpp>
-#include <distrib/rpc/router.hpp>
+#include <distrib/rpc/call.hpp>
 
 #include <algorithm>
 #include <cstddef>

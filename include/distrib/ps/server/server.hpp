@@ -2,26 +2,19 @@
 #pragma once
 
 #include <distrib/cluster/cluster_spec.hpp>
-#include <distrib/cluster/roles.hpp>
-#include <distrib/cluster/task_id.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/net/listener.hpp>
-#include <distrib/net/signals.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
-#include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/server_task.hpp>
 #include <distrib/ps/server/server_options.hpp>
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 namespace distrib {
@@ -47,16 +40,9 @@ class Server {
   /// the cluster has no such task, `net_errc::address_in_use` with the address when another process has it (a second
   /// process of this task, most likely) or that of `ServerOptions::metrics`, `ps_errc::directory_in_use` when another
   /// process of this task has `ServerOptions::directory` and goes on to have it for `lock_within`, and what `Listener`
-  /// throws. (A template only so that it is compiled where it is used.)
-  template <class Listens = Listener>
-  Server(IoPool& io, const ClusterSpec& cluster, std::string_view job_name, std::uint32_t task_index,
-         UpdaterFinder updaters = StandardUpdaters{}, ServerOptions options = {}) {
-    const TaskId task{std::string{job_name}, task_index};
-    check_role(cluster, task);
-    if (job_name != "ps") return;
-    task_ = detail::make_server_task<Listens>(io, cluster, task_index, shard_kinds(std::move(updaters)),
-                                              std::move(options));
-  }
+  /// throws.
+  DISTRIB_DECL Server(IoPool& io, const ClusterSpec& cluster, std::string_view job_name, std::uint32_t task_index,
+                      UpdaterFinder updaters = StandardUpdaters{}, ServerOptions options = {});
   Server(const Server&) = delete;
   auto operator=(const Server&) -> Server& = delete;
 
@@ -89,25 +75,13 @@ class Server {
   }
 
   /// The same, blocking. SIGINT and SIGTERM have the shards saved first.
-  template <class = void> [[nodiscard]] auto join() -> int {
+  [[nodiscard]] auto join() -> int {
     asio::io_context here{1};
     return join(here);
   }
 
   /// The same; meanwhile runs what others post to `here`, which nobody else may run.
-  template <class = void> [[nodiscard]] auto join(asio::io_context& here) -> int {
-    int code = 0;
-    const Signals signals{here, [this] { task().stop(); }};
-    const auto work = asio::make_work_guard(here);
-    async_join([&here, &code](int ended) {
-      asio::post(here, [&here, &code, ended] {
-        code = ended;
-        here.stop();
-      });
-    });
-    here.run();
-    return code;
-  }
+  [[nodiscard]] DISTRIB_DECL auto join(asio::io_context& here) -> int;
 
   /// Asks it to save and end; from any thread.
   void stop() { task().stop(); }
@@ -126,3 +100,7 @@ class Server {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/server/impl/server.ipp>
+#endif

@@ -4,7 +4,7 @@
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/ps/server/shard_options.hpp>
-#include <distrib/rpc/server_core.hpp>
+#include <distrib/rpc/server_options.hpp>
 
 #include <chrono>
 #include <optional>

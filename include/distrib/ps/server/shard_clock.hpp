@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/net/connection_core.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/server/shard_options.hpp>
@@ -9,8 +10,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -32,35 +31,17 @@ class ShardClock {
     Rank rank = 0;
   };
 
-  template <class = void>
-  ShardClock(const ShardOptions& options, const ShardIdentity& identity, Instant now)
-      : away_{options.lease + options.restart_window},
-        linger_{options.linger},
-        pause_{options.save_again_after},
-        was_finished_{identity.finished},
-        since_{now},
-        ranks_(identity.ranks) {}
+  DISTRIB_DECL ShardClock(const ShardOptions& options, const ShardIdentity& identity, Instant now);
 
   /// The job is known: leases begin. `replicated`: there is another replica to ask.
-  void opened(Instant now, bool replicated = false) {
-    opened_ = true;
-    replicated_ = replicated;
-    since_ = now;
-    for (RankState& rank : ranks_) rank.since = now;
-  }
+  DISTRIB_DECL void opened(Instant now, bool replicated = false);
   /// True: somebody else speaks for this rank already.
   auto joined(Rank rank) -> bool {
     ++joined_;
     ask_ = Instant::max();
     return ++ranks_[rank].peers > 1;
   }
-  void parted(Rank rank, Instant now) {
-    ranks_[rank].since = now;
-    --ranks_[rank].peers;
-    if (--joined_ != 0) return;
-    since_ = now;
-    if (replicated_) ask_ = now;
-  }
+  DISTRIB_DECL void parted(Rank rank, Instant now);
   /// A cut is durable, perhaps the last one: the linger time begins, unless somebody is joined.
   void saved(Instant now) {
     if (joined_ == 0) since_ = now;
@@ -78,7 +59,7 @@ class ShardClock {
 
   /// Whether the other replica is to be asked for what this one lacks, as everybody may have gone home: nobody is joined
   /// any more. True once each pause.
-  template <class = void> auto asks_sibling(Instant now) -> bool {
+  auto asks_sibling(Instant now) -> bool {
     const bool asks = now >= ask_;
     if (asks) ask_ = now + pause_;
     return asks;
@@ -91,15 +72,7 @@ class ShardClock {
     return first == Instant::max() ? verdict : std::min(first, verdict.value_or(first));
   }
 
-  template <class = void> [[nodiscard]] auto look(Instant now, bool complete) const -> Verdict {
-    const auto due = verdict_at(complete);
-    if (!due || now < *due) return {};
-    if (!opened_ && !was_finished_) return {Verdict::Kind::nobody_came, 0};
-    if (!opened_ || complete) return {Verdict::Kind::finished, 0};
-    for (Rank rank = 0; rank < ranks_.size(); ++rank)
-      if (is_away(ranks_[rank]) && now >= ranks_[rank].since + away_) return {Verdict::Kind::lost, rank};
-    return {};
-  }
+  [[nodiscard]] DISTRIB_DECL auto look(Instant now, bool complete) const -> Verdict;
 
  private:
   struct RankState {
@@ -110,14 +83,7 @@ class ShardClock {
 
   static auto is_away(const RankState& rank) -> bool { return rank.peers == 0 && !rank.goodbye; }
 
-  [[nodiscard]] auto verdict_at(bool complete) const -> std::optional<Instant> {
-    if (!opened_) return since_ + (was_finished_ ? linger_ : away_);
-    if (complete) return joined_ == 0 ? std::optional{since_ + linger_} : std::nullopt;
-    std::optional<Instant> first;
-    for (const RankState& rank : ranks_)
-      if (is_away(rank)) first = std::min(first.value_or(Instant::max()), rank.since + away_);
-    return first;
-  }
+  [[nodiscard]] DISTRIB_DECL auto verdict_at(bool complete) const -> std::optional<Instant>;
 
   std::chrono::milliseconds away_;
   std::chrono::milliseconds linger_;
@@ -134,3 +100,7 @@ class ShardClock {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/server/impl/shard_clock.ipp>
+#endif

@@ -4,12 +4,10 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/net/connection_core.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
-#include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/block_checksum.hpp>
 #include <distrib/ps/server/detail/push_call.hpp>
@@ -28,7 +26,6 @@
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/router.hpp>
-#include <distrib/rpc/server_core.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -2,15 +2,11 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/dtype.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/table_gradients.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <span>
 
 namespace distrib {
@@ -18,47 +14,20 @@ inline namespace v0 {
 
 /// Whether every element is a number: neither NaN nor infinite. It asks their bits, so that -ffast-math, which takes
 /// all numbers for finite, changes nothing. As fast as memory is read.
-template <class = void> [[nodiscard]] inline auto all_finite(std::span<const float> elements) noexcept -> bool {
-  using Words = std::uint32_t __attribute__((vector_size(16)));
-  constexpr std::size_t width = sizeof(Words) / sizeof(float);
-  Words found{};  // the highest bit of a word: the exponent of some element in it was all ones
-  const auto look = [&](std::size_t at, std::size_t count) {
-    Words words{};
-    std::memcpy(&words, elements.data() + at, count * sizeof(float));
-    found |= (words & 0x7fffffffU) + 0x00800000U;
-  };
-  std::size_t at = 0;
-  for (; elements.size() - at >= width; at += width) look(at, width);
-  if (at < elements.size()) look(at, elements.size() - at);
-  return ((found[0] | found[1] | found[2] | found[3]) >> 31) == 0;
-}
+[[nodiscard]] DISTRIB_DECL auto all_finite(std::span<const float> elements) noexcept -> bool;
 
 /// The same of doubles, one by one.
-template <class = void> [[nodiscard]] inline auto all_finite(std::span<const double> elements) noexcept -> bool {
-  constexpr std::uint64_t exponent = 0x7ff0000000000000U;
-  const ByteView bytes = std::as_bytes(elements);
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(double))
-    if ((load_le<std::uint64_t>(bytes.data() + at) & exponent) == exponent) return false;
-  return true;
-}
+[[nodiscard]] DISTRIB_DECL auto all_finite(std::span<const double> elements) noexcept -> bool;
 
 /// TensorFlow's check of the same name, of what a contribution says to one shard: its dense `block` and rows of tables.
 /// Fails with `ps_errc::not_finite`, naming the first variable or table with an element that is not finite. Gaps of the
 /// block are not looked at.
-template <class = void>
-[[nodiscard]] inline auto check_numerics(const ShardLayout& layout, const AlignedBuffer& block,
-                                         const TableGradients& tables) -> Error {
-  const auto finite = []<class T>(const ShardLayout::Entry& entry, std::span<const T> dense) {
-    return all_finite(dense.subspan(entry.offset_bytes / sizeof(T), entry.size_bytes / sizeof(T)));
-  };
-  for (const ShardLayout::Entry& entry : layout.entries())
-    if ((entry.dtype == DType::float32 && !finite(entry, block.as<float>())) ||
-        (entry.dtype == DType::float64 && !finite(entry, block.as<double>())))
-      return {ps_errc::not_finite, entry.name};
-  for (std::size_t table = 0; table < layout.tables().size(); ++table)
-    if (!all_finite(tables.rows(table))) return {ps_errc::not_finite, layout.tables()[table].info().name};
-  return {};
-}
+[[nodiscard]] DISTRIB_DECL auto check_numerics(const ShardLayout& layout, const AlignedBuffer& block,
+                                               const TableGradients& tables) -> Error;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/store/impl/check_numerics.ipp>
+#endif

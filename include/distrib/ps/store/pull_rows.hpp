@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/key_lists.hpp>
 #include <distrib/ps/store/table_digest.hpp>
@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace distrib {
@@ -31,7 +30,7 @@ struct PullRows {
 }
 
 /// Adds a request to a message: the keys of each table, and one byte, 1 when digests are wanted.
-template <class = void> inline void append_pull_rows(const PullRows& rows, std::vector<std::byte>& to) {
+inline void append_pull_rows(const PullRows& rows, std::vector<std::byte>& to) {
   for (const std::vector<std::uint64_t>& keys : rows.keys) append_keys(keys, to);
   to.push_back(std::byte{rows.digests});
 }
@@ -39,20 +38,12 @@ template <class = void> inline void append_pull_rows(const PullRows& rows, std::
 /// Reads what `append_pull_rows` wrote, a stranger's perhaps; without a body nothing is asked. Fails with
 /// `ps_errc::unsorted_keys` when it is no request to these tables, and `pull_too_large` when the answer would be more than
 /// `max_bytes`; `ShardStore::check` says whether the shard has the keys. Memory: at most eight times the body's.
-template <class = void>
-[[nodiscard]] inline auto read_pull_rows(const ShardLayout& layout, const SharedBuffer& body, std::uint64_t max_bytes,
-                                         PullRows& rows) -> Error {
-  rows = {};
-  if (body == nullptr) return {};
-  const ByteView bytes = body->bytes();
-  rows.keys.resize(layout.tables().size());
-  if (bytes.empty() || bytes.back() > std::byte{1} || !read_key_lists(bytes.first(bytes.size() - 1), rows.keys))
-    return {ps_errc::unsorted_keys, "the keys of a pull"};
-  rows.digests = bytes.back() == std::byte{1};
-  const std::size_t size = answer_bytes(layout, rows);
-  if (size <= max_bytes) return {};
-  return {ps_errc::pull_too_large, std::to_string(size) + " bytes of " + std::to_string(max_bytes)};
-}
+[[nodiscard]] DISTRIB_DECL auto read_pull_rows(const ShardLayout& layout, const SharedBuffer& body,
+                                               std::uint64_t max_bytes, PullRows& rows) -> Error;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/store/impl/pull_rows.ipp>
+#endif

@@ -22,7 +22,7 @@ struct SaveCut {
   std::vector<TableCopy> tables = {};  ///< which are still to be put in order.
 
   /// The cut. May take as long as sorting all keys of the tables.
-  template <class = void> [[nodiscard]] auto finish() && -> Cut {
+  [[nodiscard]] auto finish() && -> Cut {
     for (TableCopy& table : tables) cut.tables.push_back(std::move(table).finish());
     return std::move(cut);
   }

@@ -2,15 +2,13 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/float_format.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/rows/row_layout.hpp>
 #include <distrib/ps/store/block_pool.hpp>
-#include <distrib/ps/store/check_numerics.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/dense_store.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
@@ -23,10 +21,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -48,13 +44,8 @@ class ShardStore {
  public:
   /// Starts with the job's initial values. `table_budget_bytes`: what the tables may take together. Throws
   /// `ps_errc::budget_exceeded` when those of numbered keys need more.
-  template <class = void>
-  ShardStore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, std::uint64_t table_budget_bytes)
-      : layout_{job, shard},
-        checks_numerics_{job.check_numerics},
-        dense_{layout_, updaters, initial_values(job, layout_)} {
-    if (!job.tables.empty()) tables_ = std::make_unique<TableStore>(job, layout_, updaters, table_budget_bytes);
-  }
+  DISTRIB_DECL ShardStore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                          std::uint64_t table_budget_bytes);
 
   /// Whether rows as they were before the last update are kept, for `previous_values`. Not, unless told.
   void keep_previous(bool keep) {
@@ -69,33 +60,11 @@ class ShardStore {
 
   /// Reads a contribution, decoding what is no float32. Errors as `TableGradients::read`; of a job that asks for it, as
   /// `check_numerics`.
-  template <class = void> [[nodiscard]] auto read(SharedBuffer block) -> std::pair<ReadContribution, Error> {
-    std::pair<ReadContribution, Error> read;
-    auto& [given, bad] = read;
-    if (block == nullptr) bad.code = ps_errc::wrong_size;
-    else bad.code = given.tables.read(layout_, block->bytes());
-    if (!bad && layout_.wire_format() != FloatFormat::float32) block = decode(*block, given.tables);
-    if (checks_numerics_ && !bad) bad = check_numerics(layout_, *block, given.tables);
-    given.block = std::move(block);
-    return read;
-  }
+  [[nodiscard]] DISTRIB_DECL auto read(SharedBuffer block) -> std::pair<ReadContribution, Error>;
 
   /// The `count`-th update (from 1), by the mean of these contributions in their order; to counters each is added. On
   /// failure (`ps_errc::budget_exceeded`) nothing has changed.
-  template <class = void>
-  void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec) {
-    ec.clear();
-    sent_of_ = nullptr;
-    if (tables_ != nullptr) {
-      of_tables_.clear();
-      for (const ReadContribution& one : contributions) of_tables_.push_back(&one.tables);
-      tables_->apply(count, of_tables_, ec);
-      if (ec) return;
-    }
-    of_blocks_.clear();
-    for (const ReadContribution& one : contributions) of_blocks_.push_back(one.block->bytes());
-    dense_.apply(count, of_blocks_);
-  }
+  DISTRIB_DECL void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec);
 
   /// Whether a pull may ask for these rows: `ps_errc::no_such_row` when one is not of this shard.
   [[nodiscard]] auto check(const PullRows& rows) const -> std::error_code {
@@ -103,36 +72,32 @@ class ShardStore {
   }
 
   /// The dense block, and behind it what is asked of the tables, as they are now, in the job's `FloatFormat`.
-  template <class = void> [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
+  [[nodiscard]] auto values(const PullRows& rows) -> SharedBuffer {
     if (rows.keys.empty()) return to_send(dense_.values());
     return answer(dense_.values(), rows, [&](std::span<std::byte> to) { tables_->values(rows.keys, to); });
   }
 
   /// The same as they were before the last update; `dense` is the block of then. Digests are those of now.
-  template <class = void>
   [[nodiscard]] auto previous_values(const SharedBuffer& dense, const PullRows& rows) -> SharedBuffer {
     if (rows.keys.empty()) return to_send(dense);
     return answer(dense, rows, [&](std::span<std::byte> to) { tables_->previous_values(rows.keys, to); });
   }
 
   /// Begins a cut of this moment. The dense block is in it at once; tables are copied by `copy_cut`, while updates go on.
-  template <class = void> void begin_cut(Step step, std::vector<Step> applied = {}) {
+  void begin_cut(Step step, std::vector<Step> applied = {}) {
     cut_ = dense_.cut(step, std::move(applied));
     if (tables_ != nullptr) tables_->begin_copy();
   }
   /// Copies on, `most_bytes` or a little more. Whether the cut is whole.
-  template <class = void>
-  auto copy_cut(std::size_t most_bytes) -> bool {
-    return tables_ == nullptr || tables_->copy_some(most_bytes);
-  }
+  auto copy_cut(std::size_t most_bytes) -> bool { return tables_ == nullptr || tables_->copy_some(most_bytes); }
   /// The cut, once it is whole.
-  template <class = void> [[nodiscard]] auto take_cut() -> SaveCut {
+  [[nodiscard]] auto take_cut() -> SaveCut {
     SaveCut taken{std::exchange(cut_, {})};
     if (tables_ != nullptr) taken.tables = tables_->take_copy();
     return taken;
   }
   /// What was begun is not wanted any more.
-  template <class = void> void drop_cut() {
+  void drop_cut() {
     cut_ = {};
     if (tables_ != nullptr) tables_->drop_copy();
   }
@@ -141,32 +106,17 @@ class ShardStore {
   void begin(SharedBuffer dense) noexcept { dense_.begin(std::move(dense)); }
 
   /// Goes to the state of a cut of the same layout.
-  template <class = void> void load(const Cut& cut) {
+  void load(const Cut& cut) {
     dense_.load(cut);
     if (tables_ != nullptr) tables_->load(cut.tables);
   }
 
  private:
   // A block for everybody who asks for these values.
-  template <class = void> auto to_send(const SharedBuffer& dense) -> SharedBuffer {
-    if (layout_.wire_format() == FloatFormat::float32) return dense;
-    if (sent_of_ != dense) {
-      const auto block = blocks_.take(layout_.wire_block_bytes());
-      encode_block(layout_, dense->bytes(), block->bytes());
-      sent_ = block;
-      sent_of_ = dense;
-    }
-    return sent_;
-  }
+  DISTRIB_DECL auto to_send(const SharedBuffer& dense) -> SharedBuffer;
 
   // The dense block, and the rows behind it.
-  template <class = void> auto decode(const AlignedBuffer& contribution, TableGradients& tables) -> SharedBuffer {
-    const std::size_t dense = layout_.block_bytes();
-    auto block = decoded_.take(dense + tables.floats(layout_) * sizeof(float));
-    decode_block(layout_, contribution.bytes(), block->bytes().first(dense));
-    tables.decode(layout_, block->template as<float>().subspan(dense / sizeof(float)));
-    return block;
-  }
+  DISTRIB_DECL auto decode(const AlignedBuffer& contribution, TableGradients& tables) -> SharedBuffer;
 
   auto answer(const SharedBuffer& dense, const PullRows& rows, auto write_rows) -> SharedBuffer {
     const std::size_t dense_bytes = layout_.wire_block_bytes();
@@ -200,21 +150,12 @@ class ShardStore {
 /// What is left for the tables of a shard when its dense values have what they need, in bytes. Fails with
 /// `ps_errc::too_large` when those and the rows of numbered keys, which are there from the start, need more than
 /// `memory_bytes`; other rows come with their keys.
-template <class = void>
-[[nodiscard]] inline auto table_budget(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
-                                       std::uint64_t memory_bytes, Error& error) -> std::uint64_t {
-  error = {};
-  const ShardLayout layout{job, shard};
-  const std::uint64_t dense = store_bytes(layout, updaters);
-  std::uint64_t needed = dense;
-  for (const TableShare& table : layout.tables()) {
-    const auto slots = static_cast<std::uint16_t>(updaters[table.updater()].slots().size());
-    needed += table.rows() * RowLayout{table.info().dim, slots, table.info().kept_as}.stride_bytes();
-  }
-  if (needed <= memory_bytes) return memory_bytes - dense;
-  error = {ps_errc::too_large, std::to_string(needed) + " bytes of " + std::to_string(memory_bytes)};
-  return 0;
-}
+[[nodiscard]] DISTRIB_DECL auto table_budget(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                                             std::uint64_t memory_bytes, Error& error) -> std::uint64_t;
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/store/impl/shard_store.ipp>
+#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
-#include <distrib/core/sha256.hpp>
+#include <distrib/core/decl.hpp>
 
 #include <array>
 #include <cstddef>
@@ -20,15 +19,7 @@ struct TableDigest {
 
   [[nodiscard]] auto operator==(const TableDigest&) const -> bool = default;
 
-  void add(std::uint64_t key, std::span<const float> weights) noexcept {
-    Sha256 hash;
-    hash.update(bytes_of(key));
-    hash.update(std::as_bytes(weights));
-    const Sha256Digest digest = hash.finish();
-    TableDigest row;
-    for (std::size_t i = 0; i < words.size(); ++i) row.words[i] = load_le<std::uint64_t>(digest.data() + 8 * i);
-    add(row);
-  }
+  DISTRIB_DECL void add(std::uint64_t key, std::span<const float> weights) noexcept;
   /// Those of other rows.
   void add(const TableDigest& others) noexcept {
     for (std::size_t i = 0; i < words.size(); ++i) words[i] += others.words[i];
@@ -37,3 +28,7 @@ struct TableDigest {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/store/impl/table_digest.ipp>
+#endif

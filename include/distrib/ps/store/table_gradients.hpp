@@ -2,17 +2,15 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/float_format.hpp>
-#include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/key_lists.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -46,29 +44,7 @@ class TableGradients {
   /// `ps_errc::wrong_size`: it has another size than it says or the layout asks; `unsorted_keys`: keys do not ascend, or
   /// one comes twice, or they are no keys at all; `no_such_row`: a key that the table does not have, or not on this
   /// shard. Rows that are no float32 are to be decoded then. Memory: at most eight times the contribution's.
-  template <class = void> [[nodiscard]] auto read(const ShardLayout& layout, ByteView contribution) -> std::error_code {
-    keys_.resize(layout.tables().size());
-    sent_.assign(layout.tables().size(), nullptr);
-    rows_.assign(layout.tables().size(), {});
-    const std::size_t dense = layout.wire_block_bytes();
-    if (layout.tables().empty()) return contribution.size() == dense ? std::error_code{} : ps_errc::wrong_size;
-    if (contribution.size() < dense + sizeof(std::uint64_t)) return ps_errc::wrong_size;
-    const auto key_bytes = load_le<std::uint64_t>(contribution.data() + dense);
-    std::size_t at = dense + sizeof(std::uint64_t);
-    if (key_bytes > contribution.size() - at) return ps_errc::wrong_size;
-    if (!read_key_lists(contribution.subspan(at, key_bytes), keys_)) return ps_errc::unsorted_keys;
-    at = aligned_size(at + key_bytes);
-    if (contribution.size() != at + rows_bytes(layout, keys_)) return ps_errc::wrong_size;
-    for (std::size_t table = 0; table < keys_.size(); ++table) {
-      const TableShare& share = layout.tables()[table];
-      if (!share.owns_all(keys_[table])) return ps_errc::no_such_row;
-      sent_[table] = contribution.data() + at;
-      if (layout.wire_format() == FloatFormat::float32)
-        rows_[table] = {reinterpret_cast<const float*>(sent_[table]), keys_[table].size() * share.info().dim};
-      at += aligned_size(wire_row_bytes(layout, table, keys_[table].size()));
-    }
-    return {};
-  }
+  [[nodiscard]] DISTRIB_DECL auto read(const ShardLayout& layout, ByteView contribution) -> std::error_code;
 
   /// How many floats all rows are that were read.
   [[nodiscard]] auto floats(const ShardLayout& layout) const noexcept -> std::size_t {
@@ -80,14 +56,7 @@ class TableGradients {
 
   /// Decodes the rows that were read, while the contribution is there, to as many `floats` as they are: they are its
   /// rows from then on.
-  template <class = void> void decode(const ShardLayout& layout, std::span<float> floats) {
-    for (std::size_t table = 0; table < keys_.size(); ++table) {
-      const std::span<float> rows = floats.first(keys_[table].size() * layout.tables()[table].info().dim);
-      decode_elements(layout.wire_format(), sent_[table], rows);
-      rows_[table] = rows;
-      floats = floats.subspan(rows.size());
-    }
-  }
+  DISTRIB_DECL void decode(const ShardLayout& layout, std::span<float> floats);
 
   /// Of one table of the job.
   [[nodiscard]] auto keys(std::size_t table) const noexcept -> std::span<const std::uint64_t> { return keys_[table]; }
@@ -103,31 +72,12 @@ class TableGradients {
 /// Where a contribution with these keys has what: a worker makes it with this. A value.
 class ContributionLayout {
  public:
-  template <class = void>
-  ContributionLayout(const ShardLayout& layout, const KeyLists& keys) : dense_bytes_{layout.wire_block_bytes()} {
-    if (layout.tables().empty()) {
-      size_bytes_ = dense_bytes_;
-      return;
-    }
-    for (const std::vector<std::uint64_t>& list : keys) append_keys(list, keys_);
-    size_bytes_ = aligned_size(dense_bytes_ + sizeof(std::uint64_t) + keys_.size());
-    for (std::size_t table = 0; table < keys.size(); ++table) {
-      rows_.push_back(size_bytes_);
-      size_bytes_ += aligned_size(wire_row_bytes(layout, table, keys[table].size()));
-    }
-  }
+  DISTRIB_DECL ContributionLayout(const ShardLayout& layout, const KeyLists& keys);
 
   [[nodiscard]] auto size_bytes() const noexcept -> std::size_t { return size_bytes_; }
 
   /// Writes the keys, and the gap behind them, into a contribution of that size.
-  void write_keys(std::span<std::byte> contribution) const {
-    if (rows_.empty()) return;
-    store_le<std::uint64_t>(contribution.data() + dense_bytes_, keys_.size());
-    const std::span<std::byte> to = contribution.subspan(dense_bytes_ + sizeof(std::uint64_t));
-    std::copy(keys_.begin(), keys_.end(), to.begin());
-    std::fill(to.begin() + static_cast<std::ptrdiff_t>(keys_.size()),
-              contribution.begin() + static_cast<std::ptrdiff_t>(rows_.front()), std::byte{0});
-  }
+  DISTRIB_DECL void write_keys(std::span<std::byte> contribution) const;
 
   /// Where the rows of a table begin, in bytes.
   [[nodiscard]] auto rows_at(std::size_t table) const noexcept -> std::size_t { return rows_[table]; }
@@ -141,3 +91,7 @@ class ContributionLayout {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/store/impl/table_gradients.ipp>
+#endif

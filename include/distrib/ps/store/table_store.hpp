@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/error.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
@@ -24,7 +24,6 @@
 #include <memory>
 #include <span>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -49,7 +48,6 @@ class TableStore {
  public:
   /// The initial state. Numbered tables take their memory; where it is more than `budget_bytes`, throws
   /// `std::system_error` (`ps_errc::budget_exceeded`), saying which.
-  template <class = void>
   TableStore(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters, std::uint64_t budget_bytes)
       : budget_{std::make_unique<MemoryBudget>(budget_bytes)}, row_mean_{job.row_mean}, wire_format_{job.wire_format} {
     tables_.reserve(layout.tables().size());
@@ -58,14 +56,7 @@ class TableStore {
   }
 
   TableStore(TableStore&&) noexcept = default;
-  auto operator=(TableStore&& other) noexcept -> TableStore& {
-    tables_ = std::move(other.tables_);  // before the budget, to which they give back what they had
-    budget_ = std::move(other.budget_);
-    row_mean_ = other.row_mean_;
-    wire_format_ = other.wire_format_;
-    keeps_previous_ = other.keeps_previous_;
-    return *this;
-  }
+  DISTRIB_DECL auto operator=(TableStore&& other) noexcept -> TableStore&;
 
   /// Whether the job has no tables.
   [[nodiscard]] auto empty() const noexcept -> bool { return tables_.empty(); }
@@ -86,29 +77,18 @@ class TableStore {
   ///
   /// Fails with `ps_errc::budget_exceeded` or what the system says; nothing has changed then but how much memory the
   /// tables took.
-  template <class = void>
-  void apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks, std::error_code& ec) {
-    ec.clear();
-    for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i].prepare(of_ranks, i, row_mean_, keeps_previous_);
-    for (std::size_t i = 0; i < tables_.size(); ++i) {
-      tables_[i].count(count, ec);
-      if (!ec) continue;
-      while (i-- > 0) tables_[i].uncount();
-      return;
-    }
-    for (detail::ShardTable& table : tables_) table.update(count, keeps_previous_);
-  }
+  DISTRIB_DECL void apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks, std::error_code& ec);
 
   /// Writes the weights of `keys`, which `check` found good, in the job's `FloatFormat`: of each table, from the next
   /// multiple of `tensor_alignment` on, `dim` elements for each of its keys; zeros between tables. `out` has
   /// `rows_bytes`, and an address for floats.
-  template <class = void> void values(const KeyLists& keys, std::span<std::byte> out) const {
+  void values(const KeyLists& keys, std::span<std::byte> out) const {
     write(keys, out, [](const auto& table, auto of, auto to) { table.values(of, to); });
   }
 
   /// The same, as they were before the last update, if that was told to keep them: rows that it made are initial ones,
   /// rows that it evicted are still there.
-  template <class = void> void previous_values(const KeyLists& keys, std::span<std::byte> out) const {
+  void previous_values(const KeyLists& keys, std::span<std::byte> out) const {
     write(keys, out, [](const auto& table, auto of, auto to) { table.previous_values(of, to); });
   }
 
@@ -119,7 +99,7 @@ class TableStore {
 
   /// Whether `keys`, a stranger's perhaps, are lists of this shard's tables. `ps_errc::no_such_row`: there is another
   /// number of lists, or a key that a table does not have, or not on this shard.
-  template <class = void> [[nodiscard]] auto check(const KeyLists& keys) const noexcept -> std::error_code {
+  [[nodiscard]] auto check(const KeyLists& keys) const noexcept -> std::error_code {
     if (keys.size() != tables_.size()) return ps_errc::no_such_row;
     for (std::size_t i = 0; i < keys.size(); ++i)
       if (!tables_[i].share().owns_all(keys[i])) return ps_errc::no_such_row;
@@ -127,23 +107,23 @@ class TableStore {
   }
 
   /// Begins a copy of this moment, which `copy_some` makes in pieces; updates may go on meanwhile. There is one at a time.
-  template <class = void> void begin_copy() {
+  void begin_copy() {
     for (detail::ShardTable& table : tables_) table.begin_copy();
   }
   /// Copies on, `most_bytes` or a little more. Whether the copy is whole.
-  template <class = void> auto copy_some(std::size_t most_bytes) -> bool {
+  auto copy_some(std::size_t most_bytes) -> bool {
     for (detail::ShardTable& table : tables_)
       if (!table.copy_some(most_bytes)) return false;
     return true;
   }
   /// The copy, once it is whole: of each table, in the job's order. Equal states give equal cuts, byte for byte.
-  template <class = void> [[nodiscard]] auto take_copy() -> std::vector<TableCopy> {
+  [[nodiscard]] auto take_copy() -> std::vector<TableCopy> {
     std::vector<TableCopy> copies;
     for (detail::ShardTable& table : tables_) copies.push_back(table.take_copy());
     return copies;
   }
   /// What was begun is not wanted any more.
-  template <class = void> void drop_copy() noexcept {
+  void drop_copy() noexcept {
     for (detail::ShardTable& table : tables_) table.drop_copy();
   }
 
@@ -151,26 +131,17 @@ class TableStore {
   /// initial state. A run may ask for another `min_count` than that which made the cut: rows that there are stay. Throws
   /// `std::system_error` (`ps_errc::budget_exceeded`; `wrong_size`, `unsorted_keys`, `no_such_row` of a cut that is not of
   /// these tables), saying which table; the state is unspecified then, to be loaded anew.
-  template <class = void> void load(std::span<const TableCut> tables) {
-    if (!tables.empty() && tables.size() != tables_.size()) throw_error(ps_errc::wrong_size, "tables of a cut");
-    // All of the old go first: the new ones may need their memory.
-    const auto has = [&](std::size_t i) {
-      return !tables.empty() && (tables[i].keys || tables[i].uses || tables[i].rows);
-    };
-    for (std::size_t i = 0; i < tables_.size(); ++i) has(i) ? tables_[i].clear() : tables_[i].reset();
-    for (std::size_t i = 0; i < tables_.size(); ++i)
-      if (has(i)) tables_[i].load(tables[i]);
-  }
+  DISTRIB_DECL void load(std::span<const TableCut> tables);
 
   /// Of each table, in the job's order. Reads all rows.
-  template <class = void> [[nodiscard]] auto digests() const -> std::vector<TableDigest> {
+  [[nodiscard]] auto digests() const -> std::vector<TableDigest> {
     std::vector<TableDigest> digests;
     for (const detail::ShardTable& table : tables_) digests.push_back(table.digest());
     return digests;
   }
 
   /// Of each table, in the job's order.
-  template <class = void> [[nodiscard]] auto sizes() const -> std::vector<TableSize> {
+  [[nodiscard]] auto sizes() const -> std::vector<TableSize> {
     std::vector<TableSize> sizes;
     for (const detail::ShardTable& table : tables_) sizes.push_back({table.rows(), table.keys(), table.bytes()});
     return sizes;
@@ -221,3 +192,7 @@ class TableStore {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/store/impl/table_store.ipp>
+#endif

@@ -3,6 +3,7 @@
 
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/error.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -25,37 +25,10 @@ inline namespace v0 {
 
 /// Field 1: steps done; 2: cuts, packed, ascending; 3: whether there was no room for the last one; 4: whether another
 /// process of the asking rank goes on; 5: whether contribution 0 is waited for.
-template <class = void> void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress) {
-  head.message(field, [&](WireWriter& message) {
-    message.varint(1, progress.done);
-    message.message(2, [&](WireWriter& cuts) {
-      for (const Step cut : progress.cuts) cuts.raw_varint(cut);
-    });
-    if (progress.no_room) message.varint(3, 1);
-    if (progress.doubled) message.varint(4, 1);
-    if (progress.no_values) message.varint(5, 1);
-  });
-}
+DISTRIB_DECL void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress);
 
 /// False: it does not decode, or the cuts do not ascend.
-template <class = void> [[nodiscard]] auto decode_progress(ByteView bytes, Progress& progress) -> bool {
-  progress = {};
-  WireReader reader{bytes};
-  while (reader.next()) switch (reader.tag()) {
-      case wire_tag(1, WireType::varint): progress.done = reader.uint64(); break;
-      case wire_tag(2, WireType::bytes):
-        for (ByteView rest = reader.bytes(); !rest.empty();) {
-          Step cut = 0;
-          if (!read_varint(rest, cut) || (!progress.cuts.empty() && cut <= progress.cuts.back())) return false;
-          progress.cuts.push_back(cut);
-        }
-        break;
-      case wire_tag(3, WireType::varint): progress.no_room = reader.uint64() != 0; break;
-      case wire_tag(4, WireType::varint): progress.doubled = reader.uint64() != 0; break;
-      case wire_tag(5, WireType::varint): progress.no_values = reader.uint64() != 0; break;
-    }
-  return reader.ok();
-}
+[[nodiscard]] DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool;
 
 /// A rank begins to speak on this connection. The text of the job follows only when the shard asks for it.
 struct JoinRequest {
@@ -64,30 +37,8 @@ struct JoinRequest {
   std::string job_text;  ///< Empty: the shard knows it by its hash, or asks.
   CutSettings cuts;      ///< With the text: where the shard keeps its cuts.
 
-  void encode(WireWriter& head) const {
-    head.varint(1, rank);
-    head.text(2, job_hash);
-    if (job_text.empty()) return;
-    head.text(3, job_text);
-    head.text(4, cuts.directory);
-    head.varint(5, cuts.keep_every);
-    head.varint(6, cuts.retention.max_to_keep);
-    if (cuts.retention.keep_checkpoint_every_n_hours != 0)
-      head.float64(7, cuts.retention.keep_checkpoint_every_n_hours);
-  }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
-    WireReader reader{head};
-    while (reader.next()) switch (reader.tag()) {
-        case wire_tag(1, WireType::varint): rank = reader.uint32(); break;
-        case wire_tag(2, WireType::bytes): job_hash = reader.text(); break;
-        case wire_tag(3, WireType::bytes): job_text = reader.text(); break;
-        case wire_tag(4, WireType::bytes): cuts.directory = reader.text(); break;
-        case wire_tag(5, WireType::varint): cuts.keep_every = reader.uint64(); break;
-        case wire_tag(6, WireType::varint): cuts.retention.max_to_keep = reader.uint64(); break;
-        case wire_tag(7, WireType::fixed64): cuts.retention.keep_checkpoint_every_n_hours = reader.float64(); break;
-      }
-    return reader.ok();
-  }
+  DISTRIB_DECL void encode(WireWriter& head) const;
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
 /// What a shard tells on the stream of Join.
@@ -107,18 +58,7 @@ struct JoinItem {
     encode_progress(head, 2, progress);
     if (kind == Kind::rank_lost) head.varint(3, rank);
   }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
-    std::uint64_t number = 0;
-    bool good = true;
-    WireReader reader{head};
-    while (reader.next()) switch (reader.tag()) {
-        case wire_tag(1, WireType::varint): number = reader.uint64(); break;
-        case wire_tag(2, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
-        case wire_tag(3, WireType::varint): rank = reader.uint32(); break;
-      }
-    kind = static_cast<Kind>(number);
-    return reader.ok() && good && number >= 1 && number <= static_cast<std::uint64_t>(Kind::rank_lost);
-  }
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
 /// "Give me the values of this step"; asynchronous: "I have finished this step". The body says which
@@ -145,15 +85,7 @@ struct PushReply {
     encode_progress(head, 1, progress);
     if (not_repeatable) head.varint(2, 1);
   }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
-    bool good = true;
-    WireReader reader{head};
-    while (reader.next()) switch (reader.tag()) {
-        case wire_tag(1, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
-        case wire_tag(2, WireType::varint): not_repeatable = reader.uint64() != 0; break;
-      }
-    return reader.ok() && good;
-  }
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
 /// The shard's values of the step that was asked for, unless it is gone; and how far the shard is.
@@ -169,16 +101,7 @@ struct PullReply {
     if (gone) head.varint(2, 1);
     else head.varint(3, counted);
   }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
-    bool good = true;
-    WireReader reader{head};
-    while (reader.next()) switch (reader.tag()) {
-        case wire_tag(1, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
-        case wire_tag(2, WireType::varint): gone = reader.uint64() != 0; break;
-        case wire_tag(3, WireType::varint): counted = reader.uint64(); break;
-      }
-    return reader.ok() && good;
-  }
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
 /// The contribution (step, rank): the shard's block of it is the body, see `ps/store/table_gradients.hpp`.
@@ -190,22 +113,8 @@ struct PushRequest {
   bool pull_follows = false;  ///< The worker waits for the values that it asks for next: the answer may come with them.
   std::uint32_t body_checksum = 0;  ///< At the shard: CRC-32C of the body.
 
-  void encode(WireWriter& head) const {
-    head.varint(1, step);
-    head.varint(2, rank);
-    head.varint(3, common_cut);
-    if (pull_follows) head.varint(4, 1);
-  }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
-    WireReader reader{head};
-    while (reader.next()) switch (reader.tag()) {
-        case wire_tag(1, WireType::varint): step = reader.uint64(); break;
-        case wire_tag(2, WireType::varint): rank = reader.uint32(); break;
-        case wire_tag(3, WireType::varint): common_cut = reader.uint64(); break;
-        case wire_tag(4, WireType::varint): pull_follows = reader.uint64() != 0; break;
-      }
-    return reader.ok();
-  }
+  DISTRIB_DECL void encode(WireWriter& head) const;
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
 /// Go to this cut, which every shard has. Answered on the stream of Join.
@@ -246,15 +155,7 @@ struct StateRequest {
     head.varint(2, have);
     if (at != 0) head.varint(3, at);
   }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
-    WireReader reader{head};
-    while (reader.next()) switch (reader.tag()) {
-        case wire_tag(1, WireType::bytes): job_hash = reader.text(); break;
-        case wire_tag(2, WireType::varint): have = reader.uint64(); break;
-        case wire_tag(3, WireType::varint): at = reader.uint64(); break;
-      }
-    return reader.ok();
-  }
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
 /// A piece of a cut, see `ps/cut/cut_pieces.hpp`.
@@ -270,21 +171,11 @@ struct StateReply {
         for (const std::uint64_t size : sizes) packed.raw_varint(size);
       });
   }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
-    WireReader reader{head};
-    bool good = true;
-    while (reader.next()) switch (reader.tag()) {
-        case wire_tag(1, WireType::varint): step = reader.uint64(); break;
-        case wire_tag(2, WireType::bytes):
-          for (ByteView rest = reader.bytes(); !rest.empty() && good;) good = read_varint(rest, sizes.emplace_back());
-          break;
-      }
-    return reader.ok() && good;
-  }
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
 /// The categories that errors of these methods have, for `RpcClientOptions::categories`.
-template <class = void> [[nodiscard]] auto ps_categories() -> ErrorCategories {
+[[nodiscard]] inline auto ps_categories() -> ErrorCategories {
   static const std::error_category* const categories[] = {&ps_category(), &checkpoint_category()};
   return categories;
 }
@@ -312,3 +203,7 @@ struct Status : Method<"distrib.ps.Status", Empty, ShardStatus> {};
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/wire/impl/messages.ipp>
+#endif

@@ -5,7 +5,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
-#include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/client_options.hpp>
 
 #include <chrono>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/core/sha256.hpp>
-#include <distrib/net/connection_core.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>

@@ -3,7 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/files.hpp>
+#include <distrib/core/file_descriptor.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>

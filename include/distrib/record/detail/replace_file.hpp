@@ -2,12 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/files.hpp>
-#include <distrib/core/paths.hpp>
+#include <distrib/core/decl.hpp>
 
-#include <unistd.h>
-
-#include <cstdio>
 #include <initializer_list>
 #include <string>
 #include <system_error>
@@ -18,21 +14,12 @@ namespace detail {
 
 /// Writes `parts` to the file `path`, at once or not at all for who looks at it; not made durable. Threads and
 /// processes may do so at the same time: one of them wins.
-inline void replace_file(const std::string& path, std::initializer_list<ByteView> parts, std::error_code& ec) {
-  const std::string temporary =
-      join_path(directory_of(path),
-                "." + std::string{file_of(path)} + "." + std::to_string(::getpid()) + "-" + std::to_string(::gettid()));
-  FileDescriptor out{temporary, O_WRONLY | O_CREAT | O_TRUNC, ec};
-  if (ec) return;
-  for (const ByteView part : parts)
-    if (!ec) out.write(part, ec);
-  std::error_code closing;
-  out.close(closing);
-  if (!ec) ec = closing;
-  if (!ec && std::rename(temporary.c_str(), path.c_str()) != 0) ec = last_os_error();
-  if (ec) std::remove(temporary.c_str());
-}
+DISTRIB_DECL void replace_file(const std::string& path, std::initializer_list<ByteView> parts, std::error_code& ec);
 
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/record/detail/impl/replace_file.ipp>
+#endif

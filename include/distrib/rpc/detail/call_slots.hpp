@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/rpc/stream_credit.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -30,41 +30,13 @@ class CallSlots {
   explicit CallSlots(std::uint32_t most) noexcept : most_{most} {}
 
   [[nodiscard]] auto most() const noexcept -> std::uint32_t { return most_; }
-  template <class = void> void limit(std::uint32_t most) {
-    most_ = std::min(most_, most);
-    std::erase_if(free_, [this](std::uint32_t slot) {
-      if (slot >= most_) spare_.push_back(slot);
-      return slot >= most_;
-    });
-  }
+  DISTRIB_DECL void limit(std::uint32_t most);
 
   /// A new call's id.
-  template <class = void> auto take() -> std::uint64_t {
-    ++used_;
-    std::uint32_t slot = 0;
-    std::vector<std::uint32_t>& from = free_.empty() ? spare_ : free_;
-    if (from.empty()) {
-      slot = static_cast<std::uint32_t>(slots_.size());
-      slots_.push_back({});
-    } else {
-      slot = from.back();
-      from.pop_back();
-    }
-    CallSlot& call = slots_[slot];
-    if (++call.generation == 0) call.generation = 1;
-    call.active = true;
-    call.in_chunks = false;
-    call.credit = {};
-    return id_of(slot);
-  }
+  DISTRIB_DECL auto take() -> std::uint64_t;
 
   /// Its slot may be used again.
-  template <class = void> void give_back(std::uint64_t id) {
-    const auto slot = static_cast<std::uint32_t>(id);
-    slots_[slot].active = false;
-    (slot < most_ ? free_ : spare_).push_back(slot);
-    --used_;
-  }
+  DISTRIB_DECL void give_back(std::uint64_t id);
 
   /// Of a call that was taken and not given back.
   [[nodiscard]] auto of(std::uint64_t id) noexcept -> CallSlot& { return slots_[static_cast<std::uint32_t>(id)]; }
@@ -95,3 +67,7 @@ class CallSlots {
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/rpc/detail/impl/call_slots.ipp>
+#endif

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/net/asio.hpp>
-#include <distrib/rpc/client_core.hpp>
+#include <distrib/rpc/client_event.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/method.hpp>

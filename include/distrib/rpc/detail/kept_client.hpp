@@ -2,7 +2,6 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
-#include <distrib/net/asio.hpp>
 #include <distrib/net/connect.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/rpc/backoff.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/rpc/error.hpp>
-#include <distrib/rpc/remote_error.hpp>
 
 #include <system_error>
 
@@ -13,16 +13,7 @@ namespace detail {
 
 /// What a handler threw, as its caller is told it. That a call which the handler made was not sent, not carried out or
 /// lost says nothing of the caller's own: a pool would repeat that one, although it was carried out in part.
-inline auto error_of_handler(const std::system_error& thrown) -> Error {
-  Error error = error_of(thrown);
-  for (const rpc_errc of_another : {rpc_errc::not_sent, rpc_errc::closed, rpc_errc::exhausted, rpc_errc::unknown_method,
-                                    rpc_errc::unauthorized, rpc_errc::lost, rpc_errc::silent})
-    if (error.code == of_another) {
-      error.code = {static_cast<int>(condition_of(of_another)), remote_category()};
-      break;
-    }
-  return error;
-}
+DISTRIB_DECL auto error_of_handler(const std::system_error& thrown) -> Error;
 
 /// Runs `work`; what it throws fails the call that `answer` is for. What is no `std::system_error` is thrown on.
 template <class Answer, class Work> void run_for(const Answer& answer, Work work) try {
@@ -38,3 +29,7 @@ template <class Answer, class Work> void run_for(const Answer& answer, Work work
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/rpc/detail/impl/run_for.ipp>
+#endif

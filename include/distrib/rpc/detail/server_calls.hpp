@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/rpc/detail/server_call_sink.hpp>
 #include <distrib/rpc/stream_credit.hpp>
 
@@ -18,13 +19,7 @@ namespace detail {
 /// What a server knows of a call, and whom the owner of its core tells what happens to it.
 struct ServerCall {
   /// Member by member: put together elsewhere first, they would be read back before they are written.
-  template <class = void> void begin(std::uint64_t id, std::size_t bytes) noexcept {
-    generation = static_cast<std::uint32_t>(id >> 32);
-    open = true;
-    ended = false;
-    credit = {};
-    held = bytes;
-  }
+  DISTRIB_DECL void begin(std::uint64_t id, std::size_t bytes) noexcept;
 
   std::uint32_t generation = 0;
   bool open = false;
@@ -49,14 +44,14 @@ class ServerCalls {
   }
 
   /// Where a new call begins; null: one is open there, or `id` is of none.
-  template <class = void> [[nodiscard]] auto slot_for(std::uint64_t id) -> ServerCall* {
+  [[nodiscard]] auto slot_for(std::uint64_t id) -> ServerCall* {
     const auto slot = static_cast<std::uint32_t>(id);
     if (slot >= calls_.size()) calls_.resize(slot + std::size_t{1});
     return calls_[slot].open || id >> 32 == 0 ? nullptr : &calls_[slot];
   }
 
   /// To an open call; else `sink` is dropped.
-  template <class = void> void attach(std::uint64_t id, std::shared_ptr<ServerCallSink> sink) noexcept {
+  void attach(std::uint64_t id, std::shared_ptr<ServerCallSink> sink) noexcept {
     if (ServerCall* const call = open(id)) call->sink = std::move(sink);
   }
   /// Of a call that is open, or was the last one in its slot; null: it has none.
@@ -64,12 +59,12 @@ class ServerCalls {
     ServerCall* const call = find(id);
     return call == nullptr ? nullptr : call->sink;
   }
-  template <class = void> auto take_sink(std::uint64_t id) noexcept -> std::shared_ptr<ServerCallSink> {
+  auto take_sink(std::uint64_t id) noexcept -> std::shared_ptr<ServerCallSink> {
     ServerCall* const call = find(id);
     return call == nullptr ? nullptr : std::move(call->sink);
   }
   /// Takes all of them, and tells each.
-  template <class = void> void end_sinks(const std::error_code& why) {
+  void end_sinks(const std::error_code& why) {
     for (std::size_t slot = 0; slot < calls_.size(); ++slot)
       if (const auto sink = std::move(calls_[slot].sink)) sink->ended(why);
   }
@@ -86,3 +81,7 @@ class ServerCalls {
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/rpc/detail/impl/server_calls.ipp>
+#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/net/connection_core.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/server_budget.hpp>
 #include <distrib/rpc/server_core.hpp>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/sharding/error.hpp>
 
-#include <cassert>
 #include <cstdint>
 #include <string_view>
 #include <system_error>
@@ -16,16 +15,7 @@ namespace detail {
 // Rows shared out as evenly as they go: in both of TensorFlow's layouts the first shards have one row more.
 class RowsInShards {
  public:
-  RowsInShards(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept {
-    assert(rows >= 0);
-    ec.clear();
-    if (num_shards < 1) {
-      ec = sharding_errc::not_positive;
-      return;
-    }
-    rows_ = rows;
-    num_shards_ = num_shards;
-  }
+  DISTRIB_DECL RowsInShards(std::int64_t rows, std::uint32_t num_shards, std::error_code& ec) noexcept;
 
   RowsInShards(std::int64_t rows, std::uint32_t num_shards, std::string_view where) {
     std::error_code ec;
@@ -51,3 +41,7 @@ class RowsInShards {
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/sharding/detail/impl/rows_in_shards.ipp>
+#endif

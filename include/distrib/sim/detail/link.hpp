@@ -2,7 +2,6 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/net/connection_core.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/frame_body.hpp>

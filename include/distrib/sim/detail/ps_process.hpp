@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/net/connection_core.hpp>
-#include <distrib/ps/cut/finished_job.hpp>
-#include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
@@ -13,7 +10,6 @@
 #include <distrib/sim/detail/world.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,10 +25,7 @@ namespace sim::detail {
 /// A ps process of a simulated cluster: the hosts of its shards, and the end of a task as in production.
 class PsProcess final : public HostOwner {
  public:
-  PsProcess(World& world, std::uint32_t task) : world_{world}, name_{"ps " + std::to_string(task)} {
-    for (std::uint32_t replica = 0; replica < world.job.num_replicas(); ++replica)
-      if (world.job.task_of(replica) == task) shards_.push_back(std::make_unique<ShardHost>(world, replica, *this));
-  }
+  DISTRIB_DECL PsProcess(World& world, std::uint32_t task);
   PsProcess(const PsProcess&) = delete;
   auto operator=(const PsProcess&) -> PsProcess& = delete;
 
@@ -76,14 +69,7 @@ class PsProcess final : public HostOwner {
   void operator()(TellFinished finished) {
     for (const auto& shard : shards_) shard->found_finished(finished.step);
   }
-  void operator()(EndFiles end) {
-    later({}, [this, end] {
-      for (const auto& shard : shards_)
-        if (end.done) shard->finish_files();
-      ends_files_ = true;
-      end_files_if_idle();
-    });
-  }
+  DISTRIB_DECL void operator()(EndFiles end);
   void operator()(HangUp hang_up) {
     later({}, [this, hang_up] {
       for (const auto& shard : shards_) shard->drain(world_.now() + hang_up.within);
@@ -91,18 +77,7 @@ class PsProcess final : public HostOwner {
     });
     later(hang_up.within, [this] { end_->hung_up(*this); });
   }
-  void operator()(TaskOver over) {
-    later({}, [this, over] {
-      code_ = over.code;
-      world_.tell(name_, "ends with code " + std::to_string(code_));
-      const Error why = end_->why();
-      if (!is_done() && why.code != ps_errc::not_finite)
-        world_.fail(name_ + " ended: " + why.where + ": " + why.code.message());
-      for (const auto& shard : shards_) shard->leave();
-      ++incarnation_;
-      end_.reset();
-    });
-  }
+  DISTRIB_DECL void operator()(TaskOver over);
 
  private:
   // Not from inside of what asks for it, nor of another process of the task.
@@ -124,15 +99,7 @@ class PsProcess final : public HostOwner {
   }
 
   // The last step of the job, when its checkpoint is there; in memory, when all shards have it.
-  [[nodiscard]] auto finished_step() const -> std::optional<Step> {
-    if (world_.disk) {
-      const auto step = checkpoint_step(finished_checkpoint(world_.cuts.directory));
-      return step ? std::optional{static_cast<Step>(*step)} : std::nullopt;
-    }
-    const Step last = world_.job.total_steps;
-    const bool all = std::ranges::all_of(shards_, [last](const auto& shard) { return shard->in_memory() >= last; });
-    return all ? std::optional{last} : std::nullopt;
-  }
+  [[nodiscard]] DISTRIB_DECL auto finished_step() const -> std::optional<Step>;
 
   World& world_;
   std::string name_;
@@ -146,3 +113,7 @@ class PsProcess final : public HostOwner {
 }  // namespace sim::detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/sim/detail/impl/ps_process.ipp>
+#endif

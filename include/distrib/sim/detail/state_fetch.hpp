@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/protowire.hpp>
-#include <distrib/net/connection_core.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/cut/state_fetch_core.hpp>
 #include <distrib/ps/store/cut.hpp>
-#include <distrib/ps/wire/messages.hpp>
-#include <distrib/rpc/client_core.hpp>
-#include <distrib/rpc/codec.hpp>
-#include <distrib/rpc/error.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/world.hpp>
 
@@ -46,13 +41,7 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
   void operator()(ConnectToSibling action) {
     world_.scheduler.after(10 * world_.pause(), guarded([action](StateFetch& self) { self.connect(action); }));
   }
-  void operator()(const AskSibling& action) {
-    WireWriter head;
-    const MessageBody body = RpcCodec<StateRequest>::encode(action.request, head);
-    link_->client.call(State::id, head.view(), body.body, world_.now() + action.within, world_.now());
-    link_->wire->flush();
-    if (lost_) world_.scheduler.after({}, guarded(&StateFetch::happened));  // the network tells nothing any more
-  }
+  DISTRIB_DECL void operator()(const AskSibling& action);
   void operator()(AskSiblingLater action) {
     world_.scheduler.at(action.at, guarded([](StateFetch& self) { self.core_.woken(self); }));
   }
@@ -70,27 +59,9 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
     };
   }
 
-  void connect(ConnectToSibling action) {
-    link_ = open_(guarded(&StateFetch::happened));
-    if (link_ != nullptr) core_.connected(*this);
-    else if (world_.now() < action.until) (*this)(action);
-    else core_.not_connected(*this);
-  }
+  DISTRIB_DECL void connect(ConnectToSibling action);
 
-  void happened() {
-    const LinkPointer link = link_;
-    if (link == nullptr) return;
-    for (ClientEvent event; link_ == link && link->client.next(world_.now(), event);) {
-      if (event.kind == ClientEvent::Kind::failed) core_.failed(event.error.code, world_.now(), *this);
-      if (event.kind != ClientEvent::Kind::reply) continue;
-      StateReply reply;
-      if (distrib::detail::decode_message({event.head, event.body}, reply)) core_.answered(reply, *this);
-      else core_.failed(rpc_errc::bad_message, world_.now(), *this);
-    }
-    if (link_ != link) return;
-    link->wire->flush();
-    lost_ = link->client.finished();
-  }
+  DISTRIB_DECL void happened();
 
   void hang_up() {
     if (link_ == nullptr) return;
@@ -109,3 +80,7 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
 }  // namespace sim::detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/sim/detail/impl/state_fetch.ipp>
+#endif

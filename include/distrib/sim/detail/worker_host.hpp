@@ -2,13 +2,10 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
-#include <distrib/net/connection_core.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
-#include <distrib/ps/wire/messages.hpp>
 #include <distrib/ps/worker/worker_node.hpp>
 #include <distrib/rpc/client_core.hpp>
-#include <distrib/rpc/server_core.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/program.hpp>
 #include <distrib/sim/detail/shard_host.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/net/connection_core.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
@@ -16,10 +16,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,15 +31,7 @@ class ShardHost;
 
 /// What all processes of a simulated cluster share: time, chance, network, disk, and what is told of them.
 struct World {
-  World(const Job& of_job, ShardKinds of_kinds, CutSettings settings, const Options& with)
-      : job{of_job}, kinds{std::move(of_kinds)}, cuts{std::move(settings)}, options{with}, dice{with.seed} {
-    faults = with.faults ? *with.faults : Faults::drawn(dice);
-    network = with.network ? *with.network : drawn_network(dice);
-    cuts.directory.clear();
-    if (!with.directory.empty())
-      disk.emplace(distrib::detail::join_path(with.directory, "sim-" + std::to_string(with.seed)), scheduler, dice);
-    if (disk) cuts.directory = disk->directory();
-  }
+  DISTRIB_DECL World(const Job& of_job, ShardKinds of_kinds, CutSettings settings, const Options& with);
   World(const World&) = delete;
   auto operator=(const World&) -> World& = delete;
 
@@ -68,13 +58,7 @@ struct World {
 
   /// What is composed for nobody costs time: ask `traces` before.
   [[nodiscard]] auto traces() const noexcept -> bool { return static_cast<bool>(options.trace); }
-  void tell(const std::string& who, const std::string& what) const {
-    if (!traces()) return;
-    char time[32];
-    const std::chrono::duration<double, std::milli> passed = now() - begun;
-    std::snprintf(time, sizeof time, "%12.3f ", passed.count());
-    options.trace(time + who + " " + what);
-  }
+  DISTRIB_DECL void tell(const std::string& who, const std::string& what) const;
 
   Job job;
   ShardKinds kinds;
@@ -101,3 +85,7 @@ struct World {
 }  // namespace sim::detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/sim/detail/impl/world.ipp>
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/core/shape.hpp>
 
@@ -11,15 +12,12 @@ inline namespace v0 {
 namespace detail {
 
 /// A TensorShapeProto as field `field`.
-template <class = void> void write_shape(WireWriter& out, std::uint32_t field, const Shape& shape) {
-  out.message(field, [&](WireWriter& axes) {
-    for (const std::int64_t extent : shape.extents())
-      axes.message(2, [&](WireWriter& axis) {
-        if (extent != 0) axis.int64(1, extent);
-      });
-  });
-}
+DISTRIB_DECL void write_shape(WireWriter& out, std::uint32_t field, const Shape& shape);
 
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/summary/detail/impl/tensor_shape.ipp>
+#endif

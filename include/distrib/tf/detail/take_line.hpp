@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/replies.hpp>
 
@@ -42,14 +43,7 @@ class TakeLine {
     count_ = 0;
     ++step_;
   }
-  [[nodiscard]] auto cancel(std::uint64_t id) -> bool {
-    for (auto at = takes_.begin(); at != takes_.end(); ++at) {
-      if (at->id != id) continue;
-      takes_.erase(at);
-      return true;
-    }
-    return false;
-  }
+  [[nodiscard]] DISTRIB_DECL auto cancel(std::uint64_t id) -> bool;
 
   [[nodiscard]] auto set_step(Step step) noexcept -> bool {
     const bool forward = step >= step_;
@@ -77,3 +71,7 @@ class TakeLine {
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/tf/detail/impl/take_line.ipp>
+#endif

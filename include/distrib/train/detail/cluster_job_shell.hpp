@@ -9,8 +9,6 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/protocol/async_worker_core.hpp>
-#include <distrib/ps/protocol/sync_worker_core.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/worker/worker_client.hpp>
@@ -142,17 +140,6 @@ template <class WorkerCore> class ClusterJobShell final : public ClusterJob, pri
 };
 
 }  // namespace detail
-
-template <class>
-auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers, WorkerClientOptions options,
-                      CutSettings cuts, ClusterJobCallbacks callbacks) -> std::unique_ptr<ClusterJob> {
-  const auto make = [&]<class WorkerCore>() -> std::unique_ptr<ClusterJob> {
-    return std::make_unique<detail::ClusterJobShell<WorkerCore>>(job, rank, std::move(servers), std::move(options),
-                                                                 std::move(cuts), std::move(callbacks));
-  };
-  return job.consistency.is_synchronous() ? make.template operator()<SyncWorkerCore>()
-                                          : make.template operator()<AsyncWorkerCore>();
-}
 
 }  // namespace v0
 }  // namespace distrib

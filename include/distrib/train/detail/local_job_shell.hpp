@@ -3,12 +3,9 @@
 
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
-#include <distrib/ps/protocol/async_worker_core.hpp>
-#include <distrib/ps/protocol/sync_worker_core.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/store/cut.hpp>
@@ -348,18 +345,6 @@ template <class WorkerCore> class LocalJobShell final : public LocalJob {
 };
 
 }  // namespace detail
-
-template <class>
-auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
-                    LocalJobCallbacks callbacks, IoPool* pool, std::vector<SharedBuffer> initial_values)
-    -> std::unique_ptr<LocalJob> {
-  const auto make = [&]<class WorkerCore>() -> std::unique_ptr<LocalJob> {
-    return std::make_unique<detail::LocalJobShell<WorkerCore>>(job, shards, restored, std::move(contribute),
-                                                               std::move(callbacks), pool, std::move(initial_values));
-  };
-  return job.consistency.is_synchronous() ? make.template operator()<SyncWorkerCore>()
-                                          : make.template operator()<AsyncWorkerCore>();
-}
 
 }  // namespace v0
 }  // namespace distrib

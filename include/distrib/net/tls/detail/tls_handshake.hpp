@@ -3,8 +3,8 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/connection_core.hpp>
 #include <distrib/net/error.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/net/tls/tls.hpp>
 
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/sha256.hpp>
-#include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/store/shard_store.hpp>
@@ -34,16 +34,7 @@ class AwaitedValues {
 
   /// A contribution 0 has come: what is wrong with it, `ps_errc::wrong_size` or `bad_initial_values`. The first one
   /// gives the store its values; later ones are repeats, of which only `not_repeatable` is told.
-  template <class = void> auto take(const Contribution& given, ShardStore& store) -> std::error_code {
-    if (!missing_ && checksum_.value_or(given.checksum) != given.checksum) return ps_errc::not_repeatable;
-    if (!missing_) return {};
-    if (given.block == nullptr || given.block->size() != store.layout().block_bytes()) return ps_errc::wrong_size;
-    if (sha256(given.block->bytes()) != *sha256_) return ps_errc::bad_initial_values;
-    store.begin(given.block);
-    checksum_ = given.checksum;
-    missing_ = false;
-    return {};
-  }
+  DISTRIB_DECL auto take(const Contribution& given, ShardStore& store) -> std::error_code;
 
  private:
   std::optional<Sha256Digest> sha256_;  // that it must have; empty: there are no custom values
@@ -54,3 +45,7 @@ class AwaitedValues {
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/protocol/detail/impl/awaited_values.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/replies.hpp>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -34,13 +34,7 @@ struct ReplicaView {
   bool lame = false;  ///< That did not help: it is left behind until another one has a cut that will.
 
   /// It says where it is, unless that was heard before. One that was left behind and has moved since is so no more.
-  void learn(Progress heard) {
-    heard.done = std::max(progress.done, heard.done);
-    progress = std::move(heard);
-    if (!lame || progress.done <= helped_at) return;
-    lame = false;
-    live = true;
-  }
+  DISTRIB_DECL void learn(Progress heard);
 
   /// It no longer has the values of t.
   [[nodiscard]] auto is_beyond(Step t) const noexcept -> bool { return progress.done > t + 1; }
@@ -50,7 +44,6 @@ struct ReplicaView {
 /// count. A value.
 class ReplicaViews : public std::vector<ReplicaView> {
  public:
-  template <class = void>
   ReplicaViews(std::uint32_t shards, std::uint32_t replicas) : std::vector<ReplicaView>(replicas), shards_{shards} {}
 
   [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return shards_; }
@@ -71,13 +64,13 @@ class ReplicaViews : public std::vector<ReplicaView> {
   }
 
   /// Whether it has no cut of this step or a later one, and a live replica of its shard has.
-  template <class = void> [[nodiscard]] auto lags(std::uint32_t replica, Step step) const -> bool {
+  [[nodiscard]] auto lags(std::uint32_t replica, Step step) const -> bool {
     return !(*this)[replica].progress.has_cut_from(step) &&
            some_of(shard_of(replica), [step](const ReplicaView& v) { return v.live && v.progress.has_cut_from(step); });
   }
 
   /// Whether another live replica of its shard has a cut that is ahead of it.
-  template <class = void> [[nodiscard]] auto has_helper(std::uint32_t replica) const -> bool {
+  [[nodiscard]] auto has_helper(std::uint32_t replica) const -> bool {
     const ReplicaView& behind = (*this)[replica];
     return some_of(shard_of(replica), [&behind](const ReplicaView& v) {
       return &v != &behind && v.live && v.progress.has_cut_from(behind.progress.done + 1);
@@ -85,35 +78,21 @@ class ReplicaViews : public std::vector<ReplicaView> {
   }
 
   /// Whether some replica of its shard has no cut of this step or a later one.
-  template <class = void> [[nodiscard]] auto some_lack(Step step, std::uint32_t replica) const -> bool {
+  [[nodiscard]] auto some_lack(Step step, std::uint32_t replica) const -> bool {
     return some_of(shard_of(replica), [step](const ReplicaView& v) { return !v.progress.has_cut_from(step); });
   }
 
   /// Whether every shard has the last cut. A replica that is connected and can have it of another one is waited for.
-  [[nodiscard]] auto all_saved(Step last) const -> bool {
-    if (!some_of_each([last](const ReplicaView& v) { return v.progress.has_cut_from(last); })) return false;
-    for (std::uint32_t replica = 0; replica < size(); ++replica)
-      if ((*this)[replica].connected && lags(replica, last)) return false;
-    return true;
-  }
+  [[nodiscard]] DISTRIB_DECL auto all_saved(Step last) const -> bool;
 
   /// Whether everybody has joined who can be waited for.
-  template <class = void> [[nodiscard]] auto ready() const -> bool {
+  [[nodiscard]] auto ready() const -> bool {
     return some_of_each(&ReplicaView::joined) &&
            std::ranges::all_of(*this, [](const ReplicaView& v) { return v.joined || !v.connected; });
   }
 
   /// The smallest k of all shards, where that of a shard is the largest of its replicas that have joined.
-  template <class = void> [[nodiscard]] auto least_done() const -> Step {
-    std::optional<Step> least;
-    for (std::uint32_t shard = 0; shard < shards_; ++shard) {
-      Step largest = 0;
-      for (std::size_t replica = shard; replica < size(); replica += shards_)
-        if ((*this)[replica].joined) largest = std::max(largest, (*this)[replica].progress.done);
-      least = std::min(least.value_or(largest), largest);
-    }
-    return least.value_or(0);
-  }
+  [[nodiscard]] DISTRIB_DECL auto least_done() const -> Step;
 
   /// Values of another step are wanted of all.
   void want_anew() {
@@ -132,7 +111,7 @@ class ReplicaViews : public std::vector<ReplicaView> {
   }
 
   /// This rank's contributions after `from` through `to` are left to another process of it, of which the replica told.
-  template <class = void> void leave(std::uint32_t replica, Step from, Step to) {
+  void leave(std::uint32_t replica, Step from, Step to) {
     if (from != left_to_) left_after_ = from;
     left_to_ = to;
     (*this)[replica].witness = true;
@@ -153,7 +132,7 @@ class ReplicaViews : public std::vector<ReplicaView> {
   }
 
   /// Whether a shard is beyond t: it has this rank's next contribution from another process.
-  template <class = void> [[nodiscard]] auto some_ahead(Step t) const -> bool {
+  [[nodiscard]] auto some_ahead(Step t) const -> bool {
     return std::ranges::any_of(*this, [t](const ReplicaView& v) { return v.live && v.progress.done > t; });
   }
 
@@ -172,41 +151,16 @@ class ReplicaViews : public std::vector<ReplicaView> {
   }
 
   /// The replica of a shard that will have the values of t first, as far as is known; of equal ones the first.
-  [[nodiscard]] auto source(std::uint32_t shard, Step t) const -> std::uint32_t {
-    const auto promise = [t](const ReplicaView& v) -> Step {
-      return !v.live ? 0 : v.is_beyond(t) ? 1 : 2 + std::min(v.progress.done, t);
-    };
-    std::uint32_t best = shard;
-    for (std::uint32_t other = shard + shards_; other < size(); other += shards_)
-      if (promise((*this)[other]) > promise((*this)[best])) best = other;
-    return best;
-  }
+  [[nodiscard]] DISTRIB_DECL auto source(std::uint32_t shard, Step t) const -> std::uint32_t;
 
   /// Whether it may come to have them, or is the one that would have them first.
-  template <class = void> [[nodiscard]] auto may_give(std::uint32_t replica, Step t) const -> bool {
+  [[nodiscard]] auto may_give(std::uint32_t replica, Step t) const -> bool {
     return ((*this)[replica].live && !(*this)[replica].is_beyond(t)) || is_source(replica, t);
   }
 
   /// The newest step that is in every shard's list of cuts (rule 6): in those of its live replicas, or when none is, of
   /// all that were heard of.
-  template <class = void> [[nodiscard]] auto common_cut() const -> Step {
-    std::optional<std::vector<Step>> common;
-    for (std::uint32_t shard = 0; shard < shards_; ++shard) {
-      const bool some_live = some_of(shard, &ReplicaView::live);
-      bool heard = false;
-      for (std::size_t replica = shard; replica < size(); replica += shards_) {
-        const ReplicaView& view = (*this)[replica];
-        if (some_live ? !view.live : view.progress.cuts.empty()) continue;
-        heard = true;
-        std::vector<Step> both;
-        for (const Step cut : view.progress.cuts)
-          if (!common || std::binary_search(common->begin(), common->end(), cut)) both.push_back(cut);
-        common = std::move(both);
-      }
-      if (!heard) return 0;
-    }
-    return common->empty() ? 0 : common->back();
-  }
+  [[nodiscard]] DISTRIB_DECL auto common_cut() const -> Step;
 
  private:
   std::uint32_t shards_;
@@ -217,3 +171,7 @@ class ReplicaViews : public std::vector<ReplicaView> {
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/protocol/detail/impl/replica_views.ipp>
+#endif

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_store.hpp>
 
-#include <algorithm>
 #include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -21,13 +20,7 @@ struct StepContributions {
   std::vector<ReadContribution> read;
 
   /// False: it has one of this rank, or as many as count.
-  template <class = void> auto store(Rank rank, ReadContribution given, Rank most) -> bool {
-    const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
-    if (ranks.size() == most || (at != ranks.end() && *at == rank)) return false;
-    read.insert(read.begin() + (at - ranks.begin()), std::move(given));
-    ranks.insert(at, rank);
-    return true;
-  }
+  DISTRIB_DECL auto store(Rank rank, ReadContribution given, Rank most) -> bool;
 };
 
 /// A pull of a step that a shard has not reached yet.
@@ -51,3 +44,7 @@ struct NewestContribution {
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/protocol/detail/impl/step_contributions.ipp>
+#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/ps/job/error.hpp>
+#include <distrib/core/decl.hpp>
 #include <distrib/ps/rows/mapped_memory.hpp>
 #include <distrib/ps/rows/memory_budget.hpp>
 
@@ -9,9 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -35,34 +33,9 @@ class MemoryPieces {
   explicit MemoryPieces(MemoryBudget& budget) noexcept : budget_{&budget} {}
 
   /// On failure there is none and `ec` is `ps_errc::budget_exceeded` or what the system says.
-  [[nodiscard]] auto take(std::size_t size_bytes, std::error_code& ec) -> Piece {
-    ec.clear();
-    if (bytes_ < uncut_bytes || size_bytes < unit_bytes || size_bytes > huge_page_bytes)
-      return add(size_bytes, size_bytes, Pages::filled, all_units, ec);
-    const std::uint64_t units = units_of(size_bytes);
-    for (std::size_t number = 0; number < mappings_.size(); ++number) {
-      Mapping& mapping = mappings_[number];
-      const int first = first_run(~mapping.used, static_cast<unsigned>(std::popcount(units)));
-      if (first == 64) continue;
-      std::byte* const data = mapping.memory.data() + static_cast<std::size_t>(first) * unit_bytes;
-      if ((mapping.touched & units << first) != 0) std::memset(data, 0, size_bytes);
-      mapping.used |= units << first;
-      mapping.touched |= units << first;
-      return {data, size_bytes, number};
-    }
-    return add(huge_page_bytes, size_bytes, Pages::huge, units, ec);
-  }
+  [[nodiscard]] DISTRIB_DECL auto take(std::size_t size_bytes, std::error_code& ec) -> Piece;
 
-  void give_back(const Piece& piece) noexcept {
-    Mapping& mapping = mappings_[piece.mapping];
-    if (mapping.memory.size() == huge_page_bytes) {
-      const auto first = static_cast<std::size_t>(piece.data - mapping.memory.data()) / unit_bytes;
-      mapping.used &= ~(units_of(piece.size_bytes) << first);
-      return;
-    }
-    bytes_ -= mapping.memory.size();
-    mapping.memory = {};
-  }
+  DISTRIB_DECL void give_back(const Piece& piece) noexcept;
 
   /// Of all mappings.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_; }
@@ -88,20 +61,8 @@ class MemoryPieces {
   }
 
   /// A new mapping, of which the piece takes the first `units`.
-  auto add(std::size_t mapped_bytes, std::size_t size_bytes, Pages pages, std::uint64_t units, std::error_code& ec)
-      -> Piece {
-    MappedMemory memory{mapped_bytes, pages, *budget_, ec};
-    if (ec) return {};
-    const Piece piece{memory.data(), size_bytes, mappings_.size()};
-    try {
-      mappings_.push_back({std::move(memory), units, units});
-    } catch (const std::bad_alloc&) {
-      ec = ps_errc::budget_exceeded;
-      return {};
-    }
-    bytes_ += mappings_.back().memory.size();
-    return piece;
-  }
+  DISTRIB_DECL auto add(std::size_t mapped_bytes, std::size_t size_bytes, Pages pages, std::uint64_t units,
+                        std::error_code& ec) -> Piece;
 
   MemoryBudget* budget_;
   std::vector<Mapping> mappings_;
@@ -111,3 +72,7 @@ class MemoryPieces {
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/rows/detail/impl/memory_pieces.ipp>
+#endif

@@ -13,7 +13,7 @@ namespace detail {
 /// The CRC-32C of blocks of which the same one is sent again and again: every rank asks for the values of a step.
 class BlockChecksum {
  public:
-  template <class = void> [[nodiscard]] auto of(const SharedBuffer& block) -> std::uint32_t {
+  [[nodiscard]] auto of(const SharedBuffer& block) -> std::uint32_t {
     if (last_ != block) {
       last_ = block;
       checksum_ = crc32c(block->bytes());

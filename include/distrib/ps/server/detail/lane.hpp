@@ -4,7 +4,6 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/connection_core.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/cut/shard_files.hpp>
 #include <distrib/ps/cut/state_fetch_core.hpp>
@@ -12,10 +11,8 @@
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
-#include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/state_fetch.hpp>
 #include <distrib/ps/server/server_options.hpp>
-#include <distrib/ps/server/shard_clock.hpp>
 #include <distrib/ps/server/shard_meter.hpp>
 #include <distrib/ps/server/shard_service.hpp>
 #include <distrib/ps/server/shard_shell.hpp>

@@ -3,7 +3,7 @@
 
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/wire/messages.hpp>
-#include <distrib/rpc/router.hpp>
+#include <distrib/rpc/call.hpp>
 
 #include <optional>
 #include <string_view>

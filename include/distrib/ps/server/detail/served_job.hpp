@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
-#include <distrib/ps/server/adopt_job.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/server/shard_options.hpp>
 #include <distrib/ps/wire/messages.hpp>
@@ -25,7 +25,6 @@ namespace detail {
 /// What a shard's service knows of its job, once it was told.
 class ServedJob {
  public:
-  template <class = void>
   ServedJob(const ShardIdentity& identity, ShardKinds kinds, const ShardOptions& options)
       : identity_{identity}, kinds_{std::move(kinds)}, options_{options} {}
 
@@ -41,25 +40,14 @@ class ServedJob {
   [[nodiscard]] auto replica() const -> std::uint32_t { return job_->replica_at(identity_.task, identity_.shard); }
 
   /// As `adopt_job`; the job is known then.
-  template <class = void> [[nodiscard]] auto adopt(const JoinRequest& request) -> Error {
-    Error error;
-    AdoptedJob adopted = adopt_job(request, job_, identity_, kinds_, options_, error);
-    if (error) return error;
-    kind_ = std::move(adopted.kind);
-    hash_ = request.job_hash;
-    job_ = std::move(adopted.job);
-    return {};
-  }
-  template <class = void> void forget() { job_.reset(); }
+  [[nodiscard]] DISTRIB_DECL auto adopt(const JoinRequest& request) -> Error;
+  void forget() { job_.reset(); }
 
   /// As the function of this name.
-  template <class = void>
   [[nodiscard]] auto make_shard(std::vector<Step> cuts, const Cut* newest) const -> std::unique_ptr<AnyShard> {
     return v0::make_shard(*job_, replica() % job_->shards(), kind_, std::move(cuts), newest);
   }
-  template <class = void> [[nodiscard]] auto has_last_cut(const AnyShard& shard) const -> bool {
-    return v0::has_last_cut(shard, *job_);
-  }
+  [[nodiscard]] auto has_last_cut(const AnyShard& shard) const -> bool { return v0::has_last_cut(shard, *job_); }
 
  private:
   ShardIdentity identity_;
@@ -73,3 +61,7 @@ class ServedJob {
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/server/detail/impl/served_job.ipp>
+#endif

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/cluster/cluster_spec.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/ps/protocol/any_shard.hpp>
-#include <distrib/ps/server/server_options.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -33,15 +30,6 @@ class ServerTask {
   virtual void stop() = 0;
 };
 
-/// Listens already. `ListenerType`: what connections come from, as `RpcServer` has it.
-template <class ListenerType>
-[[nodiscard]] auto make_server_task(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds,
-                                    ServerOptions options) -> std::unique_ptr<ServerTask>;
-
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib
-
-#ifndef DISTRIB_SEPARATE_COMPILATION
-#include <distrib/ps/server/detail/task_shell.hpp>
-#endif

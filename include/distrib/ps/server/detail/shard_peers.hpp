@@ -61,7 +61,7 @@ class ShardPeers {
   }
 
   /// Adds what a status tells of them.
-  template <class = void> void describe(ShardStatus& status) const {
+  void describe(ShardStatus& status) const {
     for (const auto& [peer, state] : peers_) {
       status.parked += state.calls.parked();
       if (state.entered && state.rank < status.of_ranks.size()) status.of_ranks[state.rank].here = true;

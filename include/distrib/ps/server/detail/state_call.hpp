@@ -5,8 +5,8 @@
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/wire/messages.hpp>
+#include <distrib/rpc/call.hpp>
 #include <distrib/rpc/error.hpp>
-#include <distrib/rpc/router.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -324,14 +324,6 @@ class TaskShell final : public ServerTask {
   std::optional<RpcPoolServer<LaneRouter>> server_;  // the last: its connections speak to all of the above
 };
 
-template <class ListenerType>
-auto make_server_task(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds,
-                      ServerOptions options) -> std::unique_ptr<ServerTask> {
-  auto task = std::make_unique<TaskShell<ListenerType>>(io, cluster, index, std::move(kinds), std::move(options));
-  task->start();
-  return task;
-}
-
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib

@@ -17,7 +17,7 @@ class PreviousRows {
   explicit PreviousRows(std::size_t dim) noexcept : dim_{dim} {}
 
   /// Takes memory for so many rows; those that it has stay.
-  template <class = void> void reserve(std::size_t rows) {
+  void reserve(std::size_t rows) {
     entries_.reserve(rows);
     weights_.reserve(rows * dim_);
   }
@@ -26,17 +26,17 @@ class PreviousRows {
     weights_.clear();
   }
   /// A key that it does not have.
-  template <class = void> void add(std::uint64_t key, const float* row) {
+  void add(std::uint64_t key, const float* row) {
     entries_.push_back({key, weights_.size()});
     weights_.insert(weights_.end(), row, row + dim_);
   }
   /// Needed before `find` when keys were not added in order.
-  template <class = void> void sort() {
+  void sort() {
     std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
   }
 
   /// Null: the step did not touch it.
-  template <class = void> [[nodiscard]] auto find(std::uint64_t key) const noexcept -> const float* {
+  [[nodiscard]] auto find(std::uint64_t key) const noexcept -> const float* {
     const auto found =
         std::partition_point(entries_.begin(), entries_.end(), [key](const Entry& entry) { return entry.key < key; });
     return found == entries_.end() || found->key != key ? nullptr : weights_.data() + found->at;

@@ -33,25 +33,24 @@ class RowPacking {
   [[nodiscard]] auto packs() const noexcept -> bool { return layout_.weights != FloatFormat::float32; }
 
   /// Writes the weights of a row that is kept.
-  template <class = void> void weights(const float* kept, float* to) const noexcept {
+  void weights(const float* kept, float* to) const noexcept {
     if (!packs()) return copy_row(to, kept, layout_.dim);
     decode_elements(layout_.weights, reinterpret_cast<const std::byte*>(kept), {to, layout_.dim});
   }
 
   /// Writes all of it.
-  template <class = void> void unpack(const float* kept, float* to) const noexcept {
+  void unpack(const float* kept, float* to) const noexcept {
     weights(kept, to);
     std::copy_n(kept + kept_weights(), slots(), to + layout_.dim);
   }
 
   /// The opposite. To the nearest: what was kept before comes back the same.
-  template <class = void> void pack(const float* from, float* kept) const noexcept {
+  void pack(const float* from, float* kept) const noexcept {
     encode_elements(layout_.weights, {from, layout_.dim}, reinterpret_cast<std::byte*>(kept));
     std::copy_n(from + layout_.dim, slots(), kept + kept_weights());
   }
 
   /// The same of a row that the `count`-th update has changed, at random.
-  template <class = void>
   void pack_updated(const float* from, float* kept, std::uint64_t key, std::uint64_t count) const noexcept {
     encode_elements_at_random(layout_.weights, {from, layout_.dim}, mix_bits(mix_bits(random_ ^ key) ^ count),
                               reinterpret_cast<std::byte*>(kept));
@@ -59,7 +58,7 @@ class RowPacking {
   }
 
   /// Weights as they are once they were packed and unpacked.
-  template <class = void> void round(std::span<float> weights) const noexcept {
+  void round(std::span<float> weights) const noexcept {
     if (!packs()) return;
     std::array<std::uint16_t, 64> halves;
     for (; !weights.empty(); weights = weights.subspan(std::min(halves.size(), weights.size()))) {

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/bundle_reader.hpp>
+
+#include <distrib/checkpoint/string_tensor.hpp>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+DISTRIB_DECL auto read_index_file(const std::string& file, BundleIndex& index, Error& error) -> bool {
+  constexpr std::uint64_t max_index_bytes = std::uint64_t{1} << 30;
+  error = {};
+  std::vector<std::byte> bytes;
+  if (!read_file(file, max_index_bytes, checkpoint_errc::corrupt_index, bytes, error)) return false;
+  if (!parse_bundle_index(bytes, index, error)) error.where = file + ": " + error.where;
+  return !error;
+}
+
+}  // namespace detail
+
+DISTRIB_DECL auto BundleReader::open(std::string prefix, Error& error) -> std::optional<BundleReader> {
+  const std::string file = index_file_name(prefix);
+  BundleReader reader{std::move(prefix)};
+  if (!detail::read_index_file(file, reader.index_, error)) return std::nullopt;
+  if (!reader.check_sizes(0, reader.index_.shards, error)) return std::nullopt;
+  return reader;
+}
+
+DISTRIB_DECL auto BundleReader::open_part(std::string prefix, std::size_t shard, std::size_t shards, Error& error)
+    -> std::optional<BundleReader> {
+  const std::string file = part_file_name(prefix, shard, shards);
+  BundleReader reader{std::move(prefix)};
+  reader.is_part_ = true;
+  if (!detail::read_index_file(file, reader.index_, error)) return std::nullopt;
+  bool own = reader.index_.shards == shards;
+  for (const StoredTensor& tensor : reader.index_.tensors)
+    for (const StoredPiece& piece : tensor.pieces) own = own && piece.shard == shard;
+  if (!own) {
+    error = {checkpoint_errc::corrupt_index, file + ": it is the part of another shard"};
+    return std::nullopt;
+  }
+  if (!reader.check_sizes(shard, shard + 1, error)) return std::nullopt;
+  return reader;
+}
+
+DISTRIB_DECL void BundleReader::add_name(std::string_view name, std::string other) {
+  const StoredTensor* tensor = find(name);
+  if (tensor == nullptr || find(other) != nullptr) return;
+  StoredTensor copy = *tensor;
+  copy.name = std::move(other);
+  const auto after = [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; };
+  index_.tensors.insert(std::upper_bound(index_.tensors.begin(), index_.tensors.end(), copy, after), copy);
+}
+
+DISTRIB_DECL void BundleReader::read(std::string_view name, const Slice& wanted, std::span<std::byte> out,
+                                     Error& error) const {
+  error = {};
+  const StoredTensor* tensor = present(name, error);
+  if (tensor == nullptr) return;
+  const std::size_t element_bytes = size_bytes(tensor->dtype);
+  if (element_bytes == 0) return fail(error, checkpoint_errc::unsupported, *tensor, "dtype");
+  if (!wanted.inside(tensor->shape))
+    return fail(error, checkpoint_errc::mismatch, *tensor,
+                "slice " + to_string(wanted) + " of " + to_string(tensor->shape));
+  if (out.size() % element_bytes != 0 ||
+      out.size() / element_bytes != static_cast<std::size_t>(wanted.extents.elements()))
+    return fail(error, checkpoint_errc::mismatch, *tensor,
+                std::to_string(out.size()) + " bytes for " + to_string(wanted.extents) + " of " +
+                    std::string{distrib::name(tensor->dtype)});
+
+  for (const StoredPiece& piece : tensor->pieces)
+    if (piece.slice == wanted) {
+      read_piece(*tensor, piece, out, error);
+      return;
+    }
+  if (!tensor->complete) return fail(error, checkpoint_errc::incomplete, *tensor, to_string(tensor->shape));
+  std::vector<std::byte> buffer;
+  for (const StoredPiece& piece : tensor->pieces) {
+    if (!touches(piece.slice, wanted)) continue;
+    buffer.resize(static_cast<std::size_t>(piece.size_bytes));
+    if (!read_piece(*tensor, piece, buffer, error)) return;
+    copy_overlap(piece.slice, buffer.data(), wanted, out.data(), element_bytes);
+  }
+}
+
+DISTRIB_DECL auto BundleReader::read_strings(std::string_view name, Error& error) const -> std::vector<std::string> {
+  error = {};
+  std::vector<std::string> values;
+  const StoredTensor* tensor = present(name, error);
+  if (tensor == nullptr) return values;
+  if (tensor->dtype != DType::string)
+    fail(error, checkpoint_errc::mismatch, *tensor, "it holds " + std::string{distrib::name(tensor->dtype)});
+  else if (tensor->pieces.size() != 1 || tensor->pieces.front().slice != Slice::whole(tensor->shape))
+    fail(error, checkpoint_errc::unsupported, *tensor, "texts in slices");
+  else read_texts(*tensor, tensor->pieces.front(), values, error);
+  return values;
+}
+
+DISTRIB_DECL void BundleReader::verify(Error& error) const {
+  error = {};
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  std::vector<std::string> values;
+  for (const StoredTensor& tensor : index_.tensors) {
+    if (!tensor.complete && !is_part_) return fail(error, checkpoint_errc::incomplete, tensor, to_string(tensor.shape));
+    for (const StoredPiece& piece : tensor.pieces)
+      if (!(tensor.dtype == DType::string ? read_texts(tensor, piece, values, error)
+                                          : stream_piece(tensor, piece, buffer, [](auto, auto) {}, error)))
+        return;
+  }
+}
+
+// Every piece must lie inside its file, so that no length from the index is used to take memory before. All pieces
+// are in the data files `first` .. `end` - 1.
+DISTRIB_DECL auto BundleReader::check_sizes(std::uint64_t first, std::uint64_t end, Error& error) const -> bool {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t shard = first; shard < end; ++shard) {
+    const auto file = open_data(shard, error);
+    if (!file) return false;
+    sizes.push_back(file->size());
+  }
+  for (const StoredTensor& tensor : index_.tensors)
+    for (const StoredPiece& piece : tensor.pieces) {
+      const std::uint64_t size = sizes[static_cast<std::size_t>(piece.shard - first)];
+      if (piece.offset <= size && piece.size_bytes <= size - piece.offset) continue;
+      error = {checkpoint_errc::corrupt_data,
+               data_file(piece.shard) + " ends at " + std::to_string(size) + ", inside " + tensor.name};
+      return false;
+    }
+  return true;
+}
+
+DISTRIB_DECL auto BundleReader::read_piece(const StoredTensor& tensor, const StoredPiece& piece,
+                                           std::span<std::byte> to, Error& error) const -> bool {
+  const auto file = open_data(piece.shard, error);
+  if (!file || !file->read(piece.offset, to, error)) return false;
+  if (mask_crc(crc32c(to)) != piece.masked_crc) fail_crc(error, tensor, piece);
+  return !error;
+}
+
+DISTRIB_DECL auto BundleReader::read_texts(const StoredTensor& tensor, const StoredPiece& piece,
+                                           std::vector<std::string>& values, Error& error) const -> bool {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(piece.size_bytes));
+  const auto file = open_data(piece.shard, error);
+  if (!file || !file->read(piece.offset, bytes, error)) return false;
+  const auto count = static_cast<std::uint64_t>(piece.slice.extents.elements());
+  if (!parse_strings(bytes, count, piece.masked_crc, values)) fail_crc(error, tensor, piece);
+  return !error;
+}
+
+}  // namespace v0
+}  // namespace distrib

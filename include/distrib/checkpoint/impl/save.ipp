@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/save.hpp>
+
+#include <distrib/checkpoint/file_shell.hpp>
+
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL auto plan_save(std::string_view directory, std::string_view name, std::span<const BundlePart> parts,
+                            std::vector<SavedCheckpoint> saved, const Retention& retention, Error& error,
+                            SaveTimes times) -> FilePlan {
+  const std::string prefix = detail::join_path(directory, name);
+  FilePlan plan = plan_bundle(prefix, parts, error);
+  if (error) return {};
+
+  append(plan, plan_keep_newest(directory, name, std::move(saved), retention, {}, times));
+  return plan;
+}
+
+DISTRIB_DECL void save_checkpoint(const std::string& directory, std::string_view name,
+                                  std::span<const BundlePart> parts, const Retention& retention, Error& error) {
+  error = {};
+  make_directories(directory, error);
+  if (error) return;
+  Error unreadable;  // a damaged state file is replaced by a good one
+  auto saved = list_checkpoints(directory, unreadable);
+  const SaveTimes times{detail::seconds_now(), detail::last_preserved(directory)};
+  const FilePlan plan = plan_save(directory, name, parts, std::move(saved), retention, error, times);
+  if (!error) perform(plan, error);
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/cluster/cluster_flags.hpp>
+
+#include <distrib/cluster/error.hpp>
+#include <distrib/cluster/flag_file.hpp>
+#include <distrib/cluster/flag_values.hpp>
+#include <distrib/cluster/tf_config.hpp>
+
+#include <cstddef>
+#include <cstdlib>
+#include <limits>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL auto ClusterFlags::parse(int argc, const char* const* argv, Error& error) -> ClusterFlags {
+  std::vector<std::string> rest;
+  ClusterFlags flags = parse_known(argc, argv, rest, error);
+  if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin());
+  if (error || rest.empty()) return flags;
+  error = {cluster_errc::unknown_flag, rest.front()};
+  return {};
+}
+
+DISTRIB_DECL auto ClusterFlags::parse_known(int argc, const char* const* argv, std::vector<std::string>& rest,
+                                            Error& error) -> ClusterFlags {
+  const char* tf_config = std::getenv("TF_CONFIG");  // NOLINT(concurrency-mt-unsafe): before threads, in main
+  const std::vector<std::string> arguments = detail::arguments_of(argc, argv, error);
+  if (error) return {};
+  return from(detail::pointers_to(arguments), tf_config == nullptr ? "" : tf_config, rest, error);
+}
+
+DISTRIB_DECL auto ClusterFlags::help() -> std::string {
+  std::string text;
+  const auto line = [&](std::string_view name, std::string_view help) {
+    text += "  --" + std::string{name} + std::string(std::size_t{18} - name.size(), ' ') + std::string{help} + '\n';
+  };
+  for (const FlagInfo& flag : known) line(flag.name, flag.help);
+  line("flagfile", "PATH of a file with more flags, one a line");
+  return text;
+}
+
+namespace detail {
+DISTRIB_DECL auto ClusterFlagTexts::find(std::string_view name) noexcept -> std::optional<std::string_view>* {
+  if (name == "job_name") return &job_name;
+  if (name == "task_index") return &task_index;
+  if (name == "ps_hosts") return &ps_hosts;
+  if (name == "worker_hosts") return &worker_hosts;
+  return nullptr;
+}
+
+DISTRIB_DECL auto read_cluster_flags(std::span<const char* const> arguments, std::vector<std::string>& rest,
+                                     Error& error) -> ClusterFlagTexts {
+  ClusterFlagTexts texts;
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    const std::string_view argument = arguments[at];
+    if (argument == "--") {
+      for (; at < arguments.size(); ++at) rest.emplace_back(arguments[at]);
+      break;
+    }
+    const std::size_t dashes = argument.starts_with("--") ? 2 : argument.starts_with('-') ? 1 : 0;
+    const std::size_t equals = argument.find('=');
+    auto* text = dashes == 0 ? nullptr : texts.find(argument.substr(dashes, equals - dashes));
+    if (text == nullptr) {
+      rest.emplace_back(argument);
+    } else if (equals != std::string_view::npos) {
+      *text = argument.substr(equals + 1);
+    } else if (at + 1 < arguments.size()) {
+      *text = arguments[++at];
+    } else {
+      error = {cluster_errc::missing_value, std::string{argument}};
+    }
+  }
+  return texts;
+}
+
+DISTRIB_DECL auto hosts_of_flag(std::string_view flag, std::optional<std::string_view> text, Error& error)
+    -> std::vector<std::string> {
+  if (!text || text->empty()) {
+    error = {cluster_errc::missing_hosts, std::string{flag}};
+    return {};
+  }
+  auto hosts = split_hosts(*text);
+  for (const std::string& host : hosts)
+    if (host.empty()) error = {cluster_errc::empty_address, std::string{flag} + "=" + std::string{*text}};
+  return hosts;
+}
+
+DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, UnlistedTask unlisted, Error& error) -> ClusterFlags {
+  ClusterFlags flags;
+  if (!texts.job_name || texts.job_name->empty()) return flags;  // one process, whatever the other flags say
+  flags.job_name = *texts.job_name;
+  if (flags.job_name != "ps" && flags.job_name != "worker") {
+    error = {cluster_errc::no_such_job, "--job_name=" + flags.job_name + " (known are ps and worker)"};
+    return {};
+  }
+  flags.ps_hosts = hosts_of_flag("--ps_hosts", texts.ps_hosts, error);
+  if (!error) flags.worker_hosts = hosts_of_flag("--worker_hosts", texts.worker_hosts, error);
+  if (error) return {};
+
+  const std::string_view index_text = texts.task_index.value_or("0");
+  const std::optional<std::int64_t> index = integer_flag(index_text);
+  const std::size_t tasks = flags.job_name == "ps" ? flags.ps_hosts.size() : flags.worker_hosts.size();
+  const std::string flag = "--task_index=" + std::string{index_text};
+  if (!index || *index < 0 || *index > std::numeric_limits<std::uint32_t>::max()) {
+    error = {cluster_errc::bad_integer, flag};
+  } else if (unlisted == UnlistedTask::refuse && static_cast<std::uint64_t>(*index) >= tasks) {
+    error = {cluster_errc::no_such_task,
+             flag + ": job '" + flags.job_name + "' has " + std::to_string(tasks) + (tasks == 1 ? " host" : " hosts")};
+  }
+  if (error) return {};
+  flags.task_index = static_cast<std::uint32_t>(*index);
+  return flags;
+}
+
+DISTRIB_DECL auto dense_hosts(const ClusterSpec& cluster, std::string_view job, Error& error)
+    -> std::vector<std::string> {
+  std::vector<std::string> hosts;
+  const ClusterSpec::Tasks* tasks = cluster.find(job);
+  if (tasks == nullptr) return hosts;
+  for (const auto& [index, address] : *tasks) {
+    if (index != hosts.size()) error = {cluster_errc::sparse_job, "TF_CONFIG: job '" + std::string{job} + "'"};
+    hosts.push_back(address);
+  }
+  return hosts;
+}
+
+DISTRIB_DECL auto flags_from_tf_config(std::string_view text, Error& error) -> ClusterFlags {
+  const TfConfig config = parse_tf_config(text, error);
+  if (error) {
+    error.where = "TF_CONFIG at " + error.where;
+    return {};
+  }
+  const std::vector<std::string> jobs = config.cluster.jobs();
+  const bool one_process =
+      jobs.empty() || (jobs.size() == 1 && jobs.front() != "ps" && config.cluster.find(jobs.front())->size() == 1);
+  if (one_process) return {};
+
+  const std::optional<TaskId> task = config.task();
+  if (!task) {
+    error = {config.task_type ? cluster_errc::missing_index : cluster_errc::missing_job,
+             config.task_type ? "TF_CONFIG: task.index" : "TF_CONFIG: task.type"};
+    return {};
+  }
+  std::error_code ec;
+  check_role(config.cluster, *task, ec);
+  ClusterFlags flags;
+  flags.job_name = task->job;
+  flags.task_index = task->index;
+  if (ec) error = {ec, "TF_CONFIG: " + to_string(*task)};
+  if (!error) flags.ps_hosts = dense_hosts(config.cluster, "ps", error);
+  if (!error) flags.worker_hosts = dense_hosts(config.cluster, "worker", error);
+  if (!error) flags.chief_hosts = dense_hosts(config.cluster, "chief", error);
+  if (!error && flags.ps_hosts.empty()) error = {cluster_errc::empty_job, "TF_CONFIG: cluster.ps"};
+  if (!error && flags.worker_hosts.empty() && flags.chief_hosts.empty())
+    error = {cluster_errc::empty_job, "TF_CONFIG: cluster.worker"};
+  return error ? ClusterFlags{} : flags;
+}
+
+}  // namespace detail
+
+DISTRIB_DECL auto ClusterFlags::from(std::span<const char* const> arguments, std::string_view tf_config,
+                                     std::vector<std::string>& rest, Error& error, UnlistedTask unlisted)
+    -> ClusterFlags {
+  error = {};
+  rest.clear();
+  const detail::ClusterFlagTexts texts = detail::read_cluster_flags(arguments, rest, error);
+  if (error) return {};
+  if (!texts.any() && !tf_config.empty()) return detail::flags_from_tf_config(tf_config, error);
+  return detail::flags_from_texts(texts, unlisted, error);
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/files.hpp>
+
+#include <distrib/core/paths.hpp>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+DISTRIB_DECL auto read_up_to(const std::string& path, std::size_t most, std::error_code& ec) -> std::string {
+  FileDescriptor file{path, O_RDONLY, ec};
+  std::string text;
+  std::array<char, 4096> block;
+  while (!ec && text.size() < most) {
+    const std::span room{block.data(), std::min(block.size(), most - text.size())};
+    const std::size_t count = file.read(std::as_writable_bytes(room), ec);
+    if (count == 0) break;
+    text.append(block.data(), count);
+  }
+  return text;
+}
+
+DISTRIB_DECL auto list_directory(const std::string& path, std::error_code& ec) -> std::vector<std::string> {
+  std::vector<std::string> names;
+  ::DIR* const directory = ::opendir(path.c_str());
+  ec = directory == nullptr ? last_os_error() : std::error_code{};
+  if (directory == nullptr) return names;
+  errno = 0;
+  while (const ::dirent* entry = ::readdir(directory)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) ec = last_os_error();
+  ::closedir(directory);
+  return names;
+}
+
+DISTRIB_DECL auto absolute_path(const std::string& path) -> std::string {
+  std::string here(4096, '\0');
+  if (path.empty() || path.front() == '/' || ::getcwd(here.data(), here.size()) == nullptr) return path;
+  here.resize(here.find('\0'));
+  return join_path(here, path);
+}
+
+DISTRIB_DECL void make_directories(const std::string& path, std::error_code& ec) {
+  ec.clear();
+  std::size_t slash = 0;
+  while (slash != std::string::npos) {
+    slash = path.find('/', slash + 1);
+    const std::string part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), 0777) == 0) {
+      sync_path(directory_of(part), O_RDONLY | O_DIRECTORY, ec);
+      if (ec) return;
+      continue;
+    }
+    ec = last_os_error();  // above the last part no reason to give up: what is not ours to make may be there
+    if (is_directory(part)) ec.clear();
+    if (ec == std::errc::file_exists) ec = std::make_error_code(std::errc::not_a_directory);
+  }
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/data/find_files.hpp>
+
+#include <distrib/core/files.hpp>
+#include <distrib/data/order/error.hpp>
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+DISTRIB_DECL auto all_in(const std::string& directory) -> std::string {
+  std::string pattern;
+  for (const char c : directory) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+    pattern += c;
+  }
+  return join_path(pattern, "*");
+}
+
+DISTRIB_DECL auto match_files(const std::string& pattern, std::vector<std::string>& files) -> bool {
+  ::glob_t matches{};
+  const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &matches);
+  std::vector<std::string> found;
+  for (std::size_t i = 0; result == 0 && i < matches.gl_pathc; ++i) {
+    std::string path = matches.gl_pathv[i];
+    if (!is_side_file(path) && !is_directory(path)) found.push_back(std::move(path));
+  }
+  ::globfree(&matches);
+  // By their text: the system's order depends on the language.
+  std::sort(found.begin(), found.end());
+  files.insert(files.end(), found.begin(), found.end());
+  return result == 0 || result == GLOB_NOMATCH;
+}
+
+}  // namespace detail
+
+DISTRIB_DECL auto find_files(std::span<const std::string> sources, Error& error) -> std::vector<std::string> {
+  error = {};
+  std::vector<std::string> files;
+  for (const std::string& source : sources) {
+    const bool is_directory = detail::is_directory(source);
+    if (!is_directory && detail::path_exists(source)) {  // also when its name has a * in it
+      files.push_back(source);
+      continue;
+    }
+    const std::string pattern = is_directory ? detail::all_in(source) : source;
+    const std::size_t before = files.size();
+    const bool readable = detail::match_files(pattern, files);
+    if (files.size() > before) continue;
+
+    const std::string directory = detail::directory_of(pattern);
+    error.code = data_errc::no_files;
+    error.where = "\"" + std::string{detail::file_of(pattern)} + "\" in directory \"" + directory + '"';
+    if (!readable) error.where += " (which cannot be read)";
+    if (readable && !detail::path_exists(directory)) error.where += " (which does not exist)";
+    return {};
+  }
+  if (files.empty()) error = {data_errc::no_files, "no path was given"};
+  return files;
+}
+
+}  // namespace v0
+}  // namespace distrib

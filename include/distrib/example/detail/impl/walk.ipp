@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/example/detail/walk.hpp>
+
+#include <distrib/core/utf8.hpp>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+DISTRIB_DECL auto is_utf8(std::string_view text) noexcept -> bool {
+  while (text.size() >= 8) {
+    if ((load_le<std::uint64_t>(as_bytes(text).data()) & varint_more) != 0) break;
+    text.remove_prefix(8);
+  }
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+// Looks at everything and keeps nothing: for those who only want to know whether it is well formed.
+struct CheckFeature {
+  void kind_is(FeatureKind) const noexcept {}
+  void bytes(ByteView) const noexcept {}
+  void floats(ByteView) const noexcept {}
+  void int64(std::int64_t) const noexcept {}
+  [[nodiscard]] auto int64s(ByteView packed) const noexcept -> bool { return decode_varints(packed, nullptr, 0); }
+
+  // ... and as the sink of a map.
+  [[nodiscard]] auto begin(std::string_view) const noexcept -> bool { return true; }
+  [[nodiscard]] auto value(ByteView feature, unsigned levels) const noexcept -> bool {
+    return read_feature(feature, levels, *this);
+  }
+};
+
+// The same for a FeatureList.
+struct CheckFeatureList {
+  [[nodiscard]] auto begin(std::string_view) const noexcept -> bool { return true; }
+  [[nodiscard]] auto value(ByteView list, unsigned levels) const noexcept -> bool {
+    FieldReader reader{list, levels};
+    while (reader.next())
+      if (reader.tag() == first_message && !read_feature(reader.bytes(), levels - 1, CheckFeature{})) return false;
+    return reader.ok();
+  }
+};
+
+DISTRIB_DECL auto is_example(ByteView record) noexcept -> bool {
+  FieldReader reader{record, most_levels};
+  CheckFeature check;
+  while (reader.next())
+    if (reader.tag() == first_message && !read_map(reader.bytes(), most_levels - 1, check)) return false;
+  return reader.ok();
+}
+
+DISTRIB_DECL auto is_sequence_example(ByteView record) noexcept -> bool {
+  FieldReader reader{record, most_levels};
+  CheckFeature check;
+  CheckFeatureList check_list;
+  while (reader.next()) {
+    if (reader.tag() == first_message && !read_map(reader.bytes(), most_levels - 1, check)) return false;
+    if (reader.tag() == second_message && !read_map(reader.bytes(), most_levels - 1, check_list)) return false;
+  }
+  return reader.ok();
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The bodies of example/, compiled once: for one unit of a program that defines DISTRIB_SEPARATE_COMPILATION.
+#ifndef DISTRIB_SEPARATE_COMPILATION
+#error "distrib: <distrib/example/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
+#endif
+
+#include <distrib/example/detail/impl/row_parser.ipp>
+#include <distrib/example/detail/impl/walk.ipp>
+#include <distrib/example/impl/example_builder.ipp>
+#include <distrib/example/impl/feature_spec.ipp>
+#include <distrib/example/impl/sequence_example_view.ipp>

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The bodies of net/, compiled once: for one unit of a program that defines DISTRIB_SEPARATE_COMPILATION.
+#ifndef DISTRIB_SEPARATE_COMPILATION
+#error "distrib: <distrib/net/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
+#endif
+
+#include <distrib/net/impl/address.ipp>
+#include <distrib/net/impl/io_pool.ipp>
+#include <distrib/net/impl/page_core.ipp>
+#include <distrib/net/impl/signals.ipp>

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/cut/cut_tensors.hpp>
+
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/ps/job/error.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <memory>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL CutTensors::CutTensors(const Job& job, std::uint32_t shard, JobUpdaters updaters)
+    : layout_{job, shard},
+      updaters_{std::move(updaters)},
+      job_text_{to_text(job)},
+      shards_{job.shards()},
+      ranks_{job.ranks} {
+  for (const TableShare& table : layout_.tables())
+    tables_.emplace_back(table, updaters_[table.updater()], shard, shards_);
+}
+
+DISTRIB_DECL auto CutTensors::part(const Cut& cut) const -> BundlePart {
+  BundlePart part;
+  for_each_piece([&](const ShardLayout::Entry& entry, std::string name, std::size_t block, std::size_t offset_bytes) {
+    const SharedBuffer& of = block == 0 ? cut.values : cut.slots[block - 1];
+    part.tensors.push_back(
+        {std::move(name), entry.dtype, entry.whole, entry.slice, of->bytes().subspan(offset_bytes, entry.size_bytes)});
+  });
+  assert(cut.tables.size() == tables_.size());
+  for (std::size_t table = 0; table < tables_.size(); ++table) tables_[table].add_to(part, cut.tables[table]);
+  if (!cut.applied.empty()) {
+    const Shape shape{static_cast<std::int64_t>(shards_), static_cast<std::int64_t>(cut.applied.size())};
+    part.tensors.push_back({applied_name, DType::int64, shape, Slice::along(shape, 0, layout_.shard(), 1),
+                            std::as_bytes(std::span{cut.applied})});
+  }
+  return part;
+}
+
+DISTRIB_DECL void CutTensors::check_job(const BundleReader& reader, Error& error) const {
+  error = {};
+  if (reader.find("distrib/job") == nullptr) {
+    error = {ps_errc::job_mismatch, reader.prefix() + ": no job is stored in it"};
+    return;
+  }
+  const auto saved = reader.read_strings("distrib/job", error);
+  if (error) return;
+  const std::string difference = identity_difference(saved.empty() ? std::string{} : saved.front(), job_text_);
+  if (!difference.empty()) error = {ps_errc::job_mismatch, reader.prefix() + ": " + difference};
+}
+
+DISTRIB_DECL auto CutTensors::fits(const BundleReader& reader) const -> bool {
+  if (reader.index().shards != shards_) return false;
+  std::size_t pieces = 0;
+  for (const StoredTensor& tensor : reader.tensors())
+    for (const StoredPiece& piece : tensor.pieces)
+      if (piece.shard == layout_.shard() && !is_common(tensor.name)) ++pieces;
+  std::size_t found = 0;
+  std::size_t wanted = 0;
+  for_each_piece([&](const ShardLayout::Entry& entry, const std::string& name, std::size_t, std::size_t) {
+    ++wanted;
+    if (has_piece(reader, name, entry)) ++found;
+  });
+  for (const TableTensors& table : tables_) {
+    wanted += table.pieces();
+    found += table.pieces_in(reader);
+  }
+  return found == wanted && pieces == wanted;
+}
+
+DISTRIB_DECL auto CutTensors::read(const BundleReader& reader, Error& error) const -> Cut {
+  Cut cut;
+  const auto step = read_numbers(reader, "global_step", error);
+  if (!error && step.size() != 1)
+    error = {checkpoint_errc::mismatch, reader.prefix() + ": global_step is not one number"};
+  if (error) return cut;
+  cut.step = step.front();
+  cut.applied = read_applied(reader, error);
+
+  std::vector<std::shared_ptr<AlignedBuffer>> blocks{std::make_shared<AlignedBuffer>(layout_.block_bytes())};
+  for (const ShardLayout::Group& group : layout_.groups())
+    for (std::size_t i = 0; i < updaters_[group.updater].slots().size(); ++i)
+      blocks.push_back(std::make_shared<AlignedBuffer>(group.size_bytes));
+  for_each_piece(
+      [&](const ShardLayout::Entry& entry, const std::string& name, std::size_t block, std::size_t offset_bytes) {
+        if (!error)
+          reader.read(name, entry.slice, blocks[block]->bytes().subspan(offset_bytes, entry.size_bytes), error);
+      });
+  cut.values = std::move(blocks.front());
+  for (auto slot = blocks.begin() + 1; slot != blocks.end(); ++slot) cut.slots.push_back(std::move(*slot));
+  for (const TableTensors& table : tables_) {
+    if (error) return cut;
+    cut.tables.push_back(table.read(reader, error));
+  }
+  return cut;
+}
+
+DISTRIB_DECL auto CutTensors::read(const BundleReader& reader) const -> Cut {
+  Error error;
+  Cut cut = read(reader, error);
+  throw_if(error);
+  return cut;
+}
+
+DISTRIB_DECL auto CutTensors::has_piece(const BundleReader& reader, std::string_view name,
+                                        const ShardLayout::Entry& entry) const -> bool {
+  const StoredTensor* tensor = reader.find(name);
+  if (tensor == nullptr || tensor->dtype != entry.dtype || tensor->shape != entry.whole) return false;
+  return std::any_of(tensor->pieces.begin(), tensor->pieces.end(), [&](const StoredPiece& piece) {
+    return piece.shard == layout_.shard() && piece.slice == entry.slice;
+  });
+}
+
+// The contributions counted of each rank: the shard's own row where the same shards and ranks saved it; otherwise all
+// shards must have counted the same, and another number of ranks needs an equal share of each.
+DISTRIB_DECL auto CutTensors::read_applied(const BundleReader& reader, Error& error) const -> std::vector<Step> {
+  const StoredTensor* tensor = reader.find(applied_name);
+  if (tensor == nullptr) return {};
+  const Shape& shape = tensor->shape;
+  if (shape == Shape{shards_, ranks_} && fits(reader))
+    return read_numbers(reader, applied_name, Slice::along(shape, 0, layout_.shard(), 1), error);
+
+  std::vector<Step> all;
+  if (tensor->complete) all = read_numbers(reader, applied_name, error);
+  if (error) return {};
+  if (!all.empty()) {
+    const auto ranks = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
+    const auto second = all.begin() + ranks;
+    const bool agreed = std::equal(second, all.end(), all.begin());
+    const auto [least, most] = std::minmax_element(all.begin(), second);
+    if (agreed && (ranks == ranks_ || *most - *least <= 1)) return {all.begin(), second};
+  }
+  error = {ps_errc::job_mismatch,
+           reader.prefix() +
+               ": an asynchronous job that was interrupted goes on with as many workers and shards as "
+               "it had: distrib/applied is " +
+               to_string(shape)};
+  return {};
+}
+
+DISTRIB_DECL auto CutTensors::read_numbers(const BundleReader& reader, std::string_view name, const Slice& slice,
+                                           Error& error) -> std::vector<Step> {
+  const StoredTensor* tensor = reader.find(name);
+  const auto mismatch = [&](const std::string& what) {
+    error = {checkpoint_errc::mismatch, reader.prefix() + ": " + std::string{name} + what};
+    return std::vector<Step>{};
+  };
+  if (tensor == nullptr || tensor->dtype != DType::int64) return mismatch(" is no int64 tensor");
+  std::vector<Step> numbers(static_cast<std::size_t>(slice.extents.elements()));
+  reader.read(name, slice, std::as_writable_bytes(std::span{numbers}), error);
+  if (error) return {};
+  for (const Step number : numbers)
+    if (static_cast<std::int64_t>(number) < 0) return mismatch(" is negative");
+  return numbers;
+}
+
+}  // namespace v0
+}  // namespace distrib

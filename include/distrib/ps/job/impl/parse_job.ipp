@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/job/parse_job.hpp>
+
+#include <distrib/core/dtype.hpp>
+#include <distrib/core/initializer.hpp>
+#include <distrib/core/sha256.hpp>
+#include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/job/row_mean.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+DISTRIB_DECL auto JobLines::take(std::string_view key) -> std::string_view {
+  const bool found = next_is(key);
+  line_ = cut_before(rest_, '\n');
+  ++number_;
+  if (found) return line_.substr(key.size() + 1);
+  fail();
+  return {};
+}
+
+DISTRIB_DECL auto parse_variable(std::string_view text) -> std::optional<VariableInfo> {
+  const std::string_view variable = cut_before(text, ' ');
+  const std::string_view type = cut_before(text, ' ');
+  const std::string_view element = type.substr(0, type.find('['));
+  const auto shape = parse_shape(type.substr(element.size()));
+  const auto initializer = parse_initializer(text);
+  if (!valid_variable_name(variable) || !shape || !initializer) return std::nullopt;
+  for (const DType dtype : {DType::float32, DType::int64, DType::float64})
+    if (element == name(dtype) && (!is_counter(dtype) || *initializer == ZerosInitializer{}))
+      return VariableInfo{std::string{variable}, dtype, *shape, *initializer};
+  return std::nullopt;
+}
+
+DISTRIB_DECL void read_variables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
+  std::size_t left = max_job_bytes;
+  while (lines.next_is("variable")) {
+    const std::string_view text = lines.take("variable");
+    auto variable = parse_variable(text);
+    const bool named = names.insert(text.substr(0, text.find(' '))).second;
+    if (!variable || !named) return lines.fail();
+    if (static_cast<std::size_t>(variable->shape.elements()) > left / size_bytes(variable->dtype)) return lines.fail();
+    left -= variable->size_bytes();
+    job.variables.push_back(*std::move(variable));
+  }
+}
+
+DISTRIB_DECL auto parse_table(std::string_view text) -> std::optional<TableInfo> {
+  const std::string_view table = cut_before(text, ' ');
+  if (cut_before(text, ' ') != "keys") return std::nullopt;
+  const std::string_view keys = cut_before(text, ' ');
+  const auto rows = keys == "any" ? std::optional<std::uint64_t>{0} : parse_shortest<std::uint64_t>(keys);
+  if (cut_before(text, ' ') != "dim") return std::nullopt;
+  const auto dim = parse_shortest<std::uint32_t>(cut_before(text, ' '));
+  const auto initializer = parse_initializer(text);
+  if (!valid_variable_name(table) || !rows || !dim || !initializer || initializer->is_custom()) return std::nullopt;
+  if (*dim == 0 || *dim > max_table_dim || *rows > max_job_bytes / sizeof(float) / *dim) return std::nullopt;
+  if (*rows == 0 && keys != "any") return std::nullopt;
+  TableInfo info;
+  info.name = table;
+  info.dim = *dim;
+  info.rows = *rows;
+  info.initializer = *initializer;
+  return info;
+}
+
+DISTRIB_DECL auto take_format(JobLines& lines, std::string_view key) -> FloatFormat {
+  if (!lines.next_is(key)) return FloatFormat::float32;
+  const std::string_view text = lines.take(key);
+  const FloatFormat format = text == to_text(FloatFormat::bfloat16) ? FloatFormat::bfloat16 : FloatFormat::float16;
+  if (text != to_text(format)) lines.fail();
+  return format;
+}
+
+DISTRIB_DECL void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
+  while (lines.next_is("table")) {
+    const std::string_view text = lines.take("table");
+    auto table = parse_table(text);
+    if (!table || !names.insert(text.substr(0, text.find(' '))).second) return lines.fail();
+    if (table->any_key() && lines.next_is("min_count"))
+      table->min_count = lines.take_number<std::uint32_t>("min_count", 2);
+    if (table->any_key() && lines.next_is("evict_after"))
+      table->evict_after = lines.take_number<std::uint64_t>("evict_after", 1);
+    table->kept_as = take_format(lines, "kept_as");
+    job.tables.push_back(*std::move(table));
+  }
+}
+
+DISTRIB_DECL auto parse_part(std::string_view text, std::size_t number, const VariableInfo& variable)
+    -> std::optional<Part> {
+  const std::string_view named = cut_before(text, ' ');
+  const auto slice = parse_slice(cut_before(text, ' '));
+  const std::string_view word = cut_before(text, ' ');
+  const auto shard = parse_shortest<std::uint32_t>(text);
+  if (named != variable.name || word != "shard" || !slice || !slice->inside(variable.shape)) return std::nullopt;
+  return shard ? std::optional{Part{number, *slice, *shard}} : std::nullopt;
+}
+
+DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number) {
+  const VariableInfo& variable = job.variables[number];
+  const Shape& shape = variable.shape;
+  std::size_t axis = 0;
+  std::int64_t rows = 0;
+  do {
+    const auto part = parse_part(lines.take("part"), number, variable);
+    if (!part) return lines.fail();
+    job.parts.push_back(*part);
+    const Slice& slice = part->slice;
+    if (rows == 0 && slice == Slice::whole(shape)) return;
+    while (rows == 0 && slice.extents[axis] == shape[axis]) ++axis;  // one differs, or it were the whole
+    const std::int64_t count = slice.extents[axis];
+    if (count == 0 || slice != Slice::along(shape, axis, rows, count)) return lines.fail();
+    rows += count;
+  } while (rows < shape[axis]);
+}
+
+DISTRIB_DECL void read_initial_blocks(JobLines& lines, Job& job) {
+  if (std::ranges::none_of(job.variables, [](const VariableInfo& v) { return v.initializer.is_custom(); })) return;
+  if (!job.initial_checkpoint.empty()) return lines.fail("custom initial values beside an initial checkpoint");
+  for (std::uint32_t shard = 0; shard < job.shards() && !lines.failed(); ++shard)
+    if (const auto digest = parse_sha256(lines.take("initial_block"))) job.initial_blocks.push_back(*digest);
+    else lines.fail();
+}
+
+DISTRIB_DECL void read_updaters(JobLines& lines, Job& job) {
+  std::set<std::string_view> prefixes;
+  while (lines.next_is("updater_of")) {
+    std::string_view text = lines.take("updater_of");
+    const std::string_view prefix = cut_before(text, ' ');
+    if (prefix.empty() || text.empty() || !prefixes.insert(prefix).second || prefixes.size() > max_job_updaters)
+      return lines.fail();
+    job.updaters_of.push_back({std::string{prefix}, std::string{text}});
+  }
+}
+
+}  // namespace detail
+
+DISTRIB_DECL auto parse_job(std::string_view text, Error& error) -> Job {
+  error = {};
+  detail::JobLines lines{text, error};
+  if (text.size() > max_job_text) lines.fail(std::to_string(text.size()) + " bytes");
+
+  Job job;
+  if (lines.take("distrib") != "job 1") lines.fail();
+  job.seed = lines.take_number<std::uint64_t>("seed", 0);
+  if (lines.next_is("initial_checkpoint")) job.initial_checkpoint = lines.take("initial_checkpoint");
+  std::set<std::string_view> names;
+  detail::read_variables(lines, job, names);
+  detail::read_tables(lines, job, names);
+  for (std::size_t v = 0; v < job.variables.size() && !lines.failed(); ++v) detail::read_parts(lines, job, v);
+  const std::size_t last_part = lines.number();
+  job.tasks = lines.take_number<std::uint32_t>("tasks", 1, max_job_shards);
+  job.shards_per_task = lines.take_number<std::uint32_t>("shards_per_task", 1, max_job_shards / job.tasks);
+  if (!job.tables.empty() && job.shards() > num_virtual_shards) lines.fail();  // whose owners would have none
+  if (lines.next_is("replicas"))
+    job.replicas = lines.take_number<std::uint32_t>("replicas", 2, std::min(2U, job.tasks));
+  detail::read_initial_blocks(lines, job);
+  job.updater = lines.take("updater");
+  detail::read_updaters(lines, job);
+  if (lines.next_is("row_mean")) {
+    job.row_mean = RowMean::of_all;
+    if (lines.take("row_mean") != to_text(job.row_mean)) lines.fail();
+  }
+  if (lines.next_is("check_numerics")) {
+    job.check_numerics = lines.take("check_numerics") == "true";
+    if (!job.check_numerics) lines.fail();
+  }
+  job.wire_format = detail::take_format(lines, "wire_format");
+  const auto consistency = parse_consistency(lines.take("consistency"));
+  if (!consistency || (job.replicas > 1 && !consistency->can_have_replicas())) lines.fail();
+  if (consistency) job.consistency = *consistency;
+  job.data = lines.take("data");
+  job.ranks = lines.take_number<std::uint32_t>("ranks", 1, max_job_ranks);
+  if (consistency && consistency->replicas_to_aggregate(job.ranks) > job.ranks) lines.fail();
+  job.total_steps = lines.take_number<std::uint64_t>("total_steps", 1);
+  job.cut_interval = lines.take_number<std::uint64_t>("cut_interval", 0);
+
+  for (std::size_t p = 0; p < job.parts.size() && !error; ++p)
+    if (job.parts[p].shard >= job.shards())
+      lines.fail("line " + std::to_string(last_part - job.parts.size() + p + 1) + ", shard " +
+                 std::to_string(job.parts[p].shard));
+  if (!error && to_text(job) != text) lines.fail("after line " + std::to_string(lines.number()));
+  return error ? Job{} : job;
+}
+
+DISTRIB_DECL auto parse_job(std::string_view text, std::error_code& ec) -> Job {
+  Error error;
+  Job job = parse_job(text, error);
+  ec = error.code;
+  return job;
+}
+
+DISTRIB_DECL auto parse_job(std::string_view text) -> Job {
+  Error error;
+  Job job = parse_job(text, error);
+  throw_if(error);
+  return job;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/protocol/detail/replica_views.hpp>
+
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+DISTRIB_DECL void ReplicaView::learn(Progress heard) {
+  heard.done = std::max(progress.done, heard.done);
+  progress = std::move(heard);
+  if (!lame || progress.done <= helped_at) return;
+  lame = false;
+  live = true;
+}
+
+DISTRIB_DECL auto ReplicaViews::all_saved(Step last) const -> bool {
+  if (!some_of_each([last](const ReplicaView& v) { return v.progress.has_cut_from(last); })) return false;
+  for (std::uint32_t replica = 0; replica < size(); ++replica)
+    if ((*this)[replica].connected && lags(replica, last)) return false;
+  return true;
+}
+
+DISTRIB_DECL auto ReplicaViews::least_done() const -> Step {
+  std::optional<Step> least;
+  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+    Step largest = 0;
+    for (std::size_t replica = shard; replica < size(); replica += shards_)
+      if ((*this)[replica].joined) largest = std::max(largest, (*this)[replica].progress.done);
+    least = std::min(least.value_or(largest), largest);
+  }
+  return least.value_or(0);
+}
+
+DISTRIB_DECL auto ReplicaViews::source(std::uint32_t shard, Step t) const -> std::uint32_t {
+  const auto promise = [t](const ReplicaView& v) -> Step {
+    return !v.live ? 0 : v.is_beyond(t) ? 1 : 2 + std::min(v.progress.done, t);
+  };
+  std::uint32_t best = shard;
+  for (std::uint32_t other = shard + shards_; other < size(); other += shards_)
+    if (promise((*this)[other]) > promise((*this)[best])) best = other;
+  return best;
+}
+
+DISTRIB_DECL auto ReplicaViews::common_cut() const -> Step {
+  std::optional<std::vector<Step>> common;
+  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+    const bool some_live = some_of(shard, &ReplicaView::live);
+    bool heard = false;
+    for (std::size_t replica = shard; replica < size(); replica += shards_) {
+      const ReplicaView& view = (*this)[replica];
+      if (some_live ? !view.live : view.progress.cuts.empty()) continue;
+      heard = true;
+      std::vector<Step> both;
+      for (const Step cut : view.progress.cuts)
+        if (!common || std::binary_search(common->begin(), common->end(), cut)) both.push_back(cut);
+      common = std::move(both);
+    }
+    if (!heard) return 0;
+  }
+  return common->empty() ? 0 : common->back();
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

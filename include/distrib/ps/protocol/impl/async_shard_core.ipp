@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/protocol/async_shard_core.hpp>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL AsyncShardCore::AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                                            std::uint64_t table_budget_bytes)
+    : cut_interval_{job.cut_interval},
+      consistency_{job.consistency},
+      store_{job, shard, updaters, table_budget_bytes},
+      awaited_{job, shard},
+      applied_(job.ranks),
+      durable_(job.ranks),
+      kept_(job.ranks) {
+  for (Rank rank = 0; rank < job.ranks; ++rank) last_.push_back(job.steps_of(rank));
+}
+
+DISTRIB_DECL AsyncShardCore::AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                                            const Cut& newest, std::uint64_t table_budget_bytes)
+    : AsyncShardCore{job, shard, updaters, table_budget_bytes} {
+  store_.load(newest);
+  if (newest.applied.size() == job.ranks) applied_ = newest.applied;
+  else  // an agreed cut of another number of ranks: its contributions are shared out anew
+    for (Rank rank = 0; rank < job.ranks; ++rank)
+      applied_[rank] = newest.step / job.ranks + (rank < newest.step % job.ranks ? 1 : 0);
+  durable_ = applied_;
+  awaited_.begin_at(newest.step);
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/protocol/sync_shard_core.hpp>
+
+#include <iterator>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                                          std::uint64_t table_budget_bytes)
+    : ranks_{job.ranks},
+      contributions_per_step_{job.consistency.replicas_to_aggregate(job.ranks)},
+      total_steps_{job.total_steps},
+      cut_interval_{job.cut_interval},
+      window_{contribution_window(job)},
+      store_{job, shard, updaters, table_budget_bytes},
+      awaited_{job, shard},
+      newest_(job.ranks) {
+  store_.keep_previous(true);
+}
+
+DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                                          const Cut& newest, std::vector<Step> cuts, std::uint64_t table_budget_bytes)
+    : SyncShardCore{job, shard, updaters, table_budget_bytes} {
+  store_.load(newest);
+  awaited_.begin_at(k_ = newest.step);
+  newest_.assign(ranks_, {k_});
+  cuts_ = std::move(cuts);
+  if (cuts_.empty() || cuts_.front() != 0) cuts_.insert(cuts_.begin(), 0);
+}
+
+// Rule 2: checksums of names since the newest own cut, of as many steps as the window has. False: the same name came
+// with other bytes.
+DISTRIB_DECL auto SyncShardCore::remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
+  if (contributions_per_step_ < ranks_) return true;
+  if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, 0}));
+  const Step cut = *std::prev(std::upper_bound(cuts_.begin(), cuts_.end(), k_));
+  if (step <= cut || step > k_ + window_) return true;
+  return checksums_.insert({{step, rank}, checksum}).first->second == checksum;
+}
+
+}  // namespace v0
+}  // namespace distrib

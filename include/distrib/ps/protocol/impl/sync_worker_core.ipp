@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/protocol/sync_worker_core.hpp>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL SyncWorkerCore::SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options)
+    : rank_{rank},
+      total_steps_{job.total_steps},
+      replicas_{job.shards(), job.num_replicas()},
+      buffer_{options.replay_budget_bytes, std::move(options.initial_values)},
+      window_{contribution_window(job)},
+      wants_result_{options.wants_result},
+      has_backups_{job.consistency.replicas_to_aggregate(job.ranks) < job.ranks},
+      rows_{job} {}
+
+DISTRIB_DECL void SyncWorkerCore::forget() {
+  t_.reset();
+  computing_ = false;
+  ++ticket_;
+  replicas_.forget();
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/server/detail/task_lock.hpp>
+
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/cluster/task_id.hpp>
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/paths.hpp>
+#include <distrib/ps/job/error.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <system_error>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+DISTRIB_DECL void TaskLock::hold(const std::string& directory, std::uint32_t task, std::chrono::milliseconds within,
+                                 Error& error) {
+  error = {};
+  if (directory.empty() || directory == held_) return;
+  Error unwritable;  // whoever writes there will say so
+  make_directories(directory, unwritable);
+  std::error_code ec;
+  FileDescriptor file{join_path(directory, ".ps-" + std::to_string(task) + ".lock"), O_RDWR | O_CREAT, ec};
+  if (file.is_open() && !try_lock(file, directory == refused_ ? std::chrono::milliseconds{} : within)) {
+    refused_ = directory;
+    error = {ps_errc::directory_in_use, to_string(TaskId{"ps", task}) + " in " + directory + holder(file)};
+    return;
+  }
+  if (file.is_open()) sign(file);
+  file_ = std::move(file);
+  held_ = directory;
+}
+
+// False: somebody else has it to the last.
+DISTRIB_DECL auto TaskLock::try_lock(const FileDescriptor& file, std::chrono::milliseconds within) -> bool {
+  constexpr int pause_ms = 20;
+  const auto until = std::chrono::steady_clock::now() + within;
+  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return true;  // no locks here
+    if (std::chrono::steady_clock::now() >= until) return false;
+    ::poll(nullptr, 0, pause_ms);
+  }
+  return true;
+}
+
+DISTRIB_DECL void TaskLock::sign(FileDescriptor& file) {
+  std::array<char, 64> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {};
+  std::error_code ignored;
+  if (::ftruncate(file.get(), 0) == 0)
+    file.write(as_bytes("process " + std::to_string(::getpid()) + " on " + host.data()), ignored);
+}
+
+DISTRIB_DECL auto TaskLock::holder(FileDescriptor& file) -> std::string {
+  std::array<std::byte, 128> bytes{};
+  std::error_code ec;
+  std::string text{as_text({bytes.data(), file.read(bytes, ec)})};
+  for (char& c : text)
+    if (c < ' ' || c > '~') c = '?';
+  return text.empty() ? text : ", held by " + text;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/server/metrics_text.hpp>
+
+#include <distrib/rpc/latency_histogram.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+DISTRIB_DECL auto seconds_text(std::chrono::nanoseconds time) -> std::string {
+  constexpr std::uint64_t second = 1'000'000'000;
+  const auto nanoseconds = static_cast<std::uint64_t>(time.count());
+  std::string text = std::to_string(second + nanoseconds % second);
+  text[0] = '.';
+  text.erase(text.find_last_not_of('0') + 1);
+  return std::to_string(nanoseconds / second) + (text == "." ? "" : text);
+}
+
+// Writes Prometheus's text exposition format 0.0.4, metric by metric.
+class MetricsWriter {
+ public:
+  explicit MetricsWriter(std::span<const ShardStatus> shards) : shards_{shards} {}
+
+  /// What comes next is of this metric.
+  void metric(std::string_view name, std::string_view type, std::string_view help) {
+    name_ = name;
+    text_.append("# HELP distrib_ps_").append(name).append(" ").append(help).append("\n");
+    text_.append("# TYPE distrib_ps_").append(name).append(" ").append(type).append("\n");
+  }
+
+  /// `more`: a further label with its value.
+  void sample(const ShardStatus& shard, const std::string& value, std::string_view more = {},
+              std::string_view more_value = {}) {
+    text_.append("distrib_ps_").append(name_).append("{task=\"").append(std::to_string(shard.task));
+    text_.append("\",shard=\"").append(std::to_string(shard.shard)).append("\"");
+    if (!more.empty()) {
+      text_.append(",").append(more).append("=\"");
+      for (const char c : more_value)
+        if (c == '\n') text_.append("\\n");
+        else text_.append(c == '\\' || c == '"' ? "\\" : "").append(1, c);
+      text_.append("\"");
+    }
+    text_.append("} ").append(value).append("\n");
+  }
+
+  /// One number of each shard.
+  void numbers(std::string_view name, std::string_view type, std::string_view help,
+               std::uint64_t ShardStatus::* number) {
+    metric(name, type, help);
+    for (const ShardStatus& shard : shards_) sample(shard, std::to_string(shard.*number));
+  }
+
+  /// One histogram of each shard, cumulative; its bounds double from 1.024 us to 68.7 s.
+  void times(const std::string& name, std::string_view help, LatencyHistogram ShardStatus::* histogram) {
+    metric(name, "histogram", help);
+    for (const ShardStatus& shard : shards_) {
+      const LatencyHistogram& times = shard.*histogram;
+      const std::string count = std::to_string(times.count());
+      name_ = name + "_bucket";
+      for (int doubled = 3; doubled < 30; ++doubled) {
+        const std::chrono::nanoseconds bound{std::int64_t{128} << doubled};
+        sample(shard, std::to_string(times.count_below(bound)), "le", seconds_text(bound));
+      }
+      sample(shard, count, "le", "+Inf");
+      name_ = name + "_sum";
+      sample(shard, seconds_text(times.sum()));
+      name_ = name + "_count";
+      sample(shard, count);
+    }
+  }
+
+  [[nodiscard]] auto take() -> std::string { return std::move(text_); }
+
+ private:
+  std::span<const ShardStatus> shards_;
+  std::string name_;
+  std::string text_;
+};
+
+}  // namespace detail
+
+DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards) -> std::string {
+  constexpr std::string_view gauge = "gauge";
+  constexpr std::string_view counter = "counter";
+  detail::MetricsWriter to{shards};
+  to.metric("uptime_seconds", gauge, "Seconds since the shard began to listen.");
+  for (const ShardStatus& shard : shards) to.sample(shard, detail::seconds_text(shard.uptime));
+  to.metric("open", gauge, "1 when the job is known and its cuts are read.");
+  for (const ShardStatus& shard : shards) to.sample(shard, shard.open ? "1" : "0");
+  to.metric("waits_for_values", gauge, "1 while no worker has sent the custom initial values.");
+  for (const ShardStatus& shard : shards) to.sample(shard, shard.no_values ? "1" : "0");
+  to.metric("ranks", gauge, "Workers of the cluster.");
+  for (const ShardStatus& shard : shards) to.sample(shard, std::to_string(shard.ranks));
+  to.numbers("step", gauge, "Steps done; asynchronous: contributions counted.", &ShardStatus::step);
+  to.numbers("total_steps", gauge, "Steps of the job.", &ShardStatus::total_steps);
+  to.numbers("newest_cut_step", gauge, "Step of the newest durable cut.", &ShardStatus::newest_cut);
+  to.numbers("contributions", gauge, "Contributions that the values are made of.", &ShardStatus::contributions);
+  to.numbers("stale_total", counter, "Contributions that came too late to count.", &ShardStatus::stale);
+  to.numbers("staleness_steps", gauge, "Steps between the fastest and the slowest rank.", &ShardStatus::staleness);
+  to.numbers("value_bytes", gauge, "Bytes of the variables.", &ShardStatus::value_bytes);
+  to.numbers("slot_bytes", gauge, "Bytes of the optimizer slots.", &ShardStatus::slot_bytes);
+  to.numbers("variables", gauge, "Variables that have a part here.", &ShardStatus::variables);
+  to.numbers("pushes_total", counter, "Contributions that came, repeated ones included.", &ShardStatus::pushes);
+  to.numbers("pushed_bytes_total", counter, "Bytes of contributions that came.", &ShardStatus::pushed_bytes);
+  to.numbers("pulls_total", counter, "Pulls that were answered with values.", &ShardStatus::pulls);
+  to.numbers("pulled_bytes_total", counter, "Bytes of values that pulls were answered with.",
+             &ShardStatus::pulled_bytes);
+  to.numbers("pulls_parked", gauge, "Pulls that wait for their step.", &ShardStatus::parked);
+  to.times("push_seconds", "From when a push had come to its answer.", &ShardStatus::push_times);
+  to.times("pull_seconds", "The same of pulls; waiting for their step included.", &ShardStatus::pull_times);
+  to.metric("rank_here", gauge, "1 when the rank is joined.");
+  for (const ShardStatus& shard : shards)
+    for (const RankStatus& rank : shard.of_ranks)
+      to.sample(shard, rank.here ? "1" : "0", "rank", std::to_string(rank.rank));
+  to.metric("rank_step", gauge, "Newest contribution of the rank that came.");
+  for (const ShardStatus& shard : shards)
+    for (const RankStatus& rank : shard.of_ranks)
+      to.sample(shard, std::to_string(rank.last), "rank", std::to_string(rank.rank));
+  to.metric("variable_bytes", gauge, "Bytes of one variable on this shard.");
+  for (const ShardStatus& shard : shards)
+    for (const VariableStatus& variable : shard.of_variables)
+      to.sample(shard, std::to_string(variable.bytes), "variable", variable.name);
+  return to.take();
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/server/shard_clock.hpp>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL ShardClock::ShardClock(const ShardOptions& options, const ShardIdentity& identity, Instant now)
+    : away_{options.lease + options.restart_window},
+      linger_{options.linger},
+      pause_{options.save_again_after},
+      was_finished_{identity.finished},
+      since_{now},
+      ranks_(identity.ranks) {}
+
+DISTRIB_DECL void ShardClock::opened(Instant now, bool replicated) {
+  opened_ = true;
+  replicated_ = replicated;
+  since_ = now;
+  for (RankState& rank : ranks_) rank.since = now;
+}
+
+DISTRIB_DECL void ShardClock::parted(Rank rank, Instant now) {
+  ranks_[rank].since = now;
+  --ranks_[rank].peers;
+  if (--joined_ != 0) return;
+  since_ = now;
+  if (replicated_) ask_ = now;
+}
+
+DISTRIB_DECL auto ShardClock::look(Instant now, bool complete) const -> Verdict {
+  const auto due = verdict_at(complete);
+  if (!due || now < *due) return {};
+  if (!opened_ && !was_finished_) return {Verdict::Kind::nobody_came, 0};
+  if (!opened_ || complete) return {Verdict::Kind::finished, 0};
+  for (Rank rank = 0; rank < ranks_.size(); ++rank)
+    if (is_away(ranks_[rank]) && now >= ranks_[rank].since + away_) return {Verdict::Kind::lost, rank};
+  return {};
+}
+
+DISTRIB_DECL auto ShardClock::verdict_at(bool complete) const -> std::optional<Instant> {
+  if (!opened_) return since_ + (was_finished_ ? linger_ : away_);
+  if (complete) return joined_ == 0 ? std::optional{since_ + linger_} : std::nullopt;
+  std::optional<Instant> first;
+  for (const RankState& rank : ranks_)
+    if (is_away(rank)) first = std::min(first.value_or(Instant::max()), rank.since + away_);
+  return first;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/server/shard_meter.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL void ShardMeter::pushed(Rank rank, Step step, Step done, std::size_t bytes) {
+  ++pushes_;
+  pushed_bytes_ += bytes;
+  note(pushed_, arrived_);
+  if (rank < newest_.size() && step <= done + window_) newest_[rank] = std::max(newest_[rank], step);
+}
+
+DISTRIB_DECL auto ShardMeter::describe(const ShardIdentity& identity, const std::optional<Job>& job,
+                                       const ShardKind& kind, const AnyShard* core, Instant now) const -> ShardStatus {
+  ShardStatus status;
+  status.task = identity.task;
+  status.shard = identity.shard;
+  status.tasks = identity.tasks;
+  status.ranks = identity.ranks;
+  status.uptime = std::chrono::floor<std::chrono::milliseconds>(std::max(now, began_) - began_);
+  status.pushes = pushes_;
+  status.pushed_bytes = pushed_bytes_;
+  status.pulls = pulls_;
+  status.pulled_bytes = pulled_bytes_;
+  status.push_times = push_times_;
+  status.pull_times = pull_times_;
+  if (!job) return status;
+  status.shards = job->shards_per_task * job->replicas;
+  status.consistency = job->consistency.describe();
+  status.total_steps = job->total_steps;
+  if (core == nullptr) return status;
+  status.open = true;
+  describe_steps(*job, *core, status);
+  describe_memory(kind.updaters, core->store().layout(), status);
+  return status;
+}
+
+DISTRIB_DECL void ShardMeter::describe_steps(const Job& job, const AnyShard& core, ShardStatus& status) const {
+  const bool synchronous = job.consistency.is_synchronous();
+  status.step = core.step();
+  status.contributions = status.step * job.consistency.replicas_to_aggregate(job.ranks);
+  status.stale = core.stale();
+  Step slowest = 0;
+  Step fastest = 0;
+  const Progress common = core.progress(0);
+  status.no_values = common.no_values;
+  for (Rank rank = 0; rank < job.ranks; ++rank) {
+    const Progress progress = synchronous ? Progress{common.done, {}} : core.progress(rank);
+    const Step last = synchronous ? std::max(progress.done, newest_[rank]) : progress.done;
+    slowest = rank == 0 ? last : std::min(slowest, last);
+    fastest = std::max(fastest, last);
+      // An asynchronous cut holds so many of each rank.
+    for (const Step cut : progress.cuts) status.newest_cut += cut;
+    if (rank < ShardStatus::most_listed) status.of_ranks.push_back({rank, false, last});
+  }
+  if (synchronous && !common.cuts.empty()) status.newest_cut = common.cuts.back();
+  status.staleness = fastest - slowest;
+}
+
+DISTRIB_DECL void ShardMeter::describe_memory(const JobUpdaters& updaters, const ShardLayout& layout,
+                                              ShardStatus& status) {
+  status.value_bytes = layout.block_bytes();
+  for (const ShardLayout::Group& group : layout.groups())
+    status.slot_bytes += std::uint64_t{group.size_bytes} * updaters[group.updater].slots().size();
+  const ShardLayout::Entry* before = nullptr;
+  for (const ShardLayout::Entry& entry : layout.entries()) {
+      // Parts of one variable are neighbours.
+    const bool again = before != nullptr && before->variable == entry.variable;
+    if (!again) ++status.variables;
+    before = &entry;
+    if (status.variables > ShardStatus::most_listed) continue;
+    if (!again) status.of_variables.push_back({entry.name, 0});
+    status.of_variables.back().bytes += entry.size_bytes;
+  }
+}
+
+}  // namespace v0
+}  // namespace distrib

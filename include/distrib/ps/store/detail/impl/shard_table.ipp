@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/store/detail/shard_table.hpp>
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/ps/job/error.hpp>
+
+#include <cassert>
+#include <functional>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+// Of keys that were last counted before this unit no update had any for `evict_after` updates, now that `count` are
+// done. The last update of a unit is what counts, so none goes early.
+constexpr auto first_use_kept(std::uint64_t count, std::uint64_t evict_after) noexcept -> std::uint32_t {
+  if (evict_after > count || count - evict_after < steps_per_use - 1) return 0;
+  const std::uint64_t first = (count - evict_after + 1) / steps_per_use;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(first, KeyUse::max_last_use));
+}
+
+DISTRIB_DECL ShardTable::ShardTable(TableShare share, AnyUpdater updater, std::uint64_t seed, MemoryBudget& budget)
+    : share_{std::move(share)},
+      updater_{std::move(updater)},
+      initial_{share_.info(), seed},
+      budget_{&budget},
+      layout_{share_.info().dim, static_cast<std::uint16_t>(updater_.slots().size()), share_.info().kept_as},
+      packing_{layout_, seed, share_.info().name},
+      previous_{layout_.dim},
+      one_(layout_.floats()) {
+  if (!share_.info().any_key()) {
+    std::error_code ec;
+    numbered_.emplace(layout_, share_.first(), static_cast<std::size_t>(share_.rows()), budget, ec);
+    if (ec) fail(ec);
+  }
+  reset();
+}
+
+DISTRIB_DECL void ShardTable::clear() {
+  previous_.clear();
+  copy_.reset();
+  newest_use_ = 0;
+  if (!numbered_) any_.emplace(layout_, *budget_, EmbeddingTableOptions{share_.info().min_count});
+}
+
+DISTRIB_DECL void ShardTable::prepare(std::span<const TableGradients* const> of_ranks, std::size_t table, RowMean mean,
+                                      bool keep) {
+  merged_.merge(of_ranks, table, layout_.dim, mean);
+  const std::size_t keys = merged_.keys().size();
+  if (rows_.size() < keys) rows_.resize(keys);
+  if (any_ && before_.size() < keys) before_.resize(keys);
+  if (keep) previous_.reserve(keys);
+  chunk_.resize(chunk_rows());
+  gradients_.resize(chunk_rows() * layout_.dim);
+  if (packing_.packs()) unpacked_.resize(chunk_rows() * layout_.floats());
+}
+
+DISTRIB_DECL void ShardTable::count(std::uint64_t count, std::error_code& ec) {
+  ec.clear();
+  const std::span<const std::uint64_t> keys = merged_.keys();
+  if (numbered_) {
+    numbered_->visit(keys, CopyRows<float*>{rows_}, ec);
+  } else {
+    any_->count(
+        keys, use_of(count), rows_, before_, [this](std::uint64_t key, std::span<float> row) { init(key, row.data()); },
+        ec);
+  }
+  if (ec) return;
+  newest_use_ = std::max(newest_use_, use_of(count));
+  if (!copy_) return;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const KeyUse before = any_ ? before_[i] : KeyUse{};
+    if (!is_to_be_copied(keys[i]) || is_in_copy(keys[i], before)) continue;
+    copy_->add(keys[i], before, had_row(i) ? rows_[i] : nullptr);
+    if (numbered_) in_copy_[keys[i] - share_.first()] = true;
+  }
+}
+
+DISTRIB_DECL void ShardTable::update(std::uint64_t count, bool keep) {
+  previous_.clear();
+  const std::size_t size = merged_.keys().size();
+  for (std::size_t first = 0; first < size; first += chunk_rows())
+    update_chunk(count, first, std::min(chunk_rows(), size - first), keep);
+  const std::uint64_t evict_after = share_.info().evict_after;
+  if (!any_ || evict_after == 0 || count % steps_per_use != 0) return;
+  any_->evict_unused_since(first_use_kept(count, evict_after), [&](std::uint64_t key, KeyUse use, const float* row) {
+    if (copy_ && is_to_be_copied(key)) copy_->add(key, use, row);
+    if (keep && row != nullptr) previous_.add(key, weights_of(row));
+  });
+  previous_.sort();
+}
+
+DISTRIB_DECL void ShardTable::values(std::span<const std::uint64_t> keys, std::span<float> to) const {
+  const auto write = [&](std::size_t first, std::span<const float* const> rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      float* const row = to.data() + (first + i) * layout_.dim;
+      if (rows[i] != nullptr) packing_.weights(rows[i], row);
+      else initial_weights(keys[first + i], {row, layout_.dim});
+    }
+  };
+  if (any_) return any_->visit(keys, write);
+  std::error_code ec;
+  std::as_const(*numbered_).visit(keys, write, ec);
+  assert(!ec);
+}
+
+DISTRIB_DECL auto ShardTable::digest() const -> TableDigest {
+  TableDigest digest;
+  if (any_)
+    any_->for_each([&](std::uint64_t key, KeyUse, const float* row) {
+      if (row != nullptr) digest.add(key, {weights_of(row), layout_.dim});
+    });
+  else
+    std::as_const(*numbered_).for_each([&](std::uint64_t key, const float* row) {
+      digest.add(key, {weights_of(row), layout_.dim});
+    });
+  return digest;
+}
+
+DISTRIB_DECL void ShardTable::begin_copy() {
+  copy_.emplace(layout_, packing_, any_.has_value(), rows() * layout_.row_bytes());
+  copy_position_ = next_position_ = 0;
+  newest_use_before_copy_ = newest_use_;
+  if (numbered_) in_copy_.assign(numbered_->size(), false);
+  to_copy_.clear();
+}
+
+DISTRIB_DECL void ShardTable::load(const TableCut& cut) {
+  if (const std::error_code ec = check(cut)) fail(ec);
+  const std::span<const std::uint64_t> keys = cut.keys->as<std::uint64_t>();
+  const float* row = cut.rows->as<float>().data();
+  const std::size_t rows = cut.rows->size() / cut_row_bytes();
+  if (numbered_) {
+    numbered_->for_each([&](std::uint64_t, float* to) {
+      packing_.pack(row, to);
+      row += layout_.floats();
+    });
+    return;
+  }
+  constexpr std::size_t batch = 4096;
+  std::vector<KeyUse> uses;
+  std::vector<float*> to(batch);
+  for (std::size_t first = 0; first < keys.size(); first += batch) {
+    const std::size_t size = std::min(batch, keys.size() - first);
+    const auto saved = cut.uses->as<KeyUse>().subspan(first, size);
+    uses.assign(saved.begin(), saved.end());
+      // A run that asks for another `min_count` keeps the rows that there are.
+    for (std::size_t i = 0; i < size; ++i) {
+      uses[i].frequency = std::max(uses[i].frequency, first + i < rows ? min_count() : 1);
+      newest_use_ = std::max<std::uint32_t>(newest_use_, uses[i].last_use);
+    }
+    std::error_code ec;
+    any_->restore(keys.subspan(first, size), uses, to, ec);
+    if (ec) fail(ec);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (first + i < rows) packing_.pack(row + (first + i) * layout_.floats(), to[i]);
+      else if (to[i] != nullptr) init(keys[first + i], to[i]);
+    }
+  }
+}
+
+DISTRIB_DECL auto ShardTable::list_to_copy() -> std::size_t {
+  std::size_t seen = 0;
+  const auto list = [&](std::uint64_t key, KeyUse use, const float* row) {
+    ++seen;
+    if (!is_in_copy(key, use)) to_copy_.push_back({key, use, row});
+  };
+  next_position_ = any_ ? any_->for_each_from(copy_position_, list)
+                        : numbered_->for_each_from(copy_position_, [&](auto key, auto* row) { list(key, {}, row); });
+  return seen;
+}
+
+// Some of those that are listed. What has changed since is in the copy already, as it was, and counts: so it does not
+// matter what is in its row now, which may be another key's.
+DISTRIB_DECL void ShardTable::copy_piece(std::size_t& most_bytes) {
+  if (to_copy_.empty()) most_bytes -= std::min(most_bytes, list_to_copy() * sizeof(KeySlot));
+  const std::size_t key_bytes = layout_.row_bytes() + sizeof(ToCopy);
+  const std::size_t size = std::min(to_copy_.size(), most_bytes / key_bytes + 1);
+  const auto piece = std::span<const ToCopy>{to_copy_}.last(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (const std::size_t ahead = i + table_window; ahead < size && piece[ahead].row != nullptr)
+      prefetch_row(piece[ahead].row, layout_.row_bytes());
+    copy_->add(piece[i].key, piece[i].use, piece[i].row);
+  }
+  most_bytes -= std::min(most_bytes, size * key_bytes);
+  to_copy_.resize(to_copy_.size() - size);
+  if (to_copy_.empty()) copy_position_ = next_position_;
+}
+
+DISTRIB_DECL void ShardTable::update_chunk(std::uint64_t count, std::size_t first, std::size_t size, bool keep) {
+  const auto rows = std::span<float* const>{rows_}.subspan(first, size);
+  const bool has_all = std::ranges::find(rows, nullptr) == rows.end();
+  for (std::size_t i = 0; i < size && keep; ++i)
+    if (rows[i] != nullptr) previous_.add(merged_.keys()[first + i], weights_of(rows[i]));
+  if (const float* const in_place = merged_.rows_in_place(first); in_place != nullptr && has_all && !packing_.packs())
+    return updater_.apply_rows({count}, {layout_.dim, rows, {in_place, size * layout_.dim}});
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (rows[i] == nullptr) continue;
+    merged_.write_row(first + i, gradients_.data() + kept * layout_.dim);
+    chunk_[kept] = rows[i];
+    if (packing_.packs()) packing_.unpack(rows[i], chunk_[kept] = unpacked_.data() + kept * layout_.floats());
+    ++kept;
+  }
+  updater_.apply_rows({count}, {layout_.dim, {chunk_.data(), kept}, {gradients_.data(), kept * layout_.dim}});
+  if (!packing_.packs()) return;
+  const float* updated = unpacked_.data();
+  for (std::size_t i = 0; i < size; ++i) {
+    if (rows[i] == nullptr) continue;
+    packing_.pack_updated(updated, rows[i], merged_.keys()[first + i], count);
+    updated += layout_.floats();
+  }
+}
+
+DISTRIB_DECL auto ShardTable::check(const TableCut& cut) const -> std::error_code {
+  if (cut.keys == nullptr || cut.uses == nullptr || cut.rows == nullptr) return ps_errc::wrong_size;
+  const std::span<const std::uint64_t> keys = cut.keys->as<std::uint64_t>();
+  const std::size_t rows = cut.rows->size() / cut_row_bytes();
+  if (cut.keys->size() % sizeof(std::uint64_t) != 0 || cut.rows->size() % cut_row_bytes() != 0)
+    return ps_errc::wrong_size;
+  if (cut.uses->size() != (any_ ? keys.size() * sizeof(KeyUse) : 0)) return ps_errc::wrong_size;
+  if (any_ ? rows > keys.size() : rows != numbered_->size() || rows != keys.size()) return ps_errc::wrong_size;
+  for (const auto part : {keys.first(rows), keys.subspan(rows)})
+    if (std::adjacent_find(part.begin(), part.end(), std::greater_equal<>{}) != part.end())
+      return ps_errc::unsorted_keys;
+  return share_.owns_all(keys.first(rows)) && share_.owns_all(keys.subspan(rows)) ? std::error_code{}
+                                                                                  : ps_errc::no_such_row;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/store/dense_store.hpp>
+
+#include <distrib/optimizer/reduce.hpp>
+#include <distrib/optimizer/updater.hpp>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL DenseStore::DenseStore(const ShardLayout& layout, const JobUpdaters& updaters, AlignedBuffer values)
+    : blocks_{values.size()}, current_{std::make_shared<const AlignedBuffer>(std::move(values))} {
+  for (const ShardLayout::Group& group : layout.groups()) {
+    const AnyUpdater& updater = updaters[group.updater];
+    for (const Slot& slot : updater.slots()) {
+      const auto elements = slots_.emplace_back(group.size_bytes).as<float>();
+      std::fill(elements.begin(), elements.end(), slot.initial);
+    }
+    groups_.push_back({updater, group.offset_bytes / sizeof(float), group.size_bytes / sizeof(float), {}});
+  }
+  for (const ShardLayout::Entry& entry : layout.counters())
+    counters_.push_back({entry.dtype, entry.offset_bytes, entry.size_bytes});
+  auto slot = slots_.begin();
+  for (Group& group : groups_)
+    for (std::size_t i = 0; i < group.updater.slots().size(); ++i) group.slots.push_back((slot++)->as<float>());
+}
+
+DISTRIB_DECL void DenseStore::apply(std::uint64_t count, std::span<const ByteView> contributions) {
+  const std::shared_ptr<AlignedBuffer> next = next_block();
+  for (const Group& group : groups_) update(group, count, contributions, next->as<float>());
+  for (const Counter& counter : counters_) {
+    if (next != current_)
+      std::copy_n(current_->data() + counter.offset_bytes, counter.size_bytes, next->data() + counter.offset_bytes);
+    for (const ByteView contribution : contributions) counter.add(contribution, next->bytes());
+  }
+  current_ = next;
+}
+
+DISTRIB_DECL auto DenseStore::cut(Step step, std::vector<Step> applied) const -> Cut {
+  Cut made{step, current_, {}, std::move(applied)};
+  for (const AlignedBuffer& slot : slots_) {
+    auto kept = std::make_shared<AlignedBuffer>(slot.size());
+    copy(slot, *kept);
+    made.slots.push_back(std::move(kept));
+  }
+  return made;
+}
+
+DISTRIB_DECL void DenseStore::Counter::add(ByteView contribution, std::span<std::byte> to) const {
+  const std::byte* const from = contribution.data() + offset_bytes;
+  std::byte* const sums = to.data() + offset_bytes;
+  for (std::size_t at = 0; at < size_bytes; at += sizeof(std::uint64_t))
+    if (dtype == DType::int64)
+      store_le(sums + at, load_le<std::uint64_t>(sums + at) + load_le<std::uint64_t>(from + at));
+    else store_le(sums + at, (Double{load_le<double>(sums + at)} + Double{load_le<double>(from + at)}).value);
+}
+
+// In pieces, so that the mean is still in the cache when the updater reads it.
+DISTRIB_DECL void DenseStore::update(const Group& group, std::uint64_t count, std::span<const ByteView> contributions,
+                                     std::span<float> next) {
+  const std::size_t piece = contributions.size() == 1 ? group.size : mean_elements;
+  for (std::size_t done = 0; done < group.size; done += piece) {
+    const std::size_t first = group.first + done;
+    const std::size_t size = std::min(piece, group.size - done);
+    slots_at_.clear();
+    for (const std::span<float> slot : group.slots) slots_at_.push_back(slot.subspan(done, size));
+    group.updater.apply(UpdateStep{count}, mean_of(contributions, first, size),
+                        current_->as<float>().subspan(first, size), next.subspan(first, size), slots_at_);
+  }
+}
+
+DISTRIB_DECL auto DenseStore::mean_of(std::span<const ByteView> contributions, std::size_t first, std::size_t size)
+    -> std::span<const float> {
+  of_each_.clear();
+  for (const ByteView one : contributions)
+    of_each_.push_back({reinterpret_cast<const float*>(one.data()) + first, size});
+  if (of_each_.size() == 1) return of_each_.front();
+  mean_.resize(mean_elements * sizeof(float));
+  const std::span<float> mean = mean_.as<float>().first(size);
+  reduce_mean(of_each_, mean);
+  return mean;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/store/table_store.hpp>
+
+#include <distrib/core/error.hpp>
+
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL auto TableStore::operator=(TableStore&& other) noexcept -> TableStore& {
+  tables_ = std::move(other.tables_);  // before the budget, to which they give back what they had
+  budget_ = std::move(other.budget_);
+  row_mean_ = other.row_mean_;
+  wire_format_ = other.wire_format_;
+  keeps_previous_ = other.keeps_previous_;
+  return *this;
+}
+
+DISTRIB_DECL void TableStore::apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks,
+                                    std::error_code& ec) {
+  ec.clear();
+  for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i].prepare(of_ranks, i, row_mean_, keeps_previous_);
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    tables_[i].count(count, ec);
+    if (!ec) continue;
+    while (i-- > 0) tables_[i].uncount();
+    return;
+  }
+  for (detail::ShardTable& table : tables_) table.update(count, keeps_previous_);
+}
+
+DISTRIB_DECL void TableStore::load(std::span<const TableCut> tables) {
+  if (!tables.empty() && tables.size() != tables_.size()) throw_error(ps_errc::wrong_size, "tables of a cut");
+    // All of the old go first: the new ones may need their memory.
+  const auto has = [&](std::size_t i) {
+    return !tables.empty() && (tables[i].keys || tables[i].uses || tables[i].rows);
+  };
+  for (std::size_t i = 0; i < tables_.size(); ++i) has(i) ? tables_[i].clear() : tables_[i].reset();
+  for (std::size_t i = 0; i < tables_.size(); ++i)
+    if (has(i)) tables_[i].load(tables[i]);
+}
+
+}  // namespace v0
+}  // namespace distrib

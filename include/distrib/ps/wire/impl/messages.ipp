@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/wire/messages.hpp>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress) {
+  head.message(field, [&](WireWriter& message) {
+    message.varint(1, progress.done);
+    message.message(2, [&](WireWriter& cuts) {
+      for (const Step cut : progress.cuts) cuts.raw_varint(cut);
+    });
+    if (progress.no_room) message.varint(3, 1);
+    if (progress.doubled) message.varint(4, 1);
+    if (progress.no_values) message.varint(5, 1);
+  });
+}
+
+DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool {
+  progress = {};
+  WireReader reader{bytes};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): progress.done = reader.uint64(); break;
+      case wire_tag(2, WireType::bytes):
+        for (ByteView rest = reader.bytes(); !rest.empty();) {
+          Step cut = 0;
+          if (!read_varint(rest, cut) || (!progress.cuts.empty() && cut <= progress.cuts.back())) return false;
+          progress.cuts.push_back(cut);
+        }
+        break;
+      case wire_tag(3, WireType::varint): progress.no_room = reader.uint64() != 0; break;
+      case wire_tag(4, WireType::varint): progress.doubled = reader.uint64() != 0; break;
+      case wire_tag(5, WireType::varint): progress.no_values = reader.uint64() != 0; break;
+    }
+  return reader.ok();
+}
+
+DISTRIB_DECL void JoinRequest::encode(WireWriter& head) const {
+  head.varint(1, rank);
+  head.text(2, job_hash);
+  if (job_text.empty()) return;
+  head.text(3, job_text);
+  head.text(4, cuts.directory);
+  head.varint(5, cuts.keep_every);
+  head.varint(6, cuts.retention.max_to_keep);
+  if (cuts.retention.keep_checkpoint_every_n_hours != 0) head.float64(7, cuts.retention.keep_checkpoint_every_n_hours);
+}
+
+DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): rank = reader.uint32(); break;
+      case wire_tag(2, WireType::bytes): job_hash = reader.text(); break;
+      case wire_tag(3, WireType::bytes): job_text = reader.text(); break;
+      case wire_tag(4, WireType::bytes): cuts.directory = reader.text(); break;
+      case wire_tag(5, WireType::varint): cuts.keep_every = reader.uint64(); break;
+      case wire_tag(6, WireType::varint): cuts.retention.max_to_keep = reader.uint64(); break;
+      case wire_tag(7, WireType::fixed64): cuts.retention.keep_checkpoint_every_n_hours = reader.float64(); break;
+    }
+  return reader.ok();
+}
+
+DISTRIB_DECL auto JoinItem::decode(ByteView head) -> bool {
+  std::uint64_t number = 0;
+  bool good = true;
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): number = reader.uint64(); break;
+      case wire_tag(2, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
+      case wire_tag(3, WireType::varint): rank = reader.uint32(); break;
+    }
+  kind = static_cast<Kind>(number);
+  return reader.ok() && good && number >= 1 && number <= static_cast<std::uint64_t>(Kind::rank_lost);
+}
+
+DISTRIB_DECL auto PushReply::decode(ByteView head) -> bool {
+  bool good = true;
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
+      case wire_tag(2, WireType::varint): not_repeatable = reader.uint64() != 0; break;
+    }
+  return reader.ok() && good;
+}
+
+DISTRIB_DECL auto PullReply::decode(ByteView head) -> bool {
+  bool good = true;
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::bytes): good = good && decode_progress(reader.bytes(), progress); break;
+      case wire_tag(2, WireType::varint): gone = reader.uint64() != 0; break;
+      case wire_tag(3, WireType::varint): counted = reader.uint64(); break;
+    }
+  return reader.ok() && good;
+}
+
+DISTRIB_DECL void PushRequest::encode(WireWriter& head) const {
+  head.varint(1, step);
+  head.varint(2, rank);
+  head.varint(3, common_cut);
+  if (pull_follows) head.varint(4, 1);
+}
+
+DISTRIB_DECL auto PushRequest::decode(ByteView head) -> bool {
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): step = reader.uint64(); break;
+      case wire_tag(2, WireType::varint): rank = reader.uint32(); break;
+      case wire_tag(3, WireType::varint): common_cut = reader.uint64(); break;
+      case wire_tag(4, WireType::varint): pull_follows = reader.uint64() != 0; break;
+    }
+  return reader.ok();
+}
+
+DISTRIB_DECL auto StateRequest::decode(ByteView head) -> bool {
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::bytes): job_hash = reader.text(); break;
+      case wire_tag(2, WireType::varint): have = reader.uint64(); break;
+      case wire_tag(3, WireType::varint): at = reader.uint64(); break;
+    }
+  return reader.ok();
+}
+
+DISTRIB_DECL auto StateReply::decode(ByteView head) -> bool {
+  WireReader reader{head};
+  bool good = true;
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): step = reader.uint64(); break;
+      case wire_tag(2, WireType::bytes):
+        for (ByteView rest = reader.bytes(); !rest.empty() && good;) good = read_varint(rest, sizes.emplace_back());
+        break;
+    }
+  return reader.ok() && good;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/wire/shard_status.hpp>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL auto RankStatus::decode(ByteView message) -> bool {
+  WireReader reader{message};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): rank = reader.uint32(); break;
+      case wire_tag(2, WireType::varint): here = reader.boolean(); break;
+      case wire_tag(3, WireType::varint): last = reader.uint64(); break;
+    }
+  return reader.ok();
+}
+
+DISTRIB_DECL auto VariableStatus::decode(ByteView message) -> bool {
+  WireReader reader{message};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::bytes): name = reader.text(); break;
+      case wire_tag(2, WireType::varint): bytes = reader.uint64(); break;
+    }
+  return reader.ok();
+}
+
+DISTRIB_DECL void ShardStatus::encode(WireWriter& head) const {
+  head.varint(1, task);
+  head.varint(2, shard);
+  head.varint(3, shards);
+  head.varint(4, tasks);
+  head.varint(5, ranks);
+  head.varint(6, static_cast<std::uint64_t>(uptime.count()));
+  head.text(7, job_hash);
+  head.text(8, consistency);
+  head.varint(9, total_steps);
+  head.varint(10, open ? 1 : 0);
+  head.varint(11, step);
+  head.varint(12, newest_cut);
+  head.varint(13, contributions);
+  head.varint(14, staleness);
+  head.varint(15, value_bytes);
+  head.varint(16, slot_bytes);
+  head.varint(17, variables);
+  head.varint(18, pushes);
+  head.varint(19, pushed_bytes);
+  head.varint(20, pulls);
+  head.varint(21, pulled_bytes);
+  head.varint(22, parked);
+  for (const RankStatus& rank : of_ranks) head.message(23, [&](WireWriter& message) { rank.encode(message); });
+  for (const VariableStatus& variable : of_variables)
+    head.message(24, [&](WireWriter& message) { variable.encode(message); });
+  head.message(25, [&](WireWriter& message) { push_times.encode(message); });
+  head.message(26, [&](WireWriter& message) { pull_times.encode(message); });
+  head.varint(27, stale);
+  head.varint(28, no_values ? 1 : 0);
+}
+
+DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
+  bool good = true;
+  WireReader reader{head};
+  while (good && reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): task = reader.uint32(); break;
+      case wire_tag(2, WireType::varint): shard = reader.uint32(); break;
+      case wire_tag(3, WireType::varint): shards = reader.uint32(); break;
+      case wire_tag(4, WireType::varint): tasks = reader.uint32(); break;
+      case wire_tag(5, WireType::varint): ranks = reader.uint32(); break;
+      case wire_tag(6, WireType::varint):
+        good = reader.int64() >= 0;
+        uptime = std::chrono::milliseconds{reader.int64()};
+        break;
+      case wire_tag(7, WireType::bytes): job_hash = reader.text(); break;
+      case wire_tag(8, WireType::bytes): consistency = reader.text(); break;
+      case wire_tag(9, WireType::varint): total_steps = reader.uint64(); break;
+      case wire_tag(10, WireType::varint): open = reader.boolean(); break;
+      case wire_tag(11, WireType::varint): step = reader.uint64(); break;
+      case wire_tag(12, WireType::varint): newest_cut = reader.uint64(); break;
+      case wire_tag(13, WireType::varint): contributions = reader.uint64(); break;
+      case wire_tag(14, WireType::varint): staleness = reader.uint64(); break;
+      case wire_tag(15, WireType::varint): value_bytes = reader.uint64(); break;
+      case wire_tag(16, WireType::varint): slot_bytes = reader.uint64(); break;
+      case wire_tag(17, WireType::varint): variables = reader.uint64(); break;
+      case wire_tag(18, WireType::varint): pushes = reader.uint64(); break;
+      case wire_tag(19, WireType::varint): pushed_bytes = reader.uint64(); break;
+      case wire_tag(20, WireType::varint): pulls = reader.uint64(); break;
+      case wire_tag(21, WireType::varint): pulled_bytes = reader.uint64(); break;
+      case wire_tag(22, WireType::varint): parked = reader.uint64(); break;
+      case wire_tag(23, WireType::bytes): good = take(reader.bytes(), of_ranks); break;
+      case wire_tag(24, WireType::bytes): good = take(reader.bytes(), of_variables); break;
+      case wire_tag(25, WireType::bytes): good = push_times.decode(reader.bytes()); break;
+      case wire_tag(26, WireType::bytes): good = pull_times.decode(reader.bytes()); break;
+      case wire_tag(27, WireType::varint): stale = reader.uint64(); break;
+      case wire_tag(28, WireType::varint): no_values = reader.boolean(); break;
+    }
+  return good && reader.ok();
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/worker/ask_status.hpp>
+
+#include <distrib/net/asio.hpp>
+#include <distrib/net/async_connect.hpp>
+#include <distrib/ps/wire/messages.hpp>
+#include <distrib/rpc/rpc_client.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const AskOptions& how, Error& error)
+    -> ShardStatus {
+  error = {};
+  asio::io_context context{1};
+  const auto begun = std::chrono::steady_clock::now();
+  const std::string whom = "shard " + std::to_string(shard) + " of the parameter server at " + server.to_string();
+  std::string text;
+  ShardStatus status;
+  std::optional<RpcClient> client;
+
+  const auto answered = [&](const std::error_code& ec, ShardStatus reply) {
+    if (ec) error = {ec, whom + (text.empty() ? "" : " (" + text + ")")};
+    status = std::move(reply);
+    context.stop();
+  };
+  ConnectOptions connecting;
+  connecting.deadline = begun + how.within;
+  connecting.longest_try = how.within;
+  connecting.most_tries = 1;
+  async_connect(context.get_executor(), server, connecting, [&](const std::error_code& ec, TcpSocket socket) {
+    if (ec) return answered(ec, {});
+    RpcClientOptions options;
+    options.service = shard;
+    options.greeting_within = how.within;
+    options.categories = ps_categories();
+    options.secret = how.secret;
+    client.emplace(std::move(socket), options);
+    client->async_call<Status>({}, {how.within, {}, &text}, answered);
+  });
+  context.run();
+  return error ? ShardStatus{} : status;
+}
+
+DISTRIB_DECL auto ask_status(const Address& server, const AskOptions& how, Error& error) -> std::vector<ShardStatus> {
+  constexpr std::uint32_t most_shards = 256;  // of one task
+  std::vector<ShardStatus> all{ask_shard(server, 0, how, error)};
+  const std::uint32_t shards = std::min(all.front().shards, most_shards);
+  for (std::uint32_t shard = 1; shard < shards && !error; ++shard) all.push_back(ask_shard(server, shard, how, error));
+  return error ? std::vector<ShardStatus>{} : all;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/summary/event_writer.hpp>
+
+#include <distrib/core/files.hpp>
+
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL void EventWriter::flush(std::error_code& ec) {
+  if (!error_) writer_->flush(ec);
+  remember(ec);
+  if (error_ || detail::path_exists(path_)) return;
+  open(directory_);
+  ec = error_.code;
+}
+
+DISTRIB_DECL void EventWriter::open(std::string directory) {
+  std::error_code ec;
+  directory_ = std::move(directory);
+  detail::make_directories(directory_, ec);
+  if (ec) {
+    error_ = {ec, directory_};
+    return;
+  }
+  path_ = unused_name(directory_);
+  writer_.emplace(path_, RecordWriterOptions{}, ec);
+  if (!ec) {
+    write_version_event(event_, now());
+    writer_->append(event_.view(), ec);
+  }
+  if (!ec) writer_->flush(ec);
+  remember(ec);
+}
+
+// As TensorFlow 2 does, process and a counter follow, so that two writers of one second do not share a file.
+DISTRIB_DECL auto EventWriter::unused_name(const std::string& directory) -> std::string {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
+  const auto name = event_file_name(directory, static_cast<std::int64_t>(now()), host.data());
+  for (int count = 0;; ++count) {
+    std::string path = name + '.' + std::to_string(::getpid()) + '.' + std::to_string(count);
+    if (!detail::path_exists(path)) return path;
+  }
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/train/checkpoint_store.hpp>
+
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/file_shell.hpp>
+#include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/checkpoint/save.hpp>
+#include <distrib/core/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL CheckpointStore::CheckpointStore(const SaveCheckpoint& setting, const Job& job,
+                                              const JobUpdaters& updaters)
+    : directory_{setting.directory}, keep_{setting.retention()} {
+  for (std::uint32_t shard = 0; shard < job.shards(); ++shard) shards_.emplace_back(job, shard, updaters);
+  Error error;
+  make_writable_directory(directory_, error);
+  throw_if(error);
+}
+
+DISTRIB_DECL auto CheckpointStore::restore() const -> RestoredCuts {
+  RestoredCuts restored;
+  std::vector<Error> refused;
+  const auto reader = newest_complete(directory_, refused);
+  if (!reader && !refused.empty()) throw_if(refused.front());
+  for (const Error& error : refused)
+    restored.events.push_back({Event::Kind::checkpoint_refused, "local", error.where, error.code,
+                               "passed over a damaged checkpoint: " + error.where + ": " + error.code.message()});
+  if (!reader) return restored;
+
+  shards_.front().check_job(*reader);
+  restored.prefix = reader->prefix();
+  for (const CutTensors& shard : shards_) restored.cuts.push_back(shard.read(*reader));
+  restored.events.push_back(
+      {Event::Kind::restored,
+       "local",
+       restored.prefix,
+       {},
+       "going on after step " + std::to_string(restored.cuts.front().step) + " from " + restored.prefix});
+  return restored;
+}
+
+DISTRIB_DECL auto CheckpointStore::save(Step step, std::span<const Cut> cuts) const -> std::string {
+  std::vector<BundlePart> parts;
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) parts.push_back(shards_[shard].part(cuts[shard]));
+  shards_.front().describe(cuts.front(), parts.front());
+
+  const std::string name = "model.ckpt-" + std::to_string(step);
+  save_checkpoint(directory_, name, parts, keep_);
+  return directory_ + "/" + name;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/train/write_summaries.hpp>
+
+#include <distrib/core/error.hpp>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL void WriteSummaries::on_start(const JobStart& event) {
+  writer_ = nullptr;
+  written_.reset();
+  examples_ = 0;
+  since_ = Clock::now();
+  std::error_code ec;
+  const bool begins = open(ec);
+    // TensorBoard drops what an earlier run, killed after this step, wrote beyond it.
+  const auto first = static_cast<std::int64_t>(event.first_step);
+  if (!ec && first > 0) writer_->session_log(SessionStatus::start, first + 1, {}, ec);
+  write_out(ec, begins);
+}
+
+DISTRIB_DECL void WriteSummaries::on_step(const StepDone& event) {
+  examples_ += event.examples;
+  if (written_ && event.step < *written_ + every_steps_) return;
+  const auto now = Clock::now();
+  const std::chrono::duration<double> spent = now - since_;
+  std::error_code ec;
+  const bool begins = open(ec);
+  const auto step = static_cast<std::int64_t>(event.step);
+  if (!ec) writer_->scalar("loss", step, event.loss, {}, ec);
+  const auto rate = static_cast<float>(static_cast<double>(examples_) / spent.count());
+  if (!ec && written_ && spent.count() > 0) writer_->scalar("examples_per_second", step, rate, {}, ec);
+  write_out(ec, begins);
+  written_ = event.step;
+  since_ = now;
+  examples_ = 0;
+}
+
+DISTRIB_DECL void WriteSummaries::on_evaluated(const Evaluated& event) {
+  std::error_code ec;
+  const bool begins = open(ec);
+  const auto step = static_cast<std::int64_t>(event.step);
+  for (const auto& [name, value] : event.metrics.values())
+    if (!ec) writer_->scalar("evaluation/" + name, step, static_cast<float>(value), {}, ec);
+  write_out(ec, begins);
+}
+
+DISTRIB_DECL auto WriteSummaries::open(std::error_code& ec) -> bool {
+  if (writer_) return false;
+  writer_ = std::make_shared<EventWriter>(directory_, ec);
+  return true;
+}
+
+// What was added since `open`, which `ec` and `begins` tell of. Where there is no room, another file is begun the next
+// time.
+DISTRIB_DECL void WriteSummaries::write_out(std::error_code ec, bool begins, bool last) {
+  if (!ec) last ? writer_->close(ec) : writer_->flush(ec);
+  is_full_ = is_full_ && ec;
+  if (!ec) return;
+  const auto failed = std::exchange(writer_, nullptr);
+  if (ec.value() != ENOSPC && ec.value() != EDQUOT) throw_if(failed->error());
+  if (begins) std::remove(failed->path().c_str());
+  if (std::exchange(is_full_, true)) return;
+  report_ = Event{Event::Kind::no_room,
+                  {},
+                  failed->error().where,
+                  ec,
+                  "no room for summaries in " + directory_ + " (" + ec.message() +
+                      "): training goes on without them; with room again they go on in another file"};
+}
+
+}  // namespace v0
+}  // namespace distrib

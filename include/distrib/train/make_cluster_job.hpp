@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/decl.hpp>
+#include <distrib/net/address.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/worker/worker_client_options.hpp>
+#include <distrib/train/cluster_job.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// The worker of this rank. `servers`: the address of each ps task. The observer of `options` is the job's own: `told`
+/// hears of everything.
+[[nodiscard]] DISTRIB_DECL auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers,
+                                                 WorkerClientOptions options, CutSettings cuts,
+                                                 ClusterJobCallbacks callbacks) -> std::unique_ptr<ClusterJob>;
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/impl/make_cluster_job.ipp>
+#endif

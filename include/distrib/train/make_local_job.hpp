@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/net/io_pool.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/store/cut.hpp>
+#include <distrib/train/local_job.hpp>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// A job whose shards are of this kind. `restored`: one cut a shard to go on from, or none. `pool` may be null and must
+/// outlive the job. `initial_values`: as of `WorkerOptions`.
+[[nodiscard]] DISTRIB_DECL auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored,
+                                               Contribute contribute, LocalJobCallbacks callbacks, IoPool* pool,
+                                               std::vector<SharedBuffer> initial_values = {})
+    -> std::unique_ptr<LocalJob>;
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/impl/make_local_job.ipp>
+#endif

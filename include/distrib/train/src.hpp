@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The bodies of train/, compiled once: for one unit of a program that defines DISTRIB_SEPARATE_COMPILATION.
+#ifndef DISTRIB_SEPARATE_COMPILATION
+#error "distrib: <distrib/train/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
+#endif
+
+#include <distrib/train/impl/checkpoint_store.ipp>
+#include <distrib/train/impl/make_cluster_job.ipp>
+#include <distrib/train/impl/make_local_job.ipp>
+#include <distrib/train/impl/metrics.ipp>
+#include <distrib/train/impl/roc_auc.ipp>
+#include <distrib/train/impl/show_progress.ipp>
+#include <distrib/train/impl/trainer.ipp>
+#include <distrib/train/impl/write_result_json.ipp>
+#include <distrib/train/impl/write_summaries.ipp>
