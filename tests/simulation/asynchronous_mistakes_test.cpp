@@ -12,39 +12,86 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 
 using namespace distrib;
-using simulation::Asynchronous;
+using simulation::Plant;
+using simulation::WorkerMistake;
+using support::ShardActions;
 
 namespace {
 
-struct AppliesRepeats : AsyncShardCore {
-  using AsyncShardCore::AsyncShardCore;
-  void push(Peer peer, Contribution contribution, auto& out) {
-    if (contribution.step <= progress(contribution.rank).done) {
-      const ReadContribution repeat = store().read(contribution.block).first;
+/// What an asynchronous shard does; a mistake overrides some of it.
+struct ShardMistake {
+  ShardMistake() = default;
+  ShardMistake(const ShardMistake&) = delete;
+  auto operator=(const ShardMistake&) -> ShardMistake& = delete;
+  virtual ~ShardMistake() = default;
+
+  /// What the shard is made of: the job, and the cut of a shard that comes back.
+  virtual void change_job(Job&) {}
+  virtual void change_cut(Cut&) {}
+
+  virtual void push(AsyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) {
+    core.push(peer, std::move(contribution), out);
+  }
+};
+
+/// A shard with the mistake that was chosen.
+class MistakenShard : public AsyncShardCore {
+ public:
+  template <class... Newest>
+  MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Newest&... newest)
+      : MistakenShard{Plant<ShardMistake>::make(job), job, shard, updaters, newest...} {}
+
+  void push(Peer peer, Contribution contribution, ShardActions& out) {
+    mistake_->push(*this, peer, std::move(contribution), out);
+  }
+
+ private:
+  template <class... Newest>
+  MistakenShard(std::unique_ptr<ShardMistake> mistake, const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                const Newest&... newest)
+      : AsyncShardCore{changed(*mistake, job), shard, updaters, changed(*mistake, newest)...},
+        mistake_{std::move(mistake)} {}
+
+  static auto changed(ShardMistake& mistake, Job job) -> Job {
+    mistake.change_job(job);
+    return job;
+  }
+  static auto changed(ShardMistake& mistake, Cut cut) -> Cut {
+    mistake.change_cut(cut);
+    return cut;
+  }
+
+  std::unique_ptr<ShardMistake> mistake_;
+};
+
+struct AppliesRepeats : ShardMistake {
+  void push(AsyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
+    if (contribution.step <= core.progress(contribution.rank).done) {
+      const ReadContribution repeat = core.store().read(contribution.block).first;
       std::error_code ec;
-      store().apply(step() + 1, std::span{&repeat, 1}, ec);
+      core.store().apply(core.step() + 1, std::span{&repeat, 1}, ec);
     }
-    AsyncShardCore::push(peer, std::move(contribution), out);
+    core.push(peer, std::move(contribution), out);
   }
 };
 
 /// What is missing counts as if it said nothing.
-struct AcceptsGaps : AsyncShardCore {
-  using AsyncShardCore::AsyncShardCore;
-  void push(Peer peer, Contribution contribution, auto& out) {
-    Contribution missing{.rank = contribution.rank, .block = nothing()};
-    for (missing.step = progress(missing.rank).done + 1; missing.step < contribution.step; ++missing.step)
-      AsyncShardCore::push(peer, missing, out);
-    AsyncShardCore::push(peer, std::move(contribution), out);
+struct AcceptsGaps : ShardMistake {
+  void push(AsyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
+    Contribution missing{.rank = contribution.rank, .block = nothing(core.store().layout())};
+    for (missing.step = core.progress(missing.rank).done + 1; missing.step < contribution.step; ++missing.step)
+      core.push(peer, missing, out);
+    core.push(peer, std::move(contribution), out);
   }
 
  private:
-  [[nodiscard]] auto nothing() const -> SharedBuffer {
-    const ContributionLayout layout{store().layout(), KeyLists(store().layout().tables().size())};
+  static auto nothing(const ShardLayout& of) -> SharedBuffer {
+    const ContributionLayout layout{of, KeyLists(of.tables().size())};
     auto block = std::make_shared<AlignedBuffer>(layout.size_bytes());
     layout.write_keys(block->bytes());
     return block;
@@ -52,44 +99,46 @@ struct AcceptsGaps : AsyncShardCore {
 };
 
 /// A shard that comes back does not find in its cut which contributions the values have.
-struct LeavesAppliedOutOfCuts : AsyncShardCore {
-  using AsyncShardCore::AsyncShardCore;
-  LeavesAppliedOutOfCuts(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& cut)
-      : AsyncShardCore{job, shard, updaters, Cut{cut.step, cut.values, cut.slots, {}, cut.tables}} {}
+struct LeavesAppliedOutOfCuts : ShardMistake {
+  void change_cut(Cut& cut) override { cut.applied.clear(); }
 };
 
 /// Whatever the job says, ranks may be as far apart as they like.
-struct HasNoGate : AsyncShardCore {
-  template <class... Cuts>
-  HasNoGate(Job job, std::uint32_t shard, const JobUpdaters& updaters, Cuts&&... cuts)
-      : AsyncShardCore{(job.consistency = AsynchronousParallel{}, job), shard, updaters, std::forward<Cuts>(cuts)...} {}
+struct HasNoGate : ShardMistake {
+  void change_job(Job& job) override { job.consistency = AsynchronousParallel{}; }
 };
 
 /// What the initializers give is taken for the values.
-struct BeginsWithoutTheInitialValues : AsyncShardCore {
-  template <class... Cuts>
-  BeginsWithoutTheInitialValues(Job job, std::uint32_t shard, const JobUpdaters& updaters, Cuts&&... cuts)
-      : AsyncShardCore{(job.initial_blocks.clear(), job), shard, updaters, std::forward<Cuts>(cuts)...} {}
+struct BeginsWithoutTheInitialValues : ShardMistake {
+  void change_job(Job& job) override { job.initial_blocks.clear(); }
 };
 
 /// Contribution 0 takes the place of what was learnt, whenever it comes.
-struct BeginsAgain : AsyncShardCore {
-  using AsyncShardCore::AsyncShardCore;
-  void push(Peer peer, Contribution contribution, auto& out) {
+struct BeginsAgain : ShardMistake {
+  void push(AsyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     const SharedBuffer block = contribution.block;
-    const bool is_late = contribution.step == 0 && step() != 0;
-    AsyncShardCore::push(peer, std::move(contribution), out);
-    if (is_late) store().begin(block);
+    const bool is_late = contribution.step == 0 && core.step() != 0;
+    core.push(peer, std::move(contribution), out);
+    if (is_late) core.store().begin(block);
   }
 };
 
 void takes_counted_for_durable(const Job&, Progress& progress) { progress.cuts = {progress.done}; }
 using TakesCountedForDurable = simulation::Misunderstands<AsyncWorkerCore, takes_counted_for_durable>;
 
-template <class ShardCore>
-constexpr auto on_shard = simulation::run<Asynchronous<ShardCore>>;
-template <class WorkerCore>
-constexpr auto on_worker = simulation::run<Asynchronous<AsyncShardCore, WorkerCore>>;
+using MistakenWorker = simulation::MistakenWorker<AsyncWorkerCore>;
+
+/// A run whose shards and workers have these mistakes.
+template <class OfShard, class OfWorker = WorkerMistake<AsyncWorkerCore>>
+auto run_with(std::uint64_t seed) -> std::string {
+  Plant<ShardMistake>::choose<OfShard>();
+  Plant<WorkerMistake<AsyncWorkerCore>>::choose<OfWorker>();
+  return simulation::run<simulation::Asynchronous<MistakenShard, MistakenWorker>>(seed);
+}
+template <class Mistake>
+constexpr auto on_shard = run_with<Mistake>;
+template <class Mistake>
+constexpr auto on_worker = run_with<ShardMistake, Mistake>;
 
 constexpr simulation::Planted mistakes[] = {
     {"repeats applied", on_shard<AppliesRepeats>},
@@ -104,7 +153,7 @@ constexpr simulation::Planted mistakes[] = {
 }  // namespace
 
 TEST_CASE("Random runs find each mistake in the rules of asynchronous jobs", "[simulation]") {
-  CHECK(simulation::first_seed({"none", on_shard<AsyncShardCore>}, 100) == 100);
+  CHECK(simulation::first_seed({"none", on_shard<ShardMistake>}, 100) == 100);
   simulation::check_found(mistakes);
 }
 

@@ -556,12 +556,7 @@ class Carrier {
   }
 
   void reply(std::uint32_t shard, support::ShardAction action) {
-    const Peer peer = std::visit(
-        [](const auto& message) -> Peer {
-          if constexpr (requires { message.peer; }) return message.peer;
-          else return 0;
-        },
-        action);
+    const Peer peer = support::peer_of(action);
     const auto link = links_.find(peer);
     if (link == links_.end()) return fail("an answer to nobody");
     if (const auto* values = std::get_if<distrib::ValuesReply>(&action))
@@ -599,12 +594,7 @@ class Carrier {
       } else if (std::holds_alternative<distrib::ReplicasDiffer>(action)) {
         fail("two replicas give different values");
       } else {
-        const auto shard = std::visit(
-            [](const auto& message) -> std::uint32_t {
-              if constexpr (requires { message.shard; }) return message.shard;
-              else return 0;
-            },
-            action);
+        const std::uint32_t shard = support::shard_of(action);
         if (auto* push = std::get_if<distrib::SendPush>(&action))
           push->contribution.checksum = distrib::crc32c(push->contribution.block->bytes());
         if (const Peer peer = worker.links[shard]; peer != 0) {

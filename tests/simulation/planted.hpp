@@ -3,6 +3,7 @@
 
 #include "simulation/carrier.hpp"
 
+#include "support/actions.hpp"
 #include "support/catch.hpp"
 
 #include <distrib/core/bytes.hpp>
@@ -13,15 +14,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 
-/// Mistakes that are planted in production cores, for random runs to find.
+/// Mistakes that are planted in production cores, for random runs to find. Each is a class of its own that does what the
+/// core does but for the mistake; which of them a run has is chosen when it runs, so that all of them share one core and
+/// one `Carrier`.
 namespace simulation {
 
-/// Rules whose cores have a mistake.
+/// Runs that have a mistake.
 struct Planted {
   const char* mistake;
   auto (*run)(std::uint64_t seed) -> std::string;  ///< What was not as it must be; empty: nothing.
@@ -40,8 +43,7 @@ inline auto first_seed(const Planted& planted, std::uint64_t most) -> std::uint6
 }
 
 /// Random runs find each of them.
-inline void check_found(std::span<const Planted> list) {
-  constexpr std::uint64_t most = 1000;
+inline void check_found(std::span<const Planted> list, std::uint64_t most = 1000) {
   for (const Planted& planted : list) {
     CAPTURE(planted.mistake);
     CHECK(first_seed(planted, most) < most);
@@ -67,40 +69,115 @@ inline void print_found(std::span<const Planted> list) {
   }
 }
 
-/// Passes actions on; of those of one kind what `change` makes of them.
+/// Passes on what `happens` tells of, each action as `change` leaves it. False of `change`: the action is dropped.
 template <class Action>
-auto changed(auto& out, auto change) {
-  return [&out, change](auto action) {
-    if constexpr (std::is_same_v<decltype(action), Action>) change(action);
-    out(std::move(action));
-  };
+void pass_on(support::ActionList<Action>& out, auto happens, auto change) {
+  support::ActionList<Action> told;
+  happens(told);
+  for (Action& action : told)
+    if (change(action)) out.push_back(std::move(action));
 }
 
-/// A worker that believes something else than shards tell of themselves.
-template <class Core, void (*belief)(const distrib::Job&, distrib::Progress&)>
-class Misunderstands : public Core {
+/// The mistake that the cores of this kind of mistake are made with.
+template <class Mistake>
+class Plant {
  public:
-  Misunderstands(const distrib::Job& job, Rank rank, distrib::WorkerOptions options)
-      : Core{job, rank, options}, job_{job} {}
+  /// From now on it is `M`. `Mistake` itself: none.
+  template <class M>
+  static void choose() {
+    make_ = [](const distrib::Job& job) -> std::unique_ptr<Mistake> {
+      if constexpr (requires { M{job}; }) return std::make_unique<M>(job);
+      else return std::make_unique<M>();
+    };
+  }
+  static auto make(const distrib::Job& job) -> std::unique_ptr<Mistake> { return make_(job); }
 
-  void joined(std::uint32_t shard, distrib::Progress progress, auto& out) {
-    belief(job_, progress);
-    Core::joined(shard, std::move(progress), out);
+ private:
+  static inline std::unique_ptr<Mistake> (*make_)(const distrib::Job& job) = nullptr;
+};
+
+/// What a worker does; a mistake overrides some of it.
+template <class Core>
+struct WorkerMistake {
+  using Actions = support::WorkerActions;
+  using Progress = distrib::Progress;
+
+  WorkerMistake() = default;
+  WorkerMistake(const WorkerMistake&) = delete;
+  auto operator=(const WorkerMistake&) -> WorkerMistake& = delete;
+  virtual ~WorkerMistake() = default;
+
+  virtual void joined(Core& core, std::uint32_t shard, Progress progress, Actions& out) {
+    core.joined(shard, std::move(progress), out);
   }
-  void notice(std::uint32_t shard, distrib::Progress progress, auto& out) {
-    belief(job_, progress);
-    Core::notice(shard, std::move(progress), out);
+  virtual void notice(Core& core, std::uint32_t shard, Progress progress, Actions& out) {
+    core.notice(shard, std::move(progress), out);
   }
-  void pushed(std::uint32_t shard, distrib::Progress progress, auto& out) {
-    belief(job_, progress);
-    Core::pushed(shard, std::move(progress), out);
+  virtual void pushed(Core& core, std::uint32_t shard, Progress progress, Actions& out) {
+    core.pushed(shard, std::move(progress), out);
   }
-  void values(std::uint32_t shard, Step step, distrib::SharedBuffer block, distrib::Progress progress, auto& out) {
-    belief(job_, progress);
-    Core::values(shard, step, std::move(block), std::move(progress), out);
+  virtual void values(Core& core, std::uint32_t shard, Step step, distrib::SharedBuffer block, Progress progress,
+                      Actions& out) {
+    core.values(shard, step, std::move(block), std::move(progress), out);
+  }
+};
+
+/// A worker with the mistake that was chosen.
+template <class Core>
+class MistakenWorker : public Core {
+ public:
+  using Actions = support::WorkerActions;
+  using Progress = distrib::Progress;
+
+  MistakenWorker(const distrib::Job& job, Rank rank, distrib::WorkerOptions options)
+      : Core{job, rank, std::move(options)}, mistake_{Plant<WorkerMistake<Core>>::make(job)} {}
+
+  void joined(std::uint32_t shard, Progress progress, Actions& out) {
+    mistake_->joined(*this, shard, std::move(progress), out);
+  }
+  void notice(std::uint32_t shard, Progress progress, Actions& out) {
+    mistake_->notice(*this, shard, std::move(progress), out);
+  }
+  void pushed(std::uint32_t shard, Progress progress, Actions& out) {
+    mistake_->pushed(*this, shard, std::move(progress), out);
+  }
+  void values(std::uint32_t shard, Step step, distrib::SharedBuffer block, Progress progress, Actions& out) {
+    mistake_->values(*this, shard, step, std::move(block), std::move(progress), out);
   }
 
  private:
+  std::unique_ptr<WorkerMistake<Core>> mistake_;
+};
+
+/// A worker that believes something else than shards tell of themselves.
+template <class Core, void (*belief)(const distrib::Job&, distrib::Progress&)>
+class Misunderstands : public WorkerMistake<Core> {
+ public:
+  using Actions = support::WorkerActions;
+  using Progress = distrib::Progress;
+
+  explicit Misunderstands(const distrib::Job& job) : job_{job} {}
+
+  void joined(Core& core, std::uint32_t shard, Progress progress, Actions& out) override {
+    core.joined(shard, believed(std::move(progress)), out);
+  }
+  void notice(Core& core, std::uint32_t shard, Progress progress, Actions& out) override {
+    core.notice(shard, believed(std::move(progress)), out);
+  }
+  void pushed(Core& core, std::uint32_t shard, Progress progress, Actions& out) override {
+    core.pushed(shard, believed(std::move(progress)), out);
+  }
+  void values(Core& core, std::uint32_t shard, Step step, distrib::SharedBuffer block, Progress progress,
+              Actions& out) override {
+    core.values(shard, step, std::move(block), believed(std::move(progress)), out);
+  }
+
+ private:
+  [[nodiscard]] auto believed(Progress progress) const -> Progress {
+    belief(job_, progress);
+    return progress;
+  }
+
   distrib::Job job_;
 };
 

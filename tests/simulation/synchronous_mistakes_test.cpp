@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes in the rules of synchronous jobs: random runs must find each of them, or they would find no real ones
-// either. Those that only tables, full disks or backup workers show are in mistakes_test.cpp.
+// either. Those that only backup workers show are in backup_mistakes_test.cpp.
 #include "simulation/planted.hpp"
 #include "simulation/synchronous_rules.hpp"
 
@@ -9,50 +9,124 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <set>
-#include <type_traits>
+#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 using namespace distrib;
-using simulation::changed;
-using simulation::Synchronous;
+using simulation::pass_on;
+using simulation::Plant;
+using simulation::WorkerMistake;
+using support::ShardAction;
+using support::ShardActions;
+using support::WorkerAction;
+using support::WorkerActions;
 
 namespace {
 
+/// What a synchronous shard does; a mistake overrides some of it.
+struct ShardMistake {
+  ShardMistake() = default;
+  ShardMistake(const ShardMistake&) = delete;
+  auto operator=(const ShardMistake&) -> ShardMistake& = delete;
+  virtual ~ShardMistake() = default;
+
+  /// What the shard is made of: the job, and the cut of a shard that comes back.
+  virtual void change_job(Job&) {}
+  virtual void change_cut(Cut&, const Job&) {}
+
+  virtual void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) {
+    core.push(peer, std::move(contribution), out);
+  }
+  virtual void pull(SyncShardCore& core, Peer peer, Step step, ShardActions& out, PullRows rows) {
+    core.pull(peer, step, out, std::move(rows));
+  }
+  virtual void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out) { core.restore(peer, cut, out); }
+  virtual void cut_loaded(SyncShardCore& core, const Cut& cut, ShardActions& out) { core.cut_loaded(cut, out); }
+  virtual void save_again(SyncShardCore& core, ShardActions& out) { core.save_again(out); }
+};
+
+/// A shard with the mistake that was chosen.
+class MistakenShard : public SyncShardCore {
+ public:
+  MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters)
+      : MistakenShard{Plant<ShardMistake>::make(job), job, shard, updaters} {}
+  MistakenShard(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, const Cut& newest,
+                std::vector<Step> cuts)
+      : MistakenShard{Plant<ShardMistake>::make(job), job, shard, updaters, newest, std::move(cuts)} {}
+
+  void push(Peer peer, Contribution contribution, ShardActions& out) {
+    mistake_->push(*this, peer, std::move(contribution), out);
+  }
+  void pull(Peer peer, Step step, ShardActions& out, PullRows rows) {
+    mistake_->pull(*this, peer, step, out, std::move(rows));
+  }
+  void restore(Peer peer, Step cut, ShardActions& out) { mistake_->restore(*this, peer, cut, out); }
+  void cut_loaded(const Cut& cut, ShardActions& out) { mistake_->cut_loaded(*this, cut, out); }
+  void save_again(ShardActions& out) { mistake_->save_again(*this, out); }
+
+ private:
+  MistakenShard(std::unique_ptr<ShardMistake> mistake, const Job& job, std::uint32_t shard, const JobUpdaters& updaters)
+      : SyncShardCore{changed(*mistake, job), shard, updaters}, mistake_{std::move(mistake)} {}
+  MistakenShard(std::unique_ptr<ShardMistake> mistake, const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
+                const Cut& newest, std::vector<Step> cuts)
+      : SyncShardCore{changed(*mistake, job), shard, updaters, changed(*mistake, newest, job), std::move(cuts)},
+        mistake_{std::move(mistake)} {}
+
+  static auto changed(ShardMistake& mistake, Job job) -> Job {
+    mistake.change_job(job);
+    return job;
+  }
+  static auto changed(ShardMistake& mistake, Cut cut, const Job& job) -> Cut {
+    mistake.change_cut(cut, job);
+    return cut;
+  }
+
+  std::unique_ptr<ShardMistake> mistake_;
+};
+
 /// The n-th contribution that comes takes the place of rank n.
-struct ReducesInArrivalOrder : SyncShardCore {
-  using SyncShardCore::SyncShardCore;
-  void push(Peer peer, Contribution contribution, auto& out) {
+struct ReducesInArrivalOrder : ShardMistake {
+  void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     std::vector<Rank>& came = came_[contribution.step];
     const auto place = std::ranges::find(came, contribution.rank) - came.begin();
     if (place == std::ssize(came)) came.push_back(contribution.rank);
     contribution.rank = static_cast<Rank>(place);
-    SyncShardCore::push(peer, std::move(contribution), out);
+    core.push(peer, std::move(contribution), out);
   }
 
  private:
   std::map<Step, std::vector<Rank>> came_;
 };
 
-struct AnswersTheNewestStep : SyncShardCore {
-  using SyncShardCore::SyncShardCore;
-  void pull(Peer peer, Step step, auto& out, PullRows rows) {
-    auto renamed = changed<ValuesReply>(out, [step](ValuesReply& reply) { reply.step = step; });
-    SyncShardCore::pull(peer, std::max(step, this->step()), renamed, std::move(rows));
+struct AnswersTheNewestStep : ShardMistake {
+  void pull(SyncShardCore& core, Peer peer, Step step, ShardActions& out, PullRows rows) override {
+    const auto answer = [&](ShardActions& told) {
+      core.pull(peer, std::max(step, core.step()), told, std::move(rows));
+    };
+    pass_on(out, answer, [step](ShardAction& action) {
+      if (auto* const reply = std::get_if<ValuesReply>(&action)) reply->step = step;
+      return true;
+    });
   }
 };
 
 /// Unless the cut waited for another one, or for its tables to be copied.
-struct CutsTheStepBefore : SyncShardCore {
-  using SyncShardCore::SyncShardCore;
-  void push(Peer peer, Contribution contribution, auto& out) {
-    const SharedBuffer before = store().dense();
-    auto misnamed = changed<SaveCut>(out, [&before](SaveCut& save) { save.cut.values = before; });
-    SyncShardCore::push(peer, std::move(contribution), misnamed);
+struct CutsTheStepBefore : ShardMistake {
+  void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
+    const SharedBuffer before = core.store().dense();
+    const auto count = [&](ShardActions& told) { core.push(peer, std::move(contribution), told); };
+    pass_on(out, count, [&before](ShardAction& action) {
+      if (auto* const save = std::get_if<SaveCut>(&action)) save->cut.values = before;
+      return true;
+    });
   }
 };
 
@@ -62,53 +136,48 @@ void hopes_for_the_last_cut(const Job& job, Progress& progress) {
 }
 using LeavesBeforeTheLastCut = simulation::Misunderstands<SyncWorkerCore, hopes_for_the_last_cut>;
 
-/// Whoever is last is taken for a backup worker.
-struct CompletesWithoutTheLast : SyncShardCore {
-  template <class... Cuts>
-  CompletesWithoutTheLast(const Job& job, std::uint32_t shard, const JobUpdaters& updaters, Cuts&&... cuts)
-      : SyncShardCore{with_backup(job), shard, updaters, std::forward<Cuts>(cuts)...} {}
-
- private:
-  static auto with_backup(Job job) -> Job {
+/// The last rank is taken for a backup worker.
+struct CompletesWithoutTheLast : ShardMistake {
+  void change_job(Job& job) override {
     job.consistency = BulkSynchronousParallel{.replicas_to_aggregate = job.ranks - 1};
-    return job;
   }
 };
 
 /// On its way to a cut the shard answers with the values that it still has.
-struct AnswersBeforeTheCutIsLoaded : SyncShardCore {
-  using SyncShardCore::SyncShardCore;
-  void restore(Peer peer, Step cut, auto& out) {
-    auto noticed = changed<LoadCut>(out, [this](LoadCut&) { loading_ = true; });
-    SyncShardCore::restore(peer, cut, noticed);
+struct AnswersBeforeTheCutIsLoaded : ShardMistake {
+  void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out) override {
+    const auto go_back = [&](ShardActions& told) { core.restore(peer, cut, told); };
+    pass_on(out, go_back, [this](const ShardAction& action) {
+      if (std::holds_alternative<LoadCut>(action)) loading_ = true;
+      return true;
+    });
   }
-  void cut_loaded(const Cut& cut, auto& out) {
+  void cut_loaded(SyncShardCore& core, const Cut& cut, ShardActions& out) override {
     loading_ = false;
-    SyncShardCore::cut_loaded(cut, out);
+    core.cut_loaded(cut, out);
   }
-  void pull(Peer peer, Step step, auto& out, PullRows rows) {
-    if (!loading_ || step != this->step()) return SyncShardCore::pull(peer, step, out, std::move(rows));
-    out(ValuesReply{peer, step, store().values(rows), progress(), step});
+  void pull(SyncShardCore& core, Peer peer, Step step, ShardActions& out, PullRows rows) override {
+    if (!loading_ || step != core.step()) return core.pull(peer, step, out, std::move(rows));
+    out(ValuesReply{peer, step, core.store().values(rows), core.progress(), step});
   }
 
  private:
   bool loading_ = false;
 };
 
-/// Who did not ask for it hears of a Restore by a Notice, and goes on with the larger k that he knew.
-struct TellsOfARestoreByNotice : SyncShardCore {
-  using SyncShardCore::SyncShardCore;
-  void restore(Peer peer, Step cut, auto& out) {
+/// A worker that did not ask for it hears of a Restore by a Notice, and goes on with the larger k that it knew.
+struct TellsOfARestoreByNotice : ShardMistake {
+  void restore(SyncShardCore& core, Peer peer, Step cut, ShardActions& out) override {
     asked_.insert(peer);
-    SyncShardCore::restore(peer, cut, out);
+    core.restore(peer, cut, out);
   }
-  void cut_loaded(const Cut& cut, auto& out) {
-    auto told = [&](auto action) {
-      if constexpr (std::is_same_v<decltype(action), JoinedReply>)
-        if (!asked_.contains(action.peer)) return out(NoticeReply{action.peer, std::move(action.progress)});
-      out(std::move(action));
-    };
-    SyncShardCore::cut_loaded(cut, told);
+  void cut_loaded(SyncShardCore& core, const Cut& cut, ShardActions& out) override {
+    const auto load = [&](ShardActions& told) { core.cut_loaded(cut, told); };
+    pass_on(out, load, [this](ShardAction& action) {
+      if (auto* const reply = std::get_if<JoinedReply>(&action); reply != nullptr && !asked_.contains(reply->peer))
+        action = NoticeReply{reply->peer, std::move(reply->progress)};
+      return true;
+    });
     asked_.clear();
   }
 
@@ -117,41 +186,37 @@ struct TellsOfARestoreByNotice : SyncShardCore {
 };
 
 /// A shard that came back may need older ones, too.
-struct SendsOnlyTheNewestAgain : SyncWorkerCore {
-  using SyncWorkerCore::SyncWorkerCore;
-  void joined(std::uint32_t shard, Progress progress, auto& out) {
-    auto sent = [&](auto action) {
-      if constexpr (std::is_same_v<decltype(action), SendPush>)
-        if (action.contribution.step < step()) return;
-      out(std::move(action));
-    };
-    SyncWorkerCore::joined(shard, std::move(progress), sent);
+struct SendsOnlyTheNewestAgain : WorkerMistake<SyncWorkerCore> {
+  void joined(SyncWorkerCore& core, std::uint32_t shard, Progress progress, WorkerActions& out) override {
+    const auto send = [&](WorkerActions& told) { core.joined(shard, std::move(progress), told); };
+    pass_on(out, send, [&core](const WorkerAction& action) {
+      const auto* const push = std::get_if<SendPush>(&action);
+      return push == nullptr || push->contribution.step >= core.step();
+    });
   }
 };
 
 /// What the initializers give is taken for the values.
-struct BeginsWithoutTheInitialValues : SyncShardCore {
-  template <class... Cuts>
-  BeginsWithoutTheInitialValues(Job job, std::uint32_t shard, const JobUpdaters& updaters, Cuts&&... cuts)
-      : SyncShardCore{(job.initial_blocks.clear(), job), shard, updaters, std::forward<Cuts>(cuts)...} {}
+struct BeginsWithoutTheInitialValues : ShardMistake {
+  void change_job(Job& job) override { job.initial_blocks.clear(); }
 };
 
 /// Sent back to the beginning, a shard goes on with the zeros of its cut 0.
-struct GoesBackToZeros : SyncShardCore {
-  using SyncShardCore::SyncShardCore;
-  void push(Peer peer, Contribution contribution, auto& out) {
+struct GoesBackToZeros : ShardMistake {
+  void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     if (contribution.step == 0) initial_ = contribution;
-    SyncShardCore::push(peer, std::move(contribution), out);
+    core.push(peer, std::move(contribution), out);
   }
-  void cut_loaded(const Cut& cut, auto& out) {
-    auto told = changed<JoinedReply>(out, [](JoinedReply& reply) { reply.progress.no_values = false; });
-    SyncShardCore::cut_loaded(cut, told);
-    if (!progress().no_values || initial_.block == nullptr) return;
-    auto unasked = [&out](auto action) {
-      if constexpr (!std::is_same_v<decltype(action), PushedReply>) out(std::move(action));
-    };
-    SyncShardCore::push(0, initial_, unasked);
-    if (step() == 0) store().begin(cut.values);
+  void cut_loaded(SyncShardCore& core, const Cut& cut, ShardActions& out) override {
+    const auto load = [&](ShardActions& told) { core.cut_loaded(cut, told); };
+    pass_on(out, load, [](ShardAction& action) {
+      if (auto* const reply = std::get_if<JoinedReply>(&action)) reply->progress.no_values = false;
+      return true;
+    });
+    if (!core.progress().no_values || initial_.block == nullptr) return;
+    const auto begin = [&](ShardActions& told) { core.push(0, initial_, told); };
+    pass_on(out, begin, [](const ShardAction& action) { return !std::holds_alternative<PushedReply>(action); });
+    if (core.step() == 0) core.store().begin(cut.values);
   }
 
  private:
@@ -159,36 +224,98 @@ struct GoesBackToZeros : SyncShardCore {
 };
 
 /// Contribution 0 takes the place of what was learnt, whenever it comes.
-struct BeginsAgain : SyncShardCore {
-  using SyncShardCore::SyncShardCore;
-  void push(Peer peer, Contribution contribution, auto& out) {
+struct BeginsAgain : ShardMistake {
+  void push(SyncShardCore& core, Peer peer, Contribution contribution, ShardActions& out) override {
     const SharedBuffer block = contribution.block;
-    const bool is_late = contribution.step == 0 && step() != 0;
-    SyncShardCore::push(peer, std::move(contribution), out);
-    if (is_late) store().begin(block);
+    const bool is_late = contribution.step == 0 && core.step() != 0;
+    core.push(peer, std::move(contribution), out);
+    if (is_late) core.store().begin(block);
   }
 };
 
 /// A worker gives a shard the initial values once, and has forgotten them when it begins anew.
-struct BeginsAShardOnce : SyncWorkerCore {
-  using SyncWorkerCore::SyncWorkerCore;
-  void joined(std::uint32_t shard, Progress progress, auto& out) {
-    auto sent = [&](auto action) {
-      if constexpr (std::is_same_v<decltype(action), SendPush>)
-        if (action.contribution.step == 0 && !begun_.insert(action.shard).second) return;
-      out(std::move(action));
-    };
-    SyncWorkerCore::joined(shard, std::move(progress), sent);
+struct BeginsAShardOnce : WorkerMistake<SyncWorkerCore> {
+  void joined(SyncWorkerCore& core, std::uint32_t shard, Progress progress, WorkerActions& out) override {
+    const auto send = [&](WorkerActions& told) { core.joined(shard, std::move(progress), told); };
+    pass_on(out, send, [this](const WorkerAction& action) {
+      const auto* const push = std::get_if<SendPush>(&action);
+      return push == nullptr || push->contribution.step != 0 || begun_.insert(push->shard).second;
+    });
   }
 
  private:
   std::set<std::uint32_t> begun_;
 };
 
-template <class ShardCore>
-constexpr auto on_shard = simulation::run<Synchronous<ShardCore>>;
-template <class WorkerCore>
-constexpr auto on_worker = simulation::run<Synchronous<SyncShardCore, WorkerCore>>;
+/// The values of k-1 with the rows of k.
+struct AnswersTheNewestRows : ShardMistake {
+  void pull(SyncShardCore& core, Peer peer, Step step, ShardActions& out, PullRows rows) override {
+    if (rows.keys.empty()) return core.pull(peer, step, out, std::move(rows));
+    const PullRows copy = rows;
+    const auto answer = [&](ShardActions& told) { core.pull(peer, step, told, std::move(rows)); };
+    pass_on(out, answer, [&](ShardAction& action) {
+      if (auto* const reply = std::get_if<ValuesReply>(&action)) {
+        auto block = std::make_shared<AlignedBuffer>(reply->block->size());
+        std::ranges::copy(core.store().values(copy)->bytes(), block->bytes().begin());
+        std::ranges::copy(reply->block->bytes().first(core.store().layout().wire_block_bytes()),
+                          block->bytes().begin());
+        reply->block = std::move(block);
+      }
+      return true;
+    });
+  }
+};
+
+/// A shard that comes back does not know how often keys were counted,
+struct ForgetsUses : ShardMistake {
+  void change_cut(Cut& cut, const Job& job) override {
+    for (std::size_t table = 0; table < cut.tables.size(); ++table) {
+      if (!job.tables[table].any_key()) continue;
+      auto uses = std::make_shared<AlignedBuffer>(cut.tables[table].uses->size());
+      std::ranges::fill(uses->as<KeyUse>(), KeyUse{1, 0});
+      cut.tables[table].uses = std::move(uses);
+    }
+  }
+};
+
+/// or not even that they were.
+struct ForgetsCountedKeys : ShardMistake {
+  void change_cut(Cut& cut, const Job& job) override {
+    for (std::size_t table = 0; table < cut.tables.size(); ++table) {
+      if (!job.tables[table].any_key()) continue;
+      TableCut& of = cut.tables[table];
+      const std::size_t rows = of.rows->size() / (2 * job.tables[table].row_bytes());  // both updaters have one slot
+      of.keys = first_of(*of.keys, rows * sizeof(std::uint64_t));
+      of.uses = first_of(*of.uses, rows * sizeof(KeyUse));
+    }
+  }
+
+ private:
+  static auto first_of(const AlignedBuffer& all, std::size_t bytes) -> SharedBuffer {
+    auto first = std::make_shared<AlignedBuffer>(bytes);
+    std::copy_n(all.data(), bytes, first->data());
+    return first;
+  }
+};
+
+/// A cut for which there was no room is not made any more.
+struct TriesNoCutAgain : ShardMistake {
+  void save_again(SyncShardCore&, ShardActions&) override {}
+};
+
+using MistakenWorker = simulation::MistakenWorker<SyncWorkerCore>;
+
+/// A run whose shards and workers have these mistakes.
+template <class OfShard, class OfWorker = WorkerMistake<SyncWorkerCore>>
+auto run_with(std::uint64_t seed) -> std::string {
+  Plant<ShardMistake>::choose<OfShard>();
+  Plant<WorkerMistake<SyncWorkerCore>>::choose<OfWorker>();
+  return simulation::run<simulation::Synchronous<MistakenShard, MistakenWorker>>(seed);
+}
+template <class Mistake>
+constexpr auto on_shard = run_with<Mistake>;
+template <class Mistake>
+constexpr auto on_worker = run_with<ShardMistake, Mistake>;
 
 constexpr simulation::Planted mistakes[] = {
     {"reduce in arrival order", on_shard<ReducesInArrivalOrder>},
@@ -204,14 +331,32 @@ constexpr simulation::Planted mistakes[] = {
     {"a late contribution 0 counts", on_shard<BeginsAgain>},
     {"contribution 0 is sent once only", on_worker<BeginsAShardOnce>},
 };
+constexpr simulation::Planted mistakes_of_tables[] = {
+    {"values of a step with the newest rows", on_shard<AnswersTheNewestRows>},
+    {"uses of keys are forgotten", on_shard<ForgetsUses>},
+    {"keys that were counted are forgotten", on_shard<ForgetsCountedKeys>},
+};
+constexpr simulation::Planted mistakes_of_full_disks[] = {
+    {"a cut for which there was no room is not tried again", on_shard<TriesNoCutAgain>},
+};
 
 }  // namespace
 
 TEST_CASE("Random runs find each mistake in the rules of synchronous jobs", "[simulation]") {
-  CHECK(simulation::first_seed({"none", on_shard<SyncShardCore>}, 100) == 100);
+  CHECK(simulation::first_seed({"none", on_shard<ShardMistake>}, 100) == 100);
   simulation::check_found(mistakes);
+}
+
+TEST_CASE("Random runs find what only tables show", "[simulation]") {
+  simulation::check_found(mistakes_of_tables, 300);
+}
+
+TEST_CASE("Random runs find what only full disks show", "[simulation]") {
+  simulation::check_found(mistakes_of_full_disks, 300);
 }
 
 TEST_CASE("Random runs: how often they find mistakes of synchronous jobs", "[.found][simulation]") {
   simulation::print_found(mistakes);
+  simulation::print_found(mistakes_of_tables);
+  simulation::print_found(mistakes_of_full_disks);
 }

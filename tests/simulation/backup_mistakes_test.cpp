@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes that only jobs with backup workers show: random runs must find them, or they would find no real ones either.
+#include "simulation/backup_rules.hpp"
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+using namespace distrib;
+
+namespace {
+
+enum class BackupMistake { none, late_ones_count, gone_is_nothing, newest_step };
+BackupMistake backup_mistake = BackupMistake::none;
+
+/// A shard for which a contribution that is too late is one for the next step.
+struct LateShard : SyncShardCore {
+  using SyncShardCore::SyncShardCore;
+  void push(Peer peer, Contribution contribution, auto& out) {
+    if (backup_mistake == BackupMistake::late_ones_count && contribution.step <= step()) contribution.step = step() + 1;
+    SyncShardCore::push(peer, std::move(contribution), out);
+  }
+};
+
+/// A worker that waits on when it is told Gone, or goes on at the newest step, which not all shards may have.
+struct LateWorker : SyncWorkerCore {
+  using SyncWorkerCore::SyncWorkerCore;
+  void gone(std::uint32_t shard, Step step, Progress progress, auto& out) {
+    if (backup_mistake != BackupMistake::gone_is_nothing) SyncWorkerCore::gone(shard, step, std::move(progress), out);
+  }
+  void joined(std::uint32_t shard, Progress progress, auto& out) {
+    newest = std::max(newest, progress.done);
+    if (backup_mistake == BackupMistake::newest_step) progress.done = newest;
+    SyncWorkerCore::joined(shard, std::move(progress), out);
+  }
+  Step newest = 0;
+};
+
+}  // namespace
+
+TEST_CASE("Random runs find what only backup workers show", "[simulation]") {
+  using enum BackupMistake;
+  constexpr std::uint64_t most = 300;
+  for (const auto mistake : {none, late_ones_count, gone_is_nothing, newest_step}) {
+    backup_mistake = mistake;
+    std::uint64_t seed = 0;
+    const std::uint64_t end = mistake == none ? 20 : most;
+    while (seed < end && simulation::Carrier<simulation::BackupWorkers<LateShard, LateWorker>>{seed}.run().empty())
+      ++seed;
+    CAPTURE(static_cast<int>(mistake), seed);
+    CHECK((seed == end) == (mistake == none));
+  }
+}
