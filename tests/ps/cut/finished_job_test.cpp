@@ -19,7 +19,7 @@ TEST_CASE("finished_checkpoint: only the last step of a job counts", "[ps]") {
   CHECK(finished_checkpoint(path).empty());
 
   const Job job = loopback_job::make(1, 1, 8);
-  CutStore store{{path, 4, 5}, job, 0, distrib::JobUpdaters{Momentum{}}};
+  CutStore store{{path, 4, {.max_to_keep = 5}}, job, 0, distrib::JobUpdaters{Momentum{}}};
   Cut cut = initial_cut(job, ShardLayout{job, 0}, distrib::JobUpdaters{Momentum{}});
   cut.step = 4;
   store.save(cut);

@@ -107,7 +107,7 @@ TEST_CASE("Server: stopped in the middle, started again, the same bits", "[ps]")
   const auto run = [&](const std::string& directory, Step stop_at) -> std::string {
     std::optional<Server> server{std::in_place, pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0U};
     const auto to = addresses(*server);
-    Worker worker{context, job, 0, to, {}, {directory, 8, 5}};
+    Worker worker{context, job, 0, to, {}, {directory, 8, {.max_to_keep = 5}}};
     worker.at_step = [&](Step step) {
       if (step != stop_at) return;
       worker.at_step = nullptr;
@@ -435,7 +435,7 @@ TEST_CASE("Server: nobody comes, and others make the last checkpoint meanwhile",
   const JobUpdaters updaters{Momentum{}};
   Cut cut = initial_cut(job, ShardLayout{job, 0}, updaters);
   cut.step = 8;
-  CutStore{{options.directory, 4, 5}, job, 0, updaters}.save(cut);
+  CutStore{{options.directory, 4, {.max_to_keep = 5}}, job, 0, updaters}.save(cut);
   CHECK(code_of(server) == 0);
 }
 
