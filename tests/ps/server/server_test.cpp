@@ -326,8 +326,8 @@ TEST_CASE("Server: of the cuts beyond those that the job keeps one each n hours 
       Server first{pool, cluster_of(two, 1), "ps", 0};
       Server second{pool, cluster_of(two, 1), "ps", 1};
       asio::io_context context{1};
-      Worker worker{context, loopback_job::make(2, 1, last),       0, addresses(first, second),
-                    {},      {folder.path().string(), 0, 2, hours}};
+      Worker worker{context, loopback_job::make(2, 1, last),         0, addresses(first, second),
+                    {},      {folder.path().string(), 0, {2, hours}}};
       support::run_until(context, [&] { return worker.is_over; });
       CHECK(worker.end.code == 0);
       CHECK(code_of(first) == 0);
@@ -396,7 +396,7 @@ TEST_CASE("Server: a directory that the job says is looked at when the job comes
   options.lock_within = 50ms;
   std::optional<Server> second{std::in_place, pool, cluster_of(anywhere, 1), "ps", 0U, StandardUpdaters{}, options};
   const auto to = addresses(*second);
-  Worker worker{context, job, 0, to, {}, {folder.path().string(), 4, 5}};
+  Worker worker{context, job, 0, to, {}, {folder.path().string(), 4, {.max_to_keep = 5}}};
   std::optional<int> ended;
   second->async_join([&](int code) { asio::post(context, [&ended, code] { ended = code; }); });
   support::run_until(context, [&] { return ended.has_value(); });

@@ -88,7 +88,8 @@ struct Bench : distrib::ShardShell {
     return call<distrib::Join>(who, number, {rank, hash_of(job), {}, {}});
   }
   auto bring(char who, std::uint64_t number, Rank rank, const Job& other) {
-    return call<distrib::Join>(who, number, {rank, hash_of(other), to_text(other), {"the directory", 7, 3}});
+    return call<distrib::Join>(who, number,
+                               {rank, hash_of(other), to_text(other), {"the directory", 7, {.max_to_keep = 3}}});
   }
   auto bring(char who, std::uint64_t number, Rank rank) { return bring(who, number, rank, job); }
   auto push(char who, std::uint64_t number, Step step, Rank rank, float value) {

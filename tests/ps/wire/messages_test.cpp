@@ -117,7 +117,7 @@ TEST_CASE("methods: what does not decode is refused", "[ps]") {
 }
 
 TEST_CASE("methods: cuts go with the text only", "[ps]") {
-  const JoinRequest join = carried(JoinRequest{7, "abc", {}, {"cuts/here", 500, 3}});
+  const JoinRequest join = carried(JoinRequest{7, "abc", {}, {"cuts/here", 500, {.max_to_keep = 3}}});
   CHECK(join.cuts.directory.empty());
   CHECK(join.cuts.keep_every == 0);
 }

@@ -66,7 +66,7 @@ struct Link {
 template <class Core>
 struct Bench : distrib::WorkerShell {
   explicit Bench(const distrib::Job& of, distrib::WorkerOptions options = {})
-      : job{of}, node{job, 1, options, {"the directory", 7, 3}, *this} {}
+      : job{of}, node{job, 1, options, {"the directory", 7, {.max_to_keep = 3}}, *this} {}
 
   // --- events ---
 
