@@ -23,8 +23,11 @@ inline constexpr std::size_t table_window = 16;
 
 /// Asks for the first lines of a row: 512 bytes, the machine sees by itself how it goes on.
 [[gnu::always_inline]] inline void prefetch_row(const float* row, std::size_t row_bytes) noexcept {
-  const auto* const begin = reinterpret_cast<const std::byte*>(row);
-  for (std::size_t at = 0; at < std::min<std::size_t>(row_bytes, 512); at += 64) prefetch_for_read(begin + at);
+  // A number, since a row that is not there has a null pointer, to which nothing may be added.
+  const auto begin = reinterpret_cast<std::uintptr_t>(row);
+  for (std::size_t at = 0; at < std::min<std::size_t>(row_bytes, 512); at += 64) {
+    prefetch_for_read(reinterpret_cast<const void*>(begin + at));
+  }
 }
 
 }  // namespace detail
