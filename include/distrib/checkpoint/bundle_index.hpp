@@ -67,13 +67,7 @@ inline auto covered(const StoredTensor& tensor) -> bool {
   return elements == tensor.shape.elements();
 }
 
-/// Whether the entry's size is possible for what it says to hold.
-DISTRIB_DECL auto plausible(const BundleEntry& entry, std::uint64_t shards) -> bool;
-
 using Entries = std::map<std::string, BundleEntry>;
-
-DISTRIB_DECL auto join_entries(const std::string& name, const BundleEntry& entry, const Entries& entries,
-                               std::uint64_t shards, StoredTensor& tensor, Error& error) -> bool;
 
 }  // namespace detail
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -45,9 +44,6 @@ inline constexpr std::size_t max_data_files = 99'999;
 [[nodiscard]] DISTRIB_DECL auto checkpoint_step(std::string_view prefix) -> std::optional<std::int64_t>;
 
 namespace detail {
-
-/// The parts of a path, without "." and with ".." resolved where possible.
-DISTRIB_DECL auto path_parts(std::string_view path) -> std::vector<std::string_view>;
 
 /// `path` as seen from `directory`; both relative or both absolute.
 DISTRIB_DECL auto relative_path(std::string_view path, std::string_view directory) -> std::string;

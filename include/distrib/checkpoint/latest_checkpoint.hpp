@@ -33,13 +33,6 @@ struct SavedCheckpoint {
 
 namespace detail {
 
-/// The prefix that a file belongs to: "c-1" of "c-1.index", "c-1.data-00000-of-00001" and "c-1.part-00000-of-00001";
-/// empty for other files.
-DISTRIB_DECL auto prefix_of_file(std::string_view file) -> std::string_view;
-
-/// When the checkpoint of this path was saved, as `state` says.
-DISTRIB_DECL auto timestamp_of(const CheckpointState& state, std::string_view path) noexcept -> std::optional<double>;
-
 /// `last_preserved_timestamp` of the state file of `directory`.
 inline auto last_preserved(std::string_view directory) -> std::optional<double> {
   Error ignored;

@@ -15,10 +15,6 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Where `index` says that these bytes of this tensor lie; nullptr: nowhere.
-DISTRIB_DECL auto find_piece(const BundleIndex& index, const StoredTensor& tensor, const StoredPiece& piece)
-    -> const StoredPiece*;
-
 /// Whether `index` has all that `part`, which is to be shard `shard`'s, has, and looks in that shard's data file for
 /// nothing that would not lie there.
 DISTRIB_DECL auto holds(const BundleIndex& index, const BundleIndex& part, std::size_t shard) -> bool;

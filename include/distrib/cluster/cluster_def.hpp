@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <system_error>
 #include <vector>
 
@@ -28,8 +27,6 @@ struct WireEntry {
 [[nodiscard]] DISTRIB_DECL auto read_wire_entry(ByteView bytes, WireEntry& entry) -> bool;
 
 DISTRIB_DECL void write_cluster_fields(WireWriter& out, const ClusterSpec& cluster);
-
-[[nodiscard]] DISTRIB_DECL auto read_wire_job(ByteView bytes, std::string& name, ClusterSpec::Tasks& tasks) -> bool;
 
 }  // namespace detail
 

@@ -131,17 +131,7 @@ struct ClusterFlagTexts {
 DISTRIB_DECL auto read_cluster_flags(std::span<const char* const> arguments, std::vector<std::string>& rest,
                                      Error& error) -> ClusterFlagTexts;
 
-/// The host list of a flag. Fails when it is missing, or a piece of it is.
-DISTRIB_DECL auto hosts_of_flag(std::string_view flag, std::optional<std::string_view> text, Error& error)
-    -> std::vector<std::string>;
-
 DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, UnlistedTask unlisted, Error& error) -> ClusterFlags;
-
-/// The addresses of a job that is numbered without gaps; none when the cluster does not have it.
-DISTRIB_DECL auto dense_hosts(const ClusterSpec& cluster, std::string_view job, Error& error)
-    -> std::vector<std::string>;
-
-DISTRIB_DECL auto flags_from_tf_config(std::string_view text, Error& error) -> ClusterFlags;
 
 }  // namespace detail
 

@@ -83,32 +83,6 @@ struct LaunchedTask {
                                               std::vector<std::string>& rest, Error& error) -> LaunchedTask;
 };
 
-namespace detail {
-
-/// A rank among those that one launcher has started.
-struct RankedTask {
-  std::uint32_t rank = 0;
-  std::uint32_t size = 0;
-  std::vector<std::uint32_t> groups;  // how many of them each program has
-  bool one_machine = false;
-};
-
-/// Who has started the ranks, and which one this is; `nobody` when there are none.
-DISTRIB_DECL auto find_ranks(const Environment& environment, RankedTask& task, Error& error) -> Launcher;
-
-/// What the four flags say when the environment gives them. Errors name the variables.
-DISTRIB_DECL auto flags_of_variables(const Environment& environment, Error& error) -> ClusterFlags;
-
-/// The cluster that ranks make whose host lists are given, in `flags`, or are not.
-DISTRIB_DECL auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, const Environment& environment,
-                                 LaunchedTask& task, Error& error) -> ClusterFlags;
-
-/// Two host lists, and a rank to tell which of them this is.
-DISTRIB_DECL auto flags_of_lists(const RankedTask& ranked, const Environment& environment, Error& error)
-    -> ClusterFlags;
-
-}  // namespace detail
-
 }  // namespace v0
 }  // namespace distrib
 

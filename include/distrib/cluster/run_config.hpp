@@ -2,7 +2,6 @@
 #pragma once
 
 #include <distrib/cluster/cluster_spec.hpp>
-#include <distrib/cluster/task_id.hpp>
 #include <distrib/cluster/tf_config.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
@@ -11,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -33,18 +31,6 @@ struct RunConfig {
   std::vector<std::string> device_filters;  ///< What sessions of this task see unless told; empty: everything.
   std::optional<std::string> service;  ///< As in `TfConfig`.
 };
-
-namespace detail {
-
-/// The estimator's rules for a cluster of which `chief` ("chief", or "master" of old) is one job.
-DISTRIB_DECL void check_run_config(const TfConfig& config, std::string_view chief, Error& error);
-
-[[nodiscard]] DISTRIB_DECL auto global_id(const ClusterSpec& cluster, const TaskId& task, std::string_view chief)
-    -> std::uint32_t;
-
-[[nodiscard]] DISTRIB_DECL auto default_device_filters(const TaskId& task) -> std::vector<std::string>;
-
-}  // namespace detail
 
 /// TF_CONFIG as an estimator sees it. With a cluster there must be exactly one chief (or "master", as it once was
 /// called, and then neither a chief nor an evaluator), and the task must be in it, but for an evaluator, which sees no

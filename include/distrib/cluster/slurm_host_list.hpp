@@ -19,17 +19,6 @@ inline namespace v0 {
 /// Most hosts of a host list, and most tasks of a job: what asks for more is refused before memory is taken for it.
 inline constexpr std::size_t max_slurm_tasks = 65'536;
 
-namespace detail {
-
-/// Appends what "1-3" or "7" stands for behind `prefix`.
-DISTRIB_DECL auto append_slurm_range(std::string_view prefix, std::string_view range, std::vector<std::string>& hosts)
-    -> std::error_code;
-
-/// Takes one name, with its bracket if it has one, from the front of `rest`.
-DISTRIB_DECL auto take_slurm_hosts(std::string_view& rest, std::vector<std::string>& hosts) -> std::error_code;
-
-}  // namespace detail
-
 /// The hosts of a Slurm host list, in its order, doubles kept: "n[08-10],m5" is n08, n09, n10, m5. Numbers have at
 /// least the digits of the first one of their range; a range that runs backwards is empty, and so is "". Text behind a
 /// bracket and steps have no meaning. Fails with `scheduler_errc::bad_host_list`, `too_many_tasks`.

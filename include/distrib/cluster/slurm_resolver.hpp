@@ -11,7 +11,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -79,45 +78,6 @@ struct SlurmResolver {
 /// How many of a step's tasks each group of a heterogeneous job has, as `srun ps : worker` starts them: 2, 3. Empty
 /// when the job is not heterogeneous, or the step is not one of all its groups.
 [[nodiscard]] DISTRIB_DECL auto slurm_group_sizes(const Environment& environment) -> std::vector<std::uint32_t>;
-
-namespace detail {
-
-DISTRIB_DECL auto slurm_hosts(const Environment& environment, bool step_only, Error& error) -> std::vector<std::string>;
-
-DISTRIB_DECL auto slurm_nodes(const SlurmResolver& resolver, const Environment& environment, Error& error)
-    -> std::vector<SlurmNode>;
-
-/// As a dictionary by host does it.
-DISTRIB_DECL void sort_slurm_nodes(std::vector<SlurmNode>& nodes);
-
-/// One task's address, and which of its host's tasks it is.
-struct SlurmSeat {
-  std::string address;
-  const std::string* host;
-  std::uint32_t local_rank;
-};
-
-/// A seat for each task. A host that is listed again goes on where it was.
-DISTRIB_DECL auto slurm_seats(const SlurmResolver& resolver, const std::vector<SlurmNode>& nodes,
-                              const Environment& environment, Error& error) -> std::vector<SlurmSeat>;
-
-/// How the GPUs of a host go to its tasks.
-struct SlurmGpus {
-  std::vector<std::string_view> listed;  ///< By CUDA_VISIBLE_DEVICES.
-  std::optional<std::uint32_t> per_node;  ///< Empty: nobody knows.
-  std::optional<std::uint32_t> per_task;  ///< Empty: each task sees what it has been given.
-
-  /// What the task of this number on its host gets.
-  [[nodiscard]] DISTRIB_DECL auto share(std::uint32_t local_rank) const -> std::string;
-};
-
-DISTRIB_DECL auto slurm_gpus(const SlurmResolver& resolver, std::uint32_t most_tasks, const Environment& environment,
-                             Error& error) -> SlurmGpus;
-
-/// A rank that does not run where the node list has it would listen at the address of another.
-DISTRIB_DECL void check_slurm_seat(const SlurmSeat& seat, bool host_once, const Environment& environment, Error& error);
-
-}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

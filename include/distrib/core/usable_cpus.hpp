@@ -5,15 +5,11 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace distrib {
 inline namespace v0 {
 
 namespace detail {
-
-/// CPUs of a quota: "max" or -1 of any period is none.
-DISTRIB_DECL auto quota_cpus(std::string_view quota, std::string_view period) -> std::optional<double>;
 
 /// CPUs that control groups allow; see `control_group_limit`.
 DISTRIB_DECL auto cgroup_cpus(const std::string& root) -> std::optional<double>;

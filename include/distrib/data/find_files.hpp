@@ -22,12 +22,6 @@ inline auto is_side_file(const std::string& path) -> bool {
   return name.starts_with('.') || name.starts_with('_') || name.ends_with(".crc");
 }
 
-/// A pattern that matches all that is in `directory`, whatever characters its name has.
-DISTRIB_DECL auto all_in(const std::string& directory) -> std::string;
-
-/// Appends the files that match `pattern`, sorted; false when the system refused.
-DISTRIB_DECL auto match_files(const std::string& pattern, std::vector<std::string>& files) -> bool;
-
 }  // namespace detail
 
 /// The files that `sources` stand for, source after source: a file is itself; a directory stands for the files in it; a

@@ -16,12 +16,6 @@ namespace hadoop {
 
 namespace detail {
 
-template <class Hash> auto hmac(ByteView key, ByteView message) noexcept {
-  Hmac<Hash> code{key};
-  code.update(message);
-  return code.finish();
-}
-
 DISTRIB_DECL auto base64(ByteView bytes) -> std::string;
 
 }  // namespace detail

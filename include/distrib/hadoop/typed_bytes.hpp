@@ -71,13 +71,6 @@ struct TypedValue {
   [[nodiscard]] DISTRIB_DECL auto real() const noexcept -> std::optional<double>;
 };
 
-namespace detail {
-
-/// Passes over one value, which may hold others, `depth` levels of them.
-DISTRIB_DECL void skip_typed(WritableReader& reader, std::size_t most, int depth) noexcept;
-
-}  // namespace detail
-
 /// Streaming's `-io typedbytes`. What a mapper sees as a key or a value is one typed value with its code, so that it
 /// says what it is; `typed_value` takes it apart. What is emitted is made by `append_typed`.
 struct TypedBytes {

@@ -8,26 +8,15 @@
 #include <distrib/record/record_index.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 namespace distrib {
 inline namespace v0 {
 
 // The index that NVIDIA's tfrecord2idx writes and DALI's TFRecord reader asks for: a line a record, in order, "offset
 // size", where size is that of the whole frame, payload and 16 bytes.
-
-namespace detail {
-
-/// Offsets of `RecordIndex::offsets` from such a text; empty where a line is no pair of numbers or does not go on where
-/// the one before ended or is too short for a frame. Blanks, CRLF and a missing last newline are fine.
-DISTRIB_DECL auto parse_dali_index(std::string_view text) -> std::optional<std::vector<std::uint64_t>>;
-
-}  // namespace detail
 
 /// The index of the TFRecord file `path` by the DALI index `text_path`. It is checked for leading from 0 to the end of
 /// the file without a gap; headers are verified when records are asked for. Memory is bounded by the text.

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/paths.hpp>
 #include <distrib/record/record_index.hpp>
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
 #include <system_error>
-#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -27,17 +22,6 @@ inline namespace v0 {
 // It saves time and is never believed: one that is damaged, or of another state of the file, counts as none.
 
 namespace detail {
-
-inline constexpr std::size_t index_head_bytes = 64;
-
-/// What an index of `file` begins with; `offsets` are those of `RecordIndex::offsets`.
-DISTRIB_DECL auto index_head(ByteView file, std::int64_t changed, std::span<const std::uint64_t> offsets) noexcept
-    -> std::array<std::byte, index_head_bytes>;
-
-/// The offsets in the bytes of an index file, when it is one of `file` as it is now; else empty. The ends are bounded
-/// by the file, as the first and last header are looked at; their order is left to `RecordIndex::of_offsets`.
-DISTRIB_DECL auto decode_index(ByteView index, ByteView file, std::int64_t changed)
-    -> std::optional<std::vector<std::uint64_t>>;
 
 DISTRIB_DECL auto load_index(const std::string& path) -> std::optional<RecordIndex>;
 

@@ -48,9 +48,6 @@ namespace detail {
 /// A guess that is cheap, and right for files that are in order and hold no TFRecords in records.
 DISTRIB_DECL auto guess_split(ByteView file, std::uint64_t begin, std::uint64_t end) noexcept -> RecordSplit;
 
-/// Whether a record that begins before `begin` ends at `end` exactly, so that none begins in between.
-DISTRIB_DECL auto lies_in_record(ByteView file, std::uint64_t begin, std::uint64_t end) noexcept -> bool;
-
 }  // namespace detail
 
 /// The records that begin in [begin, end) of a plain TFRecord file, by looking at the file alone. `end` beyond the file

@@ -23,13 +23,6 @@ inline namespace v0 {
   return compression == Compression::gzip ? bits + 16 : bits;
 }
 
-namespace detail {
-
-/// Offers `in` and `out` to a stream, as much as its 32-bit counters hold.
-DISTRIB_DECL void offer(z_stream& stream, ByteView in, std::span<std::byte> out) noexcept;
-
-}  // namespace detail
-
 /// Inflates gzip (all members that follow each other) or zlib bytes that come in pieces (concept `Inflates`). Holds about
 /// 40 KiB, whatever comes in. Movable; one thread at a time.
 class Inflater {

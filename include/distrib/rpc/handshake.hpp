@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
@@ -17,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,11 +23,6 @@ namespace distrib {
 inline namespace v0 {
 
 namespace detail {
-
-/// What each end proves its secret by: a code of both greetings, as they came over the wire. The label keeps an end
-/// from being answered with its own words, the lengths a byte from moving over from one greeting to the other.
-DISTRIB_DECL auto greeting_proof(const SharedSecret& secret, std::string_view label, ByteView client_head,
-                                 ByteView server_head) -> Sha256Digest;
 
 /// With a secret there must be a nonce. Its lack is a mistake of the shell, not of a peer.
 inline void check_nonce(const SharedSecret& secret, const Nonce& nonce) {

@@ -60,17 +60,6 @@ struct SparkPath {
 /// directory that is no "k=v"; `duplicate_column` for the same column twice; `no_files`.
 [[nodiscard]] DISTRIB_DECL auto arrange_spark_files(std::span<const SparkPath> paths, Error& error) -> SparkDirectory;
 
-namespace detail {
-
-/// Appends the files below `root`/`below`, none of those that are hidden.
-DISTRIB_DECL void find_spark_files(const std::string& root, const std::string& below, std::vector<SparkPath>& files,
-                                   Error& error);
-
-/// What a path with *, ? and [] stands for, hidden names left out.
-DISTRIB_DECL auto expand_spark_path(const std::string& path) -> std::vector<std::string>;
-
-}  // namespace detail
-
 /// Which directories are read.
 struct SparkListOptions {
   bool require_success =

@@ -6,7 +6,6 @@
 #include <distrib/core/protowire.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,19 +81,6 @@ struct ParsedEvent {
   std::string_view file_version;  ///< Of the version event, else empty; points into the event's bytes.
   std::vector<ScalarEvent> scalars;  ///< Of a summary; values that are no scalars are passed over.
 };
-
-namespace detail {
-
-/// The number in a TensorProto without axes, of float or double; empty for other tensors. False: damaged.
-DISTRIB_DECL auto parse_scalar_tensor(ByteView bytes, std::optional<double>& value) -> bool;
-
-/// The plugin and the class of data that a SummaryMetadata names. False: damaged.
-DISTRIB_DECL auto parse_summary_metadata(ByteView bytes, ScalarEvent& scalar) -> bool;
-
-/// One Summary.Value.
-DISTRIB_DECL auto parse_summary_value(ByteView bytes, std::vector<ScalarEvent>& scalars) -> bool;
-
-}  // namespace detail
 
 /// Reads the bytes of one event, of either scalar form. False: they are no event. Events of other kinds (graphs,
 /// session logs) are well and say nothing. Throws only `std::bad_alloc`.

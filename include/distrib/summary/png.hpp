@@ -6,18 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace distrib {
 inline namespace v0 {
-
-namespace detail {
-
-/// Length, type, content, and the CRC-32 of type and content.
-DISTRIB_DECL void append_png_chunk(std::vector<std::byte>& to, std::string_view type, ByteView content);
-
-}  // namespace detail
 
 /// A PNG (ISO/IEC 15948) of pixels of one byte a channel, row by row from the top. `channels`: 1 grey, 2 grey and
 /// alpha, 3 red, green and blue, 4 with alpha. For small pictures: rows are deflated as they are, up to 4 GiB of them.

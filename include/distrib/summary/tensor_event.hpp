@@ -13,11 +13,6 @@
 namespace distrib {
 inline namespace v0 {
 
-namespace detail {
-// What TensorBoard is to do with a tensor: the plugin that shows it, if one does.
-DISTRIB_DECL void write_tensor_metadata(WireWriter& value, std::string_view plugin_name);
-}  // namespace detail
-
 /// A tensor at one step of the run: `bytes`, row-major and little-endian, of as many elements as `shape` has.
 /// `plugin_name`: the plugin of TensorBoard that shows it; empty: none, but programs that read the file find it.
 /// `wall_time` in seconds since 1970. What `out` held is replaced. Programmer error: another number of bytes.

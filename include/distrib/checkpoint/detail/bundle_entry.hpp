@@ -62,14 +62,6 @@ struct Extents {
   [[nodiscard]] auto span() const noexcept -> std::span<const std::int64_t> { return {values.data(), rank}; }
 };
 
-/// First value of field 1 and 2 of a small message of varints; unset ones keep what they have.
-DISTRIB_DECL auto decode_pair(ByteView bytes, std::int64_t& first, std::int64_t& second) -> bool;
-
-DISTRIB_DECL auto decode_shape(ByteView bytes, Shape& shape) -> bool;
-
-/// `shape` is the tensor's: an axis without a length is whole.
-DISTRIB_DECL auto decode_slice(ByteView bytes, std::string_view name, const Shape& shape, BundleEntry& entry) -> bool;
-
 DISTRIB_DECL auto decode_entry(std::string_view name, ByteView bytes, BundleEntry& entry) -> bool;
 
 }  // namespace detail

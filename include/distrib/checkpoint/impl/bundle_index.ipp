@@ -38,6 +38,7 @@ DISTRIB_DECL auto overlap(const StoredTensor& tensor) -> bool {
   return false;
 }
 
+// Whether the entry's size is possible for what it says to hold.
 DISTRIB_DECL auto plausible(const BundleEntry& entry, std::uint64_t shards) -> bool {
   if (entry.shard >= shards) return false;
   const auto elements = static_cast<std::uint64_t>(entry.shape.elements());

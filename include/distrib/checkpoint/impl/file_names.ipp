@@ -5,6 +5,8 @@
 
 #include <distrib/core/shortest_text.hpp>
 
+#include <vector>
+
 namespace distrib {
 inline namespace v0 {
 
@@ -16,6 +18,8 @@ DISTRIB_DECL auto checkpoint_step(std::string_view prefix) -> std::optional<std:
 }
 
 namespace detail {
+
+// The parts of a path, without "." and with ".." resolved where possible.
 DISTRIB_DECL auto path_parts(std::string_view path) -> std::vector<std::string_view> {
   std::vector<std::string_view> parts;
   while (!path.empty()) {

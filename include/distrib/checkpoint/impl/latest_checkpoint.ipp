@@ -37,6 +37,9 @@ DISTRIB_DECL auto latest_checkpoint(std::string_view directory) -> std::optional
 }
 
 namespace detail {
+
+// The prefix that a file belongs to: "c-1" of "c-1.index", "c-1.data-00000-of-00001" and "c-1.part-00000-of-00001";
+// empty for other files.
 DISTRIB_DECL auto prefix_of_file(std::string_view file) -> std::string_view {
   if (file.starts_with(".saving.")) return {};
   if (file.ends_with(".index")) return file.substr(0, file.size() - 6);
@@ -44,6 +47,7 @@ DISTRIB_DECL auto prefix_of_file(std::string_view file) -> std::string_view {
   return shard_file ? shard_file->prefix : std::string_view{};
 }
 
+// When the checkpoint of this path was saved, as `state` says.
 DISTRIB_DECL auto timestamp_of(const CheckpointState& state, std::string_view path) noexcept -> std::optional<double> {
   const auto& paths = state.all_model_checkpoint_paths;
   const auto at = static_cast<std::size_t>(std::find(paths.begin(), paths.end(), path) - paths.begin());

@@ -14,6 +14,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
+// Where `index` says that these bytes of this tensor lie; nullptr: nowhere.
 DISTRIB_DECL auto find_piece(const BundleIndex& index, const StoredTensor& tensor, const StoredPiece& piece)
     -> const StoredPiece* {
   const StoredTensor* stored = index.find(tensor.name);

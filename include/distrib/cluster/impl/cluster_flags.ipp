@@ -43,6 +43,7 @@ DISTRIB_DECL auto ClusterFlags::help() -> std::string {
 }
 
 namespace detail {
+
 DISTRIB_DECL auto ClusterFlagTexts::find(std::string_view name) noexcept -> std::optional<std::string_view>* {
   if (name == "job_name") return &job_name;
   if (name == "task_index") return &task_index;
@@ -76,6 +77,7 @@ DISTRIB_DECL auto read_cluster_flags(std::span<const char* const> arguments, std
   return texts;
 }
 
+// The host list of a flag. Fails when it is missing, or a piece of it is.
 DISTRIB_DECL auto hosts_of_flag(std::string_view flag, std::optional<std::string_view> text, Error& error)
     -> std::vector<std::string> {
   if (!text || text->empty()) {
@@ -115,6 +117,7 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, UnlistedTask u
   return flags;
 }
 
+// The addresses of a job that is numbered without gaps; none when the cluster does not have it.
 DISTRIB_DECL auto dense_hosts(const ClusterSpec& cluster, std::string_view job, Error& error)
     -> std::vector<std::string> {
   std::vector<std::string> hosts;

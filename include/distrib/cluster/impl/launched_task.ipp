@@ -16,6 +16,15 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
+// A rank among those that one launcher has started.
+struct RankedTask {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;
+  std::vector<std::uint32_t> groups;  // how many of them each program has
+  bool one_machine = false;
+};
+
+// Who has started the ranks, and which one this is; `nobody` when there are none.
 DISTRIB_DECL auto find_ranks(const Environment& environment, RankedTask& task, Error& error) -> Launcher {
   if (const auto mine = open_mpi_rank(environment, error)) {
     task = {mine->rank, mine->size, mine->programs, mine->local_size == mine->size};
@@ -38,6 +47,7 @@ DISTRIB_DECL auto find_ranks(const Environment& environment, RankedTask& task, E
   return Launcher::pmi;
 }
 
+// What the four flags say when the environment gives them. Errors name the variables.
 DISTRIB_DECL auto flags_of_variables(const Environment& environment, Error& error) -> ClusterFlags {
   std::vector<std::string> texts;
   const auto add = [&](const char* flag, std::initializer_list<const char*> names) {
@@ -70,6 +80,7 @@ DISTRIB_DECL void name_rank(const RankedTask& ranked, std::size_t ps, ClusterFla
   flags.task_index = static_cast<std::uint32_t>(is_ps ? ranked.rank : ranked.rank - ps);
 }
 
+// The cluster that ranks make whose host lists are given, in `flags`, or are not.
 DISTRIB_DECL auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, const Environment& environment,
                                  LaunchedTask& task, Error& error) -> ClusterFlags {
   if (ranked.size == 1) return {};
@@ -106,6 +117,7 @@ DISTRIB_DECL auto flags_of_ranks(Launcher launcher, const RankedTask& ranked, co
   return error ? ClusterFlags{} : flags;
 }
 
+// Two host lists, and a rank to tell which of them this is.
 DISTRIB_DECL auto flags_of_lists(const RankedTask& ranked, const Environment& environment, Error& error)
     -> ClusterFlags {
   ClusterFlags flags;

@@ -9,6 +9,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
+// The estimator's rules for a cluster of which `chief` ("chief", or "master" of old) is one job.
 DISTRIB_DECL void check_run_config(const TfConfig& config, std::string_view chief, Error& error) {
   const ClusterSpec& cluster = config.cluster;
   const ClusterSpec::Tasks* chiefs = cluster.find(chief);

@@ -68,6 +68,7 @@ DISTRIB_DECL auto standard_server_def(const TfConfig& config) -> ServerDef {
 }
 
 namespace detail {
+
 // Whether servers can be reached there: a port after the last colon, no slash before it.
 DISTRIB_DECL auto is_server_address(std::string_view address) noexcept -> bool {
   const std::size_t colon = address.rfind(':');

@@ -21,6 +21,7 @@ DISTRIB_DECL auto slurm_number(std::string_view text) noexcept -> std::optional<
   return parse_whole<std::uint64_t>(text);
 }
 
+// Appends what "1-3" or "7" stands for behind `prefix`.
 DISTRIB_DECL auto append_slurm_range(std::string_view prefix, std::string_view range, std::vector<std::string>& hosts)
     -> std::error_code {
   const std::size_t dash = range.find('-');
@@ -41,6 +42,7 @@ DISTRIB_DECL auto append_slurm_range(std::string_view prefix, std::string_view r
   }
 }
 
+// Takes one name, with its bracket if it has one, from the front of `rest`.
 DISTRIB_DECL auto take_slurm_hosts(std::string_view& rest, std::vector<std::string>& hosts) -> std::error_code {
   const std::string_view prefix = rest.substr(0, rest.find_first_of(",[]"));
   rest.remove_prefix(prefix.size());

@@ -64,6 +64,7 @@ DISTRIB_DECL auto slurm_nodes(const SlurmResolver& resolver, const Environment& 
   return nodes;
 }
 
+// As a dictionary by host does it.
 DISTRIB_DECL void sort_slurm_nodes(std::vector<SlurmNode>& nodes) {
   std::map<std::string, std::uint32_t> sorted;
   for (const SlurmNode& node : nodes) sorted[node.host] = node.tasks;
@@ -71,6 +72,14 @@ DISTRIB_DECL void sort_slurm_nodes(std::vector<SlurmNode>& nodes) {
   for (const auto& [host, tasks] : sorted) nodes.push_back({host, tasks});
 }
 
+// One task's address, and which of its host's tasks it is.
+struct SlurmSeat {
+  std::string address;
+  const std::string* host;
+  std::uint32_t local_rank;
+};
+
+// A seat for each task. A host that is listed again goes on where it was.
 DISTRIB_DECL auto slurm_seats(const SlurmResolver& resolver, const std::vector<SlurmNode>& nodes,
                               const Environment& environment, Error& error) -> std::vector<SlurmSeat> {
   const std::string reserved{resolver.reserved_ports && !resolver.as_tensorflow
@@ -94,6 +103,16 @@ DISTRIB_DECL auto slurm_seats(const SlurmResolver& resolver, const std::vector<S
   }
   return seats;
 }
+
+// How the GPUs of a host go to its tasks.
+struct SlurmGpus {
+  std::vector<std::string_view> listed;  ///< By CUDA_VISIBLE_DEVICES.
+  std::optional<std::uint32_t> per_node;  ///< Empty: nobody knows.
+  std::optional<std::uint32_t> per_task;  ///< Empty: each task sees what it has been given.
+
+  /// What the task of this number on its host gets.
+  [[nodiscard]] DISTRIB_DECL auto share(std::uint32_t local_rank) const -> std::string;
+};
 
 DISTRIB_DECL auto SlurmGpus::share(std::uint32_t local_rank) const -> std::string {
   std::string text;
@@ -131,6 +150,7 @@ DISTRIB_DECL auto slurm_gpus(const SlurmResolver& resolver, std::uint32_t most_t
   return gpus;
 }
 
+// A rank that does not run where the node list has it would listen at the address of another.
 DISTRIB_DECL void check_slurm_seat(const SlurmSeat& seat, bool host_once, const Environment& environment,
                                    Error& error) {
   const std::string_view host = environment.first_of({"SLURMD_NODENAME"});

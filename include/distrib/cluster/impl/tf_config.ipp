@@ -30,6 +30,7 @@ DISTRIB_DECL auto TfConfig::master() const -> std::string {
 }
 
 namespace detail {
+
 DISTRIB_DECL auto TfConfigReader::read_member(TfConfig& config) -> bool {
   const std::string_view key = json_.text();
   if (key == "cluster" || key == "sparseCluster") return next_is_null() || read_cluster(config.cluster);

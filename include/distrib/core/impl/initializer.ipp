@@ -31,6 +31,7 @@ DISTRIB_DECL auto parse_initializer(std::string_view text) -> std::optional<Init
 }
 
 namespace detail {
+
 DISTRIB_DECL auto glorot_range(const Shape& shape) noexcept -> UniformInitializer {
   const std::size_t rank = shape.rank();
   double fan_in = rank == 0 ? 1.0 : static_cast<double>(shape[rank < 2 ? 0 : rank - 2]);

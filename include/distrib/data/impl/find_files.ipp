@@ -16,6 +16,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
+// A pattern that matches all that is in `directory`, whatever characters its name has.
 DISTRIB_DECL auto all_in(const std::string& directory) -> std::string {
   std::string pattern;
   for (const char c : directory) {
@@ -25,6 +26,7 @@ DISTRIB_DECL auto all_in(const std::string& directory) -> std::string {
   return join_path(pattern, "*");
 }
 
+// Appends the files that match `pattern`, sorted; false when the system refused.
 DISTRIB_DECL auto match_files(const std::string& pattern, std::vector<std::string>& files) -> bool {
   ::glob_t matches{};
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &matches);

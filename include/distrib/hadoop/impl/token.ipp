@@ -28,6 +28,12 @@ DISTRIB_DECL auto base64(ByteView bytes) -> std::string {
   return text;
 }
 
+template <class Hash> auto hmac(ByteView key, ByteView message) noexcept {
+  Hmac<Hash> code{key};
+  code.update(message);
+  return code.finish();
+}
+
 }  // namespace detail
 
 DISTRIB_DECL auto token_digest(ByteView token, std::string_view text, std::size_t characters, std::error_code& ec)

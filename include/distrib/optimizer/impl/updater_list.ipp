@@ -8,6 +8,7 @@ inline namespace v0 {
 
 #ifndef DISTRIB_HEADER_ONLY
 namespace detail {
+
 template class UpdaterModel<Sgd>;
 template class UpdaterModel<Momentum>;
 template class UpdaterModel<Adagrad>;

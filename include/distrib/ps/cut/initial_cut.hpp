@@ -1,35 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/checkpoint/bundle_reader.hpp>
-#include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
-#include <distrib/core/error.hpp>
-#include <distrib/optimizer/any_updater.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/job/table_share.hpp>
 #include <distrib/ps/store/cut.hpp>
-#include <distrib/ps/store/table_cut.hpp>
-
-#include <cstdint>
 
 namespace distrib {
 inline namespace v0 {
-
-namespace detail {
-
-/// Writes what the checkpoint has of the shard's parts into the block. Counters count what this job does.
-DISTRIB_DECL void read_initial(const BundleReader& reader, const ShardLayout& layout, AlignedBuffer& block,
-                               Error& error);
-
-/// The weights that the checkpoint has of a table, whatever updater and shards saved them, with slots as `updater` wants
-/// them at first. Keys with a row were counted once, at step 0; those without are new.
-DISTRIB_DECL auto read_initial(const BundleReader& reader, const TableShare& table, const AnyUpdater& updater,
-                               std::uint32_t shard, std::uint32_t shards, Error& error) -> TableCut;
-
-}  // namespace detail
 
 /// Cut 0 of a shard: its initial values, its slots as the updaters want them at first. A function of the job, so it is
 /// made again rather than kept.

@@ -3,12 +3,9 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/float_format.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/shortest_text.hpp>
 #include <distrib/core/slice.hpp>
-#include <distrib/core/table_info.hpp>
-#include <distrib/core/variables.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 
@@ -16,8 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -88,33 +83,9 @@ class JobLines {
   Error& error_;
 };
 
-/// "NAME float32[784,128] INITIALIZER"; of a counter "NAME int64[10] zeros" or float64
-[[nodiscard]] DISTRIB_DECL auto parse_variable(std::string_view text) -> std::optional<VariableInfo>;
-
-DISTRIB_DECL void read_variables(JobLines& lines, Job& job, std::set<std::string_view>& names);
-
-/// "NAME keys any dim 16 INITIALIZER", "NAME keys 50000 dim 16 INITIALIZER"
-[[nodiscard]] DISTRIB_DECL auto parse_table(std::string_view text) -> std::optional<TableInfo>;
-
-/// A line that is there when the format is not float32.
-[[nodiscard]] DISTRIB_DECL auto take_format(JobLines& lines, std::string_view key) -> FloatFormat;
-
-/// Names are those of the variables before them.
-DISTRIB_DECL void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& names);
-
-/// "NAME 0,400:0,128 shard 3", a piece of this variable.
-[[nodiscard]] DISTRIB_DECL auto parse_part(std::string_view text, std::size_t number, const VariableInfo& variable)
-    -> std::optional<Part>;
-
 /// The parts of variable `number`: the whole, or all rows of one axis in their order. Others cannot be made
 /// (`part_slices`), and so that they cover the variable once is seen in one pass.
 DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number);
-
-/// SHA-256 of contribution 0, a line a shard; there when a variable has values of its own, which no checkpoint gives.
-DISTRIB_DECL void read_initial_blocks(JobLines& lines, Job& job);
-
-/// "PREFIX UPDATER", no prefix twice.
-DISTRIB_DECL void read_updaters(JobLines& lines, Job& job);
 
 }  // namespace detail
 

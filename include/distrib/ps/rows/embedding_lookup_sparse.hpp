@@ -31,14 +31,6 @@ struct LookupOptions {
 
 namespace detail {
 
-/// What the sum of a row's lookups is divided by. Added in the order of positions, in double.
-[[nodiscard]] DISTRIB_DECL auto lookup_divisor(const SparseIds& lookups, std::size_t row, Combiner combiner) noexcept
-    -> float;
-
-/// What both ways ask of their arguments; `table` and `combined` are the sizes of blocks of rows.
-DISTRIB_DECL void check_lookup(std::size_t table, std::size_t row_size, const SparseIds& lookups,
-                               const LookupOptions& options, std::size_t combined, std::error_code& ec) noexcept;
-
 [[noreturn]] inline void throw_lookup_error(const std::error_code& ec, std::size_t table, std::size_t row_size,
                                             const SparseIds& lookups) {
   throw_error(ec, "a lookup of " + std::to_string(lookups.ids.size()) + " ids with " +

@@ -4,7 +4,6 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 
-#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,13 +13,6 @@ inline namespace v0 {
 
 /// The content type of `metrics_text`.
 inline constexpr std::string_view metrics_content_type = "text/plain; version=0.0.4; charset=utf-8";
-
-namespace detail {
-
-/// Seconds in decimal.
-DISTRIB_DECL auto seconds_text(std::chrono::nanoseconds time) -> std::string;
-
-}  // namespace detail
 
 /// The shards of a ps task for Prometheus, in its text exposition format 0.0.4
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/): metrics `distrib_ps_...` with the labels task and

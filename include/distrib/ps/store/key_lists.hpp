@@ -27,17 +27,6 @@ using KeyLists = std::vector<std::vector<std::uint64_t>>;
 /// that they save. The keys ascend and are unique (programmer error otherwise).
 DISTRIB_DECL void append_keys(std::span<const std::uint64_t> keys, std::vector<std::byte>& to);
 
-namespace detail {
-
-/// Reads keys that are written as they are, 8 bytes each; false when they do not ascend, or `bytes` end before.
-[[nodiscard]] DISTRIB_DECL auto read_whole_keys(ByteView& bytes, std::span<std::uint64_t> keys) -> bool;
-
-/// Reads keys that are written as differences; false when they do not ascend, or `bytes` end before. All differences
-/// that end within the next eight bytes are read from one word: how long each is cannot be foretold, as keys are far
-/// apart, so byte by byte would cost more than searching the table.
-[[nodiscard]] DISTRIB_DECL auto read_differences(ByteView& bytes, std::span<std::uint64_t> keys) -> bool;
-}  // namespace detail
-
 /// Reads what `append_keys` wrote for each of `lists`, which are overwritten. False: that is not what `bytes` are, to
 /// their last one; the lists are unspecified then. Memory: at most eight times the bytes.
 [[nodiscard]] DISTRIB_DECL auto read_key_lists(ByteView bytes, KeyLists& lists) -> bool;

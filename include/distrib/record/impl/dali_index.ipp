@@ -16,6 +16,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
+// Offsets of `RecordIndex::offsets` from such a text; empty where a line is no pair of numbers or does not go on where
+// the one before ended or is too short for a frame. Blanks, CRLF and a missing last newline are fine.
 DISTRIB_DECL auto parse_dali_index(std::string_view text) -> std::optional<std::vector<std::uint64_t>> {
   constexpr std::string_view blank = " \t\r";
   std::vector<std::uint64_t> offsets{0};

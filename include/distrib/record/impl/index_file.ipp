@@ -24,6 +24,9 @@ DISTRIB_DECL auto change_time(const std::string& path) noexcept -> std::optional
   return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
 
+inline constexpr std::size_t index_head_bytes = 64;
+
+// What an index of `file` begins with; `offsets` are those of `RecordIndex::offsets`.
 DISTRIB_DECL auto index_head(ByteView file, std::int64_t changed, std::span<const std::uint64_t> offsets) noexcept
     -> std::array<std::byte, index_head_bytes> {
   std::array<std::byte, index_head_bytes> head{};
@@ -39,6 +42,8 @@ DISTRIB_DECL auto index_head(ByteView file, std::int64_t changed, std::span<cons
   return head;
 }
 
+// The offsets in the bytes of an index file, when it is one of `file` as it is now; else empty. The ends are bounded
+// by the file, as the first and last header are looked at; their order is left to `RecordIndex::of_offsets`.
 DISTRIB_DECL auto decode_index(ByteView index, ByteView file, std::int64_t changed)
     -> std::optional<std::vector<std::uint64_t>> {
   if (index.size() < index_head_bytes + 4) return std::nullopt;
@@ -87,6 +92,7 @@ DISTRIB_DECL auto open_index(const std::string& path, const OpenIndexOptions& op
 }
 
 namespace detail {
+
 DISTRIB_DECL auto load_index(const std::string& path) -> std::optional<RecordIndex> {
   std::error_code ec;
   const MappedFile kept{index_file_path(path), ec};

@@ -27,6 +27,7 @@ DISTRIB_DECL auto guess_split(ByteView file, std::uint64_t begin, std::uint64_t 
   return start ? walk_split(file, start->offset, end) : RecordSplit{end, end};
 }
 
+// Whether a record that begins before `begin` ends at `end` exactly, so that none begins in between.
 DISTRIB_DECL auto lies_in_record(ByteView file, std::uint64_t begin, std::uint64_t end) noexcept -> bool {
   int payloads = 16;  // at most, so that no file makes it cost much
   std::uint64_t from = begin;

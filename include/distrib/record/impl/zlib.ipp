@@ -12,6 +12,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
+// Offers `in` and `out` to a stream, as much as its 32-bit counters hold.
 DISTRIB_DECL void offer(z_stream& stream, ByteView in, std::span<std::byte> out) noexcept {
   constexpr std::size_t most = std::numeric_limits<uInt>::max();
   stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));

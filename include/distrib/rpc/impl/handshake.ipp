@@ -18,6 +18,8 @@ inline constexpr std::string_view server_label = "distrib server";
 
 inline constexpr std::string_view client_label = "distrib client";
 
+// What each end proves its secret by: a code of both greetings, as they came over the wire. The label keeps an end
+// from being answered with its own words, the lengths a byte from moving over from one greeting to the other.
 DISTRIB_DECL auto greeting_proof(const SharedSecret& secret, std::string_view label, ByteView client_head,
                                  ByteView server_head) -> Sha256Digest {
   std::array<std::byte, 4> client_bytes;

@@ -49,6 +49,7 @@ DISTRIB_DECL auto parse_partition_directory(std::string_view name) -> std::optio
 }
 
 namespace detail {
+
 DISTRIB_DECL auto parse_double(std::string_view text, double& number) noexcept -> bool {
   const bool signed_text = text.starts_with('-') || text.starts_with('+');
   const std::string_view word = text.substr(signed_text ? 1 : 0);

@@ -6,6 +6,7 @@
 #include <distrib/core/dtype.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 namespace distrib {
@@ -37,6 +38,8 @@ DISTRIB_DECL void write_session_event(WireWriter& out, double wall_time, std::in
 }
 
 namespace detail {
+
+// The number in a TensorProto without axes, of float or double; empty for other tensors. False: damaged.
 DISTRIB_DECL auto parse_scalar_tensor(ByteView bytes, std::optional<double>& value) -> bool {
   std::uint64_t dtype = 0;
   std::size_t axes = 0;
@@ -71,6 +74,7 @@ DISTRIB_DECL auto parse_scalar_tensor(ByteView bytes, std::optional<double>& val
   return true;
 }
 
+// The plugin and the class of data that a SummaryMetadata names. False: damaged.
 DISTRIB_DECL auto parse_summary_metadata(ByteView bytes, ScalarEvent& scalar) -> bool {
   bool good = true;
   WireReader metadata{bytes};
@@ -88,6 +92,7 @@ DISTRIB_DECL auto parse_summary_metadata(ByteView bytes, ScalarEvent& scalar) ->
   return good && metadata.ok();
 }
 
+// One Summary.Value.
 DISTRIB_DECL auto parse_summary_value(ByteView bytes, std::vector<ScalarEvent>& scalars) -> bool {
   ScalarEvent scalar;
   std::optional<double> value;

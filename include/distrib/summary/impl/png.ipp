@@ -18,6 +18,7 @@ DISTRIB_DECL void append_be(std::vector<std::byte>& to, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) to.push_back(static_cast<std::byte>(value >> shift));
 }
 
+// Length, type, content, and the CRC-32 of type and content.
 DISTRIB_DECL void append_png_chunk(std::vector<std::byte>& to, std::string_view type, ByteView content) {
   append_be(to, static_cast<std::uint32_t>(content.size()));
   const std::size_t start = to.size();

@@ -65,6 +65,7 @@ DISTRIB_DECL auto encode_entry(const BundleEntry& entry) -> std::vector<std::byt
   return out.take();
 }
 
+// First value of field 1 and 2 of a small message of varints; unset ones keep what they have.
 DISTRIB_DECL auto decode_pair(ByteView bytes, std::int64_t& first, std::int64_t& second) -> bool {
   WireReader reader{bytes};
   while (reader.next()) {
@@ -89,6 +90,7 @@ DISTRIB_DECL auto decode_shape(ByteView bytes, Shape& shape) -> bool {
   return true;
 }
 
+// `shape` is the tensor's: an axis without a length is whole.
 DISTRIB_DECL auto decode_slice(ByteView bytes, std::string_view name, const Shape& shape, BundleEntry& entry) -> bool {
   Extents starts;
   Extents lengths;

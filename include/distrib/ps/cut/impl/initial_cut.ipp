@@ -28,6 +28,7 @@ DISTRIB_DECL auto not_the_one(const BundleReader& reader, const StoredTensor& te
                                          std::string{name(tensor.dtype)} + to_string(tensor.shape) + ", not " + wanted};
 }
 
+// Writes what the checkpoint has of the shard's parts into the block. Counters count what this job does.
 DISTRIB_DECL void read_initial(const BundleReader& reader, const ShardLayout& layout, AlignedBuffer& block,
                                Error& error) {
   for (const ShardLayout::Entry& entry : layout.trained()) {
@@ -39,6 +40,8 @@ DISTRIB_DECL void read_initial(const BundleReader& reader, const ShardLayout& la
   }
 }
 
+// The weights that the checkpoint has of a table, whatever updater and shards saved them, with slots as `updater` wants
+// them at first. Keys with a row were counted once, at step 0; those without are new.
 DISTRIB_DECL auto read_initial(const BundleReader& reader, const TableShare& table, const AnyUpdater& updater,
                                std::uint32_t shard, std::uint32_t shards, Error& error) -> TableCut {
   const TableInfo& info = table.info();

@@ -54,6 +54,7 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
 }
 
 namespace detail {
+
 // Whether a line of a description says who a job is, and not only how this run of it goes on.
 DISTRIB_DECL auto is_identity(std::string_view line) -> bool {
   return line.starts_with("distrib job ") || line.starts_with("seed ") || line.starts_with("variable ") ||

@@ -10,6 +10,8 @@
 #include <distrib/ps/job/row_mean.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
 
+#include <set>
+
 namespace distrib {
 inline namespace v0 {
 namespace detail {
@@ -23,6 +25,7 @@ DISTRIB_DECL auto JobLines::take(std::string_view key) -> std::string_view {
   return {};
 }
 
+// "NAME float32[784,128] INITIALIZER"; of a counter "NAME int64[10] zeros" or float64
 DISTRIB_DECL auto parse_variable(std::string_view text) -> std::optional<VariableInfo> {
   const std::string_view variable = cut_before(text, ' ');
   const std::string_view type = cut_before(text, ' ');
@@ -49,6 +52,7 @@ DISTRIB_DECL void read_variables(JobLines& lines, Job& job, std::set<std::string
   }
 }
 
+// "NAME keys any dim 16 INITIALIZER", "NAME keys 50000 dim 16 INITIALIZER"
 DISTRIB_DECL auto parse_table(std::string_view text) -> std::optional<TableInfo> {
   const std::string_view table = cut_before(text, ' ');
   if (cut_before(text, ' ') != "keys") return std::nullopt;
@@ -68,6 +72,7 @@ DISTRIB_DECL auto parse_table(std::string_view text) -> std::optional<TableInfo>
   return info;
 }
 
+// A line that is there when the format is not float32.
 DISTRIB_DECL auto take_format(JobLines& lines, std::string_view key) -> FloatFormat {
   if (!lines.next_is(key)) return FloatFormat::float32;
   const std::string_view text = lines.take(key);
@@ -76,6 +81,7 @@ DISTRIB_DECL auto take_format(JobLines& lines, std::string_view key) -> FloatFor
   return format;
 }
 
+// Names are those of the variables before them.
 DISTRIB_DECL void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
   while (lines.next_is("table")) {
     const std::string_view text = lines.take("table");
@@ -90,6 +96,7 @@ DISTRIB_DECL void read_tables(JobLines& lines, Job& job, std::set<std::string_vi
   }
 }
 
+// "NAME 0,400:0,128 shard 3", a piece of this variable.
 DISTRIB_DECL auto parse_part(std::string_view text, std::size_t number, const VariableInfo& variable)
     -> std::optional<Part> {
   const std::string_view named = cut_before(text, ' ');
@@ -118,6 +125,7 @@ DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number) {
   } while (rows < shape[axis]);
 }
 
+// SHA-256 of contribution 0, a line a shard; there when a variable has values of its own, which no checkpoint gives.
 DISTRIB_DECL void read_initial_blocks(JobLines& lines, Job& job) {
   if (std::ranges::none_of(job.variables, [](const VariableInfo& v) { return v.initializer.is_custom(); })) return;
   if (!job.initial_checkpoint.empty()) return lines.fail("custom initial values beside an initial checkpoint");
@@ -126,6 +134,7 @@ DISTRIB_DECL void read_initial_blocks(JobLines& lines, Job& job) {
     else lines.fail();
 }
 
+// "PREFIX UPDATER", no prefix twice.
 DISTRIB_DECL void read_updaters(JobLines& lines, Job& job) {
   std::set<std::string_view> prefixes;
   while (lines.next_is("updater_of")) {

@@ -12,6 +12,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
+// Seconds in decimal.
 DISTRIB_DECL auto seconds_text(std::chrono::nanoseconds time) -> std::string {
   constexpr std::uint64_t second = 1'000'000'000;
   const auto nanoseconds = static_cast<std::uint64_t>(time.count());

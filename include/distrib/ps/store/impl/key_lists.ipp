@@ -31,6 +31,7 @@ DISTRIB_DECL void append_keys(std::span<const std::uint64_t> keys, std::vector<s
 }
 
 namespace detail {
+
 // The seven bits of each byte of `word`, whose highest bits are not set, one after the other.
 constexpr auto without_gaps(std::uint64_t word) noexcept -> std::uint64_t {
   word = (word & 0x007F'007F'007F'007F) | (word & 0x7F00'7F00'7F00'7F00) >> 1;  // beside those of the byte below
@@ -38,6 +39,7 @@ constexpr auto without_gaps(std::uint64_t word) noexcept -> std::uint64_t {
   return (word & 0x0000'0000'0FFF'FFFF) | (word & 0x0FFF'FFFF'0000'0000) >> 4;  // then fours
 }
 
+// Reads keys that are written as they are, 8 bytes each; false when they do not ascend, or `bytes` end before.
 DISTRIB_DECL auto read_whole_keys(ByteView& bytes, std::span<std::uint64_t> keys) -> bool {
   if (keys.size() > bytes.size() / sizeof(std::uint64_t)) return false;
   bool ascends = true;
@@ -49,6 +51,9 @@ DISTRIB_DECL auto read_whole_keys(ByteView& bytes, std::span<std::uint64_t> keys
   return ascends;
 }
 
+// Reads keys that are written as differences; false when they do not ascend, or `bytes` end before. All differences
+// that end within the next eight bytes are read from one word: how long each is cannot be foretold, as keys are far
+// apart, so byte by byte would cost more than searching the table.
 DISTRIB_DECL auto read_differences(ByteView& bytes, std::span<std::uint64_t> keys) -> bool {
   std::uint64_t key = 0;
   std::size_t i = 0;
