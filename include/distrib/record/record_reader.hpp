@@ -6,8 +6,8 @@
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/compression.hpp>
 #include <distrib/record/damage.hpp>
+#include <distrib/record/detail/frames_ahead.hpp>
 #include <distrib/record/detail/record_stream.hpp>
-#include <distrib/record/detail/verified_frames.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/mapped_file.hpp>
@@ -126,14 +126,10 @@ template <Inflates I = Inflater> class BasicRecordReader {
 
   /// Where the next record begins; after a failure, the record that failed. Of a compressed file: in what it inflates
   /// to.
-  [[nodiscard]] auto offset() const noexcept -> std::uint64_t {
-    return next_ != verified_ ? frames_[next_].offset : offset_;
-  }
+  [[nodiscard]] auto offset() const noexcept -> std::uint64_t { return ahead_.offset_or(offset_); }
 
   /// The number of the next record: how many were returned, and ranges that were lost, each counted as one.
-  [[nodiscard]] auto number() const noexcept -> std::uint64_t {
-    return next_ != verified_ ? frames_[next_].number : number_;
-  }
+  [[nodiscard]] auto number() const noexcept -> std::uint64_t { return ahead_.number_or(number_); }
 
   /// Reads on, as an input range: begin() fetches a record, so call it once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
@@ -195,27 +191,17 @@ template <Inflates I = Inflater> class BasicRecordReader {
 
   /// The next record, which stays until the one after the next is asked for; null: there is none.
   auto step() -> const Record* {
-    if (next_ == verified_ && !read_ahead()) return nullptr;
-    return &frames_[next_++];
+    if (ahead_.empty() && !read_ahead()) return nullptr;
+    return ahead_.take();
   }
 
   /// Reads and verifies some records; false: there is none.
   auto read_ahead() -> bool {
-    next_ = verified_ = 0;
+    ahead_.clear();
     if (offset_ == 0 && !wrapped_right()) return false;
-    if (options_.checksums == Checksums::ignore_like_hadoop) {
-      verified_ = read_unverified() ? 1 : 0;
-      return verified_ != 0;
-    }
-    do {
-      verified_ = detail::verify_frames(window_, options_.max_record_bytes, {{}, offset_, number_, suspect_}, frames_);
-    } while (verified_ == 0 && get_over());
-    if (verified_ == 0) return false;
-    const Record& last = frames_[verified_ - 1];
-    const std::uint64_t end = last.offset + record_frame_bytes + last.bytes.size();
-    window_ = window_.subspan(static_cast<std::size_t>(end - offset_));
-    offset_ = end;
-    number_ += verified_;
+    if (options_.checksums == Checksums::ignore_like_hadoop) return read_unverified();
+    while (!ahead_.verify(window_, options_.max_record_bytes, suspect_, offset_, number_))
+      if (!get_over()) return false;
     return true;
   }
 
@@ -315,7 +301,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
     if (!has(record_frame_bytes + length) && window_.size() < record_header_bytes + size && size != 0)
       return fail(stream_error() ? stream_error() : record_errc::truncated_payload);
     const std::size_t header = std::min(record_header_bytes, window_.size());
-    frames_[0] = {window_.subspan(header, size), offset_, number_};
+    ahead_.assign({window_.subspan(header, size), offset_, number_});
     pass(std::min(record_frame_bytes + size, window_.size()));
     return true;
   }
@@ -326,8 +312,6 @@ template <Inflates I = Inflater> class BasicRecordReader {
   std::unique_ptr<Stream> stream_;  // null when the file is mapped
   std::optional<RecordFinder> finder_;  // since the first salvage; then all of the file is at hand
   ByteView window_;  // bytes at hand, behind the records that are verified
-  std::size_t next_ = 0;  // of the frames, the next to be handed out
-  std::size_t verified_ = 0;  // how many there are
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;
   std::uint64_t finder_offset_ = 0;  // where the finder's bytes begin
@@ -335,7 +319,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
   bool suspect_ = false;
   std::vector<Damage> damage_;
   Error error_;
-  detail::VerifiedFrames frames_{};  // verified ahead, all of them in front of the window
+  detail::FramesAhead ahead_;
 };
 
 /// The reader of plain files and, with zlib, of compressed ones.

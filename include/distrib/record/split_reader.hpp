@@ -4,7 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/record/detail/verified_frames.hpp>
+#include <distrib/record/detail/frames_ahead.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/mapped_file.hpp>
 #include <distrib/record/record_iterator.hpp>
@@ -55,14 +55,10 @@ class SplitReader {
   [[nodiscard]] auto error() const noexcept -> const Error& { return error_; }
 
   /// Where the next record begins; after a failure, the record that failed.
-  [[nodiscard]] auto offset() const noexcept -> std::uint64_t {
-    return next_ != verified_ ? frames_[next_].offset : offset_;
-  }
+  [[nodiscard]] auto offset() const noexcept -> std::uint64_t { return ahead_.offset_or(offset_); }
 
   /// The number of the next record, counted on from `RecordSplit::number`.
-  [[nodiscard]] auto number() const noexcept -> std::uint64_t {
-    return next_ != verified_ ? frames_[next_].number : number_;
-  }
+  [[nodiscard]] auto number() const noexcept -> std::uint64_t { return ahead_.number_or(number_); }
 
   /// Reads on, as an input range: begin() fetches a record, so call it once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
@@ -75,8 +71,8 @@ class SplitReader {
 
   /// The next record, which stays until the one after the next is asked for; null: there is none.
   auto step() -> const Record* {
-    if (next_ == verified_ && !verify_more()) return nullptr;
-    return &frames_[next_++];
+    if (ahead_.empty() && !verify_more()) return nullptr;
+    return ahead_.take();
   }
 
   DISTRIB_DECL auto verify_more() -> bool;
@@ -85,9 +81,7 @@ class SplitReader {
   RecordSplit split_;
   MappedFile mapping_;
   ByteView window_;  // the rest of the split, behind the records that are verified
-  detail::VerifiedFrames frames_{};  // those
-  std::size_t next_ = 0;  // of the frames, the next to be handed out
-  std::size_t verified_ = 0;  // how many there are
+  detail::FramesAhead ahead_;
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;
   Error error_;

@@ -27,17 +27,8 @@ DISTRIB_DECL void SplitReader::open() {
 
 DISTRIB_DECL auto SplitReader::verify_more() -> bool {
   if (error_) return false;
-  next_ = 0;
   constexpr std::uint64_t any_length = std::numeric_limits<std::uint64_t>::max();
-  verified_ = detail::verify_frames(window_, any_length, {{}, offset_, number_}, frames_);
-  if (verified_ != 0) {
-    const Record& last = frames_[verified_ - 1];
-    const std::uint64_t end = last.offset + record_frame_bytes + last.bytes.size();
-    window_ = window_.subspan(static_cast<std::size_t>(end - offset_));
-    offset_ = end;
-    number_ += verified_;
-    return true;
-  }
+  if (ahead_.verify(window_, any_length, false, offset_, number_)) return true;
   if (window_.empty() && !split_.broken) return false;
     // A frame that leads beyond the split's end is damage as well: the file is not what it was.
   const std::optional<std::uint64_t> length = detail::frame_at(mapping_.bytes(), offset_);

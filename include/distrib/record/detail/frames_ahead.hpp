@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/record/detail/verified_frames.hpp>
+#include <distrib/record/frame.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+/// Records that a reader has verified and not yet handed out. What it reads next stands behind them.
+class FramesAhead {
+ public:
+  [[nodiscard]] auto empty() const noexcept -> bool { return next_ == count_; }
+
+  /// The first of them, to be handed out; it stays until there are others. Not when there is none.
+  auto take() noexcept -> const Record* { return &frames_[next_++]; }
+
+  /// Its place; that of what is read next when there is none.
+  [[nodiscard]] auto offset_or(std::uint64_t next) const noexcept -> std::uint64_t {
+    return empty() ? next : frames_[next_].offset;
+  }
+  [[nodiscard]] auto number_or(std::uint64_t next) const noexcept -> std::uint64_t {
+    return empty() ? next : frames_[next_].number;
+  }
+
+  void clear() noexcept { next_ = count_ = 0; }
+
+  /// `record` instead of those that there were.
+  void assign(const Record& record) noexcept {
+    frames_[0] = record;
+    next_ = 0;
+    count_ = 1;
+  }
+
+  /// Verifies records at the front of `window`, where `offset` and `number` are, and goes behind them with all three.
+  /// False: that at the front is not in order, or not all there. `suspect`: see `Record`.
+  auto verify(ByteView& window, std::uint64_t longest, bool suspect, std::uint64_t& offset,
+              std::uint64_t& number) noexcept -> bool {
+    next_ = 0;
+    count_ = verify_frames(window, longest, {{}, offset, number, suspect}, frames_);
+    if (count_ == 0) return false;
+    const Record& last = frames_[count_ - 1];
+    const std::uint64_t end = last.offset + record_frame_bytes + last.bytes.size();
+    window = window.subspan(static_cast<std::size_t>(end - offset));
+    offset = end;
+    number += count_;
+    return true;
+  }
+
+ private:
+  std::size_t next_ = 0;
+  std::size_t count_ = 0;
+  VerifiedFrames frames_{};
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib
