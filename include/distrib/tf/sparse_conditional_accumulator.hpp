@@ -2,11 +2,10 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
-#include <distrib/core/error.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/rows/row_math.hpp>
-#include <distrib/tf/detail/take_line.hpp>
+#include <distrib/tf/conditional_accumulator.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -43,70 +42,42 @@ struct SparseGradientTaken {
   SparseGradient gradient;  ///< Valid until the accumulator's next event.
 };
 
-/// TensorFlow's SparseConditionalAccumulator: a `ConditionalAccumulator` of gradients that have some rows of a table.
-/// Events, order, threads and steps are the same; rows of equal keys are added in the order in which gradients come.
-/// Memory: the rows that are counted, twice.
-class SparseConditionalAccumulator {
+namespace detail {
+
+/// The sum of gradients that have some rows of a table.
+class SparseSum {
  public:
-  /// Of rows of `row_size` elements, of a table whose keys are below `table_rows`.
-  explicit SparseConditionalAccumulator(std::size_t row_size, RowReduction reduction = RowReduction::row_mean,
-                                        std::uint64_t table_rows = std::numeric_limits<std::uint64_t>::max())
+  using Gradient = SparseGradient;
+  using Taken = SparseGradientTaken;
+
+  SparseSum(std::size_t row_size, RowReduction reduction, std::uint64_t table_rows)
       : row_size_{row_size}, reduction_{reduction}, table_rows_{table_rows} {}
 
-  /// True: it counts, also when it has no row. False: it is stale. Fails with `ps_errc::shape_mismatch`,
-  /// `unsorted_keys`, `no_such_row`, and is then not counted; a stale one is not looked at.
-  auto apply(Step local_step, SparseGradient gradient, auto& out, std::error_code& ec) -> bool {
-    ec.clear();
-    if (!line_.accepts(local_step)) return false;
-    if (!detail::is_rows(gradient.rows.size(), gradient.keys.size(), row_size_)) ec = ps_errc::shape_mismatch;
-    else if (std::adjacent_find(gradient.keys.begin(), gradient.keys.end(), std::greater_equal<>{}) !=
-             gradient.keys.end())
-      ec = ps_errc::unsorted_keys;
-    else if (!gradient.keys.empty() && gradient.keys.back() >= table_rows_) ec = ps_errc::no_such_row;
-    if (ec) return false;
-    if (line_.count() == 0) sum_.clear();
+  [[nodiscard]] auto check(SparseGradient gradient, bool) const -> std::error_code {
+    if (!is_rows(gradient.rows.size(), gradient.keys.size(), row_size_)) return ps_errc::shape_mismatch;
+    if (std::ranges::adjacent_find(gradient.keys, std::greater_equal<>{}) != gradient.keys.end())
+      return ps_errc::unsorted_keys;
+    if (!gradient.keys.empty() && gradient.keys.back() >= table_rows_) return ps_errc::no_such_row;
+    return {};
+  }
+
+  void add(SparseGradient gradient, bool first) {
+    if (first) sum_.clear();
     merge(gradient);
-    line_.counted();
-    serve(out);
-    return true;
-  }
-  auto apply(Step local_step, SparseGradient gradient, auto& out) -> bool {
-    std::error_code ec;
-    const bool counts = apply(local_step, gradient, out, ec);
-    if (ec)
-      throw_error(ec, "a gradient of " + std::to_string(gradient.keys.size()) + " keys and " +
-                          std::to_string(gradient.rows.size()) + " elements");
-    return counts;
   }
 
-  /// Asks for what at least `required` gradients make. Fails with `ps_errc::not_positive`.
-  void take(std::uint64_t id, std::int64_t required, auto& out, std::error_code& ec) {
-    line_.wait(id, required, ec);
-    if (!ec) serve(out);
-  }
-  void take(std::uint64_t id, std::int64_t required, auto& out) {
-    std::error_code ec;
-    take(id, required, out, ec);
-    if (ec) throw_error(ec, "num_required, " + std::to_string(required));
+  [[nodiscard]] auto reduce(std::uint64_t count) noexcept -> SparseGradient {
+    for (std::size_t i = 0; i < sum_.keys.size() && reduction_ != RowReduction::sum; ++i) {
+      const std::uint64_t number = reduction_ == RowReduction::mean ? count : sum_.touched[i];
+      divide_row(sum_.values.data() + i * row_size_, static_cast<float>(number), row_size_);
+    }
+    return {sum_.keys, sum_.values};
   }
 
-  /// Takes back a take that waits; the next in line may be complete then. False: it does not wait (any more).
-  auto cancel(std::uint64_t id, auto& out) -> bool {
-    const bool waited = line_.cancel(id);
-    serve(out);
-    return waited;
+  [[nodiscard]] static auto describe(SparseGradient gradient) -> std::string {
+    return "a gradient of " + std::to_string(gradient.keys.size()) + " keys and " +
+           std::to_string(gradient.rows.size()) + " elements";
   }
-
-  /// False: the step went backwards. What is counted stays counted.
-  auto set_global_step(Step step) noexcept -> bool { return line_.set_step(step); }
-
-  [[nodiscard]] auto global_step() const noexcept -> Step { return line_.step(); }
-  /// Gradients counted since the last take.
-  [[nodiscard]] auto count() const noexcept -> std::uint64_t { return line_.count(); }
-  /// Stale gradients since the beginning.
-  [[nodiscard]] auto dropped() const noexcept -> std::uint64_t { return line_.dropped(); }
-  /// Takes that wait.
-  [[nodiscard]] auto waiting() const noexcept -> std::size_t { return line_.waiting(); }
 
  private:
   struct Rows {
@@ -129,24 +100,24 @@ class SparseConditionalAccumulator {
   // Walks both lists, which ascend.
   DISTRIB_DECL void merge(SparseGradient gradient);
 
-  void serve(auto& out) {
-    const auto take = line_.ready();
-    if (!take) return;
-    const std::uint64_t count = line_.count();
-    for (std::size_t i = 0; i < sum_.keys.size() && reduction_ != RowReduction::sum; ++i) {
-      const std::uint64_t number = reduction_ == RowReduction::mean ? count : sum_.touched[i];
-      detail::divide_row(sum_.values.data() + i * row_size_, static_cast<float>(number), row_size_);
-    }
-    line_.done();
-    out(SparseGradientTaken{*take, line_.step(), count, {sum_.keys, sum_.values}});
-  }
-
   std::size_t row_size_;
   RowReduction reduction_;
   std::uint64_t table_rows_;
-  detail::TakeLine line_;
-  Rows sum_;  // of nothing when the count is 0
+  Rows sum_;
   Rows merged_;  // memory for the next sum
+};
+
+}  // namespace detail
+
+/// TensorFlow's SparseConditionalAccumulator: a `ConditionalAccumulator` of gradients that have some rows of a table, or
+/// none. Rows of equal keys are added in the order in which gradients come. Fails with `ps_errc::shape_mismatch`,
+/// `unsorted_keys`, `no_such_row`. Memory: the rows that are counted, twice.
+class SparseConditionalAccumulator : public BasicConditionalAccumulator<detail::SparseSum> {
+ public:
+  /// Of rows of `row_size` elements, of a table whose keys are below `table_rows`.
+  explicit SparseConditionalAccumulator(std::size_t row_size, RowReduction reduction = RowReduction::row_mean,
+                                        std::uint64_t table_rows = std::numeric_limits<std::uint64_t>::max())
+      : BasicConditionalAccumulator{detail::SparseSum{row_size, reduction, table_rows}} {}
 };
 
 }  // namespace v0

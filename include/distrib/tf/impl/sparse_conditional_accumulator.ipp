@@ -7,8 +7,9 @@
 
 namespace distrib {
 inline namespace v0 {
+namespace detail {
 
-DISTRIB_DECL void SparseConditionalAccumulator::merge(SparseGradient gradient) {
+DISTRIB_DECL void SparseSum::merge(SparseGradient gradient) {
   merged_.clear();
   std::size_t old = 0;
   std::size_t fresh = 0;
@@ -24,7 +25,7 @@ DISTRIB_DECL void SparseConditionalAccumulator::merge(SparseGradient gradient) {
     }
     if (has_old && has_fresh) {
       ++merged_.touched.back();
-      detail::add_row(merged_.values.data() + merged_.values.size() - row_size_, row, row_size_);
+      add_row(merged_.values.data() + merged_.values.size() - row_size_, row, row_size_);
     } else if (has_fresh) {
       merged_.append(gradient.keys[fresh], 1, row, row_size_);
     }
@@ -33,5 +34,6 @@ DISTRIB_DECL void SparseConditionalAccumulator::merge(SparseGradient gradient) {
   std::swap(sum_, merged_);
 }
 
+}  // namespace detail
 }  // namespace v0
 }  // namespace distrib
