@@ -30,6 +30,16 @@ DISTRIB_DECL void encode_progress(WireWriter& head, std::uint32_t field, const P
 /// False: it does not decode, or the cuts do not ascend.
 [[nodiscard]] DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool;
 
+namespace detail {
+/// Reads a message that is a step and nothing more.
+[[nodiscard]] inline auto decode_step(ByteView head, Step& step) -> bool {
+  WireReader reader{head};
+  while (reader.next())
+    if (reader.tag() == wire_tag(1, WireType::varint)) step = reader.uint64();
+  return reader.ok();
+}
+}  // namespace detail
+
 /// A rank begins to speak on this connection. The text of the job follows only when the shard asks for it.
 struct JoinRequest {
   Rank rank = 0;
@@ -68,12 +78,7 @@ struct PullRequest {
   SharedBuffer body = {};  ///< Null: no rows.
 
   void encode(WireWriter& head) const { head.varint(1, step); }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
-    WireReader reader{head};
-    while (reader.next())
-      if (reader.tag() == wire_tag(1, WireType::varint)) step = reader.uint64();
-    return reader.ok();
-  }
+  [[nodiscard]] auto decode(ByteView head) -> bool { return detail::decode_step(head, step); }
 };
 
 /// How far the shard is.
@@ -122,12 +127,7 @@ struct RestoreRequest {
   Step cut = 0;
 
   void encode(WireWriter& head) const { head.varint(1, cut); }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
-    WireReader reader{head};
-    while (reader.next())
-      if (reader.tag() == wire_tag(1, WireType::varint)) cut = reader.uint64();
-    return reader.ok();
-  }
+  [[nodiscard]] auto decode(ByteView head) -> bool { return detail::decode_step(head, cut); }
 };
 
 /// Cannot be served at the step where it is, but another replica of its shard is ahead: takes the state of that one.
@@ -136,12 +136,7 @@ struct CatchUpRequest {
   Step done = 0;  ///< Where it is, as far as the worker knows.
 
   void encode(WireWriter& head) const { head.varint(1, done); }
-  [[nodiscard]] auto decode(ByteView head) -> bool {
-    WireReader reader{head};
-    while (reader.next())
-      if (reader.tag() == wire_tag(1, WireType::varint)) done = reader.uint64();
-    return reader.ok();
-  }
+  [[nodiscard]] auto decode(ByteView head) -> bool { return detail::decode_step(head, done); }
 };
 
 /// A replica asks the other one of its shard for a newer cut than its own, and then for what follows of it.
