@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds a user's first trainer in one of several ways, with the user's warnings as errors, and trains a few steps.
-# usage: run.sh find_package|fetch_content|add_subdirectory|plugins|pkg_config|vcpkg|plain COMPILER SCRATCH BUILD
-#        (BUILD: where distrib was configured)
+# usage: run.sh find_package|compiled|fetch_content|add_subdirectory|plugins|pkg_config|vcpkg|plain|src COMPILER SCRATCH
+#        BUILD (where distrib was configured)
 set -euo pipefail
 way=$1 compiler=$2 scratch=$3 build=$4
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -22,13 +22,13 @@ install_and_move() {  # an installed package may be moved, and knows nothing of 
 
 # The user's own flags, and what every user needs: nothing else of ours.
 check_flags() {
-  python3 - "$strict" <<'EOF'
+  python3 - "$strict" "$way" <<'EOF'
 import json, re, sys
 allowed = set(sys.argv[1].split()) | {"-std=gnu++20", "-DASIO_STANDALONE", "-DASIO_HAS_CO_AWAIT=1", "-pthread", "-o", "-c"}
 for entry in json.load(open("build/compile_commands.json")):
     if entry["file"].endswith(("09_train.cpp", "main.cpp")):
         flags = re.sub(r"-isystem \S+", "", entry["command"]).split()
-        if " -o compiled/" in entry["command"]:
+        if "compiled" in sys.argv[2:]:
             flags.remove("-DDISTRIB_SEPARATE_COMPILATION")
         ours = [flag for flag in flags if flag.startswith("-") and not flag.startswith("-I") and flag not in allowed]
         assert not ours, f"{entry['file']} is compiled with {ours}, which its project did not ask for"
@@ -57,13 +57,18 @@ case $way in
     build/consumer
     build/core_only/core_only
     build/rpc_only/rpc_only
-    build/compiled/compiled
     build/message/message
     [ ! -d build/http ] || build/http/read_url
     refused training "distrib has no component 'training': there are core, record, rpc, tensor, distrib, compiled, message,"
     refused separate "distrib has no component 'separate' any more: its name is 'compiled', and its target distrib::compiled"
     refused rpc "distrib has no component 'rpc' without Asio 1.22 or newer, standalone (libasio-dev)" \
       -DCMAKE_DISABLE_FIND_PACKAGE_asio=ON
+    ;;
+  compiled)
+    install_and_move
+    build_project -DCMAKE_PREFIX_PATH="$scratch/moved"
+    check_flags
+    build/consumer
     ;;
   fetch_content)  # what a release consists of
     tar -C "$source_root" -czf distrib.tar.gz CMakeLists.txt LICENSE cmake include
@@ -97,6 +102,12 @@ case $way in
     ;;
   plain)
     "$compiler" -std=c++20 $strict -I "$source_root/include" "$program" -o consumer -lz -pthread
+    ./consumer
+    ;;
+  src)  # without CMake, the bodies in a unit of their own
+    echo '#include <distrib/src.hpp>' >src.cpp
+    "$compiler" -std=c++20 $strict -DDISTRIB_SEPARATE_COMPILATION -I "$source_root/include" "$program" src.cpp \
+      -o consumer -lz -pthread
     ./consumer
     ;;
   *) sed -n '4,5p' "$0" >&2; exit 64 ;;
