@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: benchmarks/run.sh [NAME...]     installs what is missing, builds, measures; all of them unless told. NAMEs:
+# usage: benchmarks/run.sh [--compiled] [NAME...]
+# Installs what is missing, builds, measures; all of them unless told. --compiled: the programs are linked to
+# distrib::compiled, and built in build/benchmarks_compiled; else they are header-only. NAMEs:
 #   cuts       what the owner of a shard of 512 MiB does while it is saved under load, beside a copy in one piece; and how
 #              long pushes to such a parameter server take meanwhile
 #   guarantees pushes and pulls, and the main job, with and without names of contributions, buffers for sending them
@@ -17,16 +19,17 @@
 #   main-job-tensorflow  the main job, asynchronous, beside TensorFlow on as many processes, and in one; and rows of a
 #              table, gathered and scattered, beside its parameter server
 # The last two are measured only when named, and install TensorFlow into a cache directory.
-# Prints a table and writes build/benchmarks/results.jsonl. Exit code 1: a target is missed; 70: nothing was measured.
+# Prints a table and writes results.jsonl into the build folder. Exit code 1: a target is missed; 70: nothing was measured.
 # Leave the machine alone meanwhile.
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,21s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,23s/^# //p' benchmarks/run.sh)
 
-names=()
+names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
+    --compiled) build=build/benchmarks_compiled compiled=ON ;;
     cuts | guarantees | kernels | main-job | main-job-tensorflow | parameters | records | records-tensorflow | rpc | \
       rpc-abuse)
       names+=("$name") ;;
@@ -34,7 +37,16 @@ for name in "$@"; do
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
 done
-[ ${#names[@]} -gt 0 ] || names=(cuts guarantees kernels main-job parameters records rpc rpc-abuse)
+if [ ${#names[@]} -eq 0 ]; then
+  names=(cuts kernels main-job parameters records rpc rpc-abuse)
+  [ $compiled = ON ] || names+=(guarantees)
+fi
+if [ $compiled = ON ]; then
+  for name in "${names[@]}"; do
+    # What it leaves out is left out of headers.
+    [ "$name" != guarantees ] || { echo "error: guarantees is header-only: leave out --compiled" >&2; exit 64; }
+  done
+fi
 case " ${names[*]} " in
   *' kernels '*) ;;
   *' parameters '*) names+=(kernels) ;;  # its row 12
@@ -62,12 +74,11 @@ for name in "${names[@]}"; do
   esac
 done
 
-build=build/benchmarks
 ps_lite=${PS_LITE:-}
 case $ps_lite in '' | /*) ;; *) ps_lite=$started/$ps_lite ;; esac
 compile() {
   cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDISTRIB_BUILD_TESTS=OFF -DDISTRIB_BUILD_DOCS=OFF \
-    -DDISTRIB_INSTALL=OFF -DPS_LITE="$ps_lite" &&
+    -DDISTRIB_INSTALL=OFF -DDISTRIB_BENCHMARKS_COMPILED=$compiled -DPS_LITE="$ps_lite" &&
     cmake --build $build --target "${targets[@]}"
 }
 phase 'build the benchmarks' compile
