@@ -42,7 +42,7 @@ CASES = [
 
 
 PROGRAMS = ["benchmark_parameters_" + name for name in ("guarded", "unnamed", "unchecked", "unguarded")]
-MAIN_JOBS = {"ours": "benchmark_main_job_train", ALL_OFF: "benchmark_main_job_unguarded"}
+MAIN_JOBS = {"ours": ["benchmark_main_job_train"], ALL_OFF: ["benchmark_main_job_unguarded", "unkept"]}
 
 
 def peers(build, budget):
@@ -68,7 +68,8 @@ def run_main_job(build, records):
         for number in range(rpc.ROUNDS):
             for name in list(MAIN_JOBS)[::1 if number % 2 == 0 else -1]:
                 with Job(folder, deadline) as job:
-                    job.launch(build, [f"{build}/benchmarks/{MAIN_JOBS[name]}", records, str(job.counter_file)])
+                    program, *options = MAIN_JOBS[name]
+                    job.launch(build, [f"{build}/benchmarks/{program}", records, str(job.counter_file), *options])
                     rates[name].append(job.measure()["rate"])
     note("  2 parameter servers, 3 workers, main job")
     note("    steps of the main job [1/s]: " + "; ".join(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// train RECORDS COUNTER and the flags of a cluster: the main job as benchmarks/main_job_tensorflow.py compares it:
+// train RECORDS COUNTER [unkept] and the flags of a cluster: the main job as benchmarks/main_job_tensorflow.py compares it:
 // asynchronous, plain gradient descent, batches of 64, no checkpoint, no evaluation. It trains until it is ended. How
 // many steps of all workers are done, as far as the chief knows, stands in the first 8 bytes of the file COUNTER.
+// unkept: a worker keeps nothing but its last contribution.
 #include <fashion_mnist/mlp.hpp>
 
 #include <distrib/cluster/cluster_flags.hpp>
@@ -57,17 +58,21 @@ int main(int argc, char** argv) try {
   openblas_set_num_threads(1);  // the workers are the threads
   std::vector<std::string> rest;
   const auto flags = distrib::ClusterFlags::parse_known(argc, argv, rest);
-  if (rest.size() != 2) {
-    std::fprintf(stderr, "usage: %s RECORDS COUNTER [--job_name=...]\n", argv[0]);
+  const bool unkept = rest.size() == 3 && rest[2] == "unkept";
+  if (rest.size() != 2 && !unkept) {
+    std::fprintf(stderr, "usage: %s RECORDS COUNTER [unkept] [--job_name=...]\n", argv[0]);
     return 64;
   }
   const auto images = distrib::tfrecords(rest[0] + "/train-*").schema(image_feature, label_feature);
+  distrib::ClusterMode mode;
+  if (unkept) mode.replay_budget_bytes = 0;
   distrib::IoPool pool{1};
   auto trainer = distrib::train(Mlp{})
                      .with_data(images.shuffle(1).batch(64))
                      .with_placement(distrib::GreedyLoadBalancingStrategy{distrib::byte_size_load})
                      .with_consistency(distrib::AsynchronousParallel{})
                      .with_updater(distrib::Sgd{.learning_rate = 0.1F})
+                     .with_cluster_mode(mode)
                      .with_hooks(distrib::StopAtStep{no_end}, CountSteps{rest[1]})
                      .build(pool, flags);
   return trainer.run();

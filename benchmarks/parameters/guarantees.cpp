@@ -3,8 +3,8 @@
 // pull values, push a gradient and begin again, by the library's own `Server` and `WorkerClient`. The job is
 // asynchronous with one variable, or with one table. This file is four programs:
 //   guarded    the library as it is
-//   unnamed    the shard neither looks at the names of contributions nor keeps account of them (headers in unnamed/)
-//   unchecked  every CRC-32C of a message is 0 and none is computed (headers in ../rpc/unchecked)
+//   unnamed    the shard neither looks at the names of contributions nor keeps account of them (unnamed.hpp)
+//   unchecked  every CRC-32C of a message is 0 and none is computed (../rpc/unchecked.hpp)
 //   unguarded  both
 // Step and rank stay in the heads of messages, some 10 bytes, in all of them. `--budget` is what a worker may keep to
 // be sent again, in MiB; cuts, in memory, let go of it. 0: nothing is kept and no cut is made.

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/crc32c.hpp>
 #include <distrib/rpc/error.hpp>
+#include <distrib/rpc/frame_checksum.hpp>
 
 #include <array>
 #include <cstddef>
@@ -69,7 +69,7 @@ inline void encode_frame_header(const FrameHeader& header, std::uint32_t head_by
   store_le(to + 8, std::uint64_t{header.method} | std::uint64_t{head_bytes} << 32);
   store_le(to + 16, header.call);
   store_le(to + 24, body_bytes);
-  store_le(to + 28, crc32c(ByteView{to, 28}));
+  store_le(to + 28, FrameChecksum<void>::of(ByteView{to, 28}));
 }
 
 /// The bytes of a header, checksum included.
@@ -85,7 +85,7 @@ inline void encode_frame_header(const FrameHeader& header, std::uint32_t head_by
 /// memory is taken for them.
 [[nodiscard]] inline auto parse_frame_header(const std::byte* from, FrameHeader& header) noexcept -> rpc_errc {
   if (load_le<std::uint32_t>(from) != frame_magic) return rpc_errc::not_ours;
-  if (load_le<std::uint32_t>(from + 28) != crc32c({from, 28})) return rpc_errc::corrupt;
+  if (load_le<std::uint32_t>(from + 28) != FrameChecksum<void>::of({from, 28})) return rpc_errc::corrupt;
   const auto version = load_le<std::uint8_t>(from + 4);
   if (version < oldest_rpc_version || version > rpc_version) return rpc_errc::unsupported_version;
   const auto kind = load_le<std::uint8_t>(from + 5);

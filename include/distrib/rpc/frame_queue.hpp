@@ -2,9 +2,9 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/crc32c.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
+#include <distrib/rpc/frame_checksum.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -52,10 +52,10 @@ class FrameQueue {
     if (head_bytes != 0) {
       std::byte* const begin = to;
       to = put(put(put(to, head.prefix), head.metadata), head.rest);
-      to = put_checksum(to, crc32c({begin, head_bytes}));
+      to = put_checksum(to, FrameChecksum<void>::of({begin, head_bytes}));
     }
     if (content.empty()) return;
-    const std::uint32_t of_content = checksum ? *checksum : crc32c(content);
+    const std::uint32_t of_content = checksum ? *checksum : FrameChecksum<void>::of(content);
     if (copied) {
       put_checksum(put(to, content), of_content);
     } else {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/crc32c.hpp>
 #include <distrib/net/connection_core.hpp>
 #include <distrib/rpc/detail/body_memory.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_body.hpp>
+#include <distrib/rpc/frame_checksum.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -213,11 +213,11 @@ class FrameReader {
     const std::size_t body = header_.body_bytes;
     if (here_.size() < checked(head) + checked(body)) return false;
     frame.head = here_.first(head);
-    if (head != 0 && !matches(crc32c(frame.head), here_.data() + head)) return false;
+    if (head != 0 && !matches(FrameChecksum<void>::of(frame.head), here_.data() + head)) return false;
     here_ = here_.subspan(checked(head));
     if (body != 0) {
       frame.body = FrameBody{here_.first(body)};
-      frame.body_checksum = crc32c(frame.body.bytes());
+      frame.body_checksum = FrameChecksum<void>::of(frame.body.bytes());
       if (!matches(frame.body_checksum, here_.data() + body)) return false;
       here_ = here_.subspan(checked(body));
     } else {
@@ -234,7 +234,7 @@ class FrameReader {
     take_into(std::span{large_head_.get(), large_head_bytes()});
     if (filled_ < large_head_bytes()) return false;
     const ByteView head{large_head_.get(), header_.head_bytes};
-    if (!matches(crc32c(head), head.data() + head.size())) return false;
+    if (!matches(FrameChecksum<void>::of(head), head.data() + head.size())) return false;
     state_ = State::begin;
     return true;
   }
@@ -267,7 +267,7 @@ class FrameReader {
     frame.head = {};
     frame.body = FrameBody{here_.first(count)};
     frame.part = FramePart::chunk;
-    sum_ = crc32c_extend(sum_, here_.first(count));
+    sum_ = FrameChecksum<void>::extend(sum_, here_.first(count));
     filled_ += count;
     here_ = here_.subspan(count);
     return true;
@@ -320,7 +320,8 @@ class FrameReader {
 
   /// So many more bytes of head or body are where they belong.
   void fill(std::size_t count) {
-    if (state_ == State::body) sum_ = crc32c_extend(sum_, ByteView{body_->bytes()}.subspan(filled_, count));
+    if (state_ == State::body)
+      sum_ = FrameChecksum<void>::extend(sum_, ByteView{body_->bytes()}.subspan(filled_, count));
     filled_ += count;
   }
 

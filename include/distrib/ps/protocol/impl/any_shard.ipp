@@ -3,8 +3,7 @@
 
 #include <distrib/ps/protocol/any_shard.hpp>
 
-#include <distrib/ps/protocol/async_shard_core.hpp>
-#include <distrib/ps/protocol/sync_shard_core.hpp>
+#include <distrib/ps/protocol/shard_cores.hpp>
 
 #include <utility>
 
@@ -80,14 +79,15 @@ DISTRIB_DECL auto shard_kinds(UpdaterFinder find) -> ShardKinds {
 
 DISTRIB_DECL auto make_shard(const Job& job, std::uint32_t shard, const ShardKind& kind, std::vector<Step> cuts,
                              const Cut* newest) -> std::unique_ptr<AnyShard> {
-  using detail::ShardOf;
+  using Sync = detail::ShardOf<ShardCores<void>::Synchronous>;
+  using Async = detail::ShardOf<ShardCores<void>::Asynchronous>;
   const std::uint64_t budget = kind.table_budget_bytes;
   if (job.consistency.is_synchronous()) {
-    if (newest == nullptr) return std::make_unique<ShardOf<SyncShardCore>>(job, shard, kind.updaters, budget);
-    return std::make_unique<ShardOf<SyncShardCore>>(job, shard, kind.updaters, *newest, std::move(cuts), budget);
+    if (newest == nullptr) return std::make_unique<Sync>(job, shard, kind.updaters, budget);
+    return std::make_unique<Sync>(job, shard, kind.updaters, *newest, std::move(cuts), budget);
   }
-  if (newest == nullptr) return std::make_unique<ShardOf<AsyncShardCore>>(job, shard, kind.updaters, budget);
-  return std::make_unique<ShardOf<AsyncShardCore>>(job, shard, kind.updaters, *newest, budget);
+  if (newest == nullptr) return std::make_unique<Async>(job, shard, kind.updaters, budget);
+  return std::make_unique<Async>(job, shard, kind.updaters, *newest, budget);
 }
 
 DISTRIB_DECL auto has_last_cut(const AnyShard& shard, const Job& job) -> bool {

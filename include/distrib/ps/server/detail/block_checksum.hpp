@@ -2,7 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/crc32c.hpp>
+#include <distrib/rpc/frame_checksum.hpp>
 
 #include <cstdint>
 
@@ -16,7 +16,7 @@ class BlockChecksum {
   [[nodiscard]] auto of(const SharedBuffer& block) -> std::uint32_t {
     if (last_ != block) {
       last_ = block;
-      checksum_ = crc32c(block->bytes());
+      checksum_ = FrameChecksum<void>::of(block->bytes());
     }
     return checksum_;
   }

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// In the place of ps/protocol/async_shard_core.hpp: contributions have no names for the shard, to show what names cost.
-// Each push is applied and each pull answered, whoever sends it and whatever came before.
+// Included before everything else by programs that measure what names of contributions cost: a shard applies each push
+// and answers each pull, whoever sends it and whatever came before. Without names nothing can be sent again, so there are
+// no cuts either.
 
-#define AsyncShardCore NamedAsyncShardCore
-#include "../../../../../../include/distrib/ps/protocol/async_shard_core.hpp"
-#undef AsyncShardCore
+#include <distrib/ps/protocol/shard_cores.hpp>
+
+#include <span>
+#include <system_error>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
 
-class AsyncShardCore : public NamedAsyncShardCore {
+class UnnamedShardCore : public AsyncShardCore {
  public:
-  using NamedAsyncShardCore::NamedAsyncShardCore;
+  template <class... Args>
+  explicit UnnamedShardCore(const Job& job, Args&&... args)
+      : AsyncShardCore{without_cuts(job), std::forward<Args>(args)...} {}
 
   void push(Peer peer, Contribution contribution, auto& out) {
     auto [given, bad] = store().read(std::move(contribution.block));
@@ -30,7 +35,18 @@ class AsyncShardCore : public NamedAsyncShardCore {
   }
 
  private:
+  static auto without_cuts(Job job) -> Job {
+    job.cut_interval = 0;
+    return job;
+  }
+
   Step pushes_ = 0;
+};
+
+template <>
+struct ShardCores<void> {
+  using Synchronous = SyncShardCore;
+  using Asynchronous = UnnamedShardCore;
 };
 
 }  // namespace v0
